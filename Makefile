@@ -1,0 +1,41 @@
+# Two commands matter: `make run` (the main job, no hardware) and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test test-all bench lint format clean
+.DELETE_ON_ERROR:
+
+# An environment whose interpreter is gone (half deleted, moved) heals itself.
+ifneq ($(shell $(BIN)/python -c 'print(1)' 2>/dev/null),1)
+.PHONY: $(READY)
+endif
+
+$(READY): pyproject.toml constraints.txt
+	@echo "installing into $(VENV) ..."
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+run: $(READY)
+	$(BIN)/riderless campaign --out runs
+
+test: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+bench: $(READY)
+	$(BIN)/python -m tests.bench
+
+lint: $(READY)
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build *.egg-info
+	find . -name __pycache__ -not -path './.git/*' -prune -exec rm -rf {} +
