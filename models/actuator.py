@@ -1,0 +1,189 @@
+"""The steer drive, between the torque commanded and the torque on the steer axis.
+
+A command passes, in this order, through
+
+1. the enable: a disabled drive forgets what it was told and lets its torque decay to zero;
+2. saturation at ``torque_max``;
+3. a pure delay, kept as a ring buffer of commands and the instants they fall due, so that a delay
+   need not be a multiple of anything;
+4. a first-order lag, dT/dt = (target - T) / lag, taken exactly (:func:`torque_nodes`);
+5. ``gain``, the torque really made per torque asked for and reported (1 when the drive is honest).
+
+The steer axis itself rubs: viscous friction, and Coulomb friction as the set-valued law it is. While
+the axis turns the friction is ``coulomb`` against the motion; at rest it is whatever holds the axis
+still, up to ``coulomb``. The axis is therefore slipping to one side or stuck, the plant ends a step
+where it comes to rest, and nothing chatters and nothing creeps.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from models.errors import InputError
+
+DELAY_MAX = 0.1  # s; keeps the ring buffer below finite for commands as fast as 10 kHz
+WAITING = 1024  # commands on their way at once
+INSTANT = 1e-9  # s; two instants closer than this are one (what a float resolves after two months)
+
+DRIVE = np.dtype([(name, "f8") for name in ("lag", "delay", "torque_max", "viscous", "coulomb", "gain")])
+
+DRIVE_STATE = np.dtype(
+    [
+        ("T", "f8"),  # N m, torque as the drive knows and reports it
+        ("target", "f8"),  # N m, the command it follows now
+        ("due", "f8", (WAITING,)),  # s, when each waiting command arrives
+        ("asked", "f8", (WAITING,)),  # N m, and what it asks for
+        ("first", "i8"),  # the waiting command that arrives next
+        ("waiting", "i8"),  # how many there are
+    ],
+    align=True,
+)
+
+
+@dataclass(frozen=True)
+class Drive:
+    """The steer drive and the friction of the axis it turns.
+
+    Attributes
+    ----------
+    lag : float
+        Time constant of the torque, s; zero for none.
+    delay : float
+        Pure delay between a command and its effect, s, at most ``DELAY_MAX``.
+    torque_max : float
+        Greatest torque commanded, N m.
+    viscous : float
+        Friction of the steer axis per steer rate, N m s/rad.
+    coulomb : float
+        Friction of the steer axis whatever the rate, and the torque at which it breaks away, N m.
+    gain : float
+        Torque made per torque asked for and reported.
+
+    Raises
+    ------
+    InputError
+        Negative or not finite; delay beyond ``DELAY_MAX``.
+    """
+
+    lag: float = 0.005
+    delay: float = 0.0
+    torque_max: float = 7.0
+    viscous: float = 0.0
+    coulomb: float = 0.0
+    gain: float = 1.0
+
+    def __post_init__(self) -> None:
+        units = {"lag": "s", "delay": "s", "torque_max": "N m", "viscous": "N m s/rad", "coulomb": "N m"}
+        for name, unit in units.items():
+            value = getattr(self, name)
+            if not 0.0 <= value < np.inf:
+                raise InputError(
+                    f"{name} of the drive must be zero or more, found {value} {unit}; correct it"
+                )
+        if self.delay > DELAY_MAX:
+            raise InputError(
+                f"delay of the drive can be {DELAY_MAX} s at most, found {self.delay} s; "
+                "check that it is given in seconds"
+            )
+        if not np.isfinite(self.gain):
+            raise InputError(
+                f"gain of the drive must be a finite number, found {self.gain}; 1 is an honest drive"
+            )
+
+
+@njit(cache=True, nogil=True)
+def latch(p, s, t, T_cmd, enabled):
+    """Take a command at time `t` (s). One that is not finite asks for no torque."""
+    if not enabled:
+        s.waiting = 0
+        s.target = 0.0
+        return
+    T = min(max(T_cmd, -p.torque_max), p.torque_max) if np.isfinite(T_cmd) else 0.0
+    newest = (s.first + s.waiting - 1) % WAITING
+    before = s.asked[newest] if s.waiting > 0 else s.target
+    if before == T:
+        return
+    if s.waiting < WAITING:
+        newest = (newest + 1) % WAITING
+        s.waiting += 1
+        s.due[newest] = t + p.delay
+    s.asked[newest] = T
+
+
+@njit(cache=True, nogil=True)
+def next_due(s):
+    """Instant at which the next waiting command arrives, s; infinite when none waits."""
+    return s.due[s.first] if s.waiting > 0 else np.inf
+
+
+@njit(cache=True, nogil=True)
+def obey(p, s, t):
+    """Follow whatever has arrived by time `t` (s)."""
+    while next_due(s) <= t + INSTANT:
+        s.target = s.asked[s.first]
+        s.first = (s.first + 1) % WAITING
+        s.waiting -= 1
+    if p.lag == 0.0:
+        s.T = s.target
+
+
+@njit(cache=True, nogil=True)
+def torque_after(p, s, h):
+    """Torque the drive reports `h` seconds from now, N m, if no command falls due."""
+    transient = s.T - s.target
+    return s.target + transient * np.exp(-h / p.lag) if transient != 0.0 else s.target
+
+
+@njit(cache=True, nogil=True)
+def torque_nodes(p, s, h):
+    """Torques to use at the beginning, middle and end of a Runge-Kutta step of `h` seconds, N m.
+
+    A lag much shorter than the step would ruin a plain RK4 step. To a rate, to its integral and to the
+    integral of that, the step adds h (T0 + 4 T1 + T2) / 6, h^2 (T0 + 2 T1) / 6 and h^3 (T0 + T1) / 12,
+    with T0, T1, T2 the torques it is told at its beginning, middle and end. Here they are not the
+    torques of those instants but the three that make these sums exact for the exponential
+
+        T(t) = target + (T - target) exp(-t / lag),
+
+    whose integrals over (0, h) are h phi1, h^2 phi2, h^3 phi3 of a = h / lag (phi1 = (1 - exp(-a)) / a,
+    phi2 = (1 - phi1) / a, phi3 = (1/2 - phi2) / a). The step then need not know the lag.
+    """
+    transient = s.T - s.target
+    if transient == 0.0:
+        return s.target, s.target, s.target
+    a = h / p.lag
+    if a < 0.5:  # by the series of phi3, where the differences would cancel
+        phi3 = 0.0
+        for n in range(13, 2, -1):
+            phi3 = (1.0 - a * phi3) * (1.0 / n)
+        phi3 *= 0.5
+        phi2 = 0.5 - a * phi3
+        phi1 = 1.0 - a * phi2
+    else:
+        phi1 = (1.0 - np.exp(-a)) / a
+        phi2 = (1.0 - phi1) / a
+        phi3 = (0.5 - phi2) / a
+    T0 = 24.0 * phi3 - 6.0 * phi2
+    T1 = 6.0 * phi2 - 12.0 * phi3
+    T2 = 6.0 * phi1 - T0 - 4.0 * T1
+    return s.target + transient * T0, s.target + transient * T1, s.target + transient * T2
+
+
+@njit(cache=True, nogil=True)
+def slipping(p, delta_dot, holding):
+    """Side to which the steer axis slips: +1 right, -1 left, 0 when friction holds it.
+
+    `holding` is the torque (N m) that would keep an axis at rest from accelerating.
+    """
+    if delta_dot != 0.0:
+        return np.sign(delta_dot)
+    if abs(holding) <= p.coulomb:
+        return 0.0
+    return -np.sign(holding)
+
+
+@njit(cache=True, nogil=True)
+def friction(p, delta_dot, side):
+    """Friction torque on a steer axis that slips to `side`, N m; against the motion."""
+    return -p.viscous * delta_dot - p.coulomb * side

@@ -1,0 +1,49 @@
+"""The catalogue of published and measured bicycles: one TOML file each in `models/bicycles`.
+
+To add one, put its file there; its name in the catalogue is the file's name.
+"""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from models.errors import InputError
+from models.parameters import Bicycle, nearest
+
+SUFFIX = ".toml"
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Names of all bicycles of the catalogue, in alphabetical order."""
+    found = (entry.name for entry in files("models.bicycles").iterdir())
+    return tuple(sorted(name.removesuffix(SUFFIX) for name in found if name.endswith(SUFFIX)))
+
+
+def load(name_or_path: str | Path) -> Bicycle:
+    """Bicycle of the catalogue, or of a file when the argument ends in ``.toml``.
+
+    Raises
+    ------
+    InputError
+        For an unknown name (with the nearest known ones) or a file that does not hold a bicycle.
+    """
+    if str(name_or_path).endswith(SUFFIX):
+        return Bicycle.from_toml(Path(name_or_path))
+    name = str(name_or_path)
+    if name not in names():
+        raise InputError(_unknown(name))
+    return _read(name)
+
+
+@cache
+def _read(name: str) -> Bicycle:
+    return Bicycle.from_toml(files("models.bicycles").joinpath(name + SUFFIX).read_text(encoding="utf-8"))
+
+
+def _unknown(name: str) -> str:
+    close = nearest(name, names(), n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(names())}"
+    return (
+        f"there is no bicycle {name!r} in the catalogue; {hint} A path ending in {SUFFIX} is read as a file."
+    )

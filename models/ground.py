@@ -1,0 +1,80 @@
+"""Where the linear bicycle goes, and how the ground pushes it sideways.
+
+Lean and steer do not feel the heading ``psi`` (rad, positive to the right) or the place (``x_P``, ``y_P``) of
+the rear contact P on the ground [m]; these follow from the wheels not slipping:
+
+- rear wheel: x_P' = v, y_P' = v psi;
+- front contact, at y_P + w psi - c cos(lam) delta, moving along the front wheel's own heading
+  psi + cos(lam) delta: psi' = (v delta + c delta') cos(lam) / w.
+
+The sideways forces that keep the wheels from slipping come from the balance of sideways momentum and of yaw
+momentum about P, of the whole bicycle, with the quantities of Meijaard et al. (2007), appendix A.
+"""
+
+from math import cos, sin
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from models.parameters import Bicycle
+from models.whipple import system_matrix, totals
+
+Array = NDArray[np.float64]
+
+PSI, Y_P = 4, 5
+GROUND_STATES = (*STATES, "psi", "y_P")
+
+
+def heading_rate(bicycle: Bicycle, v: ArrayLike, x: ArrayLike) -> Array:
+    """Heading rate psi' [rad/s], positive to the right, of states ``x`` (..., 4) at speed ``v`` [m/s]."""
+    x = np.asarray(x, dtype=float)
+    return (np.asarray(v) * x[..., DELTA] + bicycle.c * x[..., DELTA_DOT]) * cos(bicycle.lam) / bicycle.w
+
+
+def position_rates(v: ArrayLike, psi: ArrayLike) -> tuple[Array, Array]:
+    """Rates (x_P', y_P') [m/s] of the rear contact at heading ``psi`` [rad], to first order in it."""
+    v, psi = np.broadcast_arrays(np.asarray(v, dtype=float), np.asarray(psi, dtype=float))
+    return v.copy(), v * psi
+
+
+def extended_matrix(bicycle: Bicycle, v: float) -> Array:
+    """Matrix (6, 6) [1/s] of the free bicycle with its heading and sideways place, states `GROUND_STATES`.
+
+    ``x_P`` is not a state: it is v t whatever else happens.
+    """
+    A = np.zeros((6, 6))
+    A[:4, :4] = system_matrix(bicycle, v)
+    A[PSI, :4] = heading_rate(bicycle, v, np.eye(4))
+    A[Y_P, PSI] = v
+    return A
+
+
+def lateral_forces(bicycle: Bicycle, v: ArrayLike, x: ArrayLike, x_dot: ArrayLike) -> tuple[Array, Array]:
+    """Sideways forces (F_rear, F_front) [N] of the ground on the wheels, positive to the right.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    v : float or array (...)
+        Forward speed [m/s], steady.
+    x, x_dot : array (..., 4)
+        State (phi, delta, phi_dot, delta_dot) and its rate; torques act through the rate.
+    """
+    t, cos_lam = totals(bicycle), cos(bicycle.lam)
+    v, x_dot = np.asarray(v, dtype=float), np.asarray(x_dot, dtype=float)
+    phi_dot, delta_dot = x_dot[..., PHI], x_dot[..., DELTA]
+    phi_ddot, delta_ddot = x_dot[..., PHI_DOT], x_dot[..., DELTA_DOT]
+    psi_dot = heading_rate(bicycle, v, x)
+    psi_ddot = (v * delta_dot + bicycle.c * delta_ddot) * cos_lam / bicycle.w
+
+    momentum_rate = t.mT * (v * psi_dot + t.xT * psi_ddot - t.zT * phi_ddot) + t.mA * t.uA * delta_ddot
+    yaw_momentum_rate = (
+        t.mT * t.xT * v * psi_dot
+        + t.ITzz * psi_ddot
+        + t.ITxz * phi_ddot
+        + t.IAlz * delta_ddot
+        - v * (t.ST * phi_dot + t.SF * sin(bicycle.lam) * delta_dot)  # the wheels' spin, turned by leaning
+    )
+    F_front = yaw_momentum_rate / bicycle.w
+    return momentum_rate - F_front, F_front

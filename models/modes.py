@@ -1,0 +1,385 @@
+"""Eigenvalues followed over speed and named weave, capsize, caster; the speeds where they change character.
+
+Names belong to branches, not to places in a sorted list. The branches are told apart at high speed, where
+theory does (weave oscillates, caster is the fast and capsize the slow real mode), and followed down. Along
+the way two eigenvalues are equal only at a *double root*, a speed where the discriminant of the
+characteristic polynomial vanishes: there a complex pair splits into two real eigenvalues, or two real ones
+join. Between two double roots no eigenvalue can pass another: real ones keep their rank, and two complex
+pairs, which can pass each other in real part, are followed in small steps. So the names known at the top of
+such a *stretch* of speeds hold down to its bottom, and a single speed is named like a dense grid of them.
+
+What follows at a double root, with speed falling:
+
+- a pair that splits hands its two names to the two real eigenvalues;
+- two real ones that join share a pair: on some bicycles (Pista, Crescendo) capsize and caster do, over a
+  range of speeds, and are then each other's conjugates.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from math import fsum
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.polynomial.polynomial import polyder, polyval2d
+from numpy.typing import ArrayLike, NDArray
+
+from models.errors import InputError
+from models.parameters import Bicycle
+from models.whipple import canonical, system_matrix
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+WEAVE, WEAVE_TWIN, CAPSIZE, CASTER = range(4)  # columns of Modes.all
+
+# Speed [m/s] where the modes are told apart. A critical speed above it is no speed of a bicycle: it is the
+# rounding of a leading coefficient that should be zero, as without spinning wheels.
+FAR = 1000.0
+
+
+@dataclass(frozen=True)
+class Modes:
+    """Named eigenvalues [1/s] at the speeds ``v`` (n,) [m/s], in the order of the speeds given.
+
+    Where two modes are a complex pair, the first named has the positive imaginary part; where weave is
+    two real eigenvalues, its first column is the larger.
+    """
+
+    v: Array  # (n,)
+    weave: Complex  # (n, 2)
+    capsize: Complex  # (n,)
+    caster: Complex  # (n,)
+
+    @property
+    def all(self) -> Complex:
+        """Eigenvalues (n, 4): weave, weave, capsize, caster."""
+        return np.column_stack([self.weave, self.capsize, self.caster])
+
+    @property
+    def weave_is_oscillatory(self) -> NDArray[np.bool_]:
+        """Where (n,) weave is a complex pair rather than two real eigenvalues."""
+        return self.weave[:, 0].imag != 0.0
+
+    @property
+    def weave_oscillation(self) -> Complex:
+        """Weave eigenvalue (n,) with positive imaginary part; nan where weave is two real eigenvalues."""
+        return np.where(self.weave_is_oscillatory, self.weave[:, 0], complex(np.nan, np.nan))
+
+
+@dataclass(frozen=True)
+class CriticalSpeeds:
+    """Speeds [m/s] where the character of the motion changes; None where a bicycle has no such speed.
+
+    Attributes
+    ----------
+    weave : float or None
+        Weave is stable above it for good, and not just below it.
+    capsize : float or None
+        The capsize eigenvalue is zero.
+    double_root : float or None
+        Two real eigenvalues join to the weave pair, which oscillates above it for good.
+    double_root_eigenvalue : float or None
+        What both are there [1/s].
+    weave_all : tuple of (float, str)
+        Every change of the stability of weave, with speed rising: ``"unstable->stable"`` or
+        ``"stable->unstable"``.
+    """
+
+    weave: float | None
+    capsize: float | None
+    double_root: float | None
+    double_root_eigenvalue: float | None
+    weave_all: tuple[tuple[float, str], ...]
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Speeds from ``low`` to ``high`` between two double roots, and the names of the eigenvalues there.
+
+    ``real`` names the real eigenvalues from the most negative up, ``pairs`` the complex ones. With two
+    pairs, ``trail`` says which is which: speeds (k,), falling, and upper eigenvalues (k, 2) in the
+    order of ``pairs``.
+    """
+
+    low: float
+    high: float
+    real: tuple[int, ...]
+    pairs: tuple[tuple[int, int], ...]
+    trail: tuple[Array, Complex] | None = None
+
+
+def eigenvalues(bicycle: Bicycle, v: ArrayLike) -> Complex:
+    """Eigenvalues [1/s] of A(v), shape of ``v`` plus (4,), without names, in order of real part."""
+    return np.sort_complex(np.linalg.eigvals(system_matrix(bicycle, v)).astype(complex))
+
+
+def follow(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
+    """Eigenvalues at ``speeds`` [m/s], any number in any order, each with the name of its branch.
+
+    Raises
+    ------
+    InputError
+        For a speed that is negative or not finite.
+    """
+    v = np.atleast_1d(np.asarray(speeds, dtype=float)).ravel()
+    wrong = v[~(np.isfinite(v) & (v >= 0.0))]
+    if len(wrong):
+        raise InputError(f"a speed must be a finite number, zero or more, in m/s; found {wrong[0]:g}")
+    stretches = _stretches(bicycle)
+    named = np.empty((len(v), 4), dtype=complex)
+    for row, speed, roots in zip(named, v, eigenvalues(bicycle, v), strict=True):
+        stretch = next(s for s in stretches if speed >= s.low)
+        real, upper = _sort_out(roots, len(stretch.real))
+        if stretch.trail is not None:
+            upper = _in_order_of(_nearest_above(stretch.trail, speed), upper)
+        row[list(stretch.real)] = real  # in a stretch the rank of a real eigenvalue is its identity
+        for (first, second), value in zip(stretch.pairs, upper, strict=True):
+            row[first], row[second] = value, value.conjugate()
+    return Modes(v=v, weave=named[:, :2], capsize=named[:, CAPSIZE], caster=named[:, CASTER])
+
+
+def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:
+    """Weave, capsize and double-root speeds, from polynomials in the speed rather than by search.
+
+    A pair crosses the imaginary axis where Hurwitz's determinant vanishes, which is a quadratic equation
+    in v^2; a real eigenvalue crosses zero where det(g K0 + v^2 K2), linear in v^2, vanishes. Whose crossing
+    it is comes from `follow`.
+    """
+    hurwitz, static = _hurwitz(bicycle), _static(bicycle)
+    crossings = sorted({*_positive_roots(hurwitz), *_positive_roots(static)})
+    stable = _weave_stability(bicycle, crossings)
+    changes = tuple(
+        (speed, "unstable->stable" if above else "stable->unstable")
+        for speed, below, above in zip(crossings, stable[:-1], stable[1:], strict=True)
+        if below != above
+    )
+    capsize = [v for v in _positive_roots(static) if np.argmin(np.abs(follow(bicycle, v).all)) == CAPSIZE]
+    born = _birth_of_weave(bicycle)
+    return CriticalSpeeds(
+        weave=changes[-1][0] if changes and stable[-1] else None,
+        capsize=capsize[0] if capsize else None,
+        double_root=born[0] if born else None,
+        double_root_eigenvalue=born[1] if born else None,
+        weave_all=changes,
+    )
+
+
+# The characteristic polynomial ------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _characteristic(bicycle: Bicycle) -> Array:
+    """Coefficients c (5, 4) of det(M s^2 + v C1 s + g K0 + v^2 K2) = sum of c[i, j] s^i v^j."""
+    M, C1, K0, K2 = canonical(bicycle)
+    K0 = bicycle.g * K0
+    c = np.zeros((5, 4))
+    c[4, 0] = _mixed(M, M) / 2.0
+    c[3, 1] = _mixed(M, C1)
+    c[2, 0] = _mixed(M, K0)
+    c[2, 2] = _mixed(M, K2) + _mixed(C1, C1) / 2.0
+    c[1, 1] = _mixed(C1, K0)
+    c[1, 3] = _mixed(C1, K2)
+    c[0, 0] = _mixed(K0, K0) / 2.0
+    c[0, 2] = _mixed(K0, K2)  # and nothing in v^4: the first column of K2 is zero
+    return c
+
+
+def _mixed(A: Array, B: Array) -> float:
+    """The part of det(A + B) that is linear in each; twice the determinant when A is B.
+
+    Zero where the terms cancel to rounding: without spinning wheels det(g K0 + v^2 K2) has no term in
+    v^2, and last bits must not be taken for a capsize speed.
+    """
+    terms = (A[0, 0] * B[1, 1], A[1, 1] * B[0, 0], -A[0, 1] * B[1, 0], -A[1, 0] * B[0, 1])
+    total = fsum(terms)
+    return total if abs(total) > 1e-14 * max(map(abs, terms)) else 0.0
+
+
+def _in_square(bicycle: Bicycle) -> tuple[Polynomial, ...]:
+    """Polynomials a, b, c, d, e in V = v^2; the characteristic one is a s^4 + b v s^3 + c s^2 + d v s + e."""
+    k = _characteristic(bicycle)
+    return (
+        Polynomial([k[4, 0]]),
+        Polynomial([k[3, 1]]),
+        Polynomial([k[2, 0], k[2, 2]]),
+        Polynomial([k[1, 1], k[1, 3]]),
+        Polynomial([k[0, 0], k[0, 2]]),
+    )
+
+
+def _hurwitz(bicycle: Bicycle) -> Polynomial:
+    """Hurwitz's third determinant over V: zero where two eigenvalues are opposite, so also on the axis."""
+    a, b, c, d, e = _in_square(bicycle)
+    return d * (b * c - a * d) - b * b * e
+
+
+def _static(bicycle: Bicycle) -> Polynomial:
+    """Zero, as a polynomial in V, where an eigenvalue is zero."""
+    return _in_square(bicycle)[4]
+
+
+def _discriminant(bicycle: Bicycle) -> Polynomial:
+    """Zero, as a polynomial in V, where two eigenvalues are equal: 4 I^3 - J^2, by the invariants."""
+    a, b, c, d, e = _in_square(bicycle)
+    V = Polynomial([0.0, 1.0])
+    I = 12.0 * a * e - 3.0 * V * b * d + c * c
+    J = 72.0 * a * c * e + 9.0 * V * b * c * d - 27.0 * V * (a * d * d + e * b * b) - 2.0 * c * c * c
+    return 4.0 * I**3 - J**2
+
+
+def _positive_roots(p: Polynomial) -> list[float]:
+    """Speeds v, 0 < v < `FAR`, at which the polynomial in V = v^2 vanishes, slowest first."""
+    V = np.asarray(p.trim().roots(), dtype=complex)
+    speeds = np.sqrt(V[(np.abs(V.imag) < 1e-7 * np.abs(V)) & (V.real > 0.0)].real)
+    return sorted(speeds[speeds < FAR].tolist())
+
+
+def _weave_stability(bicycle: Bicycle, crossings: list[float]) -> list[bool]:
+    """Whether weave is stable before, between and after the speeds at which something crosses the axis."""
+    edges = np.array([0.0, *crossings, 2.0 * max(crossings, default=1.0)])
+    weave = follow(bicycle, (edges[:-1] + edges[1:]) / 2.0).weave
+    return [bool(stable) for stable in np.all(weave.real < 0.0, axis=1)]
+
+
+# Double roots and the names between them ----------------------------------------------------------------
+
+
+def _double_roots(bicycle: Bicycle) -> list[tuple[float, float]]:
+    """Speeds with two equal real eigenvalues, fastest first, and that eigenvalue."""
+    found: list[tuple[float, float]] = []
+    for guess in reversed(_positive_roots(_discriminant(bicycle))):
+        roots = eigenvalues(bicycle, guess)
+        closest = min(combinations(roots, 2), key=lambda pair: abs(pair[0] - pair[1]))
+        speed, eigenvalue = _polish(bicycle, guess, float(np.mean(closest).real))
+        if abs(speed - guess) < 1e-4 * guess:  # otherwise two complex pairs met, which renames nothing
+            found.append((speed, eigenvalue))
+    return found
+
+
+def _polish(bicycle: Bicycle, v: float, s: float) -> tuple[float, float]:
+    """Newton's method on p(s, v) = 0, dp/ds(s, v) = 0; both are simple where a pair is born."""
+    p = _characteristic(bicycle)
+    p_s = polyder(p, axis=0)
+    p_ss, p_v, p_sv = polyder(p_s, axis=0), polyder(p, axis=1), polyder(p_s, axis=1)
+    for _ in range(8):
+        value = [polyval2d(s, v, p), polyval2d(s, v, p_s)]
+        slope = [[polyval2d(s, v, p_s), polyval2d(s, v, p_v)], [polyval2d(s, v, p_ss), polyval2d(s, v, p_sv)]]
+        ds, dv = np.linalg.lstsq(slope, value)[0]
+        s, v = s - float(ds), v - float(dv)
+    return v, s
+
+
+def _birth_of_weave(bicycle: Bicycle) -> tuple[float, float] | None:
+    """The fastest double root at which the weave pair appears, and its eigenvalue."""
+    stretches = _stretches(bicycle)
+    pair = (WEAVE, WEAVE_TWIN)
+    for above, below, root in zip(stretches[:-1], stretches[1:], _double_roots(bicycle), strict=True):
+        if pair in above.pairs and pair not in below.pairs:
+            return root
+    return None
+
+
+@lru_cache(maxsize=256)
+def _stretches(bicycle: Bicycle) -> tuple[_Stretch, ...]:
+    """All stretches of speed, fastest first."""
+    double = _double_roots(bicycle)
+    lows = [speed for speed, _ in double] + [0.0]
+    stretches = [_top(bicycle, lows[0])]
+    for (speed, eigenvalue), low in zip(double, lows[1:], strict=True):
+        stretches.append(_below(bicycle, stretches[-1], speed, eigenvalue, low))
+    return tuple(stretches)
+
+
+def _top(bicycle: Bicycle, low: float) -> _Stretch:
+    """The stretch without upper end, named far up, where the modes differ by orders of magnitude."""
+    roots = eigenvalues(bicycle, FAR)
+    real, upper = _sort_out(roots, int(np.sum(roots.imag == 0.0)))
+    if len(upper) == 2:  # no real mode to tell by: weave is the faster pair
+        fast, slow = sorted(upper, key=abs, reverse=True)
+        return _Stretch(
+            low, np.inf, (), ((WEAVE, WEAVE_TWIN), (CAPSIZE, CASTER)), _walk(bicycle, FAR, [fast, slow], low)
+        )
+    capsize = int(np.argmin(np.abs(real)))
+    others = [CASTER, WEAVE_TWIN, WEAVE] if len(real) == 4 else [CASTER]
+    names = (*others[:capsize], CAPSIZE, *others[capsize:])
+    return _Stretch(low, np.inf, names, ((WEAVE, WEAVE_TWIN),) if upper else ())
+
+
+def _below(bicycle: Bicycle, above: _Stretch, speed: float, eigenvalue: float, low: float) -> _Stretch:
+    """The stretch under the double root at ``speed``, down to ``low``; names handed down from ``above``."""
+    others = sorted(eigenvalues(bicycle, speed), key=lambda root: abs(root - eigenvalue))[2:]
+    slower = sum(1 for root in others if root.imag == 0.0 and root.real < eigenvalue)
+    n_real = int(np.sum(eigenvalues(bicycle, (low + speed) / 2.0).imag == 0.0))
+    real, pairs = list(above.real), list(above.pairs)
+    if n_real > len(real):
+        splits = pairs.pop(_which_meets(above, eigenvalue))
+        real[slower:slower] = reversed(splits)
+    elif n_real < len(real):
+        joins = real[slower : slower + 2]
+        del real[slower : slower + 2]
+        pairs.append((min(joins), max(joins)))
+    trail = None
+    if len(pairs) == 2:
+        upper = [next(root for root in others if root.imag > 0.0), complex(eigenvalue)]
+        trail = _walk(bicycle, speed, upper, low)
+    return _Stretch(low, speed, tuple(real), tuple(pairs), trail)
+
+
+def _which_meets(stretch: _Stretch, eigenvalue: float) -> int:
+    """Which pair of a stretch becomes the double root at its lower end."""
+    if stretch.trail is None:
+        return 0
+    return int(np.argmin(np.abs(stretch.trail[1][-1] - eigenvalue)))
+
+
+def _walk(bicycle: Bicycle, start: float, upper: list[complex], low: float) -> tuple[Array, Complex]:
+    """Follow two complex pairs from ``start`` down to ``low`` in steps short against their distance."""
+    speeds, values = [start], [upper]
+    step = (start - low) / 32.0
+    while speeds[-1] > low:
+        v = max(speeds[-1] - step, low)
+        _, found = _sort_out(eigenvalues(bicycle, v), 0)
+        found = _in_order_of(np.array(values[-1]), found)
+        moved = max(abs(new - old) for new, old in zip(found, values[-1], strict=True))
+        if moved > 0.1 * abs(found[0] - found[1]) and step > 1e-9 * start:
+            step /= 2.0
+            continue
+        speeds.append(v)
+        values.append(found)
+        step *= 1.5
+    return np.array(speeds), np.array(values)
+
+
+def _nearest_above(trail: tuple[Array, Complex], speed: float) -> Complex:
+    """The two pairs at the slowest step of the trail that is not slower than ``speed``."""
+    speeds, values = trail
+    return values[max(int(np.sum(speeds >= speed)) - 1, 0)]
+
+
+def _in_order_of(known: Complex, found: list[complex]) -> list[complex]:
+    """The two found values, each where the known one nearest to it stands."""
+    a, b = found
+    straight = abs(a - known[0]) + abs(b - known[1])
+    crossed = abs(b - known[0]) + abs(a - known[1])
+    return [a, b] if straight <= crossed else [b, a]
+
+
+def _sort_out(roots: Complex, n_real: int) -> tuple[list[float], list[complex]]:
+    """Real eigenvalues, most negative first, and the upper ones of the pairs.
+
+    Within rounding of a double root the count of real ones is uncertain; it is made ``n_real``, which the
+    stretch knows.
+    """
+    real = sorted(float(root.real) for root in roots if root.imag == 0.0)
+    upper = [complex(root) for root in roots if root.imag > 0.0]
+    while len(real) < n_real:
+        flattest = min(upper, key=lambda root: root.imag)
+        upper.remove(flattest)
+        real = sorted([*real, flattest.real, flattest.real])
+    while len(real) > n_real:
+        k = int(np.argmin(np.diff(real)))
+        upper.append(complex((real[k] + real[k + 1]) / 2.0))
+        del real[k : k + 2]
+    return real, upper

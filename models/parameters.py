@@ -1,0 +1,351 @@
+"""A bicycle: the 25 parameters of Meijaard et al. (2007), Table 1, and gravity.
+
+Coordinates and signs are those of `models.coordinates`, at the upright straight position, with the
+origin in the rear contact point: a mass above the ground has a negative z. Bodies: R rear wheel, B rear frame
+(with a rigid rider, if any), H front frame (handlebar and fork), F front wheel. Wheels are symmetric
+about their axle, so IRzz = IRxx and IFzz = IFxx.
+"""
+
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from numbers import Real
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from models.errors import InputError
+
+PARAMETERS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "w": ("m", "wheelbase"),
+        "c": ("m", "trail"),
+        "lam": ("rad", "steer axis tilt, positive when its top leans back"),
+        "g": ("m/s^2", "gravity"),
+        "rR": ("m", "rear wheel radius"),
+        "mR": ("kg", "rear wheel mass"),
+        "IRxx": ("kg m^2", "rear wheel moment about a diameter"),
+        "IRyy": ("kg m^2", "rear wheel moment about its axle"),
+        "xB": ("m", "rear frame centre of mass, forward of the rear contact"),
+        "zB": ("m", "rear frame centre of mass, down"),
+        "mB": ("kg", "rear frame mass"),
+        "IBxx": ("kg m^2", "rear frame moment about x"),
+        "IBxz": ("kg m^2", "rear frame tensor element xz"),
+        "IByy": ("kg m^2", "rear frame moment about y"),
+        "IBzz": ("kg m^2", "rear frame moment about z"),
+        "xH": ("m", "front frame centre of mass, forward of the rear contact"),
+        "zH": ("m", "front frame centre of mass, down"),
+        "mH": ("kg", "front frame mass"),
+        "IHxx": ("kg m^2", "front frame moment about x"),
+        "IHxz": ("kg m^2", "front frame tensor element xz"),
+        "IHyy": ("kg m^2", "front frame moment about y"),
+        "IHzz": ("kg m^2", "front frame moment about z"),
+        "rF": ("m", "front wheel radius"),
+        "mF": ("kg", "front wheel mass"),
+        "IFxx": ("kg m^2", "front wheel moment about a diameter"),
+        "IFyy": ("kg m^2", "front wheel moment about its axle"),
+    }
+)
+"""Unit and meaning of every parameter, in the order they are written."""
+
+MASSES = ("mR", "mB", "mH", "mF")
+RADII = ("rR", "rF")
+MOMENTS = tuple(name for name in PARAMETERS if name[0] == "I" and name[2] == name[3])
+DISPENSABLE = ("IByy", "IHyy")  # a linear bicycle does not pitch, so these may be unpublished
+
+# Moments are measured one at a time, so a published set can break the triangle inequality. It is refused
+# when it does by more than rounding to three digits (the DelftSbW2024 front wheel: 0.0008 of its largest
+# moment) plus six joint standard deviations (the Browser rear frame: 4.9).
+ROUNDING = 1e-3
+DEVIATIONS = 6.0
+
+
+@dataclass(frozen=True)
+class Bicycle:
+    """A bicycle that can exist: parameters checked when it is made, never altered.
+
+    Parameters
+    ----------
+    name : str
+    w, ..., IFyy : float
+        See `PARAMETERS` for unit and meaning; SI.
+    source, note : str
+        Where the numbers were published, and what to know about them.
+    std : mapping of parameter to float
+        One standard deviation in the unit of the parameter, where published.
+    missing : sequence of str
+        Those of IByy and IHyy that were not published. Their value here is a substitute (see
+        `flat_moment`); nothing linear depends on it.
+
+    Raises
+    ------
+    InputError
+        For values that no bicycle can have. Every fault is named, with field, value, unit and rule.
+    """
+
+    name: str
+    w: float
+    c: float
+    lam: float
+    g: float
+    rR: float
+    mR: float
+    IRxx: float
+    IRyy: float
+    xB: float
+    zB: float
+    mB: float
+    IBxx: float
+    IBxz: float
+    IByy: float
+    IBzz: float
+    xH: float
+    zH: float
+    mH: float
+    IHxx: float
+    IHxz: float
+    IHyy: float
+    IHzz: float
+    rF: float
+    mF: float
+    IFxx: float
+    IFyy: float
+    source: str = ""
+    note: str = ""
+    std: Mapping[str, float] = field(default_factory=dict, hash=False)
+    missing: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        faults = list(_malformed(self))
+        if not faults:
+            for name in PARAMETERS:
+                object.__setattr__(self, name, float(getattr(self, name)))
+            std = {name: float(self.std[name]) for name in PARAMETERS if name in self.std}
+            object.__setattr__(self, "std", MappingProxyType(std))
+            object.__setattr__(self, "missing", tuple(self.missing))
+            faults = list(_unphysical(self))
+        if faults:
+            raise InputError(f"bicycle {self.name!r} cannot be: {'; '.join(faults)}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by making it again: a read-only mapping cannot be pickled."""
+        return _from_dict, (self.as_dict(),)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values, ready for JSON; ``Bicycle(**b.as_dict()) == b``."""
+        return {
+            "name": self.name,
+            **{name: getattr(self, name) for name in PARAMETERS},
+            "source": self.source,
+            "note": self.note,
+            "std": dict(self.std),
+            "missing": list(self.missing),
+        }
+
+    def to_toml(self) -> str:
+        """Text that `from_toml` reads back to an equal bicycle, in full precision."""
+        import tomli_w
+
+        table = {key: value for key, value in self.as_dict().items() if key not in PARAMETERS}
+        std = table.pop("std")
+        table["parameters"] = {name: getattr(self, name) for name in PARAMETERS}
+        table["std"] = std
+        return tomli_w.dumps(table)
+
+    @classmethod
+    def from_toml(cls, text_or_path: str | Path) -> "Bicycle":
+        """Read a bicycle from TOML text, or from a file (a `Path`, or one line ending in ``.toml``).
+
+        Keys: ``name``, optional ``source``, ``note`` and ``missing``, a table ``[parameters]`` and
+        optionally a table ``[std]``. Parameters named in ``missing`` may be left out.
+
+        Raises
+        ------
+        InputError
+            For a file that cannot be read, text that is not TOML, unknown or absent keys, and values
+            that no bicycle can have.
+        """
+        origin, text = _read(text_or_path)
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{origin} is not valid TOML: {error}; put that line right") from None
+        try:
+            return cls(**_fields(table))
+        except InputError as error:
+            raise InputError(f"{origin}: {error}") from None
+
+
+def flat_moment(Ixx: float, Izz: float) -> float:
+    """Moment [kg m^2] about y of a body flat in its plane of symmetry, as a bicycle frame nearly is."""
+    return Ixx + Izz
+
+
+def principal_moments(Ixx: float, Ixz: float, Izz: float) -> tuple[float, float]:
+    """Principal moments [kg m^2] in the plane of symmetry, smaller first (eigenvalues of a 2 x 2 matrix)."""
+    middle, radius = (Ixx + Izz) / 2.0, math.hypot((Ixx - Izz) / 2.0, Ixz)
+    return middle - radius, middle + radius
+
+
+def nearest(word: str, known: Iterable[str], n: int) -> list[str]:
+    """Up to ``n`` known words that look like ``word``, whatever their case; for error messages."""
+    folded = {each.casefold(): each for each in known}
+    return [folded[match] for match in get_close_matches(word.casefold(), folded, n=n)]
+
+
+def _from_dict(fields: dict[str, Any]) -> Bicycle:
+    return Bicycle(**fields)
+
+
+def _read(text_or_path: str | Path) -> tuple[str, str]:
+    """What to call the input in a message, and its text."""
+    if isinstance(text_or_path, str) and ("\n" in text_or_path or not text_or_path.endswith(".toml")):
+        return "the bicycle given", text_or_path
+    path = Path(text_or_path)
+    try:
+        return str(path), path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; give the path of a bicycle in TOML") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path} cannot be read as text: {error}; give the path of a bicycle in TOML"
+        ) from None
+
+
+def _fields(table: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `Bicycle` from a TOML table, its shape checked; values are left to `Bicycle`."""
+    faults = list(_unknown(table, ("name", "source", "note", "missing", "parameters", "std"), "key"))
+    parameters = table.get("parameters", {})
+    missing = table.get("missing", [])
+    if not isinstance(parameters, dict):
+        faults.append("parameters must be a table, [parameters]")
+        parameters = {}
+    if not isinstance(missing, list):
+        faults.append("missing must be a list of parameters")
+        missing = []
+    faults += _unknown(parameters, PARAMETERS, "parameter")
+    absent = [
+        name
+        for name in PARAMETERS
+        if name not in parameters and not (name in DISPENSABLE and name in missing)
+    ]
+    if absent:
+        faults.append(
+            "[parameters] lacks " + ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent)
+        )
+    if "name" not in table:
+        faults.append('it has no name (name = "...")')
+    if faults:
+        raise InputError("; ".join(faults))
+    substitutes = {name: _substitute(name, parameters) for name in DISPENSABLE if name not in parameters}
+    return {
+        **{key: value for key, value in table.items() if key != "parameters"},
+        **parameters,
+        **substitutes,
+    }
+
+
+def _substitute(name: str, parameters: dict[str, Any]) -> float:
+    """The flat frame's moment for an unpublished one."""
+    Ixx, Izz = parameters[name[:2] + "xx"], parameters[name[:2] + "zz"]
+    if _is_number(Ixx) and _is_number(Izz):
+        return flat_moment(Ixx, Izz)
+    return 0.0  # `Bicycle` refuses the one that is no number, by its name
+
+
+def _unknown(keys: Iterable[str], known: Iterable[str], what: str) -> Iterator[str]:
+    for key in keys:
+        if key not in known:
+            close = nearest(str(key), known, n=1)
+            yield f"unknown {what} {key!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _malformed(b: Bicycle) -> Iterator[str]:
+    """What makes the fields unusable before any physics can be asked."""
+    for key in ("name", "source", "note"):
+        if not isinstance(getattr(b, key), str):
+            yield f"{key} = {getattr(b, key)!r} must be text"
+    for name, (unit, _) in PARAMETERS.items():
+        if not _is_number(getattr(b, name)):
+            yield f"{name} = {getattr(b, name)!r} must be a finite number in {unit}"
+    if not isinstance(b.std, Mapping):
+        yield f"std = {b.std!r} must be a table of standard deviations"
+    else:
+        yield from _unknown(b.std, PARAMETERS, "parameter in std")
+        for name in PARAMETERS:
+            if name in b.std and not (_is_number(b.std[name]) and b.std[name] >= 0.0):
+                unit = PARAMETERS[name][0]
+                yield f"std of {name} = {b.std[name]!r} {unit} must be a finite number, zero or more"
+    if not isinstance(b.missing, tuple | list):
+        yield f"missing = {b.missing!r} must be a list of parameters"
+    elif wrong := [name for name in b.missing if name not in DISPENSABLE]:
+        yield f"{wrong[0]!r} cannot be missing: the linear model needs all but {' and '.join(DISPENSABLE)}"
+
+
+def _unphysical(b: Bicycle) -> Iterator[str]:
+    """What no bicycle can have."""
+    for name in ("w", "g"):
+        if getattr(b, name) <= 0.0:
+            yield f"{_show(b, name)} must be above zero"
+    if abs(b.lam) >= math.pi / 2.0:
+        yield f"{_show(b, 'lam')} must lie between -pi/2 and pi/2 (is it in degrees?)"
+    for name in (*RADII, *MASSES, *MOMENTS):
+        if getattr(b, name) < 0.0:
+            yield f"{_show(b, name)} must not be negative"
+    if not any(getattr(b, name) for name in MASSES):
+        yield "mR + mB + mH + mF = 0 kg must be above zero: some part must have mass"
+    for wheel in "RF":
+        burden = [f"m{wheel}", f"I{wheel}xx", f"I{wheel}yy"]
+        if getattr(b, f"r{wheel}") == 0.0 and any(getattr(b, name) for name in burden):
+            yield f"{_show(b, f'r{wheel}')} must be above zero when {', '.join(burden)} are not all zero"
+        yield from _wheel_triangle(b, wheel)
+    for frame in "BH":
+        yield from _frame_triangle(b, frame)
+
+
+def _wheel_triangle(b: Bicycle, wheel: str) -> Iterator[str]:
+    """A wheel is symmetric: the triangle inequality of its principal moments is Iyy <= 2 Ixx."""
+    xx, yy = f"I{wheel}xx", f"I{wheel}yy"
+    Ixx, Iyy = getattr(b, xx), getattr(b, yy)
+    slack = _slack(b, max(Ixx, Iyy), {xx: 2.0, yy: 1.0})
+    if Iyy > 2.0 * Ixx + slack:
+        yield f"{_show(b, yy)} must be at most 2 {xx} = {2.0 * Ixx:.6g} kg m^2 (triangle inequality)"
+
+
+def _frame_triangle(b: Bicycle, frame: str) -> Iterator[str]:
+    """No principal moment of a frame is negative or above the sum of the other two; y is a principal axis."""
+    xx, xz, yy, zz = (f"I{frame}{axes}" for axes in ("xx", "xz", "yy", "zz"))
+    Ixx, Ixz, Iyy, Izz = (getattr(b, name) for name in (xx, xz, yy, zz))
+    low, high = principal_moments(Ixx, Ixz, Izz)
+    slack = _slack(b, max(high, Iyy), {xx: 1.0, xz: 2.0, yy: 1.0, zz: 1.0})
+    if low < -slack:
+        yield (
+            f"{_show(b, xz)} must be at most sqrt({xx} {zz}) in size: "
+            f"it makes a principal moment {low:.6g} kg m^2"
+        )
+    if Iyy > low + high + slack:
+        yield (
+            f"{_show(b, yy)} must be at most the sum of the other two principal moments, {xx} + {zz} = "
+            f"{low + high:.6g} kg m^2 (triangle inequality)"
+        )
+    if Iyy < high - low - slack:
+        yield (
+            f"{_show(b, yy)} must be at least the difference of the other two principal moments, "
+            f"{high:.6g} - {low:.6g} = {high - low:.6g} kg m^2 (triangle inequality)"
+        )
+
+
+def _slack(b: Bicycle, largest: float, weights: Mapping[str, float]) -> float:
+    """By how much [kg m^2] measured moments may break an inequality; see `ROUNDING`."""
+    joint = math.hypot(*(weight * b.std.get(name, 0.0) for name, weight in weights.items()))
+    return ROUNDING * largest + DEVIATIONS * joint
+
+
+def _show(b: Bicycle, name: str) -> str:
+    return f"{name} = {getattr(b, name):.6g} {PARAMETERS[name][0]}"

@@ -1,0 +1,141 @@
+"""What happens to an emulated bicycle: speed, pushes, and the person who holds, releases and catches it.
+
+Times count from the release.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+
+import numpy as np
+
+from models.errors import InputError
+
+SURFACES = ("treadmill", "floor")
+PHI_MAX, DELTA_MAX = np.radians(45.0), np.radians(60.0)  # beyond these the bicycle has fallen
+SPEED_MAX = 50.0  # m/s
+RATE_MAX = 100.0  # rad/s, of an initial state
+KICK_MIN = 1e-6  # s
+POINTS, KICKS = 4096, 256  # room in a scenario
+
+
+@dataclass(frozen=True)
+class Kick:
+    """A push by hand on the rear frame: a half sine of lateral force.
+
+    Attributes
+    ----------
+    t : float
+        Beginning, s after the release.
+    impulse : float
+        Integral of the force, N s, positive to the right.
+    duration : float
+        s.
+    x, z : float
+        Where the hand is, m forward of the rear contact and m below the ground (negative above).
+    """
+
+    t: float
+    impulse: float
+    duration: float = 0.08
+    x: float = 0.3
+    z: float = -0.8
+
+    def __post_init__(self) -> None:
+        if not np.all(np.isfinite([self.t, self.impulse, self.duration, self.x, self.z])):
+            raise InputError(f"a kick wants finite numbers, found {self}; correct it")
+        if self.t < 0.0 or self.duration < KICK_MIN:
+            raise InputError(
+                f"a kick must begin at 0 s after the release or later and last {KICK_MIN} s or longer, found "
+                f"t = {self.t} s and duration = {self.duration} s; correct it"
+            )
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What happens to the bicycle.
+
+    Attributes
+    ----------
+    speed : sequence of (s, m/s)
+        Corners of the forward speed against time since the release; straight lines between them,
+        constant before and after. Before the release the speed is that at 0 s.
+    kicks : sequence of Kick
+        In order, one at a time.
+    surface : {"treadmill", "floor"}
+        Where it rides; see the module.
+    held : bool
+        A person keeps it upright and straight until the drive has been enabled for `release_after`
+        (s), and catches it again once the drive has been disabled again for `catch_after` (s); a
+        fallen one is picked up likewise. Every release starts the profile and the kicks anew.
+        False: it is free from the start, but still caught.
+    catch : bool
+        False: nobody catches it.
+    x0 : (4,) sequence of float
+        State [phi, delta, phi_dot, delta_dot] at every release, rad and rad/s.
+    torque_noise : float
+        Standard deviation of a random steer torque, N m, drawn anew at each `advance`.
+    seed : int
+        Of all noise; the same seed gives the same run.
+    """
+
+    speed: Sequence[tuple[float, float]] = ((0.0, 5.0),)
+    kicks: Sequence[Kick] = ()
+    surface: str = "treadmill"
+    held: bool = True
+    release_after: float = 0.5
+    catch: bool = True
+    catch_after: float = 0.5
+    x0: Sequence[float] = (0.0, 0.0, 0.0, 0.0)
+    torque_noise: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._check_speed()
+        self._check_kicks()
+        if self.surface not in SURFACES:
+            raise InputError(
+                f"surface must be one of {', '.join(SURFACES)}, found {self.surface!r}; choose one"
+            )
+        for name, unit in (("release_after", "s"), ("catch_after", "s"), ("torque_noise", "N m")):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise InputError(
+                    f"{name} must be zero or more, found {getattr(self, name)} {unit}; correct it"
+                )
+        if not isinstance(self.seed, Integral) or self.seed < 0:
+            raise InputError(f"seed must be a whole number from 0, found {self.seed!r}; choose another")
+        x0 = np.asarray(self.x0, dtype=float)
+        if x0.shape != (4,) or not np.all(np.abs(x0) <= [PHI_MAX, DELTA_MAX, RATE_MAX, RATE_MAX]):
+            raise InputError(
+                "x0 wants phi, delta (rad, within 45 and 60 deg) and phi_dot, delta_dot (within 100 rad/s), "
+                f"found {self.x0}; start nearer upright"
+            )
+
+    def _check_speed(self) -> None:
+        speed = np.asarray(self.speed, dtype=float)
+        if speed.ndim != 2 or speed.shape[1] != 2 or not 1 <= len(speed) <= POINTS:
+            raise InputError(
+                f"the speed profile wants 1 to {POINTS} pairs (s, m/s), found shape {speed.shape}; "
+                "thin it out, or write ((0.0, 5.0),) for a constant speed"
+            )
+        if not (speed[0, 0] >= 0.0 and np.all(np.diff(speed[:, 0]) > 0.0) and speed[-1, 0] < np.inf):
+            raise InputError(
+                "the times of the speed profile must start at 0 s or later and increase; sort them"
+            )
+        wrong = speed[~((speed[:, 1] >= 0.0) & (speed[:, 1] <= SPEED_MAX)), 1]
+        if wrong.size:
+            raise InputError(
+                f"speeds must lie from 0 to {SPEED_MAX:g} m/s, found {wrong[0]} m/s; check the unit"
+            )
+
+    def _check_kicks(self) -> None:
+        if len(self.kicks) > KICKS:
+            raise InputError(
+                f"a scenario has room for {KICKS} kicks, found {len(self.kicks)}; leave some out"
+            )
+        for one, after in zip(self.kicks, self.kicks[1:], strict=False):
+            if after.t < one.t + one.duration:
+                raise InputError(
+                    f"kicks must follow one another, found one at {after.t} s while that of {one.t} s "
+                    f"lasts until {one.t + one.duration:g} s; move it"
+                )

@@ -1,0 +1,172 @@
+"""The linear Whipple bicycle of Meijaard et al. (2007): canonical matrices, A(v), B, named systems.
+
+``M q'' + v C1 q' + (g K0 + v^2 K2) q = f`` with q = (phi, delta) and f = (T_phi, T_delta); their eq. 5.3,
+the coefficients from their appendix A, in their symbols. Torques in N m, q in rad, v in m/s.
+"""
+
+from math import cos, sin
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.coordinates import INPUTS, STATES
+from models.errors import InputError
+from models.parameters import Bicycle
+
+if TYPE_CHECKING:
+    import control
+
+Array = NDArray[np.float64]
+
+
+class Canonical(NamedTuple):
+    """Matrices (2, 2) of the linear bicycle, SI; gravity is not in K0."""
+
+    M: Array  # kg m^2
+    C1: Array  # kg m
+    K0: Array  # kg m
+    K2: Array  # kg
+
+
+class Totals(NamedTuple):
+    """Quantities of the whole bicycle (T) and of its front assembly (A), from appendix A.
+
+    The inertia of the whole is about the rear contact point; that of the front assembly about its centre of
+    mass, or, with ``l``, about the steer axis; ``IAlx`` and ``IAlz`` couple the steer axis with the x and z
+    axes through the rear contact point.
+    """
+
+    mT: float  # kg
+    xT: float  # m
+    zT: float
+    ITxx: float  # kg m^2
+    ITxz: float
+    ITzz: float
+    mA: float  # kg
+    uA: float  # m, distance of the front centre of mass ahead of the steer axis
+    IAll: float  # kg m^2
+    IAlx: float
+    IAlz: float
+    mu: float  # yaw per steer at rest, c cos(lam) / w
+    SF: float  # kg m, spin momentum per speed of the front wheel
+    ST: float  # of both wheels
+    SA: float  # kg m, static moment of the front assembly
+
+
+def totals(bicycle: Bicycle) -> Totals:
+    """Intermediate quantities of Meijaard et al. (2007), appendix A."""
+    b = bicycle
+    sin_lam, cos_lam = sin(b.lam), cos(b.lam)
+
+    mT = b.mR + b.mB + b.mH + b.mF
+    xT = (b.xB * b.mB + b.xH * b.mH + b.w * b.mF) / mT
+    zT = (-b.rR * b.mR + b.zB * b.mB + b.zH * b.mH - b.rF * b.mF) / mT
+    ITxx = (
+        b.IRxx + b.IBxx + b.IHxx + b.IFxx + b.mR * b.rR**2 + b.mB * b.zB**2 + b.mH * b.zH**2 + b.mF * b.rF**2
+    )
+    ITxz = b.IBxz + b.IHxz - b.mB * b.xB * b.zB - b.mH * b.xH * b.zH + b.mF * b.w * b.rF
+    ITzz = b.IRxx + b.IBzz + b.IHzz + b.IFxx + b.mB * b.xB**2 + b.mH * b.xH**2 + b.mF * b.w**2
+
+    mA = b.mH + b.mF
+    # A front assembly without mass has no centre of mass; any point serves, for it is multiplied by mA.
+    xA = (b.xH * b.mH + b.w * b.mF) / mA if mA else b.w
+    zA = (b.zH * b.mH - b.rF * b.mF) / mA if mA else 0.0
+    IAxx = b.IHxx + b.IFxx + b.mH * (b.zH - zA) ** 2 + b.mF * (b.rF + zA) ** 2
+    IAxz = b.IHxz - b.mH * (b.xH - xA) * (b.zH - zA) + b.mF * (b.w - xA) * (b.rF + zA)
+    IAzz = b.IHzz + b.IFxx + b.mH * (b.xH - xA) ** 2 + b.mF * (b.w - xA) ** 2
+    uA = (xA - b.w - b.c) * cos_lam - zA * sin_lam
+    mu = b.c / b.w * cos_lam
+    # A wheel of zero radius has no inertia (`Bicycle` sees to it): it is a skate, without spin.
+    SR = b.IRyy / b.rR if b.rR else 0.0
+    SF = b.IFyy / b.rF if b.rF else 0.0
+
+    return Totals(
+        mT=mT,
+        xT=xT,
+        zT=zT,
+        ITxx=ITxx,
+        ITxz=ITxz,
+        ITzz=ITzz,
+        mA=mA,
+        uA=uA,
+        IAll=mA * uA**2 + IAxx * sin_lam**2 + 2.0 * IAxz * sin_lam * cos_lam + IAzz * cos_lam**2,
+        IAlx=-mA * uA * zA + IAxx * sin_lam + IAxz * cos_lam,
+        IAlz=mA * uA * xA + IAxz * sin_lam + IAzz * cos_lam,
+        mu=mu,
+        SF=SF,
+        ST=SR + SF,
+        SA=mA * uA + mu * mT * xT,
+    )
+
+
+def canonical(bicycle: Bicycle) -> Canonical:
+    """Matrices M, C1, K0, K2 of Meijaard et al. (2007), eq. 5.3 and appendix A."""
+    b, t = bicycle, totals(bicycle)
+    sin_lam, cos_lam = sin(b.lam), cos(b.lam)
+    yaw = cos_lam / b.w  # yaw rate per steer angle and speed
+
+    M_phi_delta = t.IAlx + t.mu * t.ITxz
+    spin = t.mu * t.ST + t.SF * cos_lam
+    return Canonical(
+        M=np.array(
+            [
+                [t.ITxx, M_phi_delta],
+                [M_phi_delta, t.IAll + 2.0 * t.mu * t.IAlz + t.mu**2 * t.ITzz],
+            ]
+        ),
+        C1=np.array(
+            [
+                [0.0, spin + t.ITxz * yaw - t.mu * t.mT * t.zT],
+                [-spin, t.IAlz * yaw + t.mu * (t.SA + t.ITzz * yaw)],
+            ]
+        ),
+        K0=np.array([[t.mT * t.zT, -t.SA], [-t.SA, -t.SA * sin_lam]]),
+        K2=np.array([[0.0, (t.ST - t.mT * t.zT) * yaw], [0.0, (t.SA + t.SF * sin_lam) * yaw]]),
+    )
+
+
+def system_matrix(bicycle: Bicycle, v: ArrayLike) -> Array:
+    """Matrix A(v) [1/s] of x' = A x + B u; shape of ``v`` [m/s] plus (4, 4).
+
+    Raises
+    ------
+    InputError
+        When the mass matrix is singular.
+    """
+    M, C1, K0, K2 = canonical(bicycle)
+    inverse = _inverse(bicycle, M)
+    speed = np.asarray(v, dtype=float)[..., np.newaxis, np.newaxis]
+    A = np.zeros((*speed.shape[:-2], 4, 4))
+    A[..., :2, 2:] = np.eye(2)
+    A[..., 2:, :2] = -inverse @ (bicycle.g * K0 + speed**2 * K2)
+    A[..., 2:, 2:] = -inverse @ (speed * C1)
+    return A
+
+
+def input_matrix(bicycle: Bicycle) -> Array:
+    """Matrix B (4, 2) of x' = A x + B u, for u = (T_phi, T_delta) in N m."""
+    return np.vstack([np.zeros((2, 2)), _inverse(bicycle, canonical(bicycle).M)])
+
+
+def state_space(bicycle: Bicycle, v: float) -> "control.StateSpace":
+    """The bicycle at speed ``v`` [m/s] as a python-control system.
+
+    States and outputs phi, delta, phi_dot, delta_dot; inputs T_phi, T_delta.
+    """
+    import control
+
+    A, B = system_matrix(bicycle, v), input_matrix(bicycle)
+    names: dict[str, Any] = {"states": list(STATES), "inputs": list(INPUTS), "outputs": list(STATES)}
+    return control.ss(A, B, np.eye(4), np.zeros((4, 2)), name=f"{bicycle.name} at {v:g} m/s", **names)
+
+
+def _inverse(bicycle: Bicycle, M: Array) -> Array:
+    """Inverse of the mass matrix, which must be well above singular."""
+    determinant = M[0, 0] * M[1, 1] - M[0, 1] * M[1, 0]
+    if determinant <= 1e-12 * M[0, 0] * M[1, 1]:
+        raise InputError(
+            f"bicycle {bicycle.name!r} has a singular mass matrix (determinant {determinant:.3g} kg^2 m^4): "
+            "lean and steer must each move some mass; give both frames a mass off the steer axis, or inertia"
+        )
+    return np.array([[M[1, 1], -M[0, 1]], [-M[1, 0], M[0, 0]]]) / determinant

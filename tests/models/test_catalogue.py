@@ -1,0 +1,50 @@
+"""The catalogue against the collection it was transcribed from."""
+
+import json
+
+import pytest
+
+from models import catalogue
+from models.errors import InputError
+from models.parameters import PARAMETERS
+
+
+def test_every_bicycle_loads():
+    assert len(catalogue.names()) == 16
+    for name in catalogue.names():
+        bicycle = catalogue.load(name)
+        assert bicycle.name == name
+        assert bicycle.source
+
+
+def test_every_published_set_is_transcribed_in_full_precision(shared):
+    published = json.loads((shared / "reference/measured_bicycles.json").read_text())["bicycles"]
+    assert set(catalogue.names()) == set(published)
+    for name, record in published.items():
+        bicycle = catalogue.load(name)
+        assert {key: getattr(bicycle, key) for key in record["parameters"]} == record["parameters"]
+        assert dict(bicycle.std) == record["std"]
+        assert list(bicycle.missing) == record.get("missing", [])
+        assert bicycle.source == record["source"]
+        assert set(PARAMETERS) - set(record["parameters"]) == set(bicycle.missing)
+
+
+def test_an_unknown_name_lists_close_matches():
+    with pytest.raises(InputError, match=r"no bicycle 'silver' in the catalogue; did you mean Silver\?"):
+        catalogue.load("silver")
+    with pytest.raises(InputError, match="choose one of Balanceassistv1, Benchmark"):
+        catalogue.load("qqqqq")
+
+
+def test_a_path_is_read_as_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(catalogue.load("Silver").to_toml().replace('"Silver"', '"Mine"'), encoding="utf-8")
+    assert catalogue.load(path).name == "Mine"
+    assert catalogue.load(str(path)).w == 1.01
+    with pytest.raises(InputError, match="there is no file"):
+        catalogue.load(tmp_path / "other.toml")
+
+
+def test_a_name_cannot_reach_outside_the_catalogue():
+    with pytest.raises(InputError, match="no bicycle"):
+        catalogue.load("../parameters")
