@@ -1,0 +1,1 @@
+"""Bytes to SI values and back. Knows nothing of dynamics."""

@@ -1,0 +1,9 @@
+"""The one exception for a device or port that does not do what it should."""
+
+
+class DeviceError(RuntimeError):
+    """A device is missing, silent or speaks something else.
+
+    The message is one sentence for the person at the bench: what was expected, what was found,
+    what to do.
+    """

@@ -1,0 +1,246 @@
+"""What the microcontroller does with the bytes: the rules of the node, compiled.
+
+The virtual node (``virtual.py``) runs this core against a plant on a pseudo-terminal, the lockstep
+runner calls it straight from compiled code. It is also what a firmware in C has to do; the rules
+are told in ``docs/node-protocol.md``.
+
+At each sampling instant, in this order, so that a command computed from one sample acts from the
+next sampling instant on::
+
+    plant.advance(T, enabled, dt)            the period that ends now, under the torque latched before
+    firmware_receive(fw, decoder, rx, n)     bytes that have come in since
+    T = firmware_latch(fw, t)                newest command; watchdog, expiry, limit
+    n = firmware_sample(fw, readings, bus, out)    the sample of this instant
+"""
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.calibration import CALIBRATION, Calibration, to_counts
+from firmware_interface.errors import DeviceError
+from firmware_interface.framing import next_frame
+from firmware_interface.messages import (
+    COMMAND,
+    COMMAND_CLEAR,
+    COMMAND_ENABLE,
+    RAW,
+    STATUS_ENABLED,
+    STATUS_SATURATED,
+    STATUS_STOP_BUTTON,
+    STATUS_WATCHDOG,
+)
+from firmware_interface.node import (
+    FRAME_COMMAND,
+    FRAME_HELLO_REQUEST,
+    HELLO,
+    decode_command,
+    encode_hello,
+    encode_sample,
+    frame_seq,
+    frame_type,
+)
+
+FIRMWARE = np.dtype(
+    [
+        # what it is
+        ("hello", HELLO),
+        ("cal", CALIBRATION),  # of its instruments and its drive
+        ("torque_limit", "f8"),  # N m
+        ("watchdog_us", "i8"),
+        # the world outside
+        ("stop_button", "u1"),  # 1 while pressed
+        ("faults", "u1"),  # FAULT_* bits at present
+        # clock
+        ("now_us", "i8"),  # device time of the latest sampling instant
+        ("seq", "u2"),  # of the next sample
+        # commands
+        ("newest", COMMAND),  # as it came in
+        ("heard", "u1"),  # 1 once any command has come in
+        ("pending", "u1"),  # 1 while the newest waits for a sampling instant
+        ("heard_us", "i8"),  # sampling instant before the newest command came in
+        ("commands", "u4"),  # obeyed so far
+        ("hello_pending", "u1"),
+        # state
+        ("enabled", "u1"),
+        ("off_seen", "u1"),  # a command with ENABLE off has come since the last disable
+        ("tripped", "u1"),  # the watchdog has struck and has not been cleared
+        ("trips", "u4"),
+        ("T", "f8"),  # N m, applied since the latest sampling instant, positive to the right
+        ("rejected", "u4"),  # frames
+        ("raw", RAW),  # the sample being built
+    ],
+    align=True,
+)
+
+
+def new_firmware(
+    calibration: Calibration,
+    rate_hz: int = 200,
+    torque_limit: float = 7.0,
+    watchdog_ms: int = 25,
+    name: str = "riderless twin",
+) -> np.void:
+    """Firmware as after power-up, a record of type ``FIRMWARE``.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        Of the instruments and drive it carries.
+    rate_hz : int
+        Samples per second, 1 to 10 000.
+    torque_limit : float
+        N m, at most 32.767.
+    watchdog_ms : int
+        At least two sampling periods: with less, a command would be too old before the next comes.
+    name : str
+        At most 16 ASCII characters.
+
+    Raises
+    ------
+    DeviceError
+        If a value does not fit the protocol.
+    """
+    if not 1 <= rate_hz <= 10_000:
+        raise DeviceError(f"the node's rate must be 1 to 10000 Hz, found {rate_hz} Hz")
+    if not 0 < torque_limit <= 32.767:
+        raise DeviceError(
+            f"the node's torque limit must be above 0 and at most 32.767 N m, found {torque_limit} N m"
+        )
+    if not 2000 / rate_hz <= watchdog_ms <= 65_535:
+        raise DeviceError(
+            "the node's watchdog must be at least two sampling periods, "
+            f"{2000 / rate_hz:g} ms at {rate_hz} Hz, and at most 65535 ms, found {watchdog_ms} ms"
+        )
+    if not name.isascii() or len(name) > 16:
+        raise DeviceError(f"the firmware's name must be at most 16 ASCII characters, found {name!r}")
+    fw = np.zeros(1, FIRMWARE)[0]
+    fw["hello"]["firmware"][: len(name)] = list(name.encode())
+    fw["hello"]["rate_hz"] = rate_hz
+    fw["hello"]["torque_limit_mNm"] = round(1e3 * torque_limit)
+    fw["hello"]["watchdog_ms"] = watchdog_ms
+    fw["hello"]["gyro_lsb"] = calibration.gyro_lsb
+    fw["hello"]["accel_lsb"] = calibration.accel_lsb
+    fw["hello"]["steer_counts_per_turn"] = round(calibration.steer_counts_per_turn)
+    fw["cal"] = calibration.as_record()
+    fw["torque_limit"] = torque_limit
+    fw["watchdog_us"] = 1000 * watchdog_ms
+    return fw
+
+
+@njit(cache=True, nogil=True)
+def firmware_receive(fw, decoder, rx, n):
+    """Take ``rx[:n]`` off the line; remember the newest command and whether HELLO was asked for.
+
+    A command carrying the number of the one before is the same command and no sign of life. The age
+    of a command counts from the sampling instant before it came in, so it is never underestimated.
+    """
+    i = 0
+    while i < n:
+        i = next_frame(decoder, rx, i, n)
+        if decoder.size == 0:
+            continue
+        kind = frame_type(decoder.payload, decoder.size)
+        if kind == FRAME_COMMAND:
+            if not fw.heard or frame_seq(decoder.payload) != fw.newest.seq:
+                decode_command(decoder.payload, decoder.size, fw.newest)
+                fw.heard = 1
+                fw.pending = 1
+                fw.heard_us = fw.now_us
+        elif kind == FRAME_HELLO_REQUEST:
+            fw.hello_pending = 1
+            fw.hello.seq = frame_seq(decoder.payload)
+        elif kind == 0:
+            decoder.frames_bad_version += 1
+    fw.rejected = decoder.frames_bad_crc + decoder.frames_bad_length + decoder.frames_bad_version
+
+
+@njit(cache=True, nogil=True)
+def firmware_latch(fw, t):
+    """Decide the torque from the sampling instant ``t`` (s, device clock) to the next.
+
+    Returns
+    -------
+    float
+        N m, positive to the right; zero unless enabled.
+    """
+    fw.now_us = int(np.rint(1e6 * t))
+    if fw.pending:
+        fw.pending = 0
+        fw.commands += 1
+        fw.raw.command_seq = fw.newest.seq
+    age_us = fw.now_us - fw.heard_us
+    _decide_enabled(fw, age_us)
+
+    T = 0.0
+    saturated = False
+    if fw.enabled and age_us < 1000 * np.int64(fw.newest.expiry_ms):
+        T = min(max(fw.newest.T_cmd, -fw.torque_limit), fw.torque_limit)
+        saturated = abs(fw.newest.T_cmd) >= fw.torque_limit
+    fw.T = fw.cal.torque_sign * T
+    fw.raw.status = (
+        (STATUS_ENABLED if fw.enabled else 0)
+        | (STATUS_WATCHDOG if fw.tripped else 0)
+        | (STATUS_STOP_BUTTON if fw.stop_button else 0)
+        | (STATUS_SATURATED if saturated else 0)
+    )
+    return fw.T
+
+
+@njit(cache=True, nogil=True)
+def _decide_enabled(fw, age_us):
+    """Whether the drive may make torque; what is disabled needs ENABLE off, then on, to come back."""
+    alive = fw.heard and age_us < fw.watchdog_us
+    if fw.newest.flags & COMMAND_ENABLE == 0:  # also before the first command
+        fw.enabled = 0
+        if fw.heard:
+            fw.off_seen = 1
+            if fw.newest.flags & COMMAND_CLEAR:
+                fw.tripped = 0
+    elif fw.stop_button or fw.faults:
+        fw.enabled = 0
+        fw.off_seen = 0
+    elif fw.enabled and not alive:
+        fw.enabled = 0
+        fw.off_seen = 0
+        fw.tripped = 1
+        fw.trips += 1
+    elif alive and fw.off_seen and not fw.tripped:
+        fw.enabled = 1
+
+
+@njit(cache=True, nogil=True)
+def firmware_sample(fw, readings, bus, out):
+    """Write the SAMPLE frame of the latest sampling instant to ``out``.
+
+    Parameters
+    ----------
+    fw : record of type ``FIRMWARE``
+    readings : (9,) float64 array
+        As for ``calibration.to_counts``.
+    bus : float
+        V, supply of the drive.
+    out : uint8 array
+
+    Returns
+    -------
+    int
+        Bytes of the frame.
+    """
+    raw = fw.raw
+    to_counts(readings, fw.cal, raw)
+    raw.seq = fw.seq
+    raw.t_us = fw.now_us & 0xFFFFFFFF
+    raw.bus_mV = int(np.rint(1e3 * min(max(bus, 0.0), 65.535)))
+    raw.faults = fw.faults
+    raw.rejected = fw.rejected & 0xFF
+    fw.seq = (fw.seq + 1) & 0xFFFF
+    return encode_sample(raw, out)
+
+
+@njit(cache=True, nogil=True)
+def firmware_hello(fw, out):
+    """Write the HELLO frame to ``out`` if it was asked for; returns its bytes, 0 if it was not."""
+    if not fw.hello_pending:
+        return 0
+    fw.hello_pending = 0
+    return encode_hello(fw.hello, out)

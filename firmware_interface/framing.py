@@ -1,0 +1,171 @@
+"""Bytes to frames and back: COBS between zero delimiters, closed by a CRC-16.
+
+A frame on the line is ``COBS(payload + CRC) 00``. COBS (Cheshire and Baker 1999) removes every zero
+from what it stuffs, so a zero on the line is a delimiter and nothing else, and whoever has lost the
+thread is in step again at the next one. The CRC is CRC-16/CCITT-FALSE (polynomial 0x1021, initial
+value 0xFFFF, no reflection; ``ibm_3740`` in the catalogues) of the payload, low byte first.
+
+Payloads are at most ``MAX_PAYLOAD`` bytes. With that bound COBS always costs exactly one byte, in
+front, and both directions work in place: nothing is allocated and nothing is copied twice.
+
+Everything here is compiled and runs inside the tick.
+"""
+
+import numpy as np
+from numba import njit
+
+MAX_PAYLOAD = 250  # bytes; with its CRC shorter than the 254 after which COBS inserts a second byte
+FRAME_OVERHEAD = 4  # COBS byte, CRC, delimiter
+MAX_FRAME = MAX_PAYLOAD + FRAME_OVERHEAD
+DELIMITER = 0x00
+
+DECODER_FIELDS: list[tuple] = [
+    # counters; they only grow
+    ("frames_ok", "u4"),  # whole, with the right CRC
+    ("frames_bad_crc", "u4"),
+    ("frames_bad_length", "u4"),  # too short, too long, or not a COBS frame
+    ("frames_bad_version", "u4"),  # right CRC, but not a frame of this protocol (counted by node.py)
+    ("bytes_skipped", "u4"),  # bytes of rejected frames, their delimiters included
+    # the frame that has just been completed
+    ("size", "i4"),  # bytes in `payload`, 0 while no frame is complete
+    ("payload", "u1", (MAX_PAYLOAD + 2,)),  # with the two bytes of the CRC behind it
+    # the frame that is coming in
+    ("first", "u1"),  # its first byte: where COBS says the first zero was
+    ("filled", "i8"),  # bytes since the last delimiter
+]
+DECODER = np.dtype(DECODER_FIELDS, align=True)
+
+
+def new_decoder() -> np.void:
+    """Fresh decoder, a record of type ``DECODER``, all counters zero."""
+    return np.zeros(1, DECODER)[0]
+
+
+def _crc_table() -> np.ndarray:
+    crc = np.arange(256, dtype=np.uint32) << 8
+    for _ in range(8):
+        crc = (crc << 1) ^ np.where(crc & 0x8000, 0x1021, 0).astype(np.uint32)
+    return (crc & 0xFFFF).astype(np.uint16)
+
+
+_CRC_TABLE = _crc_table()
+
+
+@njit(cache=True, nogil=True)
+def crc16(data, start, stop):
+    """CRC-16/CCITT-FALSE of ``data[start:stop]``.
+
+    Runs inside the tick.
+    """
+    crc = np.uint32(0xFFFF)
+    for i in range(start, stop):
+        crc = np.uint32((crc << 8) & 0xFFFF) ^ _CRC_TABLE[(crc >> 8) ^ data[i]]
+    return crc
+
+
+@njit(cache=True, nogil=True)
+def close_frame(out, n):
+    """Turn the payload standing in ``out[1:1 + n]`` into a frame, in place.
+
+    Parameters
+    ----------
+    out : uint8 array, at least ``n + 4`` long
+    n : int
+        Bytes of payload, 1 to ``MAX_PAYLOAD``.
+
+    Returns
+    -------
+    int
+        Bytes of the frame, ``n + 4``; it begins at ``out[0]``.
+
+    Runs inside the tick.
+    """
+    crc = crc16(out, 1, n + 1)
+    out[n + 1] = crc & 0xFF
+    out[n + 2] = crc >> 8
+    end = n + 3
+    out[end] = DELIMITER
+    next_zero = end
+    for i in range(end - 1, 0, -1):
+        if out[i] == 0:
+            out[i] = next_zero - i
+            next_zero = i
+    out[0] = next_zero
+    return end + 1
+
+
+@njit(cache=True, nogil=True)
+def encode_frame(payload, n, out):
+    """Write the frame of ``payload[:n]`` to ``out``; returns its length, ``n + 4``.
+
+    Runs inside the tick.
+    """
+    for i in range(n):
+        out[i + 1] = payload[i]
+    return close_frame(out, n)
+
+
+@njit(cache=True, nogil=True)
+def next_frame(decoder, rx, start, stop):
+    """Feed ``rx[start:stop]`` to the decoder, up to the end of the next good frame.
+
+    Afterwards ``decoder.size`` is the length of the frame in ``decoder.payload``, or 0 if the bytes
+    ran out first; an unfinished frame is kept for the next call. Bad frames are counted and passed
+    over. So a caller loops::
+
+        i = 0
+        while i < n:
+            i = next_frame(decoder, rx, i, n)
+            if decoder.size > 0:
+                ...  # decoder.payload[:decoder.size]
+
+    Returns
+    -------
+    int
+        Index of the first byte not yet looked at.
+
+    Runs inside the tick.
+    """
+    decoder.size = 0
+    filled = decoder.filled
+    for i in range(start, stop):
+        byte = rx[i]
+        if byte == DELIMITER:
+            if filled > 0:  # delimiters in a row are idling, not frames
+                _judge(decoder, filled)
+            filled = 0
+            if decoder.size > 0:
+                decoder.filled = 0
+                return i + 1
+        elif filled == 0:
+            decoder.first = byte
+            filled = 1
+        else:
+            if filled <= MAX_PAYLOAD + 2:  # the rest of an over-long frame has no place to go
+                decoder.payload[filled - 1] = byte
+            filled += 1
+    decoder.filled = filled
+    return stop
+
+
+@njit(cache=True, nogil=True)
+def _judge(decoder, filled):
+    """Un-stuff and check the complete frame of ``filled`` bytes; accept or count it."""
+    length = filled - 1  # payload and CRC
+    i = decoder.first - 1
+    if 3 <= length <= MAX_PAYLOAD + 2:
+        while i < length:  # each zero was replaced by the way to the next
+            step = decoder.payload[i]
+            decoder.payload[i] = 0
+            i += step
+    if length < 3 or i != length:
+        decoder.frames_bad_length += 1
+        decoder.bytes_skipped += filled + 1
+        return
+    sent = decoder.payload[length - 2] | (decoder.payload[length - 1] << 8)
+    if crc16(decoder.payload, 0, length - 2) != sent:
+        decoder.frames_bad_crc += 1
+        decoder.bytes_skipped += filled + 1
+        return
+    decoder.frames_ok += 1
+    decoder.size = length - 2

@@ -1,0 +1,74 @@
+"""The records that travel: ``RAW`` counts off the wire, ``SAMPLE`` in SI units, ``COMMAND`` back.
+
+Shared by the compiled kernels, the log and ordinary Python, so that a quantity has one name
+everywhere. A value that is missing or invalid is a flag here, never a magic number.
+"""
+
+import numpy as np
+
+# What the node sends each period, as it stands in the frame (after un-stuffing), in counts.
+RAW = np.dtype(
+    [
+        ("seq", "u2"),  # counts every sample, wraps at 65536
+        ("t_us", "u4"),  # device clock, wraps after 71.6 minutes
+        ("gyro_counts", "i2", (3,)),  # about the x, y, z axes of the sensor
+        ("accel_counts", "i2", (3,)),  # specific force along x, y, z of the sensor
+        ("steer_counts", "i4"),  # steer encoder
+        ("wheel_mrad_s", "i4"),  # rear wheel rate, 1e-3 rad/s, positive when rolling forward
+        ("torque_mNm", "i2"),  # torque the drive reports at its output shaft
+        ("bus_mV", "u2"),  # supply of the drive
+        ("status", "u1"),  # STATUS_* bits
+        ("faults", "u1"),  # FAULT_* bits
+        ("command_seq", "u2"),  # sequence number of the last command obeyed
+        ("rejected", "u1"),  # frames the node has rejected, wraps at 256
+    ],
+    align=True,
+)
+
+# The same in SI units, in the axes of the bicycle (x forward, y right, z down).
+SAMPLE = np.dtype(
+    [
+        ("t", "f8"),  # s, device clock, unwrapped
+        ("phi_dot_meas", "f8"),  # rad/s, gyro about x: lean rate
+        ("theta_dot_meas", "f8"),  # rad/s, gyro about y: pitch rate
+        ("psi_dot_meas", "f8"),  # rad/s, gyro about z: yaw rate
+        ("a_x_meas", "f8"),  # m/s^2, specific force forward
+        ("a_y_meas", "f8"),  # m/s^2, specific force to the right
+        ("a_z_meas", "f8"),  # m/s^2, specific force downward (about -g at rest)
+        ("delta_meas", "f8"),  # rad, steer angle
+        ("v_meas", "f8"),  # m/s, forward speed from the rear wheel
+        ("T_meas", "f8"),  # N m, steer torque reported by the drive
+        ("bus_meas", "f8"),  # V, supply of the drive
+        ("seq", "u2"),
+        ("command_seq", "u2"),
+        ("status", "u1"),
+        ("faults", "u1"),
+        ("rejected", "u1"),
+        ("valid", "u1"),  # 1 when every number above is a usable one
+    ],
+    align=True,
+)
+
+COMMAND = np.dtype(
+    [
+        ("T_cmd", "f8"),  # N m, steer torque, positive steers to the right
+        ("expiry_ms", "u2"),  # the node zeroes the torque this long after the command came
+        ("seq", "u2"),  # counts every command, wraps at 65536
+        ("sample_seq", "u2"),  # the sample this command was computed from
+        ("flags", "u1"),  # COMMAND_* bits
+    ],
+    align=True,
+)
+
+STATUS_ENABLED = 1  # the drive is making torque
+STATUS_WATCHDOG = 2  # latched: commands stopped coming while enabled; torque is zero
+STATUS_STOP_BUTTON = 4  # the emergency stop is pressed
+STATUS_SATURATED = 8  # the drive is at its torque limit
+
+FAULT_DRIVE = 1  # the motor controller reports an error
+FAULT_IMU = 2  # the inertial sensor does not answer
+FAULT_ENCODER = 4  # the steer encoder is implausible
+FAULT_BUS = 8  # supply outside its limits
+
+COMMAND_ENABLE = 1  # make torque; without it the node is disabled and the torque zero
+COMMAND_CLEAR = 2  # with ENABLE off: clear a latched watchdog

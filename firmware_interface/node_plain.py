@@ -1,0 +1,126 @@
+"""The node protocol in plain Python: slow, short, and to be read as its specification.
+
+The compiled codec in ``framing.py`` and ``node.py`` is tested against this one. Each message is a
+named tuple whose fields stand in the order of the frame; ``encode`` makes the bytes on the line,
+``decode`` takes one frame, without its delimiter, apart.
+"""
+
+import struct
+from typing import NamedTuple
+
+VERSION = 1
+
+
+class Sample(NamedTuple):
+    """Node to computer, one per period. Units and meaning: ``messages.RAW``."""
+
+    seq: int
+    t_us: int
+    gyro_x_counts: int
+    gyro_y_counts: int
+    gyro_z_counts: int
+    accel_x_counts: int
+    accel_y_counts: int
+    accel_z_counts: int
+    steer_counts: int
+    wheel_mrad_s: int
+    torque_mNm: int
+    bus_mV: int
+    status: int
+    faults: int
+    command_seq: int
+    rejected: int
+
+
+class Command(NamedTuple):
+    """Computer to node, answering a sample. Units and meaning: ``messages.COMMAND``."""
+
+    seq: int
+    torque_mNm: int
+    expiry_ms: int
+    sample_seq: int
+    flags: int
+
+
+class Hello(NamedTuple):
+    """Node to computer, when asked. Units and meaning: ``node.HELLO``."""
+
+    seq: int
+    firmware: bytes
+    rate_hz: int
+    torque_limit_mNm: int
+    watchdog_ms: int
+    gyro_lsb: float
+    accel_lsb: float
+    steer_counts_per_turn: int
+
+
+class HelloRequest(NamedTuple):
+    """Computer to node: who are you?"""
+
+    seq: int
+
+
+Message = Sample | Command | Hello | HelloRequest
+
+# type byte -> message, and its fields behind version and type; all little-endian, no padding
+LAYOUTS: dict[int, tuple[type, struct.Struct]] = {
+    1: (Sample, struct.Struct("<H I 3h 3h i i h H B B H B")),
+    2: (Command, struct.Struct("<H h H H B")),
+    3: (Hello, struct.Struct("<H 16s H H H f f I")),
+    4: (HelloRequest, struct.Struct("<H")),
+}
+
+
+def encode(message: Message) -> bytes:
+    """Bytes of the frame, delimiter included."""
+    kind, layout = next((k, layout) for k, (cls, layout) in LAYOUTS.items() if isinstance(message, cls))
+    return frame(bytes([VERSION, kind]) + layout.pack(*message))
+
+
+def decode(stuffed: bytes) -> Message | None:
+    """Message in one frame (without its delimiter); None if there is none to be trusted."""
+    payload = unframe(stuffed)
+    if payload is None or len(payload) < 2 or payload[0] != VERSION or payload[1] not in LAYOUTS:
+        return None
+    cls, layout = LAYOUTS[payload[1]]
+    if len(payload) != 2 + layout.size:
+        return None
+    return cls(*layout.unpack(payload[2:]))
+
+
+def frame(payload: bytes) -> bytes:
+    """``COBS(payload + CRC) 00`` of at most 250 bytes of payload.
+
+    COBS: cut at the zeros, and write before each piece its length plus one. (The longer general
+    form, for pieces of more than 253 bytes, is never needed here.)
+    """
+    pieces = (payload + crc16(payload).to_bytes(2, "little")).split(b"\x00")
+    return b"".join(bytes([len(piece) + 1]) + piece for piece in pieces) + b"\x00"
+
+
+def unframe(stuffed: bytes) -> bytes | None:
+    """Payload of one frame (without its delimiter); None if it is malformed or its CRC is wrong."""
+    pieces = []
+    while stuffed:
+        length, stuffed = stuffed[0], stuffed[1:]
+        if length == 0 or len(stuffed) < length - 1:
+            return None
+        pieces.append(stuffed[: length - 1])
+        stuffed = stuffed[length - 1 :]
+    data = b"\x00".join(pieces)
+    payload, crc = data[:-2], data[-2:]
+    if not 1 <= len(payload) <= 250 or crc16(payload).to_bytes(2, "little") != crc:
+        return None
+    return payload
+
+
+def crc16(data: bytes) -> int:
+    """CRC-16/CCITT-FALSE, bit by bit: polynomial 0x1021, initial value 0xFFFF."""
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= byte << 8
+        for _ in range(8):
+            crc = (crc << 1) ^ 0x1021 if crc & 0x8000 else crc << 1
+            crc &= 0xFFFF
+    return crc

@@ -1,0 +1,252 @@
+"""The serial port: the only importer of pyserial, and the first words with the node.
+
+pyserial opens and configures; afterwards the loop reads and writes the file descriptor.
+"""
+
+import errno
+import os
+import select
+import termios
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import serial
+from serial.tools import list_ports
+
+from firmware_interface import node_plain
+from firmware_interface.errors import DeviceError
+
+DEFAULT_BAUD = 921600
+ASK_AGAIN = 0.1  # s between two requests for HELLO
+
+
+class Port:
+    """An open serial port; closes as a context manager.
+
+    Attributes
+    ----------
+    path : str
+    baud : int
+    low_latency : bool
+        Whether the driver hands bytes over at once. Pseudo-terminals always do but do not say so;
+        a USB adapter without it may hold bytes for 16 ms.
+    """
+
+    def __init__(self, device: serial.Serial, low_latency: bool) -> None:
+        self.path: str = device.port
+        self.baud: int = device.baudrate
+        self.low_latency = low_latency
+        self._device = device
+
+    @property
+    def fd(self) -> int:
+        """File descriptor, non-blocking."""
+        return self._device.fileno()
+
+    def close(self) -> None:
+        """Close and unlock; harmless when closed already."""
+        self._device.close()
+
+    def __enter__(self) -> "Port":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What the node says of itself, in SI units."""
+
+    firmware: str
+    rate_hz: int  # samples per second
+    torque_limit: float  # N m, never exceeded
+    watchdog: float  # s without a command until the torque is zero
+    gyro_lsb: float  # rad/s per count
+    accel_lsb: float  # m/s^2 per count
+    steer_counts_per_turn: int  # of the encoder's own shaft
+
+
+def open_port(path: str, baud: int = DEFAULT_BAUD) -> Port:
+    """Open a serial port for ourselves alone: 8N1, non-blocking, low latency, stale input thrown away.
+
+    Raises
+    ------
+    DeviceError
+        If there is no such port, it may not be opened, another program has it, or it is no serial
+        port at all.
+    """
+    try:
+        device = serial.Serial(path, baud, timeout=0, write_timeout=0, exclusive=True)
+    except (OSError, ValueError) as problem:  # pyserial's SerialException is an OSError
+        raise DeviceError(_why_not(path, baud, problem)) from problem
+    os.set_blocking(device.fileno(), False)
+    _tell_nothing_from_the_end(device.fileno())
+    return Port(device, _ask_low_latency(device))
+
+
+def hello(port: Port, timeout: float = 1.0) -> Hello:
+    """Ask the node who it is.
+
+    Raises
+    ------
+    DeviceError
+        If within ``timeout`` s nothing comes, only garbage, or another version of the protocol.
+    """
+    heard = _Heard()
+    for data in _answers(port, timeout):
+        answer = heard.take(data)
+        if answer is not None:
+            return answer
+    raise DeviceError(_why_no_hello(port, timeout, heard))
+
+
+class _Heard:
+    """What has come in while waiting for HELLO; the plain codec will do, nothing is urgent yet."""
+
+    def __init__(self) -> None:
+        self.n = 0  # bytes
+        self.good = 0  # frames with the right CRC
+        self.rejected = 0
+        self.other_version: int | None = None
+        self._rest = b""  # of an unfinished frame
+
+    def take(self, data: bytes) -> Hello | None:
+        self.n += len(data)
+        *frames, self._rest = (self._rest + data).split(b"\0")
+        for stuffed in filter(None, frames):
+            payload = node_plain.unframe(stuffed)
+            if payload is None:
+                self.rejected += 1
+                continue
+            self.good += 1
+            if payload[0] != node_plain.VERSION:
+                self.other_version = payload[0]
+            message = node_plain.decode(stuffed)
+            if isinstance(message, node_plain.Hello):
+                return _in_si(message)
+        return None
+
+
+def _answers(port: Port, timeout: float) -> Iterator[bytes]:
+    """Ask for HELLO, again and again, and yield what comes in until the time is up."""
+    request = 0
+    end = time.monotonic() + timeout
+    ask_at = 0.0
+    while (now := time.monotonic()) < end:
+        if now >= ask_at:
+            # the delimiter in front ends whatever a dead controller left half-said
+            _write(port, b"\0" + node_plain.encode(node_plain.HelloRequest(request)))
+            request += 1
+            ask_at = now + ASK_AGAIN
+        readable, _, _ = select.select([port.fd], [], [], max(0.0, min(ask_at, end) - now))
+        if readable:
+            yield _read(port)
+
+
+def _write(port: Port, data: bytes) -> None:
+    try:
+        os.write(port.fd, data)
+    except BlockingIOError:
+        pass  # the line is full: nobody listens, which the time-out will tell
+    except OSError as problem:
+        raise DeviceError(_vanished(port, problem)) from problem
+
+
+def _read(port: Port) -> bytes:
+    try:
+        data = os.read(port.fd, 4096)
+    except OSError as problem:
+        raise DeviceError(_vanished(port, problem)) from problem
+    if not data:
+        raise DeviceError(_vanished(port, "end of file"))
+    return data
+
+
+def _in_si(answer: node_plain.Hello) -> Hello:
+    return Hello(
+        firmware=answer.firmware.rstrip(b"\0").decode("ascii", errors="replace"),
+        rate_hz=answer.rate_hz,
+        torque_limit=1e-3 * answer.torque_limit_mNm,
+        watchdog=1e-3 * answer.watchdog_ms,
+        gyro_lsb=answer.gyro_lsb,
+        accel_lsb=answer.accel_lsb,
+        steer_counts_per_turn=answer.steer_counts_per_turn,
+    )
+
+
+def _tell_nothing_from_the_end(fd: int) -> None:
+    """Let a read that finds nothing fail with EAGAIN; pyserial's setting returns 0 bytes for both."""
+    settings = termios.tcgetattr(fd)
+    settings[6][termios.VMIN] = 1
+    termios.tcsetattr(fd, termios.TCSANOW, settings)
+
+
+def _ask_low_latency(device: serial.Serial) -> bool:
+    """Switch the driver's buffering delay off; False if the driver has no such switch."""
+    try:
+        device.set_low_latency_mode(True)
+    except ValueError as problem:  # how pyserial reports the refusal of the driver
+        cause = problem.__context__
+        if isinstance(cause, OSError) and cause.errno in (errno.ENOTTY, errno.EINVAL, errno.EOPNOTSUPP):
+            return False
+        path = device.port
+        device.close()
+        raise DeviceError(
+            f"port {path} should take low-latency mode, but its driver failed: {cause}"
+        ) from problem
+    return True
+
+
+def _why_not(path: str, baud: int, problem: Exception) -> str:
+    code = getattr(problem, "errno", None)
+    if code == errno.ENOENT:
+        return f"no port {path}; {_available()}"
+    if code == errno.EACCES:
+        return (
+            f"no permission to open port {path}; add yourself to the group that owns it "
+            "(often `dialout`) and log in again"
+        )
+    if code in (errno.EAGAIN, errno.EBUSY):
+        return (
+            f"port {path} is held by another program; end that one first, "
+            "only one controller may speak to a bicycle"
+        )
+    if code is None and isinstance(problem, ValueError):
+        return (
+            f"port {path} cannot run at {baud!r} baud; give the rate of the node, "
+            f"a whole number such as {DEFAULT_BAUD}"
+        )
+    return f"{path} is not a usable serial port ({problem}); {_available()}"
+
+
+def _available() -> str:
+    ports = [port.device for port in list_ports.comports()]
+    if not ports:
+        return "there is no serial port on this machine: is the cable in?"
+    return f"ports here: {', '.join(ports)}"
+
+
+def _vanished(port: Port, problem: object) -> str:
+    return f"port {port.path} should stay open, but failed ({problem}); was the cable pulled?"
+
+
+def _why_no_hello(port: Port, timeout: float, heard: _Heard) -> str:
+    wanted = f"a node on {port.path} should say HELLO within {timeout:g} s"
+    if heard.n == 0:
+        return f"{wanted}, but nothing came; is it powered, and is this its port?"
+    if heard.other_version is not None:
+        return (
+            f"{wanted} in protocol version {node_plain.VERSION}, but it speaks version "
+            f"{heard.other_version}; load the firmware that fits"
+        )
+    if heard.good > 0:
+        return (
+            f"{wanted}, but {heard.good} other good frames came and no HELLO ({heard.rejected} rejected); "
+            "is its receive wire connected?"
+        )
+    return (
+        f"{wanted}, but {heard.n} bytes of something else came ({heard.rejected} frames rejected); "
+        f"is it another device, or is {port.baud} not its baud rate?"
+    )

@@ -1,0 +1,358 @@
+"""The microcontroller's twin: the node's bytes on a pseudo-terminal, in front of a plant it is handed.
+
+It keeps the rules of ``firmware.py``, its own watchdog included, and paces its bytes as the line
+would at its baud rate. A program that opens :attr:`VirtualNode.path` cannot tell it from a node.
+"""
+
+import multiprocessing
+import os
+import pty
+import signal
+import time
+import tty
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from firmware_interface.calibration import Calibration
+from firmware_interface.errors import DeviceError
+from firmware_interface.faults import Faults
+from firmware_interface.firmware import (
+    firmware_hello,
+    firmware_latch,
+    firmware_receive,
+    firmware_sample,
+    new_firmware,
+)
+from firmware_interface.framing import FRAME_OVERHEAD, MAX_FRAME, new_decoder
+from firmware_interface.line import BITS_PER_BYTE, Line, bytes_per
+from firmware_interface.node import SAMPLE_SIZE
+
+START_TIMEOUT = 60.0  # s; a first start compiles
+STOP_TIMEOUT = 5.0  # s
+
+
+class PlantLike(Protocol):
+    """What stands behind the instruments; ``models.plant.Plant`` is one."""
+
+    def advance(self, T_cmd: float, enabled: bool, dt: float) -> object:
+        """Let ``dt`` seconds pass under the steer torque command ``T_cmd`` (N m)."""
+
+    def read(self) -> np.ndarray | np.void:
+        """Nine readings, as for ``calibration.to_counts``: float64 in an array or a record."""
+
+
+@dataclass(frozen=True)
+class NodeConfig:
+    """What the virtual node is.
+
+    Parameters
+    ----------
+    calibration : Calibration
+        How its instruments are mounted and scaled. (It reports the wheel's rate, so the default's
+        wheel radius is never used.)
+    rate_hz, torque_limit, watchdog_ms, name
+        As for ``firmware.new_firmware``.
+    baud : int
+        bit/s of the line it pretends to be.
+    bus : float
+        V, supply of the drive.
+    """
+
+    calibration: Calibration = field(default_factory=lambda: Calibration(wheel_radius=0.3))
+    rate_hz: int = 200
+    torque_limit: float = 7.0
+    watchdog_ms: int = 25
+    name: str = "riderless twin"
+    baud: int = 921600
+    bus: float = 24.0
+
+    def __post_init__(self) -> None:
+        self.new_firmware()
+        needed = self.rate_hz * (SAMPLE_SIZE + FRAME_OVERHEAD) * BITS_PER_BYTE
+        if self.baud < needed:
+            raise DeviceError(
+                f"samples at {self.rate_hz} Hz need at least {needed} bit/s, found {self.baud} bit/s; "
+                "raise the baud rate or lower the sampling rate"
+            )
+
+    def new_firmware(self) -> np.void:
+        """The firmware of such a node, as after power-up."""
+        return new_firmware(self.calibration, self.rate_hz, self.torque_limit, self.watchdog_ms, self.name)
+
+
+class Report(NamedTuple):
+    """The twin's own record of what it did. Times: ``_t`` device, ``_host`` monotonic clock, s."""
+
+    t: float = 0.0  # latest sampling instant
+    samples: float = 0.0  # sent, or held back by a fault
+    slips: float = 0.0  # times the twin woke late and moved its schedule
+    bytes_dropped: float = 0.0  # nobody read them in time
+    frames_rejected: float = 0.0
+    commands: float = 0.0  # obeyed
+    enabled: float = 0.0
+    T: float = 0.0  # N m, commanded to the drive at present
+    watchdog_trips: float = 0.0
+    heard_t: float = 0.0  # sampling instant before the newest command came in
+    heard_host: float = 0.0  # when it was read
+    zero_t: float = 0.0  # sampling instant at which the torque last went to zero
+    zero_host: float = 0.0
+
+
+class VirtualNode:
+    """A node on a pseudo-terminal.
+
+    Parameters
+    ----------
+    plant : PlantLike
+    config : NodeConfig
+    faults : Faults
+    report : (len(Report._fields),) float64 array, optional
+        Where to keep the live :class:`Report`; memory shared with another process, for instance.
+
+    Attributes
+    ----------
+    path : str
+        The pseudo-terminal to open.
+    """
+
+    def __init__(
+        self,
+        plant: PlantLike,
+        config: NodeConfig,
+        faults: Faults = Faults(),
+        report: np.ndarray | None = None,
+    ) -> None:
+        self.config = config
+        self._plant = plant
+        self._faults = faults
+        self._report = np.zeros(len(Report._fields)) if report is None else report
+        self._fw = config.new_firmware()
+        self._decoder = new_decoder()
+        self._readings = np.zeros(9)
+        self._out = np.zeros(MAX_FRAME, np.uint8)
+        self._rx = np.zeros(bytes_per(1 / config.rate_hz, config.baud), np.uint8)
+        self._k = 0  # sampling instants so far
+        self._slips = 0
+        self._heard_host = self._zero_t = self._zero_host = 0.0
+        self._master, self._slave = pty.openpty()  # our own slave end spares us EIO when a peer closes
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
+        self.path = os.ttyname(self._slave)
+        self._line = Line(self._master, config.baud, faults)
+
+    def warm_up(self) -> None:
+        """Run the first two sampling instants untimed: what is to be compiled, the plant too, then is.
+
+        Raises
+        ------
+        DeviceError
+            If the plant does not give nine readings.
+        """
+        for _ in range(2):
+            self._instant(time.monotonic(), 1 / self.config.rate_hz)
+
+    def serve(self, stop: Callable[[], bool]) -> None:
+        """Run in real time until ``stop()`` is true.
+
+        A wake-up more than a quarter of a period late moves the schedule along: the device clock
+        still advances one period per sample, and nothing is sent in a hurry to catch up.
+        """
+        period = 1 / self.config.rate_hz
+        due = time.monotonic()
+        while not stop():
+            now = self._line.wait(due)
+            if now - due > period / 4:
+                self._slips += 1
+                due = now
+            self._instant(now, period)
+            due += period
+
+    def close(self) -> None:
+        """Hang up; the path is gone afterwards."""
+        os.close(self._master)
+        os.close(self._slave)
+
+    def _instant(self, now: float, period: float) -> None:
+        """One sampling instant, in the order ``firmware.py`` prescribes."""
+        fw, out = self._fw, self._out
+        t = self._k * period
+        T_before = float(fw["T"])
+        if self._k > 0:
+            self._plant.advance(T_before, bool(fw["enabled"]), period)
+        self._read_plant()
+        fw["stop_button"] = t >= self._faults.stop_button_from
+
+        firmware_receive(fw, self._decoder, self._rx, self._line.read(self._rx))
+        if fw["pending"]:
+            self._heard_host = now
+        T = firmware_latch(fw, t)
+        if T == 0 and T_before != 0:
+            self._zero_t, self._zero_host = t, time.monotonic()
+
+        self._send(firmware_hello(fw, out), now, t)
+        self._send(firmware_sample(fw, self._readings, self.config.bus, out), now, t)
+        self._k += 1
+        self._write_report(t)
+
+    def _send(self, n: int, now: float, t: float) -> None:
+        if n > 0:
+            self._line.send(self._out[:n].tobytes(), now, t)
+
+    def _read_plant(self) -> None:
+        readings = np.frombuffer(self._plant.read(), np.float64)
+        if len(readings) != len(self._readings):
+            raise DeviceError(
+                f"the plant of a virtual node must give {len(self._readings)} readings, found {len(readings)}"
+            )
+        self._readings[:] = readings
+
+    def _write_report(self, t: float) -> None:
+        fw = self._fw
+        self._report[:] = Report(
+            t=t,
+            samples=self._k,
+            slips=self._slips,
+            bytes_dropped=self._line.bytes_dropped,
+            frames_rejected=fw["rejected"],
+            commands=fw["commands"],
+            enabled=fw["enabled"],
+            T=fw["T"],
+            watchdog_trips=fw["trips"],
+            heard_t=1e-6 * fw["heard_us"],
+            heard_host=self._heard_host,
+            zero_t=self._zero_t,
+            zero_host=self._zero_host,
+        )
+
+
+class VirtualProcess:
+    """A :class:`VirtualNode` serving in a process of its own; made by :func:`spawn`.
+
+    Attributes
+    ----------
+    path : str
+        The pseudo-terminal to open.
+    pid : int
+    """
+
+    def __init__(self, process: BaseProcess, path: str, stop: Any, report: Any) -> None:
+        self.path = path
+        self.pid = process.pid
+        self._process = process
+        self._stop = stop
+        self._report = report
+
+    @property
+    def report(self) -> Report:
+        """The twin's record at this moment (read without a lock: fields may be one period apart)."""
+        return Report(*self._report)
+
+    def stop(self) -> None:
+        """Ask it to end and wait until it has; harmless when it has ended already."""
+        self._stop.value = 1
+        self._process.join(timeout=STOP_TIMEOUT)
+        if self._process.is_alive():
+            self.kill()
+
+    def kill(self) -> None:
+        """End it as a pulled plug would."""
+        self._process.kill()
+        self._process.join()
+
+    def result(self) -> Report:
+        """Stop it and return its final record.
+
+        Raises
+        ------
+        DeviceError
+            If it had failed.
+        """
+        self.stop()
+        if self._process.exitcode != 0:
+            raise DeviceError(
+                f"the virtual node should have run to its end, but ended with exit code "
+                f"{self._process.exitcode}; its own message stands on standard error"
+            )
+        return self.report
+
+    def __enter__(self) -> "VirtualProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def spawn(
+    make_plant: Callable[..., PlantLike],
+    config: NodeConfig,
+    args: tuple = (),
+    faults: Faults = Faults(),
+) -> VirtualProcess:
+    """Start a virtual node in a process of its own and wait until it serves.
+
+    Parameters
+    ----------
+    make_plant : callable
+        Called as ``make_plant(*args)`` in the new process; it and ``args`` must be picklable.
+    config : NodeConfig
+    args : tuple
+    faults : Faults
+
+    Raises
+    ------
+    DeviceError
+        If the plant could not be made, or nothing is served within a minute.
+    """
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    stop = context.RawValue("b", 0)
+    report = context.RawArray("d", len(Report._fields))
+    process = context.Process(
+        target=_serve,
+        args=(make_plant, args, config, faults, theirs, stop, report),
+        name="virtual node",
+        daemon=True,
+    )
+    process.start()
+    theirs.close()
+    try:
+        if not ours.poll(START_TIMEOUT):
+            process.kill()
+            raise DeviceError(f"the virtual node should serve within {START_TIMEOUT:g} s, but does not")
+        path, problem = ours.recv()
+    except EOFError:
+        process.join()
+        path, problem = "", f"it ended with exit code {process.exitcode}"
+    if problem:
+        raise DeviceError(f"the virtual node could not start: {problem}")
+    return VirtualProcess(process, path, stop, report)
+
+
+def _serve(
+    make_plant: Callable[..., PlantLike],
+    args: tuple,
+    config: NodeConfig,
+    faults: Faults,
+    pipe: Connection,
+    stop: Any,
+    report: Any,
+) -> None:
+    """Body of the process: tell the path, serve until told to stop or left alone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the controller, which then stops us
+    try:
+        node = VirtualNode(make_plant(*args), config, faults, np.frombuffer(report))
+        node.warm_up()
+    except Exception as problem:
+        pipe.send(("", f"{type(problem).__name__}: {problem}"))
+        raise SystemExit(1) from problem
+    pipe.send((node.path, ""))
+    parent = multiprocessing.parent_process()
+    try:
+        node.serve(lambda: stop.value != 0 or (parent is not None and not parent.is_alive()))
+    finally:
+        node.close()

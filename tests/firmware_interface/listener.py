@@ -1,0 +1,44 @@
+"""The host's end of the line, in a few lines of ordinary Python."""
+
+import os
+import select
+import time
+
+import numpy as np
+
+from firmware_interface.calibration import Calibration, calibrate, new_clock
+from firmware_interface.messages import RAW, SAMPLE
+from firmware_interface.node import new_receiver, receive
+from tests.firmware_interface.wire import command_frame, record
+
+
+class Listener:
+    """Receives samples on a file descriptor, keeps their numbers, and sends commands."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.receiver = new_receiver()
+        self.raw = record(RAW)
+        self.numbers: list[int] = []  # of the newest sample of each read
+        self._commands = 0
+
+    def wait_for_samples(self, count: int, timeout: float = 20.0) -> None:
+        """Read until ``count`` more samples have come."""
+        end = time.monotonic() + timeout
+        while count > 0:
+            readable, _, _ = select.select([self.fd], [], [], max(0.0, end - time.monotonic()))
+            assert readable, f"{count} more samples should have come within {timeout} s"
+            data = bytearray(os.read(self.fd, 4096))
+            new = receive(self.receiver, np.frombuffer(data, np.uint8), len(data), self.raw)
+            count -= new
+            if new:
+                self.numbers.append(int(self.raw["seq"]))
+
+    def command(self, T: float, flags: int) -> None:
+        self._commands += 1
+        os.write(self.fd, command_frame(self._commands, T, flags))
+
+    def sample(self) -> np.void:
+        sample = record(SAMPLE)
+        calibrate(self.raw, Calibration(wheel_radius=0.3).as_record(), new_clock(), sample)
+        return sample

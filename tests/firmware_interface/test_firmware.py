@@ -1,0 +1,282 @@
+"""The rules of the node, in simulated time, one test per rule of docs/node-protocol.md."""
+
+import numpy as np
+import pytest
+
+from firmware_interface import node_plain
+from firmware_interface.calibration import Calibration
+from firmware_interface.errors import DeviceError
+from firmware_interface.firmware import (
+    firmware_hello,
+    firmware_latch,
+    firmware_receive,
+    firmware_sample,
+    new_firmware,
+)
+from firmware_interface.framing import MAX_FRAME, new_decoder
+from firmware_interface.messages import (
+    COMMAND_CLEAR,
+    COMMAND_ENABLE,
+    FAULT_DRIVE,
+    STATUS_ENABLED,
+    STATUS_SATURATED,
+    STATUS_STOP_BUTTON,
+    STATUS_WATCHDOG,
+)
+from tests.firmware_interface.wire import as_bytes, command_frame
+
+PERIOD = 0.005
+WATCHDOG_PERIODS = 5
+
+
+class Bench:
+    """A node at 200 Hz with a watchdog of 25 ms and a limit of 7 N m, one instant at a time."""
+
+    def __init__(self, **calibration) -> None:
+        self.fw = new_firmware(Calibration(wheel_radius=0.3, **calibration))
+        self.decoder = new_decoder()
+        self.k = 0
+        self.seq = 0
+        self.readings = np.zeros(9)
+
+    def instant(self, line: bytes = b"") -> float:
+        """``line`` comes in, then the sampling instant; returns the torque from then on."""
+        firmware_receive(self.fw, self.decoder, as_bytes(line), len(line))
+        T = firmware_latch(self.fw, self.k * PERIOD)
+        self.k += 1
+        return T
+
+    def command(self, T: float = 0.0, flags: int = COMMAND_ENABLE, **values) -> float:
+        self.seq += 1
+        return self.instant(command_frame(self.seq, T, flags, **values))
+
+    def enable(self) -> "Bench":
+        self.command(flags=0)
+        self.command()
+        assert self.status & STATUS_ENABLED
+        return self
+
+    def sample(self, bus: float = 24.0) -> node_plain.Sample:
+        """The sample of the latest instant, as read by the plain codec."""
+        out = np.zeros(MAX_FRAME, np.uint8)
+        return node_plain.decode(out[: firmware_sample(self.fw, self.readings, bus, out) - 1].tobytes())
+
+    @property
+    def status(self) -> int:
+        return int(self.fw["raw"]["status"])
+
+
+def test_disabled_at_power_up_and_enabled_only_after_off_was_seen():
+    bench = Bench()
+    assert bench.instant() == 0.0
+    for _ in range(10):
+        assert bench.command(T=2.0) == 0.0
+    assert bench.status == 0
+    assert bench.command(T=2.0, flags=0) == 0.0
+    assert bench.command(T=2.0) == 2.0
+    assert bench.status == STATUS_ENABLED
+
+
+def test_enable_off_disables_at_once_and_may_come_back():
+    bench = Bench().enable()
+    assert bench.command(T=1.0) == 1.0
+    assert bench.command(T=1.0, flags=0) == 0.0
+    assert bench.status == 0
+    assert bench.command(T=1.0) == 1.0
+
+
+def test_torque_holds_until_the_next_command_or_its_expiry():
+    bench = Bench().enable()
+    assert bench.command(T=1.0, expiry_ms=15) == 1.0  # one period old by the node's reckoning
+    assert bench.instant() == 1.0
+    assert bench.instant() == 0.0  # three periods: void
+    assert bench.status == STATUS_ENABLED
+    assert bench.command(T=-1.0, expiry_ms=15) == -1.0
+
+
+def test_watchdog_strikes_within_its_time_of_the_last_command():
+    bench = Bench().enable()
+    assert bench.command(T=1.0) == 1.0
+    last = int(bench.fw["heard_us"])
+    while bench.instant() != 0.0:
+        pass
+    assert bench.fw["now_us"] - last == 1e6 * WATCHDOG_PERIODS * PERIOD
+    assert bench.status == STATUS_WATCHDOG
+    assert bench.fw["trips"] == 1
+
+
+def test_watchdog_stays_until_off_and_clear():
+    bench = Bench().enable()
+    for _ in range(WATCHDOG_PERIODS):
+        bench.instant()
+    assert bench.status == STATUS_WATCHDOG
+    assert bench.command(T=1.0) == 0.0  # commands are back, ENABLE still on
+    assert bench.command(T=1.0, flags=COMMAND_ENABLE | COMMAND_CLEAR) == 0.0
+    assert bench.command(T=1.0, flags=0) == 0.0  # off, but not cleared
+    assert bench.command(T=1.0) == 0.0
+    assert bench.status == STATUS_WATCHDOG
+    assert bench.command(flags=COMMAND_CLEAR) == 0.0
+    assert bench.status == 0
+    assert bench.command(T=1.0) == 1.0
+    assert bench.fw["trips"] == 1
+
+
+def test_watchdog_does_not_strike_while_disabled():
+    bench = Bench()
+    bench.command(flags=0)
+    for _ in range(100):
+        bench.instant()
+    assert bench.status == 0
+
+
+def test_stale_enable_does_not_enable():
+    bench = Bench().enable()
+    bench.command(flags=0)
+    bench.fw["stop_button"] = 1
+    bench.command(T=1.0)
+    bench.fw["stop_button"] = 0
+    for _ in range(WATCHDOG_PERIODS):
+        assert bench.instant() == 0.0
+    assert bench.status == 0
+
+
+def test_repeated_command_is_no_sign_of_life():
+    bench = Bench().enable()
+    frame = command_frame(77, T=1.0, flags=COMMAND_ENABLE)
+    torques = [bench.instant(frame) for _ in range(2 * WATCHDOG_PERIODS)]
+    assert torques == [1.0] * (WATCHDOG_PERIODS - 1) + [0.0] * (WATCHDOG_PERIODS + 1)
+    assert bench.status == STATUS_WATCHDOG
+
+
+def test_garbage_is_no_sign_of_life_and_is_counted():
+    bench = Bench().enable()
+    damaged = bytearray(command_frame(77, T=1.0, flags=COMMAND_ENABLE))
+    damaged[5] ^= 0x10
+    for _ in range(WATCHDOG_PERIODS):
+        bench.instant(bytes(damaged))
+    assert bench.status == STATUS_WATCHDOG
+    assert bench.sample().rejected == WATCHDOG_PERIODS
+
+
+def test_count_of_rejected_frames_wraps():
+    bench = Bench()
+    bench.instant(b"\x01\0" * 300)
+    assert bench.sample().rejected == 300 - 256
+
+
+def test_only_the_newest_of_several_commands_counts():
+    bench = Bench().enable()
+    line = command_frame(50, 1.0, COMMAND_ENABLE) + command_frame(51, 2.0, COMMAND_ENABLE)
+    assert bench.instant(line) == 2.0
+    assert bench.sample().command_seq == 51
+
+
+def test_command_numbers_may_wrap_and_start_again():
+    bench = Bench().enable()
+    for seq in (65535, 0, 1, 900, 3):
+        assert bench.instant(command_frame(seq, 0.5, COMMAND_ENABLE)) == 0.5
+        assert bench.sample().command_seq == seq
+
+
+@pytest.mark.parametrize("T", [7.0, 7.5, 32.0])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_limit(T, sign):
+    bench = Bench().enable()
+    assert bench.command(T=sign * T) == sign * 7.0
+    assert bench.status == STATUS_ENABLED | STATUS_SATURATED
+    assert bench.command(T=sign * 6.9) == pytest.approx(sign * 6.9)
+    assert bench.status == STATUS_ENABLED
+
+
+@pytest.mark.parametrize(
+    ("cause", "status"), [({"stop_button": 1}, STATUS_STOP_BUTTON), ({"faults": FAULT_DRIVE}, 0)]
+)
+def test_stop_button_and_faults_disable_and_nothing_comes_back_by_itself(cause, status):
+    bench = Bench().enable()
+    for name, value in cause.items():
+        bench.fw[name] = value
+    assert bench.command(T=1.0) == 0.0
+    assert bench.status == status
+    assert bench.sample().faults == cause.get("faults", 0)
+    for name in cause:
+        bench.fw[name] = 0
+    assert bench.command(T=1.0) == 0.0
+    assert bench.status == 0
+    bench.command(flags=0)
+    assert bench.command(T=1.0) == 1.0
+
+
+def test_sample_carries_clock_number_and_readings():
+    bench = Bench(gyro_lsb=0.001, accel_lsb=0.01)
+    bench.instant()
+    bench.sample()
+    bench.command(flags=0)
+    bench.readings[:] = (0.1, -0.2, 0.3, 0.0, 1.0, -9.8, 0.25 * np.pi, 15.0, -1.5)
+    assert bench.sample(bus=24.5) == node_plain.Sample(
+        seq=1,
+        t_us=5000,
+        gyro_x_counts=100,
+        gyro_y_counts=-200,
+        gyro_z_counts=300,
+        accel_x_counts=0,
+        accel_y_counts=100,
+        accel_z_counts=-980,
+        steer_counts=2500,
+        wheel_mrad_s=15000,
+        torque_mNm=-1500,
+        bus_mV=24500,
+        status=0,
+        faults=0,
+        command_seq=1,
+        rejected=0,
+    )
+
+
+def test_clock_and_numbers_wrap():
+    bench = Bench()
+    bench.fw["seq"] = 65535
+    firmware_latch(bench.fw, (2**32 + 5000) * 1e-6)
+    assert bench.sample()[:2] == (65535, 5000)
+    assert bench.sample().seq == 0
+
+
+def test_drive_that_counts_the_other_way():
+    bench = Bench(torque_sign=-1).enable()
+    assert bench.command(T=-2.0) == 2.0  # asked in the drive's sense, applied to the right
+    bench.readings[8] = 2.0
+    assert bench.sample().torque_mNm == -2000
+
+
+def test_hello_is_told_once_for_each_request():
+    bench = Bench()
+    out = np.zeros(MAX_FRAME, np.uint8)
+    bench.instant()
+    assert firmware_hello(bench.fw, out) == 0
+    bench.instant(node_plain.encode(node_plain.HelloRequest(321)))
+    n = firmware_hello(bench.fw, out)
+    hello = node_plain.decode(out[: n - 1].tobytes())
+    assert hello == node_plain.Hello(
+        321,
+        b"riderless twin\0\0",
+        200,
+        7000,
+        25,
+        np.float32(np.radians(250) / 32768),
+        np.float32(4 * 9.80665 / 32768),
+        20000,
+    )
+    assert firmware_hello(bench.fw, out) == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"rate_hz": 0}, "rate must be 1 to 10000 Hz, found 0 Hz"),
+        ({"torque_limit": 33.0}, "torque limit must be above 0 and at most 32.767 N m, found 33.0 N m"),
+        ({"watchdog_ms": 9}, "at least two sampling periods, 10 ms at 200 Hz, .* found 9 ms"),
+        ({"name": "x" * 17}, "at most 16 ASCII characters"),
+    ],
+)
+def test_impossible_nodes_are_refused(wrong, words):
+    with pytest.raises(DeviceError, match=words):
+        new_firmware(Calibration(wheel_radius=0.3), **wrong)

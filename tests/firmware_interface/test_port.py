@@ -1,0 +1,174 @@
+"""Opening ports and the first words with a device: each failure has its own sentence."""
+
+import os
+import pty
+import select
+import threading
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import serial
+
+from firmware_interface import node_plain
+from firmware_interface.errors import DeviceError
+from firmware_interface.port import hello, open_port
+
+HELLO = node_plain.Hello(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
+SAMPLE = node_plain.Sample(*range(16))
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, str]]:
+    """Master file descriptor and path of a raw pseudo-terminal."""
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    yield master, os.ttyname(slave)
+    os.close(master)
+    os.close(slave)
+
+
+@contextmanager
+def device(master: int, answer: Callable[[bytes], bytes]) -> Iterator[None]:
+    """Something that answers whatever comes in, in a thread, until the block ends."""
+
+    done = threading.Event()
+
+    def serve() -> None:
+        while not done.is_set():
+            readable, _, _ = select.select([master], [], [], 0.02)
+            if readable:
+                os.write(master, answer(os.read(master, 4096)))
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield
+    done.set()
+    thread.join()
+
+
+def test_open_port(terminal):
+    master, path = terminal
+    os.write(master, b"stale")
+    with open_port(path, 115200) as port:
+        assert port.path == path
+        assert port.low_latency is False  # a pseudo-terminal has no such mode
+        assert not os.get_blocking(port.fd)
+        with pytest.raises(BlockingIOError):
+            os.read(port.fd, 10)
+        os.write(port.fd, bytes(range(256)))
+        assert os.read(master, 1000) == bytes(range(256))
+    port.close()
+
+
+def test_closing_unlocks(terminal):
+    _, path = terminal
+    open_port(path).close()
+    open_port(path).close()
+
+
+def test_busy_port(terminal):
+    _, path = terminal
+    with open_port(path), pytest.raises(DeviceError, match=f"port {path} is held by another program"):
+        open_port(path)
+
+
+def test_missing_port():
+    with pytest.raises(DeviceError, match=r"no port /dev/ttyNONE; (ports here: |there is no serial port)"):
+        open_port("/dev/ttyNONE")
+
+
+def test_no_permission(monkeypatch):
+    def refuse(*_, **__):
+        raise serial.SerialException(13, "could not open port")
+
+    monkeypatch.setattr(serial, "Serial", refuse)
+    with pytest.raises(
+        DeviceError, match="no permission to open port /dev/ttyACM0; add yourself to the group"
+    ):
+        open_port("/dev/ttyACM0")
+
+
+def test_not_a_serial_port(tmp_path):
+    file = tmp_path / "notes.txt"
+    file.write_text("hello")
+    for path in (file, tmp_path, "/dev/null"):
+        with pytest.raises(DeviceError, match=f"{path} is not a usable serial port"):
+            open_port(str(path))
+
+
+def test_impossible_baud_rate(terminal):
+    with pytest.raises(DeviceError, match="cannot run at -1 baud; give the rate of the node"):
+        open_port(terminal[1], -1)
+
+
+def test_driver_that_fails_at_low_latency(terminal, monkeypatch):
+    def fail(_device, _on):
+        try:
+            raise OSError(5, "Input/output error")
+        except OSError as problem:
+            raise ValueError("Failed to update") from problem
+
+    monkeypatch.setattr(serial.Serial, "set_low_latency_mode", fail)
+    with pytest.raises(DeviceError, match=r"low-latency mode, but its driver failed: .*Input/output error"):
+        open_port(terminal[1])
+    monkeypatch.undo()
+    open_port(terminal[1]).close()  # and the lock is gone
+
+
+def test_hello(terminal):
+    master, path = terminal
+    requests = []
+
+    def answer(data: bytes) -> bytes:
+        requests.append(data)
+        number = node_plain.decode(data.strip(b"\0")).seq
+        # the end of a sample cut in two, a good one, the answer
+        return (
+            node_plain.encode(SAMPLE)[20:]
+            + node_plain.encode(SAMPLE)
+            + node_plain.encode(HELLO._replace(seq=number))
+        )
+
+    with device(master, answer), open_port(path) as port:
+        told = hello(port, timeout=5.0)
+    assert requests[0] == b"\0" + node_plain.encode(node_plain.HelloRequest(0))
+    assert told.firmware == "demo"
+    assert (told.rate_hz, told.steer_counts_per_turn) == (200, 20000)
+    assert (told.torque_limit, told.watchdog) == (7.0, 0.025)
+    assert (told.gyro_lsb, told.accel_lsb) == (2.0**-13, 2.0**-10)
+
+
+def test_silent_device(terminal):
+    with (
+        open_port(terminal[1]) as port,
+        pytest.raises(DeviceError, match=r"within 0.3 s, but nothing came; is it powered"),
+    ):
+        hello(port, timeout=0.3)
+
+
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        (b"$GPGGA,123519\r\n", r"bytes of something else came \(0 frames rejected\); is it another device"),
+        (b"\x11\x00\x22\x33\x00", "frames rejected\\); is it another device, or is 921600 not its baud rate"),
+        (node_plain.encode(SAMPLE), "other good frames came and no HELLO"),
+        (node_plain.frame(b"\x02\x03\0\0abc"), "version 1, but it speaks version 2; load the firmware"),
+    ],
+)
+def test_device_that_says_something_else(terminal, says, words):
+    master, path = terminal
+    with device(master, lambda _: says), open_port(path) as port, pytest.raises(DeviceError, match=words):
+        hello(port, timeout=0.3)
+
+
+def test_cable_pulled():
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    path = os.ttyname(slave)
+    os.close(slave)
+    with open_port(path) as port:
+        os.close(master)
+        with pytest.raises(DeviceError, match=f"port {path} should stay open, but failed"):
+            hello(port, timeout=0.5)
