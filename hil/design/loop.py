@@ -1,0 +1,151 @@
+"""The loop as the gains must see it: bicycle, drive lag and one sample of computation delay, exactly sampled.
+
+State of the sampled loop, always in this order (a schedule always has these six gains):
+
+=============  =======  ==================================================================
+``phi``        rad      the bicycle's four states, as in ``models.coordinates``
+``delta``      rad
+``phi_dot``    rad/s
+``delta_dot``  rad/s
+``T_drive``    N m      torque the drive makes now: dT/dt = (u - T) / drive_lag
+``u_prev``     N m      command computed in the previous tick, which the drive follows now
+=============  =======  ==================================================================
+"""
+
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.coordinates import STATES as BICYCLE_STATES
+from models.coordinates import T_DELTA
+from models.errors import InputError
+from models.integrate import zoh
+from models.parameters import Bicycle
+from models.whipple import input_matrix, system_matrix
+
+Array = NDArray[np.float64]
+
+STATES = (*BICYCLE_STATES, "T_drive", "u_prev")
+T_DRIVE, U_PREV = 4, 5
+
+ROUNDING = 1e-9
+"""An eigenvalue z smaller than this is zero but for rounding."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """How the loop is timed: what lies between a computed torque and the steer axis.
+
+    Parameters
+    ----------
+    rate : float
+        Samples per second [Hz].
+    delay : int
+        Computation delay [samples]: 1 when a tick's command is obeyed at the next sample (as on the
+        wire), 0 when it acts at once.
+    drive_lag : float
+        Time constant of the steer drive [s]; 0 for a drive that obeys at once.
+
+    Raises
+    ------
+    InputError
+        A value is out of range.
+    """
+
+    rate: float = 200.0
+    delay: int = 1
+    drive_lag: float = 0.005
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.rate) and self.rate > 0.0):
+            raise InputError(
+                f"the loop's rate must be above 0 Hz, found {self.rate} Hz: give for example 200"
+            )
+        if self.delay not in (0, 1):
+            raise InputError(
+                f"the loop's delay must be 0 or 1 sample, found {self.delay}: the device obeys at 1"
+            )
+        if not (isfinite(self.drive_lag) and self.drive_lag >= 0.0):
+            raise InputError(
+                f"the drive's lag must be 0 s or more, found {self.drive_lag} s: give for example 0.005"
+            )
+
+    @property
+    def dt(self) -> float:
+        """Sampling interval [s]."""
+        return 1.0 / self.rate
+
+
+@dataclass(frozen=True, eq=False)
+class SampledModel:
+    """z[k+1] = F z[k] + G u[k] at one speed, u the requested steer torque [N m].
+
+    ``F`` is (n, n) and ``G`` (n,); ``states`` names the n states: the six of this module, less those
+    that a loop without lag or without delay does not have.
+    """
+
+    F: Array
+    G: Array
+    states: tuple[str, ...]
+    dt: float
+
+    def widen(self, K: ArrayLike) -> Array:
+        """Gains (n,) on this model's states as the six gains of a schedule; 0 on states it lacks."""
+        wide = np.zeros(len(STATES))
+        wide[[STATES.index(name) for name in self.states]] = K
+        return wide
+
+    def narrow(self, K: ArrayLike) -> Array:
+        """The gains (n,) among the six of a schedule that act on this model's states."""
+        return np.asarray(K, dtype=float)[[STATES.index(name) for name in self.states]]
+
+    def closed_loop(self, K: ArrayLike) -> NDArray[np.complex128]:
+        """Eigenvalues z (n,) of the map over one sample under u = -K z, with K the six gains."""
+        return np.linalg.eigvals(self.F - np.outer(self.G, self.narrow(K))).astype(complex)
+
+
+def sampled_model(bicycle: Bicycle, v: float, loop: Loop) -> SampledModel:
+    """Sample the bicycle with its drive and delay, exactly, under a zero-order hold.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    v : float
+        Forward speed [m/s].
+    loop : Loop
+
+    Returns
+    -------
+    SampledModel
+        Its one input is the requested steer torque [N m], positive to the right.
+    """
+    A = system_matrix(bicycle, v)
+    B = input_matrix(bicycle)[:, [T_DELTA]]
+    states: tuple[str, ...] = BICYCLE_STATES
+    if loop.drive_lag > 0.0:
+        A = np.block([[A, B], [np.zeros((1, 4)), np.full((1, 1), -1.0 / loop.drive_lag)]])
+        B = np.vstack([np.zeros((4, 1)), [[1.0 / loop.drive_lag]]])
+        states += ("T_drive",)
+    F, G = zoh(A, B, loop.dt)
+    if loop.delay:
+        n = len(states)
+        F = np.block([[F, G], [np.zeros((1, n + 1))]])
+        G = np.vstack([np.zeros((n, 1)), [[1.0]]])
+        states += ("u_prev",)
+    return SampledModel(F, G[:, 0], states, loop.dt)
+
+
+def continuous(z: ArrayLike, dt: float) -> NDArray[np.complex128]:
+    """Eigenvalues of a sampled map as those of continuous motion, log(z)/dt [1/s], the slowest first.
+
+    An eigenvalue that is zero, or zero but for rounding, is a delay that is over after one sample: -inf.
+    """
+    z = np.asarray(z, dtype=complex)
+    size = np.abs(z)
+    seen = size > ROUNDING
+    re = np.log(size, out=np.full(z.shape, -np.inf), where=seen) / dt
+    im = np.where(seen, np.angle(z), 0.0) / dt
+    order = np.lexsort((-im, -re))
+    return re[order] + 1j * im[order]

@@ -1,0 +1,129 @@
+"""Linear quadratic regulator: the gains that cost least, by weights that have units."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from math import isfinite, pi, radians
+
+import numpy as np
+from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
+
+from hil.design.loop import Array, SampledModel
+from hil.design.stabilisability import require_stabilisable
+from models.errors import InputError
+from models.parameters import Bicycle
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Bryson's rule: what counts as large, so that each term of the cost is 1 when its quantity is this.
+
+    The defaults are those of Peterson's robot bicycle (2013): 2 deg, 5 deg, 2 pi deg/s,
+    100 pi deg/s and 0.5 N m.
+
+    Parameters
+    ----------
+    phi, delta : float
+        Lean and steer angle [rad].
+    phi_dot, delta_dot : float
+        Lean and steer rate [rad/s].
+    T_delta : float
+        Steer torque [N m].
+    """
+
+    phi: float = radians(2.0)
+    delta: float = radians(5.0)
+    phi_dot: float = radians(2.0 * pi)
+    delta_dot: float = radians(100.0 * pi)
+    T_delta: float = 0.5
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = getattr(self, item.name)
+            if not (isinstance(value, (int, float)) and isfinite(value) and value > 0.0):
+                raise InputError(f"the LQR weight {item.name} must be a number above 0, found {value!r}")
+
+    @classmethod
+    def parse(cls, given: Mapping[str, float]) -> "Weights":
+        """Weights from names and values; a name ending in ``_deg`` is in degrees (or degrees per second).
+
+        Raises
+        ------
+        InputError
+            A name is unknown, or a value is not a number above 0.
+        """
+        known = {item.name for item in fields(cls)}
+        angles = known - {"T_delta"}
+        values = {}
+        for name, value in given.items():
+            plain = name.removesuffix("_deg")
+            if plain not in (angles if name != plain else known):
+                wanted = ", ".join(
+                    [*(f"{item.name}[_deg]" for item in fields(cls) if item.name in angles), "T_delta"]
+                )
+                raise InputError(f"an LQR weight is one of {wanted}, found {name!r}")
+            try:
+                values[plain] = radians(float(value)) if name != plain else float(value)
+            except (TypeError, ValueError):
+                raise InputError(f"the LQR weight {name} must be a number above 0, found {value!r}") from None
+        return cls(**values)
+
+    @property
+    def Q(self) -> Array:
+        """Cost of the bicycle's state (4, 4)."""
+        return np.diag(np.array([self.phi, self.delta, self.phi_dot, self.delta_dot]) ** -2.0)
+
+    @property
+    def R(self) -> float:
+        """Cost of the steer torque [1/(N m)^2]."""
+        return self.T_delta**-2.0
+
+
+def lqr_gain(A: Array, b: Array, Q: Array, R: float) -> Array:
+    """Gain K (n,) of u = -K x that minimises the integral of x'Qx + R u^2 for x_dot = A x + b u."""
+    P = solve_continuous_are(A, b[:, None], Q, [[R]])
+    return b @ P / R
+
+
+def dlqr_gain(F: Array, G: Array, Q: Array, R: float) -> Array:
+    """Gain K (n,) of u = -K z that minimises the sum of z'Qz + R u^2 for z[k+1] = F z[k] + G u[k]."""
+    P = solve_discrete_are(F, G[:, None], Q, [[R]])
+    return G @ P @ F / (R + G @ P @ G)
+
+
+@dataclass(frozen=True)
+class LQR:
+    """Discrete LQR on the whole sampled loop: bicycle, drive and delay; the last two cost nothing.
+
+    Parameters
+    ----------
+    weights : Weights or mapping
+        As ``Weights``; a mapping is read by ``Weights.parse``.
+    """
+
+    weights: Weights = field(default_factory=Weights)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.weights, Mapping):
+            object.__setattr__(self, "weights", Weights.parse(self.weights))
+        elif not isinstance(self.weights, Weights):
+            raise InputError(f"LQR wants its weights by name, such as phi_deg = 2, found {self.weights!r}")
+
+    def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
+        """Six gains at speed ``v`` [m/s] and a note.
+
+        Raises
+        ------
+        InputError
+            An unstable mode is out of reach of the steer torque.
+        """
+        require_stabilisable(bicycle, v)
+        Q = np.zeros_like(model.F)
+        Q[:4, :4] = self.weights.Q
+        try:
+            K = dlqr_gain(model.F, model.G, Q, self.weights.R)
+        except LinAlgError as error:
+            raise InputError(
+                f"LQR found no gains for {bicycle.name} at {v:g} m/s ({error}): "
+                "leave this speed out or change the weights"
+            ) from None
+        return model.widen(K), ""

@@ -1,0 +1,99 @@
+"""How far from instability: gain, phase and delay margins of the loop, broken at the torque command.
+
+The break lies between controller and device. The controller goes on knowing what it commanded, and
+so what the drive ought to do: its gains on T_drive and u_prev act on that knowledge. The rest of the
+loop, L, is what a wrong torque constant or a late command would change:
+
+    L(z) = K_x X(z) / (1 + K_m Y(z)),   X, Y the bicycle's and the drive's states for a unit command.
+
+python-control computes the frequency responses. Its ready-made ``stability_margins`` is not used: it
+expands L into polynomials, whose coefficients lose their digits when poles crowd around z = 1 as they
+do at 200 Hz, and then reports crossings that do not exist.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, pi
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq
+
+from hil.design.loop import Array, SampledModel
+
+SLOWEST = 1e-3
+"""[rad/s] Where the search for crossings starts; slower than any mode of a bicycle that matters."""
+
+POINTS = 400
+"""Frequencies on which a crossing is looked for, evenly spaced in log(frequency)."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What the closed loop tolerates before it loses stability.
+
+    ``gain`` is the interval (down, up) of factors on the loop's gain between which it stays stable:
+    a bicycle that falls without control has a lower limit too. ``phase`` is the least angle [rad] and
+    ``delay`` the least extra delay [s] that reach instability; infinite where none does. A loop that
+    is unstable to begin with has none: (1, 1), 0 and 0.
+    """
+
+    gain: tuple[float, float]
+    phase: float
+    delay: float
+
+
+def margins(model: SampledModel, K: ArrayLike) -> Margins:
+    """Margins of the loop closed by u = -K z.
+
+    Parameters
+    ----------
+    model : SampledModel
+    K : (6,) array_like
+        Gains of a schedule.
+    """
+    K = np.asarray(K, dtype=float)
+    if np.max(np.abs(model.closed_loop(K))) >= 1.0:
+        return Margins((1.0, 1.0), 0.0, 0.0)
+    if not np.any(K):
+        return Margins((0.0, inf), inf, inf)
+    loop = _loop_gain(model, K)
+    omega = np.geomspace(SLOWEST, pi / model.dt, POINTS)
+    L = loop(omega)
+
+    # L real and negative: the loop's gain may be divided by |L| before a pole sits on the unit circle.
+    real = _crossings(lambda w: loop(w).imag, omega[:-1], L[:-1].imag)
+    at_real = np.concatenate([loop(np.array([0.0, *real])), L[-1:]]).real  # z = 1 and z = -1 are always real
+    factors = -1.0 / at_real[at_real < 0.0]
+    gain = max(factors[factors < 1.0], default=0.0), min(factors[factors > 1.0], default=inf)
+
+    # |L| = 1: only a turn of this angle (a delay of angle / omega) is missing from L = -1.
+    unit = _crossings(lambda w: np.log(np.abs(loop(w))), omega, np.log(np.abs(L)))
+    angle = np.mod(np.angle(loop(unit)) + pi, 2.0 * pi)
+    phase = min(np.minimum(angle, 2.0 * pi - angle), default=inf)
+    return Margins((float(gain[0]), float(gain[1])), float(phase), float(min(angle / unit, default=inf)))
+
+
+def _loop_gain(model: SampledModel, K: Array) -> Callable[[ArrayLike], Any]:
+    """L as a function of frequency [rad/s]."""
+    import control  # here because it takes a second to import
+
+    k, n = model.narrow(K), len(model.states)
+    split = np.zeros((2, n))
+    split[0, :4], split[1, 4:] = k[:4], k[4:]
+    both = control.ss(model.F, model.G.reshape(n, 1), split, 0.0, model.dt)
+
+    def L(omega: ArrayLike) -> Any:
+        bicycle, memory = both(np.exp(1j * np.asarray(omega, dtype=float) * model.dt), warn_infinite=False)[
+            :, 0
+        ]
+        return bicycle / (1.0 + memory)
+
+    return L
+
+
+def _crossings(f: Callable[[float], float], omega: Array, values: Array) -> Array:
+    """Zeros of ``f``, one in each interval of ``omega`` over which its ``values`` change sign."""
+    change = np.flatnonzero(np.sign(values[:-1]) != np.sign(values[1:]))
+    return np.array([brentq(f, omega[i], omega[i + 1], rtol=1e-12) for i in change])

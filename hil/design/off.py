@@ -1,0 +1,19 @@
+"""Torque off: zero gains, the uncontrolled bicycle."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.design.loop import STATES, Array, SampledModel
+from models.parameters import Bicycle
+
+
+@dataclass(frozen=True)
+class Off:
+    """No steer torque at any speed. The uncontrolled bicycle may fall: that is for the experiment to know."""
+
+    may_be_unstable = True  # not annotated: a fact of the law, not one of its options
+
+    def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
+        """Six zeros and a note."""
+        return np.zeros(len(STATES)), "torque off"

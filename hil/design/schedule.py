@@ -1,0 +1,188 @@
+"""GainSchedule: gains over speed with everything needed to say where they came from, in one TOML file."""
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+from numpy.typing import NDArray
+
+from hil.design.loop import STATES, Array, Loop
+from hil.design.margins import Margins
+from models.errors import InputError
+from models.parameters import Bicycle
+
+FORMAT = "riderless gain schedule 1"
+
+
+@dataclass(frozen=True, eq=False)
+class GainSchedule:
+    """Gains of T_delta = -K z over a grid of speeds, z the six states of ``hil.design.loop``.
+
+    Parameters
+    ----------
+    method : str
+        Name of the design method.
+    options : dict
+        What the method was asked for.
+    bicycle_name : str
+    parameters : dict
+        The bicycle the gains were designed for, all its parameters.
+    loop : Loop
+        Rate, delay and drive lag the gains were designed for.
+    v : (n,) array
+        Forward speeds [m/s], strictly increasing; one is enough.
+    K : (n, 6) array
+        Gains [N m/rad, N m/rad, N m s/rad, N m s/rad, -, -].
+    closed_loop : (n, m) complex array
+        Eigenvalues log(z)/dt [1/s] of the whole sampled loop, m its number of states.
+    margins : tuple of n Margins
+    notes : tuple of n str
+        What there is to say about each speed, often nothing.
+
+    Raises
+    ------
+    InputError
+        The arrays do not fit together, a speed or gain is not finite, the speeds do not increase.
+    """
+
+    method: str
+    options: dict[str, Any]
+    bicycle: Bicycle
+    loop: Loop
+    v: Array
+    K: Array
+    closed_loop: NDArray[np.complex128]
+    margins: tuple[Margins, ...]
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        n = len(self.v)
+        if self.v.shape != (n,) or n == 0:
+            raise InputError("a gain schedule wants at least one speed, found none: design it again")
+        if self.K.shape != (n, len(STATES)):
+            raise InputError(
+                f"a gain schedule wants {len(STATES)} gains at each of {n} speeds, found {self.K.shape}"
+            )
+        if not (len(self.closed_loop) == len(self.margins) == len(self.notes) == n):
+            raise InputError(
+                f"a gain schedule wants eigenvalues, margins and a note at each of its {n} speeds"
+            )
+        if not (np.all(np.isfinite(self.v)) and np.all(np.isfinite(self.K))):
+            raise InputError(
+                "the speeds and gains of a schedule must be finite numbers, found nan or inf: design it again"
+            )
+        if np.any(np.diff(self.v) <= 0.0):
+            raise InputError(
+                f"the speeds of a gain schedule must increase, found {self.v.tolist()} m/s: sort them"
+            )
+        for array in (self.v, self.K, self.closed_loop):
+            array.flags.writeable = False
+
+    @property
+    def rate(self) -> float:
+        """Samples per second [Hz]."""
+        return self.loop.rate
+
+    @property
+    def delay(self) -> int:
+        """Computation delay [samples]."""
+        return self.loop.delay
+
+    @property
+    def drive_lag(self) -> float:
+        """Time constant of the steer drive [s]."""
+        return self.loop.drive_lag
+
+    @property
+    def stable(self) -> NDArray[np.bool_]:
+        """Whether the closed loop is stable at each speed (n,)."""
+        return np.all(self.closed_loop.real < 0.0, axis=1)
+
+    def gains(self, v: float) -> Array:
+        """Gains (6,) at forward speed ``v`` [m/s]: linear between speeds, beyond the ends as at the ends."""
+        return np.array([np.interp(v, self.v, column) for column in self.K.T])
+
+    def to_toml(self) -> str:
+        """The schedule as text that ``from_toml`` reads back to the last bit."""
+        rows = [
+            {
+                "v": float(self.v[i]),
+                "K": self.K[i].tolist(),
+                "gain_margin": list(self.margins[i].gain),
+                "phase_margin": self.margins[i].phase,
+                "delay_margin": self.margins[i].delay,
+                "closed_loop": [[float(s.real), float(s.imag)] for s in self.closed_loop[i]],
+                "note": self.notes[i],
+            }
+            for i in range(len(self.v))
+        ]
+        head = {
+            "format": FORMAT,
+            "method": self.method,
+            "states": list(STATES),
+            "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
+            "options": self.options,
+            "bicycle": self.bicycle.as_dict(),
+        }
+        return tomli_w.dumps({**head, "speed": rows})
+
+    @classmethod
+    def from_toml(cls, source: str | Path) -> "GainSchedule":
+        """A schedule from TOML text (a str with a line break) or from the file of that name.
+
+        Raises
+        ------
+        InputError
+            The file cannot be read, is not TOML, or is not a gain schedule.
+        """
+        text, where = _read(source)
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
+        if data.get("format") != FORMAT:
+            raise InputError(
+                f"{where} wants format = {FORMAT!r}, found {data.get('format')!r}: "
+                "write it with `riderless design`"
+            )
+        try:
+            rows = data["speed"]
+            return cls(
+                method=str(data["method"]),
+                options=dict(data["options"]),
+                bicycle=Bicycle(**data["bicycle"]),
+                loop=Loop(**data["loop"]),
+                v=np.array([row["v"] for row in rows], dtype=float),
+                K=np.array([row["K"] for row in rows], dtype=float),
+                closed_loop=np.array([[complex(*s) for s in row["closed_loop"]] for row in rows]),
+                margins=tuple(_margins(row) for row in rows),
+                notes=tuple(str(row["note"]) for row in rows),
+            )
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+        except KeyError as error:
+            raise InputError(f"{where} lacks {error}: write it with `riderless design`") from None
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{where} is not a gain schedule ({error}): write it with `riderless design`"
+            ) from None
+
+
+def _read(source: str | Path) -> tuple[str, str]:
+    """Text of a schedule and what to call it in a sentence."""
+    if isinstance(source, str) and "\n" in source:
+        return source, "the text given"
+    try:
+        return Path(source).read_text(encoding="utf-8"), str(source)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{source or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"
+        ) from None
+
+
+def _margins(row: dict[str, Any]) -> Margins:
+    down, up = row["gain_margin"]
+    return Margins((float(down), float(up)), float(row["phase_margin"]), float(row["delay_margin"]))

@@ -1,0 +1,160 @@
+"""The observer: from gyro, accelerometer, steer encoder and wheel speed to the bicycle's state.
+
+It uses kinematics, not the bicycle's masses, so a wrong model parameter cannot hide in the estimate
+whose eigenvalues are to be judged:
+
+* ``phi_dot`` is the roll gyro less its estimated bias.
+* ``phi`` integrates ``phi_dot`` and is drawn, with time constant ``1 / lean_bandwidth``, towards the
+  lean that the accelerometer shows once the lateral acceleration is taken off. On the rear frame at
+  (x_imu, z_imu) the lateral specific force is
+  ``f_y = v psi_dot + x_imu psi_ddot - z_imu phi_ddot - g phi``, hence
+  ``phi = (v psi_dot + x_imu psi_ddot - z_imu phi_ddot - f_y) / g`` with the accelerations from
+  differences of the gyros. The same innovation corrects the roll gyro's bias, so lean cannot drift.
+* the yaw gyro's bias is drawn towards the yaw rate of rolling without slip,
+  ``psi_dot = (v delta + c delta_dot) cos(lam) / w``.
+* ``delta``, ``delta_dot``: a critically damped tracking filter on the encoder.
+* ``T``: the drive's torque, a first-order lag behind the commands sent.
+
+Because the relations hold whatever pushes the bicycle, a kick does not disturb the estimate: its
+errors decay by themselves (apart from the steer filter's lag), and the closed loop has the
+controller's eigenvalues beside the observer's. Assumed: small angles, wheels that do not slip,
+and wheelbase, trail, steer axis tilt and IMU position known. While the bicycle is held (before RUNNING)
+the slow gains are ``held_factor`` times faster, so that the biases are known at release.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from models.errors import InputError
+from models.parameters import Bicycle
+
+ESTIMATE = np.dtype(
+    [
+        ("phi", "f8"),
+        ("delta", "f8"),
+        ("phi_dot", "f8"),
+        ("delta_dot", "f8"),
+        ("T", "f8"),  # N m, the drive's torque now
+        ("u_prev", "f8"),  # N m, the command it follows now
+        ("v", "f8"),
+        ("gyro_bias", "f8"),
+        ("yaw_bias", "f8"),
+        ("psi_dot", "f8"),
+        ("t", "f8"),  # s, of the last sample used
+        ("started", "i8"),
+    ]
+)
+
+OBSERVER = np.dtype(
+    [
+        ("dt", "f8"),
+        ("lean_bandwidth", "f8"),
+        ("yaw_bandwidth", "f8"),
+        ("steer_bandwidth", "f8"),
+        ("speed_bandwidth", "f8"),
+        ("held_factor", "f8"),
+        ("drive_lag", "f8"),
+        ("x_imu", "f8"),
+        ("z_imu", "f8"),
+        ("w", "f8"),
+        ("c", "f8"),
+        ("cos_lam", "f8"),
+        ("g", "f8"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Observer:
+    """Settings of the observer; bandwidths in rad/s."""
+
+    lean_bandwidth: float = 0.4
+    yaw_bandwidth: float = 0.4
+    steer_bandwidth: float = 100.0
+    speed_bandwidth: float = 10.0
+    held_factor: float = 8.0
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not (math.isfinite(value) and value > 0):
+                raise InputError(f"observer setting '{name}' must be positive, found {value!r}: set it in the rig")
+
+    def as_record(
+        self, bicycle: Bicycle, dt: float, drive_lag: float, x_imu: float, z_imu: float
+    ) -> np.void:
+        """Settings and geometry, a record of OBSERVER, for the compiled observer."""
+        record = np.zeros(1, OBSERVER)[0]
+        for name, value in vars(self).items():
+            record[name] = value
+        geometry = {"w": bicycle.w, "c": bicycle.c, "cos_lam": math.cos(bicycle.lam), "g": bicycle.g}
+        for name, value in {**geometry, "dt": dt, "drive_lag": drive_lag, "x_imu": x_imu, "z_imu": z_imu}.items():
+            record[name] = value
+        return record
+
+
+@njit(cache=True, nogil=True)
+def _start(o, e, sample):
+    """Take the first sample as it is: upright, held, biases in the gyros. Runs inside the tick."""
+    e.phi = 0.0
+    e.gyro_bias = sample.phi_dot_meas
+    e.yaw_bias = sample.psi_dot_meas
+    e.phi_dot = 0.0
+    e.psi_dot = 0.0
+    e.delta = sample.delta_meas
+    e.delta_dot = 0.0
+    e.v = sample.v_meas
+    e.t = sample.t
+    e.started = 1
+
+
+@njit(cache=True, nogil=True)
+def observe(o, e, sample, held):
+    """Bring the estimate ``e`` to the instant of a fresh ``sample``. Runs inside the tick.
+
+    Parameters
+    ----------
+    o, e, sample : records of OBSERVER, ESTIMATE (changed in place) and SAMPLE.
+    held : bool
+        A person holds the bicycle, so the slow gains may be fast.
+    """
+    if not e.started:
+        _start(o, e, sample)
+        return
+    h = sample.t - e.t
+    if not 0.0 < h < 0.2:  # a device clock that jumped says nothing about elapsed time
+        h = o.dt
+    e.t = sample.t
+    pace = o.held_factor if held else 1.0
+    e.v += (1.0 - math.exp(-o.speed_bandwidth * h)) * (sample.v_meas - e.v)
+
+    z = math.exp(-o.steer_bandwidth * h)
+    error = sample.delta_meas - (e.delta + h * e.delta_dot)
+    e.delta += h * e.delta_dot + (1.0 - z * z) * error
+    e.delta_dot += (1.0 - z) * (1.0 - z) / h * error
+
+    phi_dot = sample.phi_dot_meas - e.gyro_bias
+    psi_dot = sample.psi_dot_meas - e.yaw_bias
+    rolling = (e.v * e.delta + o.c * e.delta_dot) * o.cos_lam / o.w
+    e.yaw_bias += pace * o.yaw_bandwidth * h * (psi_dot - rolling)
+
+    phi_ddot = (phi_dot - e.phi_dot) / h
+    psi_ddot = (psi_dot - e.psi_dot) / h
+    shown = (e.v * psi_dot + o.x_imu * psi_ddot - o.z_imu * phi_ddot - sample.a_y_meas) / o.g
+    e.phi += 0.5 * h * (phi_dot + e.phi_dot)
+    innovation = shown - e.phi
+    bandwidth = pace * o.lean_bandwidth
+    e.phi += 2.0 * bandwidth * h * innovation
+    e.gyro_bias -= bandwidth * bandwidth * h * innovation
+    e.phi_dot = phi_dot
+    e.psi_dot = psi_dot
+
+
+@njit(cache=True, nogil=True)
+def follow_drive(o, e, T_cmd):
+    """Shift the command chain by one tick: what was sent last is followed from now on. Runs inside the tick."""
+    keep = math.exp(-o.dt / o.drive_lag) if o.drive_lag > 0.0 else 0.0
+    e.T = keep * e.T + (1.0 - keep) * e.u_prev
+    e.u_prev = T_cmd

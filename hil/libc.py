@@ -1,0 +1,87 @@
+"""The few calls to the C library that compiled code needs: clock, sleep, poll, read, write, errno.
+
+`numba.types.ExternalFunction` binds symbols of the running process and, unlike ctypes or cffi,
+leaves functions cacheable on disk.
+"""
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+_int, _long, _ptr, _size = types.int32, types.int64, types.uintp, types.uintp
+_clock_gettime = types.ExternalFunction("clock_gettime", _int(_int, _ptr))
+_clock_nanosleep = types.ExternalFunction("clock_nanosleep", _int(_int, _int, _ptr, _ptr))
+_ppoll = types.ExternalFunction("ppoll", _int(_ptr, _size, _ptr, _ptr))
+_read = types.ExternalFunction("read", _long(_int, _ptr, _size))
+_write = types.ExternalFunction("write", _long(_int, _ptr, _size))
+_errno_location = types.ExternalFunction("__errno_location", _ptr())
+
+_MONOTONIC = 1
+_TIMER_ABSTIME = 1
+_POLLIN = 1
+EINTR, EAGAIN = 4, 11
+
+SCRATCH = np.dtype([("seconds", "i8"), ("nanoseconds", "i8"), ("fd", "i4"), ("events", "i2"), ("revents", "i2")])
+
+
+@intrinsic
+def _load_int32(typingctx, address):
+    """The 32-bit integer at an address."""
+
+    def codegen(context, builder, signature, args):
+        from llvmlite import ir
+
+        return builder.load(builder.inttoptr(args[0], ir.IntType(32).as_pointer()))
+
+    return types.int32(types.uintp), codegen
+
+
+@njit(cache=True, nogil=True)
+def errno():
+    """Error number of the last failed call. Runs inside the tick."""
+    return _load_int32(_errno_location())
+
+
+@njit(cache=True, nogil=True)
+def now(scratch):
+    """Monotonic host clock [ns]; ``scratch`` is (1,) of SCRATCH. Runs inside the tick."""
+    _clock_gettime(_MONOTONIC, scratch.ctypes.data)
+    return scratch[0].seconds * 1_000_000_000 + scratch[0].nanoseconds
+
+
+@njit(cache=True, nogil=True)
+def sleep_until(t_ns, scratch):
+    """Sleep to an absolute time of the monotonic clock [ns], whatever signals come. Runs inside the tick."""
+    scratch[0].seconds = t_ns // 1_000_000_000
+    scratch[0].nanoseconds = t_ns % 1_000_000_000
+    while _clock_nanosleep(_MONOTONIC, _TIMER_ABSTIME, scratch.ctypes.data, 0) == EINTR:
+        pass
+
+
+@njit(cache=True, nogil=True)
+def wait_readable(fd, t_ns, scratch):
+    """True when bytes (or a hang-up) wait on ``fd`` before the time ``t_ns``. Runs inside the tick."""
+    left = t_ns - now(scratch)
+    if left < 0:
+        left = 0
+    scratch[0].seconds = left // 1_000_000_000
+    scratch[0].nanoseconds = left % 1_000_000_000
+    scratch[0].fd = fd
+    scratch[0].events = _POLLIN
+    scratch[0].revents = 0
+    address = scratch.ctypes.data
+    return _ppoll(address + 16, 1, address, 0) > 0
+
+
+@njit(cache=True, nogil=True)
+def read(fd, buffer, start):
+    """Read what is there into ``buffer[start:]``; the count, or -errno. Runs inside the tick."""
+    n = _read(fd, buffer.ctypes.data + start, buffer.size - start)
+    return n if n >= 0 else -errno()
+
+
+@njit(cache=True, nogil=True)
+def write(fd, buffer, n):
+    """Write ``n`` bytes; the count taken, or -errno. Runs inside the tick."""
+    taken = _write(fd, buffer.ctypes.data, n)
+    return taken if taken >= 0 else -errno()

@@ -1,0 +1,35 @@
+"""A small machine for the tests: rig, gains, loop, plant."""
+
+import numpy as np
+
+from hil.design import Loop, design
+from hil.operator import Operator
+from hil.rig import Rig
+from hil.session import emulated_node, emulated_plant
+from hil.tick import new_loop
+from models import catalogue
+from models.plant import Kick, Scenario
+
+
+def rig_of(name="Silver", **changes):
+    return Rig(catalogue.load(name), **changes)
+
+
+def gains(rig, method="lqr", speeds=(4.5, 5.0, 5.5), **options):
+    return design(rig.bicycle, method, speeds, Loop(rate=rig.rate, drive_lag=rig.drive_lag), **options)
+
+
+def scenario(v=5.0, seed=1, kicks=(1.0,)):
+    return Scenario(speed=((0.0, v),), kicks=tuple(Kick(t, 3.0) for t in kicks), seed=seed)
+
+
+def lockstep_rows(duration=3.0, method="lqr", spoil=lambda loop, plant: None, seed=1, **changes):
+    """Rows of one lockstep run, and its outcome."""
+    from hil import lockstep
+
+    rig = rig_of(**changes)
+    loop = new_loop(rig, gains(rig, method), rig.calibrated().as_record())
+    plant, operator, batches = emulated_plant(rig, scenario(seed=seed)), Operator(duration), []
+    spoil(loop, plant)
+    lockstep.run(loop, plant, emulated_node(rig), operator, batches.append)
+    return np.concatenate(batches), operator.outcome()

@@ -1,0 +1,96 @@
+"""The sampled loop against a recurrence written out by hand: matrix exponentials and a buffer of commands."""
+
+from collections import deque
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from hil.design.loop import STATES, Loop, continuous, sampled_model
+from models.catalogue import load
+from models.coordinates import T_DELTA
+from models.errors import InputError
+from models.whipple import input_matrix, system_matrix
+
+K = np.array([-20.0, 15.0, -4.0, 1.5, 0.05, 0.04])
+
+
+def one_sample(bicycle, v, rate, lag, delay, z):
+    """State after one sample of the loop under u = -K z, each part done separately."""
+    x, T, buffer = z[:4], z[4], deque([z[5]] if delay else [])
+    u = -K @ z
+    buffer.append(u)
+    followed = buffer.popleft()  # the oldest command is the one the drive follows until the next sample
+    A, b = system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA]
+    n = 6
+    M = np.zeros((n, n))  # d/dt (x, T, followed)
+    M[:4, :4], M[:4, 4] = A, b
+    M[4, 4], M[4, 5] = -1.0 / lag, 1.0 / lag
+    end = expm(M / rate) @ [*x, T, followed]
+    return np.array([*end[:5], u])
+
+
+@pytest.mark.parametrize("v", [0.5, 2.0, 5.0, 9.0])
+@pytest.mark.parametrize(("rate", "lag"), [(200.0, 0.005), (50.0, 0.02), (1000.0, 0.001)])
+def test_closed_loop_is_the_recurrence(v, rate, lag):
+    bicycle = load("Silver")
+    model = sampled_model(bicycle, v, Loop(rate, 1, lag))
+    by_hand = np.column_stack([one_sample(bicycle, v, rate, lag, 1, e) for e in np.eye(6)])
+    np.testing.assert_allclose(
+        np.sort_complex(model.closed_loop(K)),
+        np.sort_complex(np.linalg.eigvals(by_hand)),
+        rtol=1e-9,
+        atol=1e-12,
+    )
+    assert model.states == STATES
+
+
+def test_states_dropped_have_no_gain():
+    bicycle = load("Benchmark")
+    for loop, states in [
+        (Loop(200.0, 0, 0.0), STATES[:4]),
+        (Loop(200.0, 0, 0.005), STATES[:5]),
+        (Loop(200.0, 1, 0.0), (*STATES[:4], "u_prev")),
+    ]:
+        model = sampled_model(bicycle, 5.0, loop)
+        assert model.states == states
+        assert model.F.shape == (len(states), len(states))
+        assert model.G.shape == (len(states),)
+        wide = model.widen(np.arange(1.0, 1.0 + len(states)))
+        assert wide.shape == (6,)
+        assert np.count_nonzero(wide) == len(states)
+        np.testing.assert_array_equal(model.narrow(wide), np.arange(1.0, 1.0 + len(states)))
+
+
+def test_a_short_lag_is_nearly_none():
+    bicycle = load("Benchmark")
+    quick = sampled_model(bicycle, 4.0, Loop(200.0, 0, 1e-7))
+    none = sampled_model(bicycle, 4.0, Loop(200.0, 0, 0.0))
+    np.testing.assert_allclose(quick.G[:4], none.G, atol=1e-6)
+
+
+def test_open_loop_keeps_the_bicycle_the_drive_and_the_delay():
+    bicycle = load("Benchmark")
+    s = continuous(sampled_model(bicycle, 5.0, Loop()).closed_loop(np.zeros(6)), 1.0 / 200.0)
+    # Meijaard et al. 2007, Table 2, v = 5 m/s; the drive is at -1/0.005 s, the delay is over after a sample
+    wanted = [-0.32286642900409, -0.77534188219585 + 4.46486771378823j, -0.77534188219585 - 4.46486771378823j]
+    np.testing.assert_allclose(s[:3], wanted, rtol=0.0, atol=1e-10)
+    assert s[3].real == pytest.approx(-14.07838969279822, abs=1e-9)
+    assert s[4].real == pytest.approx(-200.0, abs=1e-6)
+    assert s[5] == complex(-np.inf, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"rate": 0.0}, "above 0 Hz"),
+        ({"rate": np.inf}, "above 0 Hz"),
+        ({"delay": 2}, "0 or 1 sample"),
+        ({"delay": 0.5}, "0 or 1 sample"),
+        ({"drive_lag": -0.001}, "0 s or more"),
+        ({"drive_lag": np.nan}, "0 s or more"),
+    ],
+)
+def test_refuses(wrong, says):
+    with pytest.raises(InputError, match=says):
+        Loop(**wrong)

@@ -1,0 +1,115 @@
+"""A gain schedule: interpolation, the TOML file there and back, and files that are not one."""
+
+import re
+
+import numpy as np
+import pytest
+
+from hil.design import GainSchedule, Loop, design
+from models.catalogue import load
+from models.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def schedule():
+    return design(load("Benchmark"), "lqr", [1.5, 3.0, 6.5], Loop(rate=250.0))
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("lqr", {}),
+        ("poles", {"raw": ["-2+3j", "-2-3j", -4, -12.0]}),
+        ("poles", {"real": np.array([-4.0, -12.0])}),
+        ("lean", {"k": 3.0, "allow_unstable": True}),
+        ("off", {}),
+    ],
+)
+def test_there_and_back_to_the_last_bit(method, options, tmp_path):
+    written = design(load("Balanceassistv1"), method, [1.0 / 3.0, 2.0, 7.7], Loop(rate=333.0), **options)
+    path = tmp_path / "gains.toml"
+    path.write_text(written.to_toml())
+    for read in (
+        GainSchedule.from_toml(written.to_toml()),
+        GainSchedule.from_toml(path),
+        GainSchedule.from_toml(str(path)),
+    ):
+        for name in ("v", "K", "closed_loop"):
+            np.testing.assert_array_equal(getattr(read, name), getattr(written, name))
+        for name in ("method", "options", "bicycle", "loop", "margins", "notes"):
+            assert getattr(read, name) == getattr(written, name)
+        assert read.to_toml() == written.to_toml()
+
+
+def test_interpolates_between_and_holds_the_ends(schedule):
+    np.testing.assert_allclose(
+        schedule.gains(2.0), schedule.K[0] + (schedule.K[1] - schedule.K[0]) / 3.0, rtol=1e-14
+    )
+    np.testing.assert_array_equal(schedule.gains(3.0), schedule.K[1])
+    np.testing.assert_array_equal(schedule.gains(0.0), schedule.K[0])
+    np.testing.assert_array_equal(schedule.gains(99.0), schedule.K[2])
+    one = design(load("Benchmark"), "lqr", [3.0])
+    np.testing.assert_array_equal(one.gains(1.0), one.K[0])
+
+
+def test_cannot_be_altered(schedule):
+    with pytest.raises(ValueError, match="read-only"):
+        schedule.K[0, 0] = 0.0
+    with pytest.raises(AttributeError):
+        schedule.method = "off"
+
+
+def test_says_what_it_was_designed_for(schedule):
+    assert (schedule.rate, schedule.delay, schedule.drive_lag) == (250.0, 1, 0.005)
+    assert schedule.bicycle == load("Benchmark")
+    assert np.all(schedule.stable)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("v = 3.0", "v = 1.5", "must increase"),
+        ("v = 3.0", "v = nan", "finite"),
+        ("v = 3.0", "v = 'three'", "not a gain schedule"),
+        ("v = 3.0\n", "", "lacks 'v'"),
+        ("v = 3.0\nK = [", "v = 3.0\nK = [ 1.0,", "not a gain schedule"),
+        ("v = 3.0\nK = [", "v = 3.0\nK = [ inf ]\nX = [", "not a gain schedule"),
+        ("rate = 250.0", "rate = -250.0", "rate must be above 0 Hz"),
+        ("rate = 250.0", "speed = 250.0", "not a gain schedule"),
+        ("gain schedule 1", "gain schedule 99", "wants format"),
+        ('method = "lqr"', 'method = "lqr', "not TOML"),
+        ("[bicycle", "[tricycle", "lacks 'bicycle'"),
+        ("w = 1.02", "w = -1.02", "w = -1.02 m"),
+    ],
+)
+def test_malformed_text(schedule, old, new, says):
+    text = schedule.to_toml()
+    assert old in text
+    with pytest.raises(InputError, match=says):
+        GainSchedule.from_toml(text.replace(old, new))
+
+
+def test_gains_must_be_finite_and_six(schedule):
+    text = schedule.to_toml()
+    with pytest.raises(InputError, match="finite"):
+        GainSchedule.from_toml(re.sub(r"K = \[\s+[^,]+,", "K = [ nan,", text, count=1))
+    with pytest.raises(InputError, match="6 gains at each of 3 speeds"):
+        GainSchedule.from_toml(re.sub(r"K = \[\s+[^,]+,", "K = [", text))
+
+
+def test_no_speeds(schedule):
+    head = schedule.to_toml().split("[[speed]]")[0]
+    with pytest.raises(InputError, match="lacks 'speed'"):
+        GainSchedule.from_toml(head)
+    with pytest.raises(InputError, match="at least one speed"):
+        GainSchedule.from_toml("speed = []\n" + head)
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        GainSchedule.from_toml(tmp_path / "nothing.toml")
+    with pytest.raises(InputError, match="cannot be read"):
+        GainSchedule.from_toml("")
+    (tmp_path / "noise.toml").write_bytes(bytes(range(256)))
+    with pytest.raises(InputError, match="cannot be read"):
+        GainSchedule.from_toml(tmp_path / "noise.toml")

@@ -1,0 +1,553 @@
+"""The log: what goes in comes out bit by bit, whatever happens to the writer, the disk or the file."""
+
+import csv
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from mcap.reader import make_reader
+from mcap.stream_reader import StreamReader
+from mcap_protobuf.decoder import DecoderFactory
+
+from hil import wire_schema
+from hil.export import export_csv
+from hil.log import FILE, KILLED, Marker, RunWriter, read_run, run_folder, warm_up
+from hil.record import TICK
+from models.errors import InputError
+
+PERIOD = 0.005  # s
+HEADER = {"controller": "lqr", "rate": 200.0}
+
+
+def random_rows(n, seed=1):
+    """Any bits at all: NaN with payloads, infinities, denormals, the largest integers."""
+    rng = np.random.default_rng(seed)
+    rows = np.zeros(n, TICK)
+    for name in TICK.names:
+        width = TICK[name].itemsize
+        rows[name] = np.frombuffer(rng.bytes(n * width), TICK[name])
+    extremes = [np.nan, np.inf, -np.inf, -0.0, 5e-324, np.finfo(float).max][:n]
+    rows["T_req"][: len(extremes)] = extremes
+    rows["k"][-1:] = 2**64 - 1
+    return rows
+
+
+def timed_rows(n, first=0):
+    rows = random_rows(n, seed=first + 1)
+    rows["k"] = np.arange(first, first + n)
+    rows["t_host"] = 100.0 + rows["k"] * PERIOD
+    return rows
+
+
+def write_run(folder, rows, batch=50, stop=("success", "the end")):
+    with RunWriter(folder, HEADER) as writer:
+        for start in range(0, len(rows), batch):
+            writer.write(rows[start : start + batch])
+        writer.marker(100.25, "kick", "lateral, 5 N s")
+        writer.close(*stop)
+
+
+def assert_same_bits(found, wanted):
+    assert found.dtype == wanted.dtype
+    for name in wanted.dtype.names:
+        assert found[name].tobytes() == wanted[name].tobytes(), name
+
+
+# what is written is read
+
+
+@pytest.mark.parametrize("batch", [1, 50, 1000])
+def test_rows_come_back_bit_by_bit(tmp_path, batch):
+    rows = random_rows(1000)
+    write_run(tmp_path / "run", rows, batch)
+    run = read_run(tmp_path / "run")
+    assert_same_bits(run.ticks, rows)
+    assert run.complete
+    assert run.recovered == ""
+
+
+def test_markers_and_the_stop_record_come_back(tmp_path):
+    with RunWriter(tmp_path / "run", HEADER) as writer:
+        writer.write(timed_rows(10))
+        writer.marker(100.02, "kick", "links, ±5 N s")
+        writer.write(timed_rows(10, first=10))
+        writer.marker(100.07, "operator")
+        writer.close("fault", "steer beyond its limit", dropped=3)
+    run = read_run(tmp_path / "run")
+    assert run.markers == (Marker(100.02, "kick", "links, ±5 N s"), Marker(100.07, "operator", ""))
+    assert (run.stop.reason, run.stop.cause) == ("fault", "steer beyond its limit")
+    assert (run.stop.rows, run.stop.markers, run.stop.dropped) == (20, 2, 3)
+    assert run.ticks["k"].tolist() == list(range(20))
+
+
+def test_a_run_reads_from_its_file_too(tmp_path):
+    write_run(tmp_path / "run", timed_rows(5))
+    assert len(read_run(tmp_path / "run" / FILE).ticks) == 5
+
+
+def test_what_was_read_cannot_be_changed(tmp_path):
+    write_run(tmp_path / "run", timed_rows(5))
+    run = read_run(tmp_path / "run")
+    with pytest.raises(ValueError, match="read-only"):
+        run.ticks["k"] = 0
+
+
+def test_the_header_holds_what_a_rig_is_made_of(tmp_path):
+    @dataclass(frozen=True)
+    class Gains:
+        K: np.ndarray
+
+    class Pair(NamedTuple):
+        low: float
+        high: float
+
+    header = {
+        "gains": Gains(np.array([[1.0, 0.1], [1 / 3, -2.0]])),
+        "poles": [complex(-1, 2)],
+        "limits": Pair(-7.0, np.float64(7.0)),
+        "seed": np.int64(3),
+        "rig": Path("rig.toml"),
+        "margin": float("inf"),
+    }
+    with RunWriter(tmp_path / "run", header):
+        pass
+    assert read_run(tmp_path / "run").header == {
+        "schema": 1,
+        "gains": {"K": [[1.0, 0.1], [1 / 3, -2.0]]},
+        "poles": [[-1.0, 2.0]],
+        "limits": [-7.0, 7.0],
+        "seed": 3,
+        "rig": "rig.toml",
+        "margin": float("inf"),
+    }
+
+
+def test_a_header_that_cannot_be_kept_is_refused_before_a_folder_is_made(tmp_path):
+    with pytest.raises(TypeError, match="cannot hold a function"):
+        RunWriter(tmp_path / "run", {"controller": test_a_run_reads_from_its_file_too})
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_run_being_written_can_be_read(tmp_path):
+    with RunWriter(tmp_path / "run", HEADER) as writer:
+        assert len(read_run(writer.folder).ticks) == 0
+        writer.write(timed_rows(20))
+        run = read_run(writer.folder)
+    assert len(run.ticks) == 20
+    assert run.stop.reason == KILLED
+    assert not run.complete
+    assert "no stop record" in run.recovered
+
+
+def test_warm_up_leaves_nothing_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    warm_up()
+    assert list(tmp_path.iterdir()) == []
+
+
+# the standard tools
+
+
+def test_the_indexed_reader_opens_a_finished_run_and_decodes_every_value(tmp_path):
+    rows = timed_rows(300)
+    write_run(tmp_path / "run", rows)
+    with (tmp_path / "run" / FILE).open("rb") as file:
+        reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
+        summary = reader.get_summary()
+        assert summary.statistics.message_count == 301
+        assert summary.statistics.channel_message_counts == {1: 300, 2: 1}
+        assert len(summary.chunk_indexes) == summary.statistics.chunk_count == 7
+        assert {record.name for record in reader.iter_metadata()} == {"header", "stop"}
+        decoded = list(reader.iter_decoded_messages(topics=["/tick"]))
+    assert len(decoded) == 300
+    for row, (schema, _, message, tick) in zip(rows, decoded, strict=True):
+        assert schema.name == "riderless.Tick"
+        assert message.log_time == round(row["t_host"] * 1e9)
+        assert message.sequence == row["k"]
+        for name in TICK.names:
+            np.testing.assert_array_equal(getattr(tick, name), row[name], err_msg=name)
+
+
+def test_the_indexed_reader_jumps_to_a_time_and_finds_the_marker(tmp_path):
+    write_run(tmp_path / "run", timed_rows(300))
+    with (tmp_path / "run" / FILE).open("rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        slice_ = reader.iter_messages(topics=["/tick"], starting_at=int(100.5e9), ending_before=int(100.75e9))
+        assert [message.sequence for _, _, message in slice_] == list(range(100, 150))
+        ((_, _, message, marker),) = reader.iter_decoded_messages(topics=["/marker"])
+    assert message.log_time == 100_250_000_000
+    assert (marker.t, marker.kind, marker.text) == (100.25, "kick", "lateral, 5 N s")
+
+
+def test_the_stream_reader_opens_an_unfinished_run(tmp_path):
+    with RunWriter(tmp_path / "run", HEADER) as writer:
+        writer.write(timed_rows(20))
+        with (writer.folder / FILE).open("rb") as file:
+            kinds = [type(record).__name__ for record in islice(StreamReader(file).records, 26)]
+    assert kinds == ["Header", "Metadata", "Schema", "Channel", "Schema", "Channel", *["Message"] * 20]
+
+
+def test_every_message_is_equally_long_and_tags_are_those_of_the_protobuf_encoding():
+    dtype = np.dtype([(f"c{i}", "f8" if i % 2 else "u4") for i in range(1, 18)])
+    wire = wire_schema.pack(np.zeros(2, dtype))
+    # 9 doubles (field 1, 3, .. 17) and 8 fixed32; fields from 16 on have two-byte tags
+    assert wire.itemsize == 9 * 8 + 8 * 4 + 15 + 2 * 2
+    message = wire[0].tobytes()
+    assert message[0] == 0x09  # field 1, I64: 1 << 3 | 1
+    assert message[9] == 0x15  # field 2, I32: 2 << 3 | 5
+    assert message[-16:-14] == b"\x85\x01"  # field 16, I32: varint of 16 << 3 | 5 = 133
+    assert message[-10:-8] == b"\x89\x01"  # field 17, I64: varint of 137
+
+
+@pytest.mark.parametrize("kind", ["f8", "f4", "u8", "u4", "i8", "i4"])
+def test_every_fixed_width_type_survives_the_schema_and_the_standard_decoder(kind):
+    dtype = np.dtype([("a", kind), ("b", "f8")], align=True)
+    schema = wire_schema.schema("Row", dtype)
+    assert wire_schema.row_dtype(schema) == dtype
+    limits = np.finfo(kind) if kind[0] == "f" else np.iinfo(kind)
+    rows = np.array([(limits.max, 1.5), (limits.min, -0.0)], dtype)
+    decode = wire_schema.message_class(schema).FromString
+    for row, message in zip(rows, wire_schema.pack(rows), strict=True):
+        assert decode(message.tobytes()).a == row["a"]
+    assert_same_bits(wire_schema.unpack(wire_schema.pack(rows), dtype), rows)
+
+
+@pytest.mark.parametrize("dtype", [[("flag", "?")], [("name", "U4")], [("x", "f8", (3,))], "f8"])
+def test_columns_without_a_fixed_width_protobuf_type_are_refused(dtype):
+    with pytest.raises(TypeError):
+        wire_schema.schema("Row", np.dtype(dtype))
+
+
+def test_the_embedded_schema_names_the_columns_in_order():
+    (file,) = FileDescriptorSet.FromString(wire_schema.schema("Tick", TICK)).file
+    assert [field.name for field in file.message_type[0].field] == list(TICK.names)
+
+
+def test_a_log_with_other_columns_is_read_with_its_own(tmp_path, monkeypatch):
+    older = np.dtype([("k", "u8"), ("t_host", "f8"), ("phi_est", "f4")], align=True)
+    rows = np.array([(1, 0.1, 0.5), (2, 0.2, 0.25)], older)
+    with monkeypatch.context() as patch:
+        patch.setattr("hil.log.TICK", older)
+        write_run(tmp_path / "run", rows)
+    assert_same_bits(read_run(tmp_path / "run").ticks, rows)
+
+
+def test_the_format_is_documented_column_by_column():
+    text = (Path(__file__).parents[2] / "docs" / "log-format.md").read_text()
+    documented = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert documented == list(TICK.names)
+
+
+# killed, cut, damaged
+
+LIVE = """
+import sys, time
+import numpy as np
+from hil.log import RunWriter
+from hil.record import TICK
+
+with RunWriter(sys.argv[1], {}) as writer:
+    k, start = 0, time.monotonic()
+    while True:
+        time.sleep(0.05)
+        made = int((time.monotonic() - start) * 200)
+        rows = np.zeros(made - k, TICK)
+        rows["k"] = np.arange(k, made)
+        rows["t_host"] = start + rows["k"] / 200
+        print(made, flush=True)  # handed over from here on
+        writer.write(rows)
+        k = made
+"""
+
+
+def test_kill_9_loses_at_most_a_quarter_of_a_second(tmp_path):
+    command = [sys.executable, "-c", LIVE, str(tmp_path / "run")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        handed_over = 0
+        while handed_over < 150:
+            handed_over = int(process.stdout.readline())
+        process.send_signal(signal.SIGKILL)
+        # what it made until the signal arrived counts too
+        handed_over = max([handed_over, *map(int, process.stdout.read().split())])
+    assert process.returncode == -signal.SIGKILL
+    run = read_run(tmp_path / "run")
+    assert handed_over - len(run.ticks) <= 0.25 * 200
+    assert run.ticks["k"].tolist() == list(range(len(run.ticks)))
+    assert run.stop.reason == KILLED
+    assert not run.complete
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run: its rows and its bytes."""
+    folder = tmp_path_factory.mktemp("log") / "run"
+    rows = timed_rows(60)
+    write_run(folder, rows, batch=10)
+    return rows, (folder / FILE).read_bytes()
+
+
+def test_cut_anywhere_a_run_reads_as_a_beginning_of_itself(tmp_path, finished):
+    rows, data = finished
+    log = tmp_path / FILE
+    longest = 0
+    for cut in [*range(0, 400, 3), *range(400, len(data), 101), *range(len(data) - 60, len(data))]:
+        log.write_bytes(data[:cut])
+        try:
+            run = read_run(tmp_path)
+        except InputError:
+            assert longest == 0, f"at {cut} of {len(data)} bytes a run vanished that was there before"
+            continue
+        assert len(run.ticks) >= longest, cut
+        longest = len(run.ticks)
+        assert_same_bits(run.ticks, rows[:longest])
+        assert run.recovered, cut
+        assert run.complete == (run.stop.reason == "success")
+    assert longest == len(rows)
+
+
+def test_a_batch_that_was_flushed_survives_every_later_cut(tmp_path, finished):
+    rows, data = finished
+    with RunWriter(tmp_path / "run", HEADER) as writer:
+        writer.write(rows[:30])
+        size = (writer.folder / FILE).stat().st_size
+        writer.write(rows[30:])
+    data = (tmp_path / "run" / FILE).read_bytes()
+    for cut in (size, size + 1, size + 500):
+        (tmp_path / "run" / FILE).write_bytes(data[:cut])
+        assert len(read_run(tmp_path / "run").ticks) == 30
+
+
+def test_a_damaged_byte_never_raises_anything_but_inputerror_nor_invents_rows(tmp_path, finished):
+    rows, data = finished
+    known = {row.tobytes() for row in rows}
+    rng = np.random.default_rng(7)
+    for place in [*range(0, 1400, 5), *rng.integers(1400, len(data), 200)]:
+        broken = bytearray(data)
+        broken[place] ^= rng.integers(1, 256)
+        (tmp_path / FILE).write_bytes(broken)
+        try:
+            run = read_run(tmp_path)
+        except InputError:
+            assert place < 220, "only a run without its header cannot be read"
+            continue
+        assert run.ticks.dtype == TICK, place
+        assert all(row.tobytes() in known for row in run.ticks), place
+        assert run.complete <= (len(run.ticks) == len(rows)), place
+
+
+def test_a_damaged_chunk_costs_its_own_rows_and_is_told(tmp_path, finished):
+    rows, data = finished
+    broken = bytearray(data)
+    broken[data.index(b"\x28\xb5\x2f\xfd") + 300] ^= 1  # zstd's magic number: inside the first chunk
+    (tmp_path / FILE).write_bytes(broken)
+    run = read_run(tmp_path)
+    assert_same_bits(run.ticks, rows[10:])
+    assert not run.complete
+    assert "damaged records: 1" in run.recovered
+    assert "counts 60" in run.recovered
+
+
+def test_zeros_that_a_power_cut_left_end_the_reading(tmp_path, finished):
+    rows, data = finished
+    (tmp_path / FILE).write_bytes(data[: len(data) // 2] + bytes(4096))
+    run = read_run(tmp_path)
+    assert 0 < len(run.ticks) < len(rows)
+    assert not run.complete
+
+
+DISK_FULL = """
+import resource, sys
+import numpy as np
+from hil.log import RunWriter
+from hil.record import TICK
+
+_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+rng = np.random.default_rng(0)
+rows = np.zeros(100, TICK)
+rows["T_cmd"] = rng.normal(size=100)
+writer = RunWriter(sys.argv[1], {})
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
+handed_over = 0
+try:
+    while True:
+        rows["k"] = np.arange(handed_over, handed_over + 100)
+        handed_over += 100
+        writer.write(rows)
+except OSError as error:
+    print(error.errno, handed_over, flush=True)
+if sys.argv[2] == "more room":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    writer.close("abort", "disk was full")
+else:
+    try:
+        writer.close("abort", "disk is full")
+    except OSError as error:
+        print(error.errno)
+"""
+
+
+def run_with_a_small_disk(folder, then):
+    command = [sys.executable, "-c", DISK_FULL, str(folder), then]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_a_full_disk_is_told_and_what_is_on_it_stays_readable(tmp_path):
+    error, handed_over, error_at_close = run_with_a_small_disk(tmp_path / "run", "no more room")
+    assert error == error_at_close
+    run = read_run(tmp_path / "run")
+    assert len(run.ticks) == int(handed_over) - 100
+    assert "cut" not in run.recovered  # the torn batch was taken back
+    assert run.stop.reason == KILLED
+
+
+def test_rows_that_did_not_fit_are_written_when_there_is_room_again(tmp_path):
+    _, handed_over = run_with_a_small_disk(tmp_path / "run", "more room")
+    run = read_run(tmp_path / "run")
+    assert len(run.ticks) == int(handed_over)
+    assert run.ticks["k"].tolist() == list(range(int(handed_over)))
+    assert run.complete
+    assert run.stop.cause == "disk was full"
+
+
+# the ways out
+
+
+def lose_the_port(folder, before=lambda writer: None):
+    with RunWriter(folder, HEADER) as writer:
+        before(writer)
+        raise RuntimeError("the port went away")
+
+
+def test_an_exception_closes_the_run_as_an_abort_with_its_text(tmp_path):
+    with pytest.raises(RuntimeError, match="the port went away"):
+        lose_the_port(tmp_path / "run", lambda writer: writer.write(timed_rows(7)))
+    run = read_run(tmp_path / "run")
+    assert (run.stop.reason, run.stop.cause) == ("abort", "RuntimeError: the port went away")
+    assert len(run.ticks) == 7
+    assert run.complete
+
+
+def test_a_disk_error_on_the_way_out_does_not_hide_the_first_error(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(RuntimeError, match="the port went away") as caught:
+        lose_the_port(tmp_path / "run", lambda writer: monkeypatch.setattr("os.write", full))
+    assert any("No space left" in note for note in caught.value.__notes__)
+
+
+def test_leaving_without_a_word_is_a_success_and_close_counts_once(tmp_path):
+    with RunWriter(tmp_path / "a", HEADER):
+        pass
+    assert read_run(tmp_path / "a").stop.reason == "success"
+    with RunWriter(tmp_path / "b", HEADER) as writer:
+        writer.close("fault", "first")
+        writer.close("success", "second")
+    assert read_run(tmp_path / "b").stop.cause == "first"
+
+
+def test_a_closed_run_takes_no_more(tmp_path):
+    writer = RunWriter(tmp_path / "run", HEADER)
+    writer.close("success")
+    with pytest.raises(RuntimeError, match="is closed"):
+        writer.write(timed_rows(1))
+    with pytest.raises(RuntimeError, match="is closed"):
+        writer.marker(1.0, "kick")
+
+
+def test_misuse_is_refused(tmp_path):
+    with RunWriter(tmp_path / "run", HEADER) as writer:
+        with pytest.raises(TypeError, match="rows of TICK"):
+            writer.write(np.zeros(3))
+        with pytest.raises(ValueError, match="success, abort, fault"):
+            writer.close("finished")
+        writer.write(timed_rows(0))
+    assert read_run(tmp_path / "run").complete
+
+
+# bad input
+
+
+def test_a_disk_that_is_full_at_the_start_is_told_in_a_sentence(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.write", full)
+    with pytest.raises(InputError, match=r"cannot start a log .*No space left"):
+        RunWriter(tmp_path / "run", HEADER)
+
+
+def test_a_folder_in_use_is_refused_and_left_alone(tmp_path):
+    write_run(tmp_path / "run", timed_rows(3))
+    before = (tmp_path / "run" / FILE).read_bytes()
+    with pytest.raises(InputError, match="found files in"):
+        RunWriter(tmp_path / "run", HEADER)
+    assert (tmp_path / "run" / FILE).read_bytes() == before
+
+
+def test_a_file_in_the_way_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "run").write_text("")
+    with pytest.raises(InputError, match="cannot make the run folder"):
+        RunWriter(tmp_path / "run", HEADER)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (None, "found no run.mcap"),
+        (b"", "found an empty file"),
+        (b"t,phi_dot\n0,1\n", "found something else"),
+        (b"\x89MCAP", "without one"),
+    ],
+)
+def test_what_is_not_a_run_is_refused_in_a_sentence(tmp_path, content, sentence):
+    if content is not None:
+        (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        read_run(tmp_path)
+
+
+def test_a_missing_folder_is_refused(tmp_path):
+    with pytest.raises(InputError, match="No such file"):
+        read_run(tmp_path / "nowhere")
+
+
+# names and exports
+
+
+def test_folder_names_say_when_and_what_and_never_collide(tmp_path):
+    first = run_folder(tmp_path, "benchmark", "lqr", 5.0)
+    assert first.name[8] == "-"
+    assert first.name[15:] == "-benchmark-lqr-5.0"
+    assert run_folder(tmp_path, "my bike/x").name[15:] == "-my_bike_x"
+    for _ in range(2):
+        run_folder(tmp_path, "again").mkdir()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_csv_reads_back_to_the_same_numbers(tmp_path):
+    rows = random_rows(40)
+    write_run(tmp_path / "run", rows)
+    ticks, markers = export_csv(read_run(tmp_path / "run"), tmp_path / "run.csv")
+    with ticks.open(newline="") as file:
+        names, *lines = csv.reader(file)
+    assert names == list(TICK.names)
+    assert len(lines) == 40
+    for name, column in zip(names, zip(*lines, strict=True), strict=True):
+        kind = int if TICK[name].kind == "u" else float
+        np.testing.assert_array_equal(np.array([kind(text) for text in column], TICK[name]), rows[name])
+    assert markers.name == "run.markers.csv"
+    assert markers.read_text().splitlines() == ["t,kind,text", '100.25,kick,"lateral, 5 N s"']
+
+
+def test_csv_into_a_missing_folder_is_refused(tmp_path):
+    write_run(tmp_path / "run", timed_rows(1))
+    with pytest.raises(InputError, match="cannot write"):
+        export_csv(read_run(tmp_path / "run"), tmp_path / "nowhere" / "run.csv")
