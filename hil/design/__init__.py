@@ -96,19 +96,20 @@ def design(
     law = method_named(method, **options)
     v = _checked(speeds)
     tolerant = allow_unstable or getattr(law, "may_be_unstable", False)
-    models = [sampled_model(bicycle, speed, loop) for speed in v]
-    K, notes = zip(
-        *(law.gains(bicycle, float(speed), model) for speed, model in zip(v, models, strict=True)),
-        strict=True,
-    )
-    closed_loop = np.array([continuous(m.closed_loop(k), loop.dt) for m, k in zip(models, K, strict=True)])
-    for speed, eigenvalues in zip(v, closed_loop, strict=True):
-        worst = eigenvalues[np.argmax(eigenvalues.real)]
-        if worst.real >= 0.0 and not tolerant:
+    K, closed_loop, found, notes = [], [], [], []
+    for speed in v.tolist():
+        model = sampled_model(bicycle, speed, loop)
+        gains, note = law.gains(bicycle, speed, model)
+        eigenvalues = continuous(model.closed_loop(gains), loop.dt)
+        if eigenvalues[0].real >= 0.0 and not tolerant:
             raise InputError(
                 f"{method} does not balance {bicycle.name} at {speed:g} m/s, where the closed loop has the "
-                f"eigenvalue {worst:.3f} 1/s: leave this speed out or change the method's options"
+                f"eigenvalue {eigenvalues[0]:.3f} 1/s: leave this speed out or change the method's options"
             )
+        K.append(gains)
+        closed_loop.append(eigenvalues)
+        found.append(margins(model, gains))
+        notes.append(note)
     return GainSchedule(
         method=method,
         options=_plain(asdict(law)),  # type: ignore[call-overload]
@@ -116,9 +117,9 @@ def design(
         loop=loop,
         v=v,
         K=np.array(K),
-        closed_loop=closed_loop,
-        margins=tuple(margins(m, k) for m, k in zip(models, K, strict=True)),
-        notes=notes,
+        closed_loop=np.array(closed_loop),
+        margins=tuple(found),
+        notes=tuple(notes),
     )
 
 

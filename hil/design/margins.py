@@ -85,9 +85,8 @@ def _loop_gain(model: SampledModel, K: Array) -> Callable[[ArrayLike], Any]:
     both = control.ss(model.F, model.G.reshape(n, 1), split, 0.0, model.dt)
 
     def L(omega: ArrayLike) -> Any:
-        bicycle, memory = both(np.exp(1j * np.asarray(omega, dtype=float) * model.dt), warn_infinite=False)[
-            :, 0
-        ]
+        z = np.exp(1j * np.asarray(omega, dtype=float) * model.dt)
+        bicycle, memory = both(z, warn_infinite=False)[:, 0]
         return bicycle / (1.0 + memory)
 
     return L

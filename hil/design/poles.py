@@ -88,6 +88,12 @@ class PolePlacement:
     real: Numbers | None = None
     raw: Numbers | None = None
 
+    def __post_init__(self) -> None:
+        if self.raw is not None and not (self.omega is None and self.real is None):
+            raise InputError(
+                "poles are asked for either as 'raw' or as 'zeta', 'omega' and 'real', found both"
+            )
+
     def request(self, bicycle: Bicycle, v: float) -> Poles:
         """The four poles asked for at speed ``v``, before any stuck mode is considered.
 
@@ -143,12 +149,12 @@ class PolePlacement:
         poles, kept, note = beside_stuck(bicycle, v, poles)
         Ad, g, predict = predictor(model)
         A, b = (Ad - np.eye(4)) / model.dt, g / model.dt
-        delta = np.expm1(poles * model.dt) / model.dt
+        targets = np.expm1(poles * model.dt) / model.dt
         try:
             if kept is None:
-                k = place_gain(A, b, delta)
+                k = place_gain(A, b, targets)
             else:
-                k = place_beside(A, b, delta, float(np.expm1(kept * model.dt) / model.dt))
+                k = place_beside(A, b, targets, float(np.expm1(kept * model.dt) / model.dt))
         except LinAlgError:
             raise InputError(
                 f"steer torque cannot place the poles {_text(poles)} 1/s of {bicycle.name} at {v:g} m/s: "

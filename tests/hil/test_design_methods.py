@@ -66,6 +66,8 @@ def test_interpolated_gains_balance_too(method, name):
         ("off", [5.0], {"gain": 2.0}, "has no options, found 'gain'"),
         ("lean", [5.0], {"k": np.nan}, "gain k"),
         ("lean", [5.0], {"v0": -1.0}, "speed v0"),
+        ("lean", [5.0], {"k": "two"}, "cannot use the options"),
+        ("lqr", [5.0], {"weights": 3.0}, "weights by name"),
         ("lqr", [], {}, "at least one"),
         ("lqr", [5.0, 4.0], {}, "4 m/s after 5 m/s"),
         ("lqr", [4.0, 4.0], {}, "4 m/s after 4 m/s"),

@@ -71,9 +71,9 @@ def test_the_default_is_modest_and_robust(name):
     schedule = design(load(name), "poles", np.arange(2.0, 8.5, 1.0))
     assert np.max(np.abs(schedule.K)) < 40.0  # N m/rad: 0.7 N m for a degree
     for margin in schedule.margins:
-        assert margin.gain[0] < 0.65
-        assert margin.gain[1] > 20.0
-        assert np.rad2deg(margin.phase) > 45.0
+        assert margin.gain[0] < 0.67
+        assert margin.gain[1] > 10.0
+        assert np.rad2deg(margin.phase) > 40.0
         assert margin.delay > 0.08
 
 
@@ -112,8 +112,10 @@ def test_the_stuck_pole_is_kept_in_place_of_the_nearest_real_one(name):
 
 
 def test_gains_are_continuous_over_the_stuck_speed():
-    v = np.arange(1.8, 3.05, 0.01)
-    K = design(load("Silver"), "poles", v, zeta=0.5, omega=3.0, real=(-2.0, -8.0)).K[:, :4]
+    law, bicycle = PolePlacement(zeta=0.5, omega=3.0, real=(-2.0, -8.0)), load("Silver")
+    K = np.array(
+        [law.gains(bicycle, v, sampled_model(bicycle, v, Loop()))[0] for v in np.arange(1.8, 3.05, 0.01)]
+    )
     assert (
         np.max(np.abs(np.diff(K, axis=0))) < 1.0
     )  # -32 N m/rad at most; without care they grow without bound
@@ -152,6 +154,8 @@ def test_place_beside_does_not_need_the_kept_mode():
         ({"raw": "-1"}, "wants 4 poles"),
         ({"raw": (-1, -2, -3, float("nan"))}, "negative real part"),
         ({"real": 3.0}, "wants 2 poles"),
+        ({"zeta": "much"}, "'zeta' wants a number"),
+        ({"raw": (-1, -2, -3, -4), "omega": 3.0}, "found both"),
     ],
 )
 def test_refuses(options, says):

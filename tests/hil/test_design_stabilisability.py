@@ -12,10 +12,10 @@ from models.whipple import input_matrix, system_matrix
 
 
 def determinant(bicycle, v):
-    """Of the controllability matrix, its columns scaled so that it is of order one."""
+    """Of the controllability matrix at speeds ``v``, its columns scaled so that it is of order one."""
     A, b = system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA]
-    columns = [np.linalg.matrix_power(A, i) @ b for i in range(4)]
-    return np.linalg.det(np.column_stack([c / np.linalg.norm(c) for c in columns]))
+    columns = np.stack([np.linalg.matrix_power(A, i) @ b for i in range(4)], axis=-1)
+    return np.linalg.det(columns / np.linalg.norm(columns, axis=-2, keepdims=True))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_where_the_controllability_matrix_is_singular(name):
     bicycle = load(name)
     found = uncontrollable_speeds(bicycle)
     grid = np.linspace(1e-4, 8.0, 8001)
-    values = [determinant(bicycle, v) for v in grid]
+    values = determinant(bicycle, grid)
     change = np.flatnonzero(np.diff(np.sign(values)))
     roots = [brentq(lambda v: determinant(bicycle, v), grid[i], grid[i + 1], xtol=1e-15) for i in change]
     np.testing.assert_allclose([mode.v for mode in found], roots, rtol=1e-8)
