@@ -22,7 +22,7 @@ from models.errors import InputError
 from models.plant import Plant
 from models.sensors import READINGS
 
-BATCH = 10  # ticks between two looks of the operator: as often as in real time at 200 Hz
+BATCH = 50  # ticks between two looks of the operator: few enough to react, many enough to be fast
 
 
 class Bench(NamedTuple):

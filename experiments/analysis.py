@@ -1,0 +1,109 @@
+"""A log's walk: Response -> windows -> fits -> comparisons, the same for every kind of recording."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from experiments.compare import Summary, compare, summary, unusable
+from experiments.fits.uncertainty import fit_window
+from experiments.nouns import Comparison, Rejected, Response, Window
+from experiments.windows import find_windows, make_window
+from models.errors import InputError
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What was found in a set of recordings."""
+
+    responses: tuple[Response, ...]
+    comparisons: tuple[Comparison, ...]
+    rejected: tuple[Rejected, ...]
+
+    @property
+    def summary(self) -> Summary:
+        """How many windows agree with the prediction, and the pooled values per condition."""
+        return summary(self.comparisons)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document that `riderless analyze --json` prints."""
+        return {
+            "windows": [_window_json(c) for c in self.comparisons],
+            "rejected": [
+                {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason}
+                for r in self.rejected
+            ],
+        }
+
+
+def analyze(
+    responses: Sequence[Response],
+    given: tuple[float, float] | None = None,
+    on_progress: Callable[[Response], None] = lambda response: None,
+) -> Analysis:
+    """Find windows, fit, predict and compare.
+
+    Parameters
+    ----------
+    responses : sequence of Response
+    given : (t_start, t_end) or None
+        A window [s] given by a person instead of the automatic ones.
+    on_progress : callable
+        Told each response when it is done.
+    """
+    comparisons: list[Comparison] = []
+    rejected: list[Rejected] = []
+    for response in responses:
+        windows, refused = (
+            find_windows(response) if given is None else ([given_window(response, *given)], [])
+        )
+        fits = [fit_window(response, window) for window in windows]
+        comparisons += compare(response, windows, fits)
+        rejected += [*refused, *unusable(windows, fits)]
+        on_progress(response)
+    return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))
+
+
+def given_window(response: Response, t_start: float, t_end: float) -> Window:
+    """The rows of a response with t_start <= t <= t_end as a window.
+
+    Raises
+    ------
+    InputError
+        When the recording does not hold that time.
+    """
+    half = 0.5 * response.dt
+    rows = np.flatnonzero((response.t >= t_start - half) & (response.t <= t_end + half))
+    if t_end <= t_start or len(rows) < 10:
+        raise InputError(
+            f"the window {t_start:g} to {t_end:g} s holds {len(rows)} samples of {response.source}, which runs "
+            f"from {response.t[0]:.3f} to {response.t[-1]:.3f} s: give a start and a later end within it"
+        )
+    return make_window(response, int(rows[0]), int(rows[-1]) + 1, "given by a person")
+
+
+def _window_json(c: Comparison) -> dict[str, Any]:
+    return {
+        "source": c.window.source,
+        "label": c.label,
+        "t_start": c.window.t_start,
+        "t_end": c.window.t_end,
+        "v_mean": c.window.v_mean,
+        "v_start": c.window.v_start,
+        "v_end": c.window.v_end,
+        "re": c.fit.re,
+        "im": c.fit.im,
+        "re_std": c.fit.re_std,
+        "im_std": c.fit.im_std,
+        "predicted_re": c.prediction.frozen.real,
+        "predicted_im": c.prediction.frozen.imag,
+        "like_re": c.prediction.like.real,
+        "like_im": c.prediction.like.imag,
+        "z_re": c.z_re,
+        "z_im": c.z_im,
+        "r2": c.fit.r2,
+        "mode": c.prediction.mode,
+        "rule": c.window.rule,
+        "status": c.fit.status,
+    }

@@ -1,0 +1,52 @@
+"""The command `riderless`. Each command is one file in `commands/` and one line here.
+
+Only what the help needs is imported here; each command imports its rooms when it is called, so that
+`riderless --help` answers at once.
+"""
+
+import sys
+
+import typer
+
+from experiments.commands import analyze, bikes, campaign, design, eig, emulate, export, info, run
+from experiments.kernel_cache import use_kernel_cache
+from firmware_interface.errors import DeviceError
+from models.errors import InputError
+
+app = typer.Typer(
+    name="riderless",
+    help="Balance a riderless bicycle with a steer motor and find out whether its motion has the "
+    "eigenvalues that theory predicts.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, function in {
+    "bikes": bikes.bikes,
+    "eig": eig.eig,
+    "design": design.design,
+    "emulate": emulate.emulate,
+    "run": run.run,
+    "campaign": campaign.campaign,
+    "analyze": analyze.analyze,
+    "info": info.info,
+    "export": export.export,
+}.items():
+    app.command(name)(function)
+
+
+def main() -> None:
+    """Run the command line; bad input and absent devices end in one sentence and exit code 2."""
+    use_kernel_cache()
+    try:
+        app()
+    except (InputError, DeviceError) as error:
+        print(f"riderless: {error}", file=sys.stderr)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

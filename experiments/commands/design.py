@@ -1,0 +1,97 @@
+"""`riderless design`: gains over speed, with what they promise."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def design(
+    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
+    method: Annotated[str, typer.Option(help="lqr, poles, lean or off.")] = "lqr",
+    speeds: Annotated[str, typer.Option(help="m/s, as A:B:STEP or a list.")] = "2:8:0.5",
+    rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,
+    drive_lag: Annotated[float, typer.Option(help="Time constant of the steer drive, s.")] = 0.005,
+    delay: Annotated[int, typer.Option(help="Samples between measurement and torque, 0 or 1.")] = 1,
+    option: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="An option of the method, NAME=VALUE; see `docs/design.md`. May be repeated."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the gains to this TOML file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable."""
+    import numpy as np
+
+    from experiments.console import eigenvalue, emit_json, number, parse_speeds, screen, table
+    from hil.design import Loop
+    from hil.design import design as design_gains
+    from hil.design.loop import STATES
+    from models import catalogue
+    from models.errors import InputError
+
+    options = dict(_option(text) for text in option or [])
+    loop = Loop(rate=rate, delay=delay, drive_lag=drive_lag)
+    schedule = design_gains(catalogue.load(bike), method, parse_speeds(speeds), loop, **options)
+    if out is not None:
+        try:
+            out.write_text(schedule.to_toml(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"the gains cannot be written to {out} ({error.strerror}): name a writable file") from None
+    rows = list(zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, schedule.notes, strict=True))
+    if as_json:
+        emit_json(
+            {
+                "bike": schedule.bicycle.name,
+                "method": method,
+                "rate": rate,
+                "states": STATES,
+                "path": str(out) if out else None,
+                "rows": [
+                    {
+                        "v": v,
+                        "K": K,
+                        "closed_loop": eigenvalues[np.isfinite(eigenvalues.real)],
+                        "gain_margin": margins.gain,
+                        "phase_margin": margins.phase,
+                        "delay_margin": margins.delay,
+                        "note": note,
+                    }
+                    for v, K, eigenvalues, margins, note in rows
+                ],
+            }
+        )
+        return
+    table(
+        f"{schedule.bicycle.name}, {method}: T_delta = -K z, z = ({', '.join(STATES)})",
+        ["v m/s", "K", "closed loop 1/s", "gain margin", "phase deg", "delay ms"],
+        [
+            [
+                f"{v:g}",
+                ", ".join(f"{k:.3g}" for k in K),
+                "  ".join(eigenvalue(s) for s in eigenvalues if s.imag >= 0 and np.isfinite(s.real)),
+                f"{margins.gain[0]:.2f}-{margins.gain[1]:.1f}",
+                number(float(np.degrees(margins.phase)), 0),
+                number(1e3 * margins.delay, 0),
+            ]
+            for v, K, eigenvalues, margins, _ in rows
+        ],
+    )
+    for v, *_, note in rows:
+        if note:
+            screen.print(f"at {v:g} m/s: {note}")
+    if out is not None:
+        screen.print(f"gains written to {out}")
+
+
+def _option(text: str) -> tuple[str, object]:
+    """NAME=VALUE, the value read as TOML reads it: a number, or a list of numbers."""
+    import tomllib
+
+    from models.errors import InputError
+
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        raise InputError(f"'{text}' is not an option: write NAME=VALUE, for example k=2 or poles=[-3, -12]") from None

@@ -1,0 +1,58 @@
+"""`riderless eig`: canonical matrices, critical speeds, eigenvalues over speed."""
+
+from typing import Annotated
+
+import typer
+
+
+def eig(
+    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
+    speeds: Annotated[str, typer.Option(help="m/s, as A:B:STEP or a list.")] = "0:10:1",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+) -> None:
+    """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
+    from experiments.console import eigenvalue, emit_json, number, parse_speeds, table
+    from models import catalogue
+    from models.modes import critical_speeds, follow
+    from models.whipple import canonical
+
+    bicycle = catalogue.load(bike)
+    modes = follow(bicycle, parse_speeds(speeds))
+    critical = critical_speeds(bicycle)
+    if as_json:
+        rows = [
+            {
+                "v": v,
+                "eigenvalues": [*weave, capsize, caster],
+                "weave": weave[0] if weave[0].imag else None,
+                "capsize": capsize,
+                "caster": caster,
+            }
+            for v, weave, capsize, caster in zip(
+                modes.v.tolist(),
+                modes.weave.tolist(),
+                modes.capsize.tolist(),
+                modes.caster.tolist(),
+                strict=True,
+            )
+        ]
+        named = {key: getattr(critical, key) for key in ("weave", "capsize", "double_root", "weave_all")}
+        emit_json({"bike": bicycle.name, **canonical(bicycle)._asdict(), "critical_speeds": named, "rows": rows})
+        return
+    table(
+        f"{bicycle.name}: eigenvalues 1/s",
+        ["v m/s", "weave", "capsize", "caster"],
+        [
+            [
+                f"{v:g}",
+                eigenvalue(weave[0], 4) if weave[0].imag else f"{eigenvalue(weave[0], 4)}, {eigenvalue(weave[1], 4)}",
+                eigenvalue(capsize, 4),
+                eigenvalue(caster, 4),
+            ]
+            for v, weave, capsize, caster in zip(
+                modes.v, modes.weave, modes.capsize, modes.caster, strict=True
+            )
+        ],
+        f"weave speed {number(critical.weave, 4)} m/s, capsize speed {number(critical.capsize, 4)} m/s, "
+        f"double root at {number(critical.double_root, 4)} m/s",
+    )

@@ -1,0 +1,63 @@
+"""`riderless emulate`: a virtual bicycle as a serial device."""
+
+from typing import Annotated
+
+import typer
+
+
+def emulate(
+    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")] = "Benchmark",
+    speed: Annotated[float, typer.Option(help="Of the treadmill, m/s.")] = 5.0,
+    kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,
+    seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
+    duration: Annotated[float, typer.Option(help="s until it ends; 0 for until Ctrl-C.")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the path as JSON.")] = False,
+) -> None:
+    """Be a bicycle on a treadmill behind a pseudo-terminal; print its path and serve until Ctrl-C.
+
+    Connect with `riderless run --port PATH`. A person holds it until the drive has been on for half a
+    second, and catches it when the drive goes off.
+    """
+    import signal
+    import time
+
+    import numpy as np
+
+    from experiments.console import emit_json, progress_screen
+    from experiments.protocols.treadmill import hand_kick
+    from firmware_interface.virtual import VirtualNode
+    from hil.rig import Rig
+    from hil.session import emulated_node, emulated_plant
+    from models import catalogue
+    from models.errors import InputError
+    from models.scenario import KICKS, Scenario
+
+    for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
+        if not value >= 0.0:
+            raise InputError(f"--{name} must be zero or more, found {value:g}: give a positive number")
+    rig, rng = Rig(catalogue.load(bike)), np.random.default_rng(seed)
+    times = 1.0 + kick_every * np.arange(KICKS if kick_every else 0)
+    kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
+    scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))
+    node = VirtualNode(emulated_plant(rig, scenario), emulated_node(rig))
+    end = time.monotonic() + duration if duration else np.inf
+    stopped = False
+
+    def stop(*_: object) -> None:
+        nonlocal stopped
+        stopped = True
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+    if as_json:
+        emit_json({"path": node.path, "bike": rig.bicycle.name, "speed": speed})
+    else:
+        print(node.path)
+    import sys
+
+    sys.stdout.flush()
+    progress_screen.print(f"{rig.bicycle.name} at {speed:g} m/s; connect with: riderless run --port {node.path}")
+    try:
+        node.serve(lambda: stopped or time.monotonic() >= end)
+    finally:
+        node.close()

@@ -1,0 +1,48 @@
+"""`riderless info`: what a run holds and how it ended."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def info(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, the whole header included.")] = False,
+) -> None:
+    """Say what a run folder holds: bicycle, controller, duration, markers, counters, stop reason."""
+    from experiments.console import emit_json, screen
+    from hil.log import read_run
+    from hil.record import COUNTERS
+
+    log = read_run(run)
+    ticks = log.ticks
+    duration = float(ticks["t_host"][-1] - ticks["t_host"][0]) if len(ticks) else 0.0
+    counters = {name: int(ticks[name][-1]) if len(ticks) else 0 for name in COUNTERS}
+    if as_json:
+        emit_json(
+            {
+                "run": str(run),
+                "ticks": len(ticks),
+                "duration": duration,
+                "markers": [vars(m) for m in log.markers],
+                "stop": vars(log.stop),
+                "complete": log.complete,
+                "recovered": log.recovered,
+                "counters": counters,
+                "header": log.header,
+            }
+        )
+        return
+    header = log.header
+    screen.print(f"[bold]{header.get('label', run.name)}[/bold]")
+    screen.print(f"bicycle     {header['bicycle']['name']}, controller {header['controller']}")
+    screen.print(f"ticks       {len(ticks)} in {duration:.2f} s")
+    screen.print(f"ended       {log.stop.reason}: {log.stop.cause}")
+    if not log.complete:
+        screen.print(f"recovered   {log.recovered}")
+    for marker in log.markers:
+        screen.print(f"marker      {marker.t:9.3f} s  {marker.kind} {marker.text}")
+    screen.print("counters    " + ", ".join(f"{name} {n}" for name, n in counters.items() if n))
+    origin = header["provenance"]
+    screen.print(f"made by     riderless {origin['packages']['riderless']}, commit {origin['git']['commit']}")

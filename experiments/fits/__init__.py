@@ -1,0 +1,35 @@
+"""Modes from a free response. An estimator is one file and one line below."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from experiments.fits import real_mode, single_mode
+from experiments.nouns import Array, Fit
+from models.errors import InputError
+
+ESTIMATORS: dict[str, Callable[[Array, Array], Fit]] = {
+    single_mode.NAME: single_mode.fit,
+    real_mode.NAME: real_mode.fit,
+}
+
+
+def estimate(t: Array, y: Array, name: str = single_mode.NAME) -> Fit:
+    """Mode in the lean rate y (n,) at the times t (n,) [s], by the named estimator.
+
+    Raises
+    ------
+    InputError
+        No such estimator, lengths that differ, or values that are not finite.
+    """
+    if name not in ESTIMATORS:
+        raise InputError(
+            f"wanted an estimator among {', '.join(ESTIMATORS)}, found '{name}'; choose one of them"
+        )
+    t, y = np.asarray(t, float), np.asarray(y, float)
+    if t.shape != y.shape or t.ndim != 1 or not (np.isfinite(t).all() and np.isfinite(y).all()):
+        raise InputError(
+            f"wanted as many finite times as values, found shapes {t.shape} and {y.shape} with "
+            f"{np.sum(~np.isfinite(t)) + np.sum(~np.isfinite(y))} not finite; cut the window elsewhere"
+        )
+    return ESTIMATORS[name](t, y)

@@ -1,0 +1,132 @@
+"""Kooijman's estimator: one decaying (or growing) oscillation about a constant.
+
+    phi_dot = c1 + exp(d t) (c2 cos w t + c3 sin w t),      eigenvalue d +- i w
+
+Kooijman, Schwab, Meijaard (2008), Multibody System Dynamics 19, eq. 7. The constant c1 takes up the
+gyro's bias and a steady turn.
+"""
+
+import numpy as np
+
+from experiments.fits.projection import Array, Solution, coloured_covariance, minimise
+from experiments.nouns import Fit
+
+NAME = "single_mode"
+
+D_MIN, D_MAX = -20.0, 12.0  # 1/s; no weave of a bicycle between rest and 10 m/s, steered or not, is outside
+W_MAX = 40.0  # rad/s; above it, structure of the frame
+W_MIN_CYCLES = 0.25  # of the window: slower than this, an oscillation is no different from c1 + drift
+SCAN_D, SCAN_W, SCAN_ROWS = 12, 32, 100  # coarse map of the cost from which the searches start
+SEARCHES = 3
+MIN_ROWS = 12
+
+MIN_CYCLES = 1.0  # EXPERIMENTS: a window shorter than one cycle is not identifiable
+MAX_DAMPING = 2.0  # |d| / w beyond which the oscillation is gone within a quarter of a cycle
+MIN_SIGNAL = 2.0  # rms of the oscillation over rms of the residual
+MAX_STRUCTURE = 0.9  # lag-1 autocorrelation of a residual that is a motion, not a noise ...
+MIN_R2 = 0.9  # ... and matters when it holds more than this leaves unexplained
+
+
+def fit(t: Array, y: Array) -> Fit:
+    """Eigenvalue of the one mode that best explains a free response.
+
+    Parameters
+    ----------
+    t : (n,) time [s], evenly spaced, increasing.
+    y : (n,) lean rate, in any unit: the unit does not enter the eigenvalue.
+
+    Returns
+    -------
+    Fit
+        ``re`` = d [1/s], ``im`` = w [rad/s]; covariance from the coloured residual (see projection.py);
+        ``coefficients`` c1, c2, c3 in the unit of y, with t counted from the window's start. ``ok`` is False,
+        with the reason in ``status``, where the window cannot answer the question.
+    """
+    tau = t - t[0]
+    if len(t) < MIN_ROWS:
+        return refused(f"too few rows: {len(t)}, wanted at least {MIN_ROWS}")
+    if np.ptp(y) == 0.0:
+        return refused("not identifiable: the signal never changes")
+    bounds = np.array([D_MIN, 2 * np.pi * W_MIN_CYCLES / tau[-1]]), np.array([D_MAX, W_MAX])
+    if bounds[0][1] >= W_MAX:
+        return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle")
+    solution = minimise(lambda theta: basis(tau, theta), y, starts(tau, y, bounds), bounds)
+    problem = judge(solution, tau, bounds)
+    d, w = solution.theta
+    return Fit(
+        estimator=NAME,
+        re=float(d),
+        im=float(w),
+        covariance=coloured_covariance(solution),
+        r2=r_squared(solution, y),
+        rms=solution.rms,
+        ok=not problem,
+        status=problem or f"{w * tau[-1] / (2 * np.pi):.1f} cycles, residual {solution.rms:.2g} rms",
+        curve=solution.curve,
+        coefficients=dict(zip(("c1", "c2", "c3"), map(float, solution.c), strict=True)),
+    )
+
+
+def basis(tau: Array, theta: Array) -> tuple[Array, Array]:
+    """Phi = [1, e^dt cos wt, e^dt sin wt] (n, 3) and its derivatives by d and w (2, n, 3)."""
+    d, w = theta
+    decay = np.exp(d * tau)
+    one, cos, sin = np.ones_like(tau), decay * np.cos(w * tau), decay * np.sin(w * tau)
+    none = np.zeros_like(tau)
+    by_d = np.column_stack([none, tau * cos, tau * sin])
+    by_w = np.column_stack([none, -tau * sin, tau * cos])
+    return np.column_stack([one, cos, sin]), np.stack([by_d, by_w])
+
+
+def starts(tau: Array, y: Array, bounds: tuple[Array, Array]) -> list[Array]:
+    """Lowest local minima (2,) of the cost over a coarse map of (d, w)."""
+    thin = slice(None, None, max(1, len(tau) // SCAN_ROWS))
+    tau, y = tau[thin], y[thin]
+    d = np.linspace(-8.0, 5.0, SCAN_D)  # where weave lives; the searches may leave it
+    w = np.geomspace(bounds[0][1] * 1.01, W_MAX * 0.99, SCAN_W)
+    waves = np.exp((d[:, None] + 1j * w)[..., None] * tau)  # (d, w, n)
+    # scaled so that growing and decaying waves are equally long vectors
+    waves /= np.linalg.norm(waves, axis=-1, keepdims=True)
+    phi = np.stack([np.full(waves.shape, 1.0 / np.sqrt(len(tau))), waves.real, waves.imag], axis=-2)
+    gram = phi @ phi.swapaxes(-1, -2) + 1e-9 * np.eye(3)
+    right = phi @ y
+    cost = y @ y - np.sum(right * np.linalg.solve(gram, right[..., None])[..., 0], axis=-1)
+    around = np.pad(cost, 1, constant_values=np.inf)
+    lowest = np.min(
+        [np.roll(around, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j], axis=0
+    )[1:-1, 1:-1]
+    minima = np.argwhere(cost <= lowest)
+    minima = minima[np.argsort(cost[tuple(minima.T)], kind="stable")][:SEARCHES]
+    return [np.array([d[i], w[j]]) for i, j in minima]
+
+
+def judge(solution: Solution, tau: Array, bounds: tuple[Array, Array]) -> str:
+    """Why the fit may not be compared; empty when it may."""
+    d, w = solution.theta
+    cycles = w * tau[-1] / (2 * np.pi)
+    lower, upper = bounds
+    if np.any(solution.theta <= lower + 1e-3) or np.any(solution.theta >= upper - 1e-3):
+        return f"not identifiable: the search ended at its bound, {d:.3g} +- {w:.3g}i 1/s"
+    if cycles < MIN_CYCLES:
+        return f"not identifiable: the window of {tau[-1]:.2f} s holds {cycles:.2f} of a cycle, less than one"
+    if abs(d) > MAX_DAMPING * w:
+        return f"not identifiable: nearly over-damped, {d:.3g} 1/s against {w:.3g} rad/s; try real_mode"
+    wave = solution.curve - solution.c[0]
+    if np.sqrt(np.mean(wave**2)) < MIN_SIGNAL * solution.rms:
+        return f"too noisy: the oscillation's rms is under {MIN_SIGNAL:g} times the residual's"
+    r = solution.residual
+    lag_1 = float(r[1:] @ r[:-1] / (r @ r)) if solution.cost > 0 else 0.0
+    if lag_1 > MAX_STRUCTURE and np.var(r) > (1 - MIN_R2) * np.var(r + solution.curve):
+        return f"one mode does not explain it: the residual is a motion (lag-1 autocorrelation {lag_1:.2f})"
+    return ""
+
+
+def r_squared(solution: Solution, y: Array) -> float:
+    """Share of the variance explained."""
+    return float(1.0 - solution.cost / np.sum((y - y.mean()) ** 2))
+
+
+def refused(status: str, estimator: str = NAME) -> Fit:
+    """A fit that could not even be tried."""
+    nan = float("nan")
+    return Fit(estimator, nan, nan, np.full((2, 2), nan), nan, nan, False, status)

@@ -1,0 +1,152 @@
+"""What travels through the analysis: Response -> Window -> Fit -> Prediction -> Comparison.
+
+Each is frozen and carries enough to say where a number came from.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hil.log import Marker
+from models.parameters import Bicycle
+
+Array = NDArray[np.float64]
+
+__all__ = [
+    "Comparison",
+    "Dynamics",
+    "Fit",
+    "Marker",
+    "Prediction",
+    "Rejected",
+    "Response",
+    "Window",
+]
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """The linear motion that theory predicts for a recording, scheduled with speed.
+
+    ``matrix(v)`` is the continuous system matrix [1/s] when ``dt`` is None, else the map over one
+    sample of ``dt`` seconds. ``output`` is the row that gives the lean rate. ``embed(v)`` (n, 4)
+    maps a bicycle state (phi, delta, phi_dot, delta_dot) to the whole state at the start of a
+    window, everything else (observer, drive, delay) being consistent with it.
+    """
+
+    name: str  # "open loop", "whole sampled loop, lqr", ...
+    states: tuple[str, ...]
+    matrix: Callable[[float], Array]
+    output: Array
+    embed: Callable[[float], Array]
+    dt: float | None = None
+
+
+@dataclass(frozen=True)
+class Response:
+    """One recording, evenly sampled, whoever made it. Arrays are (n,); None where not measured."""
+
+    source: str  # file name or run folder name
+    kind: str  # "riderless", "kooijman", "delft-sbw"
+    t: Array  # s
+    phi_dot: Array  # rad/s, or sensor units when phi_dot_unit says so
+    v: Array  # m/s
+    phi_dot_unit: str = "rad/s"
+    phi: Array | None = None  # rad
+    delta: Array | None = None  # rad, steer
+    psi_dot: Array | None = None  # rad/s, yaw rate
+    T_delta: Array | None = None  # N m, steer torque applied or commanded
+    free: NDArray[np.bool_] | None = None  # where a free (unsteered or closed-loop) response may be sought
+    markers: tuple[Marker, ...] = ()
+    bicycle: Bicycle | None = None
+    dynamics: Dynamics | None = None  # what theory says moves here
+    label: str = ""  # condition, for grouping in the report: "Benchmark lqr 5.0 m/s"
+
+    @property
+    def dt(self) -> float:
+        """Sampling interval [s]."""
+        return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of a response thought to be one free decay (or growth)."""
+
+    source: str
+    start: int  # first row
+    stop: int  # one past the last row
+    t_start: float  # s
+    t_end: float  # s
+    v_mean: float  # m/s; speeds from a straight line fitted over the window
+    v_start: float
+    v_end: float
+    rule: str  # why it was cut so: "after kick at 12.31 s, until next kick"
+
+    @property
+    def deceleration(self) -> float:
+        """How fast the speed falls over the window [m/s^2]."""
+        return (self.v_start - self.v_end) / (self.t_end - self.t_start)
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A part of a response that looked like a window and was refused, with the reason."""
+
+    source: str
+    t_start: float
+    t_end: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A mode estimated from one window: eigenvalue re +- i im with its covariance (2, 2)."""
+
+    estimator: str
+    re: float  # 1/s
+    im: float  # rad/s, >= 0; 0 for the real-mode form
+    covariance: Array  # (2, 2) of (re, im)
+    r2: float
+    rms: float  # of the residual, in the unit of the signal
+    ok: bool  # may it be compared?
+    status: str  # one sentence
+    curve: Array = field(default_factory=lambda: np.empty(0))  # fitted signal on the window's rows
+    coefficients: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def re_std(self) -> float:
+        return float(np.sqrt(self.covariance[0, 0]))
+
+    @property
+    def im_std(self) -> float:
+        return float(np.sqrt(self.covariance[1, 1]))
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What theory says a fit should find: frozen eigenvalue, and the same fit on a simulation."""
+
+    mode: str  # which mode of the model: "weave", "capsize", ...
+    frozen: complex  # eigenvalue at the window's mean speed, im >= 0
+    like: complex  # the estimator applied to the model driven by the measured speed trace
+    like_std: tuple[float, float]  # of (re, im), from the noise of the starting state
+    status: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One window: measured beside predicted, in units of their joint standard deviation."""
+
+    window: Window
+    fit: Fit
+    prediction: Prediction
+    z_re: float
+    z_im: float
+    label: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Both parts within three joint standard deviations."""
+        return abs(self.z_re) <= 3.0 and abs(self.z_im) <= 3.0

@@ -1,0 +1,370 @@
+"""What theory says a fit should find in a window: the frozen eigenvalue, and the same fit on a simulation.
+
+The *frozen* prediction is an eigenvalue at the window's mean speed, as in Kooijman, Schwab and
+Meijaard (2008), figure 7. While the bicycle slows down no such eigenvalue exists, and fitting one
+damped sinusoid to a motion of several modes has a bias of its own. The *like-for-like* prediction
+therefore sends the model through the measurement: the linear motion that best explains the window,
+at the measured speed, is simulated without noise and given to the same estimator. What estimator
+and deceleration do to the one, they do to the other.
+
+Only the speed enters the simulation, as the straight line fitted over the window; terms of the
+equations of motion that are proportional to the acceleration itself are left out, as in the
+literature.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import expm
+
+from experiments.fits import estimate
+from experiments.nouns import Array, Dynamics, Fit, Prediction, Response, Window
+from models import catalogue
+from models.coordinates import PHI_DOT, STATES, T_DELTA
+from models.errors import InputError
+from models.parameters import Bicycle
+from models.whipple import input_matrix, system_matrix
+
+SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
+DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
+NEGLIGIBLE = 1e-9  # of a signal: less noise than that is taken for that much
+PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is not believed
+SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little about the mode
+MOST_CORRELATED = 0.95  # of neighbouring residuals; more is a motion that the fit missed, not noise
+KICK = np.array([0.0, 0.0, 1.0, 0.0])  # rad/s, a sideways blow: lean rate and nothing else
+SAME_MODE = 1.5  # 1/s, how far a mode may move between neighbouring speeds and still be followed
+KICK_DURATION = 2.0  # s, over which a mode of `kicked_mode` must show itself
+
+
+class Mode(NamedTuple):
+    """An eigenvalue (im >= 0) and its share of the energy of the lean rate, 0 to 1."""
+
+    eigenvalue: complex
+    share: float
+
+
+@dataclass(frozen=True)
+class Start:
+    """The state at the start of a window that explains it best, and the motion that follows."""
+
+    x: Array  # (4,) phi, delta, phi_dot, delta_dot, in the unit of the signal (times s)
+    basis: Array  # (n, 4) lean rate from each unit start, less its mean
+    other: Array  # (4, 4) what else is known of x, as an inverse covariance: the prior, the steer angle
+
+    @property
+    def lean_rate(self) -> Array:
+        """Simulated lean rate (n,), less its mean: the measurement's offset is not the model's business."""
+        return self.basis @ self.x
+
+    def covariance(self, noise: float) -> Array:
+        """Covariance (4, 4) of x from white noise of this standard deviation in the lean rate."""
+        return np.linalg.inv(self.other + self.basis.T @ self.basis / noise**2).astype(float)
+
+
+def open_loop(bicycle: Bicycle) -> Dynamics:
+    """The uncontrolled bicycle: Meijaard et al. (2007) eq. (5.3) without torques."""
+    return Dynamics(
+        name="open loop",
+        states=STATES,
+        matrix=lambda v: system_matrix(bicycle, v),
+        output=np.eye(4)[PHI_DOT],
+        embed=lambda v: np.eye(4),
+    )
+
+
+def lean_feedback(bicycle: Bicycle, k: float, v0: float) -> Dynamics:
+    """The bicycle that steers into the lean: T_delta = k (v0 - v) phi_dot, nothing above v0.
+
+    Continuous and without delay: what is known of the Delft controllers. ``k`` in N s^2 (that is
+    N m per rad/s and m/s), ``v0`` in m/s.
+    """
+    B_delta = input_matrix(bicycle)[:, T_DELTA]
+
+    def matrix(v: float) -> Array:
+        A = np.array(system_matrix(bicycle, v))
+        A[:, PHI_DOT] += B_delta * k * max(v0 - v, 0.0)
+        return A
+
+    return Dynamics(
+        name=f"steer into the lean, {k:g} ({v0:g} - v)",
+        states=STATES,
+        matrix=matrix,
+        output=np.eye(4)[PHI_DOT],
+        embed=lambda v: np.eye(4),
+    )
+
+
+# What moves in a recording of each kind, where the recording does not bring its own dynamics.
+BICYCLES = {"kooijman": "Silver", "delft-sbw": "DelftSbW2024"}
+DYNAMICS: dict[str, Callable[[Bicycle], Dynamics]] = {
+    "kooijman": open_loop,
+    "delft-sbw": lambda bicycle: lean_feedback(bicycle, 2.0, 6.5),
+}
+
+
+def bicycle_for(response: Response) -> Bicycle:
+    """The bicycle of a recording: its own, else the published one of its kind."""
+    if response.bicycle is not None:
+        return response.bicycle
+    if response.kind not in BICYCLES:
+        raise InputError(
+            f"{response.source}: wanted a bicycle to predict the motion of, found none for a recording of "
+            f"kind '{response.kind}'; name one of the catalogue (`riderless bikes`)."
+        )
+    return catalogue.load(BICYCLES[response.kind])
+
+
+def dynamics_for(response: Response) -> Dynamics:
+    """The dynamics of a recording: its own, else what was published for its kind."""
+    if response.dynamics is not None:
+        return response.dynamics
+    return DYNAMICS.get(response.kind, open_loop)(bicycle_for(response))
+
+
+def _maps(dynamics: Dynamics, v: Array, dt: float) -> Array:
+    """Map over one sample of ``dt`` seconds at each of the speeds ``v``; (n, m, m)."""
+    span = float(np.ptp(v))
+    nodes = np.linspace(v.min(), v.max(), 2 + int(span / SPEED_STEP)) if span > 1e-6 else v[:1]
+    matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
+    if dynamics.dt is None:
+        at_nodes = expm(matrices * dt)
+    else:
+        ratio = dt / dynamics.dt
+        steps = round(ratio)
+        if steps < 1 or abs(ratio - steps) > DT_TOLERANCE * steps:
+            raise InputError(
+                f"wanted a recording sampled at a whole multiple of the loop's {dynamics.dt * 1e3:g} ms, "
+                f"found {dt * 1e3:g} ms; give the log as it was recorded."
+            )
+        at_nodes = np.linalg.matrix_power(matrices, steps)
+    if len(nodes) == 1:
+        return np.broadcast_to(at_nodes, (len(v), *at_nodes.shape[1:]))
+    place = (v - nodes[0]) / (nodes[1] - nodes[0])
+    left = np.clip(place.astype(int), 0, len(nodes) - 2)
+    weight = (place - left)[:, None, None]
+    return (1.0 - weight) * at_nodes[left] + weight * at_nodes[left + 1]
+
+
+def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:
+    """Whole state that follows from each unit start of the bicycle, at the speeds ``v``.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    v : (n,) array
+        Speed at each sample [m/s].
+    dt : float
+        Sampling interval [s]; for sampled dynamics a whole multiple of theirs.
+
+    Returns
+    -------
+    (n, m, 4) array
+        Column j started as unit j of (phi, delta, phi_dot, delta_dot).
+
+    Raises
+    ------
+    InputError
+        If the sampling interval does not fit the dynamics.
+    """
+    # A continuous system takes each step at the speed in its middle; a sampled loop at the speed it read.
+    at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
+    X = np.asarray(dynamics.embed(float(v[0])), dtype=float)
+    states = np.empty((len(v), *X.shape))
+    for row, step in zip(states, _maps(dynamics, at, dt), strict=True):
+        row[:] = X
+        X = step @ X
+    return states
+
+
+def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
+    """Find the start from which the dynamics come closest to what was measured in a window.
+
+    Linear least squares on the lean rate, and on the steer angle where it was measured in rad, each
+    weighted by its own residual; constant offsets are left free. A weak prior (zero, `PRIOR_SCALE`
+    times the signal) keeps apart what the window cannot tell apart, such as the slow capsize mode
+    from an offset.
+    """
+    rows = slice(window.start, window.stop)
+    v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
+    states = free_response(dynamics, v, response.dt)
+    channels = [(np.einsum("m,nmj->nj", dynamics.output, states), response.phi_dot[rows])]
+    if response.delta is not None and response.phi_dot_unit == "rad/s" and "delta" in dynamics.states:
+        channels.append((states[:, dynamics.states.index("delta")], response.delta[rows]))
+    # Subtracting the means is the same as fitting a constant to each channel.
+    channels = [(G - G.mean(axis=0), y - y.mean()) for G, y in channels]
+
+    sizes = [max(float(np.std(y)), np.finfo(float).tiny) for _, y in channels]
+    prior = np.eye(4) / (PRIOR_SCALE * sizes[0]) ** 2
+    stds = sizes
+    for _ in range(3):  # the weights settle at once
+        weighed = [(G / std, y / std) for (G, y), std in zip(channels, stds, strict=True)]
+        x = np.linalg.solve(prior + sum(G.T @ G for G, _ in weighed), sum(G.T @ y for G, y in weighed))
+        stds = [
+            max(float(np.std(y - G @ x)), NEGLIGIBLE * size)
+            for (G, y), size in zip(channels, sizes, strict=True)
+        ]
+    other = prior + sum(G.T @ G / std**2 for (G, _), std in zip(channels[1:], stds[1:], strict=True))
+    return Start(x, channels[0][0], other)
+
+
+def _noise(residual: Array) -> float:
+    """Standard deviation of the white noise that does as much harm as this residual.
+
+    n neighbouring samples with correlation r at lag 1 are worth n (1 - r) / (1 + r) independent ones.
+    """
+    power = float(residual @ residual)
+    r = float(residual[1:] @ residual[:-1]) / power if power > 0 else 0.0
+    r = min(max(r, 0.0), MOST_CORRELATED)
+    return float(np.std(residual)) * float(np.sqrt((1.0 + r) / (1.0 - r)))
+
+
+def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDArray[np.complex128], Array]:
+    """Eigenvalues (per second, im >= 0) and the energy each brings to the lean rate over ``duration``.
+
+    The lean rate after a start ``x`` is sum_j a_j exp(s_j t); a complex pair counts once. Poles of a
+    sampled loop are mapped by s = log(z) / dt. Those at z = 0 (delays) and at real z < 0 (no continuous
+    counterpart) are left out.
+    """
+    values, vectors = np.linalg.eig(dynamics.matrix(v))
+    weights = np.linalg.lstsq(vectors, dynamics.embed(v) @ x, rcond=None)[0]
+    amplitude = (dynamics.output @ vectors) * weights
+    keep = values.imag >= 0
+    if dynamics.dt is not None:
+        keep &= (np.abs(values) > 1e-9) & ((values.imag > 0) | (values.real > 0))
+    values, amplitude = values[keep], amplitude[keep]
+    s = values if dynamics.dt is None else np.log(values) / dynamics.dt
+    growth = 2.0 * s.real * duration
+    integral = np.where(np.abs(growth) < 1e-9, 1.0, np.expm1(growth) / np.where(growth == 0.0, 1.0, growth))
+    pair = np.where(s.imag > 0, 2.0, 1.0)  # time average of (2 |a| cos)^2 is 2 |a|^2
+    return s.astype(complex), pair * np.abs(amplitude) ** 2 * integral
+
+
+def dominant_mode(
+    dynamics: Dynamics, v: float, x: Array, duration: float, oscillatory: bool = True
+) -> Mode | None:
+    """The mode with the most energy in the lean rate after a start ``x``; None where there is none.
+
+    Not the mode nearest to a measurement: that would flatter theory.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    v : float
+        Speed [m/s].
+    x : (4,) array
+        State of the bicycle at the start.
+    duration : float
+        Of the motion considered [s].
+    oscillatory : bool
+        Look only among the complex pairs (weave, with whatever the controller makes of it).
+    """
+    s, energy = _modes(dynamics, v, x, duration)
+    candidates = np.flatnonzero(s.imag > 0) if oscillatory else np.arange(len(s))
+    if not len(candidates):
+        return None
+    best = candidates[np.argmax(energy[candidates])]
+    total = float(energy.sum())
+    return Mode(complex(s[best]), float(energy[best]) / total if total > 0 else 0.0)
+
+
+def kicked_mode(dynamics: Dynamics, v: float) -> complex:
+    """Eigenvalue of the oscillation that a sideways blow excites most at one speed; nan if over-damped."""
+    mode = dominant_mode(dynamics, v, KICK, KICK_DURATION)
+    return mode.eigenvalue if mode else complex(np.nan, np.nan)
+
+
+def kicked_modes(dynamics: Dynamics, speeds: Array) -> NDArray[np.complex128]:
+    """Every oscillation that shows after a sideways blow, followed over speed.
+
+    With feedback there can be two, and which of them dominates may change with speed.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    speeds : (n,) array
+        Speeds [m/s] in steps of about 0.1 m/s.
+
+    Returns
+    -------
+    (n, k) complex array
+        One continuous column for each; nan where it has less than `SMALL_SHARE` of the lean rate's
+        energy, is over-damped, or the dynamics do not reach (an `InputError` of theirs).
+    """
+    columns: list[NDArray[np.complex128]] = []
+    for i, v in enumerate(speeds):
+        try:
+            s, energy = _modes(dynamics, float(v), KICK, KICK_DURATION)
+        except InputError:
+            continue
+        free = list(columns)
+        for one in s[(s.imag > 0) & (energy > SMALL_SHARE * energy.sum())]:
+            near = [c for c in free if i > 0 and abs(c[i - 1] - one) < SAME_MODE]
+            if near:
+                column = min(near, key=lambda c: abs(c[i - 1] - one))
+                free = [c for c in free if c is not column]
+            else:
+                column = np.full(len(speeds), complex(np.nan, np.nan))
+                columns.append(column)
+            column[i] = one
+    return np.column_stack(columns) if columns else np.empty((len(speeds), 0), dtype=complex)
+
+
+def predict(response: Response, window: Window, fit: Fit) -> Prediction:
+    """Predict what the estimator of ``fit`` should have found in a window.
+
+    The frozen mode is the oscillation that has the most energy in the explained lean rate; for a fit
+    without oscillation (``im = 0``), or where the model has none, whichever mode has the most. The
+    oscillation is called weave: it is what the controller made of the weave mode.
+
+    Raises
+    ------
+    InputError
+        If no bicycle is known, or the recording's sampling does not fit its dynamics.
+    """
+    dynamics = dynamics_for(response)
+    start = explain(response, window, dynamics)
+    like, like_std, status = _like_for_like(response, window, fit, start)
+
+    duration = window.t_end - window.t_start
+    mode = dominant_mode(dynamics, window.v_mean, start.x, duration) if fit.im > 0 else None
+    mode = mode or dominant_mode(dynamics, window.v_mean, start.x, duration, oscillatory=False)
+    if mode is None:  # every pole was left out
+        return Prediction("none", complex(np.nan, np.nan), like, like_std, "The model has no mode here.")
+    oscillates = mode.eigenvalue.imag > 0
+    if fit.im > 0 and not oscillates:
+        status = f"The model is over-damped at {window.v_mean:.2f} m/s: it has no oscillatory mode. {status}"
+    elif mode.share < SMALL_SHARE:
+        status = f"The predicted mode carries only {mode.share:.0%} of the lean rate. {status}"
+    return Prediction("weave" if oscillates else "real", mode.eigenvalue, like, like_std, status.strip())
+
+
+def _like_for_like(
+    response: Response, window: Window, fit: Fit, start: Start
+) -> tuple[complex, tuple[float, float], str]:
+    """The estimator applied to the explained lean rate, its standard deviations and status.
+
+    The deviations carry the noise through the start and the estimator: one more fit for each principal
+    axis of the start's covariance, moved by one standard deviation. The noise is what is left of the
+    measurement's residual without that of the simulation; neither what one mode cannot describe nor
+    what is wrong with the model counts as noise, or a wrong model would excuse itself.
+    """
+    rows = slice(window.start, window.stop)
+    t, y = response.t[rows], response.phi_dot[rows]
+
+    def again(x: Array) -> Fit:
+        return estimate(t, start.basis @ x, fit.estimator)
+
+    centre = again(start.x)
+    nan = float("nan")
+    if not (len(centre.curve) == len(fit.curve) == len(y)):
+        return complex(centre.re, centre.im), (nan, nan), f"The fit to the simulation: {centre.status}."
+    noise = _noise((y - fit.curve) - (start.lean_rate - centre.curve))
+    variances, axes = np.linalg.eigh(start.covariance(max(noise, NEGLIGIBLE * float(np.std(y)))))
+    moved = [again(start.x + axis) for axis in (axes * np.sqrt(np.maximum(variances, 0.0))).T]
+    shifts = np.array([(f.re - centre.re, f.im - centre.im) for f in moved])
+    re_std, im_std = np.sqrt(np.sum(shifts**2, axis=0))
+    status = "" if centre.ok else f"The fit to the simulation: {centre.status}."
+    return complex(centre.re, centre.im), (float(re_std), float(im_std)), status

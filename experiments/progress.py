@@ -1,0 +1,65 @@
+"""What a person sees while long work goes on."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from experiments.analysis import Analysis, analyze
+from experiments.campaign import Attempt, Watcher
+from experiments.nouns import Response
+from experiments.protocols.treadmill import Condition
+from hil.supervisor import State
+
+
+def _bar(screen: Console) -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[now]}"), TimeRemainingColumn())
+    return Progress(*columns, console=screen)
+
+
+@contextmanager
+def watching(
+    screen: Console, planned: Sequence[Condition]
+) -> Iterator[tuple[Watcher, Callable[[Attempt], None]]]:
+    """A live line of the campaign: yields what to call with each newest row, and after each attempt."""
+    total = sum(c.duration for c in planned)
+    began: dict[int, float] = {}
+    behind = 0.0
+    with _bar(screen) as bar:
+        task = bar.add_task("campaign", total=total, now="")
+
+        def watch(condition: Condition, row: np.void) -> None:
+            state, t = State(int(row["state"])), float(row["t_host"])
+            start = began.setdefault(id(condition), t)
+            degrees = np.degrees(row["phi_est"])
+            bar.update(
+                task,
+                completed=behind + min(t - start, condition.duration),
+                now=f"{condition.label:<24} {state.name:<8} lean {degrees:+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
+            )
+
+        def done(attempt: Attempt) -> None:
+            nonlocal behind
+            began.pop(id(attempt.condition), None)
+            if attempt.outcome.reason == "success":
+                behind += attempt.condition.duration
+            else:
+                bar.console.print(f"{attempt.folder.name}: {attempt.outcome.reason}, {attempt.outcome.cause}")
+            bar.update(task, completed=behind)
+
+        yield watch, done
+
+
+def analysed(
+    screen: Console, responses: Sequence[Response], given: tuple[float, float] | None = None
+) -> Analysis:
+    """Analyse recordings with a bar."""
+    with _bar(screen) as bar:
+        task = bar.add_task("analysis", total=len(responses), now="")
+
+        def tell(response: Response) -> None:
+            bar.update(task, advance=1, now=response.source)
+
+        return analyze(responses, given, tell)

@@ -1,0 +1,126 @@
+"""Runs and foreign files as a Response, the one noun the analysis takes."""
+
+from pathlib import Path
+
+import numpy as np
+
+from experiments import foreign
+from experiments.nouns import Array, Dynamics, Response
+from experiments.prediction import open_loop
+from hil.design.schedule import GainSchedule
+from hil.estimator import Observer
+from hil.log import FILE, Run, read_run
+from hil.sampled_loop import SampledLoop
+from hil.supervisor import State
+from models.errors import InputError
+from models.parameters import Bicycle
+
+_HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
+
+
+def read(path: Path) -> Response:
+    """A recording of any known kind: a run folder (or its log), or a CSV file recognised by its header.
+
+    Raises
+    ------
+    InputError
+        When there is nothing at ``path``, or nothing that is known.
+    """
+    if path.is_dir() or path.name == FILE:
+        return of_run(read_run(path))
+    response = foreign.read(path)
+    return response
+
+
+def find(paths: list[Path]) -> list[Path]:
+    """The recordings among files and folders: a folder of runs or logs stands for all of them."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir() or (path / FILE).exists():
+            found.append(path)
+            continue
+        inside = sorted(p.parent for p in path.glob(f"*/{FILE}"))
+        inside += sorted(p for p in path.iterdir() if p.suffix in (".csv", ".log"))
+        if not inside:
+            raise InputError(f"no run and no CSV or log file lies in {path}: give a run folder or a file")
+        found += inside
+    return found
+
+
+def of_run(run: Run) -> Response:
+    """A run of ours on an even grid of the device's clock; gaps are bridged but not free."""
+    header = run.header
+    ticks = run.ticks[(run.ticks["valid"] == 1)]
+    if len(ticks) < 2:
+        raise InputError(
+            f"the run {run.folder.name} holds {len(ticks)} usable samples ({run.stop.cause}): nothing can be analysed"
+        )
+    rate = float(header["rig"]["rate"])
+    t_device = ticks["t"]
+    keep = np.concatenate([[True], np.diff(t_device) > 0])
+    ticks, t_device = ticks[keep], t_device[keep]
+    t = t_device[0] + np.arange(round((t_device[-1] - t_device[0]) * rate) + 1) / rate
+
+    def even(name: str) -> Array:
+        return np.interp(t, t_device, ticks[name])
+
+    nearest = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
+    gap = t_device[nearest] - t_device[nearest - 1] > 1.5 / rate
+    running = even("state") == State.RUNNING
+    begun = np.flatnonzero(running)
+    free = running & ~gap
+    if len(begun):
+        free &= t >= t[begun[0]] + _HELD
+    bicycle = bicycle_of(header)
+    return Response(
+        source=run.folder.name,
+        kind="riderless",
+        t=t,
+        phi_dot=even("phi_dot_meas"),
+        v=even("v_meas"),
+        phi=even("phi_est"),
+        delta=even("delta_meas"),
+        psi_dot=even("psi_dot_meas"),
+        T_delta=even("T_cmd"),
+        free=free,
+        markers=tuple(m for m in run.markers if m.kind == "kick"),
+        bicycle=bicycle,
+        dynamics=dynamics_of(header, bicycle),
+        label=header.get("label", run.folder.name),
+    )
+
+
+def bicycle_of(header: dict) -> Bicycle:
+    """The bicycle a run was made with, from its header."""
+    return Bicycle(**header["bicycle"])
+
+
+def schedule_of(header: dict) -> GainSchedule:
+    """The gains a run was made with, from its header."""
+    return GainSchedule.from_toml(header["schedule"])
+
+
+def dynamics_of(header: dict, bicycle: Bicycle) -> Dynamics:
+    """What theory says moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
+    if header["controller"] == "off":
+        return open_loop(bicycle)
+    rig = header["rig"]
+    loop = SampledLoop(
+        bicycle,
+        schedule_of(header),
+        Observer(**rig["observer"]),
+        1.0 / rig["rate"],
+        rig["drive_lag"],
+        rig["x_imu"],
+        rig["z_imu"],
+    )
+    return Dynamics(
+        name=f"whole sampled loop, {header['controller']}",
+        states=loop.states,
+        matrix=loop.matrix,
+        output=loop.output,
+        embed=loop.embed,
+        dt=loop.dt,
+    )
+
+

@@ -1,0 +1,52 @@
+"""Gathers what the report shows: analysis, gains, timing, stop reasons and where all of it came from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.analysis import Analysis
+from experiments.published import figure7
+from experiments.recordings import schedule_of
+from experiments.report import ReportInput, write_report
+from hil.log import Run, read_run
+from hil.provenance import provenance
+from hil.record import COUNTERS
+from hil.supervisor import State
+
+
+def report_on_runs(folder: Path, title: str, analysis: Analysis, runs: Sequence[Path] = ()) -> Path:
+    """Write the report of an analysis, with gains, timing and faults of our own runs; its page."""
+    logs = [read_run(run) for run in runs]
+    schedules = {}
+    for log in logs:
+        key = (log.header["bicycle"]["name"], log.header["controller"])
+        if key not in schedules and key[1] != "off":
+            schedules[key] = schedule_of(log.header)
+    origin = provenance()
+    return write_report(
+        folder,
+        ReportInput(
+            title=title,
+            responses=analysis.responses,
+            comparisons=analysis.comparisons,
+            rejected=analysis.rejected,
+            figure7=figure7(),
+            schedules=tuple(schedules.values()),
+            timings={log.folder.name: log.ticks for log in logs if log.header["runner"] == "realtime"},
+            runs=[_run_row(log) for log in logs],
+            provenance={
+                "commit": origin["git"]["commit"] + (" with changes" if origin["git"]["dirty"] else ""),
+                "python": origin["python"],
+                **{name: str(version) for name, version in origin["packages"].items()},
+            },
+        ),
+    )
+
+
+def _run_row(log: Run) -> dict:
+    last = log.ticks[-1] if len(log.ticks) else None
+    return {
+        "name": log.folder.name,
+        "state": State(int(last["state"])).name if last is not None else "no rows",
+        "stop_reason": f"{log.stop.reason}: {log.stop.cause}",
+        "counters": {name: int(last[name]) for name in COUNTERS} if last is not None else {},
+    }

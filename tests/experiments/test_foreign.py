@@ -1,0 +1,118 @@
+"""Other people's recordings: recognised by header, refused with one sentence."""
+
+import numpy as np
+import pytest
+
+from experiments import foreign
+from experiments.foreign import delft, kooijman
+from models.errors import InputError
+
+DELFT_HEADER = ",".join((*delft.COLUMNS, "hand_angle"))
+
+
+def written(tmp_path, text, name="some_9kph.log"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def delft_rows(n=100, first="0.1"):
+    return [f"{first},2.5,0.01,{0.001 * k},0.02,0.0,0.1,0.0" for k in range(n)]
+
+
+def test_run_52_reads_in_si(shared):
+    response = foreign.read(shared / "data/kooijman2008/run52.csv")
+    assert response.kind == "kooijman"
+    assert response.bicycle.name == "Silver"
+    assert response.delta is None
+    assert response.dt == pytest.approx(0.005)
+    # first row by hand: (2.4443 V - 2.5 V) / 0.020 V per deg/s = -2.785 deg/s
+    assert response.phi_dot[0] == pytest.approx(np.radians(-2.785), abs=1e-12)
+
+
+def test_run_52_speed_is_the_published_one(shared):
+    """Figure 7 gives this run a bar from 4.794 to 5.344 m/s; the text 5.4 to 4.8 over 9.9 to 12.5 s."""
+    response = foreign.read(shared / "data/kooijman2008/run52.csv")
+    inside = (response.t >= 9.9) & (response.t <= 12.5)
+    line = np.polyfit(response.t[inside], response.v[inside], 1)
+    assert np.polyval(line, [9.9, 12.5]) == pytest.approx([5.344, 4.794], abs=0.02)
+    assert response.free[inside].all()
+    assert not response.free[response.t < 8.3].any()  # pushed
+    assert not response.free[response.t > 13.1].any()  # pulses missing
+
+
+def test_the_wheel_gives_its_true_speed_and_forgives_a_missed_pulse():
+    t = np.arange(0.0, 6.0, 0.005)
+    v, deceleration = 5.0, 0.25
+    turned = (v * t - 0.5 * deceleration * t**2) / kooijman.WHEEL_RADIUS
+    volts = 0.15 * np.sin(0.5 * kooijman.CROSSINGS_PER_TURN * turned)
+    volts[600:625] = 0.15  # two pulses lost
+    speed, coasting = kooijman.wheel_speed(t, volts)
+    inside = (t > 0.5) & (t < 5.5)
+    assert np.abs(speed - (v - deceleration * t))[inside].max() < 0.03  # 0.12 s of pulses lost
+    assert coasting[inside].all()
+    _, coasting = kooijman.wheel_speed(t, volts[::-1])  # speeding up
+    assert not coasting[inside].any()
+    assert not kooijman.wheel_speed(t, 0.005 * np.sin(7 * t))[1].any()  # at rest
+
+
+def test_every_delft_log_reads_and_obeys_the_stated_law(shared):
+    """README: sil_command = 2 (6.5 - speed) lean_rate."""
+    paths = sorted((shared / "data/delft_treadmill").glob("*.log"))
+    assert len(paths) == 7
+    for path in paths:
+        response = foreign.read(path)
+        assert response.kind == "delft-sbw"
+        assert response.bicycle.name == "DelftSbW2024"
+        assert response.dt == pytest.approx(0.01)
+        assert np.isfinite(response.phi_dot).all()
+        law = 2.0 * (6.5 - response.v) * response.phi_dot
+        assert np.median(np.abs(response.T_delta - law)[response.free]) < 1e-4
+        assert response.v[response.free].min() > 0.3
+
+
+def test_recognised_by_header_not_by_name(tmp_path):
+    text = DELFT_HEADER + "\n" + "\n".join(delft_rows())
+    assert foreign.read(written(tmp_path, text, "run52.csv")).kind == "delft-sbw"
+    assert foreign.read(written(tmp_path, text)).label.endswith("2.5 m/s")
+
+
+def test_a_command_not_yet_given_is_not_free(tmp_path):
+    rows = delft_rows(60, first="") + delft_rows(60)
+    response = foreign.read(written(tmp_path, DELFT_HEADER + "\n" + "\n".join(rows)))
+    assert not response.free[:60].any()
+    assert response.free[60:].all()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ["empty", "lean_rate_V", "sil_command"]),
+        ("time,roll\n1,2\n", ["time,roll", "lean_rate_V", "sil_command"]),
+        ("\n1,2\n", ["no header"]),
+        (DELFT_HEADER + "\n", ["found 0"]),
+        (DELFT_HEADER + "\n" + "\n".join([*delft_rows(), "0.1,2.5,0.01"]), ["found 3", "line 102"]),
+        (
+            DELFT_HEADER + "\n" + "\n".join([*delft_rows(), "0.1,2.5,x,0,0,0,0,0"]),
+            ["'x'", "lean_angle", "line 102"],
+        ),
+        (DELFT_HEADER + "\n" + "\n".join([*delft_rows(), "0.1,,0,0,0,0,0,0"]), ["''", "speed"]),
+    ],
+)
+def test_bad_files_get_one_sentence(tmp_path, text, words):
+    with pytest.raises(InputError) as caught:
+        foreign.read(written(tmp_path, text))
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert all(word in sentence for word in ["wanted", "found", *words]), sentence
+
+
+def test_missing_binary_and_gappy_files(tmp_path):
+    with pytest.raises(InputError, match="check the path"):
+        foreign.read(tmp_path / "none.csv")
+    (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
+    with pytest.raises(InputError, match="readable"):
+        foreign.read(tmp_path / "binary.csv")
+    rows = [f"{0.005 * k + (1.0 if k > 60 else 0.0)},2.5,0.1" for k in range(100)]
+    with pytest.raises(InputError, match="evenly spaced"):
+        foreign.read(written(tmp_path, ",".join(kooijman.COLUMNS) + "\n" + "\n".join(rows)))

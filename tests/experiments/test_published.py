@@ -1,0 +1,25 @@
+"""The printed points of Kooijman et al. 2008, figure 7."""
+
+import numpy as np
+
+from experiments.published import figure7
+
+
+def test_the_table_is_the_published_one(shared):
+    theirs = np.loadtxt(
+        shared / "data/kooijman2008/measured_weave_eigenvalues.csv", delimiter=",", skiprows=1
+    )
+    ours = figure7()
+    assert np.array_equal(theirs, np.column_stack([ours.v_start, ours.v_end, ours.re, ours.im]))
+
+
+def test_the_26_runs_are_plausible():
+    points = figure7()
+    assert points.re.shape == (26,)
+    assert np.all(points.v_start < points.v_end)
+    assert np.all(points.im > 0)
+    # run 52, printed in the text: -1.16 +- 5.44i, 5.4 to 4.8 m/s
+    i = np.argmin(np.abs(points.re + 1.16) + np.abs(points.im - 5.44))
+    assert abs(points.re[i] + 1.16) < 0.005
+    assert abs(points.im[i] - 5.44) < 0.005
+    assert (round(points.v_start[i], 1), round(points.v_mean[i], 1)) == (4.8, 5.1)

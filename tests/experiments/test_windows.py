@@ -1,0 +1,156 @@
+"""The rules that cut a recording: kicks found, windows kept, refusals with reasons."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments import foreign
+from experiments.fits.uncertainty import fit_window
+from experiments.kicks import KickRules, find_kicks
+from experiments.windows import WindowRules, find_windows
+from tests.experiments.synthetic import kicked
+
+DELFT = {
+    "5.4": 7,
+    "7.2": 5,
+    "9": 6,
+    "12.6": 9,
+    "16.2": 6,
+    "18": 9,
+}  # windows the authors cut, by nominal km/h
+
+
+@pytest.mark.parametrize("marked", [True, False])
+@pytest.mark.parametrize(("d", "w"), [(-0.5, 4.0), (-1.2, 5.4), (-2.0, 8.0), (-3.0, 6.0)])
+def test_kicks_are_found_and_their_eigenvalue_recovered(d, w, marked):
+    response = kicked(d, w, marked=marked)
+    windows, _ = find_windows(response)
+    assert [window.t_start for window in windows] == pytest.approx([2.1, 8.1], abs=0.35)
+    for window in windows:
+        fit = fit_window(response, window)
+        assert fit.ok, fit.status
+        assert abs(fit.re - d) < 4 * fit.re_std
+        assert abs(fit.im - w) < 4 * fit.im_std
+        assert window.v_mean == pytest.approx(5.0)
+
+
+def test_a_kick_begins_where_pushed_and_ends_where_the_rate_turns_back():
+    for response in (kicked(), kicked(marked=True)):
+        first, second = find_kicks(response, KickRules())
+        assert response.t[[first.onset, second.onset]] == pytest.approx([2.0, 8.0], abs=0.06)
+        assert response.t[[first.end, second.end]] == pytest.approx([2.1, 8.1], abs=0.05)
+
+
+def test_caster_time_is_left_out_and_the_next_kick_stays_outside():
+    response = kicked(-0.4, 4.0, marked=True, kicks=(2.0, 4.6))
+    windows, _ = find_windows(response)
+    assert windows[0].t_start == pytest.approx(2.4, abs=0.05)
+    assert windows[0].t_end < 4.6
+    assert "next kick" in windows[0].rule
+
+
+def test_a_quiet_recording_has_no_window_and_says_so():
+    windows, rejected = find_windows(kicked(kicks=()))
+    assert not windows
+    assert any("no kick" in r.reason or "too small" in r.reason for r in rejected)
+    assert find_windows(kicked(kicks=(), noise=0.0))[0] == []
+
+
+def test_a_growing_oscillation_after_a_mark_is_one_window():
+    response = kicked(0.8, 3.5, kicks=(2.0,), amplitude=0.05, marked=True, length=6.0)
+    windows, _ = find_windows(response)
+    assert len(windows) == 1
+    fit = fit_window(response, windows[0])
+    assert fit.ok
+    assert fit.re == pytest.approx(0.8, abs=0.05)
+
+
+def broken(response, column, rows, value):
+    array = getattr(response, column).copy()
+    array[rows] = value
+    return replace(response, **{column: array})
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (lambda r: replace(r, free=(r.t < 8.5)), "not free"),
+        (lambda r: broken(r, "phi_dot", slice(1750, 1753), np.nan), "missing"),
+        (lambda r: broken(r, "phi_dot", slice(1720, 1760), r.phi_dot[1720]), "drop-out"),
+        (lambda r: replace(r, phi_dot=np.clip(r.phi_dot, -0.2, 0.2)), "clipped"),
+        (lambda r: replace(r, v=np.where(r.t > 8, 5 + 0.4 * (r.t - 8), 5.0)), "pushes"),
+        (lambda r: replace(r, v=np.where(r.t > 8, 5 - 0.9 * (r.t - 8), 5.0)), "changes too much"),
+    ],
+)
+def test_each_refusal_gives_its_reason(change, word):
+    response = change(kicked(kicks=(2.0, 8.0), marked=True, d=-0.6))
+    windows, rejected = find_windows(response, WindowRules(settle=0.0))
+    assert all(window.t_start < 8.0 for window in windows)
+    assert any(word in r.reason and r.t_end > 8.0 for r in rejected), rejected
+
+
+def test_overlapping_short_and_small_kicks_are_refused():
+    _, rejected = find_windows(kicked(kicks=(2.0, 3.5, 8.0)))
+    assert any("overlaps" in r.reason for r in rejected)
+    _, rejected = find_windows(kicked(kicks=(2.0, 13.4)))
+    assert any("too short" in r.reason for r in rejected)
+    _, rejected = find_windows(kicked(kicks=(2.0,), amplitude=0.002, marked=True))
+    assert any("too small" in r.reason for r in rejected)
+
+
+def test_the_speed_of_a_coasting_window_is_a_straight_line():
+    response = kicked(kicks=(2.0,), v=5.0)
+    noise = np.random.default_rng(0).normal(0.0, 0.05, len(response.t))
+    coasting = replace(response, v=5.5 - 0.2 * response.t + noise)
+    (window,), _ = find_windows(coasting)
+    assert window.v_start == pytest.approx(5.5 - 0.2 * window.t_start, abs=0.03)
+    assert window.v_end == pytest.approx(5.5 - 0.2 * window.t_end, abs=0.03)
+    assert window.deceleration == pytest.approx(0.2, abs=0.03)
+
+
+def test_run_52_gives_one_window_and_refuses_speeding_up_and_return(shared):
+    """Kooijman et al. 2008 cut 9.9 to 12.5 s by eye and print -1.16 +- 5.44i."""
+    response = foreign.read(shared / "data/kooijman2008/run52.csv")
+    (window,), rejected = find_windows(response)
+    assert window.t_start == pytest.approx(9.9, abs=0.1)
+    assert 11.3 < window.t_end < 12.6
+    fit = fit_window(response, window)
+    assert fit.ok
+    assert fit.re == pytest.approx(-1.16, abs=0.1)
+    assert fit.im == pytest.approx(5.44, abs=0.1)
+    assert any(r.t_start < 5 and r.t_end > 8 and "not free" in r.reason for r in rejected)
+    assert any(12.6 < r.t_start < 12.9 for r in rejected)
+
+
+@pytest.mark.parametrize("kph", DELFT)
+def test_the_delft_authors_windows_are_found(shared, kph):
+    """Every kick the authors chose is found, within 0.05 s; few others are kept."""
+    folder = shared / "data/delft_treadmill"
+    name = f"eigen_normal_sil6.5n2_{kph}kph.log"
+    table = json.loads((folder / "author_windows.json").read_text())["windows"]
+    theirs = [row for row in table if row["file"] == name]
+    response = foreign.read(folder / name)
+    windows, _ = find_windows(response)
+    fits = []
+    for row in theirs:
+        near = min(windows, key=lambda window: abs(window.start - row["start"]))
+        assert abs(near.start - row["start"]) < 5, row
+        fits.append((fit_window(response, near), row))
+    assert len(theirs) == DELFT[kph]
+    assert len(windows) <= 3 * len(theirs)
+    good = [(fit, row) for fit, row in fits if fit.ok]
+    assert len(good) >= len(fits) - 1
+    # the middle of a speed's kicks agrees with the middle of the authors' own fits
+    assert np.median([f.re for f, _ in good]) == pytest.approx(
+        np.median([r["sigma"] for _, r in good]), abs=0.25
+    )
+    assert np.median([f.im for f, _ in good]) == pytest.approx(
+        np.median([r["omega"] for _, r in good]), abs=0.4
+    )
+
+
+def test_the_same_recording_gives_the_same_windows():
+    response = kicked()
+    assert find_windows(response) == find_windows(response)
