@@ -31,8 +31,7 @@ class Analysis:
         return {
             "windows": [_window_json(c) for c in self.comparisons],
             "rejected": [
-                {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason}
-                for r in self.rejected
+                {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason} for r in self.rejected
             ],
         }
 
@@ -55,9 +54,7 @@ def analyze(
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
     for response in responses:
-        windows, refused = (
-            find_windows(response) if given is None else ([given_window(response, *given)], [])
-        )
+        windows, refused = find_windows(response) if given is None else ([given_window(response, *given)], [])
         fits = [fit_window(response, window) for window in windows]
         comparisons += compare(response, windows, fits)
         rejected += [*refused, *unusable(windows, fits)]
@@ -100,6 +97,8 @@ def _window_json(c: Comparison) -> dict[str, Any]:
         "predicted_im": c.prediction.frozen.imag,
         "like_re": c.prediction.like.real,
         "like_im": c.prediction.like.imag,
+        "difference_re_std": c.prediction.difference_std[0],
+        "difference_im_std": c.prediction.difference_std[1],
         "z_re": c.z_re,
         "z_im": c.z_im,
         "r2": c.fit.r2,

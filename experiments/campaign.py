@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def in_lockstep(conditions: Iterable[Condition], out: Path, watch: Watcher) -> I
             condition.scenario,
             condition.duration,
             condition.label,
-            lambda row, c=condition: watch(c, row),
+            partial(watch, condition),
         )
         yield Attempt(condition, folder, outcome)
 
@@ -89,6 +90,6 @@ def _attempt(condition: Condition, port: str, out: Path, watch: Watcher) -> Atte
         condition.duration,
         condition.label,
         {"scenario": condition.scenario},
-        lambda row: watch(condition, row),
+        partial(watch, condition),
     )
     return Attempt(condition, folder, outcome)

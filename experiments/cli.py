@@ -5,6 +5,7 @@ Only what the help needs is imported here; each command imports its rooms when i
 """
 
 import sys
+from collections.abc import Callable
 
 import typer
 
@@ -21,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name, function in {
+COMMANDS: dict[str, Callable[..., None]] = {
     "bikes": bikes.bikes,
     "eig": eig.eig,
     "design": design.design,
@@ -31,7 +32,8 @@ for name, function in {
     "analyze": analyze.analyze,
     "info": info.info,
     "export": export.export,
-}.items():
+}
+for name, function in COMMANDS.items():
     app.command(name)(function)
 
 

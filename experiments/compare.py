@@ -85,17 +85,17 @@ class Residuals:
 def compare(response: Response, windows: Sequence[Window], fits: Sequence[Fit]) -> list[Comparison]:
     """Set each usable fit beside its prediction; fits that are not ``ok`` are left out.
 
-    z = (measured - like for like) / sqrt(std_measured^2 + std_predicted^2), for each part. It is no
-    larger than a standard normal, often smaller: the two share the window's noise, and the standard
-    deviation of a fit also covers what a single mode cannot describe, which like for like takes away.
+    z = (measured - like for like) / (standard deviation of that difference), for each part. The deviation
+    is that of the window's coloured noise. What a single mode cannot describe stands in both fits and
+    cancels, so it does not count here, though it does in the standard deviation of the fit itself.
     """
     comparisons = []
     for window, fit in zip(windows, fits, strict=True):
         if not fit.ok:
             continue
         p = predict(response, window, fit)
-        z_re = _z(fit.re - p.like.real, fit.re_std, p.like_std[0])
-        z_im = _z(fit.im - p.like.imag, fit.im_std, p.like_std[1])
+        z_re = _z(fit.re - p.like.real, p.difference_std[0])
+        z_im = _z(fit.im - p.like.imag, p.difference_std[1])
         comparisons.append(Comparison(window, fit, p, z_re, z_im, response.label or response.source))
     return comparisons
 
@@ -109,11 +109,10 @@ def unusable(windows: Sequence[Window], fits: Sequence[Fit]) -> list[Rejected]:
     ]
 
 
-def _z(difference: float, one: float, other: float) -> float:
-    """Difference in joint standard deviations; 0 where neither is uncertain and they are equal."""
-    joint = float(np.hypot(one, other))
-    if joint > 0:
-        return difference / joint
+def _z(difference: float, std: float) -> float:
+    """Difference in standard deviations; 0 where it is not uncertain and there is none."""
+    if std > 0 or np.isnan(std):
+        return difference / std
     return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
 
 

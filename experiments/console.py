@@ -3,15 +3,17 @@
 import json
 import math
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from models.errors import InputError
 
-screen = Console(highlight=False)
+screen = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 progress_screen = Console(stderr=True, highlight=False)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
@@ -38,13 +40,16 @@ def _plain(value: Any) -> Any:
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], caption: str = "") -> None:
-    """Print one table; the first column reads left, numbers right."""
-    t = Table(title=title, caption=caption or None, title_justify="left", caption_justify="left")
+    """Print one table; the first column reads left and may wrap, numbers right."""
+    t = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for i, column in enumerate(columns):
-        t.add_column(column, justify="left" if i == 0 else "right", overflow="fold", no_wrap=i > 0)
+        first = i == 0
+        t.add_column(column, justify="left" if first else "right", no_wrap=not first, min_width=16 if first else None)
     for row in rows:
         t.add_row(*row)
     screen.print(t)
+    if caption:
+        screen.print(caption, style="dim")
 
 
 def number(value: float | None, digits: int = 3) -> str:

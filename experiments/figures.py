@@ -262,7 +262,7 @@ def _residuals(ax: "Axes", one: Series, part: str, colour: str, marker: str) -> 
     measured = np.array([(c.fit.re, c.fit.im)[i] for c in one.comparisons])
     like = measured - [(c.prediction.like.real, c.prediction.like.imag)[i] for c in one.comparisons]
     frozen = measured - [(c.prediction.frozen.real, c.prediction.frozen.imag)[i] for c in one.comparisons]
-    joint = [np.hypot((c.fit.re_std, c.fit.im_std)[i], c.prediction.like_std[i]) for c in one.comparisons]
+    joint = [c.prediction.difference_std[i] for c in one.comparisons]
     ax.plot(v, frozen, marker, mfc="none", mec=colour, ms=4.5, mew=0.8)
     points = ax.errorbar(
         v,
@@ -285,9 +285,7 @@ def _mean_band(ax: "Axes", spread: Spread, unit: str) -> None:
         return
     ax.axhspan(spread.mean - half, spread.mean + half, color=MUTED, alpha=0.22, lw=0, zorder=0)
     ax.set_title(
-        f"like for like: mean {spread.mean:+.3f} ± {half:.3f} {unit} (95 %, n = {spread.n})".replace(
-            "-", "−"
-        ),
+        f"like for like: mean {spread.mean:+.3f} ± {half:.3f} {unit} (95 %, n = {spread.n})".replace("-", "−"),
         loc="left",
         fontsize=9.5,
         color=MUTED,
@@ -316,9 +314,7 @@ def window_figure(response: Response, comparison: Comparison, again: "Figure | N
         for artist in (*ax.lines, *ax.collections):
             artist.remove()
         for rows, colour in ((before, MUTED), (inside, INK), (after, MUTED)):
-            ax.fill_between(
-                *envelope(response.t[rows], response.phi_dot[rows]), color=colour, lw=0.9, alpha=0.55
-            )
+            ax.fill_between(*envelope(response.t[rows], response.phi_dot[rows]), color=colour, lw=0.9, alpha=0.55)
         if len(fit.curve):
             thin = slice(None, None, max(1, len(fit.curve) // BINS))
             ax.plot(response.t[inside][thin], fit.curve[thin], color=VERMILION, lw=1.4)

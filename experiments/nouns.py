@@ -42,6 +42,7 @@ class Dynamics:
     output: Array
     embed: Callable[[float], Array]
     dt: float | None = None
+    noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,7 @@ class Fit:
     status: str  # one sentence
     curve: Array = field(default_factory=lambda: np.empty(0))  # fitted signal on the window's rows
     coefficients: dict[str, float] = field(default_factory=dict)
+    sensitivity: Array = field(default_factory=lambda: np.empty((2, 0)))  # (2, n) d(re, im) / d signal
 
     @property
     def re_std(self) -> float:
@@ -131,13 +133,13 @@ class Prediction:
     mode: str  # which mode of the model: "weave", "capsize", ...
     frozen: complex  # eigenvalue at the window's mean speed, im >= 0
     like: complex  # the estimator applied to the model driven by the measured speed trace
-    like_std: tuple[float, float]  # of (re, im), from the noise of the starting state
+    difference_std: tuple[float, float]  # of (re, im) measured minus like, from the noise of the window
     status: str = ""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One window: measured beside predicted, in units of their joint standard deviation."""
+    """One window: measured minus like for like, in units of that difference's standard deviation."""
 
     window: Window
     fit: Fit

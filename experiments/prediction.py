@@ -18,9 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm
+from scipy.linalg import expm, toeplitz
 
 from experiments.fits import estimate
+from experiments.fits.projection import coloured_covariance
 from experiments.nouns import Array, Dynamics, Fit, Prediction, Response, Window
 from models import catalogue
 from models.coordinates import PHI_DOT, STATES, T_DELTA
@@ -33,7 +34,7 @@ DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wron
 NEGLIGIBLE = 1e-9  # of a signal: less noise than that is taken for that much
 PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is not believed
 SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little about the mode
-MOST_CORRELATED = 0.95  # of neighbouring residuals; more is a motion that the fit missed, not noise
+UNKNOWNS = 5  # of one mode about a constant: d, w, c1, c2, c3
 KICK = np.array([0.0, 0.0, 1.0, 0.0])  # rad/s, a sideways blow: lean rate and nothing else
 SAME_MODE = 1.5  # 1/s, how far a mode may move between neighbouring speeds and still be followed
 KICK_DURATION = 2.0  # s, over which a mode of `kicked_mode` must show itself
@@ -52,16 +53,13 @@ class Start:
 
     x: Array  # (4,) phi, delta, phi_dot, delta_dot, in the unit of the signal (times s)
     basis: Array  # (n, 4) lean rate from each unit start, less its mean
-    other: Array  # (4, 4) what else is known of x, as an inverse covariance: the prior, the steer angle
+    by_lean_rate: Array  # (4, n) how the start answers each sample of the lean rate
+    by_steer: Array | None  # (4, n) and of the steer angle, where it was used
 
     @property
     def lean_rate(self) -> Array:
         """Simulated lean rate (n,), less its mean: the measurement's offset is not the model's business."""
         return self.basis @ self.x
-
-    def covariance(self, noise: float) -> Array:
-        """Covariance (4, 4) of x from white noise of this standard deviation in the lean rate."""
-        return np.linalg.inv(self.other + self.basis.T @ self.basis / noise**2).astype(float)
 
 
 def open_loop(bicycle: Bicycle) -> Dynamics:
@@ -201,24 +199,11 @@ def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
     stds = sizes
     for _ in range(3):  # the weights settle at once
         weighed = [(G / std, y / std) for (G, y), std in zip(channels, stds, strict=True)]
-        x = np.linalg.solve(prior + sum(G.T @ G for G, _ in weighed), sum(G.T @ y for G, y in weighed))
-        stds = [
-            max(float(np.std(y - G @ x)), NEGLIGIBLE * size)
-            for (G, y), size in zip(channels, sizes, strict=True)
-        ]
-    other = prior + sum(G.T @ G / std**2 for (G, _), std in zip(channels[1:], stds[1:], strict=True))
-    return Start(x, channels[0][0], other)
-
-
-def _noise(residual: Array) -> float:
-    """Standard deviation of the white noise that does as much harm as this residual.
-
-    n neighbouring samples with correlation r at lag 1 are worth n (1 - r) / (1 + r) independent ones.
-    """
-    power = float(residual @ residual)
-    r = float(residual[1:] @ residual[:-1]) / power if power > 0 else 0.0
-    r = min(max(r, 0.0), MOST_CORRELATED)
-    return float(np.std(residual)) * float(np.sqrt((1.0 + r) / (1.0 - r)))
+        precision = prior + sum(G.T @ G for G, _ in weighed)
+        x = np.linalg.solve(precision, sum(G.T @ y for G, y in weighed))
+        stds = [max(float(np.std(y - G @ x)), NEGLIGIBLE * size) for (G, y), size in zip(channels, sizes, strict=True)]
+    answers = [np.linalg.solve(precision, G.T) / std**2 for (G, _), std in zip(channels, stds, strict=True)]
+    return Start(x, channels[0][0], answers[0], answers[1] if len(answers) > 1 else None)
 
 
 def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDArray[np.complex128], Array]:
@@ -242,9 +227,7 @@ def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDA
     return s.astype(complex), pair * np.abs(amplitude) ** 2 * integral
 
 
-def dominant_mode(
-    dynamics: Dynamics, v: float, x: Array, duration: float, oscillatory: bool = True
-) -> Mode | None:
+def dominant_mode(dynamics: Dynamics, v: float, x: Array, duration: float, oscillatory: bool = True) -> Mode | None:
     """The mode with the most energy in the lean rate after a start ``x``; None where there is none.
 
     Not the mode nearest to a measurement: that would flatter theory.
@@ -326,45 +309,68 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     """
     dynamics = dynamics_for(response)
     start = explain(response, window, dynamics)
-    like, like_std, status = _like_for_like(response, window, fit, start)
+    like, difference_std, status = _like_for_like(response, window, fit, dynamics, start)
 
     duration = window.t_end - window.t_start
     mode = dominant_mode(dynamics, window.v_mean, start.x, duration) if fit.im > 0 else None
     mode = mode or dominant_mode(dynamics, window.v_mean, start.x, duration, oscillatory=False)
     if mode is None:  # every pole was left out
-        return Prediction("none", complex(np.nan, np.nan), like, like_std, "The model has no mode here.")
+        return Prediction("none", complex(np.nan, np.nan), like, difference_std, "The model has no mode here.")
     oscillates = mode.eigenvalue.imag > 0
     if fit.im > 0 and not oscillates:
         status = f"The model is over-damped at {window.v_mean:.2f} m/s: it has no oscillatory mode. {status}"
     elif mode.share < SMALL_SHARE:
         status = f"The predicted mode carries only {mode.share:.0%} of the lean rate. {status}"
-    return Prediction("weave" if oscillates else "real", mode.eigenvalue, like, like_std, status.strip())
+    return Prediction("weave" if oscillates else "real", mode.eigenvalue, like, difference_std, status.strip())
 
 
 def _like_for_like(
-    response: Response, window: Window, fit: Fit, start: Start
+    response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: Start
 ) -> tuple[complex, tuple[float, float], str]:
-    """The estimator applied to the explained lean rate, its standard deviations and status.
+    """The estimator applied to the explained lean rate, how far noise may part the two fits, and status.
 
-    The deviations carry the noise through the start and the estimator: one more fit for each principal
-    axis of the start's covariance, moved by one standard deviation. The noise is what is left of the
-    measurement's residual without that of the simulation; neither what one mode cannot describe nor
-    what is wrong with the model counts as noise, or a wrong model would excuse itself.
+    To first order the measured fit differs from the simulated one by sensitivity @ noise. The noise is what
+    is left of the measurement's residual without that of the simulation: neither what one mode cannot
+    describe nor what is wrong with the model counts, or a wrong model would excuse itself. Noise that
+    also moved the simulation's start is counted in full, which errs on the large side.
     """
     rows = slice(window.start, window.stop)
     t, y = response.t[rows], response.phi_dot[rows]
+    simulated = estimate(t, start.lean_rate, fit.estimator)
+    like = complex(simulated.re, simulated.im)
+    status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
+    if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.sensitivity.shape[1]):
+        return like, (float("nan"), float("nan")), status
+    noise = (y - fit.curve) - (start.lean_rate - simulated.curve)
+    noise -= noise.mean()
+    covariance = coloured_covariance(fit.sensitivity, noise, UNKNOWNS)
+    covariance += _driven_covariance(dynamics, window.v_mean, fit.sensitivity, start)
+    re_std, im_std = np.sqrt(np.diag(covariance))
+    return like, (float(re_std), float(im_std)), status
 
-    def again(x: Array) -> Fit:
-        return estimate(t, start.basis @ x, fit.estimator)
 
-    centre = again(start.x)
-    nan = float("nan")
-    if not (len(centre.curve) == len(fit.curve) == len(y)):
-        return complex(centre.re, centre.im), (nan, nan), f"The fit to the simulation: {centre.status}."
-    noise = _noise((y - fit.curve) - (start.lean_rate - centre.curve))
-    variances, axes = np.linalg.eigh(start.covariance(max(noise, NEGLIGIBLE * float(np.std(y)))))
-    moved = [again(start.x + axis) for axis in (axes * np.sqrt(np.maximum(variances, 0.0))).T]
-    shifts = np.array([(f.re - centre.re, f.im - centre.im) for f in moved])
-    re_std, im_std = np.sqrt(np.sum(shifts**2, axis=0))
-    status = "" if centre.ok else f"The fit to the simulation: {centre.status}."
-    return complex(centre.re, centre.im), (float(re_std), float(im_std)), status
+def _driven_covariance(dynamics: Dynamics, v: float, sensitivity: Array, start: Start) -> Array:
+    """Covariance (2, 2) of measured minus like from the motion that a controller makes of its sensors' noise.
+
+    Feedback turns noise into real motion, in the band of the weave itself, so that no residual shows it.
+    To first order the difference is sensitivity @ (m - basis @ (what the start makes of m)) for a motion m.
+    """
+    n = sensitivity.shape[1]
+    covariance = np.zeros((2, 2))
+    if dynamics.noise is None:
+        return covariance
+    F, X = dynamics.matrix(v), dynamics.noise(v)
+    outputs = [dynamics.output, np.eye(len(dynamics.states))[dynamics.states.index("delta")]]
+    answers = [start.by_lean_rate, start.by_steer]
+    impulses = np.zeros((n, 2, X.shape[1]))  # of lean rate and steer, after a noise at sample 0
+    for row in impulses[1:]:
+        row[:] = np.array(outputs) @ X
+        X = F @ X
+    through_start = sensitivity @ start.basis
+    for lean_rate, steer in np.moveaxis(impulses, -1, 0).swapaxes(1, 2):
+        motion = toeplitz(lean_rate, np.zeros(n))
+        difference = sensitivity @ motion - through_start @ (answers[0] @ motion)
+        if answers[1] is not None:
+            difference -= through_start @ (answers[1] @ toeplitz(steer, np.zeros(n)))
+        covariance += difference @ difference.T
+    return covariance

@@ -15,14 +15,17 @@ from hil.supervisor import State
 
 
 def _bar(screen: Console) -> Progress:
-    columns = (TextColumn("{task.description}"), BarColumn(24), TextColumn("{task.fields[now]}"), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(24),
+        TextColumn("{task.fields[now]}"),
+        TimeRemainingColumn(),
+    )
     return Progress(*columns, console=screen)
 
 
 @contextmanager
-def watching(
-    screen: Console, planned: Sequence[Condition]
-) -> Iterator[tuple[Watcher, Callable[[Attempt], None]]]:
+def watching(screen: Console, planned: Sequence[Condition]) -> Iterator[tuple[Watcher, Callable[[Attempt], None]]]:
     """A live line of the campaign: yields what to call with each newest row, and after each attempt."""
     total = sum(c.duration for c in planned)
     began: dict[int, float] = {}
@@ -52,9 +55,7 @@ def watching(
         yield watch, done
 
 
-def analysed(
-    screen: Console, responses: Sequence[Response], given: tuple[float, float] | None = None
-) -> Analysis:
+def analysed(screen: Console, responses: Sequence[Response], given: tuple[float, float] | None = None) -> Analysis:
     """Analyse recordings with a bar."""
     with _bar(screen) as bar:
         task = bar.add_task("analysis", total=len(responses), now="")

@@ -1,16 +1,20 @@
-"""Eigenvalues that others measured and printed."""
+"""Eigenvalues that others measured and printed: tables with the columns v_start, v_end, re, im."""
 
 from dataclasses import dataclass
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 
 from experiments.nouns import Array
+from models.errors import InputError
+
+COLUMNS = ("v_start", "v_end", "re", "im")
 
 
 @dataclass(frozen=True)
 class Figure7:
-    """Weave of an uncontrolled bicycle in 26 runs: Kooijman, Schwab, Meijaard (2008), figure 7; (26,)."""
+    """Weave of an uncontrolled bicycle in n runs, as in Kooijman, Schwab, Meijaard (2008), figure 7; (n,)."""
 
     v_start: Array  # m/s, lower end of the run's speeds
     v_end: Array  # m/s, upper end
@@ -25,7 +29,39 @@ class Figure7:
 
 def figure7() -> Figure7:
     """The 26 published points, read off the vector figure to about 0.01."""
-    table = files("experiments").joinpath("data/kooijman2008_figure7.csv").read_text()
-    rows = [line for line in table.splitlines() if not line.startswith("#")]
-    v_start, v_end, re, im = np.loadtxt(rows[1:], delimiter=",", unpack=True)
-    return Figure7(v_start, v_end, re, im)
+    return _parse(files("experiments").joinpath("data/kooijman2008_figure7.csv").read_text())
+
+
+def is_table(path: Path) -> bool:
+    """Is this a table of eigenvalues, by its header?"""
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = (line for line in file if not line.startswith("#"))
+            return tuple(next(lines, "").strip().split(",")) == COLUMNS
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def read(path: Path) -> Figure7:
+    """A table of eigenvalues in a CSV file.
+
+    Raises
+    ------
+    InputError
+        When it holds no rows, or something that is not a number.
+    """
+    try:
+        return _parse(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(
+            f"{path} wants rows of four numbers under {','.join(COLUMNS)} (m/s, m/s, 1/s, rad/s), found: {error}; "
+            "correct that row"
+        ) from None
+
+
+def _parse(text: str) -> Figure7:
+    rows = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    table = np.loadtxt(rows[1:], delimiter=",", ndmin=2)
+    if table.size == 0 or table.shape[1] != len(COLUMNS) or not np.isfinite(table).all():
+        raise ValueError(f"an array {table.shape} of numbers")
+    return Figure7(*table.T)

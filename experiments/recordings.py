@@ -10,7 +10,7 @@ from experiments.prediction import open_loop
 from hil.design.schedule import GainSchedule
 from hil.estimator import Observer
 from hil.log import FILE, Run, read_run
-from hil.sampled_loop import SampledLoop
+from hil.sampled_loop import MEASURED, SampledLoop
 from hil.supervisor import State
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -85,7 +85,7 @@ def of_run(run: Run) -> Response:
         free=free,
         markers=tuple(m for m in run.markers if m.kind == "kick"),
         bicycle=bicycle,
-        dynamics=dynamics_of(header, bicycle),
+        dynamics=dynamics_of(header, bicycle, instrument_noise(ticks)),
         label=header.get("label", run.folder.name),
     )
 
@@ -100,7 +100,17 @@ def schedule_of(header: dict) -> GainSchedule:
     return GainSchedule.from_toml(header["schedule"])
 
 
-def dynamics_of(header: dict, bicycle: Bicycle) -> Dynamics:
+def instrument_noise(ticks: np.ndarray) -> Array:
+    """Standard deviations (4,) of white noise in the readings of `MEASURED`, from their third differences.
+
+    Motion is smooth over four samples, noise is not; the median leaves out kicks. Third differences of
+    white noise have 20 times its variance.
+    """
+    differences = [np.diff(ticks[name], 3) for name in MEASURED]
+    return np.array([1.4826 * np.median(np.abs(d)) for d in differences]) / np.sqrt(20.0)
+
+
+def dynamics_of(header: dict, bicycle: Bicycle, noise: Array) -> Dynamics:
     """What theory says moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
     if header["controller"] == "off":
         return open_loop(bicycle)
@@ -121,6 +131,5 @@ def dynamics_of(header: dict, bicycle: Bicycle) -> Dynamics:
         output=loop.output,
         embed=loop.embed,
         dt=loop.dt,
+        noise=lambda v: loop.noise(v, noise),
     )
-
-

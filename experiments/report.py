@@ -15,6 +15,7 @@ import numpy as np
 from experiments import figures
 from experiments.compare import Spread, Summary, figure7_residuals, summary
 from experiments.figures import Curve, Series
+from experiments.hand_cut import Beside
 from experiments.nouns import Comparison, Dynamics, Rejected, Response
 from experiments.prediction import bicycle_for, dynamics_for, kicked_modes
 from experiments.published import Figure7
@@ -44,6 +45,7 @@ class ReportInput:
     comparisons: Sequence[Comparison] = ()
     rejected: Sequence[Rejected] = ()
     figure7: Figure7 | None = None  # published measurements, shown with Silver
+    hand_cut: Sequence[Beside] = ()
     schedules: Sequence["GainSchedule"] = ()
     timings: Mapping[str, np.ndarray] = field(default_factory=dict)  # label -> TICK rows
     runs: Sequence[Mapping[str, Any]] = ()  # name, state, stop reason, counters (a mapping)
@@ -91,9 +93,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     windows = _numbered(report)
     shown = _shown(windows)
     timing = _timing(report.timings)
-    numbers = json.dumps(
-        _plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False
-    )
+    numbers = json.dumps(_plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False)
     page = environment.get_template("report.html").render(
         title=report.title,
         palette=figures.PALETTE,
@@ -104,6 +104,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         shown=shown,
         window_svgs=map(Markup, _window_svgs(shown)),
         pooled=summary(report.comparisons).pooled,
+        hand_cut=report.hand_cut,
         rejected=report.rejected,
         schedules=report.schedules,
         gain_figures=_gain_figures(report.schedules),
@@ -183,9 +184,7 @@ def _panels(report: ReportInput, windows: Sequence[_Numbered]) -> list[dict[str,
         series = _series(own, speeds)
         panel: dict[str, Any] = {
             "bicycle": name,
-            "eigenvalues": figures.eigenvalue_figure(
-                series, _open_loop_curves(bicycle, speeds, series), published
-            ),
+            "eigenvalues": figures.eigenvalue_figure(series, _open_loop_curves(bicycle, speeds, series), published),
             "residuals": figures.residual_figure(series) if own else None,
             "origin": _origin(own, _commit(report)),
             "figure7": figure7_residuals(published) if published is not None else None,
@@ -221,8 +220,7 @@ def _series(windows: Sequence[_Numbered], speeds: np.ndarray) -> list[Series]:
         groups.setdefault(dynamics.name, (dynamics, []))[1].append(w.comparison)
     ordered = sorted(groups, key=lambda name: (name != "open loop", name))
     return [
-        Series(name, groups[name][1], Curve(name, speeds, kicked_modes(groups[name][0], speeds)))
-        for name in ordered
+        Series(name, groups[name][1], Curve(name, speeds, kicked_modes(groups[name][0], speeds))) for name in ordered
     ]
 
 
@@ -280,9 +278,7 @@ def _rows_shown(schedule: "GainSchedule") -> list[int]:
 
 def _timing(timings: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
     columns = {
-        label: (ticks["t_host"] - ticks["t_due"], ticks["compute"])
-        for label, ticks in timings.items()
-        if len(ticks)
+        label: (ticks["t_host"] - ticks["t_due"], ticks["compute"]) for label, ticks in timings.items() if len(ticks)
     }
     if not columns:
         return None
@@ -303,9 +299,7 @@ def _percentiles(seconds: np.ndarray) -> list[float]:
     return [float(x) for x in 1e6 * np.percentile(seconds, (50, 99, 100))]
 
 
-def _numbers(
-    report: ReportInput, windows: Sequence[_Numbered], timing: dict[str, Any] | None
-) -> dict[str, Any]:
+def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str, Any] | None) -> dict[str, Any]:
     """Every number of the page."""
     return {
         "title": report.title,

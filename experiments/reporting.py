@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.analysis import Analysis
-from experiments.published import figure7
+from experiments.hand_cut import Beside
+from experiments.published import Figure7, figure7
 from experiments.recordings import schedule_of
 from experiments.report import ReportInput, write_report
 from hil.log import Run, read_run
@@ -13,8 +14,18 @@ from hil.record import COUNTERS
 from hil.supervisor import State
 
 
-def report_on_runs(folder: Path, title: str, analysis: Analysis, runs: Sequence[Path] = ()) -> Path:
-    """Write the report of an analysis, with gains, timing and faults of our own runs; its page."""
+def report_on(
+    folder: Path,
+    title: str,
+    analysis: Analysis,
+    runs: Sequence[Path] = (),
+    published: Figure7 | None = None,
+    hand_cut: Sequence[Beside] = (),
+) -> Path:
+    """Write the report of an analysis, with gains, timing and faults of our own runs; its page.
+
+    The published measurements of the Silver bicycle are shown whenever it appears.
+    """
     logs = [read_run(run) for run in runs]
     schedules = {}
     for log in logs:
@@ -22,6 +33,7 @@ def report_on_runs(folder: Path, title: str, analysis: Analysis, runs: Sequence[
         if key not in schedules and key[1] != "off":
             schedules[key] = schedule_of(log.header)
     origin = provenance()
+    bicycles = {response.bicycle.name for response in analysis.responses if response.bicycle}
     return write_report(
         folder,
         ReportInput(
@@ -29,7 +41,8 @@ def report_on_runs(folder: Path, title: str, analysis: Analysis, runs: Sequence[
             responses=analysis.responses,
             comparisons=analysis.comparisons,
             rejected=analysis.rejected,
-            figure7=figure7(),
+            figure7=published or (figure7() if "Silver" in bicycles else None),
+            hand_cut=hand_cut,
             schedules=tuple(schedules.values()),
             timings={log.folder.name: log.ticks for log in logs if log.header["runner"] == "realtime"},
             runs=[_run_row(log) for log in logs],

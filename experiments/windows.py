@@ -112,9 +112,7 @@ def make_window(response: Response, start: int, stop: int, rule: str) -> Window:
     )
 
 
-def cut(
-    response: Response, s: Array, kick: Kick, following: Kick | None, rules: WindowRules
-) -> tuple[int, int, str]:
+def cut(response: Response, s: Array, kick: Kick, following: Kick | None, rules: WindowRules) -> tuple[int, int, str]:
     """First row, row past the last, and the rule that gave them, of the response to one kick."""
     t, dt, n = response.t, response.dt, len(s)
     ends = {"end of recording": n}
@@ -157,9 +155,7 @@ def fade(s: Array, cycle: int, rules: WindowRules) -> int:
     return int(np.argmax(gone)) if gone.any() else len(s)
 
 
-def objection(
-    response: Response, s: Array, before: Kick | None, kick: Kick, window: Window, rules: WindowRules
-) -> str:
+def objection(response: Response, s: Array, before: Kick | None, kick: Kick, window: Window, rules: WindowRules) -> str:
     """Why this window is refused; empty when it is not."""
     part = slice(window.start, window.stop)
     length = window.t_end - window.t_start

@@ -85,9 +85,7 @@ class Calibration:
             shape = _SHAPES.get(field.name, ())
             if not _is_finite(getattr(self, field.name), shape):
                 wanted = "a finite number" if shape == () else f"finite numbers of shape {shape}"
-                raise DeviceError(
-                    f"calibration {field.name} must be {wanted}, found {getattr(self, field.name)!r}"
-                )
+                raise DeviceError(f"calibration {field.name} must be {wanted}, found {getattr(self, field.name)!r}")
         for name in ("steer_sign", "wheel_sign", "torque_sign"):
             if getattr(self, name) not in (1, -1):
                 raise DeviceError(f"calibration {name} must be 1 or -1, found {getattr(self, name)!r}")
@@ -175,10 +173,7 @@ def calibrate(raw, cal, clock, sample):
     sample.faults = raw.faults
     sample.rejected = raw.rejected
     sample.valid = (
-        running
-        and raw.faults & (FAULT_IMU | FAULT_ENCODER) == 0
-        and _inside_scale(raw)
-        and _plausible(sample, cal)
+        running and raw.faults & (FAULT_IMU | FAULT_ENCODER) == 0 and _inside_scale(raw) and _plausible(sample, cal)
     )
 
 
@@ -203,13 +198,9 @@ def to_counts(readings, cal, raw):
         gyro = m[0, axis] * readings[0] + m[1, axis] * readings[1] + m[2, axis] * readings[2]
         accel = m[0, axis] * readings[3] + m[1, axis] * readings[4] + m[2, axis] * readings[5]
         raw.gyro_counts[axis] = _round_to((gyro + cal.gyro_offset[axis]) / cal.gyro_lsb, INT16_MIN, INT16_MAX)
-        raw.accel_counts[axis] = _round_to(
-            (accel + cal.accel_offset[axis]) / cal.accel_lsb, INT16_MIN, INT16_MAX
-        )
+        raw.accel_counts[axis] = _round_to((accel + cal.accel_offset[axis]) / cal.accel_lsb, INT16_MIN, INT16_MAX)
     steer_turns = cal.steer_sign * (readings[6] + cal.steer_offset) / (2 * math.pi)
-    raw.steer_counts = _round_to(
-        steer_turns * cal.steer_counts_per_turn * cal.steer_gear_ratio, INT32_MIN, INT32_MAX
-    )
+    raw.steer_counts = _round_to(steer_turns * cal.steer_counts_per_turn * cal.steer_gear_ratio, INT32_MIN, INT32_MAX)
     raw.wheel_mrad_s = _round_to(cal.wheel_sign * 1e3 * readings[7], INT32_MIN, INT32_MAX)
     raw.torque_mNm = _round_to(cal.torque_sign * 1e3 * readings[8], INT16_MIN, INT16_MAX)
 

@@ -45,14 +45,10 @@ class Faults:
     def __post_init__(self) -> None:
         for name in ("drop", "flip", "split", "garbage"):
             if not 0 <= getattr(self, name) <= 1:
-                raise DeviceError(
-                    f"fault {name} must be a probability from 0 to 1, found {getattr(self, name)!r}"
-                )
+                raise DeviceError(f"fault {name} must be a probability from 0 to 1, found {getattr(self, name)!r}")
         for field in fields(self):
             if not getattr(self, field.name) >= 0:
-                raise DeviceError(
-                    f"fault {field.name} must not be negative, found {getattr(self, field.name)!r}"
-                )
+                raise DeviceError(f"fault {field.name} must not be negative, found {getattr(self, field.name)!r}")
 
 
 class Mischief:

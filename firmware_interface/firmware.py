@@ -103,9 +103,7 @@ def new_firmware(
     if not 1 <= rate_hz <= 10_000:
         raise DeviceError(f"the node's rate must be 1 to 10000 Hz, found {rate_hz} Hz")
     if not 0 < torque_limit <= 32.767:
-        raise DeviceError(
-            f"the node's torque limit must be above 0 and at most 32.767 N m, found {torque_limit} N m"
-        )
+        raise DeviceError(f"the node's torque limit must be above 0 and at most 32.767 N m, found {torque_limit} N m")
     if not 2000 / rate_hz <= watchdog_ms <= 65_535:
         raise DeviceError(
             "the node's watchdog must be at least two sampling periods, "

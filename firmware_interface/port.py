@@ -193,9 +193,7 @@ def _ask_low_latency(device: serial.Serial) -> bool:
             return False
         path = device.port
         device.close()
-        raise DeviceError(
-            f"port {path} should take low-latency mode, but its driver failed: {cause}"
-        ) from problem
+        raise DeviceError(f"port {path} should take low-latency mode, but its driver failed: {cause}") from problem
     return True
 
 
@@ -209,14 +207,10 @@ def _why_not(path: str, baud: int, problem: Exception) -> str:
             "(often `dialout`) and log in again"
         )
     if code in (errno.EAGAIN, errno.EBUSY):
-        return (
-            f"port {path} is held by another program; end that one first, "
-            "only one controller may speak to a bicycle"
-        )
+        return f"port {path} is held by another program; end that one first, only one controller may speak to a bicycle"
     if code is None and isinstance(problem, ValueError):
         return (
-            f"port {path} cannot run at {baud!r} baud; give the rate of the node, "
-            f"a whole number such as {DEFAULT_BAUD}"
+            f"port {path} cannot run at {baud!r} baud; give the rate of the node, a whole number such as {DEFAULT_BAUD}"
         )
     return f"{path} is not a usable serial port ({problem}); {_available()}"
 

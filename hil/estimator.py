@@ -82,15 +82,19 @@ class Observer:
             if not (math.isfinite(value) and value > 0):
                 raise InputError(f"observer setting '{name}' must be positive, found {value!r}: set it in the rig")
 
-    def as_record(
-        self, bicycle: Bicycle, dt: float, drive_lag: float, x_imu: float, z_imu: float
-    ) -> np.void:
+    def as_record(self, bicycle: Bicycle, dt: float, drive_lag: float, x_imu: float, z_imu: float) -> np.void:
         """Settings and geometry, a record of OBSERVER, for the compiled observer."""
         record = np.zeros(1, OBSERVER)[0]
         for name, value in vars(self).items():
             record[name] = value
         geometry = {"w": bicycle.w, "c": bicycle.c, "cos_lam": math.cos(bicycle.lam), "g": bicycle.g}
-        for name, value in {**geometry, "dt": dt, "drive_lag": drive_lag, "x_imu": x_imu, "z_imu": z_imu}.items():
+        for name, value in {
+            **geometry,
+            "dt": dt,
+            "drive_lag": drive_lag,
+            "x_imu": x_imu,
+            "z_imu": z_imu,
+        }.items():
             record[name] = value
         return record
 

@@ -4,17 +4,20 @@
 leaves functions cacheable on disk.
 """
 
+from typing import Any
+
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
 _int, _long, _ptr, _size = types.int32, types.int64, types.uintp, types.uintp
-_clock_gettime = types.ExternalFunction("clock_gettime", _int(_int, _ptr))
-_clock_nanosleep = types.ExternalFunction("clock_nanosleep", _int(_int, _int, _ptr, _ptr))
-_ppoll = types.ExternalFunction("ppoll", _int(_ptr, _size, _ptr, _ptr))
-_read = types.ExternalFunction("read", _long(_int, _ptr, _size))
-_write = types.ExternalFunction("write", _long(_int, _ptr, _size))
-_errno_location = types.ExternalFunction("__errno_location", _ptr())
+_External: Any = types.ExternalFunction  # its calls are typed by numba, not by mypy
+_clock_gettime = _External("clock_gettime", _int(_int, _ptr))
+_clock_nanosleep = _External("clock_nanosleep", _int(_int, _int, _ptr, _ptr))
+_ppoll = _External("ppoll", _int(_ptr, _size, _ptr, _ptr))
+_read = _External("read", _long(_int, _ptr, _size))
+_write = _External("write", _long(_int, _ptr, _size))
+_errno_location = _External("__errno_location", _ptr())
 
 _MONOTONIC = 1
 _TIMER_ABSTIME = 1
@@ -39,7 +42,7 @@ def _load_int32(typingctx, address):
 @njit(cache=True, nogil=True)
 def errno():
     """Error number of the last failed call. Runs inside the tick."""
-    return _load_int32(_errno_location())
+    return _load_int32(_errno_location())  # type: ignore[call-arg]  # the context comes from numba
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,6 @@
 """Every limit of the machine: value, unit and the reason it has that value."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -16,29 +16,25 @@ class Limit:
     reason: str
 
 
-def _limit(value: float, unit: str, reason: str) -> Limit:
-    return field(default_factory=lambda: Limit(value, unit, reason))  # type: ignore[return-value]
-
-
 @dataclass(frozen=True)
 class Limits:
     """The bounds of one rig. The defaults suit the emulated bicycle; a real rig states its own reasons."""
 
-    torque: Limit = _limit(7.0, "N m", "what a hand on the bars can still overcome")
-    torque_rate: Limit = _limit(500.0, "N m/s", "a kick asks for about 130 N m/s; a broken sensor for far more")
-    lean: Limit = _limit(0.52, "rad", "30 deg: the training wheels touch")
-    steer: Limit = _limit(0.79, "rad", "45 deg: before the cable stops")
-    lean_arm: Limit = _limit(0.09, "rad", "5 deg: a person holds it upright when arming")
-    steer_arm: Limit = _limit(0.17, "rad", "10 deg: a person holds it straight when arming")
-    speed_min: Limit = _limit(0.3, "m/s", "below it no steer torque can balance a bicycle")
-    speed_max: Limit = _limit(10.0, "m/s", "the fastest belt or floor foreseen")
-    bus_min: Limit = _limit(20.0, "V", "a six-cell battery is empty below it")
-    bus_max: Limit = _limit(30.0, "V", "regeneration must not lift the bus above the drive's rating")
-    stale: Limit = _limit(0.05, "s", "ten periods at 200 Hz: weave grows by a fifth at most")
-    saturated: Limit = _limit(0.5, "s", "a recovery that takes longer than this has failed")
-    ramp: Limit = _limit(0.2, "s", "quick enough to stop, slow enough not to jerk the bars")
-    check: Limit = _limit(1.0, "s", "the stream must have been alive this long without a gap or an error")
-    check_timeout: Limit = _limit(10.0, "s", "a person should not stand waiting for a check that cannot pass")
+    torque: Limit = Limit(7.0, "N m", "what a hand on the bars can still overcome")
+    torque_rate: Limit = Limit(500.0, "N m/s", "a kick asks for about 130 N m/s; a broken sensor for far more")
+    lean: Limit = Limit(0.52, "rad", "30 deg: the training wheels touch")
+    steer: Limit = Limit(0.79, "rad", "45 deg: before the cable stops")
+    lean_arm: Limit = Limit(0.09, "rad", "5 deg: a person holds it upright when arming")
+    steer_arm: Limit = Limit(0.17, "rad", "10 deg: a person holds it straight when arming")
+    speed_min: Limit = Limit(0.3, "m/s", "below it no steer torque can balance a bicycle")
+    speed_max: Limit = Limit(10.0, "m/s", "the fastest belt or floor foreseen")
+    bus_min: Limit = Limit(20.0, "V", "a six-cell battery is empty below it")
+    bus_max: Limit = Limit(30.0, "V", "regeneration must not lift the bus above the drive's rating")
+    stale: Limit = Limit(0.05, "s", "ten periods at 200 Hz: weave grows by a fifth at most")
+    saturated: Limit = Limit(0.5, "s", "a recovery that takes longer than this has failed")
+    ramp: Limit = Limit(0.2, "s", "quick enough to stop, slow enough not to jerk the bars")
+    check: Limit = Limit(1.0, "s", "the stream must have been alive this long without a gap or an error")
+    check_timeout: Limit = Limit(10.0, "s", "a person should not stand waiting for a check that cannot pass")
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -48,10 +44,13 @@ class Limits:
                     f"limit '{f.name}' must be a positive number, found {limit.value!r} {limit.unit}: set it in the rig"
                 )
             if not limit.reason.strip():
-                raise InputError(f"limit '{f.name}' has no reason: write in the rig why it is {limit.value:g} {limit.unit}")
+                raise InputError(
+                    f"limit '{f.name}' has no reason: write in the rig why it is {limit.value:g} {limit.unit}"
+                )
         if self.speed_min.value >= self.speed_max.value:
             raise InputError(
-                f"speed window is empty: speed_min {self.speed_min.value:g} m/s must be below speed_max {self.speed_max.value:g} m/s"
+                f"the speed window is empty: speed_min {self.speed_min.value:g} m/s must lie below "
+                f"speed_max {self.speed_max.value:g} m/s"
             )
 
     def as_record(self) -> np.void:
@@ -74,7 +73,7 @@ class Limits:
         InputError
             For an unknown limit, or one without value and reason.
         """
-        known = {f.name: f.default_factory().unit for f in fields(cls)}  # type: ignore[misc]
+        known = {f.name: f.default.unit for f in fields(cls) if isinstance(f.default, Limit)}
         given = {}
         for name, entry in table.items():
             if name not in known:

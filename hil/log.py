@@ -177,9 +177,7 @@ class RunWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         if error is None:
             self.close("success")
             return
@@ -318,9 +316,7 @@ def _new_folder(folder: Path) -> Path:
     except OSError as error:
         raise InputError(f"cannot make the run folder {folder}: {error.strerror}; name another one") from None
     if in_use:
-        raise InputError(
-            f"wanted a new or empty folder for the run, found files in {folder}; name another one"
-        )
+        raise InputError(f"wanted a new or empty folder for the run, found files in {folder}; name another one")
     return folder
 
 

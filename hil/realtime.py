@@ -28,7 +28,7 @@ _PR_SET_TIMERSLACK = 29
 @njit(cache=True, nogil=True)
 def _holds_frame_end(rx, start, stop):
     """A delimiter among the new bytes. Runs inside the tick."""
-    for i in range(start, stop):
+    for i in range(start, stop):  # noqa: SIM110 (compiled code, no generators)
         if rx[i] == 0:
             return True
     return False
@@ -107,9 +107,7 @@ def privileges(fifo: int = 0) -> Iterator[list[str]]:
             scheduled = True
             said.append(f"real-time priority FIFO {fifo}")
         except (PermissionError, OSError):
-            said.append(
-                "normal priority: SCHED_FIFO was refused; add 'USER - rtprio 90' to /etc/security/limits.conf"
-            )
+            said.append("normal priority: SCHED_FIFO was refused; add 'USER - rtprio 90' to /etc/security/limits.conf")
         if library.mlockall(3) == 0:
             said.append("memory is locked")
         else:

@@ -90,14 +90,14 @@ class _Strict(BaseModel):
 
 class _Port(_Strict):
     path: str | None = None
-    baud: int = Field(921600, gt=0)
+    baud: int = Field(default=921600, gt=0)
 
 
 class _Loop(_Strict):
-    rate_Hz: float = Field(200.0, gt=10.0, le=2000.0)
+    rate_Hz: float = Field(default=200.0, gt=10.0, le=2000.0)
     clock: Literal["device", "host"] = "device"
-    drive_lag_s: float = Field(0.005, ge=1e-4, lt=0.5)
-    watchdog_s: float = Field(0.025, gt=0.0, lt=1.0)
+    drive_lag_s: float = Field(default=0.005, ge=1e-4, lt=0.5)
+    watchdog_s: float = Field(default=0.025, gt=0.0, lt=1.0)
 
 
 class _Imu(_Strict):
@@ -122,7 +122,9 @@ class _RigFile(_Strict):
             observer = Observer(**self.observer)
         except TypeError:
             known = ", ".join(vars(Observer()))
-            raise InputError(f"unknown observer setting among {sorted(self.observer)}: the settings are {known}") from None
+            raise InputError(
+                f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
+            ) from None
         return Rig(
             bicycle=catalogue.load(self.bicycle),
             name=self.name,

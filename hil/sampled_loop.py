@@ -113,6 +113,22 @@ class SampledLoop:
         whole[5, 4:6] -= K[4:]
         return whole
 
+    def noise(self, v: float, stds: Array) -> Array:
+        """What one sample of noise in each instrument does to the next state, (13, 4).
+
+        Parameters
+        ----------
+        v : float
+            Speed [m/s].
+        stds : (4,)
+            Standard deviations in the order and units of `MEASURED`.
+        """
+        _, S = observer_maps(self._settings, v)
+        N = np.zeros((13, 4))
+        N[6:] = S * stds
+        N[5] = -self.schedule.gains(v)[:4] @ N[6:10]
+        return N
+
     def embed(self, v: float) -> Array:
         """A bicycle state in motion as a whole loop state, (13, 4): estimates true, drive settled."""
         A, K = system_matrix(self.bicycle, v), self.schedule.gains(v)

@@ -103,6 +103,7 @@ def run_realtime(
         When gains, rig and device do not fit together.
     """
     require_fitting(rig, schedule)
+    warm_up(rig, schedule)  # before the port is opened: afterwards the device's samples would pile up
     with open_port(port, rig.baud) as opened:
         device = hello(opened, _HELLO_TIMEOUT)
         if device.rate_hz != round(rig.rate):
@@ -116,7 +117,6 @@ def run_realtime(
             steer_counts_per_turn=device.steer_counts_per_turn,
         )
         loop = new_loop(rig, schedule, calibration.as_record())
-        warm_up(rig, schedule)
         operator = Operator(duration)
         with realtime.privileges(fifo) as settings:
             pass
@@ -192,5 +192,3 @@ class _Keeper:
             self._writer.marker(float(row["t_host"]), "state", self._state.name)
         if self._watch is not None:
             self._watch(rows[-1])
-
-

@@ -227,7 +227,7 @@ def _check(s, limits, sample, estimate, fresh):
 def _limited(s, limits, T_req, dt):
     """The request within torque and rate limits. Runs inside the tick."""
     T = min(max(T_req, -limits.torque), limits.torque)
-    if T != T_req:
+    if T_req != T:
         s.verdict |= 2
         s.at_limit += dt
     else:

@@ -151,9 +151,7 @@ def _listen(loop, rx, n_rx):
 @njit(cache=True, nogil=True)
 def _troubles(receiver):
     """How often a frame was broken or missing so far. Runs inside the tick."""
-    return (
-        receiver.frames_bad_crc + receiver.frames_bad_length + receiver.frames_bad_version + receiver.samples_lost
-    )
+    return receiver.frames_bad_crc + receiver.frames_bad_length + receiver.frames_bad_version + receiver.samples_lost
 
 
 @njit(cache=True, nogil=True)

@@ -78,18 +78,14 @@ class Drive:
         for name, unit in units.items():
             value = getattr(self, name)
             if not 0.0 <= value < np.inf:
-                raise InputError(
-                    f"{name} of the drive must be zero or more, found {value} {unit}; correct it"
-                )
+                raise InputError(f"{name} of the drive must be zero or more, found {value} {unit}; correct it")
         if self.delay > DELAY_MAX:
             raise InputError(
                 f"delay of the drive can be {DELAY_MAX} s at most, found {self.delay} s; "
                 "check that it is given in seconds"
             )
         if not np.isfinite(self.gain):
-            raise InputError(
-                f"gain of the drive must be a finite number, found {self.gain}; 1 is an honest drive"
-            )
+            raise InputError(f"gain of the drive must be a finite number, found {self.gain}; 1 is an honest drive")
 
 
 @njit(cache=True, nogil=True)

@@ -44,6 +44,4 @@ def _read(name: str) -> Bicycle:
 def _unknown(name: str) -> str:
     close = nearest(name, names(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(names())}"
-    return (
-        f"there is no bicycle {name!r} in the catalogue; {hint} A path ending in {SUFFIX} is read as a file."
-    )
+    return f"there is no bicycle {name!r} in the catalogue; {hint} A path ending in {SUFFIX} is read as a file."

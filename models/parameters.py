@@ -209,9 +209,7 @@ def _read(text_or_path: str | Path) -> tuple[str, str]:
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; give the path of a bicycle in TOML") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read as text: {error}; give the path of a bicycle in TOML"
-        ) from None
+        raise InputError(f"{path} cannot be read as text: {error}; give the path of a bicycle in TOML") from None
 
 
 def _fields(table: dict[str, Any]) -> dict[str, Any]:
@@ -226,15 +224,9 @@ def _fields(table: dict[str, Any]) -> dict[str, Any]:
         faults.append("missing must be a list of parameters")
         missing = []
     faults += _unknown(parameters, PARAMETERS, "parameter")
-    absent = [
-        name
-        for name in PARAMETERS
-        if name not in parameters and not (name in DISPENSABLE and name in missing)
-    ]
+    absent = [name for name in PARAMETERS if name not in parameters and not (name in DISPENSABLE and name in missing)]
     if absent:
-        faults.append(
-            "[parameters] lacks " + ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent)
-        )
+        faults.append("[parameters] lacks " + ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent))
     if "name" not in table:
         faults.append('it has no name (name = "...")')
     if faults:
@@ -325,10 +317,7 @@ def _frame_triangle(b: Bicycle, frame: str) -> Iterator[str]:
     low, high = principal_moments(Ixx, Ixz, Izz)
     slack = _slack(b, max(high, Iyy), {xx: 1.0, xz: 2.0, yy: 1.0, zz: 1.0})
     if low < -slack:
-        yield (
-            f"{_show(b, xz)} must be at most sqrt({xx} {zz}) in size: "
-            f"it makes a principal moment {low:.6g} kg m^2"
-        )
+        yield (f"{_show(b, xz)} must be at most sqrt({xx} {zz}) in size: it makes a principal moment {low:.6g} kg m^2")
     if Iyy > low + high + slack:
         yield (
             f"{_show(b, yy)} must be at most the sum of the other two principal moments, {xx} + {zz} = "

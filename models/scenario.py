@@ -94,14 +94,10 @@ class Scenario:
         self._check_speed()
         self._check_kicks()
         if self.surface not in SURFACES:
-            raise InputError(
-                f"surface must be one of {', '.join(SURFACES)}, found {self.surface!r}; choose one"
-            )
+            raise InputError(f"surface must be one of {', '.join(SURFACES)}, found {self.surface!r}; choose one")
         for name, unit in (("release_after", "s"), ("catch_after", "s"), ("torque_noise", "N m")):
             if not 0.0 <= getattr(self, name) < np.inf:
-                raise InputError(
-                    f"{name} must be zero or more, found {getattr(self, name)} {unit}; correct it"
-                )
+                raise InputError(f"{name} must be zero or more, found {getattr(self, name)} {unit}; correct it")
         if not isinstance(self.seed, Integral) or self.seed < 0:
             raise InputError(f"seed must be a whole number from 0, found {self.seed!r}; choose another")
         x0 = np.asarray(self.x0, dtype=float)
@@ -119,20 +115,14 @@ class Scenario:
                 "thin it out, or write ((0.0, 5.0),) for a constant speed"
             )
         if not (speed[0, 0] >= 0.0 and np.all(np.diff(speed[:, 0]) > 0.0) and speed[-1, 0] < np.inf):
-            raise InputError(
-                "the times of the speed profile must start at 0 s or later and increase; sort them"
-            )
+            raise InputError("the times of the speed profile must start at 0 s or later and increase; sort them")
         wrong = speed[~((speed[:, 1] >= 0.0) & (speed[:, 1] <= SPEED_MAX)), 1]
         if wrong.size:
-            raise InputError(
-                f"speeds must lie from 0 to {SPEED_MAX:g} m/s, found {wrong[0]} m/s; check the unit"
-            )
+            raise InputError(f"speeds must lie from 0 to {SPEED_MAX:g} m/s, found {wrong[0]} m/s; check the unit")
 
     def _check_kicks(self) -> None:
         if len(self.kicks) > KICKS:
-            raise InputError(
-                f"a scenario has room for {KICKS} kicks, found {len(self.kicks)}; leave some out"
-            )
+            raise InputError(f"a scenario has room for {KICKS} kicks, found {len(self.kicks)}; leave some out")
         for one, after in zip(self.kicks, self.kicks[1:], strict=False):
             if after.t < one.t + one.duration:
                 raise InputError(

@@ -62,9 +62,7 @@ def totals(bicycle: Bicycle) -> Totals:
     mT = b.mR + b.mB + b.mH + b.mF
     xT = (b.xB * b.mB + b.xH * b.mH + b.w * b.mF) / mT
     zT = (-b.rR * b.mR + b.zB * b.mB + b.zH * b.mH - b.rF * b.mF) / mT
-    ITxx = (
-        b.IRxx + b.IBxx + b.IHxx + b.IFxx + b.mR * b.rR**2 + b.mB * b.zB**2 + b.mH * b.zH**2 + b.mF * b.rF**2
-    )
+    ITxx = b.IRxx + b.IBxx + b.IHxx + b.IFxx + b.mR * b.rR**2 + b.mB * b.zB**2 + b.mH * b.zH**2 + b.mF * b.rF**2
     ITxz = b.IBxz + b.IHxz - b.mB * b.xB * b.zB - b.mH * b.xH * b.zH + b.mF * b.w * b.rF
     ITzz = b.IRxx + b.IBzz + b.IHzz + b.IFxx + b.mB * b.xB**2 + b.mH * b.xH**2 + b.mF * b.w**2
 

@@ -125,9 +125,7 @@ def main() -> None:
         decode_rates(),
         start_up(),
     )
-    table = Table(
-        title=f"riderless bench, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}", title_justify="left"
-    )
+    table = Table(title=f"riderless bench, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}", title_justify="left")
     for column in ("what", "figure", "beside"):
         table.add_column(column)
     median, tail = np.percentile(ns, [50, 99]) / 1e3
@@ -142,9 +140,7 @@ def main() -> None:
         f"{compiled:.0f} MB/s",
         f"plain Python {plain:.2f} MB/s, ratio {compiled / plain:.0f}",
     )
-    table.add_row(
-        "start-up to first tick", f"cold {cold:.1f} s", f"warm {warm:.2f} s, ratio {cold / warm:.0f}"
-    )
+    table.add_row("start-up to first tick", f"cold {cold:.1f} s", f"warm {warm:.2f} s, ratio {cold / warm:.0f}")
     Console().print(table)
 
 

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from experiments.analysis import Analysis
+    from experiments.hand_cut import Beside
 
 
 def analyze(
@@ -19,27 +22,71 @@ def analyze(
 ) -> None:
     """Find free responses in logs, fit their eigenvalues and compare them with theory.
 
-    Known CSV files: the coasting runs of Kooijman 2008 and the Delft steer-by-wire treadmill logs,
-    recognised by their headers.
+    Known CSV files, recognised by their headers: the coasting runs of Kooijman 2008, the Delft
+    steer-by-wire treadmill logs, and tables of eigenvalues (v_start, v_end, re, im) such as figure 7.
     """
+    from experiments import hand_cut, published
+    from experiments.compare import figure7_residuals
     from experiments.console import emit_json, progress_screen, screen
     from experiments.progress import analysed
     from experiments.recordings import find, read
-    from experiments.reporting import report_on_runs
+    from experiments.reporting import report_on
     from hil.log import FILE
 
     found = find(paths)
-    analysis = analysed(progress_screen, [read(path) for path in found], _parse_window(window))
+    tables = [path for path in found if published.is_table(path)]
+    recordings = [path for path in found if path not in tables]
+    measured = published.read(tables[0]) if tables else None
+    analysis = analysed(progress_screen, [read(path) for path in recordings], _parse_window(window))
+    by_hand = hand_cut.beside(hand_cut.read(recordings), analysis.comparisons)
     page = None
     if out is not None:
-        runs = [path for path in found if (path / FILE).exists()]
-        page = report_on_runs(out, f"Analysis of {', '.join(p.name for p in paths)}", analysis, runs)
+        runs = [path for path in recordings if (path / FILE).exists()]
+        title = f"Analysis of {', '.join(p.name for p in paths)}"
+        page = report_on(out, title, analysis, runs, measured, by_hand)
     if as_json:
-        emit_json({**analysis.as_json(), **({"report": str(page)} if page else {})})
+        document = analysis.as_json()
+        if by_hand:
+            document["beside_hand_cut"] = hand_cut.as_json(by_hand)
+        if measured is not None:
+            document["published"] = vars(figure7_residuals(measured))
+        emit_json({**document, **({"report": str(page)} if page else {})})
         return
-    show(analysis)
+    if recordings:
+        show(analysis)
+    if by_hand:
+        show_beside(by_hand)
+    if measured is not None:
+        left = figure7_residuals(measured)
+        screen.print(
+            f"{tables[0].name}: {left.n} measured weave eigenvalues minus the frozen ones of Silver: "
+            f"Re {left.re_mean:+.3f} 1/s (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} rad/s (rms {left.im_rms:.3f})"
+        )
     if page:
         screen.print(f"report: {page}", soft_wrap=True)
+
+
+def show_beside(rows: "Sequence[Beside]") -> None:
+    """Print the automatic windows beside those cut by hand."""
+    from experiments.console import eigenvalue, table
+
+    table(
+        "Beside the windows cut by hand: eigenvalues 1/s, means over the shared windows",
+        ["recording", "v m/s", "by hand", "found", "extra", "by hand", "automatic", "frozen"],
+        [
+            [
+                row.source,
+                f"{row.v_mean:.2f}",
+                str(row.by_hand),
+                str(row.found),
+                str(row.extra),
+                eigenvalue(row.hand),
+                eigenvalue(row.shared),
+                eigenvalue(row.frozen),
+            ]
+            for row in rows
+        ],
+    )
 
 
 def show(analysis: "Analysis") -> None:
@@ -50,7 +97,16 @@ def show(analysis: "Analysis") -> None:
     if len(analysis.comparisons) <= 24:
         table(
             "Windows: eigenvalues 1/s",
-            ["source", "window s", "v m/s", "measured", "± std", "predicted", "like for like", "z re, im"],
+            [
+                "recording",
+                "window s",
+                "v m/s",
+                "measured",
+                "std re, im",
+                "frozen",
+                "like for like",
+                "z re, im",
+            ],
             [
                 [
                     c.label or c.window.source,
@@ -67,11 +123,10 @@ def show(analysis: "Analysis") -> None:
         )
     table(
         "Conditions: eigenvalues 1/s, mean over windows",
-        ["condition", "n", "v m/s", "measured", "± sd", "predicted", "like for like", "agree"],
+        ["condition", "v m/s", "measured", "sd re, im", "frozen", "like for like", "agree"],
         [
             [
                 p.label,
-                str(p.n),
                 f"{p.v_mean:.2f}",
                 eigenvalue(complex(p.re.mean, p.im.mean)),
                 f"{number(p.re.scatter, 2)}, {number(p.im.scatter, 2)}",
@@ -81,12 +136,13 @@ def show(analysis: "Analysis") -> None:
             ]
             for p in summary.pooled
         ],
-        "agree: both parts within three joint standard deviations of the like-for-like prediction",
+        "frozen: eigenvalue of theory at the mean speed; like for like: the same fit on the model driven by the\n"
+        "measured speed; agree: within three standard deviations of it; sd: scatter between windows",
     )
     if analysis.rejected:
         screen.print(f"{len(analysis.rejected)} parts rejected, first: {analysis.rejected[0].reason}")
     screen.print(
-        f"{summary.agreeing} of {summary.n} windows agree with the prediction within three joint standard deviations"
+        f"{summary.agreeing} of {summary.n} windows agree with the prediction within three standard deviations"
     )
 
 
@@ -98,5 +154,7 @@ def _parse_window(text: str | None) -> tuple[float, float] | None:
     try:
         start, end = (float(part) for part in text.split(":"))
     except ValueError:
-        raise InputError(f"'{text}' is not a window: give its start and end in s as A:B, for example 9.9:12.5") from None
+        raise InputError(
+            f"'{text}' is not a window: give its start and end in s as A:B, for example 9.9:12.5"
+        ) from None
     return start, end

@@ -1,6 +1,6 @@
 """`riderless bikes`: what the catalogue holds."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,9 @@ def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     from models import catalogue
     from models.modes import critical_speeds
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in catalogue.names():
-        bicycle, speeds = catalogue.load(name), None
+        bicycle = catalogue.load(name)
         speeds = critical_speeds(bicycle)
         rows.append(
             {
@@ -30,16 +30,16 @@ def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
         return
     table(
         "Bicycles",
-        ["name", "v_weave m/s", "v_capsize m/s", "std", "source"],
+        ["name", "weave m/s", "capsize m/s", "std"],
         [
             [
                 r["name"],
                 number(r["weave"]),
                 number(r["capsize"]),
                 "yes" if r["has_std"] else "no",
-                r["source"],
             ]
             for r in rows
         ],
-        "Uncontrolled and upright, a bicycle is stable between its weave and capsize speeds; a dash where there is none.",
+        "Upright and uncontrolled, a bicycle is stable from its weave to its capsize speed; a dash where there is\n"
+        "none. std: standard deviations are known. Sources: --json.",
     )

@@ -25,7 +25,7 @@ def campaign(
     from experiments.progress import analysed, watching
     from experiments.protocols.treadmill import conditions
     from experiments.recordings import read
-    from experiments.reporting import report_on_runs
+    from experiments.reporting import report_on
 
     folder = new_folder(out, f"campaign-seed{seed}")
     folder.mkdir(parents=True)
@@ -38,7 +38,7 @@ def campaign(
             done(attempt)
     good = [a for a in attempts if a.outcome.reason == "success"]
     analysis = analysed(progress_screen, [read(a.folder) for a in good])
-    page = report_on_runs(folder, "Emulated treadmill campaign", analysis, [a.folder for a in attempts])
+    page = report_on(folder, "Emulated treadmill campaign", analysis, [a.folder for a in attempts])
     runs = [{"run": str(a.folder), "reason": a.outcome.reason, "cause": a.outcome.cause} for a in attempts]
     (folder / "campaign.json").write_text(json.dumps({"seed": seed, "lockstep": lockstep, "runs": runs}, indent=1))
     if as_json:

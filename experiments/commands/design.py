@@ -1,7 +1,7 @@
 """`riderless design`: gains over speed, with what they promise."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -84,7 +84,7 @@ def design(
         screen.print(f"gains written to {out}")
 
 
-def _option(text: str) -> tuple[str, object]:
+def _option(text: str) -> tuple[str, Any]:
     """NAME=VALUE, the value read as TOML reads it: a number, or a list of numbers."""
     import tomllib
 

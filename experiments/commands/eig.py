@@ -49,9 +49,7 @@ def eig(
                 eigenvalue(capsize, 4),
                 eigenvalue(caster, 4),
             ]
-            for v, weave, capsize, caster in zip(
-                modes.v, modes.weave, modes.capsize, modes.caster, strict=True
-            )
+            for v, weave, capsize, caster in zip(modes.v, modes.weave, modes.capsize, modes.caster, strict=True)
         ],
         f"weave speed {number(critical.weave, 4)} m/s, capsize speed {number(critical.capsize, 4)} m/s, "
         f"double root at {number(critical.double_root, 4)} m/s",

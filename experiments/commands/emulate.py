@@ -19,6 +19,7 @@ def emulate(
     second, and catches it when the drive goes off.
     """
     import signal
+    import sys
     import time
 
     import numpy as np
@@ -40,6 +41,7 @@ def emulate(
     kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
     scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))
     node = VirtualNode(emulated_plant(rig, scenario), emulated_node(rig))
+    node.warm_up()
     end = time.monotonic() + duration if duration else np.inf
     stopped = False
 
@@ -53,8 +55,6 @@ def emulate(
         emit_json({"path": node.path, "bike": rig.bicycle.name, "speed": speed})
     else:
         print(node.path)
-    import sys
-
     sys.stdout.flush()
     progress_screen.print(f"{rig.bicycle.name} at {speed:g} m/s; connect with: riderless run --port {node.path}")
     try:

@@ -60,14 +60,13 @@ def run(
 
         def watch(row: np.void) -> None:
             live.update(
-                f"{State(int(row['state'])).name:<9} v {row['v_est']:5.2f} m/s  lean {np.degrees(row['phi_est']):+6.2f} "
+                f"{State(int(row['state'])).name:<9} v {row['v_est']:5.2f} m/s  "
+                f"lean {np.degrees(row['phi_est']):+6.2f} "
                 f"steer {np.degrees(row['delta_est']):+6.2f} deg  torque {row['T_cmd']:+6.2f} N m"
             )
 
         if not emulated:
-            outcome = run_realtime(
-                folder, rig, schedule, port or str(rig.port), duration, watch=watch, fifo=fifo
-            )
+            outcome = run_realtime(folder, rig, schedule, port or str(rig.port), duration, watch=watch, fifo=fifo)
         else:
             rng = np.random.default_rng(seed)
             times = np.arange(FIRST_KICK, duration, SPACING)
@@ -75,7 +74,14 @@ def run(
             scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)
             with start_twin(rig, scenario) as twin:
                 outcome = run_realtime(
-                    folder, rig, schedule, twin.path, duration, extra={"scenario": scenario}, watch=watch, fifo=fifo
+                    folder,
+                    rig,
+                    schedule,
+                    twin.path,
+                    duration,
+                    extra={"scenario": scenario},
+                    watch=watch,
+                    fifo=fifo,
                 )
     if as_json:
         emit_json({"run": str(folder), "reason": outcome.reason, "cause": outcome.cause})

@@ -23,9 +23,7 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME) -> Fit:
         No such estimator, lengths that differ, or values that are not finite.
     """
     if name not in ESTIMATORS:
-        raise InputError(
-            f"wanted an estimator among {', '.join(ESTIMATORS)}, found '{name}'; choose one of them"
-        )
+        raise InputError(f"wanted an estimator among {', '.join(ESTIMATORS)}, found '{name}'; choose one of them")
     t, y = np.asarray(t, float), np.asarray(y, float)
     if t.shape != y.shape or t.ndim != 1 or not (np.isfinite(t).all() and np.isfinite(y).all()):
         raise InputError(

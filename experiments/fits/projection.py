@@ -42,9 +42,7 @@ class Solution:
 def minimise(basis: Basis, y: Array, starts: Iterable[Array], bounds: tuple[Array, Array]) -> Solution:
     """Best of a bounded least-squares search over theta from every start."""
 
-    latest: tuple[Array, Array, Solution] | None = (
-        None  # the search asks for residual, then Jacobian, of one theta
-    )
+    latest: tuple[Array, Array, Solution] | None = None  # the search asks for residual, then Jacobian, of one theta
 
     def evaluate(theta: Array) -> tuple[Array, Solution]:
         nonlocal latest
@@ -89,18 +87,21 @@ def autocovariance(residual: Array, freedom: int) -> Array:
     return kept / max(1.0 - freedom * g / n, 0.5)
 
 
-def coloured_covariance(solution: Solution) -> Array:
-    """Covariance (p, p) of theta when neighbouring residuals are alike.
+def sensitivity(solution: Solution) -> Array:
+    """How theta answers a small change of each sample: d theta / d y (p, n)."""
+    return np.asarray(np.linalg.pinv(solution.jacobian)[: len(solution.theta)])
 
-    The sandwich (J'J)^-1 J' S J (J'J)^-1 of ordinary least squares whose errors have covariance S: here the
-    Toeplitz matrix of the residual's own autocovariance. With white residuals it is the textbook
-    covariance; with the lag-1 autocorrelation of 0.4 and more seen in measured lean rates the textbook
-    one is several times too small.
+
+def coloured_covariance(answer: Array, residual: Array, freedom: int) -> Array:
+    """Covariance (p, p) of what answers the samples linearly when neighbouring residuals are alike.
+
+    ``answer`` (p, n) is d theta / d y. With S the Toeplitz matrix of the residual's own autocovariance
+    the result is answer S answer', for a least-squares fit the sandwich (J'J)^-1 J' S J (J'J)^-1. With
+    white residuals it is the textbook covariance; with the lag-1 autocorrelation of 0.4 and more seen in
+    measured lean rates the textbook one is several times too small.
     """
-    p = len(solution.theta)
-    to_theta = np.linalg.pinv(solution.jacobian)[:p]
-    lags = autocovariance(solution.residual, solution.jacobian.shape[1])
-    white = lags[0] * to_theta @ to_theta.T
+    lags = autocovariance(residual, freedom)
+    white = lags[0] * answer @ answer.T
     # The kept lags are positive, so they only add; lags cut off can make the sum indefinite by a little.
-    values, vectors = np.linalg.eigh(to_theta @ toeplitz(lags) @ to_theta.T - white)
+    values, vectors = np.linalg.eigh(answer @ toeplitz(lags) @ answer.T - white)
     return white + (vectors * np.maximum(values, 0.0)) @ vectors.T

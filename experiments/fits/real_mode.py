@@ -8,7 +8,7 @@ eigenvalues (Meijaard et al. 2007, figure 3) and a falling bicycle shows the lar
 
 import numpy as np
 
-from experiments.fits.projection import Array, Solution, coloured_covariance, minimise
+from experiments.fits.projection import Array, Solution, coloured_covariance, minimise, sensitivity
 from experiments.fits.single_mode import r_squared, refused
 from experiments.nouns import Fit
 
@@ -51,7 +51,8 @@ def fit(t: Array, y: Array) -> Fit:
     solution = two if gain > WORTH and abs(two.theta[0] - two.theta[1]) > APART else one
     rates = solution.theta
     largest, smallest = int(np.argmax(rates)), int(np.argmin(rates))
-    variances = np.diag(coloured_covariance(solution))
+    answer = sensitivity(solution)
+    variances = np.diag(coloured_covariance(answer, solution.residual, solution.jacobian.shape[1]))
     problem = judge(solution, float(rates[largest]), tau)
     coefficients = {"c1": float(solution.c[0]), "c2": float(solution.c[1 + largest])}
     if solution is two:
@@ -70,6 +71,7 @@ def fit(t: Array, y: Array) -> Fit:
         ok=not problem,
         status=problem or f"{len(rates)} real exponential(s), residual {solution.rms:.2g} rms",
         curve=solution.curve,
+        sensitivity=np.vstack([answer[largest], np.zeros(len(y))]),
         coefficients=coefficients,
     )
 

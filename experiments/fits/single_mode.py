@@ -8,7 +8,7 @@ gyro's bias and a steady turn.
 
 import numpy as np
 
-from experiments.fits.projection import Array, Solution, coloured_covariance, minimise
+from experiments.fits.projection import Array, Solution, coloured_covariance, minimise, sensitivity
 from experiments.nouns import Fit
 
 NAME = "single_mode"
@@ -53,16 +53,18 @@ def fit(t: Array, y: Array) -> Fit:
     solution = minimise(lambda theta: basis(tau, theta), y, starts(tau, y, bounds), bounds)
     problem = judge(solution, tau, bounds)
     d, w = solution.theta
+    answer = sensitivity(solution)
     return Fit(
         estimator=NAME,
         re=float(d),
         im=float(w),
-        covariance=coloured_covariance(solution),
+        covariance=coloured_covariance(answer, solution.residual, solution.jacobian.shape[1]),
         r2=r_squared(solution, y),
         rms=solution.rms,
         ok=not problem,
         status=problem or f"{w * tau[-1] / (2 * np.pi):.1f} cycles, residual {solution.rms:.2g} rms",
         curve=solution.curve,
+        sensitivity=answer,
         coefficients=dict(zip(("c1", "c2", "c3"), map(float, solution.c), strict=True)),
     )
 
@@ -92,9 +94,9 @@ def starts(tau: Array, y: Array, bounds: tuple[Array, Array]) -> list[Array]:
     right = phi @ y
     cost = y @ y - np.sum(right * np.linalg.solve(gram, right[..., None])[..., 0], axis=-1)
     around = np.pad(cost, 1, constant_values=np.inf)
-    lowest = np.min(
-        [np.roll(around, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j], axis=0
-    )[1:-1, 1:-1]
+    lowest = np.min([np.roll(around, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j], axis=0)[
+        1:-1, 1:-1
+    ]
     minima = np.argwhere(cost <= lowest)
     minima = minima[np.argsort(cost[tuple(minima.T)], kind="stable")][:SEARCHES]
     return [np.array([d[i], w[j]]) for i, j in minima]

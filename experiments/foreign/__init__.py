@@ -78,6 +78,4 @@ def first_bad_row(path: Path, names: list[str], lines: list[str]) -> str:
                     f"wanted numbers, found '{value}' in column {name}, line {number} of {path}; "
                     f"correct or delete that line"
                 )
-    return (
-        f"wanted a table of numbers in {path}, found rows that cannot be read; export it again as plain CSV"
-    )
+    return f"wanted a table of numbers in {path}, found rows that cannot be read; export it again as plain CSV"

@@ -129,14 +129,10 @@ def _checked(speeds: Sequence[float]) -> Array:
     if v.ndim != 1 or not len(v):
         raise InputError(f"a design wants a list of speeds in m/s, found {speeds!r}: give at least one")
     if not np.all(np.isfinite(v)) or np.any(v < 0.0):
-        raise InputError(
-            f"a design wants speeds of 0 m/s or more, found {v[~(v >= 0.0) | np.isinf(v)][0]:g} m/s"
-        )
+        raise InputError(f"a design wants speeds of 0 m/s or more, found {v[~(v >= 0.0) | np.isinf(v)][0]:g} m/s")
     if np.any(np.diff(v) <= 0.0):
         i = int(np.flatnonzero(np.diff(v) <= 0.0)[0])
-        raise InputError(
-            f"a design wants increasing speeds, found {v[i + 1]:g} m/s after {v[i]:g} m/s: sort them"
-        )
+        raise InputError(f"a design wants increasing speeds, found {v[i + 1]:g} m/s after {v[i]:g} m/s: sort them")
     return v
 
 

@@ -33,13 +33,9 @@ class SteerIntoLean:
 
     def __post_init__(self) -> None:
         if not isfinite(self.k):
-            raise InputError(
-                f"the lean law's gain k must be a number (N s^2/rad), found {self.k}: 2 is usual"
-            )
+            raise InputError(f"the lean law's gain k must be a number (N s^2/rad), found {self.k}: 2 is usual")
         if not (isfinite(self.v0) and self.v0 >= 0.0):
-            raise InputError(
-                f"the lean law's speed v0 must be 0 m/s or more, found {self.v0} m/s: 6.5 is usual"
-            )
+            raise InputError(f"the lean law's speed v0 must be 0 m/s or more, found {self.v0} m/s: 6.5 is usual")
 
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
         """Six gains at speed ``v`` [m/s], all zero but that on the lean rate, and a note."""

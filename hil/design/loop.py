@@ -60,17 +60,11 @@ class Loop:
 
     def __post_init__(self) -> None:
         if not (isfinite(self.rate) and self.rate > 0.0):
-            raise InputError(
-                f"the loop's rate must be above 0 Hz, found {self.rate} Hz: give for example 200"
-            )
+            raise InputError(f"the loop's rate must be above 0 Hz, found {self.rate} Hz: give for example 200")
         if self.delay not in (0, 1):
-            raise InputError(
-                f"the loop's delay must be 0 or 1 sample, found {self.delay}: the device obeys at 1"
-            )
+            raise InputError(f"the loop's delay must be 0 or 1 sample, found {self.delay}: the device obeys at 1")
         if not (isfinite(self.drive_lag) and self.drive_lag >= 0.0):
-            raise InputError(
-                f"the drive's lag must be 0 s or more, found {self.drive_lag} s: give for example 0.005"
-            )
+            raise InputError(f"the drive's lag must be 0 s or more, found {self.drive_lag} s: give for example 0.005")
 
     @property
     def dt(self) -> float:

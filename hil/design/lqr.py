@@ -57,9 +57,7 @@ class Weights:
         for name, value in given.items():
             plain = name.removesuffix("_deg")
             if plain not in (angles if name != plain else known):
-                wanted = ", ".join(
-                    [*(f"{item.name}[_deg]" for item in fields(cls) if item.name in angles), "T_delta"]
-                )
+                wanted = ", ".join([*(f"{item.name}[_deg]" for item in fields(cls) if item.name in angles), "T_delta"])
                 raise InputError(f"an LQR weight is one of {wanted}, found {name!r}")
             try:
                 values[plain] = radians(float(value)) if name != plain else float(value)

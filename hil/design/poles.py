@@ -90,9 +90,7 @@ class PolePlacement:
 
     def __post_init__(self) -> None:
         if self.raw is not None and not (self.omega is None and self.real is None):
-            raise InputError(
-                "poles are asked for either as 'raw' or as 'zeta', 'omega' and 'real', found both"
-            )
+            raise InputError("poles are asked for either as 'raw' or as 'zeta', 'omega' and 'real', found both")
 
     def request(self, bicycle: Bicycle, v: float) -> Poles:
         """The four poles asked for at speed ``v``, before any stuck mode is considered.
@@ -113,21 +111,15 @@ class PolePlacement:
                     f"the weave's damping ratio must be above 0 and at most 1, found {zeta:g} at {v:g} m/s"
                 )
             if not (omega > 0.0 and np.isfinite(omega)):
-                raise InputError(
-                    f"the weave's frequency must be above 0 rad/s, found {omega:g} rad/s at {v:g} m/s"
-                )
+                raise InputError(f"the weave's frequency must be above 0 rad/s, found {omega:g} rad/s at {v:g} m/s")
             weave = omega * complex(-zeta, sqrt(1.0 - zeta**2))
             if self.real is not None and np.any(others.imag != 0.0):
-                raise InputError(
-                    f"'real' wants two real poles, found {_text(others)} 1/s: give complex ones as 'raw'"
-                )
+                raise InputError(f"'real' wants two real poles, found {_text(others)} 1/s: give complex ones as 'raw'")
             poles = np.array([weave, weave.conjugate(), *others])
         if not np.all(np.isfinite(poles)) or np.any(poles.real >= 0.0):
             raise InputError(f"poles must have a negative real part, found {_text(poles)} 1/s at {v:g} m/s")
         if np.any(np.sort_complex(poles) != np.sort_complex(poles.conj())):
-            raise InputError(
-                f"complex poles must come in conjugate pairs, found {_text(poles)} 1/s at {v:g} m/s"
-            )
+            raise InputError(f"complex poles must come in conjugate pairs, found {_text(poles)} 1/s at {v:g} m/s")
         return poles
 
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
@@ -229,9 +221,7 @@ def beside_stuck(bicycle: Bicycle, v: float, poles: Poles) -> tuple[Poles, float
     asked = poles[i].real
     if share == 0.0:
         instead = f", asked for {asked:.2f} 1/s" if abs(asked - mode) > 0.005 else ""
-        note = (
-            f"steer torque cannot move the pole at {mode:.2f} 1/s near {stuck.v:.3f} m/s: left there{instead}"
-        )
+        note = f"steer torque cannot move the pole at {mode:.2f} 1/s near {stuck.v:.3f} m/s: left there{instead}"
         return np.delete(poles, i), mode, note
     put = mode + share * (asked - mode)
     note = (

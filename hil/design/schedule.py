@@ -63,21 +63,15 @@ class GainSchedule:
         if self.v.shape != (n,) or n == 0:
             raise InputError("a gain schedule wants at least one speed, found none: design it again")
         if self.K.shape != (n, len(STATES)):
-            raise InputError(
-                f"a gain schedule wants {len(STATES)} gains at each of {n} speeds, found {self.K.shape}"
-            )
+            raise InputError(f"a gain schedule wants {len(STATES)} gains at each of {n} speeds, found {self.K.shape}")
         if not (len(self.closed_loop) == len(self.margins) == len(self.notes) == n):
-            raise InputError(
-                f"a gain schedule wants eigenvalues, margins and a note at each of its {n} speeds"
-            )
+            raise InputError(f"a gain schedule wants eigenvalues, margins and a note at each of its {n} speeds")
         if not (np.all(np.isfinite(self.v)) and np.all(np.isfinite(self.K))):
             raise InputError(
                 "the speeds and gains of a schedule must be finite numbers, found nan or inf: design it again"
             )
         if np.any(np.diff(self.v) <= 0.0):
-            raise InputError(
-                f"the speeds of a gain schedule must increase, found {self.v.tolist()} m/s: sort them"
-            )
+            raise InputError(f"the speeds of a gain schedule must increase, found {self.v.tolist()} m/s: sort them")
         for array in (self.v, self.K, self.closed_loop):
             array.flags.writeable = False
 
@@ -145,8 +139,7 @@ class GainSchedule:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
         if data.get("format") != FORMAT:
             raise InputError(
-                f"{where} wants format = {FORMAT!r}, found {data.get('format')!r}: "
-                "write it with `riderless design`"
+                f"{where} wants format = {FORMAT!r}, found {data.get('format')!r}: write it with `riderless design`"
             )
         try:
             rows = data["speed"]
@@ -166,9 +159,7 @@ class GainSchedule:
         except KeyError as error:
             raise InputError(f"{where} lacks {error}: write it with `riderless design`") from None
         except (TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"{where} is not a gain schedule ({error}): write it with `riderless design`"
-            ) from None
+            raise InputError(f"{where} is not a gain schedule ({error}): write it with `riderless design`") from None
 
 
 def _read(source: str | Path) -> tuple[str, str]:

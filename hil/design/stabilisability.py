@@ -66,18 +66,14 @@ def stabilisable(bicycle: Bicycle, v: float) -> bool:
 
     Stabilisability, not controllability: a stuck mode that dies out by itself is no obstacle.
     """
-    return not any(
-        abs(v - stuck.v) < NEAR_UNSTABLE for stuck in uncontrollable_speeds(bicycle) if not stuck.stable
-    )
+    return not any(abs(v - stuck.v) < NEAR_UNSTABLE for stuck in uncontrollable_speeds(bicycle) if not stuck.stable)
 
 
 def require_stabilisable(bicycle: Bicycle, v: float) -> None:
     """Raise InputError, saying which mode is out of reach, where no feedback can balance the bicycle."""
     if stabilisable(bicycle, v):
         return
-    stuck = next(
-        mode for mode in uncontrollable_speeds(bicycle) if not mode.stable and abs(v - mode.v) < NEAR_UNSTABLE
-    )
+    stuck = next(mode for mode in uncontrollable_speeds(bicycle) if not mode.stable and abs(v - mode.v) < NEAR_UNSTABLE)
     raise InputError(
         f"no steer torque can balance {bicycle.name} at {v:g} m/s, because at {stuck.v:.4f} m/s "
         f"its falling mode ({stuck.eigenvalue:+.3f} 1/s) is out of reach of the steer: leave this speed out"

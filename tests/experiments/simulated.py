@@ -32,9 +32,7 @@ def quadratic(A):
     return lambda v: (c[0] * v + c[1]) * v + c[2]
 
 
-def recording(
-    v, x0=(0.0, 0.0, 0.6, 0.0), noise=0.0, seed=0, bicycle="Silver", offset=0.02, kind="riderless", **extra
-):
+def recording(v, x0=(0.0, 0.0, 0.6, 0.0), noise=0.0, seed=0, bicycle="Silver", offset=0.02, kind="riderless", **extra):
     """A free response at the speeds v (n,), 200 Hz, and the window that holds all of it."""
     bicycle = catalogue.load(bicycle) if isinstance(bicycle, str) else bicycle
     v = np.asarray(v, dtype=float)

@@ -13,9 +13,7 @@ def coloured(rng: np.random.Generator, n: int, std: float, lag_1: float) -> Arra
     return std * e[100:]
 
 
-def damped(
-    t: Array, d: float, w: float, c1: float = 0.0, amplitude: float = 0.5, phase: float = 0.0
-) -> Array:
+def damped(t: Array, d: float, w: float, c1: float = 0.0, amplitude: float = 0.5, phase: float = 0.0) -> Array:
     """c1 + amplitude e^(d t) cos(w t + phase)."""
     return c1 + amplitude * np.exp(d * t) * np.cos(w * t + phase)
 

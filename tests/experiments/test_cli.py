@@ -38,9 +38,7 @@ def run_folder(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("runs") / "run"
     rig = rig_of()
-    run_lockstep(
-        folder, rig, gains(rig, "poles", zeta=0.2), scenario(kicks=(1.0,)), 5.0, "Silver poles 5.0 m/s"
-    )
+    run_lockstep(folder, rig, gains(rig, "poles", zeta=0.2), scenario(kicks=(1.0,)), 5.0, "Silver poles 5.0 m/s")
     return folder
 
 
@@ -137,9 +135,7 @@ def test_analyze_a_run_of_ours(riderless, run_folder, tmp_path):
 
 def test_analyze_run_52_over_the_papers_window(riderless, shared):
     # Kooijman, Schwab, Meijaard (2008): lambda = -1.16 +- 5.44i for 9.9 <= t <= 12.5 s
-    code, out, _ = riderless(
-        "analyze", shared / "data/kooijman2008/run52.csv", "--window", "9.9:12.5", "--json"
-    )
+    code, out, _ = riderless("analyze", shared / "data/kooijman2008/run52.csv", "--window", "9.9:12.5", "--json")
     assert code == 0
     (window,) = json.loads(out)["windows"]
     assert window["re"] == pytest.approx(-1.16, abs=0.02)

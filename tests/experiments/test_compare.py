@@ -33,25 +33,15 @@ def coasting():
     return kicks(5.4 - 0.23 * DT * np.arange(480), noise=0.01, count=25)
 
 
-def test_z_is_standard_normal_where_noise_is_all_there_is():
-    # Enough noise to hide what one mode cannot describe. With 40 values a mean of 3/sqrt(40) and a
-    # standard deviation outside 1 +- 0.35 are 3 standard errors off; below 1 by the shared noise.
-    comparisons = kicks(np.full(480, 5.0), noise=0.04, count=40)
+@pytest.mark.parametrize("noise", [0.003, 0.04])
+def test_z_is_standard_normal_whatever_the_noise(noise):
+    # With 40 values a mean of 3/sqrt(40) and a standard deviation outside 1 +- 0.35 are 3 standard errors
+    # off; below 1 because the noise that also moved the simulation's start is counted in full.
+    comparisons = kicks(np.full(480, 5.0), noise=noise, count=40)
     z = np.array([(c.z_re, c.z_im) for c in comparisons])
     assert len(z) == 40
     assert np.all(np.abs(z.mean(axis=0)) < 3 / np.sqrt(40))
     assert np.all((z.std(axis=0) > 0.5) & (z.std(axis=0) < 1.35))
-
-
-def test_the_uncertainty_of_like_for_like_is_its_scatter():
-    comparisons = []
-    for seed in range(25):
-        response, window = recording(np.full(480, 5.0), (0, 0, 0.5, 0.7), noise=0.01, seed=seed)
-        comparisons += compare(response, [window], [fit_of(response)])
-    like = np.array([c.prediction.like for c in comparisons])
-    said = np.mean([c.prediction.like_std for c in comparisons], axis=0)
-    assert like.real.std() == pytest.approx(said[0], rel=0.5)
-    assert like.imag.std() == pytest.approx(said[1], rel=0.5)
 
 
 def test_like_for_like_is_unbiased_where_frozen_is_not(coasting):
@@ -59,7 +49,8 @@ def test_like_for_like_is_unbiased_where_frozen_is_not(coasting):
     assert s.fraction >= 0.95
     assert abs(s.like_re.mean) < 4 * s.like_re.sem
     assert abs(s.frozen_im.mean) > 10 * s.frozen_im.sem
-    assert (s.z_re, s.z_im) < (1.0, 1.0)
+    assert 0.5 < s.z_re < 1.4
+    assert 0.5 < s.z_im < 1.4
 
 
 def test_a_wrong_front_wheel_is_noticed():
@@ -95,7 +86,7 @@ def test_fits_that_may_not_be_compared_are_listed_with_their_reason():
 def comparison(re, im, label, z=0.0):
     _, window = recording(np.full(20, 5.0))
     fit = Fit("single_mode", re, im, np.diag([0.04, 0.09]), 1.0, 0.0, True, "")
-    return Comparison(window, fit, Prediction("weave", -1 + 5j, -1.1 + 5.1j, (0.0, 0.0)), z, z, label)
+    return Comparison(window, fit, Prediction("weave", -1 + 5j, -1.1 + 5.1j, (0.1, 0.1)), z, z, label)
 
 
 def test_pooling_counts_and_averages():

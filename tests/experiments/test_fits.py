@@ -40,9 +40,7 @@ def test_the_unit_of_the_signal_does_not_enter_the_eigenvalue():
 def test_bias_quantisation_and_noise_move_it_by_little():
     t = np.arange(0.0, 2.6, 0.005)
     noise = np.random.default_rng(2).normal(0.0, 0.01, len(t))
-    y = (
-        np.round((damped(t, -1.16, 5.44, -0.08) + noise) / 0.0022) * 0.0022
-    )  # a 12-bit gyro of 1 LSB = 2.2 mrad/s
+    y = np.round((damped(t, -1.16, 5.44, -0.08) + noise) / 0.0022) * 0.0022  # a 12-bit gyro of 1 LSB = 2.2 mrad/s
     fit = estimate(t, y)
     assert fit.ok
     assert abs(fit.re + 1.16) < 4 * fit.re_std < 0.2
@@ -55,9 +53,7 @@ def test_the_covariance_tells_the_scatter(lag_1):
     rng, t, d, w = np.random.default_rng(7), np.arange(0.0, 2.0, 0.01), -1.5, 6.0
     z = []
     for _ in range(200):
-        fit = estimate(
-            t, damped(t, d, w, 0.02, phase=rng.uniform(0, 6)) + coloured(rng, len(t), 0.015, lag_1)
-        )
+        fit = estimate(t, damped(t, d, w, 0.02, phase=rng.uniform(0, 6)) + coloured(rng, len(t), 0.015, lag_1))
         assert fit.ok, fit.status
         z.append(((fit.re - d) / fit.re_std, (fit.im - w) / fit.im_std))
     assert np.all(np.std(z, axis=0) > 0.7)

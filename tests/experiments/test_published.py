@@ -6,9 +6,7 @@ from experiments.published import figure7
 
 
 def test_the_table_is_the_published_one(shared):
-    theirs = np.loadtxt(
-        shared / "data/kooijman2008/measured_weave_eigenvalues.csv", delimiter=",", skiprows=1
-    )
+    theirs = np.loadtxt(shared / "data/kooijman2008/measured_weave_eigenvalues.csv", delimiter=",", skiprows=1)
     ours = figure7()
     assert np.array_equal(theirs, np.column_stack([ours.v_start, ours.v_end, ours.re, ours.im]))
 

@@ -149,16 +149,12 @@ def test_the_verdict_comes_first(page, everything):
     html = page.read_text(encoding="utf-8")
     verdict = re.search(r"<strong>(.*?)</strong>", html)[1]
     n = len(everything.comparisons)
-    assert verdict.startswith(
-        f"Our own recordings: {sum(c.agrees for c in everything.comparisons)} of {n} windows"
-    )
+    assert verdict.startswith(f"Our own recordings: {sum(c.agrees for c in everything.comparisons)} of {n} windows")
 
 
 def test_embedded_numbers_are_the_file_and_the_comparisons(page, everything):
     html = page.read_text(encoding="utf-8")
-    embedded = json.loads(
-        re.search(r'<script type="application/json" id="numbers">(.*?)</script>', html, re.S)[1]
-    )
+    embedded = json.loads(re.search(r'<script type="application/json" id="numbers">(.*?)</script>', html, re.S)[1])
     assert embedded == json.loads((page.parent / "report.json").read_text(encoding="utf-8"))
     assert len(embedded["windows"]) == len(everything.comparisons)
     for row, c in zip(embedded["windows"], everything.comparisons, strict=True):
@@ -254,19 +250,11 @@ def test_a_browser_draws_it(page, tmp_path, width):
     # The browser reports the width of the page itself: nothing may stick out sideways.
     probe = page.with_name(f"probe-{width}.html")
     script = "<script>document.title = document.documentElement.scrollWidth</script>"
-    probe.write_text(
-        page.read_text(encoding="utf-8").replace("</main>", f"</main>{script}"), encoding="utf-8"
-    )
+    probe.write_text(page.read_text(encoding="utf-8").replace("</main>", f"</main>{script}"), encoding="utf-8")
     common = [chromium, *flags, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},2400"]
-    subprocess.run(
-        [*common, f"--screenshot={shot}", page.as_uri()], check=True, timeout=90, capture_output=True
-    )
-    dump = subprocess.run(
-        [*common, "--dump-dom", probe.as_uri()], check=True, timeout=90, capture_output=True
-    )
-    assert int(re.search(rb"<title>(\d+)</title>", dump.stdout)[1]) <= max(
-        width, 500
-    )  # its least window is 500
+    subprocess.run([*common, f"--screenshot={shot}", page.as_uri()], check=True, timeout=90, capture_output=True)
+    dump = subprocess.run([*common, "--dump-dom", probe.as_uri()], check=True, timeout=90, capture_output=True)
+    assert int(re.search(rb"<title>(\d+)</title>", dump.stdout)[1]) <= max(width, 500)  # its least window is 500
 
     picture = imread(shot)
     assert picture.shape[:2] == (2400, width)

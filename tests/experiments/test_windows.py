@@ -143,12 +143,8 @@ def test_the_delft_authors_windows_are_found(shared, kph):
     good = [(fit, row) for fit, row in fits if fit.ok]
     assert len(good) >= len(fits) - 1
     # the middle of a speed's kicks agrees with the middle of the authors' own fits
-    assert np.median([f.re for f, _ in good]) == pytest.approx(
-        np.median([r["sigma"] for _, r in good]), abs=0.25
-    )
-    assert np.median([f.im for f, _ in good]) == pytest.approx(
-        np.median([r["omega"] for _, r in good]), abs=0.4
-    )
+    assert np.median([f.re for f, _ in good]) == pytest.approx(np.median([r["sigma"] for _, r in good]), abs=0.25)
+    assert np.median([f.im for f, _ in good]) == pytest.approx(np.median([r["omega"] for _, r in good]), abs=0.4)
 
 
 def test_the_same_recording_gives_the_same_windows():

@@ -105,9 +105,7 @@ def test_invalid(raw):
 
 
 def test_limits_of_rate_and_acceleration():
-    calibration = Calibration(
-        wheel_radius=0.3, gyro_lsb=1e-3, accel_lsb=1e-2, max_rate=1.0, max_acceleration=20.0
-    )
+    calibration = Calibration(wheel_radius=0.3, gyro_lsb=1e-3, accel_lsb=1e-2, max_rate=1.0, max_acceleration=20.0)
     for raw in ({"gyro_counts": [0, 1001, 0]}, {"accel_counts": [2001, 0, 0]}):
         assert calibrated(calibration, **raw)["valid"] == 0
     assert calibrated(calibration, gyro_counts=[999, 0, 0], accel_counts=[0, 0, -1999])["valid"] == 1

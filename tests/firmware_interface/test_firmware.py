@@ -188,9 +188,7 @@ def test_limit(T, sign):
     assert bench.status == STATUS_ENABLED
 
 
-@pytest.mark.parametrize(
-    ("cause", "status"), [({"stop_button": 1}, STATUS_STOP_BUTTON), ({"faults": FAULT_DRIVE}, 0)]
-)
+@pytest.mark.parametrize(("cause", "status"), [({"stop_button": 1}, STATUS_STOP_BUTTON), ({"faults": FAULT_DRIVE}, 0)])
 def test_stop_button_and_faults_disable_and_nothing_comes_back_by_itself(cause, status):
     bench = Bench().enable()
     for name, value in cause.items():

@@ -121,9 +121,7 @@ U8, U16, U32, I16, I32 = (
     integers(32, signed=True),
 )
 F32 = st.floats(width=32, allow_nan=False)
-SAMPLES = st.builds(
-    node_plain.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8
-)
+SAMPLES = st.builds(node_plain.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8)
 COMMANDS = st.builds(node_plain.Command, U16, st.integers(-32767, 32767), U16, U16, U8)
 HELLOS = st.builds(node_plain.Hello, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32)
 

@@ -84,9 +84,7 @@ def test_no_permission(monkeypatch):
         raise serial.SerialException(13, "could not open port")
 
     monkeypatch.setattr(serial, "Serial", refuse)
-    with pytest.raises(
-        DeviceError, match="no permission to open port /dev/ttyACM0; add yourself to the group"
-    ):
+    with pytest.raises(DeviceError, match="no permission to open port /dev/ttyACM0; add yourself to the group"):
         open_port("/dev/ttyACM0")
 
 
@@ -126,9 +124,7 @@ def test_hello(terminal):
         number = node_plain.decode(data.strip(b"\0")).seq
         # the end of a sample cut in two, a good one, the answer
         return (
-            node_plain.encode(SAMPLE)[20:]
-            + node_plain.encode(SAMPLE)
-            + node_plain.encode(HELLO._replace(seq=number))
+            node_plain.encode(SAMPLE)[20:] + node_plain.encode(SAMPLE) + node_plain.encode(HELLO._replace(seq=number))
         )
 
     with device(master, answer), open_port(path) as port:

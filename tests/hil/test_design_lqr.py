@@ -31,9 +31,7 @@ def test_continuous_gains(reference):
             K = lqr_gain(A, b, np.eye(4), 1.0)
             np.testing.assert_allclose(K, wanted["K_lqr"], rtol=1e-9)
             poles = np.sort_complex(np.linalg.eigvals(A - np.outer(b, K)))
-            np.testing.assert_allclose(
-                poles, np.sort_complex([complex(*s) for s in wanted["closed_loop"]]), rtol=1e-8
-            )
+            np.testing.assert_allclose(poles, np.sort_complex([complex(*s) for s in wanted["closed_loop"]]), rtol=1e-8)
 
 
 def test_discrete_gains(reference):

@@ -77,10 +77,7 @@ def test_phase_margin(case):
         return
     inside = np.linspace(-margin.phase, margin.phase, 50) * 0.9999
     assert all(radius(model, K, np.exp(1j * angle)) < 1.0 for angle in inside)
-    assert (
-        max(radius(model, K, np.exp(1j * angle)) for angle in (margin.phase * 1.0001, -margin.phase * 1.0001))
-        > 1.0
-    )
+    assert max(radius(model, K, np.exp(1j * angle)) for angle in (margin.phase * 1.0001, -margin.phase * 1.0001)) > 1.0
 
 
 def test_delay_margin_between_samples():

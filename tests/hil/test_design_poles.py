@@ -44,9 +44,7 @@ def test_poles_asked_for_are_the_poles_of_the_whole_loop(loop, v):
 
 def test_repeated_poles():
     schedule = design(load("Silver"), "poles", [4.0], raw=[-3, -3, "-2+3j", "-2-3j"])
-    assert (
-        distance(schedule.closed_loop[0], [-3.0, complex(-2, 3), complex(-2, -3)]) < 1e-3
-    )  # a double root: sqrt(eps)
+    assert distance(schedule.closed_loop[0], [-3.0, complex(-2, 3), complex(-2, -3)]) < 1e-3  # a double root: sqrt(eps)
 
 
 def test_prediction_moves_as_the_bicycle_alone():
@@ -113,12 +111,8 @@ def test_the_stuck_pole_is_kept_in_place_of_the_nearest_real_one(name):
 
 def test_gains_are_continuous_over_the_stuck_speed():
     law, bicycle = PolePlacement(zeta=0.5, omega=3.0, real=(-2.0, -8.0)), load("Silver")
-    K = np.array(
-        [law.gains(bicycle, v, sampled_model(bicycle, v, Loop()))[0] for v in np.arange(1.8, 3.05, 0.01)]
-    )
-    assert (
-        np.max(np.abs(np.diff(K, axis=0))) < 1.0
-    )  # -32 N m/rad at most; without care they grow without bound
+    K = np.array([law.gains(bicycle, v, sampled_model(bicycle, v, Loop()))[0] for v in np.arange(1.8, 3.05, 0.01)])
+    assert np.max(np.abs(np.diff(K, axis=0))) < 1.0  # -32 N m/rad at most; without care they grow without bound
     assert np.max(np.abs(K)) < 40.0
 
 
@@ -133,9 +127,7 @@ def test_place_beside_does_not_need_the_kept_mode():
     """An input that cannot reach the mode at -3 at all."""
     A, b = np.diag([-3.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0])
     K = place_beside(A, b, [-1.0, -2.0], kept=-3.0)
-    np.testing.assert_allclose(
-        np.sort(np.linalg.eigvals(A - np.outer(b, K)).real), [-3.0, -2.0, -1.0], atol=1e-12
-    )
+    np.testing.assert_allclose(np.sort(np.linalg.eigvals(A - np.outer(b, K)).real), [-3.0, -2.0, -1.0], atol=1e-12)
     with pytest.raises(np.linalg.LinAlgError):
         place_gain(A, b, [-1.0, -2.0, -4.0])
 

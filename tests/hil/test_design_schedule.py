@@ -42,9 +42,7 @@ def test_there_and_back_to_the_last_bit(method, options, tmp_path):
 
 
 def test_interpolates_between_and_holds_the_ends(schedule):
-    np.testing.assert_allclose(
-        schedule.gains(2.0), schedule.K[0] + (schedule.K[1] - schedule.K[0]) / 3.0, rtol=1e-14
-    )
+    np.testing.assert_allclose(schedule.gains(2.0), schedule.K[0] + (schedule.K[1] - schedule.K[0]) / 3.0, rtol=1e-14)
     np.testing.assert_array_equal(schedule.gains(3.0), schedule.K[1])
     np.testing.assert_array_equal(schedule.gains(0.0), schedule.K[0])
     np.testing.assert_array_equal(schedule.gains(99.0), schedule.K[2])

@@ -65,7 +65,5 @@ def test_stabilisable_is_not_controllable():
 
 
 def test_refusal_names_bicycle_speed_and_mode():
-    with pytest.raises(
-        InputError, match=r"Silver at 0\.042 m/s.*0\.0420 m/s.*\+3\.709 1/s.*leave this speed out"
-    ):
+    with pytest.raises(InputError, match=r"Silver at 0\.042 m/s.*0\.0420 m/s.*\+3\.709 1/s.*leave this speed out"):
         require_stabilisable(load("Silver"), 0.042)

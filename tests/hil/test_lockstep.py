@@ -57,7 +57,15 @@ def test_header_holds_all_that_is_needed_to_run_again(tmp_path):
     run = read_run(tmp_path / "run")
     assert run.complete
     assert outcome.reason == run.stop.reason == "success"
-    assert {"rig", "bicycle", "matrices", "schedule", "controller", "provenance", "scenario"} <= run.header.keys()
+    assert {
+        "rig",
+        "bicycle",
+        "matrices",
+        "schedule",
+        "controller",
+        "provenance",
+        "scenario",
+    } <= run.header.keys()
     assert run.header["bicycle"] == rig.bicycle.as_dict()
     assert [m.text for m in run.markers] == ["CHECK", "ARMED", "RUNNING", "RAMPDOWN", "DISARMED"]
     assert all(entry["reason"] for entry in run.header["rig"]["limits"].values())
@@ -109,9 +117,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     part = slice(kick + 40, kick + 340)
     measured = rows["phi_dot_meas"][part]
 
-    model = SampledLoop(
-        rig.bicycle, schedule, rig.observer, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu
-    )
+    model = SampledLoop(rig.bicycle, schedule, rig.observer, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu)
     F, basis = model.matrix(v), []
     row = model.output
     for _ in measured:  # the lean rate of every start there can be, observer and drive included

@@ -40,9 +40,7 @@ def dalembert(b, v, x, x_dot):
         ahead = steered * ((x_i - b.w - b.c) * c - z_i * s)
         a_y = v * psi_dot + x_i * psi_ddot - z_i * phi_ddot + ahead * delta_ddot
         sideways += m * a_y
-        yaw += (
-            x_i * m * a_y + Izz * yaw_ddot + Ixz * roll_ddot - v * spin * (phi_dot + steered * s * delta_dot)
-        )
+        yaw += x_i * m * a_y + Izz * yaw_ddot + Ixz * roll_ddot - v * spin * (phi_dot + steered * s * delta_dot)
     return sideways - yaw / b.w, yaw / b.w
 
 

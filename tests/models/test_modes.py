@@ -205,9 +205,7 @@ def test_critical_speeds_by_bisection_in_exact_arithmetic(name):
         low, high = speed * 0.999, speed * 1.001
         end = function(high) > 0
         assert (function(low) > 0) != end
-        assert speed == pytest.approx(
-            bisect(low, high, lambda v, f=function, e=end: (f(v) > 0) == e), rel=1e-12
-        )
+        assert speed == pytest.approx(bisect(low, high, lambda v, f=function, e=end: (f(v) > 0) == e), rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["TwoMassSkateTheory", "Yellowrev"])

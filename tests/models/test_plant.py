@@ -234,9 +234,7 @@ def test_many_kicks_come_in_turn(benchmark_bicycle):
 
 def test_saturation_and_gain(benchmark_bicycle):
     full = ride(free(benchmark_bicycle, drive=Drive(torque_max=0.5)), 40, T=0.5)
-    np.testing.assert_array_equal(
-        ride(free(benchmark_bicycle, drive=Drive(torque_max=0.5)), 40, T=90.0), full
-    )
+    np.testing.assert_array_equal(ride(free(benchmark_bicycle, drive=Drive(torque_max=0.5)), 40, T=90.0), full)
     plant = free(benchmark_bicycle, drive=Drive(gain=0.5))
     np.testing.assert_allclose(ride(plant, 40, T=1.0), full, rtol=0, atol=1e-12)
     assert plant.read()["T"] == pytest.approx(1.0)  # it does not know its own gain
@@ -278,9 +276,7 @@ def test_sliding_to_rest_against_dry_friction(benchmark_bicycle):
 
     at_rest.terminal = True
     x0, drive = (0.0, 0.0, 0.0, 0.8), Drive(viscous=0.3, coulomb=2.0)
-    stop = solve_ivp(
-        lambda t, x: A @ x - 2.0 * B, (0, 1), x0, rtol=1e-11, atol=1e-13, events=at_rest, max_step=0.01
-    )
+    stop = solve_ivp(lambda t, x: A @ x - 2.0 * B, (0, 1), x0, rtol=1e-11, atol=1e-13, events=at_rest, max_step=0.01)
     x = ride(free(benchmark_bicycle, x0=x0, drive=drive), 60)
     k = int(np.ceil(stop.t[-1] / DT))
     assert x[k - 1, DELTA_DOT] > 0.0
@@ -304,9 +300,7 @@ def test_accelerometer_feels_the_way_of_its_place(benchmark_bicycle, surface):
     """f_y against the second difference of the point's path, turned into the frame, less gravity."""
     place = Instruments(gyro_noise=0, accel_noise=0, wheel_noise=0, x_imu=0.7, z_imu=-0.9)
     v_dot, h = -0.8, 1e-3
-    plant = free(
-        benchmark_bicycle, speed=((0.0, 6.0), (1.0, 6.0 + v_dot)), instruments=place, surface=surface
-    )
+    plant = free(benchmark_bicycle, speed=((0.0, 6.0), (1.0, 6.0 + v_dot)), instruments=place, surface=surface)
     y, rows = [], []
     for _ in range(900):
         y.append(plant.y_P + 0.7 * plant.psi + 0.9 * plant.state[PHI])
@@ -381,9 +375,7 @@ def held(bicycle, **scenario):
 
 
 def test_it_is_held_until_the_drive_has_been_enabled_long_enough(benchmark_bicycle):
-    plant = held(
-        benchmark_bicycle, release_after=0.1, x0=(0.01, 0.0, 0.0, 0.0), speed=((0.0, 4.0), (0.1, 5.0))
-    )
+    plant = held(benchmark_bicycle, release_after=0.1, x0=(0.01, 0.0, 0.0, 0.0), speed=((0.0, 4.0), (0.1, 5.0)))
     ride(plant, 100, enabled=False)
     ride(plant, 19, T=3.0)
     ride(plant, 1, enabled=False)  # a break starts the count again

@@ -105,9 +105,7 @@ def by_virtual_work(b: Any, s: Any, c: Any) -> Canonical:
     ahead, mu = c / b.w, b.c * c / b.w  # yaw rate = v ahead delta + mu delta_dot
     rates = np.array([[1, 0], [0, 1], [0, mu]], dtype=object)
     angles = np.array([[0, 0], [0, 0], [0, ahead]], dtype=object)
-    project = np.array(
-        [[1, 0, -contact[0] / b.w], [0, 1, -contact[1] / b.w]], dtype=object
-    )  # no contact force left
+    project = np.array([[1, 0, -contact[0] / b.w], [0, 1, -contact[1] / b.w]], dtype=object)  # no contact force left
     curving = np.outer(path, [0, 0, 1])
     return Canonical(
         M=project @ inertia @ rates,
