@@ -1,5 +1,6 @@
 """Runs and foreign files as a Response, the one noun the analysis takes."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -39,12 +40,18 @@ def find(paths: list[Path]) -> list[Path]:
         if not path.is_dir() or (path / FILE).exists():
             found.append(path)
             continue
-        inside = sorted(p.parent for p in path.glob(f"*/{FILE}"))
-        inside += sorted(p for p in path.iterdir() if p.suffix in (".csv", ".log"))
+        inside = sorted((p.parent for p in path.glob(f"*/{FILE}")), key=_by_number)
+        inside += sorted((p for p in path.iterdir() if p.suffix in (".csv", ".log")), key=_by_number)
         if not inside:
             raise InputError(f"no run and no CSV or log file lies in {path}: give a run folder or a file")
         found += inside
     return found
+
+
+def _by_number(path: Path) -> list[tuple[float, str]]:
+    """Sorts names that hold numbers by the numbers: 5.4 before 12.6."""
+    parts = re.findall(r"(\d+\.?\d*)|(\D+)", path.name)
+    return [(float(number or 0.0), text) for number, text in parts]
 
 
 def of_run(run: Run) -> Response:

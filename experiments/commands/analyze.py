@@ -137,12 +137,12 @@ def show(analysis: "Analysis") -> None:
             for p in summary.pooled
         ],
         "frozen: eigenvalue of theory at the mean speed; like for like: the same fit on the model driven by the\n"
-        "measured speed; agree: within three standard deviations of it; sd: scatter between windows",
+        "measured speed; agree: within three joint standard deviations; sd: scatter between windows",
     )
     if analysis.rejected:
         screen.print(f"{len(analysis.rejected)} parts rejected, first: {analysis.rejected[0].reason}")
     screen.print(
-        f"{summary.agreeing} of {summary.n} windows agree with the prediction within three standard deviations"
+        f"{summary.agreeing} of {summary.n} windows agree with the prediction within three joint standard deviations"
     )
 
 
