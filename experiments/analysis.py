@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from experiments.compare import Summary, compare, summary, unusable
+from experiments.fits import real_mode, single_mode
 from experiments.fits.uncertainty import fit_window
 from experiments.nouns import Comparison, Rejected, Response, Window
+from experiments.prediction import dynamics_for, kicked_mode
 from experiments.windows import find_windows, make_window
 from models.errors import InputError
 
@@ -39,6 +41,7 @@ class Analysis:
 def analyze(
     responses: Sequence[Response],
     given: tuple[float, float] | None = None,
+    estimator: str | None = None,
     on_progress: Callable[[Response], None] = lambda response: None,
 ) -> Analysis:
     """Find windows, fit, predict and compare.
@@ -48,6 +51,8 @@ def analyze(
     responses : sequence of Response
     given : (t_start, t_end) or None
         A window [s] given by a person instead of the automatic ones.
+    estimator : str or None
+        A name of `experiments.fits.ESTIMATORS`; None takes the one that suits what theory expects.
     on_progress : callable
         Told each response when it is done.
     """
@@ -55,11 +60,20 @@ def analyze(
     rejected: list[Rejected] = []
     for response in responses:
         windows, refused = find_windows(response) if given is None else ([given_window(response, *given)], [])
-        fits = [fit_window(response, window) for window in windows]
+        fits = [fit_window(response, window, estimator or suitable(response, window)) for window in windows]
         comparisons += compare(response, windows, fits)
         rejected += [*refused, *unusable(windows, fits)]
         on_progress(response)
     return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))
+
+
+def suitable(response: Response, window: Window) -> str:
+    """Which estimator fits what should be seen: oscillation, or, where theory knows none, real exponentials.
+
+    An uncontrolled bicycle at rest or slower than its double-root speed falls over without swinging.
+    """
+    oscillates = np.isfinite(kicked_mode(dynamics_for(response), window.v_mean))
+    return single_mode.NAME if oscillates else real_mode.NAME
 
 
 def given_window(response: Response, t_start: float, t_end: float) -> Window:

@@ -21,22 +21,9 @@ MAX_SPEEDS = 10_001
 
 def emit_json(data: Any) -> None:
     """Print one JSON document in full precision; what is not a number becomes null."""
-    print(json.dumps(_plain(data), allow_nan=False))
+    from experiments.plain import plain
 
-
-def _plain(value: Any) -> Any:
-    """Arrays, tuples, complex numbers and NaN as JSON knows them; complex as [re, im]."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, complex):
-        return [_plain(value.real), _plain(value.imag)]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    return value
+    print(json.dumps(plain(data), allow_nan=False))
 
 
 def table(title: str, columns: list[str], rows: list[list[str]], caption: str = "") -> None:

@@ -73,6 +73,8 @@ STYLE = {
     "lines.linewidth": 1.6,
 }
 
+BARS: dict[str, Any] = {"ms": 4.0, "mec": CARD, "mew": 0.5, "elinewidth": 0.9, "zorder": 3}  # points with bars
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -187,11 +189,7 @@ def _measured(
         xerr=np.abs(np.sort(ends, axis=1).T - v),
         fmt=marker,
         color=colour,
-        ms=4.0,
-        mec=CARD,
-        mew=0.5,
-        elinewidth=0.9,
-        zorder=3,
+        **BARS,
     )
     return (*drawn, points)
 
@@ -270,11 +268,7 @@ def _residuals(ax: "Axes", one: Series, part: str, colour: str, marker: str) -> 
         yerr=STDS * np.array(joint),
         fmt=marker,
         color=colour,
-        ms=4.0,
-        mec=CARD,
-        mew=0.5,
-        elinewidth=0.9,
-        zorder=3,
+        **BARS,
     )
     return points, [float(r) for r in like if np.isfinite(r)]
 

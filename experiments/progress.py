@@ -55,7 +55,12 @@ def watching(screen: Console, planned: Sequence[Condition]) -> Iterator[tuple[Wa
         yield watch, done
 
 
-def analysed(screen: Console, responses: Sequence[Response], given: tuple[float, float] | None = None) -> Analysis:
+def analysed(
+    screen: Console,
+    responses: Sequence[Response],
+    given: tuple[float, float] | None = None,
+    estimator: str | None = None,
+) -> Analysis:
     """Analyse recordings with a bar."""
     with _bar(screen) as bar:
         task = bar.add_task("analysis", total=len(responses), now="")
@@ -63,4 +68,4 @@ def analysed(screen: Console, responses: Sequence[Response], given: tuple[float,
         def tell(response: Response) -> None:
             bar.update(task, advance=1, now=response.source)
 
-        return analyze(responses, given, tell)
+        return analyze(responses, given, estimator, tell)

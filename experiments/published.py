@@ -61,7 +61,9 @@ def read(path: Path) -> Figure7:
 
 def _parse(text: str) -> Figure7:
     rows = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if len(rows) < 2:
+        raise ValueError("no rows")
     table = np.loadtxt(rows[1:], delimiter=",", ndmin=2)
-    if table.size == 0 or table.shape[1] != len(COLUMNS) or not np.isfinite(table).all():
+    if table.shape[1] != len(COLUMNS) or not np.isfinite(table).all():
         raise ValueError(f"an array {table.shape} of numbers")
     return Figure7(*table.T)

@@ -6,7 +6,7 @@ embedded as JSON (also written beside it, `report.json`). With figures.py the on
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from experiments.compare import Spread, Summary, figure7_residuals, summary
 from experiments.figures import Curve, Series
 from experiments.hand_cut import Beside
 from experiments.nouns import Comparison, Dynamics, Rejected, Response
+from experiments.plain import plain
 from experiments.prediction import bicycle_for, dynamics_for, kicked_modes
 from experiments.published import Figure7
 from models import catalogue, modes
@@ -93,7 +94,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     windows = _numbered(report)
     shown = _shown(windows)
     timing = _timing(report.timings)
-    numbers = json.dumps(_plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False)
+    numbers = json.dumps(plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False)
     page = environment.get_template("report.html").render(
         title=report.title,
         palette=figures.PALETTE,
@@ -343,24 +344,3 @@ def _window_numbers(w: _Numbered) -> dict[str, Any]:
         "z_im": c.z_im,
         "agrees": c.agrees,
     }
-
-
-def _plain(value: Any) -> Any:
-    """Turn anything of ours into what JSON knows: complex becomes [re, im], nan and inf null."""
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    if isinstance(value, complex):
-        return [_plain(value.real), _plain(value.imag)]
-    if isinstance(value, float):
-        return value if np.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)

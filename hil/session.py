@@ -1,6 +1,7 @@
 """A run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,12 @@ def run_realtime(
                 f"the device on {port} samples at {device.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
                 "set the rig's rate, or the device's"
             )
+        if device.torque_limit < rig.limits.torque.value:
+            raise InputError(
+                f"the rig allows {rig.limits.torque.value:g} N m but the device on {port} makes no more than "
+                f"{device.torque_limit:g} N m: lower the torque limit in the rig"
+            )
+        rig = replace(rig, watchdog=device.watchdog)  # the time-out that the check has to prove
         calibration = rig.calibrated(
             gyro_lsb=device.gyro_lsb,
             accel_lsb=device.accel_lsb,

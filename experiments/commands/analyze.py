@@ -17,6 +17,9 @@ def analyze(
     window: Annotated[
         str | None, typer.Option(help="Fit this window, A:B in s, instead of the automatic ones.")
     ] = None,
+    estimator: Annotated[
+        str | None, typer.Option(help="single_mode or real_mode; by default the one that suits the theory.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a report into this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -37,7 +40,7 @@ def analyze(
     tables = [path for path in found if published.is_table(path)]
     recordings = [path for path in found if path not in tables]
     measured = published.read(tables[0]) if tables else None
-    analysis = analysed(progress_screen, [read(path) for path in recordings], _parse_window(window))
+    analysis = analysed(progress_screen, [read(path) for path in recordings], _parse_window(window), estimator)
     by_hand = hand_cut.beside(hand_cut.read(recordings), analysis.comparisons)
     page = None
     if out is not None:
