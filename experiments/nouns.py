@@ -33,7 +33,8 @@ class Dynamics:
     ``matrix(v)`` is the continuous system matrix [1/s] when ``dt`` is None, else the map over one
     sample of ``dt`` seconds. ``output`` is the row that gives the lean rate. ``embed(v)`` (n, 4)
     maps a bicycle state (phi, delta, phi_dot, delta_dot) to the whole state at the start of a
-    window, everything else (observer, drive, delay) being consistent with it.
+    window, everything else (observer, drive, delay) being consistent with it; ``hidden(v)`` adds what need
+    not be, such as the observer's slow errors.
     """
 
     name: str  # "open loop", "whole sampled loop, lqr", ...
@@ -42,6 +43,7 @@ class Dynamics:
     output: Array
     embed: Callable[[float], Array]
     dt: float | None = None
+    hidden: Callable[[float], Array] | None = None  # (n, k): starts nobody measures, one std each
     noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
 
 

@@ -51,10 +51,10 @@ class Mode(NamedTuple):
 class Start:
     """The state at the start of a window that explains it best, and the motion that follows."""
 
-    x: Array  # (4,) phi, delta, phi_dot, delta_dot, in the unit of the signal (times s)
-    basis: Array  # (n, 4) lean rate from each unit start, less its mean
-    by_lean_rate: Array  # (4, n) how the start answers each sample of the lean rate
-    by_steer: Array | None  # (4, n) and of the steer angle, where it was used
+    x: Array  # (4 + k,) phi, delta, phi_dot, delta_dot, in the unit of the signal (times s); hidden starts
+    basis: Array  # (n, 4 + k) lean rate from each unit start, less its mean
+    by_lean_rate: Array  # (4 + k, n) how the start answers each sample of the lean rate
+    by_steer: Array | None  # (4 + k, n) and of the steer angle, where it was used
 
     @property
     def lean_rate(self) -> Array:
@@ -159,8 +159,8 @@ def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:
 
     Returns
     -------
-    (n, m, 4) array
-        Column j started as unit j of (phi, delta, phi_dot, delta_dot).
+    (n, m, 4 + k) array
+        Column j started as unit j of (phi, delta, phi_dot, delta_dot); then the k hidden starts.
 
     Raises
     ------
@@ -170,6 +170,8 @@ def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:
     # A continuous system takes each step at the speed in its middle; a sampled loop at the speed it read.
     at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
     X = np.asarray(dynamics.embed(float(v[0])), dtype=float)
+    if dynamics.hidden is not None:
+        X = np.column_stack([X, dynamics.hidden(float(v[0]))])
     states = np.empty((len(v), *X.shape))
     for row, step in zip(states, _maps(dynamics, at, dt), strict=True):
         row[:] = X
@@ -181,9 +183,9 @@ def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
     """Find the start from which the dynamics come closest to what was measured in a window.
 
     Linear least squares on the lean rate, and on the steer angle where it was measured in rad, each
-    weighted by its own residual; constant offsets are left free. A weak prior (zero, `PRIOR_SCALE`
-    times the signal) keeps apart what the window cannot tell apart, such as the slow capsize mode
-    from an offset.
+    weighted by its own residual; constant offsets are left free. A weak prior (zero; `PRIOR_SCALE` times
+    the signal, for hidden starts their standard deviation) keeps apart what the window cannot tell
+    apart, such as the slow capsize mode from an offset.
     """
     rows = slice(window.start, window.stop)
     v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
@@ -195,7 +197,8 @@ def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
     channels = [(G - G.mean(axis=0), y - y.mean()) for G, y in channels]
 
     sizes = [max(float(np.std(y)), np.finfo(float).tiny) for _, y in channels]
-    prior = np.eye(4) / (PRIOR_SCALE * sizes[0]) ** 2
+    k = states.shape[-1] - 4
+    prior = np.diag([(PRIOR_SCALE * sizes[0]) ** -2] * 4 + [1.0] * k)
     stds = sizes
     for _ in range(3):  # the weights settle at once
         weighed = [(G / std, y / std) for (G, y), std in zip(channels, stds, strict=True)]
@@ -214,7 +217,7 @@ def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDA
     counterpart) are left out.
     """
     values, vectors = np.linalg.eig(dynamics.matrix(v))
-    weights = np.linalg.lstsq(vectors, dynamics.embed(v) @ x, rcond=None)[0]
+    weights = np.linalg.lstsq(vectors, dynamics.embed(v) @ x[:4], rcond=None)[0]
     amplitude = (dynamics.output @ vectors) * weights
     keep = values.imag >= 0
     if dynamics.dt is not None:

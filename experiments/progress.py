@@ -11,7 +11,7 @@ from experiments.analysis import Analysis, analyze
 from experiments.campaign import Attempt, Watcher
 from experiments.nouns import Response
 from experiments.protocols.treadmill import Condition
-from hil.supervisor import State
+from hil.states import State
 
 
 def _bar(screen: Console) -> Progress:

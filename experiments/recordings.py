@@ -12,7 +12,7 @@ from hil.design.schedule import GainSchedule
 from hil.estimator import Observer
 from hil.log import FILE, Run, read_run
 from hil.sampled_loop import MEASURED, SampledLoop
-from hil.supervisor import State
+from hil.states import State
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -108,13 +108,16 @@ def schedule_of(header: dict) -> GainSchedule:
 
 
 def instrument_noise(ticks: np.ndarray) -> Array:
-    """Standard deviations (4,) of white noise in the readings of `MEASURED`, from their third differences.
+    """Standard deviations (4,) of white noise in the readings of `MEASURED`, while RUNNING.
 
-    Motion is smooth over four samples, noise is not; the median leaves out kicks. Third differences of
-    white noise have 20 times its variance.
+    From third differences: motion is smooth over four samples, noise and the steps of an encoder are not.
+    Third differences of white noise have 20 times its variance.
     """
-    differences = [np.diff(ticks[name], 3) for name in MEASURED]
-    return np.array([1.4826 * np.median(np.abs(d)) for d in differences]) / np.sqrt(20.0)
+    running = ticks[ticks["state"] == State.RUNNING]
+    if len(running) < 100:
+        return np.zeros(len(MEASURED))
+    differences = np.array([np.diff(running[name], 3) for name in MEASURED])
+    return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
 
 
 def dynamics_of(header: dict, bicycle: Bicycle, noise: Array) -> Dynamics:
@@ -138,5 +141,6 @@ def dynamics_of(header: dict, bicycle: Bicycle, noise: Array) -> Dynamics:
         output=loop.output,
         embed=loop.embed,
         dt=loop.dt,
+        hidden=lambda v: loop.slow_errors(),
         noise=lambda v: loop.noise(v, noise),
     )

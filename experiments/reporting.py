@@ -11,7 +11,7 @@ from experiments.report import ReportInput, write_report
 from hil.log import Run, read_run
 from hil.provenance import provenance
 from hil.record import COUNTERS
-from hil.supervisor import State
+from hil.states import State
 
 
 def report_on(

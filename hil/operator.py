@@ -11,7 +11,7 @@ from types import FrameType
 
 import numpy as np
 
-from hil.supervisor import SENTENCES, Cause, Demand, State
+from hil.states import SENTENCES, Cause, Demand, State
 
 _AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone
 

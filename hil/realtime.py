@@ -16,7 +16,7 @@ from numba import njit
 from hil import libc
 from hil.operator import Operator
 from hil.record import TICK
-from hil.supervisor import Demand
+from hil.states import Demand
 from hil.tick import FAREWELL, RX_SIZE, TX_SIZE, Loop, farewell, tick
 
 RING_ROWS = 8192

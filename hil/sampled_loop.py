@@ -142,6 +142,13 @@ class SampledLoop:
         X[12] = turn * (v * before[DELTA] + self.bicycle.c * before[DELTA_DOT])
         return X
 
+    def slow_errors(self) -> Array:
+        """The observer's errors that outlast a kick, at their usual size: lean, roll and yaw bias; (13, 3)."""
+        X = np.zeros((13, 3))
+        for column, (name, size) in enumerate({"phi": 0.01, "gyro_bias": 0.003, "yaw_bias": 0.003}.items()):
+            X[6 + OBSERVED.index(name), column] = size
+        return X
+
     def eigenvalues(self, v: float) -> NDArray[np.complex128]:
         """Eigenvalues at speed ``v`` in continuous terms, log(z) / dt [1/s]; those at z = 0 left out."""
         z = np.linalg.eigvals(self.matrix(v)).astype(complex)

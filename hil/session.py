@@ -15,7 +15,7 @@ from hil.design.schedule import GainSchedule
 from hil.operator import Operator, Outcome
 from hil.provenance import provenance
 from hil.rig import Rig
-from hil.supervisor import State
+from hil.states import State
 from hil.tick import new_loop
 from models.errors import InputError
 from models.plant import Drive, Instruments, Plant, Scenario
@@ -74,7 +74,7 @@ def run_lockstep(
     calibration = rig.calibrated()
     loop = new_loop(rig, schedule, calibration.as_record())
     operator, plant = Operator(duration), emulated_plant(rig, scenario)
-    extra = {"runner": "lockstep", "label": label, "scenario": scenario}
+    extra = {"runner": "lockstep", "label": label or folder.name, "scenario": scenario}
     with log.RunWriter(folder, header(rig, schedule, calibration, extra, simulated=True), simulated=True) as writer:
         keep = _Keeper(writer, watch)
         lockstep.run(loop, plant, emulated_node(rig), operator, keep)
@@ -127,7 +127,13 @@ def run_realtime(
         operator = Operator(duration)
         with realtime.privileges(fifo) as settings:
             pass
-        about = {"runner": "realtime", "label": label, "port": port, "device": device, "timing": settings}
+        about = {
+            "runner": "realtime",
+            "label": label or folder.name,
+            "port": port,
+            "device": device,
+            "timing": settings,
+        }
         head = header(rig, schedule, calibration, {**about, **(extra or {})})
         with log.RunWriter(folder, head) as writer:
             keep = _Keeper(writer, watch)

@@ -9,7 +9,6 @@ takes torque away; there is no heartbeat of any other kind.
 """
 
 import math
-from enum import IntEnum, IntFlag
 
 import numpy as np
 from numba import njit
@@ -21,87 +20,37 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-
-
-class State(IntEnum):
-    """What the machine may do now."""
-
-    DISARMED = 0  # drive off
-    CHECK = 1  # proving stream, sensors and the drive's watchdog
-    ARMED = 2  # drive on, zero torque
-    RUNNING = 3  # the controller's wish, within limits
-    RAMPDOWN = 4  # torque falls linearly to zero
-    FAULT = 5  # drive off, latched
-
-
-class Demand(IntEnum):
-    """What the operator asks for; the highest state the machine may be in."""
-
-    OFF = 0  # zero and off, at once
-    STOP = 1  # ramp down, then off
-    ARM = 2  # check, then drive on at zero torque
-    RUN = 3  # as ARM, then control
-
-
-class Cause(IntEnum):
-    """Why the machine left RUNNING (or could not be armed). The first one is kept."""
-
-    NONE = 0
-    OPERATOR_STOP = 1
-    OPERATOR_OFF = 2
-    STALE_SAMPLE = 3
-    NOT_A_NUMBER = 4
-    LEAN_LIMIT = 5
-    STEER_LIMIT = 6
-    SPEED_WINDOW = 7
-    DEVICE_FAULT = 8
-    DRIVE_WATCHDOG = 9
-    STOP_BUTTON = 10
-    BUS_VOLTAGE = 11
-    SATURATED = 12
-    CHECK_STREAM = 13
-    CHECK_UPRIGHT = 14
-    CHECK_ENABLE = 15
-    CHECK_WATCHDOG = 16
-
-
-SENTENCES = {
-    Cause.NONE: "nothing happened",
-    Cause.OPERATOR_STOP: "the operator stopped the run",
-    Cause.OPERATOR_OFF: "the operator switched the drive off",
-    Cause.STALE_SAMPLE: "no fresh sample came from the device within the limit",
-    Cause.NOT_A_NUMBER: "an estimate or the controller's wish was not a number",
-    Cause.LEAN_LIMIT: "the lean angle passed its limit",
-    Cause.STEER_LIMIT: "the steer angle passed its limit",
-    Cause.SPEED_WINDOW: "the forward speed left its window",
-    Cause.DEVICE_FAULT: "the device reported a fault",
-    Cause.DRIVE_WATCHDOG: "the drive's own watchdog tripped: commands came too late",
-    Cause.STOP_BUTTON: "the stop button is pressed",
-    Cause.BUS_VOLTAGE: "the drive's supply left its window",
-    Cause.SATURATED: "the torque stayed at its limit for too long",
-    Cause.CHECK_STREAM: "check not passed: the sample stream has gaps or errors",
-    Cause.CHECK_UPRIGHT: "check not passed: hold the bicycle upright, straight and within the speed window",
-    Cause.CHECK_ENABLE: "check not passed: the drive did not switch on when asked",
-    Cause.CHECK_WATCHDOG: "check not passed: the drive's watchdog did not trip when commands were withheld",
-}
-
-
-class Verdict(IntFlag):
-    """Why the command differs from the request."""
-
-    NONE = 0
-    NOT_RUNNING = 1
-    TORQUE_LIMIT = 2
-    RATE_LIMIT = 4
-    RAMP = 8
-    NO_FRESH_SAMPLE = 16
-    NOT_A_NUMBER = 32
-    WITHHELD = 64  # no frame at all was sent
-
+from hil.states import Cause, Demand, State, Verdict
 
 # Plain integers for the compiled code.
 _DISARMED, _CHECK, _ARMED, _RUNNING, _RAMPDOWN, _FAULT = (int(s) for s in State)
 _OFF, _STOP, _ARM, _RUN = (int(d) for d in Demand)
+(
+    _NO_CAUSE,
+    _OPERATOR_STOP,
+    _OPERATOR_OFF,
+    _STALE_SAMPLE,
+    _NOT_A_NUMBER,
+    _LEAN_LIMIT,
+    _STEER_LIMIT,
+    _SPEED_WINDOW,
+    _DEVICE_FAULT,
+    _DRIVE_WATCHDOG,
+    _STOP_BUTTON,
+    _BUS_VOLTAGE,
+    _SATURATED,
+    _CHECK_STREAM,
+    _CHECK_UPRIGHT,
+    _CHECK_ENABLE,
+    _CHECK_WATCHDOG,
+) = (int(c) for c in Cause)
+_V_NOT_RUNNING = int(Verdict.NOT_RUNNING)
+_V_TORQUE_LIMIT = int(Verdict.TORQUE_LIMIT)
+_V_RATE_LIMIT = int(Verdict.RATE_LIMIT)
+_V_RAMP = int(Verdict.RAMP)
+_V_NO_FRESH_SAMPLE = int(Verdict.NO_FRESH_SAMPLE)
+_V_NOT_A_NUMBER = int(Verdict.NOT_A_NUMBER)
+_V_WITHHELD = int(Verdict.WITHHELD)
 _STREAM, _ENABLE, _WITHHOLD, _CLEAR = range(4)  # phases of CHECK
 _ENABLE_TIMEOUT = 0.25  # s, for the drive to say that it is on, or that it is cleared
 
@@ -132,7 +81,7 @@ def _enter(s, state, cause):
     if state != s.state:
         s.since = 0.0
     s.state = state
-    if s.cause == 0:
+    if s.cause == _NO_CAUSE:
         s.cause = cause
 
 
@@ -140,32 +89,32 @@ def _enter(s, state, cause):
 def _hard_cause(s, limits, sample, estimate, T_req):
     """What must zero and disable at once, or 0. Runs inside the tick."""
     if s.since_sample > limits.stale:
-        return 3
+        return _STALE_SAMPLE
     if not (math.isfinite(T_req) and math.isfinite(estimate.phi) and math.isfinite(estimate.delta_dot)):
-        return 4
+        return _NOT_A_NUMBER
     if abs(estimate.phi) > limits.lean:
-        return 5
+        return _LEAN_LIMIT
     if abs(estimate.delta) > limits.steer:
-        return 6
+        return _STEER_LIMIT
     if sample.faults != 0:
-        return 8
+        return _DEVICE_FAULT
     if sample.status & STATUS_WATCHDOG:
-        return 9
+        return _DRIVE_WATCHDOG
     if sample.status & STATUS_STOP_BUTTON:
-        return 10
-    return 0
+        return _STOP_BUTTON
+    return _NO_CAUSE
 
 
 @njit(cache=True, nogil=True)
 def _soft_cause(s, limits, sample, estimate):
     """What ends the run by a ramp, or 0. Runs inside the tick."""
     if not limits.speed_min <= estimate.v <= limits.speed_max:
-        return 7
+        return _SPEED_WINDOW
     if not limits.bus_min <= sample.bus_meas <= limits.bus_max:
-        return 11
+        return _BUS_VOLTAGE
     if s.at_limit > limits.saturated:
-        return 12
-    return 0
+        return _SATURATED
+    return _NO_CAUSE
 
 
 @njit(cache=True, nogil=True)
@@ -199,28 +148,28 @@ def _check(s, limits, sample, estimate, fresh):
         if s.good_stream >= limits.check and s.in_phase >= limits.check:
             _next_phase(s, _ENABLE)
         elif s.since > limits.check_timeout:
-            _enter(s, _DISARMED, 13 if s.good_stream < limits.check else 14)
+            _enter(s, _DISARMED, _CHECK_STREAM if s.good_stream < limits.check else _CHECK_UPRIGHT)
     elif s.phase == _ENABLE:
         s.flags = COMMAND_ENABLE
         if sample.status & STATUS_ENABLED:
             _next_phase(s, _WITHHOLD)
         elif s.in_phase > _ENABLE_TIMEOUT:
-            _enter(s, _FAULT, 15)
+            _enter(s, _FAULT, _CHECK_ENABLE)
     elif s.phase == _WITHHOLD:
         s.send = 0
         if sample.status & STATUS_WATCHDOG and not sample.status & STATUS_ENABLED:
             _next_phase(s, _CLEAR)
         elif s.in_phase > 2.0 * s.watchdog + 0.05:
-            _enter(s, _FAULT, 16)
+            _enter(s, _FAULT, _CHECK_WATCHDOG)
     else:
         s.flags = COMMAND_CLEAR
         if not sample.status & STATUS_WATCHDOG:
             if upright:
-                _enter(s, _ARMED, 0)
+                _enter(s, _ARMED, _NO_CAUSE)
             else:
-                _enter(s, _DISARMED, 14)
+                _enter(s, _DISARMED, _CHECK_UPRIGHT)
         elif s.in_phase > _ENABLE_TIMEOUT:
-            _enter(s, _FAULT, 15)
+            _enter(s, _FAULT, _CHECK_ENABLE)
 
 
 @njit(cache=True, nogil=True)
@@ -228,14 +177,14 @@ def _limited(s, limits, T_req, dt):
     """The request within torque and rate limits. Runs inside the tick."""
     T = min(max(T_req, -limits.torque), limits.torque)
     if T_req != T:
-        s.verdict |= 2
+        s.verdict |= _V_TORQUE_LIMIT
         s.at_limit += dt
     else:
         s.at_limit = 0.0
     step = limits.torque_rate * dt
     limited = min(max(T, s.T_cmd - step), s.T_cmd + step)
     if limited != T:
-        s.verdict |= 4
+        s.verdict |= _V_RATE_LIMIT
     return limited
 
 
@@ -244,41 +193,39 @@ def _transitions(s, limits, sample, estimate, fresh, T_req, demand, acknowledged
     """Where the machine stands after this tick's news. Runs inside the tick."""
     if s.state == _DISARMED:
         if demand >= _ARM:
-            s.cause = 0
-            _enter(s, _CHECK, 0)
+            s.cause = _NO_CAUSE
+            _enter(s, _CHECK, _NO_CAUSE)
             _next_phase(s, _STREAM)
         return
     if s.state == _FAULT:
         if acknowledged and demand == _OFF:
-            s.cause = 0
-            _enter(s, _DISARMED, 0)
+            s.cause = _NO_CAUSE
+            _enter(s, _DISARMED, _NO_CAUSE)
         return
     if demand == _OFF:
-        _enter(s, _DISARMED, 2)
+        _enter(s, _DISARMED, _OPERATOR_OFF)
         return
     if s.state == _CHECK:
         if demand == _STOP:
-            _enter(s, _DISARMED, 1)
+            _enter(s, _DISARMED, _OPERATOR_STOP)
         return
     hard = _hard_cause(s, limits, sample, estimate, T_req)
-    if s.state == _ARMED and hard == 9 and not sample.status & STATUS_ENABLED and s.since < _ENABLE_TIMEOUT:
-        hard = 0  # the trip we provoked ourselves may still be in a sample under way
     if hard:
         _enter(s, _FAULT, hard)
     elif s.state == _ARMED:
         if demand == _STOP:
-            _enter(s, _DISARMED, 1)
+            _enter(s, _DISARMED, _OPERATOR_STOP)
         elif demand == _RUN and fresh and sample.status & STATUS_ENABLED:
-            _enter(s, _RUNNING, 0)
+            _enter(s, _RUNNING, _NO_CAUSE)
         elif s.since > _ENABLE_TIMEOUT and not sample.status & STATUS_ENABLED:
-            _enter(s, _FAULT, 15)
+            _enter(s, _FAULT, _CHECK_ENABLE)
     elif s.state == _RUNNING:
         soft = _soft_cause(s, limits, sample, estimate)
         if soft or demand < _RUN:
             s.T_ramp = s.T_cmd
-            _enter(s, _RAMPDOWN, soft if soft else 1)
+            _enter(s, _RAMPDOWN, soft if soft else _OPERATOR_STOP)
     elif s.since >= limits.ramp:  # RAMPDOWN is over
-        _enter(s, _DISARMED if s.cause == 1 else _FAULT, 0)
+        _enter(s, _DISARMED if s.cause == _OPERATOR_STOP else _FAULT, _NO_CAUSE)
 
 
 @njit(cache=True, nogil=True)
@@ -317,10 +264,10 @@ def supervise(s, limits, sample, estimate, fresh, clean, T_req, demand, acknowle
         T = _limited(s, limits, T_req, dt)
     elif s.state == _RAMPDOWN:
         s.flags = COMMAND_ENABLE
-        s.verdict |= 8
+        s.verdict |= _V_RAMP
         T = s.T_ramp * max(0.0, 1.0 - s.since / limits.ramp)
     else:
-        s.verdict |= 1
+        s.verdict |= _V_NOT_RUNNING
         s.at_limit = 0.0
         if s.state == _ARMED:
             s.flags = COMMAND_ENABLE
@@ -328,13 +275,13 @@ def supervise(s, limits, sample, estimate, fresh, clean, T_req, demand, acknowle
             _check(s, limits, sample, estimate, fresh)
     if not math.isfinite(T):
         T = 0.0
-        s.verdict |= 32
+        s.verdict |= _V_NOT_A_NUMBER
     s.T_cmd = T
     if not fresh and s.flags & COMMAND_ENABLE:
         s.send = 0  # an old sample must not keep the drive alive
-        s.verdict |= 16
+        s.verdict |= _V_NO_FRESH_SAMPLE
     if not s.send:
-        s.verdict |= 64
+        s.verdict |= _V_WITHHELD
 
 
 def new_supervisor(watchdog: float) -> np.void:

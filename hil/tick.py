@@ -19,7 +19,8 @@ from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, follow_drive, observe
 from hil.record import COUNTERS
 from hil.rig import Rig
-from hil.supervisor import State, new_supervisor, supervise
+from hil.states import State
+from hil.supervisor import new_supervisor, supervise
 
 RX_SIZE, TX_SIZE = 4096, 64  # bytes
 FAREWELL = 5  # how many times zero torque is sent at the end

@@ -97,6 +97,11 @@ def show(analysis: "Analysis") -> None:
     from experiments.console import eigenvalue, number, screen, table
 
     summary = analysis.summary
+    if not analysis.comparisons:
+        screen.print("no window could be compared with the prediction; what was looked at:")
+        for r in analysis.rejected:
+            screen.print(f"{r.source} {r.t_start:.2f}-{r.t_end:.2f} s: {r.reason}")
+        return
     if len(analysis.comparisons) <= 24:
         table(
             "Windows: eigenvalues 1/s",

@@ -36,7 +36,7 @@ def run(
     from hil.log import run_folder
     from hil.rig import Rig
     from hil.session import run_realtime
-    from hil.supervisor import State
+    from hil.states import State
     from models import catalogue
     from models.errors import InputError
     from models.plant import Scenario

@@ -140,3 +140,20 @@ def test_a_run_records_its_condition(lockstep_campaign):
     run = read_run(folder / "silver-lqr-5.0-m-s")
     assert run.header["label"] == "Silver lqr 5.0 m/s"
     assert len(run.header["scenario"]["kicks"]) == KICKS
+
+
+def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
+    """A tenth more spin inertia in the front wheel than the prediction knows: other eigenvalues, other verdict."""
+    from dataclasses import replace
+
+    from experiments.analysis import analyze
+    from experiments.recordings import dynamics_of, instrument_noise, read
+
+    condition = next(c for c in conditions(5) if c.label == "Silver lqr 5.0 m/s")
+    silver = condition.bicycle
+    heavier = replace(condition, bicycle=replace(silver, IFyy=1.1 * silver.IFyy, IFxx=1.1 * silver.IFxx))
+    (attempt,) = in_lockstep([heavier], tmp_path, lambda c, row: None)
+    recorded, run = read(attempt.folder), read_run(attempt.folder)
+    supposed = replace(recorded, bicycle=silver, dynamics=dynamics_of(run.header, silver, instrument_noise(run.ticks)))
+    assert analyze([recorded]).summary.agreeing == KICKS
+    assert analyze([supposed]).summary.agreeing == 0

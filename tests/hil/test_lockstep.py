@@ -6,7 +6,7 @@ import pytest
 from hil import session
 from hil.log import FILE, read_run
 from hil.sampled_loop import SampledLoop
-from hil.supervisor import Cause, State, Verdict
+from hil.states import Cause, State, Verdict
 from models.plant import Drive, Instruments, Kick, Plant, Scenario
 from tests.hil.machine import gains, lockstep_rows, rig_of, scenario
 

@@ -14,7 +14,7 @@ from firmware_interface.errors import DeviceError
 from hil import realtime, session
 from hil.log import read_run
 from hil.operator import Operator
-from hil.supervisor import State
+from hil.states import State
 from hil.tick import new_loop
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario

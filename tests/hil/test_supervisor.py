@@ -18,7 +18,8 @@ from firmware_interface.messages import (
 )
 from hil.estimator import ESTIMATE
 from hil.limits import Limits
-from hil.supervisor import SENTENCES, Cause, Demand, State, Verdict, new_supervisor, supervise
+from hil.states import SENTENCES, Cause, Demand, State, Verdict
+from hil.supervisor import new_supervisor, supervise
 
 DT = 0.005
 WATCHDOG = 0.025

@@ -1,0 +1,79 @@
+"""The words of the supervisor: states, demands, causes and verdicts."""
+
+from enum import IntEnum, IntFlag
+
+
+class State(IntEnum):
+    """What the machine may do now."""
+
+    DISARMED = 0  # drive off
+    CHECK = 1  # proving stream, sensors and the drive's watchdog
+    ARMED = 2  # drive on, zero torque
+    RUNNING = 3  # the controller's wish, within limits
+    RAMPDOWN = 4  # torque falls linearly to zero
+    FAULT = 5  # drive off, latched
+
+
+class Demand(IntEnum):
+    """What the operator asks for; the highest state the machine may be in."""
+
+    OFF = 0  # zero and off, at once
+    STOP = 1  # ramp down, then off
+    ARM = 2  # check, then drive on at zero torque
+    RUN = 3  # as ARM, then control
+
+
+class Cause(IntEnum):
+    """Why the machine left RUNNING (or could not be armed). The first one is kept."""
+
+    NONE = 0
+    OPERATOR_STOP = 1
+    OPERATOR_OFF = 2
+    STALE_SAMPLE = 3
+    NOT_A_NUMBER = 4
+    LEAN_LIMIT = 5
+    STEER_LIMIT = 6
+    SPEED_WINDOW = 7
+    DEVICE_FAULT = 8
+    DRIVE_WATCHDOG = 9
+    STOP_BUTTON = 10
+    BUS_VOLTAGE = 11
+    SATURATED = 12
+    CHECK_STREAM = 13
+    CHECK_UPRIGHT = 14
+    CHECK_ENABLE = 15
+    CHECK_WATCHDOG = 16
+
+
+SENTENCES = {
+    Cause.NONE: "nothing happened",
+    Cause.OPERATOR_STOP: "the operator stopped the run",
+    Cause.OPERATOR_OFF: "the operator switched the drive off",
+    Cause.STALE_SAMPLE: "no fresh sample came from the device within the limit",
+    Cause.NOT_A_NUMBER: "an estimate or the controller's wish was not a number",
+    Cause.LEAN_LIMIT: "the lean angle passed its limit",
+    Cause.STEER_LIMIT: "the steer angle passed its limit",
+    Cause.SPEED_WINDOW: "the forward speed left its window",
+    Cause.DEVICE_FAULT: "the device reported a fault",
+    Cause.DRIVE_WATCHDOG: "the drive's own watchdog tripped: commands came too late",
+    Cause.STOP_BUTTON: "the stop button is pressed",
+    Cause.BUS_VOLTAGE: "the drive's supply left its window",
+    Cause.SATURATED: "the torque stayed at its limit for too long",
+    Cause.CHECK_STREAM: "check not passed: the sample stream has gaps or errors",
+    Cause.CHECK_UPRIGHT: "check not passed: hold the bicycle upright, straight and within the speed window",
+    Cause.CHECK_ENABLE: "check not passed: the drive did not switch on when asked",
+    Cause.CHECK_WATCHDOG: "check not passed: the drive's watchdog did not trip when commands were withheld",
+}
+
+
+class Verdict(IntFlag):
+    """Why the command differs from the request."""
+
+    NONE = 0
+    NOT_RUNNING = 1
+    TORQUE_LIMIT = 2
+    RATE_LIMIT = 4
+    RAMP = 8
+    NO_FRESH_SAMPLE = 16
+    NOT_A_NUMBER = 32
+    WITHHELD = 64  # no frame at all was sent
