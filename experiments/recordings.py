@@ -16,6 +16,7 @@ from hil.states import State
 from models.errors import InputError
 from models.parameters import Bicycle
 
+BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 
 
@@ -55,7 +56,7 @@ def _by_number(path: Path) -> list[tuple[float, str]]:
 
 
 def of_run(run: Run) -> Response:
-    """A run of ours on an even grid of the device's clock; gaps are bridged but not free."""
+    """A run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
     header = run.header
     ticks = run.ticks[(run.ticks["valid"] == 1)]
     if len(ticks) < 2:
@@ -72,7 +73,7 @@ def of_run(run: Run) -> Response:
         return np.interp(t, t_device, ticks[name])
 
     nearest = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
-    gap = t_device[nearest] - t_device[nearest - 1] > 1.5 / rate
+    gap = t_device[nearest] - t_device[nearest - 1] > BRIDGED / rate
     running = even("state") == State.RUNNING
     begun = np.flatnonzero(running)
     free = running & ~gap
