@@ -1,0 +1,160 @@
+"""Many nonlinear bicycles advanced together, each in a lane of the processor's vector registers.
+
+Bicycles lie in blocks of `LANES`. Within a block every quantity is a row of that many floats, and the compiler turns
+the loop over the lanes into vector instructions; that needs a body without branches, so a bicycle that leaves the
+domain of the model is held where it was by a selection, not by an if. Sixteen lanes, because the compiler takes
+shorter loops as not worth the check that the arrays do not overlap.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.errors import InputError
+from models.nonlinear import initial
+from models.nonlinear_coordinates import REAR, ROLL, STEER
+from models.nonlinear_forces import OUTSIDE, inside
+from models.nonlinear_parameters import Packed, pack
+from models.nonlinear_step import lower, rk4
+from models.nonlinear_vectors import compiled, inlined
+from models.parameters import Bicycle
+
+Array = NDArray[np.float64]
+
+LANES = 16
+_PARAMETERS = len(Packed._fields)
+_STATES = 12  # the eleven of `models.nonlinear_step`, and whether the bicycle is still riding (1) or held (0)
+_L = LANES
+
+
+@inlined
+def _packed(p, j):
+    """`Packed` of lane ``j`` of a block."""
+    return Packed(
+        p[j], p[j + _L], p[j + 2 * _L], p[j + 3 * _L], p[j + 4 * _L], p[j + 5 * _L], p[j + 6 * _L],
+        p[j + 7 * _L], p[j + 8 * _L], p[j + 9 * _L], p[j + 10 * _L], p[j + 11 * _L], p[j + 12 * _L], p[j + 13 * _L],
+        p[j + 14 * _L], p[j + 15 * _L], p[j + 16 * _L], p[j + 17 * _L], p[j + 18 * _L], p[j + 19 * _L],
+        p[j + 20 * _L], p[j + 21 * _L], p[j + 22 * _L], p[j + 23 * _L], p[j + 24 * _L], p[j + 25 * _L],
+    )  # fmt: skip
+
+
+@inlined
+def _state(x, j):
+    """The eleven states of lane ``j`` of a block."""
+    return (
+        x[j], x[j + _L], x[j + 2 * _L], x[j + 3 * _L], x[j + 4 * _L], x[j + 5 * _L], x[j + 6 * _L],
+        x[j + 7 * _L], x[j + 8 * _L], x[j + 9 * _L], x[j + 10 * _L],
+    )  # fmt: skip
+
+
+@compiled
+def _ride_block(p, x, T, dt, n):
+    """Advance one block by ``n`` steps; flat arrays of rows of `LANES`."""
+    for _ in range(n):
+        for j in range(_L):
+            b, s = _packed(p, j), _state(x, j)
+            y = rk4(b, s, T[j], T[j + _L], T[j + 2 * _L], dt)
+            q5, _ = lower(b, y[3], y[4], y[6])
+            q5, o = lower(b, y[3], q5, y[6])
+            fits = inside(y[3], q5, y[6], y[8], y[9], y[10], o.p, o.g1) and x[j + 11 * _L] > 0.5
+            x[j] = y[0] if fits else s[0]
+            x[j + _L] = y[1] if fits else s[1]
+            x[j + 2 * _L] = y[2] if fits else s[2]
+            x[j + 3 * _L] = y[3] if fits else s[3]
+            x[j + 4 * _L] = q5 if fits else s[4]
+            x[j + 5 * _L] = y[5] if fits else s[5]
+            x[j + 6 * _L] = y[6] if fits else s[6]
+            x[j + 7 * _L] = y[7] if fits else s[7]
+            x[j + 8 * _L] = y[8] if fits else s[8]
+            x[j + 9 * _L] = y[9] if fits else s[9]
+            x[j + 10 * _L] = y[10] if fits else s[10]
+            x[j + 11 * _L] = 1.0 if fits else 0.0
+
+
+@compiled
+def ride(p, x, T, dt, n):
+    """Advance all blocks of the flat ``x`` by ``n`` steps of ``dt`` [s], in place."""
+    for i in range(x.size // (_STATES * _L)):
+        _ride_block(
+            p[i * _PARAMETERS * _L : (i + 1) * _PARAMETERS * _L],
+            x[i * _STATES * _L : (i + 1) * _STATES * _L],
+            T[i * 3 * _L : (i + 1) * 3 * _L],
+            dt,
+            n,
+        )
+
+
+class Ensemble:
+    """``N`` bicycles that ride together, from states of `models.nonlinear.initial`.
+
+    Parameters
+    ----------
+    bicycles : sequence of N Bicycle
+    q, u : (N, 8) arrays
+        Coordinates and speeds, as `models.nonlinear_coordinates`.
+
+    Raises
+    ------
+    InputError
+        For no bicycle at all, or states that are not one a bicycle.
+    """
+
+    def __init__(self, bicycles: Sequence[Bicycle], q: ArrayLike, u: ArrayLike) -> None:
+        q, u = np.array(q, dtype=float), np.array(u, dtype=float)
+        n = len(bicycles)
+        if n == 0 or q.shape != (n, 8) or u.shape != (n, 8):
+            raise InputError(f"wanted states ({n}, 8), one or more, found {q.shape} and {u.shape}; give one a bicycle")
+        packed = np.array([pack(bicycle) for bicycle in bicycles])
+        speeds = np.stack([u[:, ROLL], -packed[:, Packed._fields.index("roll_R")] * u[:, REAR], u[:, STEER]], axis=1)
+        self.n = n
+        self._packed = packed
+        self._p = _in_lanes(packed)
+        self._x = _in_lanes(np.hstack([q, speeds, np.ones((n, 1))]))
+
+    @classmethod
+    def starting(cls, bicycles: Sequence[Bicycle], **states: ArrayLike) -> "Ensemble":
+        """Ensemble from the arguments of `models.nonlinear.initial`, each one number or one a bicycle."""
+        columns = {key: np.broadcast_to(np.asarray(value, dtype=float), len(bicycles)) for key, value in states.items()}
+        rows = [
+            initial(bicycle, **{key: float(column[m]) for key, column in columns.items()})
+            for m, bicycle in enumerate(bicycles)
+        ]
+        return cls(bicycles, np.array([q for q, _ in rows]), np.array([u for _, u in rows]))
+
+    def advance(self, dt: float, steps: int, torque: ArrayLike = 0.0) -> None:
+        """Ride on for ``steps`` fourth-order steps of ``dt`` [s].
+
+        ``torque`` [N m], held meanwhile, is anything that broadcasts to (N, 3): roll, rear wheel, steer. Other
+        threads run meanwhile.
+        """
+        T = np.array(np.broadcast_to(np.asarray(torque, dtype=float), (self.n, 3)))
+        T[:, 1] /= -self._packed[:, Packed._fields.index("roll_R")]
+        ride(self._p, self._x, _in_lanes(T), dt, steps)
+
+    @property
+    def q(self) -> Array:
+        """Coordinates (N, 8), rad and m."""
+        return _rows(self._x, _STATES, self.n)[:, :8]
+
+    @property
+    def speeds(self) -> Array:
+        """Independent speeds (N, 3): roll rate [rad/s], forward speed at the rear rim [m/s], steer rate [rad/s]."""
+        return _rows(self._x, _STATES, self.n)[:, 8:11]
+
+    @property
+    def status(self) -> NDArray[np.int64]:
+        """Status (N,): 0, or `OUTSIDE` for a bicycle that has left the domain and is held at its last good state."""
+        return np.where(_rows(self._x, _STATES, self.n)[:, 11] > 0.5, 0, OUTSIDE)
+
+
+def _in_lanes(rows: Array) -> Array:
+    """One row a bicycle into blocks of `LANES`, flat; the last bicycle fills the last block."""
+    blocks = -(-len(rows) // LANES)
+    filled = np.vstack([rows, np.repeat(rows[-1:], blocks * LANES - len(rows), axis=0)])
+    return np.ascontiguousarray(filled.reshape(blocks, LANES, -1).swapaxes(1, 2)).ravel()
+
+
+def _rows(flat: Array, width: int, n: int) -> Array:
+    """The inverse of `_in_lanes`: (n, width)."""
+    return flat.reshape(-1, width, LANES).swapaxes(1, 2).reshape(-1, width)[:n].copy()

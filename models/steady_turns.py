@@ -1,0 +1,274 @@
+"""Steady turns: a bicycle that circles with constant lean, steer and speed, and whether it stays there.
+
+In one posture (lean phi and steer delta, the pitch following from both wheels being on the ground) all speeds of a
+steady turn are in proportion. Its balance is linear in their square k and in the steer torque,
+
+    gravity(phi, delta) + k motion(phi, delta) + T_delta torque(phi, delta) = 0:
+
+two equations, for the accelerations of lean and steer, whose coefficients the nonlinear kernel gives; the third, for
+that of the rear wheel, follows from the energy. So a posture has at most one turn, found without iteration.
+
+Speeds: v of the rear contact, forward; psi_dot yaw, positive to the right. Angles in rad. Turns without steer torque
+are in `models.hands_free`.
+"""
+
+from dataclasses import dataclass
+from math import hypot, inf, isfinite, nan, pi, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import null_space
+
+from models.errors import InputError
+from models.nonlinear import (
+    FRONT,
+    PITCH,
+    REAR,
+    ROLL,
+    STEER,
+    YAW,
+    X,
+    accelerations,
+    dependent_speeds,
+    energy,
+    pack,
+    pitch,
+)
+from models.parameters import Bicycle
+
+Array = NDArray[np.float64]
+
+LEAN_MAX = 1.5  # rad; a bicycle that leans more lies on the ground
+PITCH_MAX = 0.5  # rad from upright; with more the frame has tipped over a wheel, which is another way to stand
+SLOPE = 1e-5  # step of the differences inside Newton's method, rad
+NUDGE = 1e-3  # step of the five-point differences that linearise, rad and rad/s
+SEED = 1e-3  # 1/m, a curvature at which Newton's method starts without doubt
+
+
+@dataclass(frozen=True)
+class SteadyTurn:
+    """One steady turn.
+
+    Attributes
+    ----------
+    phi, delta, theta : float
+        Lean, steer and pitch [rad]; upright, the pitch is the steer axis tilt.
+    v, psi_dot : float
+        Forward speed of the rear contact [m/s] and yaw rate [rad/s].
+    rear_rate, front_rate : float
+        Wheel rates about the axles [rad/s], negative when rolling forward.
+    T_delta : float
+        Steer torque [N m] that holds the turn.
+    eigenvalues : tuple of complex
+        Four eigenvalues [1/s] of small motions about the turn under that constant torque, by rising real part. A fifth
+        is zero, because energy is conserved, and left out: it leads to the neighbouring turns of other energies. All
+        nan at the edge of the model, where a derivative cannot be taken.
+    """
+
+    phi: float
+    delta: float
+    theta: float
+    v: float
+    psi_dot: float
+    rear_rate: float
+    front_rate: float
+    T_delta: float
+    eigenvalues: tuple[complex, ...]
+
+    @property
+    def radius(self) -> float:
+        """Radius [m] of the circle of the rear contact, positive to the right."""
+        return self.v / self.psi_dot if self.psi_dot else inf
+
+    @property
+    def stable(self) -> bool:
+        """Whether small disturbances that keep the energy die out."""
+        return all(s.real < 0.0 for s in self.eigenvalues)
+
+    def state(self) -> tuple[Array, Array]:
+        """Coordinates and speeds, each (8,), of the nonlinear model; at the origin, heading along x.
+
+        A turn may steer by more than `models.nonlinear.simulate` takes.
+        """
+        q, u = np.zeros(8), np.zeros(8)
+        q[[ROLL, PITCH, STEER]] = self.phi, self.theta, self.delta
+        u[[X, YAW, REAR, FRONT]] = self.v, self.psi_dot, self.rear_rate, self.front_rate
+        return q, u
+
+
+class Posture(NamedTuple):
+    """A posture: its speeds, in proportion to one another, and what they do to lean and steer."""
+
+    q: Array  # (8,) coordinates
+    u: Array  # (8,) speeds, with a forward speed of 1 m/s or, in a tight turn, a yaw rate near 1 rad/s
+    gravity: Array  # (2,) accelerations of lean and steer at rest, rad/s^2
+    motion: Array  # what the speeds u add to them
+    torque: Array  # what 1 N m at the steer adds to them
+
+
+class Model(NamedTuple):
+    """A bicycle as the kernel wants it, and what else is needed here."""
+
+    p: Array
+    lam: float  # rad, where the search for the pitch begins
+    roll_R: float  # m of path per radian of the rear wheel; 1 for a skate, which has no radius
+
+    @classmethod
+    def of(cls, bicycle: Bicycle) -> "Model":
+        """The model of a bicycle."""
+        return cls(pack(bicycle), bicycle.lam, bicycle.rR or 1.0)
+
+
+def from_angles(bicycle: Bicycle, phi: float, delta: float) -> SteadyTurn:
+    """The steady turn with lean ``phi`` and steer ``delta`` [rad].
+
+    Raises
+    ------
+    InputError
+        For angles outside the model, or that no speed balances.
+    """
+    shown = f"{np.degrees(phi):g} deg of lean and {np.degrees(delta):g} deg of steer"
+    if not (abs(phi) <= LEAN_MAX and abs(delta) < pi):
+        raise InputError(
+            f"a turn has at most {np.degrees(LEAN_MAX):.0f} deg of lean and less than 180 deg of steer; found {shown}: "
+            "give smaller angles"
+        )
+    if delta == 0.0:
+        raise InputError(f"a turn needs a steer angle; found {shown}: without one a bicycle runs straight")
+    model = Model.of(bicycle)
+    found = posture(model, phi, delta)
+    if not np.all(np.isfinite(found.motion)):
+        raise InputError(f"both wheels cannot roll on the ground with {shown}: give smaller angles")
+    k, T_delta = np.linalg.solve(np.column_stack([found.motion, found.torque]), -found.gravity)
+    if not k > 0.0:
+        raise InputError(f"no speed balances {shown} of bicycle {bicycle.name!r}: lean and steer to the same side")
+    return settle(model, found, float(k), float(T_delta))
+
+
+def from_speed_and_radius(bicycle: Bicycle, v: float, radius: float) -> SteadyTurn:
+    """The steady turn at speed ``v`` [m/s] with the rear contact on a circle of ``radius`` [m], positive to the right.
+
+    Of several it is the one that straight running becomes when the circle is drawn closer.
+
+    Raises
+    ------
+    InputError
+        For a speed that is not positive, no radius, or one too small for a turn at this speed.
+    """
+    if not (isfinite(v) and v > 0.0):
+        raise InputError(f"the speed of a turn is a positive number of m/s; found {v:g}: give another")
+    if not (isfinite(radius) and radius != 0.0):
+        raise InputError(f"the radius of a turn is a number of metres, not zero; found {radius:g}: give another")
+    model, goal = Model.of(bicycle), 1.0 / abs(radius)
+    known = [(0.0, np.zeros(3))]  # right turns: curvature, and lean, steer, steer torque
+    step = min(goal, SEED)
+    while known[-1][0] < goal:
+        curvature = min(known[-1][0] + step, goal)
+        found = _at_curvature(model, v, curvature, _extrapolate(known[-2:], curvature))
+        if found is not None:
+            known.append((curvature, found))
+            step *= 2.0
+        elif step > 1e-4 * max(known[-1][0], SEED):
+            step /= 4.0
+        else:
+            raise InputError(
+                f"bicycle {bicycle.name!r} at {v:g} m/s cannot turn from straight running into a circle of "
+                f"{abs(radius):g} m: the smallest has about {1.0 / known[-1][0]:.3g} m"
+            )
+    phi, delta, T_delta = known[-1][1] * np.sign(radius)
+    found_posture = posture(model, phi, delta)
+    return settle(model, found_posture, (v / found_posture.u[X]) ** 2, float(T_delta))
+
+
+def _extrapolate(known: list[tuple[float, Array]], curvature: float) -> Array:
+    """Where the line through the known turns leads; the only one itself."""
+    (c0, x0), (c1, x1) = known[0], known[-1]
+    return x1 + (x1 - x0) * (curvature - c1) / (c1 - c0) if c1 > c0 else x1
+
+
+def _at_curvature(model: Model, v: float, curvature: float, guess: Array) -> Array | None:
+    """Lean, steer and steer torque (3,) at a speed and curvature, by Newton's method; None where it finds nothing."""
+
+    def excess(x: Array) -> Array:
+        turn = posture(model, x[0], x[1])
+        balance = turn.gravity + (v / turn.u[X]) ** 2 * turn.motion + x[2] * turn.torque
+        return np.array([*balance, turn.u[YAW] / turn.u[X] - curvature])
+
+    x, scale = guess, np.array([1.0, 1.0, 0.0])
+    for _ in range(15):
+        here = excess(x)
+        slope = np.column_stack([(excess(x + d) - excess(x - d)) / (2.0 * SLOPE) for d in SLOPE * np.eye(3)])
+        if not (np.all(np.isfinite(here)) and np.all(np.isfinite(slope))):
+            return None
+        change = np.linalg.lstsq(slope, here)[0]
+        x = x - change
+        moved = float(np.linalg.norm(scale * change))
+        if abs(x[0]) > LEAN_MAX or abs(x[1]) > pi or moved > 0.5:
+            return None
+        if moved < 1e-13:
+            return x
+    return None
+
+
+def posture(model: Model, phi: float, delta: float) -> Posture:
+    """The `Posture` of a lean and a steer [rad]; full of nan where the wheels cannot both roll on the ground."""
+    q, u, at_rest, moving, pushed = np.zeros((5, 8))
+    q[[ROLL, STEER]] = phi, delta
+    q[PITCH] = theta = pitch(model.p, phi, delta, model.lam)
+    if not abs(theta - model.lam) < PITCH_MAX:
+        return Posture(q, *np.full((1, 8), nan), *np.full((3, 2), nan))
+    none = np.zeros(3)
+    accelerations(model.p, q, u, none, at_rest)
+    accelerations(model.p, q, u, np.array([0.0, 0.0, 1.0]), pushed)
+    u[REAR] = -1.0 / model.roll_R
+    dependent_speeds(model.p, q, u)
+    u /= hypot(1.0, u[YAW])
+    accelerations(model.p, q, u, none, moving)
+    two = [ROLL, STEER]
+    return Posture(q, u, at_rest[two], (moving - at_rest)[two], (pushed - at_rest)[two])
+
+
+def settle(model: Model, at: Posture, k: float, T_delta: float) -> SteadyTurn:
+    """The turn in a posture whose balance has these ``k`` and ``T_delta`` [N m], with its eigenvalues."""
+    u = sqrt(k) * at.u
+    return SteadyTurn(
+        phi=float(at.q[ROLL]),
+        delta=float(at.q[STEER]),
+        theta=float(at.q[PITCH]),
+        v=float(u[X]),
+        psi_dot=float(u[YAW]),
+        rear_rate=float(u[REAR]),
+        front_rate=float(u[FRONT]),
+        T_delta=T_delta,
+        eigenvalues=_eigenvalues(model, at.q, u, T_delta),
+    )
+
+
+def _eigenvalues(model: Model, q: Array, u: Array, T_delta: float) -> tuple[complex, ...]:
+    """Eigenvalues of the turn, less the neutral one.
+
+    State (phi, delta, phi_dot, delta_dot, rear wheel rate). With a constant steer torque, energy - T_delta delta is
+    conserved: no motion that starts across its gradient leaves that plane, and the four eigenvalues are those in it.
+    """
+    torque = np.array([0.0, 0.0, T_delta])
+    start = np.array([q[ROLL], q[STEER], 0.0, 0.0, u[REAR]])
+
+    def rates_and_invariant(x: Array) -> Array:
+        q, u, u_dot = np.zeros((3, 8))
+        q[[ROLL, STEER]], u[[ROLL, STEER, REAR]] = x[:2], x[2:]
+        q[PITCH] = pitch(model.p, q[ROLL], q[STEER], model.lam)
+        dependent_speeds(model.p, q, u)
+        accelerations(model.p, q, u, torque, u_dot)
+        return np.array([*x[2:4], *u_dot[[ROLL, STEER, REAR]], energy(model.p, q, u) - T_delta * q[STEER]])
+
+    def difference(step: Array) -> Array:
+        return rates_and_invariant(start + step) - rates_and_invariant(start - step)
+
+    steps = NUDGE * np.eye(5)
+    slope = np.column_stack([(8.0 * difference(d) - difference(2.0 * d)) / (12.0 * NUDGE) for d in steps])
+    if not np.all(np.isfinite(slope)):
+        return (complex(nan, nan),) * 4
+    jacobian, gradient = slope[:5], slope[5:]
+    plane = null_space(gradient)
+    return tuple(complex(s) for s in np.sort_complex(np.linalg.eigvals(plane.T @ jacobian @ plane)))

@@ -1,0 +1,113 @@
+"""Translations there and back, and against what is printed in each convention."""
+
+import json
+
+import numpy as np
+import pytest
+
+from models import catalogue, conventions
+from models.errors import InputError
+from models.nonlinear import accelerations, pack
+from models.nonlinear_coordinates import PITCH, ROLL, STEER
+from models.parameters import PARAMETERS, Bicycle
+from tests.models.test_nonlinear import accelerate, random_states
+
+
+@pytest.fixture(scope="module")
+def table(shared):
+    """Basu-Mandal et al. (2007), Table 1: coordinates, first and second derivatives."""
+    rows = json.loads((shared / "reference/nonlinear_benchmark.json").read_text())["rows"]
+    assert tuple(row[0] for row in rows) == conventions.BASU_MANDAL_COORDINATES
+    return np.array([row[1:] for row in rows]).T
+
+
+def test_second_derivatives_of_basu_mandal_table_1(table):
+    bicycle = catalogue.load("Benchmark")
+    coordinates, rates, expected = table
+    q, u, _ = conventions.moore_from_basu_mandal(bicycle.lam, bicycle.rR, coordinates, rates, np.zeros(9))
+    u_dot = np.empty(8)
+    accelerations(pack(bicycle), q, u, np.zeros(3), u_dot)
+    again, rates_again, found = conventions.basu_mandal_from_moore(bicycle.lam, bicycle.rR, q, u, u_dot)
+    np.testing.assert_allclose(again, coordinates, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(rates_again, rates, rtol=0, atol=1e-12)
+    assert (np.abs(found - expected) <= 1e-11 * np.maximum(1.0, np.abs(expected))).all()
+
+
+def test_moore_parameters_of_the_reference(shared):
+    reference = json.loads((shared / "reference/nonlinear_reference.json").read_text())["bicycles"]
+    for name, entry in reference.items():
+        found = conventions.moore_from_meijaard(Bicycle(name=name, **entry["benchmark_parameters"]))
+        assert tuple(sorted(found)) == tuple(sorted(conventions.MOORE_PARAMETERS))
+        for key, value in found.items():
+            assert value == pytest.approx(entry["moore_parameters"][key], rel=1e-13, abs=1e-14), key
+        back = conventions.meijaard_from_moore(entry["moore_parameters"], name)
+        for key, value in entry["benchmark_parameters"].items():
+            assert getattr(back, key) == pytest.approx(value, rel=1e-12, abs=1e-14), key
+
+
+@pytest.mark.parametrize("name", catalogue.names())
+def test_parameters_there_and_back(name):
+    bicycle = catalogue.load(name)
+    back = conventions.meijaard_from_moore(conventions.moore_from_meijaard(bicycle), name, bicycle.std)
+    for key in PARAMETERS:
+        assert getattr(back, key) == pytest.approx(getattr(bicycle, key), rel=1e-12, abs=1e-14), key
+
+
+def test_parameters_that_are_no_bicycle_are_refused():
+    moore = conventions.moore_from_meijaard(catalogue.load("Benchmark"))
+    with pytest.raises(InputError, match=r"none called d2, l4; add them"):
+        conventions.meijaard_from_moore({k: v for k, v in moore.items() if k not in ("d2", "l4")}, "x")
+    with pytest.raises(InputError, match="check d1, d2 and d3"):
+        conventions.meijaard_from_moore({**moore, "d1": 0.0, "d2": 0.01, "d3": 0.0}, "x")
+
+
+def motions(n=20):
+    bicycle = catalogue.load("Benchmark")
+    states = list(random_states(bicycle, n, seed=8))
+    q, u = (np.array(each) for each in zip(*states, strict=True))
+    return bicycle, q, u, np.array([accelerate(bicycle, *state) for state in states])
+
+
+def test_basu_mandal_motion_there_and_back():
+    bicycle, *moore = motions()
+    there = conventions.basu_mandal_from_moore(bicycle.lam, bicycle.rR, *moore)
+    back = conventions.moore_from_basu_mandal(bicycle.lam, bicycle.rR, *there)
+    for found, expected in zip(back, moore, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * max(1.0, np.abs(expected).max()))
+
+
+def test_meijaard_motion_there_and_back():
+    bicycle, *moore = motions()
+    there = conventions.meijaard_from_moore_motion(bicycle.lam, *moore)
+    pitch = conventions.MEIJAARD_COORDINATES.index("theta_B")
+    np.testing.assert_array_equal(there[0][:, pitch], moore[0][:, PITCH] - bicycle.lam)
+    np.testing.assert_array_equal(there[0][:, conventions.MEIJAARD_COORDINATES.index("phi")], moore[0][:, ROLL])
+    np.testing.assert_array_equal(there[0][:, conventions.MEIJAARD_COORDINATES.index("delta")], moore[0][:, STEER])
+    back = conventions.moore_from_meijaard_motion(bicycle.lam, *there)
+    for found, expected in zip(back, moore, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+
+
+def test_translating_does_not_touch_what_was_given():
+    bicycle, *moore = motions(3)
+    copies = [each.copy() for each in moore]
+    conventions.meijaard_from_moore_motion(bicycle.lam, *moore)
+    conventions.basu_mandal_from_moore(bicycle.lam, bicycle.rR, *moore)
+    for found, expected in zip(moore, copies, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_basu_mandal_derivatives_are_derivatives():
+    """Along a parabola in time, rates and accelerations are those of the translated coordinates."""
+    bicycle, q, u, u_dot = motions(5)
+
+    def after(t):
+        return conventions.basu_mandal_from_moore(
+            bicycle.lam, bicycle.rR, q + t * u + 0.5 * t * t * u_dot, u + t * u_dot, u_dot
+        )
+
+    h = 1e-5
+    before, now, later = after(-h), after(0.0), after(h)
+    for n in (0, 1):
+        slope = (later[n] - before[n]) / (2.0 * h)
+        np.testing.assert_allclose(slope, now[n + 1], rtol=0, atol=1e-6 * max(1.0, np.abs(now[n + 1]).max()))

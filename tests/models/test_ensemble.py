@@ -1,0 +1,107 @@
+"""Bicycles in lanes ride as each would alone."""
+
+import numpy as np
+import pytest
+
+from models import catalogue
+from models.ensemble import LANES, Ensemble
+from models.errors import InputError
+from models.nonlinear import initial, pack, run
+from models.nonlinear_coordinates import REAR, ROLL, STEER
+from models.nonlinear_forces import OUTSIDE
+from models.nonlinear_vectors import compiled, sincos, sincos_tilt
+
+
+def alone(bicycle, q, u, T, dt, steps):
+    q, u = q.copy(), u.copy()
+    done = run(pack(bicycle), q, u, np.asarray(T, float), dt, steps)
+    return q, [u[ROLL], -(bicycle.rR or 1.0) * u[REAR], u[STEER]], done
+
+
+@pytest.mark.parametrize("n", [1, LANES, LANES + 3])
+def test_each_rides_as_alone(n):
+    """Different bicycles (a skate among them), speeds and torques; a block that is not full."""
+    names = ("Benchmark", "Silver", "TwoMassSkateTheory", "Pista")
+    bicycles = [catalogue.load(names[m % len(names)]) for m in range(n)]
+    v, roll = np.linspace(4.0, 7.0, n), np.linspace(-0.1, 0.1, n)
+    torque = np.stack([0.02 * roll, np.full(n, -0.3), np.full(n, 1e-3)], axis=1)
+    together = Ensemble.starting(bicycles, v=v, roll=roll, steer_rate=0.05)
+    together.advance(0.001, 300, torque)
+    together.advance(0.001, 200, torque)
+    for m, bicycle in enumerate(bicycles):
+        start = initial(bicycle, v=v[m], roll=roll[m], steer_rate=0.05)
+        q, speeds, done = alone(bicycle, *start, torque[m], 0.001, 500)
+        assert done == 500
+        np.testing.assert_allclose(together.q[m], q, rtol=0, atol=1e-11)
+        np.testing.assert_allclose(together.speeds[m], speeds, rtol=0, atol=1e-11)
+    assert not together.status.any()
+
+
+def test_one_that_falls_is_held_and_disturbs_nobody():
+    bicycle = catalogue.load("Benchmark")
+    v = np.full(LANES, 5.0)
+    v[3] = 0.5
+    together = Ensemble.starting([bicycle] * LANES, v=v, roll=0.2)
+    together.advance(0.001, 3000)
+    assert together.status[3] == OUTSIDE
+    assert not np.delete(together.status, 3).any()
+    assert np.isfinite(together.q).all()
+    q, _, done = alone(bicycle, *initial(bicycle, v=0.5, roll=0.2), np.zeros(3), 0.001, 3000)
+    assert done < 3000
+    np.testing.assert_allclose(together.q[3], q, rtol=0, atol=1e-6)
+    held = together.q[3]
+    together.advance(0.001, 100)
+    np.testing.assert_array_equal(together.q[3], held)
+    q, _, _ = alone(bicycle, *initial(bicycle, v=5.0, roll=0.2), np.zeros(3), 0.001, 3100)
+    np.testing.assert_allclose(together.q[4], q, rtol=0, atol=1e-11)
+
+
+def test_a_torque_that_is_no_number_stops_only_its_bicycle():
+    together = Ensemble.starting([catalogue.load("Benchmark")] * 2, v=5.0)
+    before = together.q
+    together.advance(0.001, 5, [[0.0, 0.0, np.nan], [0.0, 0.0, 0.1]])
+    np.testing.assert_array_equal(together.status, [OUTSIDE, 0])
+    np.testing.assert_array_equal(together.q[0], before[0])
+    assert np.isfinite(together.q).all()
+
+
+def test_states_must_be_one_a_bicycle():
+    bicycle = catalogue.load("Benchmark")
+    with pytest.raises(InputError, match="one a bicycle"):
+        Ensemble([bicycle], np.zeros((2, 8)), np.zeros((2, 8)))
+    with pytest.raises(InputError, match="one a bicycle"):
+        Ensemble([], np.zeros((0, 8)), np.zeros((0, 8)))
+
+
+# Sine and cosine of the kernels -------------------------------------------------------------------------
+
+
+@compiled
+def _both(x, out):
+    for n in range(x.size):
+        out[n, 0], out[n, 1] = sincos(x[n])
+        out[n, 2], out[n, 3] = sincos_tilt(x[n])
+
+
+def test_sine_and_cosine():
+    x = np.concatenate([np.linspace(-3.0, 3.0, 20_001), np.array([0.0, 1e-9, -1e-9])])
+    out = np.empty((x.size, 4))
+    _both(x, out)
+    expected = np.stack([np.sin(x), np.cos(x)] * 2, axis=1)
+    np.testing.assert_allclose(out[:, :2], expected[:, :2], rtol=0, atol=2.5e-16)
+    np.testing.assert_allclose(out[:, 2:], expected[:, 2:], rtol=0, atol=1e-15)
+
+
+def test_sine_and_cosine_of_many_turns():
+    x = np.concatenate([np.linspace(-1e5, 1e5, 20_001), np.arange(-40, 41) * np.pi / 2.0])
+    out = np.empty((x.size, 4))
+    _both(x, out)
+    np.testing.assert_allclose(out[:, 0], np.sin(x), rtol=0, atol=5e-16)
+    np.testing.assert_allclose(out[:, 1], np.cos(x), rtol=0, atol=5e-16)
+    assert np.isnan(_of_nan()).all()
+
+
+def _of_nan():
+    out = np.empty((1, 4))
+    _both(np.array([np.nan]), out)
+    return out
