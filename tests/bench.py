@@ -28,6 +28,7 @@ from hil.record import TICK  # noqa: E402
 from hil.session import emulated_node, emulated_plant  # noqa: E402
 from hil.tick import new_loop, tick  # noqa: E402
 from models import plant as bicycle_plant  # noqa: E402
+from tests import bench_nonlinear  # noqa: E402
 from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
 
 TICKS = 20_000
@@ -141,6 +142,18 @@ def main() -> None:
         f"plain Python {plain:.2f} MB/s, ratio {compiled / plain:.0f}",
     )
     table.add_row("start-up to first tick", f"cold {cold:.1f} s", f"warm {warm:.2f} s, ratio {cold / warm:.0f}")
+    nonlinear = bench_nonlinear.bench()
+    one, lane = nonlinear["evaluation_us"], nonlinear["ensemble_evaluation_us"]
+    table.add_row(
+        "nonlinear bicycle, one evaluation",
+        f"{one:.3f} us",
+        f"one SIMD lane each {lane:.3f} us, ratio {one / lane:.1f}",
+    )
+    table.add_row(
+        "5 s of figure 4, RK4 at 1 ms",
+        f"{nonlinear['figure_4_ms']:.1f} ms",
+        f"{5e3 / nonlinear['figure_4_ms']:.0f} x real time",
+    )
     Console().print(table)
 
 

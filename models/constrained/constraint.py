@@ -1,0 +1,54 @@
+"""What every constraint offers, and the directions several of them need."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.constrained.jets import Jet, Rate, skew
+from models.errors import InputError
+
+if TYPE_CHECKING:
+    from models.constrained.motion import Motion
+
+
+class Constraint(ABC):
+    """Something that stays zero."""
+
+    name: str
+
+    @abstractmethod
+    def residuals(self, motion: Motion) -> Sequence[Jet | Rate]:
+        """What stays zero: jets where positions are constrained, rates where velocities are; scalars or vectors."""
+
+    def actions(self, motion: Motion) -> NDArray | None:
+        """Generalised force (n, k) per unit of each reaction; None for ideal constraints, which do no work (J^T)."""
+        return None
+
+
+def unit(a: ArrayLike, what: str) -> NDArray:
+    """The direction of a vector.
+
+    Raises
+    ------
+    InputError
+        A vector without direction.
+    """
+    a = np.asarray(a, float)
+    length = float(np.sqrt(a @ a))
+    if not 0.0 < length < np.inf:
+        raise InputError(f"{what} must be a vector with a direction, found {a.tolist()}")
+    return a / length
+
+
+def normals(axis: NDArray) -> list[NDArray]:
+    """Unit vectors that complete a unit vector to an orthonormal set: one in the plane, two in space."""
+    if len(axis) == 2:
+        return [np.array([-axis[1], axis[0]])]
+    helper = np.eye(3)[np.argmin(np.abs(axis))]
+    first = unit(helper - axis * (axis @ helper), "a normal")
+    return [first, skew(axis) @ first]

@@ -1,0 +1,28 @@
+"""Two directions stay at right angles: one rotation is locked."""
+
+from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
+
+from models.constrained.constraint import Constraint, unit
+from models.constrained.jets import Jet, Rate, dot
+from models.constrained.motion import GROUND, Motion
+
+
+@dataclass(frozen=True)
+class LockedRotation(Constraint):
+    """`direction` of `body` stays perpendicular to `reference` of `base`.
+
+    This locks the relative rotation about their common normal. The reaction is the torque about it, N m.
+    """
+
+    name: str
+    body: str
+    direction: ArrayLike
+    reference: ArrayLike
+    base: str = GROUND
+
+    def residuals(self, motion: Motion) -> list[Jet | Rate]:
+        direction = motion.direction(self.body, unit(self.direction, f"the direction of {self.name!r}"))
+        reference = motion.direction(self.base, unit(self.reference, f"the reference of {self.name!r}"))
+        return [dot(direction, reference)]

@@ -1,0 +1,30 @@
+"""A point of one body stays in a plane of another."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models.constrained.constraint import Constraint, unit
+from models.constrained.jets import Jet, Rate, dot
+from models.constrained.motion import GROUND, Motion
+
+
+@dataclass(frozen=True)
+class PointOnPlane(Constraint):
+    """`point` of `body` stays in the plane through `origin` of `base` with the given normal (in the plane: a line).
+
+    The reaction is the force along the normal, N.
+    """
+
+    name: str
+    body: str
+    point: ArrayLike
+    origin: ArrayLike
+    normal: ArrayLike
+    base: str = GROUND
+
+    def residuals(self, motion: Motion) -> list[Jet | Rate]:
+        normal = motion.direction(self.base, unit(self.normal, f"the normal of {self.name!r}"))
+        reach = motion.point(self.body, self.point) - motion.point(self.base, np.asarray(self.origin, float))
+        return [dot(reach, normal)]

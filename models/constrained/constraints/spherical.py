@@ -1,0 +1,24 @@
+"""A point of one body stays at a point of another: the spherical joint, in the plane the hinge."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from models.constrained.constraint import Constraint
+from models.constrained.jets import Jet, Rate
+from models.constrained.motion import GROUND, Motion
+
+
+@dataclass(frozen=True)
+class Spherical(Constraint):
+    """`point` of `body` stays at `origin` of `base`. The reactions are the force on `body` along the fixed axes, N."""
+
+    name: str
+    body: str
+    point: ArrayLike
+    origin: ArrayLike
+    base: str = GROUND
+
+    def residuals(self, motion: Motion) -> list[Jet | Rate]:
+        return [motion.point(self.body, self.point) - motion.point(self.base, np.asarray(self.origin, float))]

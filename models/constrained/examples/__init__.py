@@ -1,0 +1,1 @@
+"""Systems of the textbooks and papers, built with `models.constrained`."""

@@ -1,0 +1,211 @@
+"""A hoop rolling on a curve, every constraint told to decay (Matrosov, Morozov, Pesterev 2021, section 4).
+
+The hoop (centre x, z; spin omega) touches the profile z = F(x) where its radius at the angle alpha meets it.
+Newton's and Euler's equations leave four unknowns N = (R_x, R_z, Q, U): the reaction, its moment, and the rate
+of alpha::
+
+    m x'' = R_x,    m z'' = R_z - m g,    I omega' = Q,    alpha' = U
+
+Four constraints determine them, each differentiated until an unknown appears and then told to decay:
+
+=========  ==========================================================  ===============================
+name       residual f, with P = (x, z) + r (cos alpha, sin alpha)      replaced by
+=========  ==========================================================  ===============================
+profile    F(P_x) - P_z                                                f'' + 2 lam f' + lam^2 f = 0
+energy     m (x'^2 + z'^2) / 2 + I omega^2 / 2 + m g z - E             f' + lam f = 0
+slip       (1, F') . velocity of the hoop's material point at P        f' + lam f = 0
+normal     (1, F') . (cos alpha, sin alpha)                            f' + lam f = 0
+=========  ==========================================================  ===============================
+
+Together they are four linear equations A N = -phi(lam). Where the radius is normal to the profile, moving alpha
+slides P along the tangent, so U drops out of the profile's f', which is then the normal velocity of the centre.
+
+A step h of the midpoint rule leaves a residual of h^2 / 8 times its second derivative in the direction of motion,
+whatever lam is between the hoop's own rates and 1 / h; lam decides how soon errors are forgotten.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from models.constrained.eliminate import eliminate
+from models.errors import InputError
+
+CONSTRAINTS = ("profile", "energy", "slip", "normal")
+UNKNOWNS = ("R_x", "R_z", "Q", "U")
+
+
+class Hoop(NamedTuple):
+    """The hoop, its profile z = x^4 + a x^3 - b x^2 - a x - (1 - b), and gravity.
+
+    The paper's numbers by default, in units of its own: gravity is 1.
+    """
+
+    m: float = 1.0
+    r: float = 0.01
+    a: float = 0.13
+    b: float = 0.5
+    g: float = 1.0
+
+
+class Roll(NamedTuple):
+    """What `roll` saw.
+
+    residuals : (4,) array, largest size of each residual after the settling time
+    traversals : int, reversals of the motion in x
+    left_at : float, time at which the contact point was off the profile by more than `limit`, or nan
+    state : (6,) array, the last x, z, alpha, x', z', omega
+    """
+
+    residuals: NDArray
+    traversals: int
+    left_at: float
+    state: NDArray
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def profile(hoop, x):
+    """Height of the profile and its first two derivatives at x."""
+    F = (((x + hoop.a) * x - hoop.b) * x - hoop.a) * x - (1.0 - hoop.b)
+    F1 = ((4.0 * x + 3.0 * hoop.a) * x - 2.0 * hoop.b) * x - hoop.a
+    F2 = (12.0 * x + 6.0 * hoop.a) * x - 2.0 * hoop.b
+    return F, F1, F2
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def energy(hoop, s):
+    """Kinetic and potential energy; the hoop's moment of inertia is m r^2."""
+    _, z, _, vx, vz, omega = s
+    return hoop.m * (0.5 * (vx * vx + vz * vz + (hoop.r * omega) ** 2) + hoop.g * z)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def residuals(hoop, E, s):
+    """The four residuals f, in the order of `CONSTRAINTS`."""
+    x, z, alpha, vx, vz, omega = s
+    ex, ez = np.cos(alpha), np.sin(alpha)
+    F, F1, _ = profile(hoop, x + hoop.r * ex)
+    slip = vx - hoop.r * omega * ez + F1 * (vz + hoop.r * omega * ex)
+    return F - z - hoop.r * ez, energy(hoop, s) - E, slip, ex + F1 * ez
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def unknowns(hoop, E, lam, s, A):
+    """Solve A N = -phi; `A` is (4, 5) working space, -phi its last column. Returns R_x, R_z, Q, U."""
+    x, z, alpha, vx, vz, omega = s
+    m, r = hoop.m, hoop.r
+    ex, ez = np.cos(alpha), np.sin(alpha)
+    F, F1, F2 = profile(hoop, x + r * ex)
+    drift = F2 * vx  # of F' at P while alpha stands still
+    swing = -F2 * r * ez  # of F' at P per U
+    across = F1 * ex - ez
+    along = ex + F1 * ez
+
+    # profile: f' = F' x' - z'
+    A[0, 0], A[0, 1], A[0, 2], A[0, 3] = F1 / m, -1.0 / m, 0.0, swing * vx
+    A[0, 4] = -(drift * vx + hoop.g + 2.0 * lam * (F1 * vx - vz) + lam * lam * (F - z - r * ez))
+    # energy: the reaction's power
+    A[1, 0], A[1, 1], A[1, 2], A[1, 3] = vx, vz, omega, 0.0
+    A[1, 4] = -lam * (energy(hoop, s) - E)
+    # slip: f = x' + F' z' + r omega across
+    lever = vz + r * omega * ex
+    A[2, 0], A[2, 1], A[2, 2], A[2, 3] = 1.0 / m, F1 / m, across / (m * r), swing * lever - r * omega * along
+    A[2, 4] = -(drift * lever - F1 * hoop.g + lam * (vx + F1 * vz + r * omega * across))
+    # normal: f = along
+    A[3, 0], A[3, 1], A[3, 2], A[3, 3] = 0.0, 0.0, 0.0, across + swing * ez
+    A[3, 4] = -(drift * ez + lam * along)
+
+    eliminate(A)
+    return A[0, 4], A[1, 4], A[2, 4], A[3, 4]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def derivative(hoop, E, lam, s, A):
+    """Rate of the state x, z, alpha, x', z', omega."""
+    R_x, R_z, Q, U = unknowns(hoop, E, lam, s, A)
+    return s[3], s[4], U, R_x / hoop.m, R_z / hoop.m - hoop.g, Q / (hoop.m * hoop.r * hoop.r)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def ahead(s, h, k):
+    """State reached from `s` in the time `h` at the constant rate `k`."""
+    return (
+        s[0] + h * k[0],
+        s[1] + h * k[1],
+        s[2] + h * k[2],
+        s[3] + h * k[3],
+        s[4] + h * k[4],
+        s[5] + h * k[5],
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _roll(hoop, lam, s, h, steps, settled, limit, worst):
+    """March `steps` midpoint steps (second-order Runge-Kutta); see `roll`."""
+    A = np.empty((4, 5))
+    E = energy(hoop, s)
+    traversals = 0
+    for k in range(steps):
+        before = s[3]
+        middle = ahead(s, 0.5 * h, derivative(hoop, E, lam, s, A))
+        s = ahead(s, h, derivative(hoop, E, lam, middle, A))
+        traversals += before * s[3] < 0.0
+        f = residuals(hoop, E, s)
+        if not abs(f[0]) <= limit:
+            return k + 1, traversals, s
+        if k >= settled:
+            for i in range(4):
+                worst[i] = max(worst[i], abs(f[i]))
+    return -1, traversals, s
+
+
+def start(hoop: Hoop = Hoop(), x: float = -1.0, omega: float = -0.01) -> tuple[float, ...]:
+    """State of a hoop that rolls with the spin `omega` (anticlockwise, so negative to the right), touching at `x`."""
+    _, F1, _ = profile(hoop, float(x))
+    slope = float(np.hypot(1.0, F1))
+    ex, ez = F1 / slope, -1.0 / slope  # from the centre to the contact point
+    centre = x - hoop.r * ex, profile(hoop, float(x))[0] - hoop.r * ez
+    return (*centre, float(np.arctan2(ez, ex)), hoop.r * omega * ez, -hoop.r * omega * ex, omega)
+
+
+def roll(
+    hoop: Hoop = Hoop(),
+    lam: float = 1e3,
+    h: float = 1e-5,
+    duration: float = 100.0,
+    state: tuple[float, ...] | None = None,
+    settling: float = 0.0,
+    limit: float = 0.01,
+) -> Roll:
+    """Let the hoop roll from `state` (almost at rest at x = -1 by default) and watch the residuals.
+
+    Parameters
+    ----------
+    hoop : Hoop
+    lam : float
+        Decay rate of every residual; 0 leaves the constraints to themselves.
+    h, duration, settling : float
+        Step, length of the run and the part of it not counted in the residuals.
+    state : tuple of six
+        x, z, alpha, x', z', omega. It must move: at rest the energy says nothing about the reactions.
+    limit : float
+        The run ends when the contact point is farther off the profile than this (by default the hoop's radius).
+
+    Raises
+    ------
+    InputError
+        A step that is not positive, a negative decay rate, or a hoop at rest.
+    """
+    if not (h > 0.0 and duration >= h):
+        raise InputError(f"the step must be positive and at most the duration {duration}, found {h}; choose 1e-5")
+    if not lam >= 0.0:
+        raise InputError(f"the decay rate lam must be zero or more, found {lam}; choose about 1e3")
+    s = start(hoop) if state is None else tuple(float(value) for value in state)
+    if not any(s[3:]):
+        raise InputError("a hoop at rest leaves the energy constraint empty; give it a speed, however small")
+    worst = np.zeros(4)
+    steps, settled = round(duration / h), round(settling / h)
+    left, traversals, s = _roll(hoop, float(lam), s, float(h), steps, settled, float(limit), worst)
+    return Roll(worst, traversals, left * h if left >= 0 else np.nan, np.array(s))
