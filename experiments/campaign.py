@@ -13,7 +13,7 @@ from experiments.protocols.treadmill import Condition
 from experiments.twin import start_twin
 from firmware_interface.virtual import VirtualProcess
 from hil.operator import Outcome
-from hil.session import run_lockstep, run_realtime
+from hil.session import run_lockstep, run_realtime, warm_up
 
 ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
 
@@ -42,6 +42,7 @@ def in_lockstep(conditions: Iterable[Condition], out: Path, watch: Watcher) -> I
             condition.duration,
             condition.label,
             partial(watch, condition),
+            condition.emulation,
         )
         yield Attempt(condition, folder, outcome)
 
@@ -53,11 +54,12 @@ def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher) -> 
     `ATTEMPTS` times. A person's interruption ends the campaign.
     """
     waiting = list(conditions)
-    coming: list[Future[VirtualProcess]] = []
     with ThreadPoolExecutor(1) as starter:
+        coming: list[Future[VirtualProcess]] = [starter.submit(_twin, condition) for condition in waiting[:1]]
         try:
+            warm_up(waiting[0].rig, waiting[0].schedule)  # the controller compiles while the first twin does
             for condition, following in zip(waiting, [*waiting[1:], None], strict=True):
-                twin = coming.pop().result() if coming else _twin(condition)
+                twin = coming.pop().result()
                 if following:
                     coming.append(starter.submit(_twin, following))
                 for _ in range(ATTEMPTS):
@@ -77,7 +79,7 @@ def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher) -> 
 
 
 def _twin(condition: Condition) -> VirtualProcess:
-    return start_twin(condition.rig, condition.scenario)
+    return start_twin(condition.rig, condition.scenario, condition.emulation)
 
 
 def _attempt(condition: Condition, port: str, out: Path, watch: Watcher) -> Attempt:
@@ -89,7 +91,7 @@ def _attempt(condition: Condition, port: str, out: Path, watch: Watcher) -> Atte
         port,
         condition.duration,
         condition.label,
-        {"scenario": condition.scenario},
+        {"scenario": condition.scenario, "emulation": condition.emulation},
         partial(watch, condition),
     )
     return Attempt(condition, folder, outcome)

@@ -9,7 +9,20 @@ from collections.abc import Callable
 
 import typer
 
-from experiments.commands import analyze, bikes, campaign, design, eig, emulate, export, info, run
+from experiments.commands import (
+    analyze,
+    bikes,
+    campaign,
+    design,
+    eig,
+    emulate,
+    export,
+    info,
+    modes,
+    run,
+    simulate,
+    turns,
+)
 from experiments.kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
 from models.errors import InputError
@@ -25,9 +38,12 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "bikes": bikes.bikes,
     "eig": eig.eig,
+    "modes": modes.modes,
+    "turns": turns.turns,
     "design": design.design,
     "emulate": emulate.emulate,
     "run": run.run,
+    "simulate": simulate.simulate,
     "campaign": campaign.campaign,
     "analyze": analyze.analyze,
     "info": info.info,

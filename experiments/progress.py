@@ -2,16 +2,45 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from experiments.analysis import Analysis, analyze
-from experiments.campaign import Attempt, Watcher
 from experiments.nouns import Response
-from experiments.protocols.treadmill import Condition
+from hil.operator import Outcome
 from hil.states import State
+
+
+class Planned(Protocol):
+    """A run that is to be made."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+
+    @property
+    def duration(self) -> float:
+        """Time it will take [s]."""
+
+
+class Made(Protocol):
+    """A run that was made of one that was planned."""
+
+    @property
+    def condition(self) -> Any:
+        """The `Planned`."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended."""
 
 
 def _bar(screen: Console) -> Progress:
@@ -25,15 +54,17 @@ def _bar(screen: Console) -> Progress:
 
 
 @contextmanager
-def watching(screen: Console, planned: Sequence[Condition]) -> Iterator[tuple[Watcher, Callable[[Attempt], None]]]:
-    """A live line of the campaign: yields what to call with each newest row, and after each attempt."""
+def watching(
+    screen: Console, planned: Sequence[Planned], title: str = "campaign"
+) -> Iterator[tuple[Callable[[Any, np.void], None], Callable[[Made], None]]]:
+    """A live line of many runs: yields what to call with a plan and its newest row, and after each run made."""
     total = sum(c.duration for c in planned)
     began: dict[int, float] = {}
     behind = 0.0
     with _bar(screen) as bar:
-        task = bar.add_task("campaign", total=total, now="")
+        task = bar.add_task(title, total=total, now="")
 
-        def watch(condition: Condition, row: np.void) -> None:
+        def watch(condition: Planned, row: np.void) -> None:
             state, t = State(int(row["state"])), float(row["t_host"])
             start = began.setdefault(id(condition), t)
             degrees = np.degrees(row["phi_est"])
@@ -43,7 +74,7 @@ def watching(screen: Console, planned: Sequence[Condition]) -> Iterator[tuple[Wa
                 now=f"{condition.label:<24} {state.name:<8} lean {degrees:+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
             )
 
-        def done(attempt: Attempt) -> None:
+        def done(attempt: Made) -> None:
             nonlocal behind
             began.pop(id(attempt.condition), None)
             if attempt.outcome.reason == "success":

@@ -2,11 +2,11 @@
 
 from firmware_interface.virtual import VirtualProcess, spawn
 from hil.rig import Rig
-from hil.session import emulated_node, emulated_plant
+from hil.session import Emulation, emulated_node, emulated_plant
 from models.plant import Scenario
 
 
-def start_twin(rig: Rig, scenario: Scenario) -> VirtualProcess:
+def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> VirtualProcess:
     """Start it and wait until it serves; the device behind its path cannot be told from a bicycle.
 
     Raises
@@ -14,4 +14,4 @@ def start_twin(rig: Rig, scenario: Scenario) -> VirtualProcess:
     DeviceError
         When it cannot start.
     """
-    return spawn(emulated_plant, emulated_node(rig), (rig, scenario))
+    return spawn(emulated_plant, emulated_node(rig), (rig, scenario, emulation))

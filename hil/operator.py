@@ -4,6 +4,7 @@ The same object drives the lockstep and the real-time runner, so that a run mean
 """
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,7 +79,10 @@ class Operator:
 
     @contextmanager
     def heeding_signals(self) -> Iterator[None]:
-        """SIGINT, SIGTERM and SIGHUP become interruptions while this lasts."""
+        """SIGINT, SIGTERM and SIGHUP become interruptions while this lasts; signals reach the main thread only."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
 
         def heed(number: int, frame: FrameType | None) -> None:
             self.interrupt(f"stopped by {signal.Signals(number).name}")

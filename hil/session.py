@@ -1,7 +1,7 @@
 """A run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from hil.rig import Rig
 from hil.states import State
 from hil.tick import new_loop
 from models.errors import InputError
-from models.plant import Drive, Instruments, Plant, Scenario
+from models.plant import Drive, Instruments, Plant, Scenario, Surroundings
 from models.whipple import canonical
 
 _HELLO_TIMEOUT = 2.0  # s
@@ -36,13 +36,24 @@ def emulated_node(rig: Rig) -> NodeConfig:
     )
 
 
-def emulated_plant(rig: Rig, scenario: Scenario) -> Plant:
+@dataclass(frozen=True)
+class Emulation:
+    """What an emulated machine is, beyond its rig: equations of motion, surroundings, and how good its drive is."""
+
+    model: str = "linear"  # a name in `models.plant.MODELS`
+    surroundings: Surroundings = Surroundings()
+    drive: Drive = Drive()  # lag and greatest torque are the rig's
+
+
+def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> Plant:
     """The bicycle of the emulated rig, with the rig's drive and instruments where the rig says they are."""
     return Plant(
         rig.bicycle,
         scenario,
-        Drive(lag=rig.drive_lag, torque_max=rig.limits.torque.value),
+        replace(emulation.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value),
         Instruments(x_imu=rig.x_imu, z_imu=rig.z_imu, gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0)),
+        emulation.model,
+        emulation.surroundings,
     )
 
 
@@ -68,17 +79,21 @@ def run_lockstep(
     duration: float,
     label: str = "",
     watch: Watcher | None = None,
+    emulation: Emulation = Emulation(),
 ) -> Outcome:
     """Run against the plant in memory for ``duration`` s of RUNNING; writes the run to ``folder``."""
     require_fitting(rig, schedule)
     calibration = rig.calibrated()
     loop = new_loop(rig, schedule, calibration.as_record())
-    operator, plant = Operator(duration), emulated_plant(rig, scenario)
-    extra = {"runner": "lockstep", "label": label or folder.name, "scenario": scenario}
+    operator, plant = Operator(duration), emulated_plant(rig, scenario, emulation)
+    about = {"label": label or folder.name, "scenario": scenario, "emulation": emulation}
+    extra = {"runner": "lockstep", **about}
     with log.RunWriter(folder, header(rig, schedule, calibration, extra, simulated=True), simulated=True) as writer:
-        keep = _Keeper(writer, watch)
+        keep = _Keeper(writer, watch, plant)
         lockstep.run(loop, plant, emulated_node(rig), operator, keep)
         outcome = operator.outcome()
+        if keep.fall and outcome.reason == "success":
+            outcome = Outcome("fault", f"the bicycle fell: {keep.fall}")
         writer.close(outcome.reason, outcome.cause)
     return outcome
 
@@ -190,11 +205,12 @@ def header(
 
 
 class _Keeper:
-    """Takes batches of rows to the log, marks changes of state, lets somebody watch."""
+    """Takes batches of rows to the log, marks changes of state and mishaps of the plant, lets somebody watch."""
 
-    def __init__(self, writer: "log.RunWriter", watch: Watcher | None) -> None:
-        self._writer, self._watch = writer, watch
-        self._state = State.DISARMED
+    def __init__(self, writer: "log.RunWriter", watch: Watcher | None, plant: Plant | None = None) -> None:
+        self._writer, self._watch, self._plant = writer, watch, plant
+        self._state, self._status = State.DISARMED, ""
+        self.fall = ""  # why the plant fell
 
     def __call__(self, rows: np.ndarray) -> None:
         if len(rows) == 0:
@@ -203,5 +219,15 @@ class _Keeper:
         for row in rows[np.flatnonzero(np.diff(rows["state"], prepend=np.uint32(self._state)))]:
             self._state = State(int(row["state"]))
             self._writer.marker(float(row["t_host"]), "state", self._state.name)
+        if self._plant is not None:
+            self._look_at(self._plant, float(rows[-1]["t_host"]))
         if self._watch is not None:
             self._watch(rows[-1])
+
+    def _look_at(self, plant: Plant, t: float) -> None:
+        """Mark at time ``t`` [s] what has happened to the plant in memory and no instrument tells."""
+        if plant.fall and not self.fall:
+            self._writer.marker(t, "fall", plant.fall)
+        if plant.status not in ("", self._status):
+            self._writer.marker(t, "model", plant.status)
+        self.fall, self._status = self.fall or plant.fall, plant.status

@@ -7,7 +7,10 @@ A command passes, in this order, through
 3. a pure delay, kept as a ring buffer of commands and the instants they fall due, so that a delay
    need not be a multiple of anything;
 4. a first-order lag, dT/dt = (target - T) / lag, taken exactly (:func:`torque_nodes`);
-5. ``gain``, the torque really made per torque asked for and reported (1 when the drive is honest).
+5. ``gain``, the torque really made per torque asked for and reported (1 when the drive is honest);
+6. play in the gears, ``backlash``: the rotor then turns on its own, and torque reaches the steer axis only
+   where the teeth touch, through a stiff one-sided contact (`models.surroundings`). Without play the rotor is part of
+   the handlebar.
 
 The steer axis itself rubs: viscous friction, and Coulomb friction as the set-valued law it is. While
 the axis turns the friction is ``coulomb`` against the motion; at rest it is whatever holds the axis
@@ -24,9 +27,12 @@ from models.errors import InputError
 
 DELAY_MAX = 0.1  # s; keeps the ring buffer below finite for commands as fast as 10 kHz
 WAITING = 1024  # commands on their way at once
+ROTOR_MIN = 1e-5  # kg m^2
 INSTANT = 1e-9  # s; two instants closer than this are one (what a float resolves after two months)
 
-DRIVE = np.dtype([(name, "f8") for name in ("lag", "delay", "torque_max", "viscous", "coulomb", "gain")])
+DRIVE = np.dtype(
+    [(name, "f8") for name in ("lag", "delay", "torque_max", "viscous", "coulomb", "gain", "backlash", "rotor")]
+)
 
 DRIVE_STATE = np.dtype(
     [
@@ -59,11 +65,16 @@ class Drive:
         Friction of the steer axis whatever the rate, and the torque at which it breaks away, N m.
     gain : float
         Torque made per torque asked for and reported.
+    backlash : float
+        Play between drive and steer axis, rad of the steer axis from side to side.
+    rotor : float
+        Inertia of what turns on the drive's side of the play, about the steer axis, kg m^2 (that of the
+        motor times the gear ratio squared). Without play it is not counted: there it belongs to the bicycle.
 
     Raises
     ------
     InputError
-        Negative or not finite; delay beyond ``DELAY_MAX``.
+        Negative or not finite; delay beyond ``DELAY_MAX``; play without a rotor.
     """
 
     lag: float = 0.005
@@ -72,9 +83,12 @@ class Drive:
     viscous: float = 0.0
     coulomb: float = 0.0
     gain: float = 1.0
+    backlash: float = 0.0
+    rotor: float = 0.002
 
     def __post_init__(self) -> None:
         units = {"lag": "s", "delay": "s", "torque_max": "N m", "viscous": "N m s/rad", "coulomb": "N m"}
+        units |= {"backlash": "rad", "rotor": "kg m^2"}
         for name, unit in units.items():
             value = getattr(self, name)
             if not 0.0 <= value < np.inf:
@@ -83,6 +97,11 @@ class Drive:
             raise InputError(
                 f"delay of the drive can be {DELAY_MAX} s at most, found {self.delay} s; "
                 "check that it is given in seconds"
+            )
+        if self.backlash > 0.0 and self.rotor < ROTOR_MIN:
+            raise InputError(
+                f"a drive with play wants a rotor of {ROTOR_MIN:g} kg m^2 or more, found {self.rotor} kg m^2; give "
+                "the motor's inertia times the gear ratio squared"
             )
         if not np.isfinite(self.gain):
             raise InputError(f"gain of the drive must be a finite number, found {self.gain}; 1 is an honest drive")

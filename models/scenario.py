@@ -42,13 +42,41 @@ class Kick:
     z: float = -0.8
 
     def __post_init__(self) -> None:
-        if not np.all(np.isfinite([self.t, self.impulse, self.duration, self.x, self.z])):
-            raise InputError(f"a kick wants finite numbers, found {self}; correct it")
-        if self.t < 0.0 or self.duration < KICK_MIN:
-            raise InputError(
-                f"a kick must begin at 0 s after the release or later and last {KICK_MIN} s or longer, found "
-                f"t = {self.t} s and duration = {self.duration} s; correct it"
-            )
+        _check_push(self)
+
+
+@dataclass(frozen=True)
+class Knock:
+    """A knock on the handlebar: a half sine of steer torque.
+
+    Attributes
+    ----------
+    t : float
+        Beginning, s after the release.
+    twist : float
+        Integral of the torque, N m s, positive to the right.
+    duration : float
+        s.
+    """
+
+    t: float
+    twist: float
+    duration: float = 0.05
+
+    def __post_init__(self) -> None:
+        _check_push(self)
+
+
+def _check_push(push: "Kick | Knock") -> None:
+    """Refuse a kick or knock of nonsense."""
+    word = type(push).__name__.lower()
+    if not all(np.isfinite(value) for value in vars(push).values()):
+        raise InputError(f"a {word} wants finite numbers, found {push}; correct it")
+    if push.t < 0.0 or push.duration < KICK_MIN:
+        raise InputError(
+            f"a {word} must begin at 0 s after the release or later and last {KICK_MIN} s or longer, found "
+            f"t = {push.t} s and duration = {push.duration} s; correct it"
+        )
 
 
 @dataclass(frozen=True)
@@ -60,7 +88,7 @@ class Scenario:
     speed : sequence of (s, m/s)
         Corners of the forward speed against time since the release; straight lines between them,
         constant before and after. Before the release the speed is that at 0 s.
-    kicks : sequence of Kick
+    kicks : sequence of Kick or Knock
         In order, one at a time.
     surface : {"treadmill", "floor"}
         Where it rides; see the module.
@@ -80,7 +108,7 @@ class Scenario:
     """
 
     speed: Sequence[tuple[float, float]] = ((0.0, 5.0),)
-    kicks: Sequence[Kick] = ()
+    kicks: Sequence[Kick | Knock] = ()
     surface: str = "treadmill"
     held: bool = True
     release_after: float = 0.5

@@ -10,6 +10,7 @@ def campaign(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the campaign's folder is made.")] = Path("runs"),
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
     seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
+    model: Annotated[str, typer.Option(help="Equations of motion of the bicycles: linear or nonlinear.")] = "linear",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Balance emulated bicycles over a serial line, kick them, and judge them by their eigenvalues.
@@ -26,10 +27,11 @@ def campaign(
     from experiments.protocols.treadmill import conditions
     from experiments.recordings import read
     from experiments.reporting import report_on
+    from hil.session import Emulation
 
     folder = new_folder(out, f"campaign-seed{seed}")
     folder.mkdir(parents=True)
-    planned = list(conditions(seed))
+    planned = list(conditions(seed, Emulation(model)))
     runner = in_lockstep if lockstep else in_real_time
     attempts = []
     with watching(progress_screen, planned) as (watch, done):
@@ -40,7 +42,8 @@ def campaign(
     analysis = analysed(progress_screen, [read(a.folder) for a in good])
     page = report_on(folder, "Emulated treadmill campaign", analysis, [a.folder for a in attempts])
     runs = [{"run": str(a.folder), "reason": a.outcome.reason, "cause": a.outcome.cause} for a in attempts]
-    (folder / "campaign.json").write_text(json.dumps({"seed": seed, "lockstep": lockstep, "runs": runs}, indent=1))
+    about = {"seed": seed, "lockstep": lockstep, "model": model, "runs": runs}
+    (folder / "campaign.json").write_text(json.dumps(about, indent=1))
     if as_json:
         emit_json({"runs": runs, "report": str(page), **analysis.as_json()})
     else:

@@ -1,17 +1,22 @@
 """`riderless eig`: canonical matrices, critical speeds, eigenvalues over speed."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from models.parameters import Bicycle
 
 
 def eig(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
     speeds: Annotated[str, typer.Option(help="m/s, as A:B:STEP or a list.")] = "0:10:1",
+    plot: Annotated[Path | None, typer.Option(help="Draw them to this file: .svg, .pdf or .png.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
-    from experiments.console import eigenvalue, emit_json, number, parse_speeds, table
+    from experiments.console import eigenvalue, emit_json, number, parse_speeds, screen, table
     from models import catalogue
     from models.modes import critical_speeds, follow
     from models.whipple import canonical
@@ -19,6 +24,8 @@ def eig(
     bicycle = catalogue.load(bike)
     modes = follow(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)
+    if plot is not None:
+        _draw(bicycle, modes.v.min(), modes.v.max(), plot)
     if as_json:
         rows = [
             {
@@ -37,7 +44,15 @@ def eig(
             )
         ]
         named = {key: getattr(critical, key) for key in ("weave", "capsize", "double_root", "weave_all")}
-        emit_json({"bike": bicycle.name, **canonical(bicycle)._asdict(), "critical_speeds": named, "rows": rows})
+        emit_json(
+            {
+                "bike": bicycle.name,
+                **canonical(bicycle)._asdict(),
+                "critical_speeds": named,
+                "path": str(plot) if plot else None,
+                "rows": rows,
+            }
+        )
         return
     table(
         f"{bicycle.name}: eigenvalues 1/s",
@@ -54,3 +69,19 @@ def eig(
         f"weave speed {number(critical.weave, 4)} m/s, capsize speed {number(critical.capsize, 4)} m/s, "
         f"double root at {number(critical.double_root, 4)} m/s",
     )
+    if plot is not None:
+        screen.print(f"figure written to {plot}")
+
+
+def _draw(bicycle: "Bicycle", low: float, high: float, path: Path) -> None:
+    """The eigenvalues between two speeds, on a grid of its own, fine enough to look smooth."""
+    import numpy as np
+
+    from experiments.figures_theory import eigenvalues_figure, save
+    from models.errors import InputError
+    from models.modes import critical_speeds, follow
+
+    if not high > low:
+        raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
+    speeds = np.linspace(low, high, 801)
+    save(eigenvalues_figure(bicycle.name, follow(bicycle, speeds), critical_speeds(bicycle)), path)

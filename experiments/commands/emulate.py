@@ -7,6 +7,7 @@ import typer
 
 def emulate(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")] = "Benchmark",
+    model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "linear",
     speed: Annotated[float, typer.Option(help="Of the treadmill, m/s.")] = 5.0,
     kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,
     seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
@@ -28,7 +29,7 @@ def emulate(
     from experiments.protocols.treadmill import hand_kick
     from firmware_interface.virtual import VirtualNode
     from hil.rig import Rig
-    from hil.session import emulated_node, emulated_plant
+    from hil.session import Emulation, emulated_node, emulated_plant
     from models import catalogue
     from models.errors import InputError
     from models.scenario import KICKS, Scenario
@@ -40,7 +41,7 @@ def emulate(
     times = 1.0 + kick_every * np.arange(KICKS if kick_every else 0)
     kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
     scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))
-    node = VirtualNode(emulated_plant(rig, scenario), emulated_node(rig))
+    node = VirtualNode(emulated_plant(rig, scenario, Emulation(model)), emulated_node(rig))
     node.warm_up()
     end = time.monotonic() + duration if duration else np.inf
     stopped = False

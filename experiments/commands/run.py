@@ -17,6 +17,9 @@ def run(
     speed: Annotated[float, typer.Option(help="Treadmill speed of the emulated bicycle, m/s.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control.")] = 10.0,
     fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
+        "linear"
+    ),
     seed: Annotated[int, typer.Option(help="Of the emulated bicycle.")] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -35,7 +38,7 @@ def run(
     from hil.design import METHODS, GainSchedule, Loop, design
     from hil.log import run_folder
     from hil.rig import Rig
-    from hil.session import run_realtime
+    from hil.session import Emulation, run_realtime
     from hil.states import State
     from models import catalogue
     from models.errors import InputError
@@ -72,14 +75,15 @@ def run(
             times = np.arange(FIRST_KICK, duration, SPACING)
             kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
             scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)
-            with start_twin(rig, scenario) as twin:
+            emulation = Emulation(model)
+            with start_twin(rig, scenario, emulation) as twin:
                 outcome = run_realtime(
                     folder,
                     rig,
                     schedule,
                     twin.path,
                     duration,
-                    extra={"scenario": scenario},
+                    extra={"scenario": scenario, "emulation": emulation},
                     watch=watch,
                     fifo=fifo,
                 )

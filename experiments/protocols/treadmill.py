@@ -14,6 +14,7 @@ from hil.design import Loop, design
 from hil.design.poles import natural
 from hil.design.schedule import GainSchedule
 from hil.rig import Rig
+from hil.session import Emulation
 from models import catalogue
 from models.parameters import Bicycle
 from models.plant import Kick, Scenario
@@ -23,7 +24,10 @@ KICKS = 3
 FIRST_KICK = 0.6  # s after the release
 SPACING = 3.2  # s; weave has died and the next kick stands apart
 RELEASE = 0.5  # s after the drive was enabled
-LEAN_RATE = 0.35  # rad/s that a kick gives; well above the gyro's noise, small enough to stay linear
+LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
+    "linear": 0.35,
+    "nonlinear": 0.15,
+}
 HEIGHT = -0.8  # m, where the hand pushes the rear frame
 AHEAD = 0.3  # m, in front of the rear contact
 
@@ -48,6 +52,7 @@ class Condition:
     v: float
     schedule: GainSchedule
     scenario: Scenario
+    emulation: Emulation = Emulation()
 
     @property
     def label(self) -> str:
@@ -65,9 +70,9 @@ class Condition:
         return RELEASE + FIRST_KICK + KICKS * SPACING
 
 
-def hand_kick(bicycle: Bicycle, t: float, side: int, rng: np.random.Generator) -> Kick:
+def hand_kick(bicycle: Bicycle, t: float, side: int, rng: np.random.Generator, model: str = "linear") -> Kick:
     """A push as by hand at ``t`` s after the release, to the right for side = 1, of no exact strength or length."""
-    strength = LEAN_RATE * float(canonical(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
+    strength = LEAN_RATE[model] * float(canonical(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
     return Kick(
         t=t,
         impulse=float(side * strength * rng.uniform(0.85, 1.15)),
@@ -90,7 +95,7 @@ def gentle(bicycle: Bicycle, method: str) -> dict[str, Any]:
     return {}
 
 
-def conditions(seed: int) -> Iterator[Condition]:
+def conditions(seed: int, emulation: Emulation = Emulation()) -> Iterator[Condition]:
     """All runs of the campaign, in order; the seed fixes kicks and noise."""
     streams = iter(np.random.SeedSequence(seed).spawn(sum(len(speeds) for *_, speeds in PLAN)))
     for name, method, speeds in PLAN:
@@ -100,8 +105,10 @@ def conditions(seed: int) -> Iterator[Condition]:
             rng = np.random.default_rng(next(streams))
             scenario = Scenario(
                 speed=((0.0, v),),
-                kicks=tuple(hand_kick(bicycle, FIRST_KICK + i * SPACING, (-1) ** i, rng) for i in range(KICKS)),
+                kicks=tuple(
+                    hand_kick(bicycle, FIRST_KICK + i * SPACING, (-1) ** i, rng, emulation.model) for i in range(KICKS)
+                ),
                 release_after=RELEASE,
                 seed=int(rng.integers(2**31)),
             )
-            yield Condition(bicycle, method, v, schedule, scenario)
+            yield Condition(bicycle, method, v, schedule, scenario, emulation)

@@ -130,6 +130,7 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
 
     monkeypatch.setattr(campaign, "_attempt", attempt)
     monkeypatch.setattr(campaign, "_twin", twin)
+    monkeypatch.setattr(campaign, "warm_up", lambda rig, schedule: None)
     two = list(conditions(1))[:2]
     assert [a.outcome.reason for a in in_real_time(two, tmp_path, lambda c, row: None)] == attempts
     assert Twin.stopped == len(started), "no twin is left behind"
@@ -159,3 +160,18 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     assert right.n == wrong.n >= KICKS - 1
     assert right.agreeing == right.n
     assert wrong.agreeing == 0
+
+
+def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_path):
+    """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
+    from experiments.analysis import analyze
+    from experiments.recordings import read
+    from hil.session import Emulation
+
+    condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
+    (attempt,) = in_lockstep([condition], tmp_path, lambda c, row: None)
+    assert attempt.outcome.reason == "success"
+    assert read_run(attempt.folder).header["emulation"]["model"] == "nonlinear"
+    summary = analyze([read(attempt.folder)]).summary
+    assert summary.n >= KICKS - 1
+    assert summary.agreeing == summary.n

@@ -42,7 +42,20 @@ def run_folder(tmp_path_factory):
     return folder
 
 
-COMMANDS = ("bikes", "eig", "design", "emulate", "run", "campaign", "analyze", "info", "export")
+COMMANDS = (
+    "bikes",
+    "eig",
+    "modes",
+    "turns",
+    "design",
+    "emulate",
+    "run",
+    "campaign",
+    "simulate",
+    "analyze",
+    "info",
+    "export",
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

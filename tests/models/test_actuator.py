@@ -120,7 +120,7 @@ def test_dry_friction_opposes_motion_and_holds_up_to_its_torque():
     assert actuator.friction(p, -2.0, -1.0) == pytest.approx(1.2)
 
 
-@pytest.mark.parametrize("name", ["lag", "delay", "torque_max", "viscous", "coulomb"])
+@pytest.mark.parametrize("name", ["lag", "delay", "torque_max", "viscous", "coulomb", "backlash", "rotor"])
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf])
 def test_drive_refuses_what_no_drive_has(name, value):
     with pytest.raises(InputError, match=f"{name} of the drive"):

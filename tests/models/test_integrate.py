@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import cont2discrete
 
 from models.errors import InputError
-from models.integrate import ahead, rk4, zoh
+from models.integrate import zoh
 
 
 def test_zoh_agrees_with_the_reference(shared):
@@ -48,20 +48,3 @@ def test_zoh_refuses_a_period_that_is_none(dt):
 def test_zoh_refuses_matrices_that_do_not_fit(B):
     with pytest.raises(InputError, match=r"A \(n, n\) and B \(n, m\)"):
         zoh(np.eye(2), B, 0.01)
-
-
-def test_a_step_is_the_taylor_series_to_the_fourth_order():
-    """On x' = a x one classical step multiplies by 1 + z + z^2/2 + z^3/6 + z^4/24, z = a h."""
-    a, h = np.array([-3.0, -1.0, -0.5, 0.5, 1.0, 2.0]), 0.4
-    x = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-
-    def slope(y):
-        return tuple(a * y)
-
-    k1 = slope(x)
-    k2 = slope(ahead(x, h / 2, k1))
-    k3 = slope(ahead(x, h / 2, k2))
-    k4 = slope(ahead(x, h, k3))
-    z = a * h
-    expected = np.array(x) * (1 + z + z**2 / 2 + z**3 / 6 + z**4 / 24)
-    np.testing.assert_allclose(rk4(x, h, k1, k2, k3, k4), expected, rtol=1e-14)

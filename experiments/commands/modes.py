@@ -1,0 +1,58 @@
+"""`riderless modes`: how lean and steer move together in each mode."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def modes(
+    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
+    speed: Annotated[float, typer.Option(help="Forward speed, m/s.")] = 5.0,
+    plot: Annotated[Path | None, typer.Option(help="Draw the phasors to this file: .svg, .pdf or .png.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
+) -> None:
+    """Mode shapes of the uncontrolled bicycle: amplitude ratio and phase of lean and steer."""
+    import numpy as np
+
+    from experiments.console import eigenvalue, emit_json, screen, table
+    from experiments.figures_theory import check_format, mode_shapes_figure, save
+    from models import catalogue
+    from models.mode_shapes import ModeShape, mode_shapes
+
+    if plot is not None:
+        check_format(plot)
+    bicycle = catalogue.load(bike)
+    shapes = mode_shapes(bicycle, speed)
+    if plot is not None:
+        save(mode_shapes_figure(bicycle.name, speed, shapes), plot)
+    if as_json:
+        rows = [
+            {
+                "name": shape.name,
+                "eigenvalue": shape.eigenvalue,
+                "lean": shape.lean,
+                "steer": shape.steer,
+                "steer_over_lean": shape.steer_over_lean,
+                "lean_lead": shape.lean_lead,
+            }
+            for shape in shapes
+        ]
+        emit_json({"bike": bicycle.name, "v": speed, "path": str(plot) if plot else None, "modes": rows})
+        return
+
+    def phase(shape: ModeShape) -> str:
+        if shape.oscillatory:
+            return f"{np.degrees(shape.lean_lead):.1f}"
+        return "same side" if shape.lean_lead == 0.0 else "opposite sides"
+
+    table(
+        f"{bicycle.name} at {speed:g} m/s: mode shapes",
+        ["mode", "eigenvalue 1/s", "steer / lean", "lean ahead of steer deg"],
+        [
+            [shape.name, eigenvalue(shape.eigenvalue, 4), f"{shape.steer_over_lean:.4g}", phase(shape)]
+            for shape in shapes
+        ],
+    )
+    if plot is not None:
+        screen.print(f"figure written to {plot}")

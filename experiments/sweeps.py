@@ -1,0 +1,157 @@
+"""Many runs at once: on the cores of this machine, or on a Dask cluster.
+
+`spread` hands out any function over any arguments; `simulate_all` does it with runs in simulated time.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from hil.design.schedule import GainSchedule
+from hil.operator import Outcome
+from hil.rig import Rig
+from hil.session import Emulation, run_lockstep
+from models.errors import InputError
+from models.plant import Scenario
+
+A = TypeVar("A")
+B = TypeVar("B")
+CONNECT = 10.0  # s, for the answer of a cluster
+
+
+@dataclass(frozen=True)
+class Case:
+    """One simulated run: what `hil.session.run_lockstep` wants to know."""
+
+    rig: Rig
+    schedule: GainSchedule
+    scenario: Scenario
+    emulation: Emulation
+    duration: float  # s of RUNNING
+    label: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a case ended, and where its run lies."""
+
+    condition: Case
+    folder: Path
+    outcome: Outcome
+
+
+def simulate_all(
+    cases: Sequence[Case],
+    folders: Sequence[Path],
+    jobs: int | None = None,
+    cluster: str | None = None,
+    watch: Callable[[Case, np.void], None] | None = None,
+) -> Iterator[Result]:
+    """Run the cases, each into its folder; results come as they are finished.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        New or empty. The workers of a cluster must see them under the same names.
+    jobs, cluster
+        See `spread`.
+    watch : callable or None
+        Told of a case and its newest row now and then; a single case only, which runs in this process.
+    """
+    if len(cases) == 1 and cluster is None:
+        yield Result(cases[0], folders[0], simulate((cases[0], folders[0]), watch))
+        return
+    work = [(case, folder.resolve()) for case, folder in zip(cases, folders, strict=True)]
+    for i, outcome in spread(simulate, work, jobs, cluster):
+        yield Result(cases[i], folders[i], outcome)
+
+
+def simulate(work: tuple[Case, Path], watch: Callable[[Case, np.void], None] | None = None) -> Outcome:
+    """Run one case into its folder."""
+    case, folder = work
+    return run_lockstep(
+        folder,
+        case.rig,
+        case.schedule,
+        case.scenario,
+        case.duration,
+        case.label,
+        partial(watch, case) if watch else None,
+        case.emulation,
+    )
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spread(
+    function: Callable[[A], B], work: Iterable[A], jobs: int | None = None, cluster: str | None = None
+) -> Iterator[tuple[int, B]]:
+    """Apply `function` to each piece of `work`, several at a time.
+
+    Parameters
+    ----------
+    function : callable
+        Can be imported by name: other processes load it.
+    work : iterable
+        Can be pickled.
+    jobs : int or None
+        Processes on this machine; None for one a core. One does it all in this process.
+    cluster : str or None
+        Address of a Dask scheduler, as "tcp://host:8786"; `jobs` then does not count.
+
+    Yields
+    ------
+    (int, result)
+        Index of a piece and what came of it, in the order in which they are finished.
+
+    Raises
+    ------
+    InputError
+        No cluster answers, or dask is not installed; or `jobs` is not positive.
+    """
+    pieces = list(work)
+    if cluster is not None:
+        yield from _on_cluster(function, pieces, cluster)
+        return
+    if jobs is not None and jobs < 1:
+        raise InputError(f"the number of jobs must be 1 or more, found {jobs}; leave it out for one a core")
+    jobs = min(jobs or cores(), len(pieces))
+    if jobs <= 1:
+        yield from ((i, function(piece)) for i, piece in enumerate(pieces))
+        return
+    # new interpreters: a fork would copy locks that threads of this process hold
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    try:
+        futures = {pool.submit(function, piece): i for i, piece in enumerate(pieces)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _on_cluster(function: Callable[[A], B], pieces: list[A], address: str) -> Iterator[tuple[int, B]]:
+    try:
+        from distributed import Client
+        from distributed import as_completed as finished
+    except ImportError:
+        raise InputError("a cluster wants Dask, which is not installed: pip install 'riderless[dask]'") from None
+    try:
+        client: Any = Client(address, timeout=CONNECT)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no Dask scheduler answers at {address} ({error}): give its address as it prints it, tcp://HOST:8786"
+        ) from None
+    with client:
+        futures = {client.submit(function, piece, pure=False): i for i, piece in enumerate(pieces)}
+        for future in finished(futures):
+            yield futures[future], future.result()

@@ -1,0 +1,75 @@
+"""The linear Whipple model as the plant wants it (Meijaard et al. 2007, eq. 5.3), at the speed of the moment.
+
+What dv/dt itself adds to the lateral dynamics is left out, as everywhere in this project. A lateral force
+F on the rear frame at (x, z) does the virtual work F (delta y_P + x delta psi - z delta phi). With
+the rear contact fixed (delta y_P = 0) and the frame yawing as the steer turns (delta psi = mu delta
+delta with mu = c cos(lam) / w, from the heading equation in `models.ground`) the generalised forces are
+T_phi = -z F and T_delta = mu x F.
+"""
+
+import numpy as np
+from numba import njit
+
+from models import sensors
+from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from models.ground import PSI, Y_P
+from models.surroundings import weight_out_of_place
+
+
+@njit(cache=True, nogil=True)
+def accelerations(p, x, v, v_dot, T_phi, T_rear, T_delta):
+    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) in state `x` at speed `v` under the torques (N m).
+
+    `v_dot` is the forward acceleration where the speed is kept.
+    """
+    if p.surroundings.coasting:
+        v_dot = -T_rear / (p.rR * p.surroundings.mass)
+    return row(p, PHI, x, v, T_phi, T_delta), row(p, DELTA, x, v, T_phi, T_delta), v_dot
+
+
+@njit(cache=True, nogil=True)
+def row(p, i, x, v, T_phi, T_delta):
+    """Row `i` of M^-1 (f - v C1 q' - (g K0 + v^2 K2) q)."""
+    return (
+        p.M_inv[i, 0] * T_phi
+        + p.M_inv[i, 1] * T_delta
+        - v * (p.C1[i, 0] * x[PHI_DOT] + p.C1[i, 1] * x[DELTA_DOT])
+        - (p.K0[i, 0] + v * v * p.K2[i, 0]) * x[PHI]
+        - (p.K0[i, 1] + v * v * p.K2[i, 1]) * x[DELTA]
+    )
+
+
+@njit(cache=True, nogil=True)
+def push(p, force, x, z):
+    """Lean, rear wheel and steer torque (N m) of a lateral `force` (N) at (x, z) of the rear frame."""
+    return -z * force, 0.0, p.c * p.yaw * x * force
+
+
+@njit(cache=True, nogil=True)
+def unbalance(p):
+    """Lean and steer torque (N m) of the masses out of place."""
+    return weight_out_of_place(p.surroundings, 0.0, 0.0, p.sin_tilt)
+
+
+@njit(cache=True, nogil=True)
+def track(p, x, v):
+    """Rates of heading, lateral and forward position, as in `models.ground`."""
+    return (v * x[DELTA] + p.c * x[DELTA_DOT]) * p.yaw, v * x[PSI], v
+
+
+@njit(cache=True, nogil=True)
+def front_contact(p, x):
+    """Lateral position of the front contact, m."""
+    return x[Y_P] + x[PSI] / p.yaw * np.cos(p.tilt) - p.c * np.cos(p.tilt) * x[DELTA]
+
+
+@njit(cache=True, nogil=True)
+def read(p, x, x_dot, v, v_dot, a_belt, out):
+    """Write what the inertial instruments would feel on a belt that accelerates by `a_belt` (m/s^2)."""
+    psi_dot, delta_ddot = x_dot[PSI], x_dot[DELTA_DOT]
+    psi_ddot = (v * x[DELTA_DOT] + v_dot * x[DELTA] + p.c * delta_ddot) * p.yaw
+    a_frame = v_dot - a_belt
+    a_rear = v * psi_dot + (v_dot - a_frame) * x[PSI]  # y_P'' = (v psi)', along the axes of the frame
+    out.phi_dot, out.theta_dot, out.psi_dot = x[PHI_DOT], 0.0, psi_dot
+    out.a_x, out.a_z = a_frame, -p.g
+    out.a_y = sensors.lateral_force(p.instruments, a_rear, psi_ddot, x_dot[PHI_DOT], x[PHI], p.g)

@@ -1,0 +1,196 @@
+"""How the emulated machine moves in the absence of events: forces, accelerations, one step.
+
+Two models of the bicycle stand behind the same few functions here, chosen by ``p.model``: kernels that are handed a
+function cannot be cached, so the choice is an ``if``. The state of the motion is a tuple of ten, in the order
+of `MOTION`.
+"""
+
+import numpy as np
+from numba import njit
+
+from models import actuator, plant_linear, plant_nonlinear
+from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from models.ground import Y_P
+from models.plant_records import LINEAR, ROTOR, ROTOR_DOT, V
+from models.scenario import DELTA_MAX, PHI_MAX
+from models.surroundings import contact, resistance
+
+UPRIGHT, LEANT, OFF_BELT = 0, 1, 2  # why a bicycle has fallen
+
+
+@njit(cache=True, nogil=True)
+def ahead(x, h, k):
+    """State reached from `x` in `h` seconds at the constant slope `k`.
+
+    Fixed-length tuples live in registers; small arrays made a step of the plant several times slower.
+    """
+    return (
+        x[0] + h * k[0],
+        x[1] + h * k[1],
+        x[2] + h * k[2],
+        x[3] + h * k[3],
+        x[4] + h * k[4],
+        x[5] + h * k[5],
+        x[6] + h * k[6],
+        x[7] + h * k[7],
+        x[8] + h * k[8],
+        x[9] + h * k[9],
+    )
+
+
+@njit(cache=True, nogil=True)
+def motion(s):
+    """The motion at present as a tuple in the order of `MOTION`."""
+    x = s.x
+    return x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9]
+
+
+@njit(cache=True, nogil=True)
+def profile(p, s, t):
+    """Speed (m/s) of the profile and its rate (m/s^2) at time `t`, on its present segment."""
+    if s.held:
+        return p.speed[0, 1], 0.0
+    corner = p.speed[s.segment]
+    return corner[1] + corner[2] * (t - s.t_release - corner[0]), corner[2]
+
+
+@njit(cache=True, nogil=True)
+def forward(p, s, t, x):
+    """Forward speed (m/s), and its rate (m/s^2) where the speed is kept, at time `t` in the motion `x`."""
+    v, v_dot = profile(p, s, t)
+    if p.surroundings.coasting and not s.held:
+        return x[V], 0.0
+    return v, v_dot
+
+
+@njit(cache=True, nogil=True)
+def push(p, s, force, x, z):
+    """Lean, rear wheel and steer torque (N m) of a lateral `force` (N) at (x, z) of the rear frame."""
+    if p.model == LINEAR:
+        return plant_linear.push(p, force, x, z)
+    return plant_nonlinear.push(p, s, force, x, z)
+
+
+@njit(cache=True, nogil=True)
+def loads(p, s, t, x, v, T):
+    """T_phi, T_rear and T_delta (N m) at time `t` on the bicycle, the drive reporting `T`; without friction."""
+    around = p.surroundings
+    T_phi, T_delta = plant_linear.unbalance(p) if p.model == LINEAR else plant_nonlinear.unbalance(p, s)
+    T_phi += contact(around.wheels, x[PHI], x[PHI_DOT])
+    T_rear = p.rR * resistance(around, v)
+    T_delta += s.T_noise + contact(around.stops, x[DELTA], x[DELTA_DOT])
+    if p.drive.backlash == 0.0:
+        T_delta += p.drive.gain * T
+    else:
+        T_delta -= contact(p.mesh, x[ROTOR] - x[DELTA], x[ROTOR_DOT] - x[DELTA_DOT])
+    wind = around.wind + s.gust
+    if wind != 0.0:
+        more = push(p, s, wind, around.x_wind, around.z_wind)
+        T_phi, T_rear, T_delta = T_phi + more[0], T_rear + more[1], T_delta + more[2]
+    if s.kick < p.n_kicks:
+        kick, tau = p.kicks[s.kick], t - s.t_release
+        begin, end, force, x_hand, z_hand, torque = kick[0], kick[1], kick[2], kick[3], kick[4], kick[5]
+        if begin < tau < end:
+            share = np.sin(np.pi * (tau - begin) / (end - begin))
+            more = push(p, s, share * force, x_hand, z_hand)
+            T_phi, T_rear, T_delta = T_phi + more[0], T_rear + more[1], T_delta + more[2] + share * torque
+    return T_phi, T_rear, T_delta
+
+
+@njit(cache=True, nogil=True)
+def accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
+    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) in the motion `x` under the torques (N m)."""
+    if p.model == LINEAR:
+        return plant_linear.accelerations(p, x, v, v_dot, T_phi, T_rear, T_delta)
+    return plant_nonlinear.accelerations(p, s, v_dot, T_phi, T_rear, T_delta)
+
+
+@njit(cache=True, nogil=True)
+def holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
+    """Further steer torque (N m) that would leave the steer unaccelerated; any model is affine in it."""
+    _, without, _ = accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
+    _, with_one, _ = accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta + 1.0)
+    return -without / (with_one - without)
+
+
+@njit(cache=True, nogil=True)
+def slipping(p, s, x):
+    """Side to which the steer slips at present: +1, -1, or 0 where dry friction holds it."""
+    if p.drive.coulomb == 0.0:
+        return 1.0
+    if x[DELTA_DOT] != 0.0:
+        return np.sign(x[DELTA_DOT])
+    v, v_dot = forward(p, s, s.t, x)
+    if p.model != LINEAR:
+        plant_nonlinear.place(p, s, x, v)
+    T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, s.drive.T)
+    holding = holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
+    return actuator.slipping(p.drive, x[DELTA_DOT], holding)
+
+
+@njit(cache=True, nogil=True)
+def derivative(p, s, t, x, T, side):
+    """Time derivative of the motion `x` at time `t`, the drive reporting `T`, the steer slipping to `side`."""
+    v, v_dot = forward(p, s, t, x)
+    if p.model != LINEAR:
+        plant_nonlinear.place(p, s, x, v)
+    T_phi, T_rear, T_delta = loads(p, s, t, x, v, T)
+    T_delta += actuator.friction(p.drive, x[DELTA_DOT], side)
+    if side == 0.0:
+        T_delta += holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
+    phi_ddot, delta_ddot, v_dot = accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
+    if side == 0.0:
+        delta_ddot = 0.0  # not to rounding only, or the axis would creep
+    psi_dot, y_dot, x_dot = plant_linear.track(p, x, v) if p.model == LINEAR else plant_nonlinear.track(s)
+    rotor_ddot = 0.0
+    if p.drive.backlash > 0.0:
+        mesh = contact(p.mesh, x[ROTOR] - x[DELTA], x[ROTOR_DOT] - x[DELTA_DOT])
+        rotor_ddot = (p.drive.gain * T + mesh) / p.drive.rotor
+    return x[PHI_DOT], x[DELTA_DOT], phi_ddot, delta_ddot, psi_dot, y_dot, x_dot, v_dot, x[ROTOR_DOT], rotor_ddot
+
+
+@njit(cache=True, nogil=True)
+def after(p, s, x, side, h):
+    """The motion `h` seconds from now (RK4), if the steer goes on slipping to `side`."""
+    t, half = s.t, 0.5 * h
+    T0, T1, T2 = actuator.torque_nodes(p.drive, s.drive, h)
+    k1 = derivative(p, s, t, x, T0, side)
+    k2 = derivative(p, s, t + half, ahead(x, half, k1), T1, side)
+    k3 = derivative(p, s, t + half, ahead(x, half, k2), T1, side)
+    k4 = derivative(p, s, t + h, ahead(x, h, k3), T2, side)
+    return ahead(ahead(x, h / 6.0, ahead(k1, 1.0, k4)), h / 3.0, ahead(k2, 1.0, k3))
+
+
+@njit(cache=True, nogil=True)
+def move(p, s, h):
+    """Move the bicycle on by `h` seconds, or less if the steer comes to rest; return the time taken."""
+    x = motion(s)
+    side = slipping(p, s, x)
+    y = after(p, s, x, side, h)
+    rests = p.drive.coulomb > 0.0 and side * y[DELTA_DOT] < 0.0  # it turned round, so it was at rest between
+    if rests and x[DELTA_DOT] != 0.0:
+        h *= x[DELTA_DOT] / (x[DELTA_DOT] - y[DELTA_DOT])
+        y = after(p, s, x, side, h)
+    if not np.isfinite(y[0] + y[1] + y[2] + y[3] + y[4] + y[5] + y[6] + y[7] + y[8] + y[9]):
+        s.fallen = LEANT  # thrown about beyond what numbers hold: it lies where it was
+    else:
+        s.x[0], s.x[1], s.x[2], s.x[3], s.x[4], s.x[5], s.x[6], s.x[7], s.x[8], s.x[9] = y
+        s.fallen = fallen(p, y)
+    if rests:
+        s.x[DELTA_DOT] = 0.0
+    if s.fallen:
+        s.x[PHI_DOT] = s.x[DELTA_DOT] = s.x[ROTOR_DOT] = 0.0
+    return h
+
+
+@njit(cache=True, nogil=True)
+def fallen(p, x):
+    """Has the bicycle fallen in the motion `x`, and why?"""
+    if abs(x[PHI]) > PHI_MAX or abs(x[DELTA]) > DELTA_MAX:
+        return LEANT
+    half = p.surroundings.half_belt
+    if half < np.inf:
+        front = plant_linear.front_contact(p, x) if p.model == LINEAR else plant_nonlinear.front_contact(p, x)
+        if abs(x[Y_P]) > half or abs(front) > half:
+            return OFF_BELT
+    return UPRIGHT
