@@ -94,7 +94,6 @@ def test_a_cluster_that_does_not_answer_is_named(monkeypatch):
         list(spread(root, [1.0], cluster="nonsense"))
 
 
-@pytest.mark.slow
 def test_a_local_cluster_gives_the_same_bytes(tmp_path, one_at_a_time):
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
