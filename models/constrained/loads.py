@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from models.constrained.motion import GROUND, Bodies
 
 
-class Load:
+class Load(ABC):
     """A generalised force, and the potential energy it comes from (zero where it has none)."""
 
+    @abstractmethod
     def force(self, motion: Bodies) -> NDArray:
         """Generalised force (n,)."""
-        raise NotImplementedError
 
     def potential(self, motion: Bodies) -> float:
         """J."""
