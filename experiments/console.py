@@ -13,8 +13,8 @@ from rich.table import Table
 
 from models.errors import InputError
 
-screen = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
-progress_screen = Console(stderr=True, highlight=False)  # so that --json stays clean
+screen = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 120)
+progress_screen = Console(stderr=True, highlight=False, emoji=False)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def analyze(
     paths: Annotated[list[Path], typer.Argument(help="Run folders, folders of runs, or CSV files of a known kind.")],
     window: Annotated[
-        str | None, typer.Option(help="Fit this window, A:B in s, instead of the automatic ones.")
+        str | None, typer.Option(help="Fit this window, FROM:TO in s, instead of the automatic ones.")
     ] = None,
     estimator: Annotated[
         str | None, typer.Option(help="single_mode or real_mode; by default the one that suits the theory.")

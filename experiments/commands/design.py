@@ -9,7 +9,7 @@ import typer
 def design(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
     method: Annotated[str, typer.Option(help="lqr, poles, lean or off.")] = "lqr",
-    speeds: Annotated[str, typer.Option(help="m/s, as A:B:STEP or a list.")] = "2:8:0.5",
+    speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "2:8:0.5",
     rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,
     drive_lag: Annotated[float, typer.Option(help="Time constant of the steer drive, s.")] = 0.005,
     delay: Annotated[int, typer.Option(help="Samples between measurement and torque, 0 or 1.")] = 1,

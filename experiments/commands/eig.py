@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def eig(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
-    speeds: Annotated[str, typer.Option(help="m/s, as A:B:STEP or a list.")] = "0:10:1",
+    speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "0:10:1",
     plot: Annotated[Path | None, typer.Option(help="Draw them to this file: .svg, .pdf or .png.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:

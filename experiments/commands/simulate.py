@@ -9,7 +9,7 @@ import typer
 def simulate(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue or a TOML file; several with commas.")],
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
-    speed: Annotated[str, typer.Option(help="m/s; several as A:B:STEP or a list.")] = "5",
+    speed: Annotated[str, typer.Option(help="m/s; several as FROM:TO:STEP or a list.")] = "5",
     x0: Annotated[str, typer.Option(help="phi,delta,phi_dot,delta_dot at the release, deg and deg/s.")] = "0,0,0,0",
     duration: Annotated[float, typer.Option(help="s after the release.")] = 10.0,
     controller: Annotated[

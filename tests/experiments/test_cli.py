@@ -219,3 +219,10 @@ def test_the_installed_script_ends_with_code_two_and_no_traceback():
     assert done.returncode == 2
     assert done.stderr.startswith("riderless: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_plain_text(riderless, command):
+    """Colons around a letter are not pictures: `:B:` once came out as one."""
+    _, out, _ = riderless(command, "--help")
+    assert all(ord(c) < 0x2600 for c in out)
