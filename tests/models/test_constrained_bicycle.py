@@ -13,6 +13,7 @@ from models.constrained.servo import change, lean_feedforward
 from models.errors import InputError
 from models.nonlinear import PITCH, REAR, ROLL, STEER, X, Y
 from models.parameters import Bicycle
+from models.plant import Drive, Plant, Scenario, Surroundings
 from models.whipple import canonical
 
 
@@ -156,6 +157,20 @@ def test_feedforward_played_back_open_loop_in_the_kane_bicycle_leans_along_the_p
         off.append(q[ROLL] - path((k + 1) * dt)[0])
     assert np.abs(off).max() < 2e-5  # of 0.1 rad: the torque is held for a millisecond at a time
     assert q[STEER] == pytest.approx(turn_in.q[-1, STEER], abs=2e-5)
+
+
+def test_feedforward_played_back_through_the_plant_leans_along_the_path(turn_in):
+    """The machine that stands behind the wire, coasting on a floor with a drive that obeys at once."""
+    bicycle, path, dt = load("Benchmark"), change(LEAN, 0.0, WITHIN), 1e-3
+    v = -turn_in.u[0, REAR] * bicycle.rR
+    floor = Scenario(speed=((0.0, v),), surface="floor", held=False)
+    plant = Plant(bicycle, floor, Drive(lag=0.0), model="nonlinear", surroundings=Surroundings(coasting=True))
+    off = []
+    for k in range(2000):
+        plant.advance(float(np.interp((k + 0.5) * dt, turn_in.t, turn_in.T_delta)), True, dt)
+        off.append(plant.state[0] - path((k + 1) * dt)[0])
+    assert np.abs(off).max() < 2e-5
+    assert plant.state[1] == pytest.approx(turn_in.q[-1, STEER], abs=2e-5)
 
 
 def test_feedforward_ends_in_the_steady_turn(shared, turn_in):
