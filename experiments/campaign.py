@@ -13,7 +13,8 @@ from experiments.protocols.treadmill import Condition
 from experiments.twin import start_twin
 from firmware_interface.virtual import VirtualProcess
 from hil.operator import Outcome
-from hil.session import run_lockstep, run_realtime, warm_up
+from hil.rehearsal import run_lockstep
+from hil.session import run_realtime, warm_up
 
 ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
 

@@ -19,6 +19,7 @@ from experiments.commands import (
     export,
     info,
     modes,
+    replay,
     run,
     simulate,
     turns,
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "campaign": campaign.campaign,
     "analyze": analyze.analyze,
     "info": info.info,
+    "replay": replay.replay,
     "export": export.export,
 }
 for name, function in COMMANDS.items():

@@ -1,8 +1,8 @@
 """The emulated bicycle as a device on a pseudo-terminal, in a process of its own."""
 
 from firmware_interface.virtual import VirtualProcess, spawn
+from hil.emulation import Emulation, emulated_node, emulated_plant
 from hil.rig import Rig
-from hil.session import Emulation, emulated_node, emulated_plant
 from models.plant import Scenario
 
 

@@ -4,6 +4,7 @@
 leaves functions cacheable on disk.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,16 @@ _TIMER_ABSTIME = 1
 _POLLIN = 1
 EINTR, EAGAIN = 4, 11
 
-SCRATCH = np.dtype([("seconds", "i8"), ("nanoseconds", "i8"), ("fd", "i4"), ("events", "i2"), ("revents", "i2")])
+TIMESPEC = np.dtype([("seconds", "i8"), ("nanoseconds", "i8")])
+POLLFD = np.dtype([("fd", "i4"), ("events", "i2"), ("revents", "i2")])
+
+
+def poll_set(fds: Sequence[int]) -> np.ndarray:
+    """File descriptors to wait for, (P,) of POLLFD; a negative one is left out of the waiting."""
+    ports = np.zeros(len(fds), POLLFD)
+    ports["fd"] = fds
+    ports["events"] = _POLLIN
+    return ports
 
 
 @intrinsic
@@ -47,7 +57,7 @@ def errno():
 
 @njit(cache=True, nogil=True)
 def now(scratch):
-    """Monotonic host clock [ns]; ``scratch`` is (1,) of SCRATCH. Runs inside the tick."""
+    """Monotonic host clock [ns]; ``scratch`` is (1,) of TIMESPEC. Runs inside the tick."""
     _clock_gettime(_MONOTONIC, scratch.ctypes.data)
     return scratch[0].seconds * 1_000_000_000 + scratch[0].nanoseconds
 
@@ -62,18 +72,12 @@ def sleep_until(t_ns, scratch):
 
 
 @njit(cache=True, nogil=True)
-def wait_readable(fd, t_ns, scratch):
-    """True when bytes (or a hang-up) wait on ``fd`` before the time ``t_ns``. Runs inside the tick."""
-    left = t_ns - now(scratch)
-    if left < 0:
-        left = 0
+def wait_readable(ports, t_ns, scratch):
+    """True when bytes (or a hang-up) wait on one of ``ports`` before the time ``t_ns``. Runs inside the tick."""
+    left = max(0, t_ns - now(scratch))
     scratch[0].seconds = left // 1_000_000_000
     scratch[0].nanoseconds = left % 1_000_000_000
-    scratch[0].fd = fd
-    scratch[0].events = _POLLIN
-    scratch[0].revents = 0
-    address = scratch.ctypes.data
-    return _ppoll(address + 16, 1, address, 0) > 0
+    return _ppoll(ports.ctypes.data, ports.size, scratch.ctypes.data, 0) > 0
 
 
 @njit(cache=True, nogil=True)

@@ -12,11 +12,12 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.firmware import firmware_latch, firmware_receive, firmware_sample
-from firmware_interface.framing import MAX_FRAME, new_decoder
+from firmware_interface.framing import new_decoder
 from firmware_interface.virtual import NodeConfig
 from hil.operator import Operator
 from hil.record import TICK
-from hil.tick import RX_SIZE, TX_SIZE, Loop, tick
+from hil.tick import Loop, tick
+from hil.wire import Wire, lay_down, new_tape, new_wire, tape_length
 from models import plant as bicycle_plant
 from models.errors import InputError
 from models.plant import Plant
@@ -34,9 +35,7 @@ class Bench(NamedTuple):
     decoder: np.void
     readings: np.ndarray  # (9,) f8, the same memory as `instruments`
     instruments: np.ndarray  # (1,) READINGS
-    line: np.ndarray  # bytes from the node
-    tx: np.ndarray  # bytes to the node
-    under_way: np.ndarray  # (1,) i8, how many of `tx`
+    wire: Wire  # bytes under way
     k: np.ndarray  # (1,) i8, sampling instant
 
 
@@ -50,27 +49,34 @@ def new_bench(plant: Plant, config: NodeConfig) -> Bench:
         decoder=new_decoder(),
         readings=instruments.view(np.float64),
         instruments=instruments,
-        line=np.zeros(RX_SIZE, np.uint8),
-        tx=np.zeros(max(TX_SIZE, MAX_FRAME), np.uint8),
-        under_way=np.zeros(1, np.int64),
+        wire=new_wire(),
         k=np.zeros(1, np.int64),
     )
 
 
 @njit(cache=True, nogil=True)
-def advance(loop, bench, bus, dt, rows):
-    """One tick for each row of ``rows`` (n,) of TICK; ``bus`` in V, ``dt`` in s."""
-    firmware = bench.firmware
+def advance(loop, bench, bus, dt, rows, tape):
+    """One tick for each row of ``rows`` (n,) of TICK, its bytes on the ``tape``; ``bus`` in V, ``dt`` in s.
+
+    Returns
+    -------
+    int
+        Bytes on the tape.
+    """
+    firmware, wire, length = bench.firmware, bench.wire, 0
     for i in range(rows.size):
         t = bench.k[0] * dt
         if bench.k[0] > 0:
             bicycle_plant.advance(bench.p, bench.s, firmware.T, firmware.enabled, dt)
         bicycle_plant.read(bench.p, bench.s, bench.instruments)
-        firmware_receive(firmware, bench.decoder, bench.tx, bench.under_way[0])
+        firmware_receive(firmware, bench.decoder, wire.tx[0], wire.n_tx[0])
         firmware_latch(firmware, t)
-        n = firmware_sample(firmware, bench.readings, bus, bench.line)
-        bench.under_way[0] = tick(loop, bench.line, n, t, t, rows[i], bench.tx)
+        wire.n_rx[0] = firmware_sample(firmware, bench.readings, bus, wire.rx[0])
+        tick(loop, wire, t, t, rows[i])
+        rows[i].n_wire = tape_length(wire)
+        length = lay_down(wire, tape, length)
         bench.k[0] += 1
+    return length
 
 
 def run(
@@ -78,7 +84,8 @@ def run(
     plant: Plant,
     config: NodeConfig,
     operator: Operator,
-    record: Callable[[np.ndarray], None],
+    record: Callable[[np.ndarray, np.ndarray], None],
+    watch: Callable[[np.void], None] | None = None,
     longest: float = 3600.0,
 ) -> None:
     """Run tick and plant in turn until the operator has finished.
@@ -86,7 +93,9 @@ def run(
     Parameters
     ----------
     record : callable
-        Given each batch of TICK rows.
+        Given each batch of TICK rows and the tape that belongs to it.
+    watch : callable
+        Given the newest row of each batch.
     longest : float
         Simulated time [s] after which the run is given up.
 
@@ -95,14 +104,16 @@ def run(
     InputError
         When the operator has not finished within ``longest``.
     """
-    bench, dt = new_bench(plant, config), 1.0 / config.rate_hz
+    bench, dt, tape = new_bench(plant, config), 1.0 / config.rate_hz, new_tape(1, BATCH)
     with operator.heeding_signals():
         while True:
             rows = np.zeros(BATCH, TICK)
-            loop.operator[0] = operator.demand
-            advance(loop, bench, config.bus, dt, rows)
+            loop.orders["demand"] = operator.demand
+            length = advance(loop, bench, config.bus, dt, rows, tape)
             operator.watch(rows[-1])
-            record(rows)
+            record(rows, tape[:length])
+            if watch is not None:
+                watch(rows[-1])
             t = float(rows[-1]["t_host"])
             if operator.finished(t):
                 return

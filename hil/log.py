@@ -35,7 +35,15 @@ REASONS = ("success", "abort", "fault")
 KILLED = "killed"
 
 TICK_TOPIC = "/tick"
+WIRE_TOPIC = "/wire"
 MARKER_TOPIC = "/marker"
+WIRE_SCHEMA = wire_schema.message_schema(
+    "Wire",
+    [
+        ("k", FieldDescriptorProto.TYPE_FIXED64),  # of the first row whose bytes these are
+        ("tape", FieldDescriptorProto.TYPE_BYTES),
+    ],
+)
 MARKER_SCHEMA = wire_schema.message_schema(
     "Marker",
     [
@@ -44,6 +52,9 @@ MARKER_SCHEMA = wire_schema.message_schema(
         ("text", FieldDescriptorProto.TYPE_STRING),
     ],
 )
+
+
+_NO_TAPE = np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,7 @@ class Run:
     header: dict[str, Any]
     ticks: NDArray  # (n,), read only, with the columns it was written with (TICK, if by this version)
     markers: tuple[Marker, ...]
+    tapes: dict[int, bytes]  # raw bytes of the ports (see hil.wire), by the tick they begin with
     stop: Stop
     complete: bool  # stopped properly and every row and marker is here
     recovered: str  # what was read of a damaged or unfinished file; empty if the file is whole
@@ -109,6 +121,7 @@ class RunWriter:
         self._closed = False
         self._lock = Lock()
         self._marker = wire_schema.message_class(MARKER_SCHEMA)
+        self._wire = wire_schema.message_class(WIRE_SCHEMA)
         try:
             self._file = AppendOnlyFile(self.folder / FILE)
             self._start(text)
@@ -117,8 +130,8 @@ class RunWriter:
                 f"cannot start a log in {self.folder}: {error.strerror}; make room or name another folder"
             ) from None
 
-    def write(self, rows: NDArray) -> None:
-        """Append rows (n,) of TICK; on return the operating system has them.
+    def write(self, rows: NDArray, tape: NDArray = _NO_TAPE) -> None:
+        """Append rows (n,) of TICK and the tape of their bytes; on return the operating system has them.
 
         Each call makes a chunk of its own: call it every 50 to 100 ms, not for every tick.
 
@@ -132,11 +145,14 @@ class RunWriter:
             raise TypeError(f"wanted rows of TICK, found {rows.dtype}")
         if not len(rows):
             return
-        messages = wire_schema.pack(rows)
+        messages, times = wire_schema.pack(rows), _nanoseconds(rows["t_host"])
         with self._lock:
             self._check_open()
             self.rows += len(rows)
-            self._mcap.messages(self._ticks, rows["k"], _nanoseconds(rows["t_host"]), messages)
+            self._mcap.messages(self._ticks, rows["k"], times, messages)
+            if len(tape):
+                data = self._wire(k=int(rows["k"][0]), tape=tape.tobytes()).SerializeToString()
+                self._mcap.messages(self._tapes, rows["k"][:1], times[:1], np.frombuffer(data, f"V{len(data)}"))
 
     def marker(self, t: float, kind: str, text: str = "") -> None:
         """Append a marker at `t` (s, the clock of `t_host`). Raises as `write` does."""
@@ -192,6 +208,7 @@ class RunWriter:
             self._mcap.metadata("header", _seal(header))
             self._ticks = self._mcap.channel(TICK_TOPIC, "riderless.Tick", wire_schema.schema("Tick", TICK))
             self._marks = self._mcap.channel(MARKER_TOPIC, "riderless.Marker", MARKER_SCHEMA)
+            self._tapes = self._mcap.channel(WIRE_TOPIC, "riderless.Wire", WIRE_SCHEMA)
             self._file.sync()
         except BaseException:
             self._file.close()
@@ -217,7 +234,7 @@ def warm_up() -> None:
     """Write and read a run of one row, so that nothing is loaded or built for the first time later."""
     with tempfile.TemporaryDirectory() as root:
         with RunWriter(Path(root) / "warm-up", {}) as writer:
-            writer.write(np.zeros(1, TICK))
+            writer.write(np.zeros(1, TICK), np.zeros(1, np.uint8))
             writer.marker(0.0, "operator")
         read_run(writer.folder)
 
@@ -265,7 +282,7 @@ def read_run(path: str | Path) -> Run:
         remarks.append("its index is missing" + (f", {len(rest)} bytes at its end are cut" if rest else ""))
     found = f"read {len(ticks)} rows and {len(markers)} markers of a run that is not whole: "
     recovered = found + "; ".join(remarks) if remarks else ""
-    return Run(file.parent, header, ticks, markers, stop, not missing, recovered)
+    return Run(file.parent, header, ticks, markers, dict(_tapes(contents)), stop, not missing, recovered)
 
 
 def _missing(contents: McapContents, stop: Stop, rows: int, markers: int) -> list[str]:
@@ -286,6 +303,13 @@ def _markers(contents: McapContents) -> Iterator[Marker]:
         if channel.topic == MARKER_TOPIC:
             marker = wire_schema.message_class(schema).FromString(data)
             yield Marker(marker.t, marker.kind, marker.text)
+
+
+def _tapes(contents: McapContents) -> Iterator[tuple[int, bytes]]:
+    for channel, schema, data in contents.messages:
+        if channel.topic == WIRE_TOPIC:
+            wire = wire_schema.message_class(schema).FromString(data)
+            yield wire.k, wire.tape
 
 
 def _seal(text: str) -> dict[str, str]:

@@ -1,219 +1,201 @@
-"""The compiled runner: the tick on a file descriptor, in real time, clear of the interpreter lock.
+"""The compiled runner: the tick on file descriptors, in real time, clear of the interpreter lock.
 
 One thread runs `_loop` (wait, read, tick, write, record) without ever meeting the interpreter. The
-main thread empties a ring of rows into the log and tells the operator's demand through an array.
+recorder empties its ring into the log in a second thread; the operator and the display live in the
+main one. None of them can delay the loop, and the loop notices when one of them is gone.
+
+A beat that is missed is left out, counted and never made up for: two commands in a hurry would both
+rest on the same sample.
 """
 
-import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numba import njit
 
 from hil import libc
 from hil.operator import Operator
+from hil.privileges import privileges
 from hil.record import TICK
+from hil.recorder import DROPPED, FLOWS, HEAD, TAIL, TAPE_HEAD, TAPE_TAIL, Recorder, Rows
+from hil.rig import SENSORS
 from hil.states import Demand
-from hil.tick import FAREWELL, RX_SIZE, TX_SIZE, Loop, farewell, tick
+from hil.tick import FAREWELL, Loop, farewell, tick
+from hil.wire import lay_down, new_wire, tape_length
 
-RING_ROWS = 8192
-_HEAD, _TAIL, _QUIT, _ENDED, _DROPPED, _LINK_ERROR, _FLOWS = range(7)
-_DRAIN = 0.05  # s between two visits of the recorder
-_PR_SET_TIMERSLACK = 29
-
-
-@njit(cache=True, nogil=True)
-def _holds_frame_end(rx, start, stop):
-    """A delimiter among the new bytes. Runs inside the tick."""
-    for i in range(start, stop):  # noqa: SIM110 (compiled code, no generators)
-        if rx[i] == 0:
-            return True
-    return False
+QUIT, LINK_ERROR, BEAT, BEAT_AT = range(FLOWS, FLOWS + 4)
+_LOOK = 0.02  # s between two looks of the operator
+_ATTENDED_ns = 1_000_000_000  # a program that has not looked for so long has hung; a person stands beside it
 
 
 @njit(cache=True, nogil=True)
-def _await_frame(fd, rx, until, scratch, flow):
-    """Read until a frame has ended or time is up; bytes read. Runs inside the tick."""
-    n = 0
-    while n < rx.size and libc.wait_readable(fd, until, scratch):
-        got = libc.read(fd, rx, n)
-        if got <= 0:
-            if got != -libc.EAGAIN and got != -libc.EINTR:
-                flow[_LINK_ERROR] = max(1, -got)
-                libc.sleep_until(until, scratch)  # a dead link reads as ready for ever
-            return n
-        n += got
-        if _holds_frame_end(rx, n - got, n):
-            return n
-    return n
+def _take(ports, wire, lead, flow):
+    """Read what waits on every port; True when a frame has ended on the port ``lead``. Runs inside the tick."""
+    ended = False
+    for port in range(ports.size):
+        n = wire.n_rx[port]
+        if ports[port].fd < 0 or n == wire.rx.shape[1]:
+            continue
+        got = libc.read(ports[port].fd, wire.rx[port], n)
+        if got > 0:
+            wire.n_rx[port] = n + got
+            if port == lead:
+                for i in range(n, n + got):
+                    ended = ended or wire.rx[port, i] == 0
+        elif got not in (-libc.EAGAIN, -libc.EINTR):
+            flow[LINK_ERROR] = max(1, -got)
+            ports[port].fd = -1 - ports[port].fd  # a dead link reads as ready for ever
+    return ended
 
 
 @njit(cache=True, nogil=True)
-def _loop(fd, device_clock, period, loop, ring, flow, scratch, rx, tx):
+def _await_frame(ports, wire, lead, until, scratch, flow):
+    """Read until a frame has ended on the port that beats time, or time is up. Runs inside the tick."""
+    ended = False
+    while not ended and libc.wait_readable(ports, until, scratch):
+        if wire.n_rx[lead] == wire.rx.shape[1]:
+            return
+        ended = _take(ports, wire, lead, flow)
+
+
+@njit(cache=True, nogil=True)
+def _send(ports, wire, counters):
+    """Write each port's bytes, whole or not at all as far as we are concerned. Runs inside the tick."""
+    for port in range(ports.size):
+        n = wire.n_tx[port]
+        if n > 0 and libc.write(ports[port].fd, wire.tx[port], n) != n:
+            counters.write_short += 1
+
+
+@njit(cache=True, nogil=True)
+def _loop(ports, lead, device_clock, period, loop, wire, ring, tape, flow, scratch):
     """Wait, read, tick, write, record, until told to quit. Times in ns."""
+    orders, half = loop.orders, period // 2
     due = libc.now(scratch) + period
-    while not flow[_QUIT]:
+    flow[BEAT_AT] = due
+    while not flow[QUIT]:
+        wire.n_rx[:] = 0
+        wanted = due + half if device_clock else due
         if device_clock:
-            n = _await_frame(fd, rx, due + period // 2, scratch, flow)
+            _await_frame(ports, wire, lead, wanted, scratch, flow)
         else:
             libc.sleep_until(due, scratch)
-            n = max(0, libc.read(fd, rx, 0))
+            _take(ports, wire, lead, flow)
         woken = libc.now(scratch)
-        head = flow[_HEAD]
+        if orders.beat != flow[BEAT]:
+            flow[BEAT] = orders.beat
+            flow[BEAT_AT] = woken
+        orders.attended = woken - flow[BEAT_AT] < _ATTENDED_ns
+        orders.late = woken - wanted > half
+        head, length = flow[HEAD], 0
         row = ring[head % ring.size]
-        m = tick(loop, rx, n, woken * 1e-9, due * 1e-9, row, tx)
-        ready = libc.now(scratch)
-        row.compute = (ready - woken) * 1e-9
-        if m > 0 and libc.write(fd, tx, m) != m:
-            loop.counters.write_short += 1
-        if head - flow[_TAIL] < ring.size - 1:
-            flow[_HEAD] = head + 1
+        tick(loop, wire, woken * 1e-9, due * 1e-9, row)
+        row.compute = (libc.now(scratch) - woken) * 1e-9
+        _send(ports, wire, loop.counters)
+        length = tape_length(wire)
+        if head - flow[TAIL] < ring.size - 1 and length <= tape.size - (flow[TAPE_HEAD] - flow[TAPE_TAIL]):
+            row.n_wire = length
+            flow[TAPE_HEAD] = lay_down(wire, tape, flow[TAPE_HEAD])
+            flow[HEAD] = head + 1
         else:
-            flow[_DROPPED] += 1
-        if device_clock and n > 0:
+            flow[DROPPED] += 1
+        if device_clock and wire.n_rx[lead] > 0:
             due = woken + period
         else:
             due += period
-            if due < woken:  # too late for this one: leave it out, keep the beat
-                due += (woken - due) // period * period + period
+            if due < woken:
+                skipped = (woken - due) // period + 1
+                loop.counters.ticks_skipped += skipped
+                due += skipped * period
     for _ in range(FAREWELL):
-        libc.write(fd, tx, farewell(loop, tx))
+        farewell(loop, wire)
+        _send(ports, wire, loop.counters)
         libc.sleep_until(libc.now(scratch) + period, scratch)
-    flow[_ENDED] = 1
-
-
-@contextmanager
-def privileges(fifo: int = 0) -> Iterator[list[str]]:
-    """Timer slack, real-time priority and locked memory where permitted, given back at the end.
-
-    Yields
-    ------
-    list of str
-        A sentence per setting: what is in force, or why it is not and what to do about it.
-    """
-    said = []
-    library = ctypes.CDLL(None, use_errno=True)
-    if library.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0) == 0:
-        said.append("timer slack is 1 ns")
-    else:
-        said.append("timer slack stays at the system's 50 us: prctl was refused")
-    scheduled = False
-    if fifo:
-        try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(fifo))
-            scheduled = True
-            said.append(f"real-time priority FIFO {fifo}")
-        except (PermissionError, OSError):
-            said.append("normal priority: SCHED_FIFO was refused; add 'USER - rtprio 90' to /etc/security/limits.conf")
-        if library.mlockall(3) == 0:
-            said.append("memory is locked")
-        else:
-            said.append("memory is not locked: add 'USER - memlock unlimited' to /etc/security/limits.conf")
-    try:
-        yield said
-    finally:
-        if scheduled:
-            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-        if fifo:
-            library.munlockall()
-
-
-class Recorder:
-    """The rows of a running loop, and the demand given to it. One writer thread, one reader."""
-
-    def __init__(self, loop: Loop) -> None:
-        self.loop = loop
-        self.ring = np.zeros(RING_ROWS, TICK)
-        self.flow = np.zeros(_FLOWS, np.int64)
-
-    def new_rows(self) -> np.ndarray:
-        """Copy out and free what has been recorded since the last call."""
-        head, tail = int(self.flow[_HEAD]), int(self.flow[_TAIL])
-        rows = self.ring[np.arange(tail, head) % RING_ROWS].copy()
-        self.flow[_TAIL] = head
-        return rows
-
-    @property
-    def dropped(self) -> int:
-        """Rows lost because nobody emptied the ring in time."""
-        return int(self.flow[_DROPPED])
-
-    @property
-    def link_error(self) -> int:
-        """Last error number of the port, 0 when there was none."""
-        return int(self.flow[_LINK_ERROR])
 
 
 def run(
-    fd: int,
+    fds: Sequence[int],
     loop: Loop,
     rate: float,
     operator: Operator,
-    record: Callable[[np.ndarray], None],
+    record: Callable[[Rows, np.ndarray], None],
+    watch: Callable[[np.void], None] | None = None,
     clock: str = "device",
     fifo: int = 0,
+    cpu: int | None = None,
 ) -> Recorder:
     """Run the tick in real time until the operator has finished.
 
-    Whatever ends it (an exception here or in ``record``, a signal, the operator), the loop's last
-    acts are zero-torque, drive-off commands.
+    Whatever ends it (an exception here, in ``record`` or in ``watch``, a signal, the operator), the
+    loop's last acts are zero-torque, drive-off commands.
 
     Parameters
     ----------
-    fd : int
-        Open, non-blocking file descriptor of the port.
+    fds : sequence of int
+        Open, non-blocking file descriptors of the ports, in the order of ``loop.links``.
     rate : float
         Ticks per second [Hz].
     record : callable
-        Given each batch of TICK rows; may be slow, never delays the loop.
+        Given each batch of TICK rows and its tape (see `hil.wire`), in a thread of its own.
+    watch : callable
+        Given the newest row now and then; may be slow.
     clock : {"device", "host"}
         Who beats time.
+    fifo, cpu : int
+        Real-time priority, 0 for none; the processor to stay on, None for any.
     """
-    recorder = Recorder(loop)
-    scratch, flow = np.zeros(1, libc.SCRATCH), recorder.flow
-    buffers = np.zeros(RX_SIZE, np.uint8), np.zeros(TX_SIZE, np.uint8)
-    period = round(1e9 / rate)
-    wake = threading.Event()
+    ports, period = libc.poll_set(fds), round(1e9 / rate)
+    lead = int(np.flatnonzero(loop.links["role"] & SENSORS)[0])
+    wire, scratch = new_wire(len(fds)), np.zeros(1, libc.TIMESPEC)
+    recorder = Recorder(record, BEAT_AT + 1)
 
     def body() -> None:
-        with privileges(fifo):
-            _loop(fd, clock == "device", period, loop, recorder.ring, flow, scratch, *buffers)
+        with privileges(fifo, cpu):
+            _loop(
+                ports, lead, clock == "device", period, loop, wire, recorder.ring, recorder.tape, recorder.flow, scratch
+            )
 
     thread = threading.Thread(target=body, name="tick", daemon=True)
-    loop.operator[0] = operator.demand
+    loop.orders["demand"] = operator.demand
     try:
         with operator.heeding_signals():
+            recorder.start()
             thread.start()
             while thread.is_alive():
-                wake.wait(_DRAIN)
-                rows = recorder.new_rows()
-                if len(rows) == 0:
+                thread.join(_LOOK)
+                row = recorder.newest()
+                loop.orders["beat"] += 1
+                loop.orders["recording"] = recorder.keeps_up
+                if row is None:
                     continue
-                operator.watch(rows[-1])
-                loop.operator[0] = operator.demand
-                record(rows)
-                if operator.finished(float(rows[-1]["t_host"])):
+                operator.watch(row)
+                loop.orders["demand"] = operator.demand
+                if watch is not None:
+                    watch(row)
+                if operator.finished(float(row["t_host"])):
                     break
     finally:
-        loop.operator[0] = Demand.OFF
-        flow[_QUIT] = 1
+        loop.orders["demand"] = Demand.OFF
+        recorder.flow[QUIT] = 1
         thread.join(timeout=2.0)
-    record(recorder.new_rows())
+        recorder.finish()
     return recorder
 
 
 def warm_up(loop: Loop) -> None:
-    """Compile (or load) everything the loop runs, on a pipe that nobody writes to."""
-    reader, writer = os.pipe()
+    """Compile (or load) everything the loop runs, on pipes that nobody writes to."""
+    pipes = [os.pipe() for _ in loop.links]
     try:
-        os.set_blocking(reader, False)
-        flow = np.zeros(_FLOWS, np.int64)
-        flow[_QUIT] = 1
-        rx, tx = np.zeros(RX_SIZE, np.uint8), np.zeros(TX_SIZE, np.uint8)
-        _loop(reader, True, 1, loop, np.zeros(8, TICK), flow, np.zeros(1, libc.SCRATCH), rx, tx)
+        readers = [reader for reader, _ in pipes]
+        for reader in readers:
+            os.set_blocking(reader, False)
+        flow = np.zeros(BEAT_AT + 1, np.int64)
+        flow[QUIT] = 1
+        wire, scratch = new_wire(len(pipes)), np.zeros(1, libc.TIMESPEC)
+        _loop(libc.poll_set(readers), 0, True, 1, loop, wire, np.zeros(8, TICK), np.zeros(8, np.uint8), flow, scratch)
     finally:
-        os.close(reader)
-        os.close(writer)
+        for pipe in pipes:
+            for fd in pipe:
+                os.close(fd)

@@ -11,6 +11,7 @@ COUNTERS = (
     "samples_lost",
     "samples_stale",
     "ticks_late",
+    "ticks_skipped",
     "write_short",
 )
 
@@ -21,7 +22,9 @@ TICK = np.dtype(
         ("t_host", "f8"),  # wake-up
         ("t_due", "f8"),  # when it should have been
         ("compute", "f8"),  # s, from the bytes read to the bytes ready
-        ("age", "f8"),  # s, of the sample used, by the device's clock
+        ("silence", "f8"),  # s, of the device that has been silent longest
+        ("host_offset", "f8"),  # s, host clock minus device clock, of the fastest samples
+        ("age", "f8"),  # s, of the sample used, when the tick woke
         # sample (SI), as calibrated; meaningful where valid
         ("t", "f8"),
         ("phi_dot_meas", "f8"),
@@ -55,6 +58,15 @@ TICK = np.dtype(
         ("status", "u4"),  # of the device
         ("faults", "u4"),  # of the device
         ("valid", "u4"),  # a fresh, usable sample came in this tick
+        ("symptoms", "u4"),  # SYMPTOM_* bits of the plausibility monitor
+        # what the tick was told by the program around it
+        ("demand", "u4"),
+        ("acknowledged", "u4"),
+        ("attended", "u4"),
+        ("recording", "u4"),
+        ("tested", "u4"),
+        ("late", "u4"),  # this tick woke more than half a period after it wanted to
+        ("n_wire", "u4"),  # bytes of this tick on the tape
         *((name, "u4") for name in COUNTERS),
     ],
     align=True,

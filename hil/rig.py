@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from firmware_interface.calibration import Calibration
 from hil.estimator import Observer
@@ -14,6 +14,23 @@ from hil.limits import Limits
 from models import catalogue
 from models.errors import InputError
 from models.parameters import Bicycle
+
+SENSORS, DRIVE = 1, 2  # bits of what a device carries
+CARRIES = {"sensors": SENSORS, "drive": DRIVE}
+
+
+@dataclass(frozen=True)
+class Port:
+    """One serial port and what the device behind it carries."""
+
+    path: str | None = None
+    baud: int = 921600
+    carries: tuple[str, ...] = ("sensors", "drive")
+
+    @property
+    def role(self) -> int:
+        """SENSORS, DRIVE or both."""
+        return sum(CARRIES[name] for name in self.carries)
 
 
 @dataclass(frozen=True)
@@ -27,8 +44,7 @@ class Rig:
 
     bicycle: Bicycle
     name: str = "emulated"
-    port: str | None = None
-    baud: int = 921600
+    ports: tuple[Port, ...] = (Port(),)
     clock: Literal["device", "host"] = "device"
     rate: float = 200.0  # Hz
     drive_lag: float = 0.005  # s
@@ -38,6 +54,20 @@ class Rig:
     calibration: Mapping[str, Any] = field(default_factory=dict)  # keys of Calibration that this machine sets
     observer: Observer = field(default_factory=Observer)
     limits: Limits = field(default_factory=Limits)
+    latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
+
+    def __post_init__(self) -> None:
+        carried = [name for port in self.ports for name in port.carries]
+        if sorted(carried) != sorted(CARRIES):
+            raise InputError(
+                "the ports of a rig must carry 'sensors' and 'drive' once each, together or apart, "
+                f"found {carried}: say in each [[port]] what it carries"
+            )
+
+    @property
+    def roles(self) -> list[int]:
+        """What each port's device carries."""
+        return [port.role for port in self.ports]
 
     @property
     def dt(self) -> float:
@@ -91,6 +121,7 @@ class _Strict(BaseModel):
 class _Port(_Strict):
     path: str | None = None
     baud: int = Field(default=921600, gt=0)
+    carries: tuple[Literal["sensors", "drive"], ...] = ("sensors", "drive")
 
 
 class _Loop(_Strict):
@@ -98,6 +129,7 @@ class _Loop(_Strict):
     clock: Literal["device", "host"] = "device"
     drive_lag_s: float = Field(default=0.005, ge=1e-4, lt=0.5)
     watchdog_s: float = Field(default=0.025, gt=0.0, lt=1.0)
+    latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
 
 
 class _Imu(_Strict):
@@ -105,12 +137,17 @@ class _Imu(_Strict):
     z_m: float = -0.5
 
 
+def _several(ports: Any) -> Any:
+    """One [port] is a list of one."""
+    return [ports] if isinstance(ports, dict) else ports
+
+
 class _RigFile(_Strict):
     """The TOML file, key by key; units stand in the names."""
 
     name: str
     bicycle: str
-    port: _Port = _Port()
+    port: Annotated[tuple[_Port, ...], BeforeValidator(_several)] = (_Port(),)
     loop: _Loop = _Loop()
     imu: _Imu = _Imu()
     observer: dict[str, float] = {}
@@ -128,8 +165,7 @@ class _RigFile(_Strict):
         return Rig(
             bicycle=catalogue.load(self.bicycle),
             name=self.name,
-            port=self.port.path,
-            baud=self.port.baud,
+            ports=tuple(Port(p.path, p.baud, p.carries) for p in self.port),
             clock=self.loop.clock,
             rate=self.loop.rate_Hz,
             drive_lag=self.loop.drive_lag_s,
@@ -139,6 +175,7 @@ class _RigFile(_Strict):
             calibration=self.calibration,
             observer=observer,
             limits=Limits.from_dict(self.limits),
+            latency_days=self.loop.latency_test_days,
         )
 
 

@@ -43,6 +43,19 @@ class Cause(IntEnum):
     CHECK_UPRIGHT = 14
     CHECK_ENABLE = 15
     CHECK_WATCHDOG = 16
+    CHECK_LATENCY = 17
+    TICKS_LATE = 18
+    UNATTENDED = 19
+    RECORDER = 20
+    SENSOR_STUCK = 21
+    SENSOR_RANGE = 22
+    SENSOR_JUMP = 23
+    SENSORS_DISAGREE = 24
+    DRIVE_DISOBEYS = 25
+    CLOCK_STEP = 26
+    DEVICE_RESTARTED = 27
+    RATE_LOW = 28
+    LINK_NOISY = 29
 
 
 SENTENCES = {
@@ -63,7 +76,35 @@ SENTENCES = {
     Cause.CHECK_UPRIGHT: "check not passed: hold the bicycle upright, straight and within the speed window",
     Cause.CHECK_ENABLE: "check not passed: the drive did not switch on when asked",
     Cause.CHECK_WATCHDOG: "check not passed: the drive's watchdog did not trip when commands were withheld",
+    Cause.CHECK_LATENCY: "check not passed: no recent latency test of this computer at this rate; run `riderless latency`",
+    Cause.TICKS_LATE: "the computer woke too late too often",
+    Cause.UNATTENDED: "the program around the loop stopped answering",
+    Cause.RECORDER: "the log could not be written",
+    Cause.SENSOR_STUCK: "a sensor's reading stopped changing",
+    Cause.SENSOR_RANGE: "a sensor's reading is outside what the sensor can measure",
+    Cause.SENSOR_JUMP: "a sensor's reading jumped further than a bicycle can move",
+    Cause.SENSORS_DISAGREE: "the sensors contradict each other",
+    Cause.DRIVE_DISOBEYS: "the drive does not make the torque it was commanded",
+    Cause.CLOCK_STEP: "the device's clock jumped",
+    Cause.DEVICE_RESTARTED: "the device restarted",
+    Cause.RATE_LOW: "samples come too seldom",
+    Cause.LINK_NOISY: "too many frames are broken",
 }
+
+
+class Symptom(IntFlag):
+    """What the plausibility monitor has noticed this tick, on top of what the device says of itself."""
+
+    NONE = 0
+    SENSOR_STUCK = 1
+    SENSOR_RANGE = 2
+    SENSOR_JUMP = 4
+    SENSORS_DISAGREE = 8
+    DRIVE_DISOBEYS = 16
+    CLOCK_STEP = 32
+    DEVICE_RESTARTED = 64
+    RATE_LOW = 128
+    LINK_NOISY = 256
 
 
 class Verdict(IntFlag):

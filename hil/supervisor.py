@@ -43,7 +43,7 @@ _OFF, _STOP, _ARM, _RUN = (int(d) for d in Demand)
     _CHECK_UPRIGHT,
     _CHECK_ENABLE,
     _CHECK_WATCHDOG,
-) = (int(c) for c in Cause)
+) = tuple(int(c) for c in Cause)[:17]
 _V_NOT_RUNNING = int(Verdict.NOT_RUNNING)
 _V_TORQUE_LIMIT = int(Verdict.TORQUE_LIMIT)
 _V_RATE_LIMIT = int(Verdict.RATE_LIMIT)
@@ -54,6 +54,24 @@ _V_WITHHELD = int(Verdict.WITHHELD)
 _STREAM, _ENABLE, _WITHHOLD, _CLEAR = range(4)  # phases of CHECK
 _ENABLE_TIMEOUT = 0.25  # s, for the drive to say that it is on, or that it is cleared
 
+NEWS = np.dtype(
+    [
+        ("dt", "f8"),  # s, since the last tick
+        ("silence", "f8"),  # s, of the device that has been silent longest; infinite before its first sample
+        ("T_req", "f8"),  # N m, the controller's wish
+        ("demand", "i8"),  # the operator's `Demand`
+        ("symptoms", "i8"),  # `Symptom` bits
+        ("acknowledged", "u1"),  # the operator has taken note of a fault
+        ("fresh", "u1"),  # a usable sample came in since the last tick
+        ("clean", "u1"),  # neither a gap nor a broken frame was seen since the last tick
+        ("late", "u1"),  # this tick woke more than half a period late
+        ("attended", "u1"),  # the program around the loop (operator, display) is alive
+        ("recording", "u1"),  # the log takes what it is given
+        ("tested", "u1"),  # a recent latency test vouches for this computer at this rate, or none is asked for
+    ],
+    align=True,
+)
+
 SUPERVISOR = np.dtype(
     [
         ("state", "i8"),
@@ -61,7 +79,6 @@ SUPERVISOR = np.dtype(
         ("phase", "i8"),  # of CHECK
         ("since", "f8"),  # s, in this state
         ("in_phase", "f8"),  # s, in this phase of CHECK
-        ("since_sample", "f8"),  # s, without a fresh sample
         ("good_stream", "f8"),  # s, of stream without gap or error
         ("at_limit", "f8"),  # s, of torque at its limit
         ("T_cmd", "f8"),  # N m, last torque allowed
@@ -86,11 +103,11 @@ def _enter(s, state, cause):
 
 
 @njit(cache=True, nogil=True)
-def _hard_cause(s, limits, sample, estimate, T_req):
+def _hard_cause(news, limits, sample, estimate):
     """What must zero and disable at once, or 0. Runs inside the tick."""
-    if s.since_sample > limits.stale:
+    if news.silence > limits.stale:
         return _STALE_SAMPLE
-    if not (math.isfinite(T_req) and math.isfinite(estimate.phi) and math.isfinite(estimate.delta_dot)):
+    if not (math.isfinite(news.T_req) and math.isfinite(estimate.phi) and math.isfinite(estimate.delta_dot)):
         return _NOT_A_NUMBER
     if abs(estimate.phi) > limits.lean:
         return _LEAN_LIMIT
@@ -138,7 +155,7 @@ def _next_phase(s, phase):
 
 
 @njit(cache=True, nogil=True)
-def _check(s, limits, sample, estimate, fresh):
+def _check(s, limits, sample, estimate):
     """One tick of CHECK: stream, switch on, withhold until the watchdog trips, clear. Runs inside the tick."""
     upright = _upright(limits, sample, estimate)
     if s.phase == _STREAM:
@@ -189,8 +206,9 @@ def _limited(s, limits, T_req, dt):
 
 
 @njit(cache=True, nogil=True)
-def _transitions(s, limits, sample, estimate, fresh, T_req, demand, acknowledged):
+def _transitions(s, limits, sample, estimate, news):
     """Where the machine stands after this tick's news. Runs inside the tick."""
+    demand = news.demand
     if s.state == _DISARMED:
         if demand >= _ARM:
             s.cause = _NO_CAUSE
@@ -198,7 +216,7 @@ def _transitions(s, limits, sample, estimate, fresh, T_req, demand, acknowledged
             _next_phase(s, _STREAM)
         return
     if s.state == _FAULT:
-        if acknowledged and demand == _OFF:
+        if news.acknowledged and demand == _OFF:
             s.cause = _NO_CAUSE
             _enter(s, _DISARMED, _NO_CAUSE)
         return
@@ -209,13 +227,13 @@ def _transitions(s, limits, sample, estimate, fresh, T_req, demand, acknowledged
         if demand == _STOP:
             _enter(s, _DISARMED, _OPERATOR_STOP)
         return
-    hard = _hard_cause(s, limits, sample, estimate, T_req)
+    hard = _hard_cause(news, limits, sample, estimate)
     if hard:
         _enter(s, _FAULT, hard)
     elif s.state == _ARMED:
         if demand == _STOP:
             _enter(s, _DISARMED, _OPERATOR_STOP)
-        elif demand == _RUN and fresh and sample.status & STATUS_ENABLED:
+        elif demand == _RUN and news.fresh and sample.status & STATUS_ENABLED:
             _enter(s, _RUNNING, _NO_CAUSE)
         elif s.since > _ENABLE_TIMEOUT and not sample.status & STATUS_ENABLED:
             _enter(s, _FAULT, _CHECK_ENABLE)
@@ -229,39 +247,29 @@ def _transitions(s, limits, sample, estimate, fresh, T_req, demand, acknowledged
 
 
 @njit(cache=True, nogil=True)
-def supervise(s, limits, sample, estimate, fresh, clean, T_req, demand, acknowledged, dt):
+def supervise(s, limits, news, sample, estimate):
     """Decide this tick's torque, flags and whether a frame is sent. Runs inside the tick.
 
     Parameters
     ----------
     s : record of SUPERVISOR, changed in place: T_cmd [N m], flags, send, verdict, state, cause.
     limits : record of LIMITS.
+    news : record of NEWS: what this tick has learnt.
     sample, estimate : records of SAMPLE and ESTIMATE (estimate.phi, delta in rad, v in m/s).
-    fresh : bool
-        A usable sample came in since the last tick.
-    clean : bool
-        Neither a gap nor a broken frame was seen since the last tick.
-    T_req : float
-        The controller's wish [N m].
-    demand, acknowledged : int
-        The operator's `Demand`, and whether a fault has been acknowledged.
-    dt : float
-        Time since the last tick [s].
     """
-    s.since += dt
-    s.in_phase += dt
-    s.since_sample = 0.0 if fresh else s.since_sample + dt
+    s.since += news.dt
+    s.in_phase += news.dt
     # a sample that is merely late is no gap; silence for as long as the drive's time-out is one
-    s.good_stream = s.good_stream + dt if clean and s.since_sample < s.watchdog else 0.0
+    s.good_stream = s.good_stream + news.dt if news.clean and news.silence < s.watchdog else 0.0
     s.verdict = 0
     s.flags = 0
     s.send = 1
-    _transitions(s, limits, sample, estimate, fresh, T_req, demand, acknowledged)
+    _transitions(s, limits, sample, estimate, news)
 
     T = 0.0
     if s.state == _RUNNING:
         s.flags = COMMAND_ENABLE
-        T = _limited(s, limits, T_req, dt)
+        T = _limited(s, limits, news.T_req, news.dt)
     elif s.state == _RAMPDOWN:
         s.flags = COMMAND_ENABLE
         s.verdict |= _V_RAMP
@@ -272,12 +280,12 @@ def supervise(s, limits, sample, estimate, fresh, clean, T_req, demand, acknowle
         if s.state == _ARMED:
             s.flags = COMMAND_ENABLE
         elif s.state == _CHECK:
-            _check(s, limits, sample, estimate, fresh)
+            _check(s, limits, sample, estimate)
     if not math.isfinite(T):
         T = 0.0
         s.verdict |= _V_NOT_A_NUMBER
     s.T_cmd = T
-    if not fresh and s.flags & COMMAND_ENABLE:
+    if not news.fresh and s.flags & COMMAND_ENABLE:
         s.send = 0  # an old sample must not keep the drive alive
         s.verdict |= _V_NO_FRESH_SAMPLE
     if not s.send:
@@ -288,5 +296,4 @@ def new_supervisor(watchdog: float) -> np.void:
     """A disarmed supervisor, a record of SUPERVISOR; ``watchdog`` [s] is what the drive must prove."""
     s = np.zeros(1, SUPERVISOR)[0]
     s["watchdog"] = watchdog
-    s["since_sample"] = np.inf
     return s

@@ -13,21 +13,41 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.calibration import CLOCK, calibrate, drive_torque
-from firmware_interface.messages import COMMAND, RAW, SAMPLE
-from firmware_interface.node import encode_command, new_receiver, receive
+from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
+from firmware_interface.node import RECEIVER, encode_command, receive
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, follow_drive, observe
 from hil.record import COUNTERS
-from hil.rig import Rig
+from hil.rig import DRIVE, SENSORS, Rig
 from hil.states import State
-from hil.supervisor import new_supervisor, supervise
+from hil.supervisor import NEWS, new_supervisor, supervise
 
-RX_SIZE, TX_SIZE = 4096, 64  # bytes
 FAREWELL = 5  # how many times zero torque is sent at the end
 
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
 _COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
 _PULSE = np.dtype([("k", "i8"), ("t_host", "f8"), ("seq", "i8"), ("dt", "f8"), ("expiry_ms", "i8")])
+LINK = np.dtype(
+    [
+        ("receiver", RECEIVER),
+        ("raw", RAW),
+        ("role", "i8"),  # SENSORS, DRIVE or both
+        ("silence", "f8"),  # s, since its last sample
+    ],
+    align=True,
+)
+ORDERS = np.dtype(
+    [
+        ("demand", "i8"),  # the operator's `Demand`
+        ("beat", "i8"),  # counted up by the program around the loop as long as it lives
+        ("acknowledged", "u1"),
+        ("attended", "u1"),
+        ("recording", "u1"),
+        ("tested", "u1"),
+        ("late", "u1"),
+    ],
+    align=True,
+)
 
 
 class Loop(NamedTuple):
@@ -40,40 +60,45 @@ class Loop(NamedTuple):
     speeds: np.ndarray  # (n,) m/s
     gains: np.ndarray  # (n, 6)
     # state
-    receiver: np.void
+    links: np.ndarray  # (P,) LINK, one for each port
     clock: np.void
     raw: np.void
     sample: np.void
     estimate: np.void
+    news: np.void
     supervisor: np.void
     command: np.void
     counters: np.void
     pulse: np.void
     # from outside
-    operator: np.ndarray  # (2,) i8: Demand, fault acknowledged
+    orders: np.void
 
 
 def new_loop(rig: Rig, schedule: GainSchedule, calibration: np.void) -> Loop:
     """A disarmed loop for a rig under a schedule; ``calibration`` as given by Calibration.as_record()."""
-    pulse = _zero(_PULSE)
+    pulse, orders, links = _zero(_PULSE), _zero(ORDERS), np.zeros(len(rig.roles), LINK)
     pulse["dt"] = rig.dt
     pulse["expiry_ms"] = round(rig.watchdog * 1e3)
+    orders["attended"] = orders["recording"] = orders["tested"] = 1
+    links["role"] = rig.roles
+    links["silence"] = np.inf
     return Loop(
         calibration=calibration,
         observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu),
         limits=rig.limits.as_record(),
         speeds=np.array(schedule.v, float),
         gains=np.array(schedule.K, float),
-        receiver=new_receiver(),
+        links=links,
         clock=_zero(CLOCK),
         raw=_zero(RAW),
         sample=_zero(SAMPLE),
         estimate=_zero(ESTIMATE),
+        news=_zero(NEWS),
         supervisor=new_supervisor(rig.watchdog),
         command=_zero(COMMAND),
         counters=_zero(_COUNTERS),
         pulse=pulse,
-        operator=np.zeros(2, np.int64),
+        orders=orders,
     )
 
 
@@ -82,47 +107,43 @@ def _zero(dtype: np.dtype) -> np.void:
 
 
 @njit(cache=True, nogil=True)
-def tick(loop, rx, n_rx, t_host, t_due, row, tx):
+def tick(loop, wire, t_host, t_due, row):
     """One beat of the controller. Runs inside the tick.
 
     Parameters
     ----------
     loop : Loop
-    rx, n_rx : uint8 array and the number of its bytes that came in since the last tick
+    wire : Wire
+        Bytes that came in since the last tick; filled with those to send. None are sent when a command
+        would not rest on a fresh sample.
     t_host, t_due : float
         When this tick woke and when it should have [s, host clock].
     row : record of TICK, filled.
-    tx : uint8 array (TX_SIZE,), filled.
-
-    Returns
-    -------
-    int
-        Bytes of ``tx`` to send; 0 when a command would not rest on a fresh sample.
     """
-    supervisor, estimate, sample = loop.supervisor, loop.estimate, loop.sample
-    elapsed = _beat(loop.pulse, t_host)
+    supervisor, estimate, sample, news = loop.supervisor, loop.estimate, loop.sample, loop.news
+    _hear_orders(loop.orders, news)
+    news.dt = _beat(loop.pulse, t_host)
 
-    fresh, clean = _listen(loop, rx, n_rx)
-    if fresh:
+    _listen(loop, wire)
+    if news.fresh:
         held = supervisor.state != _RUNNING and supervisor.state != _RAMPDOWN
         observe(loop.observer, estimate, sample, held)
-    T_req = _wish(loop.speeds, loop.gains, estimate)
-    supervise(
-        supervisor,
-        loop.limits,
-        sample,
-        estimate,
-        fresh,
-        clean,
-        T_req,
-        loop.operator[0],
-        loop.operator[1] != 0,
-        elapsed,
-    )
+    news.T_req = _wish(loop.speeds, loop.gains, estimate)
+    supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
-    n_tx = _speak(loop, tx) if supervisor.send else 0
-    _note(loop, fresh, T_req, t_host, t_due, row)
-    return n_tx
+    _speak(loop, wire, supervisor.send)
+    _note(loop, t_host, t_due, row)
+
+
+@njit(cache=True, nogil=True)
+def _hear_orders(orders, news):
+    """What the program around the loop wants and says of itself. Runs inside the tick."""
+    news.demand = orders.demand
+    news.acknowledged = orders.acknowledged
+    news.attended = orders.attended
+    news.recording = orders.recording
+    news.tested = orders.tested
+    news.late = orders.late
 
 
 @njit(cache=True, nogil=True)
@@ -135,24 +156,56 @@ def _beat(pulse, t_host):
 
 
 @njit(cache=True, nogil=True)
-def _listen(loop, rx, n_rx):
-    """Bytes to the newest sample: (a usable one came, nothing was lost or broken). Runs inside the tick."""
-    receiver = loop.receiver
-    before = _troubles(receiver)
-    came = receive(receiver, rx, n_rx, loop.raw)
-    clean = _troubles(receiver) == before
-    if came > 0:
-        calibrate(loop.raw, loop.calibration, loop.clock, loop.sample)
-    fresh = came > 0 and loop.sample.valid == 1
-    if not fresh:
+def _listen(loop, wire):
+    """Bytes to the newest sample, and to what there is to say about the links. Runs inside the tick."""
+    news, raw, sampled, troubles, silence = loop.news, loop.raw, False, 0, 0.0
+    for port in range(loop.links.size):
+        link = loop.links[port]
+        receiver = link.receiver
+        before = _troubles(receiver)
+        came = receive(receiver, wire.rx[port], wire.n_rx[port], link.raw) > 0
+        troubles += _troubles(receiver) - before
+        link.silence = 0.0 if came else link.silence + news.dt
+        silence = max(silence, link.silence)
+        sampled = sampled or (came and link.role & SENSORS != 0)
+    _merge(loop.links, raw)
+    if sampled:
+        calibrate(raw, loop.calibration, loop.clock, loop.sample)
+    news.fresh = sampled and loop.sample.valid == 1
+    news.clean = troubles == 0
+    news.silence = silence
+    if not news.fresh:
         loop.counters.samples_stale += 1
-    return fresh, clean
 
 
 @njit(cache=True, nogil=True)
 def _troubles(receiver):
     """How often a frame was broken or missing so far. Runs inside the tick."""
     return receiver.frames_bad_crc + receiver.frames_bad_length + receiver.frames_bad_version + receiver.samples_lost
+
+
+@njit(cache=True, nogil=True)
+def _merge(links, raw):
+    """Take from each device what it carries; a button or a fault counts wherever it is. Runs inside the tick."""
+    raw.status = 0
+    raw.faults = 0
+    for port in range(links.size):
+        part, role = links[port].raw, links[port].role
+        if role & SENSORS:
+            raw.seq = part.seq
+            raw.t_us = part.t_us
+            for axis in range(3):
+                raw.gyro_counts[axis] = part.gyro_counts[axis]
+                raw.accel_counts[axis] = part.accel_counts[axis]
+            raw.steer_counts = part.steer_counts
+            raw.wheel_mrad_s = part.wheel_mrad_s
+        if role & DRIVE:
+            raw.torque_mNm = part.torque_mNm
+            raw.bus_mV = part.bus_mV
+            raw.command_seq = part.command_seq
+            raw.rejected = part.rejected
+        raw.status |= part.status if role & DRIVE else part.status & STATUS_STOP_BUTTON
+        raw.faults |= part.faults
 
 
 @njit(cache=True, nogil=True)
@@ -171,36 +224,40 @@ def _wish(speeds, gains, e):
 
 
 @njit(cache=True, nogil=True)
-def _speak(loop, tx):
-    """The supervisor's command as bytes. Runs inside the tick."""
+def _speak(loop, wire, send):
+    """The supervisor's command as bytes to every drive, or silence. Runs inside the tick."""
     command, pulse = loop.command, loop.pulse
-    pulse.seq = (pulse.seq + 1) & 0xFFFF
-    command.T_cmd = drive_torque(loop.supervisor.T_cmd, loop.calibration)
-    command.flags = loop.supervisor.flags
-    command.expiry_ms = pulse.expiry_ms
-    command.seq = pulse.seq
-    command.sample_seq = loop.sample.seq
-    return encode_command(command, tx)
+    if send:
+        pulse.seq = (pulse.seq + 1) & 0xFFFF
+        command.T_cmd = drive_torque(loop.supervisor.T_cmd, loop.calibration)
+        command.flags = loop.supervisor.flags
+        command.expiry_ms = pulse.expiry_ms
+        command.seq = pulse.seq
+        command.sample_seq = loop.sample.seq
+    for port in range(loop.links.size):
+        heeds = send and loop.links[port].role & DRIVE
+        wire.n_tx[port] = encode_command(command, wire.tx[port]) if heeds else 0
 
 
 @njit(cache=True, nogil=True)
-def farewell(loop, tx):
+def farewell(loop, wire):
     """Zero torque, drive off, whatever the supervisor thinks: the loop's last words, in bytes."""
     loop.supervisor.T_cmd = 0.0
     loop.supervisor.flags = 0
-    return _speak(loop, tx)
+    _speak(loop, wire, True)
 
 
 @njit(cache=True, nogil=True)
-def _note(loop, fresh, T_req, t_host, t_due, row):
+def _note(loop, t_host, t_due, row):
     """Fill one row of the log. Runs inside the tick."""
-    sample, e, supervisor = loop.sample, loop.estimate, loop.supervisor
-    counters, receiver, pulse = loop.counters, loop.receiver, loop.pulse
+    sample, e, supervisor, news = loop.sample, loop.estimate, loop.supervisor, loop.news
+    counters, pulse = loop.counters, loop.pulse
+    counters.ticks_late += news.late
     row.k = pulse.k
     row.t_host = t_host
     row.t_due = t_due
     row.compute = 0.0
-    row.age = supervisor.since_sample
+    row.silence = news.silence
     row.t = sample.t
     row.phi_dot_meas = sample.phi_dot_meas
     row.theta_dot_meas = sample.theta_dot_meas
@@ -220,7 +277,7 @@ def _note(loop, fresh, T_req, t_host, t_due, row):
     row.T_est = e.T
     row.gyro_bias_est = e.gyro_bias
     row.yaw_bias_est = e.yaw_bias
-    row.T_req = T_req
+    row.T_req = news.T_req
     row.T_cmd = supervisor.T_cmd
     row.verdict = supervisor.verdict
     row.cause = supervisor.cause
@@ -230,13 +287,25 @@ def _note(loop, fresh, T_req, t_host, t_due, row):
     row.state = supervisor.state
     row.status = sample.status
     row.faults = sample.faults
-    row.valid = 1 if fresh else 0
-    row.frames_ok = receiver.frames_ok
-    row.frames_bad_crc = receiver.frames_bad_crc
-    row.frames_bad_length = receiver.frames_bad_length
-    row.frames_bad_version = receiver.frames_bad_version
-    row.bytes_skipped = receiver.bytes_skipped
-    row.samples_lost = receiver.samples_lost
+    row.valid = news.fresh
+    row.symptoms = news.symptoms
+    row.demand = news.demand
+    row.acknowledged = news.acknowledged
+    row.attended = news.attended
+    row.recording = news.recording
+    row.tested = news.tested
+    row.late = news.late
+    row.frames_ok = row.frames_bad_crc = row.frames_bad_length = row.frames_bad_version = 0
+    row.bytes_skipped = row.samples_lost = 0
+    for port in range(loop.links.size):
+        receiver = loop.links[port].receiver
+        row.frames_ok += receiver.frames_ok
+        row.frames_bad_crc += receiver.frames_bad_crc
+        row.frames_bad_length += receiver.frames_bad_length
+        row.frames_bad_version += receiver.frames_bad_version
+        row.bytes_skipped += receiver.bytes_skipped
+        row.samples_lost += receiver.samples_lost
     row.samples_stale = counters.samples_stale
     row.ticks_late = counters.ticks_late
+    row.ticks_skipped = counters.ticks_skipped
     row.write_short = counters.write_short

@@ -53,6 +53,7 @@ def message_schema(name: str, fields: list[tuple[str, Any]]) -> bytes:
     return FileDescriptorSet(file=[file]).SerializeToString()
 
 
+@lru_cache
 def message_class(schema_bytes: bytes) -> Any:
     """The protobuf class of the one message in an embedded schema."""
     (file,) = FileDescriptorSet.FromString(schema_bytes).file

@@ -23,9 +23,9 @@ from firmware_interface.firmware import firmware_latch, firmware_receive, firmwa
 from firmware_interface.messages import RAW  # noqa: E402
 from firmware_interface.node import encode_sample, new_receiver, receive  # noqa: E402
 from hil import libc, lockstep  # noqa: E402
+from hil.emulation import emulated_node, emulated_plant  # noqa: E402
 from hil.operator import Operator  # noqa: E402
 from hil.record import TICK  # noqa: E402
-from hil.session import emulated_node, emulated_plant  # noqa: E402
 from hil.tick import new_loop, tick  # noqa: E402
 from models import plant as bicycle_plant  # noqa: E402
 from tests import bench_nonlinear  # noqa: E402
@@ -48,11 +48,11 @@ def _timed(loop, bench, bus, dt, row, scratch, ns):
         if i > 0:
             bicycle_plant.advance(bench.p, bench.s, firmware.T, firmware.enabled, dt)
         bicycle_plant.read(bench.p, bench.s, bench.instruments)
-        firmware_receive(firmware, bench.decoder, bench.tx, bench.under_way[0])
+        firmware_receive(firmware, bench.decoder, bench.wire.tx[0], bench.wire.n_tx[0])
         firmware_latch(firmware, t)
-        n = firmware_sample(firmware, bench.readings, bus, bench.line)
+        bench.wire.n_rx[0] = firmware_sample(firmware, bench.readings, bus, bench.wire.rx[0])
         before = libc.now(scratch)
-        bench.under_way[0] = tick(loop, bench.line, n, t, t, row, bench.tx)
+        tick(loop, bench.wire, t, t, row)
         ns[i] = libc.now(scratch) - before
 
 
@@ -66,8 +66,8 @@ def tick_time() -> np.ndarray:
     """Nanoseconds of each tick, decode to record, in a running loop."""
     rig, loop, plant = _machine()
     bench, row = lockstep.new_bench(plant, emulated_node(rig)), np.zeros(1, TICK)[0]
-    ns, scratch = np.zeros(TICKS), np.zeros(1, libc.SCRATCH)
-    loop.operator[0] = 3
+    ns, scratch = np.zeros(TICKS), np.zeros(1, libc.TIMESPEC)
+    loop.orders["demand"] = 3
     _timed(loop, bench, 24.0, rig.dt, row, scratch, ns[:10])
     _timed(loop, bench, 24.0, rig.dt, row, scratch, ns)
     return ns
@@ -76,10 +76,10 @@ def tick_time() -> np.ndarray:
 def lockstep_multiple(seconds: float = 120.0) -> float:
     """Simulated seconds per second of a whole lockstep run."""
     rig, loop, plant = _machine()
-    lockstep.run(loop, plant, emulated_node(rig), Operator(0.1), lambda rows: None)
+    lockstep.run(loop, plant, emulated_node(rig), Operator(0.1), lambda rows, tape: None)
     rig, loop, plant = _machine()
     began = time.perf_counter()
-    lockstep.run(loop, plant, emulated_node(rig), Operator(seconds), lambda rows: None)
+    lockstep.run(loop, plant, emulated_node(rig), Operator(seconds), lambda rows, tape: None)
     return seconds / (time.perf_counter() - began)
 
 

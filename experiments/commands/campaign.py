@@ -27,7 +27,7 @@ def campaign(
     from experiments.protocols.treadmill import conditions
     from experiments.recordings import read
     from experiments.reporting import report_on
-    from hil.session import Emulation
+    from hil.emulation import Emulation
 
     folder = new_folder(out, f"campaign-seed{seed}")
     folder.mkdir(parents=True)

@@ -28,8 +28,8 @@ def emulate(
     from experiments.console import emit_json, progress_screen
     from experiments.protocols.treadmill import hand_kick
     from firmware_interface.virtual import VirtualNode
+    from hil.emulation import Emulation, emulated_node, emulated_plant
     from hil.rig import Rig
-    from hil.session import Emulation, emulated_node, emulated_plant
     from models import catalogue
     from models.errors import InputError
     from models.scenario import KICKS, Scenario

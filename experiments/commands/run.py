@@ -36,9 +36,10 @@ def run(
     from experiments.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
     from experiments.twin import start_twin
     from hil.design import METHODS, GainSchedule, Loop, design
+    from hil.emulation import Emulation
     from hil.log import run_folder
     from hil.rig import Rig
-    from hil.session import Emulation, run_realtime
+    from hil.session import run_realtime
     from hil.states import State
     from models import catalogue
     from models.errors import InputError
@@ -47,9 +48,10 @@ def run(
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load(bike))
-    if not (emulated or port or rig.port):
+    paths = [port] if port else [p.path for p in rig.ports if p.path]
+    if not (emulated or len(paths) == len(rig.ports)):
         raise InputError(
-            "no bicycle to run: give --port PATH, a rig file that names a port, or --emulated for a virtual one"
+            "no bicycle to run: give --port PATH, a rig file that names its ports, or --emulated for a virtual one"
         )
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
@@ -69,7 +71,7 @@ def run(
             )
 
         if not emulated:
-            outcome = run_realtime(folder, rig, schedule, port or str(rig.port), duration, watch=watch, fifo=fifo)
+            outcome = run_realtime(folder, rig, schedule, paths, duration, watch=watch, fifo=fifo)
         else:
             rng = np.random.default_rng(seed)
             times = np.arange(FIRST_KICK, duration, SPACING)

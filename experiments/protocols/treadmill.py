@@ -13,8 +13,8 @@ import numpy as np
 from hil.design import Loop, design
 from hil.design.poles import natural
 from hil.design.schedule import GainSchedule
+from hil.emulation import Emulation
 from hil.rig import Rig
-from hil.session import Emulation
 from models import catalogue
 from models.parameters import Bicycle
 from models.plant import Kick, Scenario

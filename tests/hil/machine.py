@@ -3,9 +3,9 @@
 import numpy as np
 
 from hil.design import Loop, design
+from hil.emulation import emulated_node, emulated_plant
 from hil.operator import Operator
 from hil.rig import Rig
-from hil.session import emulated_node, emulated_plant
 from hil.tick import new_loop
 from models import catalogue
 from models.plant import Kick, Scenario
@@ -31,5 +31,5 @@ def lockstep_rows(duration=3.0, method="lqr", spoil=lambda loop, plant: None, se
     loop = new_loop(rig, gains(rig, method), rig.calibrated().as_record())
     plant, operator, batches = emulated_plant(rig, scenario(seed=seed)), Operator(duration), []
     spoil(loop, plant)
-    lockstep.run(loop, plant, emulated_node(rig), operator, batches.append)
+    lockstep.run(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
     return np.concatenate(batches), operator.outcome()

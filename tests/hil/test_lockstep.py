@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hil import session
 from hil.log import FILE, read_run
+from hil.rehearsal import run_lockstep
 from hil.sampled_loop import SampledLoop
 from hil.states import Cause, State, Verdict
 from models.plant import Drive, Instruments, Kick, Plant, Scenario
@@ -45,7 +45,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
     rig = rig_of()
     files = []
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
-        session.run_lockstep(tmp_path / name, rig, gains(rig), scenario(seed=seed), 2.0, "twice")
+        run_lockstep(tmp_path / name, rig, gains(rig), scenario(seed=seed), 2.0, "twice")
         files.append((tmp_path / name / FILE).read_bytes())
     assert files[0] == files[1]
     assert files[0] != files[2]
@@ -53,7 +53,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
 
 def test_header_holds_all_that_is_needed_to_run_again(tmp_path):
     rig = rig_of()
-    outcome = session.run_lockstep(tmp_path / "run", rig, gains(rig), scenario(), 1.0, "label")
+    outcome = run_lockstep(tmp_path / "run", rig, gains(rig), scenario(), 1.0, "label")
     run = read_run(tmp_path / "run")
     assert run.complete
     assert outcome.reason == run.stop.reason == "success"
@@ -95,8 +95,8 @@ def test_what_goes_wrong_ends_at_zero_torque_with_its_cause(spoil, cause):
 def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     """Two routes to the closed loop: the compiled tick against the plant, and the linear map's powers."""
     from hil import lockstep
+    from hil.emulation import emulated_node
     from hil.operator import Operator
-    from hil.session import emulated_node
     from hil.tick import new_loop
 
     rig = rig_of(name, calibration={"gyro_lsb": 2e-5, "accel_lsb": 1e-3, "steer_counts_per_turn": 2e8})
@@ -110,7 +110,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
         quiet,
     )
     loop, operator, batches = new_loop(rig, schedule, rig.calibrated().as_record()), Operator(4.0), []
-    lockstep.run(loop, plant, emulated_node(rig), operator, batches.append)
+    lockstep.run(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
     rows = np.concatenate(batches)
     rows = rows[rows["state"] == State.RUNNING]
     kick = int(np.argmax(np.abs(rows["phi_dot_meas"])))
@@ -133,4 +133,4 @@ def test_gains_for_another_rate_are_refused(tmp_path):
 
     rig = rig_of()
     with pytest.raises(InputError, match="100 Hz"):
-        session.run_lockstep(tmp_path / "run", rig, gains(rig_of(rate=100.0, watchdog=0.05)), scenario(), 1.0)
+        run_lockstep(tmp_path / "run", rig, gains(rig_of(rate=100.0, watchdog=0.05)), scenario(), 1.0)

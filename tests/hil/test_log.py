@@ -122,7 +122,7 @@ def test_the_indexed_reader_opens_a_finished_run_and_decodes_every_value(tmp_pat
         reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
         summary = reader.get_summary()
         assert summary.statistics.message_count == 301
-        assert summary.statistics.channel_message_counts == {1: 300, 2: 1}
+        assert summary.statistics.channel_message_counts == {1: 300, 2: 1, 3: 0}
         assert len(summary.chunk_indexes) == summary.statistics.chunk_count == 7
         assert {record.name for record in reader.iter_metadata()} == {"header", "stop"}
         decoded = list(reader.iter_decoded_messages(topics=["/tick"]))
@@ -150,8 +150,8 @@ def test_the_stream_reader_opens_an_unfinished_run(tmp_path):
     with RunWriter(tmp_path / "run", HEADER) as writer:
         writer.write(timed_rows(20))
         with (writer.folder / FILE).open("rb") as file:
-            kinds = [type(record).__name__ for record in islice(StreamReader(file).records, 26)]
-    assert kinds == ["Header", "Metadata", "Schema", "Channel", "Schema", "Channel", *["Message"] * 20]
+            kinds = [type(record).__name__ for record in islice(StreamReader(file).records, 28)]
+    assert kinds == ["Header", "Metadata", *["Schema", "Channel"] * 3, *["Message"] * 20]
 
 
 def test_every_message_is_equally_long_and_tags_are_those_of_the_protobuf_encoding():

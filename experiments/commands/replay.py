@@ -1,0 +1,36 @@
+"""`riderless replay`: a run's raw bytes through the tick again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Give the tick the bytes it had, and see whether it says the same, bit for bit.
+
+    Exit code 0: every tick of the log said the same; 1: one did not, or the bytes end before the rows.
+    """
+    from experiments.console import emit_json, screen
+    from hil.log import read_run
+    from hil.replay import replay as replayed
+
+    recorded = read_run(run)
+    result = replayed(recorded)
+    if as_json:
+        emit_json({"run": str(recorded.folder), "identical": result.identical, **vars(result)})
+    elif result.identical:
+        screen.print(f"bit-identical: {result.ticks} ticks, {result.commands} commands", soft_wrap=True)
+    else:
+        screen.print(
+            f"{result.ticks} ticks said the same, {result.commands} commands; "
+            f"then, at tick {result.first}: {result.difference}",
+            soft_wrap=True,
+        )
+    if recorded.recovered and not as_json:
+        screen.print(recorded.recovered, soft_wrap=True)
+    if not result.identical:
+        raise typer.Exit(1)

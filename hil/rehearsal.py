@@ -1,0 +1,41 @@
+"""A run in simulated time, with the same log as a real one: a rehearsal against the plant in memory."""
+
+from pathlib import Path
+
+from hil import lockstep
+from hil.design.schedule import GainSchedule
+from hil.emulation import Emulation, emulated_node, emulated_plant
+from hil.keeper import Keeper
+from hil.log import RunWriter
+from hil.operator import Operator, Outcome
+from hil.rig import Rig
+from hil.session import Watcher, header, require_fitting
+from hil.tick import new_loop
+from models.plant import Scenario
+
+
+def run_lockstep(
+    folder: Path,
+    rig: Rig,
+    schedule: GainSchedule,
+    scenario: Scenario,
+    duration: float,
+    label: str = "",
+    watch: Watcher | None = None,
+    emulation: Emulation = Emulation(),
+) -> Outcome:
+    """Run against the plant in memory for ``duration`` s of RUNNING; writes the run to ``folder``."""
+    require_fitting(rig, schedule)
+    calibration = rig.calibrated()
+    loop = new_loop(rig, schedule, calibration.as_record())
+    operator, plant = Operator(duration), emulated_plant(rig, scenario, emulation)
+    about = {"label": label or folder.name, "scenario": scenario, "emulation": emulation}
+    extra = {"runner": "lockstep", **about}
+    with RunWriter(folder, header(rig, schedule, calibration, extra, simulated=True), simulated=True) as writer:
+        keep = Keeper(writer, plant)
+        lockstep.run(loop, plant, emulated_node(rig), operator, keep, watch)
+        outcome = operator.outcome()
+        if keep.fall and outcome.reason == "success":
+            outcome = Outcome("fault", f"the bicycle fell: {keep.fall}")
+        writer.close(outcome.reason, outcome.cause)
+    return outcome

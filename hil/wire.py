@@ -1,0 +1,84 @@
+"""The bytes of one tick on all ports, and the tape that keeps them so that a run can be replayed.
+
+A tape is a plain run of bytes. Each tick lays down, port after port, how many bytes came in and those
+bytes, how many went out and those bytes; the counts are two bytes, low byte first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+RX_SIZE, TX_SIZE = 4096, 64  # bytes of one port in one tick
+COUNT = 2  # bytes of a count on the tape
+
+
+class Wire(NamedTuple):
+    """What came in since the last tick, and what goes out after this one; P ports."""
+
+    rx: np.ndarray  # (P, RX_SIZE) u1
+    n_rx: np.ndarray  # (P,) i8
+    tx: np.ndarray  # (P, TX_SIZE) u1
+    n_tx: np.ndarray  # (P,) i8
+
+
+def new_wire(ports: int = 1) -> Wire:
+    """A silent wire."""
+    return Wire(
+        np.zeros((ports, RX_SIZE), np.uint8),
+        np.zeros(ports, np.int64),
+        np.zeros((ports, TX_SIZE), np.uint8),
+        np.zeros(ports, np.int64),
+    )
+
+
+def new_tape(ports: int, ticks: int) -> np.ndarray:
+    """Room for ``ticks`` ticks, however full they are."""
+    return np.zeros(ticks * ports * (2 * COUNT + RX_SIZE + TX_SIZE), np.uint8)
+
+
+@njit(cache=True, nogil=True)
+def tape_length(wire):
+    """Bytes this tick takes on a tape. Runs inside the tick."""
+    n = 0
+    for port in range(wire.n_rx.size):
+        n += 2 * COUNT + wire.n_rx[port] + wire.n_tx[port]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def lay_down(wire, tape, start):
+    """Put this tick on the tape from ``start`` on, around its end if need be; returns where the next begins."""
+    size = tape.size
+    for port in range(wire.n_rx.size):
+        for outgoing in range(2):
+            n = wire.n_tx[port] if outgoing else wire.n_rx[port]
+            data = wire.tx[port] if outgoing else wire.rx[port]
+            tape[start % size] = n & 0xFF
+            tape[(start + 1) % size] = n >> 8
+            for i in range(n):
+                tape[(start + COUNT + i) % size] = data[i]
+            start += COUNT + n
+    return start
+
+
+@njit(cache=True, nogil=True)
+def pick_up(wire, tape, start):
+    """Read one tick off a tape that does not go around; returns where the next begins, or -1 if it is cut."""
+    for port in range(wire.n_rx.size):
+        for outgoing in range(2):
+            if start + COUNT > tape.size:
+                return -1
+            n = tape[start] | tape[start + 1] << 8
+            data = wire.tx[port] if outgoing else wire.rx[port]
+            start += COUNT
+            if n > data.size or start + n > tape.size:
+                return -1
+            for i in range(n):
+                data[i] = tape[start + i]
+            start += n
+            if outgoing:
+                wire.n_tx[port] = n
+            else:
+                wire.n_rx[port] = n
+    return start

@@ -1,0 +1,78 @@
+"""The ring and the tape between loop and log: order, wrap, loss, and a log that fails."""
+
+import numpy as np
+
+from hil.recorder import HEAD, RING_ROWS, TAIL, TAPE_BYTES, TAPE_HEAD, TAPE_TAIL, Recorder
+from hil.wire import lay_down, new_wire, pick_up, tape_length
+
+
+def loop_writes(recorder, k, n_wire):
+    """What the loop does for one tick."""
+    head, tape_head = int(recorder.flow[HEAD]), int(recorder.flow[TAPE_HEAD])
+    recorder.ring[head % RING_ROWS]["k"] = k
+    recorder.ring[head % RING_ROWS]["n_wire"] = n_wire
+    recorder.tape[np.arange(tape_head, tape_head + n_wire) % TAPE_BYTES] = k % 251
+    recorder.flow[TAPE_HEAD] += n_wire
+    recorder.flow[HEAD] += 1
+
+
+def test_rows_and_their_bytes_come_out_in_order_around_the_end_of_both_rings():
+    kept = []
+    recorder = Recorder(lambda rows, tape: kept.append((rows.copy(), tape.copy())))
+    recorder.flow[[HEAD, TAIL]] = RING_ROWS - 2
+    recorder.flow[[TAPE_HEAD, TAPE_TAIL]] = TAPE_BYTES - 5
+    for k in range(4):
+        loop_writes(recorder, k, 3 + k)
+    recorder.drain()
+    recorder.drain()
+    ((rows, tape),) = kept
+    assert rows["k"].tolist() == [0, 1, 2, 3]
+    assert tape.tolist() == [0] * 3 + [1] * 4 + [2] * 5 + [3] * 6
+    assert recorder.newest()["k"] == 3
+
+
+def test_a_log_that_fails_stops_keeping_up_and_loses_nothing_silently():
+    def full(rows, tape):
+        raise OSError(28, "No space left on device")
+
+    recorder = Recorder(full)
+    recorder.start()
+    assert recorder.newest() is None
+    assert recorder.keeps_up
+    for k in range(7):
+        loop_writes(recorder, k, 10)
+    recorder.finish()
+    assert not recorder.keeps_up
+    assert isinstance(recorder.failure, OSError)
+    assert recorder.dropped == 7
+
+
+def test_a_ring_more_than_half_full_is_not_keeping_up():
+    recorder = Recorder(lambda rows, tape: None)
+    recorder.start()
+    recorder.flow[HEAD] = RING_ROWS * 3 // 4
+    recorder.flow[TAIL] = 0
+    assert not recorder.keeps_up or recorder.flow[TAIL] > 0
+    recorder.finish()
+
+
+def test_a_tape_gives_back_every_tick_and_says_where_it_is_cut():
+    rng, wire, tape, end, said = np.random.default_rng(0), new_wire(2), np.zeros(3000, np.uint8), 0, []
+    for _ in range(20):
+        for port in range(2):
+            wire.n_rx[port], wire.n_tx[port] = rng.integers(0, 60), rng.integers(0, 16)
+            wire.rx[port] = rng.integers(0, 256, wire.rx.shape[1])
+            wire.tx[port] = rng.integers(0, 256, wire.tx.shape[1])
+        said.append([(wire.rx[p, : wire.n_rx[p]].tolist(), wire.tx[p, : wire.n_tx[p]].tolist()) for p in range(2)])
+        length = tape_length(wire)
+        start, end = end, lay_down(wire, tape, end)
+        assert end - start == length
+    heard, place = new_wire(2), 0
+    for tick in said:
+        place = pick_up(heard, tape[:end], place)
+        for port, (rx, tx) in enumerate(tick):
+            assert heard.rx[port, : heard.n_rx[port]].tolist() == rx
+            assert heard.tx[port, : heard.n_tx[port]].tolist() == tx
+    assert place == end
+    assert pick_up(heard, tape[: end - 1], start) == -1
+    assert pick_up(heard, tape[:end], end) == -1

@@ -1,0 +1,116 @@
+"""Replay: recorded bytes through the tick again, and what is said when the result differs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from hil.design.schedule import GainSchedule
+from hil.emulation import Emulation
+from hil.log import FILE, read_run
+from hil.rehearsal import run_lockstep
+from hil.replay import rebuilt_loop, replay
+from hil.states import State
+from models.errors import InputError
+from tests.hil.machine import gains, rig_of, scenario
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    rig = rig_of()
+    folder = tmp_path_factory.mktemp("replay") / "run"
+    run_lockstep(folder, rig, gains(rig), scenario(), 1.5)
+    return read_run(folder)
+
+
+@pytest.mark.parametrize("method", ["lqr", "poles", "lean", "off"])
+@pytest.mark.parametrize("model", ["linear", "nonlinear"])
+def test_every_controller_and_model_replays_bit_for_bit(tmp_path, method, model):
+    rig = rig_of("Benchmark", calibration={"gyro_lsb": 3e-4, "steer_offset": 0.01, "torque_sign": -1.0})
+    run_lockstep(tmp_path / "run", rig, gains(rig, method), scenario(), 1.0, emulation=Emulation(model))
+    again = read_run(tmp_path / "run")
+    result = replay(again)
+    assert result.identical, result.difference
+    assert result.ticks == len(again.ticks)
+    assert result.commands > 300
+
+
+def test_a_run_that_ended_in_a_fault_replays_too(tmp_path):
+    rig = rig_of(
+        limits=dataclasses.replace(rig_of().limits, lean=dataclasses.replace(rig_of().limits.lean, value=0.02))
+    )
+    outcome = run_lockstep(tmp_path / "run", rig, gains(rig), scenario(kicks=(0.5,)), 3.0)
+    assert outcome.reason == "fault"
+    run = read_run(tmp_path / "run")
+    assert State(int(run.ticks["state"][-1])) in (State.FAULT, State.DISARMED)
+    assert replay(run).identical
+
+
+def with_rows(run, change):
+    rows = run.ticks.copy()
+    change(rows)
+    return dataclasses.replace(run, ticks=rows)
+
+
+def test_another_torque_is_found_at_its_tick(run):
+    k = int(run.ticks["k"][500])
+
+    def change(rows):
+        rows["T_cmd"][500] += 1e-15
+
+    result = replay(with_rows(run, change))
+    assert result.first == k
+    assert "T_cmd" in result.difference
+
+
+def test_another_byte_sent_is_found_at_its_tick(run):
+    start = sorted(run.tapes)[4]
+    tape = bytearray(run.tapes[start])
+    row = run.ticks[run.ticks["k"] == start][0]
+    tape[int(row["n_wire"]) - 2] ^= 1  # the last byte but one of the tick: its command's CRC
+    result = replay(dataclasses.replace(run, tapes={**run.tapes, start: bytes(tape)}))
+    assert result.first == start
+    assert "bytes sent" in result.difference
+
+
+def test_another_byte_received_is_found(run):
+    start = sorted(run.tapes)[4]
+    tape = bytearray(run.tapes[start])
+    tape[10] ^= 4
+    result = replay(dataclasses.replace(run, tapes={**run.tapes, start: bytes(tape)}))
+    assert result.first == start
+
+
+def test_another_gain_in_the_header_is_found(run):
+    schedule = GainSchedule.from_toml(run.header["schedule"])
+    other = dataclasses.replace(schedule, K=schedule.K * (1 + 1e-12))
+    result = replay(dataclasses.replace(run, header={**run.header, "schedule": other.to_toml()}))
+    assert result.first is not None
+    assert "T_req" in result.difference
+
+
+def test_a_gap_and_a_missing_tape_are_told(run):
+    rows = np.concatenate([run.ticks[:300], run.ticks[310:]])
+    assert replay(dataclasses.replace(run, ticks=rows)).difference == "ticks 301 to 310 are missing from the log"
+    last = max(run.tapes)
+    short = {k: tape for k, tape in run.tapes.items() if k != last}
+    result = replay(dataclasses.replace(run, tapes=short))
+    assert result.first == last
+    assert result.difference == "the raw bytes end here"
+
+
+def test_a_killed_run_replays_as_far_as_it_goes(run, tmp_path):
+    data = (run.folder / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(data[: len(data) * 2 // 3])
+    part = read_run(tmp_path)
+    result = replay(part)
+    assert 300 < result.ticks <= len(part.ticks) < len(run.ticks)
+    assert result.identical or result.difference == "the raw bytes end here"
+
+
+def test_a_header_that_cannot_rebuild_the_loop_is_refused(run):
+    header = {name: value for name, value in run.header.items() if name != "schedule"}
+    with pytest.raises(InputError, match="schedule"):
+        rebuilt_loop(header)
+    with pytest.raises(InputError, match="no raw bytes"):
+        replay(dataclasses.replace(run, tapes={}))
