@@ -11,8 +11,13 @@ from hil.states import State
 class Fallible(Protocol):
     """A plant in memory that may fall; ``models.plant.Plant`` is one."""
 
-    fall: str
-    status: str
+    @property
+    def fall(self) -> str:
+        """Why it fell; empty while it has not."""
+
+    @property
+    def status(self) -> str:
+        """What its equations of motion no longer cover; empty if nothing."""
 
 
 class Keeper:

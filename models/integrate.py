@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import expm
 
 from models.errors import InputError
 
@@ -31,6 +30,8 @@ def zoh(A: ArrayLike, B: ArrayLike, dt: float) -> tuple[NDArray, NDArray]:
     InputError
         A period that is not a positive number, or matrices that do not fit together.
     """
+    from scipy.linalg import expm  # a run, which needs no design, should not wait for scipy
+
     A, B = np.asarray(A, dtype=float), np.asarray(B, dtype=float)
     if not 0.0 < dt < np.inf:
         raise InputError(f"the period must be a positive number of seconds, found {dt} s; give 1/rate")

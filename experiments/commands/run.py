@@ -35,7 +35,7 @@ def run(
     from experiments.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
     from experiments.twin import start_twin
-    from hil.design import METHODS, GainSchedule, Loop, design
+    from hil.design.methods import METHODS, GainSchedule, Loop, design
     from hil.emulation import Emulation
     from hil.log import run_folder
     from hil.rig import Rig

@@ -53,7 +53,7 @@ def simulate(
     from experiments.console import emit_json, new_folder, parse_speeds, progress_screen, screen
     from experiments.progress import watching
     from experiments.sweeps import Case, simulate_all
-    from hil.design import METHODS, GainSchedule, Loop, design
+    from hil.design.methods import METHODS, GainSchedule, Loop, design
     from hil.emulation import Emulation
     from hil.log import run_folder
     from hil.rig import Rig

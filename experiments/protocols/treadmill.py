@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.design import Loop, design
+from hil.design.methods import Loop, design
 from hil.design.poles import natural
 from hil.design.schedule import GainSchedule
 from hil.emulation import Emulation

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 
 from hil.design.loop import Array, SampledModel
 
@@ -94,5 +93,7 @@ def _loop_gain(model: SampledModel, K: Array) -> Callable[[ArrayLike], Any]:
 
 def _crossings(f: Callable[[float], float], omega: Array, values: Array) -> Array:
     """Zeros of ``f``, one in each interval of ``omega`` over which its ``values`` change sign."""
+    from scipy.optimize import brentq  # a run, which only reads margins, should not wait for scipy
+
     change = np.flatnonzero(np.sign(values[:-1]) != np.sign(values[1:]))
     return np.array([brentq(f, omega[i], omega[i + 1], rtol=1e-12) for i in change])

@@ -104,7 +104,7 @@ def test_eig_gives_matrices_critical_speeds_and_named_modes(riderless):
 
 
 def test_design_writes_gains_that_run_reads(riderless, tmp_path):
-    from hil.design import GainSchedule
+    from hil.design.schedule import GainSchedule
 
     path = tmp_path / "gains.toml"
     code, out, _ = riderless(

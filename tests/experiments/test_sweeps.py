@@ -8,7 +8,7 @@ import pytest
 
 from experiments import sweeps
 from experiments.sweeps import Case, cores, simulate_all, spread
-from hil.design import design
+from hil.design.methods import design
 from hil.emulation import Emulation
 from hil.rig import Rig
 from models import catalogue

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hil.design import Loop, design
+from hil.design.methods import Loop, design
 from hil.emulation import emulated_node, emulated_plant
 from hil.operator import Operator
 from hil.rig import Rig

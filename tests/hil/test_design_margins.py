@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hil.design import Loop, design
 from hil.design.loop import sampled_model
 from hil.design.margins import margins
+from hil.design.methods import Loop, design
 from models.catalogue import load
 
 CASES = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hil.design import METHODS, Loop, design
+from hil.design.methods import METHODS, Loop, design
 from models.catalogue import load
 from models.errors import InputError
 

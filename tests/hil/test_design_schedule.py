@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from hil.design import GainSchedule, Loop, design
+from hil.design.methods import GainSchedule, Loop, design
 from models.catalogue import load
 from models.errors import InputError
 

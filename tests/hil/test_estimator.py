@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firmware_interface.messages import SAMPLE
-from hil.design import Loop, design
+from hil.design.methods import Loop, design
 from hil.estimator import ESTIMATE, Observer, follow_drive, observe
 from hil.sampled_loop import LOOP_STATES, SampledLoop, instrument_map
 from models import catalogue

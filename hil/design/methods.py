@@ -1,0 +1,149 @@
+"""Controllers designed off line, at the loop's own rate and with its own delay, into a GainSchedule.
+
+A method is a frozen dataclass whose fields are its options and whose
+``gains(bicycle, v, model) -> (K (6,), note)`` gives the gains of T_delta = -K z at one speed.
+Adding one is a new file and a line in ``METHODS``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any, Protocol
+
+import numpy as np
+
+from hil.design.lean import SteerIntoLean
+from hil.design.loop import Array, Loop, SampledModel, continuous, sampled_model
+from hil.design.lqr import LQR
+from hil.design.margins import margins
+from hil.design.off import Off
+from hil.design.poles import PolePlacement
+from hil.design.schedule import GainSchedule
+from models.errors import InputError
+from models.parameters import Bicycle
+
+__all__ = ["METHODS", "GainSchedule", "Loop", "Method", "design", "method_named"]
+
+
+class Method(Protocol):
+    """A way to find gains. One that may leave the bicycle unstable says ``may_be_unstable = True``."""
+
+    def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]: ...
+
+
+METHODS: dict[str, Callable[..., Method]] = {
+    "lqr": LQR,
+    "poles": PolePlacement,
+    "lean": SteerIntoLean,
+    "off": Off,
+}
+
+
+def method_named(name: str, **options: Any) -> Method:
+    """The method of that name with its options.
+
+    Raises
+    ------
+    InputError
+        No such method, no such option of it, or a value it refuses.
+    """
+    if name not in METHODS:
+        raise InputError(f"the design method must be one of {', '.join(METHODS)}, found {name!r}")
+    known = [item.name for item in fields(METHODS[name])]  # type: ignore[arg-type]
+    for option in options:
+        if option not in known:
+            has = f"has the options {', '.join(known)}" if known else "has no options"
+            raise InputError(f"the design method {name} {has}, found {option!r}")
+    try:
+        return METHODS[name](**options)
+    except TypeError as error:
+        raise InputError(f"the design method {name} cannot use the options {options} ({error})") from None
+
+
+def design(
+    bicycle: Bicycle,
+    method: str,
+    speeds: Sequence[float],
+    loop: Loop = Loop(),
+    *,
+    allow_unstable: bool = False,
+    **options: Any,
+) -> GainSchedule:
+    """Design gains for every speed of a grid.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    method : str
+        A name of ``METHODS``.
+    speeds : sequence of float
+        Forward speeds [m/s], 0 or more, strictly increasing.
+    loop : Loop
+        Rate, delay and drive lag.
+    allow_unstable : bool
+        Keep gains under which the bicycle falls instead of refusing them.
+    **options
+        Of the method: the fields of its class.
+
+    Returns
+    -------
+    GainSchedule
+
+    Raises
+    ------
+    InputError
+        The method, an option or a speed is not possible, or the closed loop is not stable.
+    """
+    law = method_named(method, **options)
+    v = _checked(speeds)
+    tolerant = allow_unstable or getattr(law, "may_be_unstable", False)
+    K, closed_loop, found, notes = [], [], [], []
+    for speed in v.tolist():
+        model = sampled_model(bicycle, speed, loop)
+        gains, note = law.gains(bicycle, speed, model)
+        eigenvalues = continuous(model.closed_loop(gains), loop.dt)
+        if eigenvalues[0].real >= 0.0 and not tolerant:
+            raise InputError(
+                f"{method} does not balance {bicycle.name} at {speed:g} m/s, where the closed loop has the "
+                f"eigenvalue {eigenvalues[0]:.3f} 1/s: leave this speed out or change the method's options"
+            )
+        K.append(gains)
+        closed_loop.append(eigenvalues)
+        found.append(margins(model, gains))
+        notes.append(note)
+    return GainSchedule(
+        method=method,
+        options=_plain(asdict(law)),  # type: ignore[call-overload]
+        bicycle=bicycle,
+        loop=loop,
+        v=v,
+        K=np.array(K),
+        closed_loop=np.array(closed_loop),
+        margins=tuple(found),
+        notes=tuple(notes),
+    )
+
+
+def _checked(speeds: Sequence[float]) -> Array:
+    """Speeds as an array of its own."""
+    v = np.array(speeds, dtype=float)
+    if v.ndim != 1 or not len(v):
+        raise InputError(f"a design wants a list of speeds in m/s, found {speeds!r}: give at least one")
+    if not np.all(np.isfinite(v)) or np.any(v < 0.0):
+        raise InputError(f"a design wants speeds of 0 m/s or more, found {v[~(v >= 0.0) | np.isinf(v)][0]:g} m/s")
+    if np.any(np.diff(v) <= 0.0):
+        i = int(np.flatnonzero(np.diff(v) <= 0.0)[0])
+        raise InputError(f"a design wants increasing speeds, found {v[i + 1]:g} m/s after {v[i]:g} m/s: sort them")
+    return v
+
+
+def _plain(value: Any) -> Any:
+    """A method's options as values that a TOML file can hold; None is left out."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if callable(value):
+        return "a function of speed"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(item) for item in value]
+    if isinstance(value, complex):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value

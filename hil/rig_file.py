@@ -1,0 +1,103 @@
+"""The file of a rig, checked key by key; units stand in the names of the keys."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from hil.estimator import Observer
+from hil.limits import Limits
+from hil.rig import Port, Rig
+from models import catalogue
+from models.errors import InputError
+
+
+def read(path: Path) -> Rig:
+    """The rig a file describes; raises as `Rig.from_toml`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
+        ) from None
+    try:
+        given = _RigFile.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
+    except ValidationError as error:
+        raise InputError(f"rig file {path}: {_sentence(error)}") from None
+    return given.build()
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Port(_Strict):
+    path: str | None = None
+    baud: int = Field(default=921600, gt=0)
+    carries: tuple[Literal["sensors", "drive"], ...] = ("sensors", "drive")
+
+
+class _Loop(_Strict):
+    rate_Hz: float = Field(default=200.0, gt=10.0, le=2000.0)
+    clock: Literal["device", "host"] = "device"
+    drive_lag_s: float = Field(default=0.005, ge=1e-4, lt=0.5)
+    watchdog_s: float = Field(default=0.025, gt=0.0, lt=1.0)
+    latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
+
+
+class _Imu(_Strict):
+    x_m: float = 0.3
+    z_m: float = -0.5
+
+
+def _several(ports: Any) -> Any:
+    """One [port] is a list of one."""
+    return [ports] if isinstance(ports, dict) else ports
+
+
+class _RigFile(_Strict):
+    """The TOML file, key by key; units stand in the names."""
+
+    name: str
+    bicycle: str
+    port: Annotated[tuple[_Port, ...], BeforeValidator(_several)] = (_Port(),)
+    loop: _Loop = _Loop()
+    imu: _Imu = _Imu()
+    observer: dict[str, float] = {}
+    calibration: dict[str, Any] = {}
+    limits: dict[str, dict[str, Any]] = {}
+
+    def build(self) -> Rig:
+        try:
+            observer = Observer(**self.observer)
+        except TypeError:
+            known = ", ".join(vars(Observer()))
+            raise InputError(
+                f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
+            ) from None
+        return Rig(
+            bicycle=catalogue.load(self.bicycle),
+            name=self.name,
+            ports=tuple(Port(p.path, p.baud, p.carries) for p in self.port),
+            clock=self.loop.clock,
+            rate=self.loop.rate_Hz,
+            drive_lag=self.loop.drive_lag_s,
+            watchdog=self.loop.watchdog_s,
+            x_imu=self.imu.x_m,
+            z_imu=self.imu.z_m,
+            calibration=self.calibration,
+            observer=observer,
+            limits=Limits.from_dict(self.limits),
+            latency_days=self.loop.latency_test_days,
+        )
+
+
+def _sentence(error: ValidationError) -> str:
+    """All faults of a file in one sentence."""
+    faults = [
+        f"{'.'.join(str(p) for p in e['loc'])}: {e['msg'].lower()} (found {e['input']!r})" for e in error.errors()
+    ]
+    return "; ".join(faults) + "; correct these keys"
