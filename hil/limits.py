@@ -16,6 +16,20 @@ class Limit:
     reason: str
 
 
+OWN = ("torque", "torque_rate", "lean", "steer", "speed_min", "speed_max", "bus_min", "bus_max")  # of each machine
+SENSIBLE = {  # outside of it a value is a slip of the pen
+    "ramp": (0.1, 0.3),
+    "stale": (0.01, 0.2),
+    "check": (1.0, 60.0),
+    "check_timeout": (2.0, 600.0),
+    "saturated": (0.05, 5.0),
+    "stuck": (0.02, 10.0),
+    "invalid": (0.005, 0.2),
+    "seldom": (0.5, 0.99),
+    "broken": (0.01, 0.5),
+}
+
+
 @dataclass(frozen=True)
 class Limits:
     """The bounds of one rig. The defaults suit the emulated bicycle; a real rig states its own reasons."""
@@ -32,6 +46,16 @@ class Limits:
     bus_max: Limit = Limit(30.0, "V", "regeneration must not lift the bus above the drive's rating")
     stale: Limit = Limit(0.05, "s", "ten periods at 200 Hz: weave grows by a fifth at most")
     saturated: Limit = Limit(0.5, "s", "a recovery that takes longer than this has failed")
+    late: Limit = Limit(20.0, "1/s", "a tenth of the ticks at 200 Hz: balance survives that many holes, not more")
+    stuck: Limit = Limit(0.1, "s", "the last digit of a gyro or accelerometer never rests so long")
+    invalid: Limit = Limit(0.02, "s", "a few samples off the scale are an impact, more a broken sensor")
+    steer_jump: Limit = Limit(0.04, "rad", "against the rate before: the strongest drive turns the bars a tenth of it")
+    gyro_jump: Limit = Limit(3.0, "rad/s", "within one sample; a hard push makes 1 rad/s")
+    lean_error: Limit = Limit(0.25, "rad", "lean by gyro against lean by accelerometer, apart from a push")
+    steer_error: Limit = Limit(0.15, "rad", "steer by encoder against steer by yaw rate, with tyres that slip")
+    torque_error: Limit = Limit(0.8, "N m", "torque reported against torque commanded, apart from friction")
+    seldom: Limit = Limit(0.8, "1", "share of the samples promised; the observer needs most of them")
+    broken: Limit = Limit(0.1, "1", "share of broken frames; a good cable has none")
     ramp: Limit = Limit(0.2, "s", "quick enough to stop, slow enough not to jerk the bars")
     check: Limit = Limit(1.0, "s", "the stream must have been alive this long without a gap or an error")
     check_timeout: Limit = Limit(10.0, "s", "a person should not stand waiting for a check that cannot pass")
@@ -42,6 +66,12 @@ class Limits:
             if not (np.isfinite(limit.value) and limit.value > 0):
                 raise InputError(
                     f"limit '{f.name}' must be a positive number, found {limit.value!r} {limit.unit}: set it in the rig"
+                )
+            least, most = SENSIBLE.get(f.name, (0.0, np.inf))
+            if not least <= limit.value <= most:
+                raise InputError(
+                    f"limit '{f.name}' must lie between {least:g} and {most:g} {limit.unit}, found {limit.value:g} "
+                    f"{limit.unit}: correct it in the rig"
                 )
             if not limit.reason.strip():
                 raise InputError(
@@ -63,6 +93,17 @@ class Limits:
     def as_dict(self) -> dict[str, dict[str, float | str]]:
         """For the log's header and the rig file."""
         return {f.name: vars(getattr(self, f.name)).copy() for f in fields(self)}
+
+    @classmethod
+    def of_machine(cls, table: dict[str, dict[str, float | str]]) -> "Limits":
+        """Limits of a rig file, which must state those that are the machine's own; raises as `from_dict`."""
+        missing = [name for name in OWN if name not in table]
+        if missing:
+            raise InputError(
+                f"the limits {', '.join(missing)} are missing: each machine has its own, so state each as "
+                "[limits.NAME] with a value and a reason"
+            )
+        return cls.from_dict(table)
 
     @classmethod
     def from_dict(cls, table: dict[str, dict[str, float | str]]) -> "Limits":

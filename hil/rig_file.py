@@ -90,7 +90,7 @@ class _RigFile(_Strict):
             z_imu=self.imu.z_m,
             calibration=self.calibration,
             observer=observer,
-            limits=Limits.from_dict(self.limits),
+            limits=Limits.of_machine(self.limits),
             latency_days=self.loop.latency_test_days,
         )
 

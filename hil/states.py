@@ -56,6 +56,7 @@ class Cause(IntEnum):
     DEVICE_RESTARTED = 27
     RATE_LOW = 28
     LINK_NOISY = 29
+    DRIVE_OFF = 30
 
 
 SENTENCES = {
@@ -76,7 +77,7 @@ SENTENCES = {
     Cause.CHECK_UPRIGHT: "check not passed: hold the bicycle upright, straight and within the speed window",
     Cause.CHECK_ENABLE: "check not passed: the drive did not switch on when asked",
     Cause.CHECK_WATCHDOG: "check not passed: the drive's watchdog did not trip when commands were withheld",
-    Cause.CHECK_LATENCY: "check not passed: no recent latency test of this computer at this rate; run `riderless latency`",
+    Cause.CHECK_LATENCY: "check not passed: no recent latency test vouches for this computer; run `riderless latency`",
     Cause.TICKS_LATE: "the computer woke too late too often",
     Cause.UNATTENDED: "the program around the loop stopped answering",
     Cause.RECORDER: "the log could not be written",
@@ -89,6 +90,7 @@ SENTENCES = {
     Cause.DEVICE_RESTARTED: "the device restarted",
     Cause.RATE_LOW: "samples come too seldom",
     Cause.LINK_NOISY: "too many frames are broken",
+    Cause.DRIVE_OFF: "the drive switched itself off without saying why",
 }
 
 

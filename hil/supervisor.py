@@ -1,8 +1,10 @@
 """The supervisor: the sole maker of a command. It distrusts the controller.
 
-States run DISARMED -> CHECK -> ARMED -> RUNNING -> RAMPDOWN -> DISARMED, and from everywhere to
-FAULT, which is latched with its first cause until an operator acknowledges it. The operator has a
-*demand* (OFF, STOP, ARM, RUN): OFF is obeyed from every state within one tick, and torque needs RUN.
+Each tick it finds out which events are on and lets the table of `hil.transitions` decide where the
+machine stands; then it makes the torque and the flags of that stage. States run DISARMED -> CHECK -> ARMED
+-> RUNNING -> RAMPDOWN -> DISARMED, and from everywhere to FAULT, which is latched with its first cause
+until an operator acknowledges it. The operator has a *demand* (OFF, STOP, ARM, RUN): OFF is obeyed
+from every state within one tick, and torque needs RUN.
 
 A command reaches the drive's watchdog only when it was computed from a fresh sample, or when it
 takes torque away; there is no heartbeat of any other kind.
@@ -20,30 +22,14 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.states import Cause, Demand, State, Verdict
+from hil.states import Cause, Demand, Verdict
+from hil.transitions import CAUSE, INDEX, NEXT, OBSTACLES, STATE_OF, Stage
 
-# Plain integers for the compiled code.
-_DISARMED, _CHECK, _ARMED, _RUNNING, _RAMPDOWN, _FAULT = (int(s) for s in State)
+# Plain integers and arrays for the compiled code.
+_DISARMED, _STREAM, _ENABLE, _WITHHOLD, _CLEAR, _ARMED, _RUNNING, _RAMPDOWN, _FAULT = (int(s) for s in Stage)
+_STATE = np.array([int(STATE_OF[stage]) for stage in Stage])
 _OFF, _STOP, _ARM, _RUN = (int(d) for d in Demand)
-(
-    _NO_CAUSE,
-    _OPERATOR_STOP,
-    _OPERATOR_OFF,
-    _STALE_SAMPLE,
-    _NOT_A_NUMBER,
-    _LEAN_LIMIT,
-    _STEER_LIMIT,
-    _SPEED_WINDOW,
-    _DEVICE_FAULT,
-    _DRIVE_WATCHDOG,
-    _STOP_BUTTON,
-    _BUS_VOLTAGE,
-    _SATURATED,
-    _CHECK_STREAM,
-    _CHECK_UPRIGHT,
-    _CHECK_ENABLE,
-    _CHECK_WATCHDOG,
-) = tuple(int(c) for c in Cause)[:17]
+_OPERATOR_STOP = int(Cause.OPERATOR_STOP)
 _V_NOT_RUNNING = int(Verdict.NOT_RUNNING)
 _V_TORQUE_LIMIT = int(Verdict.TORQUE_LIMIT)
 _V_RATE_LIMIT = int(Verdict.RATE_LIMIT)
@@ -51,8 +37,49 @@ _V_RAMP = int(Verdict.RAMP)
 _V_NO_FRESH_SAMPLE = int(Verdict.NO_FRESH_SAMPLE)
 _V_NOT_A_NUMBER = int(Verdict.NOT_A_NUMBER)
 _V_WITHHELD = int(Verdict.WITHHELD)
-_STREAM, _ENABLE, _WITHHOLD, _CLEAR = range(4)  # phases of CHECK
-_ENABLE_TIMEOUT = 0.25  # s, for the drive to say that it is on, or that it is cleared
+_ANSWER = 0.25  # s, for the drive to say that it is on, or that it is cleared
+_MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
+
+# Which event stands where in the table.
+_HARD_SYMPTOMS, _SOFT_SYMPTOMS = INDEX["sensor stuck"], INDEX["samples seldom"]
+_N_HARD = INDEX["drive went off"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
+_BIT = {event: 1 << i for event, i in INDEX.items()}
+_B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
+_B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]
+_B_BROKEN, _B_NOT_UPRIGHT = _BIT["stream broken"], _BIT["not upright"]
+_B_NAN, _B_STALE, _B_LEAN, _B_STEER = (
+    _BIT["not a number"],
+    _BIT["stale sample"],
+    _BIT["lean limit"],
+    _BIT["steer limit"],
+)
+_B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_WENT_OFF = (
+    _BIT["stop button"],
+    _BIT["device fault"],
+    _BIT["watchdog tripped"],
+    _BIT["drive went off"],
+)
+_B_SPEED, _B_BUS, _B_SATURATED = _BIT["speed window"], _BIT["bus voltage"], _BIT["saturated"]
+_B_LATE, _B_UNATTENDED, _B_LOG = _BIT["ticks late"], _BIT["unattended"], _BIT["log fails"]
+_B_UNTESTED, _B_CLEAR_WAY, _B_IN_THE_WAY = (
+    _BIT["untested"],
+    _BIT["nothing in the way"],
+    _BIT["something in the way"],
+)
+_B_ON, _B_NOT_ON, _B_TRIPPED, _B_NOT_TRIPPED = (
+    _BIT["switched on"],
+    _BIT["not switched on"],
+    _BIT["tripped as it should"],
+    _BIT["not tripped"],
+)
+_B_CLEARED, _B_CLEARED_LEANING, _B_NOT_CLEARED = (
+    _BIT["cleared"],
+    _BIT["cleared, not upright"],
+    _BIT["not cleared"],
+)
+_B_GO, _B_STOPPED, _B_RAMPED = _BIT["go"], _BIT["stopped"], _BIT["ramped down"]
+_OBSTACLES = sum(_BIT[event] for event in OBSTACLES)
+_IN_THE_WAY_AT = INDEX["something in the way"]
 
 NEWS = np.dtype(
     [
@@ -74,13 +101,15 @@ NEWS = np.dtype(
 
 SUPERVISOR = np.dtype(
     [
+        ("stage", "i8"),
         ("state", "i8"),
         ("cause", "i8"),
-        ("phase", "i8"),  # of CHECK
-        ("since", "f8"),  # s, in this state
-        ("in_phase", "f8"),  # s, in this phase of CHECK
-        ("good_stream", "f8"),  # s, of stream without gap or error
+        ("obstacle", "i8"),  # cause that was last in the way of arming
+        ("released", "i8"),  # the demand has been below ARM since the machine was disarmed
+        ("since", "f8"),  # s, at this stage
+        ("good", "f8"),  # s, of CHECK without anything in the way
         ("at_limit", "f8"),  # s, of torque at its limit
+        ("lateness", "f8"),  # late ticks piled up, less what the limit lets pass
         ("T_cmd", "f8"),  # N m, last torque allowed
         ("T_ramp", "f8"),  # N m, torque when the ramp began
         ("flags", "i8"),  # COMMAND_* bits to send
@@ -93,100 +122,87 @@ SUPERVISOR = np.dtype(
 
 
 @njit(cache=True, nogil=True)
-def _enter(s, state, cause):
-    """Change state; keep the first cause. Runs inside the tick."""
-    if state != s.state:
+def _events(s, limits, news, sample, e):
+    """Everything that is the case this tick, as bits of the table's rows. Runs inside the tick."""
+    on, status, demand = 0, sample.status, news.demand
+    enabled, tripped = status & STATUS_ENABLED != 0, status & STATUS_WATCHDOG != 0
+    numbers = news.T_req + e.phi + e.delta + e.phi_dot + e.delta_dot + e.v
+    upright = abs(e.phi) <= limits.lean_arm and abs(e.delta) <= limits.steer_arm
+
+    on |= _B_OFF if demand == _OFF else 0
+    on |= _B_ACKNOWLEDGED if demand == _OFF and news.acknowledged else 0
+    on |= _B_STOP if demand == _STOP else 0
+    on |= _B_ARM if demand >= _ARM and s.released else 0
+    on |= _B_DISARM if demand == _ARM else 0
+
+    # a sample that is merely late is no gap; silence for as long as the drive's time-out is one
+    on |= 0 if news.clean and news.silence < s.watchdog else _B_BROKEN
+    on |= 0 if upright else _B_NOT_UPRIGHT
+
+    on |= 0 if math.isfinite(numbers) else _B_NAN
+    on |= _B_STALE if news.silence > limits.stale else 0
+    on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
+    on |= _B_FAULT if sample.faults else 0
+    on |= _B_WATCHDOG if tripped else 0
+    on |= _B_LEAN if abs(e.phi) > limits.lean else 0
+    on |= _B_STEER if abs(e.delta) > limits.steer else 0
+    on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS
+    on |= _B_WENT_OFF if news.fresh and not enabled else 0
+
+    on |= (news.symptoms >> _N_HARD & 3) << _SOFT_SYMPTOMS
+    on |= 0 if limits.speed_min <= e.v <= limits.speed_max else _B_SPEED
+    on |= 0 if limits.bus_min <= sample.bus_meas <= limits.bus_max else _B_BUS
+    on |= _B_SATURATED if s.at_limit > limits.saturated else 0
+    on |= _B_LATE if s.lateness > limits.late else 0
+    on |= 0 if news.attended else _B_UNATTENDED
+    on |= 0 if news.recording else _B_LOG
+
+    on |= 0 if news.tested else _B_UNTESTED
+    on |= _B_CLEAR_WAY if s.good >= limits.check else 0
+    on |= _B_IN_THE_WAY if s.since > limits.check_timeout else 0
+    on |= _B_ON if enabled else 0
+    on |= _B_NOT_ON if s.since > _ANSWER and not enabled else 0
+    on |= _B_TRIPPED if tripped and not enabled else 0
+    on |= _B_NOT_TRIPPED if s.since > 2.0 * s.watchdog + _MARGIN else 0
+    on |= 0 if tripped else (_B_CLEARED if upright else _B_CLEARED_LEANING)
+    on |= _B_NOT_CLEARED if s.since > _ANSWER else 0
+    on |= _B_GO if demand == _RUN and news.fresh and enabled else 0
+    if s.since >= limits.ramp:
+        on |= _B_STOPPED if s.cause == _OPERATOR_STOP else _B_RAMPED
+    return on
+
+
+@njit(cache=True, nogil=True)
+def _move(s, on):
+    """Go where the first event that means something here leads. Runs inside the tick."""
+    for event in range(NEXT.shape[1]):
+        stage = NEXT[s.stage, event]
+        if stage < 0 or not on >> event & 1:
+            continue
+        if s.cause == 0:
+            s.cause = s.obstacle if event == _IN_THE_WAY_AT else CAUSE[event]
+        if stage == _STREAM or s.stage == _FAULT:  # a new start, or an acknowledged fault
+            s.cause = 0
+        if stage == _STREAM:
+            s.good = s.lateness = 0.0
+        if stage == _RAMPDOWN:
+            s.T_ramp = s.T_cmd
+        if stage == _DISARMED:
+            s.released = 0
+        s.stage = stage
         s.since = 0.0
-    s.state = state
-    if s.cause == _NO_CAUSE:
-        s.cause = cause
+        return
 
 
 @njit(cache=True, nogil=True)
-def _hard_cause(news, limits, sample, estimate):
-    """What must zero and disable at once, or 0. Runs inside the tick."""
-    if news.silence > limits.stale:
-        return _STALE_SAMPLE
-    if not (math.isfinite(news.T_req) and math.isfinite(estimate.phi) and math.isfinite(estimate.delta_dot)):
-        return _NOT_A_NUMBER
-    if abs(estimate.phi) > limits.lean:
-        return _LEAN_LIMIT
-    if abs(estimate.delta) > limits.steer:
-        return _STEER_LIMIT
-    if sample.faults != 0:
-        return _DEVICE_FAULT
-    if sample.status & STATUS_WATCHDOG:
-        return _DRIVE_WATCHDOG
-    if sample.status & STATUS_STOP_BUTTON:
-        return _STOP_BUTTON
-    return _NO_CAUSE
-
-
-@njit(cache=True, nogil=True)
-def _soft_cause(s, limits, sample, estimate):
-    """What ends the run by a ramp, or 0. Runs inside the tick."""
-    if not limits.speed_min <= estimate.v <= limits.speed_max:
-        return _SPEED_WINDOW
-    if not limits.bus_min <= sample.bus_meas <= limits.bus_max:
-        return _BUS_VOLTAGE
-    if s.at_limit > limits.saturated:
-        return _SATURATED
-    return _NO_CAUSE
-
-
-@njit(cache=True, nogil=True)
-def _upright(limits, sample, estimate):
-    """May a person let the drive switch on? Runs inside the tick."""
-    return (
-        abs(estimate.phi) <= limits.lean_arm
-        and abs(estimate.delta) <= limits.steer_arm
-        and limits.speed_min <= estimate.v <= limits.speed_max
-        and limits.bus_min <= sample.bus_meas <= limits.bus_max
-        and sample.faults == 0
-        and not sample.status & STATUS_STOP_BUTTON
-    )
-
-
-@njit(cache=True, nogil=True)
-def _next_phase(s, phase):
-    """Runs inside the tick."""
-    s.phase = phase
-    s.in_phase = 0.0
-
-
-@njit(cache=True, nogil=True)
-def _check(s, limits, sample, estimate):
-    """One tick of CHECK: stream, switch on, withhold until the watchdog trips, clear. Runs inside the tick."""
-    upright = _upright(limits, sample, estimate)
-    if s.phase == _STREAM:
-        s.flags = COMMAND_CLEAR  # a watchdog latched by an earlier run is cleared here, with the drive off
-        if not upright:
-            s.in_phase = 0.0
-        if s.good_stream >= limits.check and s.in_phase >= limits.check:
-            _next_phase(s, _ENABLE)
-        elif s.since > limits.check_timeout:
-            _enter(s, _DISARMED, _CHECK_STREAM if s.good_stream < limits.check else _CHECK_UPRIGHT)
-    elif s.phase == _ENABLE:
-        s.flags = COMMAND_ENABLE
-        if sample.status & STATUS_ENABLED:
-            _next_phase(s, _WITHHOLD)
-        elif s.in_phase > _ENABLE_TIMEOUT:
-            _enter(s, _FAULT, _CHECK_ENABLE)
-    elif s.phase == _WITHHOLD:
-        s.send = 0
-        if sample.status & STATUS_WATCHDOG and not sample.status & STATUS_ENABLED:
-            _next_phase(s, _CLEAR)
-        elif s.in_phase > 2.0 * s.watchdog + 0.05:
-            _enter(s, _FAULT, _CHECK_WATCHDOG)
-    else:
-        s.flags = COMMAND_CLEAR
-        if not sample.status & STATUS_WATCHDOG:
-            if upright:
-                _enter(s, _ARMED, _NO_CAUSE)
-            else:
-                _enter(s, _DISARMED, _CHECK_UPRIGHT)
-        elif s.in_phase > _ENABLE_TIMEOUT:
-            _enter(s, _FAULT, _CHECK_ENABLE)
+def _wait_for_a_clear_way(s, on, dt):
+    """Time without anything in the way of arming, and what was last in it. Runs inside the tick."""
+    s.good += dt
+    for event in range(NEXT.shape[1]):
+        if on & _OBSTACLES & (1 << event):
+            s.good = 0.0
+            s.obstacle = CAUSE[event]
+            return
 
 
 @njit(cache=True, nogil=True)
@@ -198,52 +214,11 @@ def _limited(s, limits, T_req, dt):
         s.at_limit += dt
     else:
         s.at_limit = 0.0
-    step = limits.torque_rate * dt
+    step = limits.torque_rate * min(dt, s.watchdog)  # after a long gap the drive is off anyway
     limited = min(max(T, s.T_cmd - step), s.T_cmd + step)
     if limited != T:
         s.verdict |= _V_RATE_LIMIT
     return limited
-
-
-@njit(cache=True, nogil=True)
-def _transitions(s, limits, sample, estimate, news):
-    """Where the machine stands after this tick's news. Runs inside the tick."""
-    demand = news.demand
-    if s.state == _DISARMED:
-        if demand >= _ARM:
-            s.cause = _NO_CAUSE
-            _enter(s, _CHECK, _NO_CAUSE)
-            _next_phase(s, _STREAM)
-        return
-    if s.state == _FAULT:
-        if news.acknowledged and demand == _OFF:
-            s.cause = _NO_CAUSE
-            _enter(s, _DISARMED, _NO_CAUSE)
-        return
-    if demand == _OFF:
-        _enter(s, _DISARMED, _OPERATOR_OFF)
-        return
-    if s.state == _CHECK:
-        if demand == _STOP:
-            _enter(s, _DISARMED, _OPERATOR_STOP)
-        return
-    hard = _hard_cause(news, limits, sample, estimate)
-    if hard:
-        _enter(s, _FAULT, hard)
-    elif s.state == _ARMED:
-        if demand == _STOP:
-            _enter(s, _DISARMED, _OPERATOR_STOP)
-        elif demand == _RUN and news.fresh and sample.status & STATUS_ENABLED:
-            _enter(s, _RUNNING, _NO_CAUSE)
-        elif s.since > _ENABLE_TIMEOUT and not sample.status & STATUS_ENABLED:
-            _enter(s, _FAULT, _CHECK_ENABLE)
-    elif s.state == _RUNNING:
-        soft = _soft_cause(s, limits, sample, estimate)
-        if soft or demand < _RUN:
-            s.T_ramp = s.T_cmd
-            _enter(s, _RAMPDOWN, soft if soft else _OPERATOR_STOP)
-    elif s.since >= limits.ramp:  # RAMPDOWN is over
-        _enter(s, _DISARMED if s.cause == _OPERATOR_STOP else _FAULT, _NO_CAUSE)
 
 
 @njit(cache=True, nogil=True)
@@ -252,35 +227,40 @@ def supervise(s, limits, news, sample, estimate):
 
     Parameters
     ----------
-    s : record of SUPERVISOR, changed in place: T_cmd [N m], flags, send, verdict, state, cause.
+    s : record of SUPERVISOR, changed in place: T_cmd [N m], flags, send, verdict, stage, state, cause.
     limits : record of LIMITS.
     news : record of NEWS: what this tick has learnt.
-    sample, estimate : records of SAMPLE and ESTIMATE (estimate.phi, delta in rad, v in m/s).
+    sample, estimate : records of SAMPLE and ESTIMATE (phi, delta in rad, v in m/s).
     """
-    s.since += news.dt
-    s.in_phase += news.dt
-    # a sample that is merely late is no gap; silence for as long as the drive's time-out is one
-    s.good_stream = s.good_stream + news.dt if news.clean and news.silence < s.watchdog else 0.0
-    s.verdict = 0
-    s.flags = 0
-    s.send = 1
-    _transitions(s, limits, sample, estimate, news)
+    dt = news.dt if news.dt > 0.0 else 0.0  # a clock that stands still or is not a number gives no time
+    s.since += dt
+    s.lateness = max(0.0, s.lateness + news.late - limits.late * dt)
+    if s.stage == _DISARMED and news.demand < _ARM:
+        s.released = 1
+    on = _events(s, limits, news, sample, estimate)
+    if s.stage == _STREAM:
+        _wait_for_a_clear_way(s, on, dt)
+    _move(s, on)
+    s.state = _STATE[s.stage]
 
+    s.verdict = 0
+    s.send = 1
+    s.flags = COMMAND_ENABLE if s.stage == _ENABLE or s.stage == _ARMED else 0
     T = 0.0
-    if s.state == _RUNNING:
+    if s.stage == _RUNNING:
         s.flags = COMMAND_ENABLE
-        T = _limited(s, limits, news.T_req, news.dt)
-    elif s.state == _RAMPDOWN:
+        T = _limited(s, limits, news.T_req, dt)
+    elif s.stage == _RAMPDOWN:
         s.flags = COMMAND_ENABLE
         s.verdict |= _V_RAMP
         T = s.T_ramp * max(0.0, 1.0 - s.since / limits.ramp)
     else:
         s.verdict |= _V_NOT_RUNNING
         s.at_limit = 0.0
-        if s.state == _ARMED:
-            s.flags = COMMAND_ENABLE
-        elif s.state == _CHECK:
-            _check(s, limits, sample, estimate)
+        if s.stage == _STREAM or s.stage == _CLEAR:
+            s.flags = COMMAND_CLEAR  # in STREAM it clears what an earlier run has left, with the drive off
+        elif s.stage == _WITHHOLD:
+            s.send = 0
     if not math.isfinite(T):
         T = 0.0
         s.verdict |= _V_NOT_A_NUMBER
@@ -296,4 +276,5 @@ def new_supervisor(watchdog: float) -> np.void:
     """A disarmed supervisor, a record of SUPERVISOR; ``watchdog`` [s] is what the drive must prove."""
     s = np.zeros(1, SUPERVISOR)[0]
     s["watchdog"] = watchdog
+    s["released"] = 1
     return s

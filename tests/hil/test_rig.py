@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from firmware_interface.errors import DeviceError
-from hil.limits import Limit, Limits
+from hil.limits import OWN, Limit, Limits
 from hil.rig import Rig
 from models.errors import InputError
 
@@ -16,17 +16,43 @@ def test_the_example_of_the_docs_loads():
     rig = Rig.from_toml(EXAMPLE)
     assert rig.bicycle.name == "Silver"
     assert rig.limits.torque == Limit(4.0, "N m", "what one hand on the bars overcomes")
-    assert rig.limits.steer == Limits().steer, "what the file leaves out keeps its default"
+    assert rig.limits.stale == Limits().stale, "what the file leaves out keeps its default"
+    assert rig.latency_days == 7
     calibration = rig.calibrated(gyro_lsb=1e-4)
     assert calibration.wheel_radius == 0.342
     assert calibration.gyro_lsb == 1e-4
     assert calibration.steer_gear_ratio == 3.0
 
 
+OWN_LIMITS = "".join(
+    f"[limits.{name}]\nvalue = {getattr(Limits(), name).value}\nreason = 'as always'\n" for name in OWN
+)
+
+
 def with_text(tmp_path, text):
+    """A rig file with ``text`` and all limits that a machine must state, unless ``text`` states them."""
+    name = text.split("]")[0].removeprefix("[limits.")
+    rest = OWN_LIMITS.split("[limits.")
+    limits = "".join(f"[limits.{part}" for part in rest[1:] if not part.startswith(f"{name}]"))
     path = tmp_path / "rig.toml"
-    path.write_text('name = "x"\nbicycle = "Silver"\n' + text)
+    path.write_text('name = "x"\nbicycle = "Silver"\n' + text + "\n" + limits)
     return path
+
+
+def test_a_rig_without_the_limits_of_its_machine_does_not_load(tmp_path):
+    path = tmp_path / "rig.toml"
+    path.write_text('name = "x"\nbicycle = "Silver"\n')
+    with pytest.raises(InputError, match=r"torque, torque_rate, lean, .* are missing"):
+        Rig.from_toml(path)
+
+
+def test_two_ports_share_what_a_rig_needs(tmp_path):
+    apart = "[[port]]\npath = 'a'\ncarries = ['sensors']\n[[port]]\npath = 'b'\nbaud = 115200\ncarries = ['drive']"
+    rig = Rig.from_toml(with_text(tmp_path, apart))
+    assert rig.roles == [1, 2]
+    assert [port.path for port in rig.ports] == ["a", "b"]
+    with pytest.raises(InputError, match="once each"):
+        Rig.from_toml(with_text(tmp_path, "[[port]]\npath = 'a'\ncarries = ['sensors']"))
 
 
 @pytest.mark.parametrize(
@@ -45,6 +71,8 @@ def with_text(tmp_path, text):
         ("[limits.torque]\nvalue = 'much'\nreason = 'because'", "number"),
         ("[limits.torque]\nvalue = 3.0\nunit = 'lbf ft'\nreason = 'because'", "lbf ft"),
         ("[limits.talk]\nvalue = 3.0\nreason = 'because'", "talk"),
+        ("[limits.ramp]\nvalue = 0.5\nreason = 'because'", "between 0.1 and 0.3 s"),
+        ("[limits.stale]\nvalue = 50\nreason = 'in ms'", "between 0.01 and 0.2 s"),
         ("[limits.speed_min]\nvalue = 11.0\nreason = 'because'", "speed"),
     ],
 )

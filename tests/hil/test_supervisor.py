@@ -19,7 +19,7 @@ from firmware_interface.messages import (
 from hil.estimator import ESTIMATE
 from hil.limits import Limits
 from hil.states import SENTENCES, Cause, Demand, State, Verdict
-from hil.supervisor import new_supervisor, supervise
+from hil.supervisor import NEWS, new_supervisor, supervise
 
 DT = 0.005
 WATCHDOG = 0.025
@@ -36,6 +36,10 @@ class Bench:
         self.estimate = np.zeros(1, ESTIMATE)[0]
         self.sample["bus_meas"] = 24.0
         self.estimate["v"] = 5.0
+        self.news = np.zeros(1, NEWS)[0]
+        for name in ("attended", "recording", "tested"):
+            self.news[name] = 1
+        self.silence = 0.0
         self.since_command = 0.0
         self.watchdog_works = True
         self.status = 0  # of the drive; the supervisor learns it from fresh samples only
@@ -43,18 +47,12 @@ class Bench:
     def tick(self, demand=Demand.RUN, T_req=0.0, fresh=True, clean=True, acknowledged=False, dt=DT):
         if fresh:
             self.sample["status"] = self.status
-        supervise(
-            self.s,
-            self.record,
-            self.sample,
-            self.estimate,
-            fresh,
-            clean,
-            T_req,
-            int(demand),
-            acknowledged,
-            dt,
-        )
+        self.silence = 0.0 if fresh else self.silence + dt
+        told = {"dt": dt, "silence": self.silence, "T_req": T_req, "demand": int(demand)}
+        told |= {"acknowledged": acknowledged, "fresh": fresh, "clean": clean}
+        for name, value in told.items():
+            self.news[name] = value
+        supervise(self.s, self.record, self.news, self.sample, self.estimate)
         self._drive(dt)
         return State(int(self.s["state"]))
 
@@ -148,10 +146,10 @@ def test_a_drive_that_does_not_switch_on_is_found_out(bench):
         (lambda b: b.tick(clean=False), Cause.CHECK_STREAM),
         (lambda b: b.estimate.__setitem__("phi", 0.2), Cause.CHECK_UPRIGHT),
         (lambda b: b.estimate.__setitem__("delta", -0.3), Cause.CHECK_UPRIGHT),
-        (lambda b: b.estimate.__setitem__("v", 0.0), Cause.CHECK_UPRIGHT),
-        (lambda b: b.sample.__setitem__("bus_meas", 10.0), Cause.CHECK_UPRIGHT),
-        (lambda b: setattr(b, "status", STATUS_STOP_BUTTON), Cause.CHECK_UPRIGHT),
-        (lambda b: b.sample.__setitem__("faults", FAULT_DRIVE), Cause.CHECK_UPRIGHT),
+        (lambda b: b.estimate.__setitem__("v", 0.0), Cause.SPEED_WINDOW),
+        (lambda b: b.sample.__setitem__("bus_meas", 10.0), Cause.BUS_VOLTAGE),
+        (lambda b: setattr(b, "status", STATUS_STOP_BUTTON), Cause.STOP_BUTTON),
+        (lambda b: b.sample.__setitem__("faults", FAULT_DRIVE), Cause.DEVICE_FAULT),
     ],
 )
 def test_what_keeps_it_from_arming(bench, spoil, cause):
