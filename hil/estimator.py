@@ -43,6 +43,8 @@ ESTIMATE = np.dtype(
         ("gyro_bias", "f8"),
         ("yaw_bias", "f8"),
         ("psi_dot", "f8"),
+        ("lean_error", "f8"),  # rad, lean by the accelerometer less lean by the gyro
+        ("yaw_error", "f8"),  # rad/s, yaw rate by the gyro less that of rolling without slip
         ("t", "f8"),  # s, of the last sample used
         ("started", "i8"),
     ]
@@ -142,16 +144,17 @@ def observe(o, e, sample, held):
     phi_dot = sample.phi_dot_meas - e.gyro_bias
     psi_dot = sample.psi_dot_meas - e.yaw_bias
     rolling = (e.v * e.delta + o.c * e.delta_dot) * o.cos_lam / o.w
-    e.yaw_bias += pace * o.yaw_bandwidth * h * (psi_dot - rolling)
+    e.yaw_error = psi_dot - rolling
+    e.yaw_bias += pace * o.yaw_bandwidth * h * e.yaw_error
 
     phi_ddot = (phi_dot - e.phi_dot) / h
     psi_ddot = (psi_dot - e.psi_dot) / h
     shown = (e.v * psi_dot + o.x_imu * psi_ddot - o.z_imu * phi_ddot - sample.a_y_meas) / o.g
     e.phi += 0.5 * h * (phi_dot + e.phi_dot)
-    innovation = shown - e.phi
+    e.lean_error = shown - e.phi
     bandwidth = pace * o.lean_bandwidth
-    e.phi += 2.0 * bandwidth * h * innovation
-    e.gyro_bias -= bandwidth * bandwidth * h * innovation
+    e.phi += 2.0 * bandwidth * h * e.lean_error
+    e.gyro_bias -= bandwidth * bandwidth * h * e.lean_error
     e.phi_dot = phi_dot
     e.psi_dot = psi_dot
 

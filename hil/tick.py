@@ -17,10 +17,12 @@ from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
 from firmware_interface.node import RECEIVER, encode_command, receive
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, follow_drive, observe
+from hil.plausibility import judge, new_monitor
 from hil.record import COUNTERS
 from hil.rig import DRIVE, SENSORS, Rig
 from hil.states import State
 from hil.supervisor import NEWS, new_supervisor, supervise
+from hil.timebase import TIMEBASE, follow
 
 FAREWELL = 5  # how many times zero torque is sent at the end
 
@@ -62,9 +64,11 @@ class Loop(NamedTuple):
     # state
     links: np.ndarray  # (P,) LINK, one for each port
     clock: np.void
+    timebase: np.void
     raw: np.void
     sample: np.void
     estimate: np.void
+    monitor: np.void
     news: np.void
     supervisor: np.void
     command: np.void
@@ -90,9 +94,11 @@ def new_loop(rig: Rig, schedule: GainSchedule, calibration: np.void) -> Loop:
         gains=np.array(schedule.K, float),
         links=links,
         clock=_zero(CLOCK),
+        timebase=_zero(TIMEBASE),
         raw=_zero(RAW),
         sample=_zero(SAMPLE),
         estimate=_zero(ESTIMATE),
+        monitor=new_monitor(),
         news=_zero(NEWS),
         supervisor=new_supervisor(rig.watchdog),
         command=_zero(COMMAND),
@@ -124,10 +130,13 @@ def tick(loop, wire, t_host, t_due, row):
     _hear_orders(loop.orders, news)
     news.dt = _beat(loop.pulse, t_host)
 
-    _listen(loop, wire)
+    samples, broken = _listen(loop, wire, t_host)
+    steered = supervisor.state == _RUNNING or supervisor.state == _RAMPDOWN
     if news.fresh:
-        held = supervisor.state != _RUNNING and supervisor.state != _RAMPDOWN
-        observe(loop.observer, estimate, sample, held)
+        observe(loop.observer, estimate, sample, not steered)
+    news.symptoms = judge(
+        loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
+    )
     news.T_req = _wish(loop.speeds, loop.gains, estimate)
     supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
@@ -156,32 +165,35 @@ def _beat(pulse, t_host):
 
 
 @njit(cache=True, nogil=True)
-def _listen(loop, wire):
-    """Bytes to the newest sample, and to what there is to say about the links. Runs inside the tick."""
-    news, raw, sampled, troubles, silence = loop.news, loop.raw, False, 0, 0.0
+def _listen(loop, wire, t_host):
+    """Bytes to the newest sample; how many came, and how many frames were broken. Runs inside the tick."""
+    news, raw, samples, broken, lost, silence = loop.news, loop.raw, 0, 0, 0, 0.0
     for port in range(loop.links.size):
         link = loop.links[port]
         receiver = link.receiver
-        before = _troubles(receiver)
-        came = receive(receiver, wire.rx[port], wire.n_rx[port], link.raw) > 0
-        troubles += _troubles(receiver) - before
-        link.silence = 0.0 if came else link.silence + news.dt
+        broken_before, lost_before = _broken(receiver), receiver.samples_lost
+        came = receive(receiver, wire.rx[port], wire.n_rx[port], link.raw)
+        broken += _broken(receiver) - broken_before
+        lost += receiver.samples_lost - lost_before
+        link.silence = 0.0 if came > 0 else link.silence + news.dt
         silence = max(silence, link.silence)
-        sampled = sampled or (came and link.role & SENSORS != 0)
+        samples += came if link.role & SENSORS else 0
     _merge(loop.links, raw)
-    if sampled:
+    if samples > 0:
         calibrate(raw, loop.calibration, loop.clock, loop.sample)
-    news.fresh = sampled and loop.sample.valid == 1
-    news.clean = troubles == 0
-    news.silence = silence
+        follow(loop.timebase, loop.sample.t, t_host)
+    news.fresh = samples > 0 and loop.sample.valid == 1
+    news.clean = broken == 0 and lost == 0
+    news.silence = max(silence, loop.timebase.age)  # samples that come late are as old as missing ones
     if not news.fresh:
         loop.counters.samples_stale += 1
+    return samples, broken
 
 
 @njit(cache=True, nogil=True)
-def _troubles(receiver):
-    """How often a frame was broken or missing so far. Runs inside the tick."""
-    return receiver.frames_bad_crc + receiver.frames_bad_length + receiver.frames_bad_version + receiver.samples_lost
+def _broken(receiver):
+    """How many frames were broken so far. Runs inside the tick."""
+    return receiver.frames_bad_crc + receiver.frames_bad_length + receiver.frames_bad_version
 
 
 @njit(cache=True, nogil=True)
@@ -211,12 +223,11 @@ def _merge(links, raw):
 @njit(cache=True, nogil=True)
 def _wish(speeds, gains, e):
     """The controller: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev]. Runs inside the tick."""
-    last = speeds.size - 1
-    i = np.searchsorted(speeds, e.v) - 1
-    i = min(max(i, 0), max(last - 1, 0))
-    j = min(i + 1, last)
-    part = (e.v - speeds[i]) / (speeds[j] - speeds[i]) if j > i else 0.0
-    part = min(max(part, 0.0), 1.0)
+    last, j = speeds.size - 1, 0
+    while j < last and speeds[j] < e.v:
+        j += 1
+    i = j - 1 if j > 0 else 0
+    part = (e.v - speeds[i]) / (speeds[j] - speeds[i]) if j > i and e.v < speeds[j] else 1.0
     T = 0.0
     for n, z in enumerate((e.phi, e.delta, e.phi_dot, e.delta_dot, e.T, e.u_prev)):
         T -= (gains[i, n] + part * (gains[j, n] - gains[i, n])) * z
@@ -258,6 +269,8 @@ def _note(loop, t_host, t_due, row):
     row.t_due = t_due
     row.compute = 0.0
     row.silence = news.silence
+    row.host_offset = loop.timebase.offset
+    row.age = loop.timebase.age
     row.t = sample.t
     row.phi_dot_meas = sample.phi_dot_meas
     row.theta_dot_meas = sample.theta_dot_meas

@@ -76,7 +76,7 @@ def test_header_holds_all_that_is_needed_to_run_again(tmp_path):
     [
         (lambda loop, plant: loop.gains.__setitem__(slice(None), np.nan), Cause.NOT_A_NUMBER),
         (lambda loop, plant: loop.limits.__setitem__("lean", 1e-4), Cause.LEAN_LIMIT),
-        (lambda loop, plant: loop.limits.__setitem__("bus_min", 25.0), Cause.CHECK_UPRIGHT),
+        (lambda loop, plant: loop.limits.__setitem__("bus_min", 25.0), Cause.BUS_VOLTAGE),
         (lambda loop, plant: loop.limits.__setitem__("saturated", 0.01), Cause.SATURATED),
     ],
 )
@@ -110,6 +110,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
         quiet,
     )
     loop, operator, batches = new_loop(rig, schedule, rig.calibrated().as_record()), Operator(4.0), []
+    loop.limits["stuck"] = np.inf  # instruments without noise rest
     lockstep.run(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
     rows = np.concatenate(batches)
     rows = rows[rows["state"] == State.RUNNING]
