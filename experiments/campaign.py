@@ -14,7 +14,8 @@ from experiments.twin import start_twin
 from firmware_interface.virtual import VirtualProcess
 from hil.operator import Outcome
 from hil.rehearsal import run_lockstep
-from hil.session import run_realtime, warm_up
+from hil.session import run_realtime
+from hil.warmup import warm_up
 
 ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
 

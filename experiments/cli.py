@@ -23,6 +23,7 @@ from experiments.commands import (
     run,
     simulate,
     turns,
+    warmup,
 )
 from experiments.kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
@@ -49,6 +50,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "analyze": analyze.analyze,
     "info": info.info,
     "replay": replay.replay,
+    "warmup": warmup.warmup,
     "export": export.export,
 }
 for name, function in COMMANDS.items():

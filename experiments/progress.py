@@ -1,13 +1,13 @@
 """What a person sees while long work goes on."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from experiments.analysis import Analysis, analyze
 from experiments.nouns import Response
@@ -100,3 +100,13 @@ def analysed(
             bar.update(task, advance=1, now=response.source)
 
         return analyze(responses, given, estimator, tell)
+
+
+def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:
+    """Take steps that cannot say how far they are, with the time each took."""
+    columns = SpinnerColumn(finished_text="done"), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=screen) as progress:
+        for title, step in steps.items():
+            task = progress.add_task(title, total=1)
+            step()
+            progress.update(task, completed=1)

@@ -23,6 +23,7 @@ class Outcome:
 
     reason: str  # "success", "abort", "fault"
     cause: str  # one sentence
+    remarks: tuple[str, ...] = ()  # what else a person should know
 
 
 class Operator:

@@ -1,7 +1,7 @@
 """A run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,8 @@ from hil.keeper import Keeper
 from hil.operator import Operator, Outcome
 from hil.provenance import provenance
 from hil.rig import Rig
-from hil.tick import new_loop
+from hil.tick import Loop, new_loop
+from hil.warmup import warm_up
 from models.errors import InputError
 from models.whipple import canonical
 
@@ -91,8 +92,9 @@ def run_realtime(
         head = header(rig, schedule, calibration, {**about, **(extra or {})})
         with log.RunWriter(folder, head) as writer:
             fds = [port.fd for port in ports]
-            recorder = realtime.run(fds, loop, rig.rate, operator, Keeper(writer), watch, rig.clock, fifo=fifo, cpu=cpu)
-            outcome = _outcome(operator, recorder)
+            keep = Keeper(writer)
+            recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
+            outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
             try:
                 writer.close(outcome.reason, outcome.cause, recorder.dropped)
             except OSError:
@@ -140,21 +142,25 @@ def latency_of(rig: Rig, fifo: int) -> Any:
     return recent(rig.rate, fifo, rig.latency_days)
 
 
-def _outcome(operator: Operator, recorder: realtime.Recorder) -> Outcome:
+def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:
     """How the run ended, with what only the runner knows."""
     outcome = operator.outcome()
     if recorder.failure is not None:
         return Outcome("fault", f"the log could not be written: {recorder.failure}; make room and run again")
     error = int(recorder.flow[realtime.LINK_ERROR])
     if error and outcome.reason == "fault":
-        return Outcome("fault", f"{outcome.cause}; the port was lost (error {error}, {os.strerror(error)})")
+        path = paths[int(recorder.flow[realtime.LINK])]
+        return Outcome("fault", f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again")
     return outcome
 
 
-def warm_up(rig: Rig, schedule: GainSchedule) -> None:
-    """Compile and load everything a run needs, before anything is armed."""
-    realtime.warm_up(new_loop(rig, schedule, rig.calibrated().as_record()))
-    log.warm_up()
+def _remarks(keep: Keeper, loop: Loop, recorder: realtime.Recorder) -> Iterator[str]:
+    """What went wrong without ending the run."""
+    if keep.late:
+        late, skipped = int(loop.counters["ticks_late"]), int(loop.counters["ticks_skipped"])
+        yield f"{late} late ticks and {skipped} beats left out; the first: {keep.late}"
+    if recorder.dropped:
+        yield f"{recorder.dropped} rows were made and could not be kept: the log has gaps"
 
 
 def header(

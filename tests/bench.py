@@ -34,7 +34,7 @@ from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
 TICKS = 20_000
 STARTED = (
     "import time; t = time.perf_counter();"
-    "from hil.session import warm_up; from tests.hil.machine import gains, rig_of;"
+    "from hil.warmup import warm_up; from tests.hil.machine import gains, rig_of;"
     "rig = rig_of(); warm_up(rig, gains(rig, speeds=(5.0,))); print(time.perf_counter() - t)"
 )
 

@@ -17,6 +17,7 @@ def run(
     speed: Annotated[float, typer.Option(help="Treadmill speed of the emulated bicycle, m/s.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control.")] = 10.0,
     fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    cpu: Annotated[int | None, typer.Option(help="Processor to keep the loop on; any by default.")] = None,
     model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
         "linear"
     ),
@@ -71,7 +72,7 @@ def run(
             )
 
         if not emulated:
-            outcome = run_realtime(folder, rig, schedule, paths, duration, watch=watch, fifo=fifo)
+            outcome = run_realtime(folder, rig, schedule, paths, duration, watch=watch, fifo=fifo, cpu=cpu)
         else:
             rng = np.random.default_rng(seed)
             times = np.arange(FIRST_KICK, duration, SPACING)
@@ -88,10 +89,11 @@ def run(
                     extra={"scenario": scenario, "emulation": emulation},
                     watch=watch,
                     fifo=fifo,
+                    cpu=cpu,
                 )
     if as_json:
-        emit_json({"run": str(folder), "reason": outcome.reason, "cause": outcome.cause})
+        emit_json({"run": str(folder), "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
     else:
-        screen.print(f"{outcome.reason}: {outcome.cause}\nrun: {folder}", soft_wrap=True)
+        screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, f"run: {folder}", sep="\n", soft_wrap=True)
     if outcome.reason == "fault":
         raise typer.Exit(1)

@@ -1,0 +1,22 @@
+"""`riderless warmup`: compile everything now, so that nothing is compiled beside a bicycle."""
+
+from typing import Annotated
+
+import typer
+
+
+def warmup(
+    emulation: Annotated[
+        bool, typer.Option(help="The emulated bicycle and the replay too, not the loop alone.")
+    ] = True,
+) -> None:
+    """Compile the loop, the emulated bicycle and the replay; once after each installation or update.
+
+    Every command does so itself when it must; this one does it while nobody waits.
+    """
+    from experiments.console import progress_screen, screen
+    from experiments.progress import one_by_one
+    from experiments.warming import EMULATION, LOOP
+
+    one_by_one(progress_screen, {**LOOP, **(EMULATION if emulation else {})})
+    screen.print("everything is compiled")

@@ -1,0 +1,37 @@
+"""What there is to compile, in the order in which a session needs it."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hil.design.loop import Loop
+from hil.design.methods import design
+from hil.design.schedule import GainSchedule
+from hil.log import read_run
+from hil.rehearsal import run_lockstep
+from hil.replay import replay
+from hil.rig import Rig
+from hil.warmup import warm_up
+from models import catalogue
+from models.scenario import Scenario
+
+
+def _machine() -> tuple[Rig, GainSchedule]:
+    rig = Rig(catalogue.load("Benchmark"))
+    return rig, design(rig.bicycle, "lqr", (5.0,), Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+
+
+def _loop() -> None:
+    warm_up(*_machine())
+
+
+def _bicycle() -> None:
+    """A moment of lockstep, and its replay."""
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(root) / "run"
+        run_lockstep(folder, *_machine(), Scenario(speed=((0.0, 5.0),)), 0.1)
+        replay(read_run(folder))
+
+
+LOOP: dict[str, Callable[[], None]] = {"the loop": _loop}
+EMULATION: dict[str, Callable[[], None]] = {"the emulated bicycle and the replay": _bicycle}
