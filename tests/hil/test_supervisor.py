@@ -20,6 +20,7 @@ from hil.estimator import ESTIMATE
 from hil.limits import Limits
 from hil.states import SENTENCES, Cause, Demand, State, Verdict
 from hil.supervisor import NEWS, new_supervisor, supervise
+from tests.hil.records import usable
 
 DT = 0.005
 WATCHDOG = 0.025
@@ -29,14 +30,14 @@ class Bench:
     """A supervisor with a drive that behaves, unless told otherwise."""
 
     def __init__(self):
-        self.s = new_supervisor(WATCHDOG)
+        self.s = usable(new_supervisor(WATCHDOG))
         self.limits = Limits()
-        self.record = self.limits.as_record()
-        self.sample = np.zeros(1, SAMPLE)[0]
-        self.estimate = np.zeros(1, ESTIMATE)[0]
+        self.record = usable(self.limits.as_record())
+        self.sample = usable(np.zeros(1, SAMPLE)[0])
+        self.estimate = usable(np.zeros(1, ESTIMATE)[0])
         self.sample["bus_meas"] = 24.0
         self.estimate["v"] = 5.0
-        self.news = np.zeros(1, NEWS)[0]
+        self.news = usable(np.zeros(1, NEWS)[0])
         for name in ("attended", "recording", "tested"):
             self.news[name] = 1
         self.silence = 0.0

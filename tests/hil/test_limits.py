@@ -1,0 +1,76 @@
+"""Limits: what is refused, with which sentence, and that each keeps its number, unit and reason."""
+
+import dataclasses
+import math
+
+import pytest
+
+from hil.limits import LIMITS, OWN, SENSIBLE, Limit, Limits
+from models.errors import InputError
+
+STATED = {name: {"value": getattr(Limits(), name).value, "reason": "as always"} for name in OWN}
+
+
+def test_every_limit_has_a_value_a_unit_and_a_reason_and_reaches_the_compiled_code():
+    limits = Limits()
+    record = limits.as_record()
+    assert set(LIMITS.names) == set(limits.as_dict())
+    for name, entry in limits.as_dict().items():
+        assert record[name] == entry["value"]
+        assert entry["unit"]
+        assert len(entry["reason"]) > 10
+
+
+def test_a_rig_states_its_own_and_the_rest_keeps_its_default():
+    limits = Limits.of_machine(STATED | {"lean": {"value": 0.3, "unit": "rad", "reason": "a low roof"}})
+    assert limits.lean == Limit(0.3, "rad", "a low roof")
+    assert limits.ramp == Limits().ramp
+    for name in OWN:
+        less = {key: entry for key, entry in STATED.items() if key != name}
+        with pytest.raises(InputError, match=f"the limits {name} are missing"):
+            Limits.of_machine(less)
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.nan, math.inf])
+def test_a_limit_is_a_positive_number(value):
+    with pytest.raises(InputError, match=r"'torque' must be a positive number"):
+        Limits(torque=Limit(value, "N m", "because"))
+
+
+@pytest.mark.parametrize("name", SENSIBLE)
+def test_a_slip_of_the_pen_is_refused_and_the_edges_are_not(name):
+    unit, (least, most) = getattr(Limits(), name).unit, SENSIBLE[name]
+    for value in (least, most):
+        assert getattr(dataclasses.replace(Limits(), **{name: Limit(value, unit, "an edge")}), name).value == value
+    for value in (least * 0.999, most * 1.001):
+        with pytest.raises(InputError, match=rf"'{name}' must lie between {least:g} and {most:g} {unit}"):
+            dataclasses.replace(Limits(), **{name: Limit(value, unit, "beyond")})
+
+
+@pytest.mark.parametrize("reason", ["", "  \n"])
+def test_a_limit_without_a_reason_is_refused(reason):
+    with pytest.raises(InputError, match=r"'lean' has no reason: write in the rig why it is 0.3 rad"):
+        Limits(lean=Limit(0.3, "rad", reason))
+
+
+def test_an_empty_speed_window_is_refused():
+    for least in (10.0, 11.0):
+        with pytest.raises(InputError, match="the speed window is empty"):
+            Limits(speed_min=Limit(least, "m/s", "too fast"))
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"talk": {"value": 1.0, "reason": "because"}}, "unknown limit 'talk': the limits are torque, "),
+        ({"lean": {"value": 1.0}}, "limit 'lean' needs a value in rad and a reason"),
+        ({"lean": {"reason": "because"}}, "limit 'lean' needs a value in rad and a reason"),
+        ({"lean": 0.3}, "limit 'lean' needs a value in rad and a reason"),
+        ({"lean": {"value": 20, "unit": "deg", "reason": "because"}}, "limit 'lean' is in rad, found 'deg'"),
+        ({"lean": {"value": "low", "reason": "because"}}, "limit 'lean' needs a number in rad, found 'low'"),
+        ({"lean": {"value": None, "reason": "because"}}, "limit 'lean' needs a number in rad, found None"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_named(table, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Limits.from_dict(table)
