@@ -28,7 +28,12 @@ from rich.progress import track
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("hil/supervisor.py", "hil/limits.py")
 TABLE = "hil/transitions.py"
-TESTS = ("tests/hil/test_supervisor_table.py", "tests/hil/test_supervisor.py", "tests/hil/test_limits.py")
+TESTS = (
+    "tests/hil/test_supervisor_table.py",
+    "tests/hil/test_supervisor.py",
+    "tests/hil/test_limits.py",
+    "tests/hil/test_supervisor_promises.py",
+)
 SECONDS = 240  # for the tests of one mutant; one that never ends is noticed too
 
 COMPARISONS = {
