@@ -25,7 +25,7 @@ from hil.states import Demand
 from hil.tick import FAREWELL, Loop, farewell, tick
 from hil.wire import lay_down, new_wire, tape_length
 
-QUIT, LINK_ERROR, BEAT, BEAT_AT = range(FLOWS, FLOWS + 4)
+QUIT, LINK_ERROR, LINK, BEAT, BEAT_AT = range(FLOWS, FLOWS + 5)
 _LOOK = 0.02  # s between two looks of the operator
 _ATTENDED_ns = 1_000_000_000  # a program that has not looked for so long has hung; a person stands beside it
 
@@ -46,6 +46,7 @@ def _take(ports, wire, lead, flow):
                     ended = ended or wire.rx[port, i] == 0
         elif got not in (-libc.EAGAIN, -libc.EINTR):
             flow[LINK_ERROR] = max(1, -got)
+            flow[LINK] = port
             ports[port].fd = -1 - ports[port].fd  # a dead link reads as ready for ever
     return ended
 
