@@ -12,8 +12,9 @@ from numba import njit
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FAULT_ENCODER, FAULT_IMU
 
-INT16_MIN, INT16_MAX = -(2**15), 2**15 - 1
-INT32_MIN, INT32_MAX = -(2**31), 2**31 - 1
+# Not plain ints: numba compiles a function anew for every literal int it is handed.
+INT16_MIN, INT16_MAX = np.int64(-(2**15)), np.int64(2**15 - 1)
+INT32_MIN, INT32_MAX = np.int64(-(2**31)), np.int64(2**31 - 1)
 
 Vector = tuple[float, float, float]
 
@@ -127,7 +128,7 @@ def new_clock() -> np.void:
     return np.zeros(1, CLOCK)[0]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")  # a division by zero makes an invalid sample
 def calibrate(raw, cal, clock, sample):
     """Fill the ``SAMPLE`` record from a ``RAW`` record.
 
@@ -146,35 +147,39 @@ def calibrate(raw, cal, clock, sample):
     Runs inside the tick.
     """
     running = _unwrap(clock, raw.t_us)
-    gyro_x = raw.gyro_counts[0] * cal.gyro_lsb - cal.gyro_offset[0]
-    gyro_y = raw.gyro_counts[1] * cal.gyro_lsb - cal.gyro_offset[1]
-    gyro_z = raw.gyro_counts[2] * cal.gyro_lsb - cal.gyro_offset[2]
-    accel_x = raw.accel_counts[0] * cal.accel_lsb - cal.accel_offset[0]
-    accel_y = raw.accel_counts[1] * cal.accel_lsb - cal.accel_offset[1]
-    accel_z = raw.accel_counts[2] * cal.accel_lsb - cal.accel_offset[2]
+    inside = INT16_MIN < raw.torque_mNm < INT16_MAX
+    phi_dot = theta_dot = psi_dot = a_x = a_y = a_z = 0.0
+    for axis in range(3):  # of the sensor
+        gyro_counts, accel_counts = raw.gyro_counts[axis], raw.accel_counts[axis]
+        inside &= INT16_MIN < gyro_counts < INT16_MAX and INT16_MIN < accel_counts < INT16_MAX
+        gyro = gyro_counts * cal.gyro_lsb - cal.gyro_offset[axis]
+        accel = accel_counts * cal.accel_lsb - cal.accel_offset[axis]
+        x, y, z = cal.mounting[0, axis], cal.mounting[1, axis], cal.mounting[2, axis]
+        phi_dot += x * gyro
+        theta_dot += y * gyro
+        psi_dot += z * gyro
+        a_x += x * accel
+        a_y += y * accel
+        a_z += z * accel
     steer_turns = raw.steer_counts / (cal.steer_counts_per_turn * cal.steer_gear_ratio)
 
-    m = cal.mounting
     sample.t = 1e-6 * clock.now_us
-    sample.phi_dot_meas = m[0, 0] * gyro_x + m[0, 1] * gyro_y + m[0, 2] * gyro_z
-    sample.theta_dot_meas = m[1, 0] * gyro_x + m[1, 1] * gyro_y + m[1, 2] * gyro_z
-    sample.psi_dot_meas = m[2, 0] * gyro_x + m[2, 1] * gyro_y + m[2, 2] * gyro_z
-    sample.a_x_meas = m[0, 0] * accel_x + m[0, 1] * accel_y + m[0, 2] * accel_z
-    sample.a_y_meas = m[1, 0] * accel_x + m[1, 1] * accel_y + m[1, 2] * accel_z
-    sample.a_z_meas = m[2, 0] * accel_x + m[2, 1] * accel_y + m[2, 2] * accel_z
+    sample.phi_dot_meas = phi_dot
+    sample.theta_dot_meas = theta_dot
+    sample.psi_dot_meas = psi_dot
+    sample.a_x_meas = a_x
+    sample.a_y_meas = a_y
+    sample.a_z_meas = a_z
     sample.delta_meas = cal.steer_sign * 2 * math.pi * steer_turns - cal.steer_offset
     sample.v_meas = cal.wheel_sign * cal.wheel_radius * 1e-3 * raw.wheel_mrad_s
     sample.T_meas = cal.torque_sign * 1e-3 * raw.torque_mNm
     sample.bus_meas = 1e-3 * raw.bus_mV
-
     sample.seq = raw.seq
     sample.command_seq = raw.command_seq
     sample.status = raw.status
     sample.faults = raw.faults
     sample.rejected = raw.rejected
-    sample.valid = (
-        running and raw.faults & (FAULT_IMU | FAULT_ENCODER) == 0 and _inside_scale(raw) and _plausible(sample, cal)
-    )
+    sample.valid = running and inside and raw.faults & (FAULT_IMU | FAULT_ENCODER) == 0 and _plausible(sample, cal)
 
 
 @njit(cache=True, nogil=True)
@@ -214,7 +219,7 @@ def drive_torque(T, cal):
     return cal.torque_sign * T
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _unwrap(clock, t_us):
     """Advance the clock to the device time ``t_us``; False if that is a step back."""
     step = np.int64(t_us)
@@ -226,18 +231,7 @@ def _unwrap(clock, t_us):
     return step >= 0
 
 
-@njit(cache=True, nogil=True)
-def _inside_scale(raw):
-    """No inertial channel, nor the torque, stands at an end of its 16 bits."""
-    for axis in range(3):
-        if not (INT16_MIN < raw.gyro_counts[axis] < INT16_MAX):
-            return False
-        if not (INT16_MIN < raw.accel_counts[axis] < INT16_MAX):
-            return False
-    return INT16_MIN < raw.torque_mNm < INT16_MAX
-
-
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _plausible(sample, cal):
     """No magnitude is beyond what the calibration believes."""
     return (

@@ -153,12 +153,12 @@ def _judge(decoder, filled):
     """Un-stuff and check the complete frame of ``filled`` bytes; accept or count it."""
     length = filled - 1  # payload and CRC
     i = decoder.first - 1
-    if 3 <= length <= MAX_PAYLOAD + 2:
-        while i < length:  # each zero was replaced by the way to the next
-            step = decoder.payload[i]
-            decoder.payload[i] = 0
-            i += step
-    if length < 3 or i != length:
+    fits = 3 <= length <= MAX_PAYLOAD + 2
+    while fits and i < length:  # each zero was replaced by the way to the next
+        step = decoder.payload[i]
+        decoder.payload[i] = 0
+        i += step
+    if not fits or i != length:
         decoder.frames_bad_length += 1
         decoder.bytes_skipped += filled + 1
         return

@@ -8,8 +8,11 @@ A frame that is well-formed but of another version, an unknown type or the wrong
 in ``frames_bad_version`` and otherwise ignored.
 """
 
+from typing import Any
+
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import intrinsic
 
 from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
 from firmware_interface.messages import COMMAND_ENABLE
@@ -21,10 +24,56 @@ FRAME_COMMAND = 2  # computer to node, answering a sample
 FRAME_HELLO = 3  # node to computer, when asked
 FRAME_HELLO_REQUEST = 4  # computer to node
 
-SAMPLE_SIZE = 37  # bytes of payload, header included
-COMMAND_SIZE = 11
-HELLO_SIZE = 38
-HELLO_REQUEST_SIZE = 4
+# The payloads, byte by byte: little-endian, nothing between the fields.
+_HEADER = [("version", "u1"), ("type", "u1"), ("seq", "<u2")]
+HEADER_LAYOUT = np.dtype(_HEADER)  # the whole of HELLO_REQUEST
+SAMPLE_LAYOUT = np.dtype(
+    [
+        *_HEADER,
+        ("t_us", "<u4"),
+        ("gyro_x_counts", "<i2"),
+        ("gyro_y_counts", "<i2"),
+        ("gyro_z_counts", "<i2"),
+        ("accel_x_counts", "<i2"),
+        ("accel_y_counts", "<i2"),
+        ("accel_z_counts", "<i2"),
+        ("steer_counts", "<i4"),
+        ("wheel_mrad_s", "<i4"),
+        ("torque_mNm", "<i2"),
+        ("bus_mV", "<u2"),
+        ("status", "u1"),
+        ("faults", "u1"),
+        ("command_seq", "<u2"),
+        ("rejected", "u1"),
+    ]
+)
+COMMAND_LAYOUT = np.dtype(
+    [
+        *_HEADER,
+        ("torque_mNm", "<i2"),
+        ("expiry_ms", "<u2"),
+        ("sample_seq", "<u2"),
+        ("flags", "u1"),
+    ]
+)
+HELLO_LAYOUT = np.dtype(
+    [
+        *_HEADER,
+        ("firmware", "u1", (16,)),
+        ("rate_hz", "<u2"),
+        ("torque_limit_mNm", "<u2"),
+        ("watchdog_ms", "<u2"),
+        ("gyro_lsb", "<f4"),
+        ("accel_lsb", "<f4"),
+        ("steer_counts_per_turn", "<u4"),
+    ]
+)
+
+# Bytes. Not plain ints: numba compiles a function anew for every literal int it is handed.
+SAMPLE_SIZE = np.int64(SAMPLE_LAYOUT.itemsize)
+COMMAND_SIZE = np.int64(COMMAND_LAYOUT.itemsize)
+HELLO_SIZE = np.int64(HELLO_LAYOUT.itemsize)
+HELLO_REQUEST_SIZE = np.int64(HEADER_LAYOUT.itemsize)
 
 TORQUE_MAX_mNm = 32767  # -32768 is left free: the two ends of the scale are alike
 
@@ -62,6 +111,22 @@ def new_receiver() -> np.void:
     return np.zeros(1, RECEIVER)[0]
 
 
+def _laid_over(typingctx, data, start, layout):
+    """The bytes ``data[start:]`` as a record of the dtype ``layout``: a view, its length unchecked."""
+    if not isinstance(data, types.Array) or data.dtype != types.uint8 or data.ndim != 1 or data.layout != "C":
+        return None
+
+    def codegen(context, builder, signature, args):
+        array = context.make_array(signature.args[0])(context, builder, args[0])
+        first = builder.gep(array.data, [args[1]])
+        return builder.bitcast(first, context.get_value_type(signature.return_type))
+
+    return layout.dtype(data, types.intp, layout), codegen
+
+
+laid_over: Any = intrinsic(_laid_over)  # its calls are typed by numba, not by mypy
+
+
 @njit(cache=True, nogil=True)
 def frame_type(payload, n):
     """Type of the frame (``FRAME_*``), or 0 if it is not of this version, or its length is wrong.
@@ -87,27 +152,32 @@ def frame_seq(payload):
 
     Runs inside the tick.
     """
-    return _u16(payload, 2)
+    return laid_over(payload, 0, HEADER_LAYOUT).seq
 
 
 @njit(cache=True, nogil=True)
 def encode_sample(raw, out):
     """Write the SAMPLE frame of a ``RAW`` record to ``out``; returns its length in bytes."""
-    i = _put_header(out, FRAME_SAMPLE, raw.seq)
-    i = _put_u32(out, i, raw.t_us)
-    for axis in range(3):
-        i = _put_u16(out, i, raw.gyro_counts[axis])
-    for axis in range(3):
-        i = _put_u16(out, i, raw.accel_counts[axis])
-    i = _put_u32(out, i, raw.steer_counts)
-    i = _put_u32(out, i, raw.wheel_mrad_s)
-    i = _put_u16(out, i, raw.torque_mNm)
-    i = _put_u16(out, i, raw.bus_mV)
-    i = _put_u8(out, i, raw.status)
-    i = _put_u8(out, i, raw.faults)
-    i = _put_u16(out, i, raw.command_seq)
-    i = _put_u8(out, i, raw.rejected)
-    return close_frame(out, i - 1)
+    frame = laid_over(out, 1, SAMPLE_LAYOUT)
+    frame.version = VERSION
+    frame.type = FRAME_SAMPLE
+    frame.seq = raw.seq
+    frame.t_us = raw.t_us
+    frame.gyro_x_counts = raw.gyro_counts[0]
+    frame.gyro_y_counts = raw.gyro_counts[1]
+    frame.gyro_z_counts = raw.gyro_counts[2]
+    frame.accel_x_counts = raw.accel_counts[0]
+    frame.accel_y_counts = raw.accel_counts[1]
+    frame.accel_z_counts = raw.accel_counts[2]
+    frame.steer_counts = raw.steer_counts
+    frame.wheel_mrad_s = raw.wheel_mrad_s
+    frame.torque_mNm = raw.torque_mNm
+    frame.bus_mV = raw.bus_mV
+    frame.status = raw.status
+    frame.faults = raw.faults
+    frame.command_seq = raw.command_seq
+    frame.rejected = raw.rejected
+    return close_frame(out, SAMPLE_SIZE)
 
 
 @njit(cache=True, nogil=True)
@@ -120,19 +190,23 @@ def decode_sample(payload, n, raw):
     """
     if frame_type(payload, n) != FRAME_SAMPLE:
         return False
-    raw.seq = _u16(payload, 2)
-    raw.t_us = _u32(payload, 4)
-    for axis in range(3):
-        raw.gyro_counts[axis] = _u16(payload, 8 + 2 * axis)
-        raw.accel_counts[axis] = _u16(payload, 14 + 2 * axis)
-    raw.steer_counts = _u32(payload, 20)
-    raw.wheel_mrad_s = _u32(payload, 24)
-    raw.torque_mNm = _u16(payload, 28)
-    raw.bus_mV = _u16(payload, 30)
-    raw.status = payload[32]
-    raw.faults = payload[33]
-    raw.command_seq = _u16(payload, 34)
-    raw.rejected = payload[36]
+    frame = laid_over(payload, 0, SAMPLE_LAYOUT)
+    raw.seq = frame.seq
+    raw.t_us = frame.t_us
+    raw.gyro_counts[0] = frame.gyro_x_counts
+    raw.gyro_counts[1] = frame.gyro_y_counts
+    raw.gyro_counts[2] = frame.gyro_z_counts
+    raw.accel_counts[0] = frame.accel_x_counts
+    raw.accel_counts[1] = frame.accel_y_counts
+    raw.accel_counts[2] = frame.accel_z_counts
+    raw.steer_counts = frame.steer_counts
+    raw.wheel_mrad_s = frame.wheel_mrad_s
+    raw.torque_mNm = frame.torque_mNm
+    raw.bus_mV = frame.bus_mV
+    raw.status = frame.status
+    raw.faults = frame.faults
+    raw.command_seq = frame.command_seq
+    raw.rejected = frame.rejected
     return True
 
 
@@ -160,7 +234,7 @@ def receive(receiver, rx, n, raw):
     Runs inside the tick.
     """
     samples = 0
-    i = 0
+    i = np.int64(0)  # a literal 0 would compile next_frame twice
     while i < n:
         i = next_frame(receiver, rx, i, n)
         if receiver.size == 0:
@@ -172,7 +246,7 @@ def receive(receiver, rx, n, raw):
     return samples
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _note_sequence(receiver, seq):
     """Compare a sample's number with the last one; returns 1 for a new sample, 0 for a repeated one."""
     step = (seq - receiver.last_seq) & 0xFFFF
@@ -200,13 +274,15 @@ def encode_command(command, out):
     if not np.isfinite(T):
         T = 0.0
         flags = flags & ~COMMAND_ENABLE
-    T_mNm = int(np.rint(min(max(1e3 * T, -TORQUE_MAX_mNm), TORQUE_MAX_mNm)))
-    i = _put_header(out, FRAME_COMMAND, command.seq)
-    i = _put_u16(out, i, T_mNm)
-    i = _put_u16(out, i, command.expiry_ms)
-    i = _put_u16(out, i, command.sample_seq)
-    i = _put_u8(out, i, flags)
-    return close_frame(out, i - 1)
+    frame = laid_over(out, 1, COMMAND_LAYOUT)
+    frame.version = VERSION
+    frame.type = FRAME_COMMAND
+    frame.seq = command.seq
+    frame.torque_mNm = np.rint(min(max(1e3 * T, -TORQUE_MAX_mNm), TORQUE_MAX_mNm))
+    frame.expiry_ms = command.expiry_ms
+    frame.sample_seq = command.sample_seq
+    frame.flags = flags
+    return close_frame(out, COMMAND_SIZE)
 
 
 @njit(cache=True, nogil=True)
@@ -214,27 +290,31 @@ def decode_command(payload, n, command):
     """Read a COMMAND payload into a ``COMMAND`` record; False if it is anything else."""
     if frame_type(payload, n) != FRAME_COMMAND:
         return False
-    command.seq = _u16(payload, 2)
-    command.T_cmd = 1e-3 * np.int16(_u16(payload, 4))
-    command.expiry_ms = _u16(payload, 6)
-    command.sample_seq = _u16(payload, 8)
-    command.flags = payload[10]
+    frame = laid_over(payload, 0, COMMAND_LAYOUT)
+    command.seq = frame.seq
+    command.T_cmd = 1e-3 * frame.torque_mNm
+    command.expiry_ms = frame.expiry_ms
+    command.sample_seq = frame.sample_seq
+    command.flags = frame.flags
     return True
 
 
 @njit(cache=True, nogil=True)
 def encode_hello(hello, out):
     """Write the HELLO frame of a ``HELLO`` record to ``out``; returns its length in bytes."""
-    i = _put_header(out, FRAME_HELLO, hello.seq)
+    frame = laid_over(out, 1, HELLO_LAYOUT)
+    frame.version = VERSION
+    frame.type = FRAME_HELLO
+    frame.seq = hello.seq
     for k in range(16):
-        i = _put_u8(out, i, hello.firmware[k])
-    i = _put_u16(out, i, hello.rate_hz)
-    i = _put_u16(out, i, hello.torque_limit_mNm)
-    i = _put_u16(out, i, hello.watchdog_ms)
-    i = _put_u32(out, i, np.float32(hello.gyro_lsb).view(np.uint32))
-    i = _put_u32(out, i, np.float32(hello.accel_lsb).view(np.uint32))
-    i = _put_u32(out, i, hello.steer_counts_per_turn)
-    return close_frame(out, i - 1)
+        frame.firmware[k] = hello.firmware[k]
+    frame.rate_hz = hello.rate_hz
+    frame.torque_limit_mNm = hello.torque_limit_mNm
+    frame.watchdog_ms = hello.watchdog_ms
+    frame.gyro_lsb = hello.gyro_lsb
+    frame.accel_lsb = hello.accel_lsb
+    frame.steer_counts_per_turn = hello.steer_counts_per_turn
+    return close_frame(out, HELLO_SIZE)
 
 
 @njit(cache=True, nogil=True)
@@ -242,51 +322,14 @@ def decode_hello(payload, n, hello):
     """Read a HELLO payload into a ``HELLO`` record; False if it is anything else."""
     if frame_type(payload, n) != FRAME_HELLO:
         return False
-    hello.seq = _u16(payload, 2)
+    frame = laid_over(payload, 0, HELLO_LAYOUT)
+    hello.seq = frame.seq
     for k in range(16):
-        hello.firmware[k] = payload[4 + k]
-    hello.rate_hz = _u16(payload, 20)
-    hello.torque_limit_mNm = _u16(payload, 22)
-    hello.watchdog_ms = _u16(payload, 24)
-    hello.gyro_lsb = np.uint32(_u32(payload, 26)).view(np.float32)
-    hello.accel_lsb = np.uint32(_u32(payload, 30)).view(np.float32)
-    hello.steer_counts_per_turn = _u32(payload, 34)
+        hello.firmware[k] = frame.firmware[k]
+    hello.rate_hz = frame.rate_hz
+    hello.torque_limit_mNm = frame.torque_limit_mNm
+    hello.watchdog_ms = frame.watchdog_ms
+    hello.gyro_lsb = frame.gyro_lsb
+    hello.accel_lsb = frame.accel_lsb
+    hello.steer_counts_per_turn = frame.steer_counts_per_turn
     return True
-
-
-# Little-endian fields. Encoders begin at out[1]: the byte before it belongs to COBS.
-
-
-@njit(cache=True, nogil=True)
-def _put_header(out, kind, seq):
-    out[1] = VERSION
-    out[2] = kind
-    return _put_u16(out, 3, seq)
-
-
-@njit(cache=True, nogil=True)
-def _put_u8(out, i, value):
-    out[i] = value
-    return i + 1
-
-
-@njit(cache=True, nogil=True)
-def _put_u16(out, i, value):
-    out[i] = value & 0xFF
-    out[i + 1] = (value >> 8) & 0xFF
-    return i + 2
-
-
-@njit(cache=True, nogil=True)
-def _put_u32(out, i, value):
-    return _put_u16(out, _put_u16(out, i, value), value >> 16)
-
-
-@njit(cache=True, nogil=True)
-def _u16(payload, i):
-    return payload[i] | (payload[i + 1] << 8)
-
-
-@njit(cache=True, nogil=True)
-def _u32(payload, i):
-    return _u16(payload, i) | (_u16(payload, i + 2) << 16)

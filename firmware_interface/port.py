@@ -19,6 +19,7 @@ from firmware_interface.errors import DeviceError
 
 DEFAULT_BAUD = 921600
 ASK_AGAIN = 0.1  # s between two requests for HELLO
+_LONGEST = 300  # bytes: more than any frame, so that one which is cut off here stays too long
 
 
 class Port:
@@ -114,7 +115,8 @@ class _Heard:
 
     def take(self, data: bytes) -> Hello | None:
         self.n += len(data)
-        *frames, self._rest = (self._rest + data).split(b"\0")
+        *frames, rest = (self._rest + data).split(b"\0")
+        self._rest = rest[:_LONGEST]
         for stuffed in filter(None, frames):
             payload = node_plain.unframe(stuffed)
             if payload is None:

@@ -178,6 +178,14 @@ def test_torque_is_clamped_and_rounded(T, torque_mNm):
     assert node_plain.decode(line[:-1]) == node_plain.Command(0, torque_mNm, 0, 0, COMMAND_ENABLE)
 
 
+@given(st.floats(width=64))
+def test_torque_on_the_line_is_a_clamped_whole_number(T):
+    line = encoded(node.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
+    finite = math.isfinite(T)
+    wanted = round(min(max(1e3 * T, -32767), 32767)) if finite else 0
+    assert node_plain.decode(line[:-1]) == node_plain.Command(0, wanted, 0, 0, COMMAND_ENABLE if finite else 0)
+
+
 @pytest.mark.parametrize(
     "payload",
     [
@@ -245,3 +253,27 @@ def test_plain_layouts_have_the_documented_sizes():
         node.FRAME_HELLO: node.HELLO_SIZE,
         node.FRAME_HELLO_REQUEST: node.HELLO_REQUEST_SIZE,
     }
+
+
+TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "i16": "<i2", "i32": "<i4", "f32": "<f4"}
+
+
+@pytest.mark.parametrize(
+    ("title", "layout"),
+    [("1 SAMPLE", node.SAMPLE_LAYOUT), ("2 COMMAND", node.COMMAND_LAYOUT), ("3 HELLO", node.HELLO_LAYOUT)],
+)
+def test_layout_is_the_table_of_the_document(title, layout):
+    section = DOCUMENT.read_text().split(f"### {title}")[1].split("###")[0]
+    rows = re.findall(r"^\| (\d+) \| (?:(\d+) × )?(\w+) \| (\w+) \|", section, re.MULTILINE)
+    wanted = {}
+    for offset, count, kind, name in rows:
+        at, size = int(offset), np.dtype(TYPES[kind]).itemsize
+        if count == "3":  # one field for each axis
+            what, unit = name.split("_")
+            wanted |= {f"{what}_{axis}_{unit}": (np.dtype(TYPES[kind]), at + k * size) for k, axis in enumerate("xyz")}
+        else:
+            wanted[name] = (np.dtype((TYPES[kind], (int(count),))) if count else np.dtype(TYPES[kind]), at)
+    fields = {name: layout.fields[name][:2] for name in layout.names}
+    header = {name: fields.pop(name) for name in node.HEADER_LAYOUT.names}
+    assert header == {"version": (np.dtype("u1"), 0), "type": (np.dtype("u1"), 1), "seq": (np.dtype("<u2"), 2)}
+    assert fields == wanted
