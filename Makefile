@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all bench lint format clean
+.PHONY: run test test-all bench soak fuzz mutants lint format clean
 .DELETE_ON_ERROR:
 
 # An environment whose interpreter is gone (half deleted, moved) heals itself.
@@ -29,6 +29,15 @@ test-all: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.bench
+
+soak: $(READY)
+	$(BIN)/python -m tests.soak --minutes 30
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --bytes 1e8
+
+mutants: $(READY)
+	$(BIN)/python -m tests.mutants
 
 lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

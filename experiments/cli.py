@@ -18,6 +18,7 @@ from experiments.commands import (
     emulate,
     export,
     info,
+    latency,
     modes,
     replay,
     run,
@@ -50,6 +51,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "analyze": analyze.analyze,
     "info": info.info,
     "replay": replay.replay,
+    "latency": latency.latency,
     "warmup": warmup.warmup,
     "export": export.export,
 }

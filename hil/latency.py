@@ -145,8 +145,8 @@ class LatencyResult:
     ours: WakeUps
     floor: WakeUps | None  # cyclictest in the same run
     floor_note: str  # how the floor was measured, or why not
-    compute_p50: float  # s, of ticks that decoded a sample
-    compute_p99: float
+    compute_p50: float | None  # s, of the ticks that decoded a sample; None when none did
+    compute_p99: float | None
     verdict: str
     sentence: str
 
@@ -223,13 +223,13 @@ def this_moment() -> str:
 def surroundings() -> list[str]:
     """What the computer itself adds to the latency, a sentence each."""
     governors = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
-    named = sorted({path.read_text(encoding="ascii").strip() for path in governors})
+    named = sorted({path.read_text(encoding="utf-8").strip() for path in governors})
     if named and named != ["performance"]:
         governor = f"CPU governor {', '.join(named)}: set it with `sudo cpupower frequency-set -g performance`"
     else:
         governor = f"CPU governor {named[0]}" if named else "no CPU governor: the frequency is not ours to set"
     try:
-        source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text(encoding="ascii")
+        source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource").read_text(encoding="utf-8")
     except OSError:
         source = "unknown"
     resolution = 1e9 * time.clock_getres(time.CLOCK_MONOTONIC)

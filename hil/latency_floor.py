@@ -77,7 +77,9 @@ def parse(text: str, bins: int) -> Lateness:
     worst, overflows = _WORST.search(text), _OVERFLOWS.search(text)
     rows = [(int(us), int(n)) for us, n in _BIN.findall(text)]
     if worst is None or overflows is None or not rows:
-        raise InputError(f"no floor beside it: {PROGRAM} printed no histogram for one thread; is it version 1 or later?")
+        raise InputError(
+            f"no floor beside it: {PROGRAM} printed no histogram for one thread; is it version 1 or later?"
+        )
     counts = np.zeros(bins, np.int64)
     for us, n in rows:
         counts[min(us, bins - 1)] += n

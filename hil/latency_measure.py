@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hil import latency_floor, realtime
-from hil.latency import Lateness, LatencyResult, WakeUps, surroundings, this_moment, verdict
+from hil.latency import LatencyResult, Lateness, WakeUps, surroundings, this_moment, verdict
 from hil.operator import Operator
 from hil.privileges import privileges, require_existing
 from hil.states import Demand
@@ -29,7 +29,9 @@ from models.errors import InputError
 SLICE = 1.0  # s, before it is the other's turn
 RATES = 10.0, 2000.0  # Hz
 DURATIONS = 0.1, 86400.0  # s
-_HOG = "import os\nprint(flush=True)\nparent = os.getppid()\nwhile os.getppid() == parent:\n for _ in range(10**5): pass"
+_HOG = (
+    "import os\nprint(flush=True)\nparent = os.getppid()\nwhile os.getppid() == parent:\n for _ in range(10**5): pass"
+)
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class Trial:
 
     @property
     def bins(self) -> int:
-        """Of 1 us, enough to tell wake-ups up to one period late apart."""
-        return max(1000, math.ceil(1e6 / self.rate)) + 1
+        """Of 1 us, up to 10 ms or one period, whichever is more."""
+        return max(10_000, math.ceil(1e6 / self.rate)) + 1
 
 
 @dataclass
@@ -71,7 +73,7 @@ class Measured:
     def result(self) -> LatencyResult:
         """The figures, judged."""
         trial, compute = self.trial, np.concatenate([*self.compute, np.zeros(0)])
-        p50, p99 = np.percentile(compute, [50, 99]) if compute.size else (math.nan, math.nan)
+        p50, p99 = np.percentile(compute, [50, 99]).tolist() if compute.size else (None, None)
         ours = WakeUps.of(self.ours, 1 / trial.rate)
         judged, sentence = verdict(ours, trial.rate)
         return LatencyResult(
@@ -86,8 +88,8 @@ class Measured:
             ours=ours,
             floor=WakeUps.of(self.floor, 1 / trial.rate) if self.floor is not None else None,
             floor_note=self.floor_note,
-            compute_p50=float(p50),
-            compute_p99=float(p99),
+            compute_p50=p50,
+            compute_p99=p99,
             verdict=judged,
             sentence=sentence,
         )
@@ -133,7 +135,9 @@ def _begin(trial: Trial) -> Measured:
     with privileges(trial.fifo, trial.cpu) as settings:
         pass  # to hear what will be permitted
     if latency_floor.installed():
-        note = f"{latency_floor.PROGRAM} in the same run, in turns of {SLICE:g} s, with the same timer slack and priority"
+        note = (
+            f"{latency_floor.PROGRAM} in the same run, in turns of {SLICE:g} s, with the same timer slack and priority"
+        )
         return Measured(trial, nothing, nothing, note, settings=settings)
     return Measured(trial, nothing, None, latency_floor.HOW_TO_GET_IT, settings=settings)
 
@@ -193,25 +197,30 @@ class _Onlooker(Operator):
 
 
 @contextmanager
-def loaded(cpu: int | None = None) -> Iterator[None]:
+def loaded(cpu: int | None = None) -> Iterator[list[int]]:
     """Keep every other CPU busy with a process, and the interpreter with a thread that never lets go of it.
 
     Parameters
     ----------
     cpu : int, optional
         Where the loop runs, left free of the processes; by default one CPU is, whichever.
+
+    Yields
+    ------
+    list of int
+        The processes' ids.
     """
     everywhere = sorted(os.sched_getaffinity(0))
     places = [{c} for c in everywhere if c != cpu] if cpu is not None else [set(everywhere)] * (len(everywhere) - 1)
     over = threading.Event()
     thread = threading.Thread(target=_hold_the_interpreter, args=(over,), name="load", daemon=True)
     with ExitStack() as stack:
-        for place in places:
-            hog = stack.enter_context(_hog())
+        hogs = [stack.enter_context(_hog()) for _ in places]
+        for hog, place in zip(hogs, places, strict=True):
             os.sched_setaffinity(hog.pid, place)
         thread.start()
         try:
-            yield
+            yield [hog.pid for hog in hogs]
         finally:
             over.set()
             thread.join()

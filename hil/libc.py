@@ -16,6 +16,7 @@ _External: Any = types.ExternalFunction  # its calls are typed by numba, not by 
 _clock_gettime = _External("clock_gettime", _int(_int, _ptr))
 _clock_nanosleep = _External("clock_nanosleep", _int(_int, _int, _ptr, _ptr))
 _ppoll = _External("ppoll", _int(_ptr, _size, _ptr, _ptr))
+_ioctl = _External("ioctl", _int(_int, _size, _ptr))
 _read = _External("read", _long(_int, _ptr, _size))
 _write = _External("write", _long(_int, _ptr, _size))
 _errno_location = _External("__errno_location", _ptr())
@@ -23,6 +24,8 @@ _errno_location = _External("__errno_location", _ptr())
 _MONOTONIC = 1
 _TIMER_ABSTIME = 1
 _POLLIN = 1
+HUNG_UP = 8 | 16 | 32  # POLLERR, POLLHUP, POLLNVAL
+_FIONREAD = 0x541B
 EINTR, EAGAIN = 4, 11
 
 TIMESPEC = np.dtype([("seconds", "i8"), ("nanoseconds", "i8")])
@@ -78,6 +81,18 @@ def wait_readable(ports, t_ns, scratch):
     scratch[0].seconds = left // 1_000_000_000
     scratch[0].nanoseconds = left % 1_000_000_000
     return _ppoll(ports.ctypes.data, ports.size, scratch.ctypes.data, 0) > 0
+
+
+@njit(cache=True, nogil=True)
+def waiting(fd, count):
+    """How many bytes wait on ``fd``, or -errno; ``count`` is (1,) i4. Never waits itself. Runs inside the tick.
+
+    A read or poll of a terminal that is still empty waits for the kernel's worker thread to bring the bytes
+    that are under way, and that thread waits for a CPU like any other.
+    """
+    if _ioctl(fd, _FIONREAD, count.ctypes.data) != 0:
+        return -errno()
+    return count[0]
 
 
 @njit(cache=True, nogil=True)

@@ -14,6 +14,7 @@ from hil.record import TICK
 Rows = np.ndarray  # (n,) of TICK
 RING_ROWS = 8192
 TAPE_BYTES = 1 << 20
+WAITING = 1024  # rows that may wait before the log counts as hanging: 5 s at 200 Hz
 HEAD, TAIL, TAPE_HEAD, TAPE_TAIL, DROPPED = range(5)
 FLOWS = 5  # places of the flow that are the recorder's
 _DRAIN = 0.05  # s between two visits
@@ -43,9 +44,9 @@ class Recorder:
     @property
     def keeps_up(self) -> bool:
         """The log takes what it is given, and fast enough."""
-        waiting = int(self.flow[HEAD] - self.flow[TAIL]) / RING_ROWS
-        tape = int(self.flow[TAPE_HEAD] - self.flow[TAPE_TAIL]) / TAPE_BYTES
-        return self.failure is None and self._thread.is_alive() and max(waiting, tape) < 0.5
+        waiting = int(self.flow[HEAD] - self.flow[TAIL])
+        tape = int(self.flow[TAPE_HEAD] - self.flow[TAPE_TAIL])
+        return self.failure is None and self._thread.is_alive() and waiting < WAITING and tape < TAPE_BYTES // 2
 
     @property
     def dropped(self) -> int:

@@ -255,7 +255,8 @@ def farewell(loop, wire):
     """Zero torque, drive off, whatever the supervisor thinks: the loop's last words, in bytes."""
     loop.supervisor.T_cmd = 0.0
     loop.supervisor.flags = 0
-    _speak(loop, wire, True)
+    loop.supervisor.send = 1
+    _speak(loop, wire, loop.supervisor.send)
 
 
 @njit(cache=True, nogil=True)

@@ -34,8 +34,9 @@ def warm_up(rig: Rig, schedule: GainSchedule) -> None:
 
 def compile_loop(loop: Loop) -> None:
     """Compile the loop, on two processors if there is no trace of it in the cache."""
-    done = Path(numba.config.CACHE_DIR or ".") / f"loop-{numba.__version__}-{sys.version_info.minor}"
-    if done.exists() or not numba.config.CACHE_DIR or (os.cpu_count() or 1) < 2:
+    cache = os.environ.get("NUMBA_CACHE_DIR")
+    done = Path(cache or ".") / f"loop-{numba.__version__}-{sys.version_info.minor}"
+    if done.exists() or not cache or (os.cpu_count() or 1) < 2:
         realtime.warm_up(loop)
         return
     other = subprocess.Popen([sys.executable, "-c", _FROM_THE_END], stdin=subprocess.DEVNULL)

@@ -33,6 +33,8 @@ MAY_KNOW_TIME = {
     "hil/log.py",  # the date of a run
     "hil/provenance.py",
     "hil/libc.py",  # the clock of the loop
+    "hil/latency.py",  # the date of a latency test
+    "experiments/fault_campaign/realtime_bench.py",  # real faults happen in real time
     "experiments/commands/emulate.py",  # how long to emulate
 }
 

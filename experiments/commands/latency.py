@@ -1,18 +1,21 @@
 """`riderless latency`: does this computer wake on time?"""
 
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from hil.latency import LatencyResult
     from hil.latency_measure import Measured
     from hil.rig import Rig
+    from hil.tick import Loop
 
 _EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)  # us, of the printed histogram
+_BAR = 30  # characters of the longest bar
 
 
 def latency(
@@ -26,9 +29,12 @@ def latency(
         list[str] | None, typer.Option(help="Serial port of the node, once per port of the rig; a virtual one if none.")
     ] = None,
     matrix: Annotated[
-        bool, typer.Option("--all", help="Normal and FIFO, idle and under load in one run: print the table of the docs.")
+        bool,
+        typer.Option("--all", help="Normal and FIFO, idle and under load in one run: print the table of the docs."),
     ] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write JSON with all histograms to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write JSON with all histograms to this file.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure how late the loop wakes, beside `cyclictest`, and say whether the rate can be run.
@@ -37,12 +43,10 @@ def latency(
     off. A test under load is kept, and `riderless run` asks for a recent one. See docs/latency.md.
     """
     import json
-    from contextlib import ExitStack
-    from dataclasses import replace
 
     from experiments.console import emit_json, screen
     from experiments.plain import plain
-    from hil.latency import keep
+    from hil.latency import UNFIT, keep
     from hil.latency_measure import Trial, measure
     from hil.rig import Rig
     from models import catalogue
@@ -53,6 +57,13 @@ def latency(
     trials = [Trial(rig.rate, duration, fifo, cpu, load)]
     if matrix:
         trials = [Trial(rig.rate, duration, f, cpu, busy) for f in (0, fifo or 80) for busy in (False, True)]
+    if out is not None:
+        try:
+            out.touch()  # found out before the test, not after it
+        except OSError as error:
+            raise InputError(
+                f"the result cannot be written to {out} ({error.strerror}): name a writable file"
+            ) from None
     try:
         with ExitStack() as stack:
             fds, loop = stack.enter_context(_answering(rig, port or []))
@@ -60,21 +71,115 @@ def latency(
     except KeyboardInterrupt:
         raise InputError("the latency test was interrupted and is not kept: run it again, shorter if need be") from None
     results = [m.result() for m in measured]
-    kept = [keep(result) for result in results if result.load]
     documents = [{**r.as_dict(), "passed": r.passed, **_histograms(m)} for r, m in zip(results, measured, strict=True)]
-    document = {"trials": documents, "kept": str(kept[0]) if kept else None} if matrix else documents[0]
+    document = {"trials": documents} if matrix else documents[0]
     if out is not None:
-        try:
-            out.write_text(json.dumps(plain(document), indent=1, allow_nan=False), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"the result cannot be written to {out} ({error.strerror}): name a writable file") from None
+        out.write_text(json.dumps(plain(document), indent=1, allow_nan=False), encoding="utf-8")
     if as_json:
         emit_json(document)
     elif matrix:
         _show_matrix(results)
     else:
         _show(measured[0], results[0])
-        if not kept:
+        if not load:
             screen.print("not kept: only a test under load vouches for a session")
-    if not matrix and results[0].verdict == "not fit":
+    for result in results:
+        if result.load:
+            keep(result)
+    if not matrix and results[0].verdict == UNFIT:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]"]:
+    """Open ports with a node behind each, and a loop for them that will never be armed."""
+    from experiments.twin import start_twin
+    from firmware_interface.port import hello, open_port
+    from hil.design.methods import Loop as Timing
+    from hil.design.methods import design
+    from hil.rig import Port
+    from hil.tick import new_loop
+    from models.errors import InputError
+    from models.plant import Scenario
+
+    with ExitStack() as stack:
+        if not paths:
+            # a line faster than any rate needs, and a watchdog that fits the rate
+            rig = replace(rig, ports=(Port(baud=4_000_000),), watchdog=5 / rig.rate)
+            paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
+        if len(paths) != len(rig.ports):
+            raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")
+        schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], Timing(rate=rig.rate, drive_lag=rig.drive_lag))
+        loop = new_loop(rig, schedule, rig.calibrated().as_record())
+        ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
+        for opened in ports:
+            hello(opened, timeout=2.0)
+        yield [opened.fd for opened in ports], loop
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[float], None]]:
+    """A line that says how far the test is."""
+    from experiments.console import progress_screen
+
+    with progress_screen.status("latency: preparing") as line:
+        yield lambda done: line.update(f"latency: {100 * done:3.0f} % done; Ctrl-C ends it")
+
+
+def _histograms(measured: "Measured") -> dict[str, Any]:
+    """Counts by whole us of lateness."""
+    floor = measured.floor.sparse() if measured.floor is not None else None
+    return {"histogram_us": {"ours": measured.ours.sparse(), "floor": floor}}
+
+
+def _show(measured: "Measured", result: "LatencyResult") -> None:
+    """Histogram, figures, settings, verdict."""
+    from experiments.console import number, screen, table
+
+    sides = [("riderless", measured.ours, result.ours)]
+    if measured.floor is not None and result.floor is not None:
+        sides.append(("cyclictest", measured.floor, result.floor))
+    screen.print(f"Lateness of the wake-ups at {result.rate:g} Hz\n")
+    screen.print(f"{'us':>14}" + "".join(f"   {name:<{_BAR + 9}}" for name, _, _ in sides))
+    for low, high in zip(_EDGES, (*_EDGES[1:], None), strict=True):
+        label = f"{low} to {high}" if high else f"{low} or more"
+        shares = [lateness.counts[low:high].sum() / max(lateness.n, 1) for _, lateness, _ in sides]
+        screen.print(f"{label:>14}" + "".join(f"   {100 * s:6.2f} % {_bar(s):<{_BAR}}" for s in shares).rstrip())
+    screen.print()
+    table(
+        "Wake-ups, ms late",
+        ["", "p50", "p99", "p99.9", "latest", "missed", "of"],
+        [
+            [name, *(number(1e3 * t) for t in (w.p50, w.p99, w.p999, w.worst)), str(w.missed), str(w.n)]
+            for name, _, w in sides
+        ],
+        "missed: later than half a period",
+    )
+    if result.compute_p50 is not None and result.compute_p99 is not None:
+        screen.print(
+            f"one tick takes {1e6 * result.compute_p50:.1f} us (p50), {1e6 * result.compute_p99:.1f} us (p99), "
+            "from bytes to bytes"
+        )
+    for sentence in (*result.settings, result.floor_note):
+        screen.print(f"- {sentence}")
+    screen.print(f"[bold]{result.sentence}[/bold]")
+
+
+def _bar(share: float) -> str:
+    """A share as a bar; the smallest can be seen."""
+    return "#" * max(1, round(_BAR * share)) if share > 0 else ""
+
+
+def _show_matrix(results: "list[LatencyResult]") -> None:
+    """The table of docs/latency.md, as Markdown."""
+    from experiments.console import number
+
+    print("| scheduling | wake-ups of | p50 us | p99 us | p99.9 us | latest us | missed | tick p50 us | tick p99 us |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for r in results:
+        name = f"{f'FIFO {r.fifo}' if r.fifo else 'normal'}, {'load' if r.load else 'idle'}"
+        tick = " | ".join(number(1e6 * t, 1) if t is not None else "-" for t in (r.compute_p50, r.compute_p99))
+        for who, w, cost in (("riderless", r.ours, tick), ("cyclictest", r.floor, " | ")):
+            if w is not None:
+                times = " | ".join(f"{1e6 * t:.1f}" for t in (w.p50, w.p99, w.p999, w.worst))
+                print(f"| {name} | {who} | {times} | {100 * w.missed_share:.2f} % | {cost} |")

@@ -1,8 +1,10 @@
 """The ring and the tape between loop and log: order, wrap, loss, and a log that fails."""
 
+import threading
+
 import numpy as np
 
-from hil.recorder import HEAD, RING_ROWS, TAIL, TAPE_BYTES, TAPE_HEAD, TAPE_TAIL, Recorder
+from hil.recorder import HEAD, RING_ROWS, TAIL, TAPE_BYTES, TAPE_HEAD, TAPE_TAIL, WAITING, Recorder
 from hil.wire import lay_down, new_wire, pick_up, tape_length
 
 
@@ -47,13 +49,16 @@ def test_a_log_that_fails_stops_keeping_up_and_loses_nothing_silently():
     assert recorder.dropped == 7
 
 
-def test_a_ring_more_than_half_full_is_not_keeping_up():
-    recorder = Recorder(lambda rows, tape: None)
+def test_a_log_that_lags_is_not_keeping_up():
+    free = threading.Event()
+    recorder = Recorder(lambda rows, tape: free.wait(10.0))
     recorder.start()
-    recorder.flow[HEAD] = RING_ROWS * 3 // 4
-    recorder.flow[TAIL] = 0
-    assert not recorder.keeps_up or recorder.flow[TAIL] > 0
+    assert recorder.keeps_up
+    recorder.flow[HEAD] = WAITING
+    assert not recorder.keeps_up
+    free.set()
     recorder.finish()
+    assert recorder.dropped == 0
 
 
 def test_a_tape_gives_back_every_tick_and_says_where_it_is_cut():
