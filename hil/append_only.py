@@ -28,7 +28,7 @@ class AppendOnlyFile:
         self._synced = time.monotonic()
         _sync_folder(path.parent)
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | bytearray) -> int:
         self._pending += data
         return len(data)
 

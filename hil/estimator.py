@@ -155,8 +155,8 @@ def observe(o, e, sample, held):
     bandwidth = pace * o.lean_bandwidth
     e.phi += 2.0 * bandwidth * h * e.lean_error
     e.gyro_bias -= bandwidth * bandwidth * h * e.lean_error
-    e.phi_dot = phi_dot
-    e.psi_dot = psi_dot
+    e.phi_dot = sample.phi_dot_meas - e.gyro_bias  # by the new bias: no change of bias may look like an acceleration
+    e.psi_dot = sample.psi_dot_meas - e.yaw_bias
 
 
 @njit(cache=True, nogil=True)

@@ -7,7 +7,6 @@ numpy operations, and every batch is on its way to the disk when the call return
 
 import struct
 import zlib
-from collections.abc import Sequence
 
 import numpy as np
 import zstandard
@@ -67,7 +66,8 @@ class McapWriter:
         self._schemas: list[Schema] = []
         self._channels: list[Channel] = []
         self._metadata: list[MetadataIndex] = []
-        self._chunks: list[ChunkIndex] = []
+        self._chunks = bytearray()  # their index as it will be written: 87 bytes a chunk, not a kilobyte
+        self._chunk_count, self._first, self._last = 0, 2**64 - 1, 0  # ns
         self._counts: dict[int, int] = {}  # messages per channel
         file.write(MCAP0_MAGIC)
         self._put(Header(profile, LIBRARY_IDENTIFIER))
@@ -119,18 +119,18 @@ class McapWriter:
         """Put the index that lets readers jump; the file is whole then."""
         self._put(DataEnd(0))
         start = self._file.tell()
-        groups: list[tuple[Opcode, Sequence[McapRecord]]] = [
-            (Opcode.SCHEMA, self._schemas),
-            (Opcode.CHANNEL, self._channels),
-            (Opcode.STATISTICS, [self._statistics()]),
+        groups: list[tuple[Opcode, bytes | bytearray]] = [
+            (Opcode.SCHEMA, _packed(*self._schemas)),
+            (Opcode.CHANNEL, _packed(*self._channels)),
+            (Opcode.STATISTICS, _packed(self._statistics())),
             (Opcode.CHUNK_INDEX, self._chunks),
-            (Opcode.METADATA_INDEX, self._metadata),
+            (Opcode.METADATA_INDEX, _packed(*self._metadata)),
         ]
         offsets = []
         for opcode, group in groups:
             group_start = self._file.tell()
-            length = sum(self._put(record) for record in group)
-            offsets.append(SummaryOffset(opcode, group_start, length))
+            self._file.write(group)
+            offsets.append(SummaryOffset(opcode, group_start, len(group)))
         offsets_start = self._file.tell()
         for offset in offsets:
             if offset.group_length:
@@ -152,7 +152,9 @@ class McapWriter:
         index_offset = self._file.tell()
         self._file.write(head + entries.tobytes())
         self._counts[channel] += len(records)
-        self._chunks.append(
+        self._chunk_count += 1
+        self._first, self._last = min(self._first, first), max(self._last, last)
+        self._chunks += _packed(
             ChunkIndex(
                 chunk_length=length,
                 chunk_start_offset=offset,
@@ -171,17 +173,20 @@ class McapWriter:
             attachment_count=0,
             channel_count=len(self._channels),
             channel_message_counts=self._counts,
-            chunk_count=len(self._chunks),
+            chunk_count=self._chunk_count,
             message_count=sum(self._counts.values()),
-            message_end_time=max((chunk.message_end_time for chunk in self._chunks), default=0),
-            message_start_time=min((chunk.message_start_time for chunk in self._chunks), default=0),
+            message_end_time=self._last,
+            message_start_time=self._first if self._chunk_count else 0,
             metadata_count=len(self._metadata),
             schema_count=len(self._schemas),
         )
 
     def _put(self, record: McapRecord) -> int:
-        builder = RecordBuilder()
+        return self._file.write(_packed(record))
+
+
+def _packed(*records: McapRecord) -> bytes:
+    builder = RecordBuilder()
+    for record in records:
         record.write(builder)
-        data = builder.end()
-        self._file.write(data)
-        return len(data)
+    return builder.end()

@@ -86,9 +86,11 @@ def judge(limits, observer, m, raw, sample, e, samples, broken, running, dt):
         on |= _look_at_clock(observer.dt, m, raw)
         on |= _look_at_counts(limits, m, raw, sample, dt)
         if sample.valid:
-            on |= _look_at_motion(limits, observer, m, sample, e, running, dt)
+            on |= _look_at_motion(limits, observer, m, raw, sample, e, running, dt)
     if samples > 0:
         _remember(m, raw, sample)
+        if m.since == 0.0:
+            m.rate = 1.0 / observer.dt
     if m.since > 0.0 or samples > 0:
         m.since += dt
         part = min(dt / COUNT, 1.0)
@@ -127,10 +129,10 @@ def _look_at_counts(limits, m, raw, sample, dt):
 
 
 @njit(cache=True, nogil=True)
-def _look_at_motion(limits, observer, m, sample, e, running, dt):
+def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
     """Can a bicycle move as the readings say? Runs inside the tick."""
-    on = 0
-    if m.seen >= 2:
+    on, follows = 0, ((np.int64(raw.seq) - m.seq) & 0xFFFF) == 1
+    if follows and m.seen >= 2:  # over a gap even a slow steer goes far
         turned = sample.delta_meas - 2.0 * m.delta + m.delta_before
         rolled, yawed = sample.phi_dot_meas - m.phi_dot, sample.psi_dot_meas - m.psi_dot
         on |= _JUMP if abs(turned) > limits.steer_jump or max(abs(rolled), abs(yawed)) > limits.gyro_jump else 0

@@ -140,7 +140,7 @@ def _events(s, limits, news, sample, e):
     on |= 0 if upright else _B_NOT_UPRIGHT
 
     on |= 0 if math.isfinite(numbers) else _B_NAN
-    on |= _B_STALE if news.silence > limits.stale else 0
+    on |= 0 if news.silence <= limits.stale else _B_STALE  # what is not a number is stale too
     on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
     on |= _B_FAULT if sample.faults else 0
     on |= _B_WATCHDOG if tripped else 0
@@ -197,7 +197,7 @@ def _move(s, on):
 @njit(cache=True, nogil=True)
 def _wait_for_a_clear_way(s, on, dt):
     """Time without anything in the way of arming, and what was last in it. Runs inside the tick."""
-    s.good += dt
+    s.good += min(dt, s.watchdog)  # a clock's jump proves nothing about the stream
     for event in range(NEXT.shape[1]):
         if on & _OBSTACLES & (1 << event):
             s.good = 0.0
@@ -234,7 +234,7 @@ def supervise(s, limits, news, sample, estimate):
     """
     dt = news.dt if news.dt > 0.0 else 0.0  # a clock that stands still or is not a number gives no time
     s.since += dt
-    s.lateness = max(0.0, s.lateness + news.late - limits.late * dt)
+    s.lateness = max(0.0, s.lateness + news.late - limits.late * min(dt, s.watchdog))
     if s.stage == _DISARMED and news.demand < _ARM:
         s.released = 1
     on = _events(s, limits, news, sample, estimate)

@@ -184,7 +184,9 @@ def _listen(loop, wire, t_host):
         follow(loop.timebase, loop.sample.t, t_host)
     news.fresh = samples > 0 and loop.sample.valid == 1
     news.clean = broken == 0 and lost == 0
-    news.silence = max(silence, loop.timebase.age)  # samples that come late are as old as missing ones
+    # samples that come late, and commands that are answered late, are as bad as samples that are missing
+    unanswered = ((loop.pulse.seq - raw.command_seq) & 0xFFFF) - 1
+    news.silence = max(silence, loop.timebase.age, unanswered * loop.pulse.dt)
     if not news.fresh:
         loop.counters.samples_stale += 1
     return samples, broken
