@@ -1,82 +1,182 @@
-"""What can go wrong on the wire, on purpose and repeatably: for tests of those who listen."""
+"""What can go wrong with a node, on purpose and repeatably: one description for every runner.
+
+A :class:`Fault` is played by the compiled hooks of ``mail.py`` (bytes under way) and ``mischief.py``
+(node, sensors, drive), in simulated time and on a pseudo-terminal alike.
+"""
 
 import math
-import random
 from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
 
 from firmware_interface.errors import DeviceError
 
-SPLIT_GAP = 2e-3  # s
+UP, DOWN, BOTH = 1, 2, 3  # ways of the bytes: node to computer, computer to node
+READINGS = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z", "delta", "wheel_rate", "T")
+
+
+class Kind(IntEnum):
+    """What a fault does. The comment says what its size is."""
+
+    # bytes under way, each frame with probability `chance`
+    FLIP = 0  # bits flipped anywhere in the frame
+    GARBLE = 1  # bytes in a row replaced by noise
+    TRUNCATE = 2  # bytes missing at the end, at most
+    DROP = 3  # -
+    DUPLICATE = 4  # -
+    REORDER = 5  # -; the frame comes behind the next one
+    DELAY = 6  # s
+    BURST = 7  # s; handed over together at multiples of this, as a USB adapter with a latency timer does
+    SPLIT = 8  # s between the two parts
+    NOISE = 9  # bytes of noise before the frame, at most
+    VERSION = 10  # version number, with a CRC to match
+    # the node
+    SLOWING = 11  # s, until it misses samples with probability `chance`, growing from none; its drive goes on
+    RESET = 12  # s it takes to boot
+    CLOCK_JUMP = 13  # s, added to its time stamps
+    CLOCK_WRAP = 14  # -; its time stamps wrap at `start`
+    SEQ_WRAP = 15  # -; its sample numbers wrap at `start`
+    HELLO_NAN = 16  # -; it says that its gyro's scale is not a number
+    STOP_BUTTON = 17  # -
+    WATCHDOG_DEAD = 18  # -
+    BUS = 19  # V
+    # its instruments; `channel` says which
+    STUCK = 20  # -
+    BIAS = 21  # added, in the reading's unit
+    SCALE = 22  # factor
+    NOISY = 23  # standard deviation, in the reading's unit
+    SLIP = 24  # added from `start` on for good, in the reading's unit
+    READS = 25  # what it reads whatever is true; not a number for no reading
+    # its drive
+    DRIVE_GAIN = 26  # torque made per torque asked for; its own report is true
+    DRIVE_LIES = 27  # the same; its own report says what was asked for
+    DRIVE_CLAMP = 28  # N m it makes at most
+    DRIVE_TRIPS = 29  # -
+    DRIVE_HOLDS = 30  # -; it makes what it made last, even when switched off
+
+
+class _Size(NamedTuple):
+    """What sizes a kind of fault can have."""
+
+    unit: str
+    lowest: float
+    highest: float
+
+
+_NO_SIZE = _Size("", 0.0, 0.0)
+_SIZES = {
+    Kind.FLIP: _Size("bits", 1, 2000),
+    Kind.GARBLE: _Size("bytes", 1, 250),
+    Kind.TRUNCATE: _Size("bytes", 1, 250),
+    Kind.DELAY: _Size("s", 0.0, 0.1),
+    Kind.BURST: _Size("s", 1e-4, 0.1),
+    Kind.SPLIT: _Size("s", 1e-4, 0.1),
+    Kind.NOISE: _Size("bytes", 1, 250),
+    Kind.VERSION: _Size("", 0, 255),
+    Kind.SLOWING: _Size("s", 1e-3, 3600.0),
+    Kind.RESET: _Size("s", 0.0, 60.0),
+    Kind.CLOCK_JUMP: _Size("s", -2000.0, 2000.0),
+    Kind.BUS: _Size("V", 0.0, 65.535),
+    Kind.BIAS: _Size("", -1e9, 1e9),
+    Kind.SCALE: _Size("", -1e6, 1e6),
+    Kind.NOISY: _Size("", 0.0, 1e9),
+    Kind.SLIP: _Size("", -1e9, 1e9),
+    Kind.READS: _Size("", -1e12, 1e12),
+    Kind.DRIVE_GAIN: _Size("", -10.0, 10.0),
+    Kind.DRIVE_LIES: _Size("", -10.0, 10.0),
+    Kind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
+}
+_OF_A_READING = range(Kind.STUCK, Kind.READS + 1)
 
 
 @dataclass(frozen=True)
-class Faults:
-    """Misbehaviour of the virtual node's sending side; nothing by default.
+class Fault:
+    """One thing that goes wrong for a while.
 
     Parameters
     ----------
-    drop : float
-        Probability that a frame is lost.
-    flip : float
-        Probability that a frame has one bit flipped.
-    split : float
-        Probability that a frame comes in two parts, ``SPLIT_GAP`` apart.
-    garbage : float
-        Probability that 1 to 40 random bytes come before a frame.
-    burst : float
-        s, frames are held and handed over together at multiples of this, as a USB adapter with its
-        latency timer does (0.016).
-    silent_from : float
-        s of device time from which nothing is sent.
-    stop_button_from : float
-        s of device time from which the emergency stop is pressed.
+    kind : Kind
+    size : float
+        How much, as told beside the kind; 0 where that says nothing.
+    start, stop : float
+        s of device time since power-up between which it lasts.
+    chance : float
+        Probability with which a frame (or, for SLOWING, a sampling instant) is affected.
+    channel : str
+        Name in ``READINGS`` of what is disturbed, for the kinds that disturb a reading.
+    way : int
+        UP, DOWN or BOTH: which bytes, for the kinds that disturb bytes.
     seed : int
+        Of its chances and noise; the same seed does the same damage.
+
+    Raises
+    ------
+    DeviceError
+        For a value that means nothing.
     """
 
-    drop: float = 0.0
-    flip: float = 0.0
-    split: float = 0.0
-    garbage: float = 0.0
-    burst: float = 0.0
-    silent_from: float = math.inf
-    stop_button_from: float = math.inf
+    kind: Kind
+    size: float = 0.0
+    start: float = 0.0
+    stop: float = math.inf
+    chance: float = 1.0
+    channel: str = "phi_dot"
+    way: int = UP
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("drop", "flip", "split", "garbage"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise DeviceError(f"fault {name} must be a probability from 0 to 1, found {getattr(self, name)!r}")
-        for field in fields(self):
-            if not getattr(self, field.name) >= 0:
-                raise DeviceError(f"fault {field.name} must not be negative, found {getattr(self, field.name)!r}")
+        unit, lowest, highest = _SIZES.get(self.kind, _NO_SIZE)
+        missing = self.kind is Kind.READS and math.isnan(self.size)
+        if not (lowest <= self.size <= highest or missing):
+            allowed = f"from {lowest:g} to {highest:g} {unit}".strip() if highest > lowest else "0: it has none"
+            raise DeviceError(f"the size of fault {self.kind.name} must be {allowed}, found {self.size!r}")
+        if not 0 <= self.chance <= 1:
+            raise DeviceError(f"the chance of a fault must be a probability from 0 to 1, found {self.chance!r}")
+        if not 0 <= self.start <= self.stop:
+            raise DeviceError(
+                f"a fault must start at 0 s or later and not stop before, found {self.start!r} to {self.stop!r} s"
+            )
+        if self.channel not in READINGS:
+            raise DeviceError(f"a fault's channel must be one of {', '.join(READINGS)}, found {self.channel!r}")
+        if self.way not in (UP, DOWN, BOTH):
+            raise DeviceError(f"a fault's way must be {UP} (up), {DOWN} (down) or {BOTH} (both), found {self.way!r}")
+        if self.seed < 0:
+            raise DeviceError(f"a fault's seed must be a whole number from 0, found {self.seed!r}")
+
+    def __str__(self) -> str:
+        """For a person, on one line."""
+        shown = [f"{f.name} {getattr(self, f.name)!r}" for f in fields(self)[1:] if getattr(self, f.name) != f.default]
+        return ", ".join([self.kind.name, *shown])
 
 
-class Mischief:
-    """Applies :class:`Faults` to one frame after the other."""
+Faults = tuple[Fault, ...]
 
-    def __init__(self, faults: Faults) -> None:
-        self.faults = faults
-        self._random = random.Random(faults.seed)
+FAULT = np.dtype(
+    [
+        ("kind", "i8"),
+        ("size", "f8"),
+        ("start", "f8"),
+        ("stop", "f8"),
+        ("chance", "f8"),
+        ("channel", "i8"),  # index in READINGS
+        ("way", "i8"),
+        # what it remembers
+        ("word", "u8"),  # of its own stream of random numbers
+        ("begun", "i8"),
+        ("held", "f8"),  # value at its start
+    ],
+    align=True,
+)
 
-    def parts(self, frame: bytes, t: float) -> list[bytes]:
-        """What is sent instead of ``frame`` at device time ``t``: nothing, or one or two parts."""
-        faults, chance = self.faults, self._random.random
-        if t >= faults.silent_from or chance() < faults.drop:
-            return []
-        if chance() < faults.flip:
-            bit = self._random.randrange(8 * len(frame))
-            damaged = bytearray(frame)
-            damaged[bit // 8] ^= 1 << bit % 8
-            frame = bytes(damaged)
-        if chance() < faults.garbage:
-            frame = self._random.randbytes(self._random.randint(1, 40)) + frame
-        if chance() < faults.split:
-            cut = self._random.randrange(1, len(frame))
-            return [frame[:cut], frame[cut:]]
-        return [frame]
 
-    def release(self, due: float) -> float:
-        """Time (s) at which something ready at ``due`` is handed over."""
-        if self.faults.burst == 0:
-            return due
-        return math.ceil(due / self.faults.burst) * self.faults.burst
+def pack(faults: Faults) -> np.ndarray:
+    """The faults for compiled code, an array of ``FAULT``, each with a stream of random numbers of its own."""
+    packed = np.zeros(len(faults), FAULT)
+    for i, fault in enumerate(faults):
+        for name in ("kind", "size", "start", "stop", "chance", "way"):
+            packed[name][i] = getattr(fault, name)
+        packed["channel"][i] = READINGS.index(fault.channel)
+        packed["word"][i] = np.random.SeedSequence([fault.seed, i]).generate_state(1, np.uint64)[0]
+    return packed

@@ -11,6 +11,8 @@ next sampling instant on::
     firmware_receive(fw, decoder, rx, n)     bytes that have come in since
     T = firmware_latch(fw, t)                newest command; watchdog, expiry, limit
     n = firmware_sample(fw, readings, bus, out)    the sample of this instant
+
+``mischief.py`` goes through these steps with everything that can go wrong in between.
 """
 
 import numpy as np
@@ -51,6 +53,7 @@ FIRMWARE = np.dtype(
         ("stop_button", "u1"),  # 1 while pressed
         ("faults", "u1"),  # FAULT_* bits at present
         # clock
+        ("boot_us", "i8"),  # when its clock began
         ("now_us", "i8"),  # device time of the latest sampling instant
         ("seq", "u2"),  # of the next sample
         # commands
@@ -154,14 +157,14 @@ def firmware_receive(fw, decoder, rx, n):
 
 @njit(cache=True, nogil=True)
 def firmware_latch(fw, t):
-    """Decide the torque from the sampling instant ``t`` (s, device clock) to the next.
+    """Decide the torque from the sampling instant ``t`` (s since power-up) to the next.
 
     Returns
     -------
     float
         N m, positive to the right; zero unless enabled.
     """
-    fw.now_us = int(np.rint(1e6 * t))
+    fw.now_us = int(np.rint(1e6 * t)) - fw.boot_us
     if fw.pending:
         fw.pending = 0
         fw.commands += 1
@@ -208,7 +211,7 @@ def _decide_enabled(fw, age_us):
 
 @njit(cache=True, nogil=True)
 def firmware_sample(fw, readings, bus, out):
-    """Write the SAMPLE frame of the latest sampling instant to ``out``.
+    """Measure, and write the SAMPLE frame of the latest sampling instant to ``out``.
 
     Parameters
     ----------
@@ -224,6 +227,13 @@ def firmware_sample(fw, readings, bus, out):
     int
         Bytes of the frame.
     """
+    firmware_measure(fw, readings, bus)
+    return encode_sample(fw.raw, out)
+
+
+@njit(cache=True, nogil=True)
+def firmware_measure(fw, readings, bus):
+    """Fill ``fw.raw`` with the sample of the latest sampling instant; arguments as for `firmware_sample`."""
     raw = fw.raw
     to_counts(readings, fw.cal, raw)
     raw.seq = fw.seq
@@ -232,7 +242,22 @@ def firmware_sample(fw, readings, bus, out):
     raw.faults = fw.faults
     raw.rejected = fw.rejected & 0xFF
     fw.seq = (fw.seq + 1) & 0xFFFF
-    return encode_sample(raw, out)
+
+
+@njit(cache=True, nogil=True)
+def firmware_restart(fw, t):
+    """Forget everything, as after power-up at ``t`` (s); clock and numbers begin again."""
+    fw.boot_us = int(np.rint(1e6 * t))
+    fw.now_us = 0
+    fw.seq = 0
+    fw.heard = fw.pending = fw.hello_pending = 0
+    fw.newest.flags = 0
+    fw.newest.seq = 0
+    fw.heard_us = 0
+    fw.enabled = fw.off_seen = fw.tripped = 0
+    fw.T = 0.0
+    fw.raw.command_seq = 0
+    fw.raw.status = 0
 
 
 @njit(cache=True, nogil=True)

@@ -2,11 +2,10 @@
 
 import os
 import time
-from collections import deque
 
 import numpy as np
 
-from firmware_interface.faults import SPLIT_GAP, Faults, Mischief
+from firmware_interface.mail import fetch, next_due
 
 BITS_PER_BYTE = 10  # start, eight data, stop
 
@@ -17,15 +16,14 @@ def bytes_per(duration: float, baud: int) -> int:
 
 
 class Line:
-    """The node's end of the line: non-blocking, paced, and as faulty as asked for.
+    """The node's end of the line: it never blocks, and hands over what is due.
 
     Parameters
     ----------
     fd : int
         Non-blocking file descriptor.
-    baud : int
-        bit/s.
-    faults : Faults
+    mail : record of ``MAIL``
+        What is under way to the other end, on the monotonic clock.
 
     Attributes
     ----------
@@ -33,13 +31,11 @@ class Line:
         Bytes the other end left no room for.
     """
 
-    def __init__(self, fd: int, baud: int, faults: Faults) -> None:
+    def __init__(self, fd: int, mail: np.void) -> None:
         self.bytes_dropped = 0
         self._fd = fd
-        self._byte_time = BITS_PER_BYTE / baud
-        self._mischief = Mischief(faults)
-        self._queue: deque[tuple[float, bytes]] = deque()  # time of arrival, bytes
-        self._free = 0.0  # time at which the line has carried all it was given
+        self._mail = mail
+        self._out = np.zeros(4096, np.uint8)
 
     def read(self, rx: np.ndarray) -> int:
         """Read what has come in, at most ``len(rx)`` bytes; returns their number."""
@@ -48,28 +44,21 @@ class Line:
         except BlockingIOError:
             return 0
 
-    def send(self, frame: bytes, now: float, t: float) -> None:
-        """Give a frame to the line at time ``now`` (s, monotonic), ``t`` on the device's clock."""
-        gap = 0.0
-        for part in self._mischief.parts(frame, t):
-            self._free = max(self._free, now) + gap + len(part) * self._byte_time
-            self._queue.append((self._mischief.release(self._free), part))
-            gap = SPLIT_GAP
-
     def wait(self, due: float) -> float:
-        """Sleep until ``due`` (s, monotonic), handing frames over as they arrive; returns the time."""
+        """Sleep until ``due`` (s, monotonic), handing bytes over as they arrive; returns the time."""
         while True:
             now = time.monotonic()
-            while self._queue and self._queue[0][0] <= now:
-                self._hand_over(self._queue.popleft()[1])
-            if now >= due:
+            n = fetch(self._mail, now, self._out)
+            if n > 0:
+                self._hand_over(self._out[:n])
+            elif now >= due:
                 return now
-            wake = min(due, self._queue[0][0]) if self._queue else due
-            time.sleep(wake - now)
+            else:
+                time.sleep(max(0.0, min(due, next_due(self._mail)) - now))
 
-    def _hand_over(self, part: bytes) -> None:
+    def _hand_over(self, data: np.ndarray) -> None:
         try:
-            written = os.write(self._fd, part)
+            written = os.write(self._fd, data.data)
         except BlockingIOError:
             written = 0
-        self.bytes_dropped += len(part) - written
+        self.bytes_dropped += len(data) - written

@@ -1,7 +1,8 @@
 """The microcontroller's twin: the node's bytes on a pseudo-terminal, in front of a plant it is handed.
 
-It keeps the rules of ``firmware.py``, its own watchdog included, and paces its bytes as the line
-would at its baud rate. A program that opens :attr:`VirtualNode.path` cannot tell it from a node.
+It keeps the rules of ``firmware.py``, its own watchdog included, paces its bytes as the line would at
+its baud rate, and misbehaves as ``faults.py`` says when asked to. A program that opens
+:attr:`VirtualNode.path` cannot tell it from a node.
 """
 
 import multiprocessing
@@ -20,19 +21,15 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Faults
-from firmware_interface.firmware import (
-    firmware_hello,
-    firmware_latch,
-    firmware_receive,
-    firmware_sample,
-    new_firmware,
-)
-from firmware_interface.framing import FRAME_OVERHEAD, MAX_FRAME, new_decoder
+from firmware_interface.faults import DOWN, Faults
+from firmware_interface.firmware import new_firmware
+from firmware_interface.framing import FRAME_OVERHEAD
 from firmware_interface.line import BITS_PER_BYTE, Line, bytes_per
+from firmware_interface.mail import post
+from firmware_interface.mischief import instant, made, new_node
 from firmware_interface.node import SAMPLE_SIZE
 
-START_TIMEOUT = 60.0  # s; a first start compiles
+START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
 
 
@@ -124,17 +121,14 @@ class VirtualNode:
         self,
         plant: PlantLike,
         config: NodeConfig,
-        faults: Faults = Faults(),
+        faults: Faults = (),
         report: np.ndarray | None = None,
     ) -> None:
         self.config = config
         self._plant = plant
-        self._faults = faults
         self._report = np.zeros(len(Report._fields)) if report is None else report
-        self._fw = config.new_firmware()
-        self._decoder = new_decoder()
+        self._node = new_node(config.new_firmware(), faults, BITS_PER_BYTE / config.baud)
         self._readings = np.zeros(9)
-        self._out = np.zeros(MAX_FRAME, np.uint8)
         self._rx = np.zeros(bytes_per(1 / config.rate_hz, config.baud), np.uint8)
         self._k = 0  # sampling instants so far
         self._slips = 0
@@ -143,7 +137,7 @@ class VirtualNode:
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
-        self._line = Line(self._master, config.baud, faults)
+        self._line = Line(self._master, self._node.up)
 
     def warm_up(self) -> None:
         """Run the first two sampling instants untimed: what is to be compiled, the plant too, then is.
@@ -178,30 +172,22 @@ class VirtualNode:
         os.close(self._slave)
 
     def _instant(self, now: float, period: float) -> None:
-        """One sampling instant, in the order ``firmware.py`` prescribes."""
-        fw, out = self._fw, self._out
+        """One sampling instant, in the order ``mischief.py`` prescribes."""
+        node, firmware = self._node, self._node.firmware
         t = self._k * period
-        T_before = float(fw["T"])
+        T_before, obeyed = float(firmware["T"]), int(firmware["commands"])
         if self._k > 0:
-            self._plant.advance(T_before, bool(fw["enabled"]), period)
+            T, enabled = made(node, (self._k - 1) * period)
+            self._plant.advance(T, enabled, period)
         self._read_plant()
-        fw["stop_button"] = t >= self._faults.stop_button_from
-
-        firmware_receive(fw, self._decoder, self._rx, self._line.read(self._rx))
-        if fw["pending"]:
+        post(node.down, node.faults, DOWN, self._rx, self._line.read(self._rx), t, now)
+        instant(node, self._readings, self.config.bus, t, now)
+        if int(firmware["commands"]) > obeyed:
             self._heard_host = now
-        T = firmware_latch(fw, t)
-        if T == 0 and T_before != 0:
+        if firmware["T"] == 0 and T_before != 0:
             self._zero_t, self._zero_host = t, time.monotonic()
-
-        self._send(firmware_hello(fw, out), now, t)
-        self._send(firmware_sample(fw, self._readings, self.config.bus, out), now, t)
         self._k += 1
         self._write_report(t)
-
-    def _send(self, n: int, now: float, t: float) -> None:
-        if n > 0:
-            self._line.send(self._out[:n].tobytes(), now, t)
 
     def _read_plant(self) -> None:
         readings = np.frombuffer(self._plant.read(), np.float64)
@@ -212,12 +198,12 @@ class VirtualNode:
         self._readings[:] = readings
 
     def _write_report(self, t: float) -> None:
-        fw = self._fw
+        fw = self._node.firmware
         self._report[:] = Report(
             t=t,
             samples=self._k,
             slips=self._slips,
-            bytes_dropped=self._line.bytes_dropped,
+            bytes_dropped=self._line.bytes_dropped + int(self._node.up["lost"]),
             frames_rejected=fw["rejected"],
             commands=fw["commands"],
             enabled=fw["enabled"],
@@ -291,7 +277,7 @@ def spawn(
     make_plant: Callable[..., PlantLike],
     config: NodeConfig,
     args: tuple = (),
-    faults: Faults = Faults(),
+    faults: Faults = (),
 ) -> VirtualProcess:
     """Start a virtual node in a process of its own and wait until it serves.
 

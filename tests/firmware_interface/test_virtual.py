@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Faults, Mischief
+from firmware_interface.faults import DOWN, UP, Fault, Kind, pack
+from firmware_interface.mail import new_mail, post
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
 from firmware_interface.port import hello, open_port
 from firmware_interface.virtual import NodeConfig, Report, VirtualNode, spawn
@@ -140,7 +142,14 @@ def test_killed_twin():
 
 
 def test_twin_on_a_bad_line_is_still_understood():
-    faults = Faults(drop=0.05, flip=0.1, split=0.2, garbage=0.1, burst=0.016, stop_button_from=0.5, seed=3)
+    faults = (
+        Fault(Kind.DROP, chance=0.05),
+        Fault(Kind.FLIP, 1, chance=0.1),
+        Fault(Kind.SPLIT, 0.002, chance=0.2),
+        Fault(Kind.NOISE, 40, chance=0.1),
+        Fault(Kind.BURST, 0.016),
+        Fault(Kind.STOP_BUTTON, start=0.5),
+    )
     with spawn(Spinner, NodeConfig(), faults=faults) as twin, open_port(twin.path) as port:
         listener = Listener(port.fd)
         listener.wait_for_samples(150)
@@ -149,6 +158,15 @@ def test_twin_on_a_bad_line_is_still_understood():
         assert receiver["samples_lost"] > 5
         assert listener.numbers == sorted(listener.numbers)
         assert listener.sample()["status"] == STATUS_STOP_BUTTON
+
+
+def test_twin_that_does_not_hear():
+    with spawn(Spinner, NodeConfig(), faults=(Fault(Kind.DROP, way=DOWN),)) as twin, open_port(twin.path) as port:
+        listener = Listener(port.fd)
+        for _ in range(5):
+            listener.command(1.0, COMMAND_CLEAR)
+            listener.wait_for_samples(5)
+        assert twin.report.commands == 0
 
 
 def test_twin_nobody_listens_to_drops_and_counts():
@@ -166,7 +184,7 @@ def serve_instants(node: VirtualNode, count: int) -> Report:
 
 
 def test_silence():
-    node = VirtualNode(Spinner(), NodeConfig(), Faults(silent_from=0.02))
+    node = VirtualNode(Spinner(), NodeConfig(), (Fault(Kind.DROP, start=0.02),))
     with open_port(node.path) as port:
         assert serve_instants(node, 12).samples == 12
         listener = Listener(port.fd)
@@ -195,9 +213,10 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     monkeypatch.setattr(line.time, "sleep", lambda duration: now.__setitem__(0, now[0] + max(duration, 1e-9)))
     read, write = os.pipe()
     os.set_blocking(read, False)
-    sender = line.Line(write, 82000, Faults())
+    mail, frame = new_mail(10 / 82000), np.full(41, 7, np.uint8)
+    sender = line.Line(write, mail)
     for _ in range(3):
-        sender.send(b"x" * 41, now[0], 0.0)
+        post(mail, pack(()), UP, frame, 41, 0.0, now[0])
     arrived = []
     for due in (100.004, 100.006, 100.009, 100.011, 100.014, 100.016):
         sender.wait(due)
@@ -232,28 +251,9 @@ def test_late_wake_up_slips_the_schedule_and_sends_no_burst(monkeypatch):
     node.close()
 
 
-def test_faults_are_seeded():
-    frame = bytes(range(1, 42))
-
-    def played(seed: int) -> list[list[bytes]]:
-        mischief = Mischief(Faults(drop=0.2, flip=0.3, split=0.3, garbage=0.3, seed=seed))
-        return [mischief.parts(frame, 0.0) for _ in range(50)]
-
-    assert played(1) == played(1)
-    assert played(1) != played(2)
-    assert Mischief(Faults()).parts(frame, 1e9) == [frame]
-
-
-def test_bursts_hand_over_at_multiples_of_the_latency():
-    mischief = Mischief(Faults(burst=0.016))
-    assert [mischief.release(t) for t in (0.001, 0.015, 0.017)] == pytest.approx([0.016, 0.016, 0.032])
-
-
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Faults(drop=1.5), "drop must be a probability from 0 to 1, found 1.5"),
-        (lambda: Faults(burst=-1.0), "burst must not be negative, found -1.0"),
         (lambda: NodeConfig(baud=9600), "samples at 200 Hz need at least 82000 bit/s, found 9600 bit/s"),
         (lambda: NodeConfig(watchdog_ms=5), "at least two sampling periods"),
     ],

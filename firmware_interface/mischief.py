@@ -1,0 +1,236 @@
+"""One sampling instant of a node, with everything that can go wrong in between.
+
+The virtual node (``virtual.py``) and the lockstep runner call these same compiled functions; without
+faults they do what ``firmware.py`` prescribes and nothing else. In each period::
+
+    plant.advance(*made(node, t), dt)        the torque the drive really makes
+    post(node.down, ..., command)            bytes from the computer
+    instant(node, readings, bus, t, now)     take them, decide, measure, say
+    fetch(node.up, now, rx)                  bytes for the computer
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.faults import UP, Faults, Kind, pack
+from firmware_interface.firmware import (
+    firmware_hello,
+    firmware_latch,
+    firmware_measure,
+    firmware_receive,
+    firmware_restart,
+)
+from firmware_interface.framing import MAX_FRAME, new_decoder
+from firmware_interface.mail import fetch, new_mail, post, uniform
+from firmware_interface.messages import FAULT_DRIVE
+from firmware_interface.node import encode_sample
+
+_RX_SIZE = 4096  # bytes
+_REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for
+_NEVER_us = 2**62
+
+(
+    _SLOWING,
+    _RESET,
+    _CLOCK_JUMP,
+    _CLOCK_WRAP,
+    _SEQ_WRAP,
+    _HELLO_NAN,
+    _STOP_BUTTON,
+    _WATCHDOG_DEAD,
+    _BUS,
+    _STUCK,
+    _BIAS,
+    _SCALE,
+    _NOISY,
+    _SLIP,
+    _READS,
+    _DRIVE_GAIN,
+    _DRIVE_LIES,
+    _DRIVE_CLAMP,
+    _DRIVE_TRIPS,
+    _DRIVE_HOLDS,
+) = (int(kind) for kind in Kind if kind >= Kind.SLOWING)
+_UP = UP
+_T = 8  # the reading of the torque
+
+
+class Node(NamedTuple):
+    """A node and both ways of its line."""
+
+    firmware: np.void
+    decoder: np.void
+    faults: np.ndarray  # (n,) FAULT
+    up: np.void  # MAIL, to the computer
+    down: np.void  # MAIL, from it
+    rx: np.ndarray  # bytes come in
+    frame: np.ndarray  # a frame to go out
+
+
+def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> Node:
+    """A node after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer."""
+    return Node(
+        firmware=firmware,
+        decoder=new_decoder(),
+        faults=pack(faults),
+        up=new_mail(byte_time),
+        down=new_mail(),
+        rx=np.zeros(_RX_SIZE, np.uint8),
+        frame=np.zeros(MAX_FRAME, np.uint8),
+    )
+
+
+@njit(cache=True, nogil=True)
+def made(node, t):
+    """What the drive makes of what the node told it at the last instant, ``t`` [s]: torque [N m], and is it on."""
+    firmware = node.firmware
+    T, enabled = firmware.T, firmware.enabled != 0
+    for i in range(node.faults.size):
+        fault = node.faults[i]
+        if not fault.start <= t < fault.stop:
+            continue
+        if fault.kind == _DRIVE_GAIN or fault.kind == _DRIVE_LIES:
+            T = fault.size * T
+        elif fault.kind == _DRIVE_CLAMP:
+            T = min(max(T, -fault.size), fault.size)
+        elif fault.kind == _DRIVE_HOLDS:
+            if not fault.begun:
+                fault.begun = 1
+                fault.held = T
+            T, enabled = fault.held, True
+    return T, enabled
+
+
+@njit(cache=True, nogil=True)
+def instant(node, readings, bus, t, now):
+    """One sampling instant: take what came in, decide, measure, and post what is to be said.
+
+    Parameters
+    ----------
+    node : Node
+    readings : (9,) float64 array
+        As for ``calibration.to_counts``; faults of the instruments are played on it in place.
+    bus : float
+        V, supply of the drive.
+    t : float
+        s since power-up.
+    now : float
+        s, the clock of the line.
+
+    Returns
+    -------
+    bool
+        Whether the node took a sample.
+    """
+    firmware = node.firmware
+    n = fetch(node.down, now, node.rx)
+    if not _awake(node, t):
+        return False
+    bus = _surroundings(node, bus, t)
+    _disturb(node, readings, t)
+    firmware_receive(firmware, node.decoder, node.rx, n)
+    firmware_latch(firmware, t)
+    n = firmware_hello(firmware, node.frame)
+    post(node.up, node.faults, _UP, node.frame, n, t, now)
+    if _too_slow(node, t):
+        return False
+    firmware_measure(firmware, readings, bus)
+    _misdate(node, t)
+    n = encode_sample(firmware.raw, node.frame)
+    post(node.up, node.faults, _UP, node.frame, n, t, now)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _awake(node, t):
+    """Whether the node takes part in this instant; it may be booting."""
+    firmware, awake = node.firmware, True
+    for i in range(node.faults.size):
+        fault = node.faults[i]
+        if fault.kind == _RESET and t >= fault.start:
+            if t < fault.start + fault.size:
+                firmware.enabled = 0
+                firmware.T = 0.0
+                awake = False
+            elif not fault.begun:
+                fault.begun = 1
+                node.decoder.filled = 0
+                firmware_restart(firmware, t)
+    return awake
+
+
+@njit(cache=True, nogil=True)
+def _too_slow(node, t):
+    """Whether the node misses this sample; receiving and driving go on, as if a task of their own."""
+    slow = False
+    for i in range(node.faults.size):
+        fault = node.faults[i]
+        if fault.kind == _SLOWING and fault.start <= t < fault.stop:
+            slow = slow or uniform(fault) < fault.chance * min(1.0, (t - fault.start) / fault.size)
+    return slow
+
+
+@njit(cache=True, nogil=True)
+def _surroundings(node, bus, t):
+    """Play what happens to the node from outside; returns the supply [V]."""
+    firmware = node.firmware
+    for i in range(node.faults.size):
+        fault = node.faults[i]
+        kind, on = fault.kind, fault.start <= t < fault.stop
+        if kind == _STOP_BUTTON:
+            firmware.stop_button = on
+        elif kind == _DRIVE_TRIPS:
+            firmware.faults = FAULT_DRIVE if on else 0
+        elif kind == _WATCHDOG_DEAD:
+            firmware.watchdog_us = _NEVER_us if on else 1000 * np.int64(firmware.hello.watchdog_ms)
+        elif kind == _HELLO_NAN and on:
+            firmware.hello.gyro_lsb = np.nan
+        elif kind == _BUS and on:
+            bus = fault.size
+        elif kind == _SEQ_WRAP and not fault.begun:
+            fault.begun = 1
+            firmware.seq = -int(np.rint(fault.start * firmware.hello.rate_hz)) & 0xFFFF
+    return bus
+
+
+@njit(cache=True, nogil=True)
+def _disturb(node, readings, t):
+    """Play the faults of instruments on ``readings`` (9,), in place."""
+    for i in range(node.faults.size):
+        fault = node.faults[i]
+        kind, channel = fault.kind, fault.channel
+        if t < fault.start or (t >= fault.stop and kind != _SLIP):
+            continue
+        if kind in (_STUCK, _DRIVE_LIES) and not fault.begun:
+            fault.begun = 1
+            fault.held = readings[_T if kind == _DRIVE_LIES else channel]
+        if kind == _STUCK:
+            readings[channel] = fault.held
+        elif kind in (_BIAS, _SLIP):
+            readings[channel] += fault.size
+        elif kind == _SCALE:
+            readings[channel] *= fault.size
+        elif kind == _NOISY:
+            radius = math.sqrt(-2.0 * math.log(1.0 - uniform(fault)))
+            readings[channel] += fault.size * radius * math.cos(2.0 * math.pi * uniform(fault))
+        elif kind == _READS:
+            readings[channel] = fault.size
+        elif kind == _DRIVE_LIES:
+            keep = math.exp(-1.0 / (node.firmware.hello.rate_hz * _REPORT_LAG))
+            fault.held = keep * fault.held + (1.0 - keep) * node.firmware.T
+            readings[_T] = fault.held
+
+
+@njit(cache=True, nogil=True)
+def _misdate(node, t):
+    """Play the faults of the clock on the time stamp of the sample."""
+    raw = node.firmware.raw
+    for i in range(node.faults.size):
+        fault = node.faults[i]
+        if fault.kind == _CLOCK_JUMP and fault.start <= t < fault.stop:
+            raw.t_us = (np.int64(raw.t_us) + int(np.rint(1e6 * fault.size))) & 0xFFFFFFFF
+        elif fault.kind == _CLOCK_WRAP:
+            raw.t_us = (np.int64(raw.t_us) - int(np.rint(1e6 * fault.start))) & 0xFFFFFFFF
