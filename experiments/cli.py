@@ -17,6 +17,7 @@ from experiments.commands import (
     eig,
     emulate,
     export,
+    faults,
     info,
     latency,
     modes,
@@ -52,6 +53,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "info": info.info,
     "replay": replay.replay,
     "latency": latency.latency,
+    "faults": faults.faults,
     "warmup": warmup.warmup,
     "export": export.export,
 }

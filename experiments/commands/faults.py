@@ -1,0 +1,122 @@
+"""`riderless faults`: break the machine in every way thought of, thousands of times, and see it end safe."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from experiments.fault_campaign.judge import Verdict
+    from experiments.fault_campaign.tally import Row
+
+
+def faults(
+    count: Annotated[int, typer.Option(help="Number of cases.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Fixes every case.")] = 1,
+    case: Annotated[int | None, typer.Option(help="Play this one case and tell it in detail.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one a core by default.")] = None,
+    doc: Annotated[Path | None, typer.Option(help="Markdown file between whose table marks the table is put.")] = None,
+    real_time: Annotated[
+        bool, typer.Option("--real-time", help="Real processes, signals and disks, over a pseudo-terminal; 3 minutes.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Inject faults into the loop in simulated time and check that each promise was kept.
+
+    Every case draws bicycle, speed, controller, fault and moment from the seed and its number. Exit code 1 if any
+    promise was broken; the command that plays that very case again is printed with it.
+    """
+    from experiments.console import emit_json
+    from experiments.fault_campaign import campaign
+    from experiments.fault_campaign.document import put_table
+    from experiments.fault_campaign.tally import tally
+
+    if real_time:
+        rows = _in_real_time(seed, case)
+        count = sum(row.cases for row in rows)
+    elif case is not None:
+        _one(seed, case, as_json)
+        return
+    else:
+        with _counting(count) as tell:
+            rows = tally(campaign.run(count, seed, jobs, tell), seed)
+    violations = [violation for row in rows for violation in row.violations]
+    if doc is not None:
+        put_table(doc, rows, seed)
+    if as_json:
+        emit_json({"seed": seed, "cases": count, "rows": rows, "violations": violations})
+    else:
+        _show(rows, count, seed, violations)
+    if violations:
+        raise typer.Exit(1)
+
+
+def _in_real_time(seed: int, index: int | None) -> "list[Row]":
+    """The cases with real components, or one of them."""
+    from tempfile import TemporaryDirectory
+
+    from experiments.console import progress_screen
+    from experiments.fault_campaign import realtime
+
+    cases = realtime.realtime_cases(seed) if index is None else [realtime.case_of(seed, index)]
+    with TemporaryDirectory() as folder, progress_screen.status(f"{len(cases)} cases in real time"):
+        return realtime.run(cases, Path(folder))
+
+
+def _one(seed: int, index: int, as_json: bool) -> None:
+    """Play one case again and tell it."""
+    from experiments.console import emit_json, screen, table
+    from experiments.fault_campaign.cases import draw
+    from experiments.fault_campaign.judge import judge
+    from experiments.fault_campaign.play import play
+    from experiments.fault_campaign.story import COLUMNS, about, timeline
+    from models.errors import InputError
+
+    if index < 0:
+        raise InputError(f"the number of a case must be 0 or more, found {index}")
+    case = draw(seed, index)
+    played = play(case)
+    verdict = judge(case, played)
+    story = timeline(case, played)
+    if as_json:
+        emit_json({"case": case, "verdict": verdict, "timeline": [dict(zip(COLUMNS, c, strict=True)) for c in story]})
+    else:
+        screen.print(about(case))
+        if story:
+            table("", list(COLUMNS), story)
+        screen.print(f"outcome: {verdict.outcome} {played.refused}".rstrip())
+        for complaint in verdict.complaints:
+            screen.print(f"VIOLATION: {complaint}")
+    if verdict.complaints:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _counting(count: int) -> "Iterator[Callable[[list[Verdict]], None]]":
+    """A live line: cases played, promises broken."""
+    from experiments.console import progress_screen
+
+    played = broken = 0
+    with progress_screen.status(f"fault campaign: 0 of {count} cases") as line:
+
+        def tell(verdicts: "list[Verdict]") -> None:
+            nonlocal played, broken
+            played += len(verdicts)
+            broken += sum(bool(verdict.complaints) for verdict in verdicts)
+            bar = ("━" * (24 * played // count)).ljust(24, "─")
+            line.update(f"fault campaign {bar} {played} of {count} cases, {broken} broken promises")
+
+        yield tell
+
+
+def _show(rows: "list[Row]", count: int, seed: int, violations: list[str]) -> None:
+    from experiments.console import screen
+    from experiments.fault_campaign.tally import text
+
+    screen.print(f"{count} cases of seed {seed}", style="bold")
+    screen.print(text(rows), soft_wrap=True)
+    for violation in violations:
+        screen.print(f"VIOLATION {violation}", soft_wrap=True)
+    screen.print(f"{len(violations)} broken promises" if violations else "every promise was kept")

@@ -1,0 +1,127 @@
+"""A threat: a kind of fault, how bad it may be, and what is promised for it.
+
+A promise is one of three. *Rides through*: the run goes on to its planned end. *Stops*: the fault is
+noticed in time, the torque goes to zero, and the cause that is kept is one that names it. *Either*.
+Times count from the moment at which the fault meets a bicycle under control.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from firmware_interface.faults import DOWN, UP, Kind
+from hil.states import Cause
+
+PERIOD = 0.005  # s, of the node's samples
+DECAY = 0.025  # s, five time constants of the drive: less than a hundredth of its torque is left
+AT_ONCE = 2 * PERIOD + DECAY  # s: noticed at the next tick, obeyed at the next sample, then the motor's own lag
+RAMP = 0.2  # s
+GROSSLY = 0.1  # s
+ONCE = (PERIOD, PERIOD)  # s, of a fault that meets one frame or one sample
+ALWAYS = (1e6, 1e6)
+
+HARD = frozenset(  # causes after which the torque is zero in the same tick; after the others it ramps down
+    {
+        Cause.OPERATOR_OFF,
+        Cause.STALE_SAMPLE,
+        Cause.NOT_A_NUMBER,
+        Cause.LEAN_LIMIT,
+        Cause.STEER_LIMIT,
+        Cause.DEVICE_FAULT,
+        Cause.DRIVE_WATCHDOG,
+        Cause.STOP_BUTTON,
+        Cause.SENSOR_STUCK,
+        Cause.SENSOR_RANGE,
+        Cause.SENSOR_JUMP,
+        Cause.SENSORS_DISAGREE,
+        Cause.DRIVE_DISOBEYS,
+        Cause.DRIVE_OFF,
+        Cause.CLOCK_STEP,
+        Cause.DEVICE_RESTARTED,
+    }
+)
+
+
+class Order(Enum):
+    """What a person does to the run."""
+
+    STOP = "stop"
+    OFF = "off"
+
+
+@dataclass(frozen=True)
+class Threat:
+    """One row of the campaign's table.
+
+    Attributes
+    ----------
+    name : str
+    what : Kind or Order
+    why : str
+        The reason for the promise.
+    causes : tuple of Cause
+        That may be kept for it; those of CHECK are allowed besides while the machine is not yet armed.
+    detected : float or None
+        s within which it must be noticed if it lasts that long; None where it need not be.
+    rides : bool
+        Whether the run may go on to its planned end, however long the fault lasts.
+    sizes : (float, float)
+        Between which its size is drawn, see `Kind`; ``signed`` for either sign, ``whole`` for whole numbers.
+    chances : (float, float)
+        Between which the chance to meet a frame is drawn.
+    ways, channels : tuple
+        Ways of the bytes, or readings, one of which it strikes.
+    lasting : (float, float)
+        s, between which its duration is drawn.
+    sudden : bool
+        Only its beginning can be noticed; one that has begun before the bicycle is under control may be missed.
+    gross : float or None
+        N m between torque asked for and torque made; if it is exceeded for `GROSSLY` the fault must be noticed.
+    slack : float
+        s for which the drive may go on with an older command because of it.
+    refused : bool
+        The session does not even begin.
+    deaf : bool
+        The drive obeys nobody: no program can promise its torque.
+    blind : bool
+        Nothing aboard can tell how far the bicycle leans: it may lie on its training wheels under torque within
+        the limit until somebody stops it.
+    """
+
+    name: str
+    what: Kind | Order
+    why: str
+    causes: frozenset[Cause] = frozenset()
+    detected: float | None = None
+    rides: bool = False
+    sizes: tuple[float, float] = (0.0, 0.0)
+    signed: bool = False
+    whole: bool = False
+    chances: tuple[float, float] = (1.0, 1.0)
+    ways: tuple[int, ...] = (UP, DOWN)
+    channels: tuple[str, ...] = ("phi_dot",)
+    lasting: tuple[float, float] = ALWAYS
+    sudden: bool = False
+    gross: float | None = None
+    slack: float = 0.0
+    refused: bool = False
+    deaf: bool = False
+    blind: bool = False
+
+    @property
+    def to_zero(self) -> float | None:
+        """s in which the torque is gone; None without such a promise."""
+        if self.detected is None:
+            return None
+        return self.detected + self.slack + AT_ONCE + (RAMP if self.causes - HARD else 0.0)
+
+    @property
+    def promise(self) -> str:
+        """In a few words, for the table."""
+        if self.refused:
+            return "refused"
+        if not self.causes:
+            return "rides through"
+        stops = f"stops in {1e3 * self.to_zero:.0f} ms" if self.to_zero is not None else "stops"
+        if self.deaf:
+            stops = "asks for no torque"
+        return f"rides or {stops}" if self.rides else stops

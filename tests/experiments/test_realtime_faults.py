@@ -1,0 +1,140 @@
+"""Faults in real time: real processes, signals, disks and terminals; and a judge that would notice."""
+
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from experiments.fault_campaign.realtime import case_of, merged, realtime_cases, run_case
+from experiments.fault_campaign.realtime_bench import Bench, Moment
+from experiments.fault_campaign.realtime_faults import FAULTS, When
+from experiments.fault_campaign.realtime_judge import gaps, late, time_to_zero
+from firmware_interface.virtual import Report
+from hil.log import RunWriter, read_run
+from hil.record import TICK
+from models.errors import InputError
+
+pytestmark = pytest.mark.xdist_group("realtime")  # one after the other: they share the clock
+
+SEED = 1
+CASES = realtime_cases(SEED)
+QUICK = {
+    ("kill -9", When.KICK),
+    ("computer stands still for 0.5 s", When.KICK),
+    ("SIGINT twice", When.KICK),
+    ("adapter unplugged", When.KICK),
+    ("log may not grow", When.KICK),
+    ("second controller on the port", When.KICK),
+}
+
+
+def marked(case):
+    slow = () if (case.fault.name, case.when) in QUICK else (pytest.mark.slow,)
+    return pytest.param(case, id=f"{case.fault.name}-{case.when.name}", marks=slow)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory):
+    with Bench(tmp_path_factory.mktemp("bench"), SEED) as bench:
+        yield bench
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("case", [marked(case) for case in CASES])
+def test_every_promise_is_kept(case, bench, tmp_path):
+    row = run_case(case, tmp_path, bench)
+    if row.cases == 0:
+        pytest.skip(row.outcomes[0][0])
+    assert row.violations == ()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_loop_is_being_loaded_ends_it_without_a_run(bench, number):
+    root = bench.visit()
+    process = bench.command_line(root)
+    try:
+        while process.poll() is None and "llvmlite" not in Path(f"/proc/{process.pid}/maps").read_text():
+            time.sleep(0.01)
+        process.send_signal(number)
+        code = process.wait(60.0)
+    finally:
+        process.kill()
+        process.wait()
+    assert code in (130, -number)
+    assert "Traceback" not in (root / "said").read_text()
+    assert not (root / "runs").exists()
+
+
+def fault_of(name):
+    return next(fault for fault in FAULTS if fault.name == name)
+
+
+def test_cases_are_numbered_and_replayed_by_number():
+    assert [case.index for case in CASES] == list(range(len(CASES)))
+    assert case_of(SEED, 3) == CASES[3]
+    assert CASES[3].replay == "riderless faults --real-time --seed 1 --case 3"
+    with pytest.raises(InputError, match=f"0 to {len(CASES) - 1}"):
+        case_of(SEED, len(CASES))
+
+
+def test_controllers_are_killed_at_every_state():
+    assert {case.when for case in CASES if case.fault.name == "kill -9"} == set(When)
+
+
+def test_torque_after_a_strike_is_measured_and_judged():
+    stopped, run = fault_of("SIGINT"), None
+    struck = Moment(100.0, Report(t=5.0, T=1.0))
+    after = Report(zero_host=100.4, zero_t=5.39)
+    lasted = time_to_zero(stopped, struck, after, run)
+    assert lasted == pytest.approx(0.4)
+    assert late(stopped, lasted)
+    assert not late(stopped, 0.23)
+    assert time_to_zero(stopped, struck, Report(zero_host=99.0), run) == 0.0, "there was none"
+
+
+def test_a_drive_left_alone_is_judged_by_its_own_clock():
+    killed = fault_of("kill -9")
+    record = Report(heard_t=4.9, zero_t=4.94, zero_host=100.2)
+    lasted = time_to_zero(killed, Moment(100.0, record), Report(zero_host=101.0, heard_t=9.0), None)
+    assert lasted == pytest.approx(0.04)
+    assert late(killed, lasted), "40 ms is more than watchdog and two sampling instants"
+    assert not late(killed, 0.035)
+
+
+def written(folder, ks, reason="fault"):
+    """A log of ticks 5 ms apart that ends at 100 s, without raw bytes."""
+    rows = np.zeros(len(ks), TICK)
+    rows["k"] = ks
+    rows["t_host"] = 100.0 - 0.005 * np.arange(len(ks))[::-1]
+    with RunWriter(folder, {}) as writer:
+        writer.write(rows)
+        writer.close(reason)
+    return read_run(folder)
+
+
+@pytest.fixture
+def _no_replay(monkeypatch):
+    """A log without raw bytes cannot be replayed; here only its rows matter."""
+    from hil.replay import Replay
+
+    monkeypatch.setattr("experiments.fault_campaign.realtime_judge.replay", lambda run: Replay(1, 1, None, ""))
+
+
+@pytest.mark.usefixtures("_no_replay")
+def test_a_log_with_gaps_or_a_missing_end_is_noticed(tmp_path):
+    fault, struck = fault_of("device hangs"), Moment(100.0, Report())
+    assert gaps(fault, struck, written(tmp_path / "whole", [1, 2, 3])) == []
+    assert "missing" in gaps(fault, struck, written(tmp_path / "gap", [1, 2, 4]))[0]
+    assert "before the strike" in gaps(fault, Moment(100.5, Report()), written(tmp_path / "early", [1, 2]))[0]
+    assert "stop reason is abort" in gaps(fault, struck, written(tmp_path / "other", [1, 2], "abort"))[0]
+
+
+def test_rows_of_one_fault_become_one_with_the_worst_of_each():
+    from experiments.fault_campaign.tally import Row
+
+    good = Row("kill -9", 1, (("killed", 1),), 0.02, "stops", True)
+    bad = replace(good, worst=0.03, log_intact=False, violations=("it did not",))
+    assert merged([good, bad, good]) == Row("kill -9", 3, (("killed", 3),), 0.03, "stops", False, ("it did not",))
