@@ -67,7 +67,7 @@ def _below(fault, n):
 
 @njit(cache=True, nogil=True)
 def post(mail, faults, way, data, n, t, now):
-    """Send ``data[:n]``, frame by frame, at ``now`` [s, the line's clock]; the faults go by ``t`` [s since power-up]."""
+    """Send ``data[:n]`` frame by frame at ``now`` [s, the line's clock]; the faults go by ``t`` [s since power-up]."""
     start = 0
     for i in range(n):
         full = i + 1 - start == _ROOM
