@@ -42,7 +42,7 @@ _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
 
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = INDEX["sensor stuck"], INDEX["samples seldom"]
-_N_HARD = INDEX["drive went off"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
+_N_HARD = INDEX["stale sample"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
 _BIT = {event: 1 << i for event, i in INDEX.items()}
 _B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
 _B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]

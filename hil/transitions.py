@@ -59,12 +59,8 @@ class Rule(NamedTuple):
 # How each is found out stands in `hil.supervisor`; symptoms are the bits of `Symptom`, in its order.
 HARD = (
     Rule("not a number", "the wish, lean, steer, their rates or speed is not a number", _HARD, Cause.NOT_A_NUMBER),
-    Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
     Rule("stop button", "the device says it is pressed", _HARD, Cause.STOP_BUTTON),
     Rule("device fault", "the device reports one", _HARD, Cause.DEVICE_FAULT),
-    Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
-    Rule("lean limit", "lean to either side beyond `lean`", _HARD, Cause.LEAN_LIMIT),
-    Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
     Rule("sensor stuck", "symptom", _HARD, Cause.SENSOR_STUCK),
     Rule("sensor out of range", "symptom", _HARD, Cause.SENSOR_RANGE),
     Rule("sensor jumped", "symptom", _HARD, Cause.SENSOR_JUMP),
@@ -72,6 +68,10 @@ HARD = (
     Rule("drive disobeys", "symptom", _HARD, Cause.DRIVE_DISOBEYS),
     Rule("clock stepped", "symptom", _HARD, Cause.CLOCK_STEP),
     Rule("device restarted", "symptom", _HARD, Cause.DEVICE_RESTARTED),
+    Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
+    Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
+    Rule("lean limit", "lean to either side beyond `lean`", _HARD, Cause.LEAN_LIMIT),
+    Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
     Rule("drive went off", "a fresh sample says it is off under torque", {_R: _F, _RD: _F}, Cause.DRIVE_OFF),
 )
 SOFT = (
@@ -110,7 +110,7 @@ FIRST = (
 )
 IN_THE_WAY = (  # of arming, beside what is hard or soft
     Rule("stream broken", "a gap, a broken frame, or silence as long as the watchdog", {}, Cause.CHECK_STREAM),
-    Rule("not upright", "lean beyond `lean_arm` or steer beyond `steer_arm`", {}, Cause.CHECK_UPRIGHT),
+    Rule("not upright", "lean beyond `lean_arm` or steer beyond `steer_arm`", {_A: _D}, Cause.CHECK_UPRIGHT),
 )
 RULES = (*FIRST, *IN_THE_WAY[:1], *HARD, *OPERATOR[:1], *SOFT, *IN_THE_WAY[1:], *OPERATOR[1:], *STEPS)
 INDEX = {rule.event: i for i, rule in enumerate(RULES)}

@@ -19,8 +19,10 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from firmware_interface import node_plain  # noqa: E402
-from firmware_interface.firmware import firmware_latch, firmware_receive, firmware_sample  # noqa: E402
+from firmware_interface.faults import DOWN  # noqa: E402
+from firmware_interface.mail import fetch, post  # noqa: E402
 from firmware_interface.messages import RAW  # noqa: E402
+from firmware_interface.mischief import instant, made  # noqa: E402
 from firmware_interface.node import encode_sample, new_receiver, receive  # noqa: E402
 from hil import libc, lockstep  # noqa: E402
 from hil.emulation import emulated_node, emulated_plant  # noqa: E402
@@ -42,18 +44,19 @@ STARTED = (
 @njit
 def _timed(loop, bench, bus, dt, row, scratch, ns):
     """As `lockstep.advance`, with the host's clock read before and after each tick."""
-    firmware = bench.firmware
+    node, wire = bench.node, bench.wire
     for i in range(ns.size):
         t = i * dt
         if i > 0:
-            bicycle_plant.advance(bench.p, bench.s, firmware.T, firmware.enabled, dt)
+            T, on = made(node, (i - 1) * dt)
+            bicycle_plant.advance(bench.p, bench.s, T, on, dt)
         bicycle_plant.read(bench.p, bench.s, bench.instruments)
-        firmware_receive(firmware, bench.decoder, bench.wire.tx[0], bench.wire.n_tx[0])
-        firmware_latch(firmware, t)
-        bench.wire.n_rx[0] = firmware_sample(firmware, bench.readings, bus, bench.wire.rx[0])
+        instant(node, bench.readings, bus, t, t)
+        wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
         before = libc.now(scratch)
-        tick(loop, bench.wire, t, t, row)
+        tick(loop, wire, t, t, row)
         ns[i] = libc.now(scratch) - before
+        post(node.down, node.faults, DOWN, wire.tx[0], wire.n_tx[0], t, t)
 
 
 def _machine():

@@ -145,7 +145,7 @@ def _end(case: Case, played: Played, limits: Limits) -> list[str]:
     if np.abs(diary["T"][diary["t"] > END - QUIET]).max() > NO_TORQUE:
         wrong.append("there is torque at the end")
     over = np.flatnonzero(np.abs(diary["phi"]) > limits.lean.value)
-    if over.size and not case.threat.blind and last_torque(played) > diary["t"][over[0]] + LEANING:
+    if over.size and last_torque(played) > diary["t"][over[0]] + LEANING:
         wrong.append(f"torque {last_torque(played) - diary['t'][over[0]]:.3f} s after the lean passed its limit")
     return wrong
 

@@ -82,9 +82,6 @@ class Threat:
         The session does not even begin.
     deaf : bool
         The drive obeys nobody: no program can promise its torque.
-    blind : bool
-        Nothing aboard can tell how far the bicycle leans: it may lie on its training wheels under torque within
-        the limit until somebody stops it.
     """
 
     name: str
@@ -105,7 +102,6 @@ class Threat:
     slack: float = 0.0
     refused: bool = False
     deaf: bool = False
-    blind: bool = False
 
     @property
     def to_zero(self) -> float | None:

@@ -121,7 +121,6 @@ SENSOR = (
         _BETWEEN,
         GONE,
         rides=True,
-        blind=True,
         sizes=(0.5, 5.0),
         signed=True,
         channels=("a_y",),

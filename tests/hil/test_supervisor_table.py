@@ -150,6 +150,7 @@ EARLIER = {
     ("cleared, not upright", Stage.RUNNING): "drive went off",
     ("cleared, not upright", Stage.RAMPDOWN): "drive went off",
     ("cleared, not upright", Stage.STREAM): "not upright",
+    ("cleared, not upright", Stage.ARMED): "not upright",
     ("not cleared", Stage.ENABLE): "not switched on",
     ("not cleared", Stage.WITHHOLD): "not tripped",
     ("not cleared", Stage.RAMPDOWN): "ramped down",
