@@ -119,7 +119,7 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
             flow[BEAT_AT] = woken
         orders.attended = woken - flow[BEAT_AT] < _ATTENDED_ns
         orders.late = woken - wanted > half
-        head, length = flow[HEAD], 0
+        head = flow[HEAD]
         row = ring[head % ring.size]
         tick(loop, wire, woken * 1e-9, due * 1e-9, row)
         row.compute = (libc.now(scratch) - began) * 1e-9
@@ -165,8 +165,9 @@ def run(
 ) -> Recorder:
     """Run the tick in real time until the operator has finished.
 
-    Whatever ends it (an exception here, in ``record`` or in ``watch``, a signal, the operator), the
-    loop's last acts are zero-torque, drive-off commands.
+    Whatever ends it (an exception here or in ``watch``, a signal, the operator), the loop's last acts are
+    zero-torque, drive-off commands. An exception in ``record`` ramps the torque down and is kept in
+    `Recorder.failure`.
 
     Parameters
     ----------
