@@ -12,12 +12,14 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from firmware_interface.messages import COMMAND, SAMPLE
+from firmware_interface.calibration import CALIBRATION, CLOCK, calibrate
+from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from firmware_interface.node import encode_command
 from hil import log, realtime
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, OBSERVER, follow_drive, observe
 from hil.limits import LIMITS
+from hil.plausibility import judge, new_monitor
 from hil.rig import Rig
 from hil.supervisor import NEWS, SUPERVISOR, supervise
 from hil.tick import Loop, new_loop
@@ -57,6 +59,8 @@ def compile_from_the_end() -> None:
     observe(_empty(OBSERVER), estimate, sample, False)
     encode_command(command, wire.tx[0])
     follow_drive(_empty(OBSERVER), estimate, 0.0)
+    judge(_empty(LIMITS), _empty(OBSERVER), new_monitor(), _empty(RAW), sample, estimate, 0, 0, False, 0.0)
+    calibrate(_empty(RAW), _empty(CALIBRATION), _empty(CLOCK), sample)
 
 
 def _empty(dtype: np.dtype) -> np.void:
