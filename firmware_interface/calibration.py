@@ -1,6 +1,7 @@
 """Counts to SI units in the axes of the bicycle, and back for the virtual node.
 
-Sentinels end here: above this module a value is a float, and ``valid`` says whether to use it.
+Sentinels end in the drivers, which set ``off_scale``; above this module a value is a float, and
+``valid`` says whether to use it.
 """
 
 import math
@@ -132,9 +133,8 @@ def new_clock() -> np.void:
 def calibrate(raw, cal, clock, sample):
     """Fill the ``SAMPLE`` record from a ``RAW`` record.
 
-    ``valid`` becomes 0 if the node flags its inertial sensor or encoder, if an inertial channel or
-    the torque stands at an end of its scale, if a value is implausibly large, or if the device
-    clock steps back (the node has restarted).
+    ``valid`` becomes 0 if the device flags its inertial sensor or encoder, if a reading is off its scale,
+    if a value is implausibly large, or if the device clock steps back (the device has restarted).
 
     Parameters
     ----------
@@ -147,13 +147,10 @@ def calibrate(raw, cal, clock, sample):
     Runs inside the tick.
     """
     running = _unwrap(clock, raw.t_us)
-    inside = INT16_MIN < raw.torque_mNm < INT16_MAX
     phi_dot = theta_dot = psi_dot = a_x = a_y = a_z = 0.0
     for axis in range(3):  # of the sensor
-        gyro_counts, accel_counts = raw.gyro_counts[axis], raw.accel_counts[axis]
-        inside &= INT16_MIN < gyro_counts < INT16_MAX and INT16_MIN < accel_counts < INT16_MAX
-        gyro = gyro_counts * cal.gyro_lsb - cal.gyro_offset[axis]
-        accel = accel_counts * cal.accel_lsb - cal.accel_offset[axis]
+        gyro = raw.gyro_counts[axis] * cal.gyro_lsb - cal.gyro_offset[axis]
+        accel = raw.accel_counts[axis] * cal.accel_lsb - cal.accel_offset[axis]
         x, y, z = cal.mounting[0, axis], cal.mounting[1, axis], cal.mounting[2, axis]
         phi_dot += x * gyro
         theta_dot += y * gyro
@@ -179,7 +176,8 @@ def calibrate(raw, cal, clock, sample):
     sample.status = raw.status
     sample.faults = raw.faults
     sample.rejected = raw.rejected
-    sample.valid = running and inside and raw.faults & (FAULT_IMU | FAULT_ENCODER) == 0 and _plausible(sample, cal)
+    usable = raw.off_scale == 0 and raw.faults & (FAULT_IMU | FAULT_ENCODER) == 0
+    sample.valid = running and usable and _plausible(sample, cal)
 
 
 @njit(cache=True, nogil=True)
@@ -208,6 +206,17 @@ def to_counts(readings, cal, raw):
     raw.steer_counts = _round_to(steer_turns * cal.steer_counts_per_turn * cal.steer_gear_ratio, INT32_MIN, INT32_MAX)
     raw.wheel_mrad_s = _round_to(cal.wheel_sign * 1e3 * readings[7], INT32_MIN, INT32_MAX)
     raw.torque_mNm = _round_to(cal.torque_sign * 1e3 * readings[8], INT16_MIN, INT16_MAX)
+    raw.off_scale = at_an_end(raw)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def at_an_end(raw):
+    """Whether a reading of the node stands at an end of its 16 bits. Runs inside the tick."""
+    found = not INT16_MIN < raw.torque_mNm < INT16_MAX
+    for axis in range(3):
+        found |= not INT16_MIN < raw.gyro_counts[axis] < INT16_MAX
+        found |= not INT16_MIN < raw.accel_counts[axis] < INT16_MAX
+    return found
 
 
 @njit(cache=True, nogil=True)

@@ -6,21 +6,22 @@ everywhere. A value that is missing or invalid is a flag here, never a magic num
 
 import numpy as np
 
-# What the node sends each period, as it stands in the frame (after un-stuffing), in counts.
+# What a device has said of the machine, in counts; each driver fills in what its device carries.
 RAW = np.dtype(
     [
         ("seq", "u2"),  # counts every sample, wraps at 65536
         ("t_us", "u4"),  # device clock, wraps after 71.6 minutes
-        ("gyro_counts", "i2", (3,)),  # about the x, y, z axes of the sensor
-        ("accel_counts", "i2", (3,)),  # specific force along x, y, z of the sensor
+        ("gyro_counts", "i4", (3,)),  # about the x, y, z axes of the sensor
+        ("accel_counts", "i4", (3,)),  # specific force along x, y, z of the sensor
         ("steer_counts", "i4"),  # steer encoder
         ("wheel_mrad_s", "i4"),  # rear wheel rate, 1e-3 rad/s, positive when rolling forward
-        ("torque_mNm", "i2"),  # torque the drive reports at its output shaft
+        ("torque_mNm", "i4"),  # torque the drive reports at its output shaft
         ("bus_mV", "u2"),  # supply of the drive
         ("status", "u1"),  # STATUS_* bits
         ("faults", "u1"),  # FAULT_* bits
         ("command_seq", "u2"),  # sequence number of the last command obeyed
         ("rejected", "u1"),  # frames the node has rejected, wraps at 256
+        ("off_scale", "u1"),  # a reading stands at an end of its scale, or is no number: not to be used
     ],
     align=True,
 )

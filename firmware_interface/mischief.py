@@ -1,7 +1,7 @@
 """One sampling instant of a node, with everything that can go wrong in between.
 
 The virtual node (``virtual.py``) and the lockstep runner call these same compiled functions; without
-faults they do what ``firmware.py`` prescribes and nothing else. In each period::
+faults they do what ``node_firmware.py`` prescribes and nothing else. In each period::
 
     plant.advance(*made(node, t), dt)        the torque the drive really makes
     post(node.down, ..., command)            bytes from the computer
@@ -16,17 +16,17 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.faults import UP, Faults, Kind, pack
-from firmware_interface.firmware import (
+from firmware_interface.framing import MAX_FRAME, new_decoder
+from firmware_interface.mail import fetch, new_mail, post, uniform
+from firmware_interface.messages import FAULT_DRIVE
+from firmware_interface.node import encode_sample
+from firmware_interface.node_firmware import (
     firmware_hello,
     firmware_latch,
     firmware_measure,
     firmware_receive,
     firmware_restart,
 )
-from firmware_interface.framing import MAX_FRAME, new_decoder
-from firmware_interface.mail import fetch, new_mail, post, uniform
-from firmware_interface.messages import FAULT_DRIVE
-from firmware_interface.node import encode_sample
 
 _RX_SIZE = 4096  # bytes
 _REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for

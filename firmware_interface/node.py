@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
+from firmware_interface.calibration import at_an_end
 from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
 from firmware_interface.messages import COMMAND_ENABLE
 
@@ -207,6 +208,7 @@ def decode_sample(payload, n, raw):
     raw.faults = frame.faults
     raw.command_seq = frame.command_seq
     raw.rejected = frame.rejected
+    raw.off_scale = at_an_end(raw)
     return True
 
 

@@ -8,7 +8,7 @@ import os
 import select
 import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import serial
@@ -96,7 +96,8 @@ def hello(port: Port, timeout: float = 1.0) -> Hello:
         If within ``timeout`` s nothing comes, only garbage, or another version of the protocol.
     """
     heard = _Heard()
-    for data in _answers(port, timeout):
+    # the delimiter in front ends whatever a dead controller left half-said
+    for data in answers(port, lambda k: b"\0" + node_plain.encode(node_plain.HelloRequest(k & 0xFFFF)), timeout):
         answer = heard.take(data)
         if answer is not None:
             return answer
@@ -131,17 +132,24 @@ class _Heard:
         return None
 
 
-def _answers(port: Port, timeout: float) -> Iterator[bytes]:
-    """Ask for HELLO, again and again, and yield what comes in until the time is up."""
-    request = 0
+def answers(port: Port, request: Callable[[int], bytes], timeout: float, again: float = ASK_AGAIN) -> Iterator[bytes]:
+    """Ask, again every ``again`` s, and yield what comes in until ``timeout`` s are over.
+
+    ``request(k)`` makes the bytes of the k-th asking. Whoever has the answer stops listening.
+
+    Raises
+    ------
+    DeviceError
+        If the port fails.
+    """
+    asked = 0
     end = time.monotonic() + timeout
     ask_at = 0.0
     while (now := time.monotonic()) < end:
         if now >= ask_at:
-            # the delimiter in front ends whatever a dead controller left half-said
-            _write(port, b"\0" + node_plain.encode(node_plain.HelloRequest(request)))
-            request += 1
-            ask_at = now + ASK_AGAIN
+            _write(port, request(asked))
+            asked += 1
+            ask_at = now + again
         readable, _, _ = select.select([port.fd], [], [], max(0.0, min(ask_at, end) - now))
         if readable:
             yield _read(port)

@@ -1,6 +1,6 @@
 """The microcontroller's twin: the node's bytes on a pseudo-terminal, in front of a plant it is handed.
 
-It keeps the rules of ``firmware.py``, its own watchdog included, paces its bytes as the line would at
+It keeps the rules of ``node_firmware.py``, its own watchdog included, paces its bytes as the line would at
 its baud rate, and misbehaves as ``faults.py`` says when asked to. A program that opens
 :attr:`VirtualNode.path` cannot tell it from a node.
 """
@@ -22,12 +22,12 @@ import numpy as np
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
 from firmware_interface.faults import DOWN, Faults
-from firmware_interface.firmware import new_firmware
 from firmware_interface.framing import FRAME_OVERHEAD
 from firmware_interface.line import BITS_PER_BYTE, Line, bytes_per
 from firmware_interface.mail import post
 from firmware_interface.mischief import instant, made, new_node
 from firmware_interface.node import SAMPLE_SIZE
+from firmware_interface.node_firmware import new_firmware
 
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s

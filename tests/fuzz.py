@@ -35,10 +35,10 @@ from rich.console import Console  # noqa: E402
 
 from firmware_interface import framing, node_plain  # noqa: E402
 from firmware_interface.calibration import Calibration  # noqa: E402
-from firmware_interface.firmware import FIRMWARE, firmware_receive, new_firmware  # noqa: E402
 from firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame  # noqa: E402
 from firmware_interface.messages import COMMAND, RAW  # noqa: E402
 from firmware_interface.node import RECEIVER, receive  # noqa: E402
+from firmware_interface.node_firmware import FIRMWARE, firmware_receive, new_firmware  # noqa: E402
 from tests.firmware_interface.damaged_line import Counters, Oracle, framed, kind_of, stream  # noqa: E402
 
 BATCH = 1_000_000  # bytes

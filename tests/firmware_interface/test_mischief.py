@@ -8,7 +8,6 @@ import pytest
 from firmware_interface import node_plain
 from firmware_interface.calibration import Calibration
 from firmware_interface.faults import DOWN, Fault, Kind
-from firmware_interface.firmware import firmware_latch, firmware_receive, firmware_sample, new_firmware
 from firmware_interface.framing import MAX_FRAME, new_decoder
 from firmware_interface.mail import fetch, post
 from firmware_interface.messages import (
@@ -20,6 +19,7 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from firmware_interface.mischief import instant, made, new_node
+from firmware_interface.node_firmware import firmware_latch, firmware_receive, firmware_sample, new_firmware
 from tests.firmware_interface.wire import as_bytes, command_frame
 
 PERIOD = 0.005

@@ -6,13 +6,6 @@ import pytest
 from firmware_interface import node_plain
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
-from firmware_interface.firmware import (
-    firmware_hello,
-    firmware_latch,
-    firmware_receive,
-    firmware_sample,
-    new_firmware,
-)
 from firmware_interface.framing import MAX_FRAME, new_decoder
 from firmware_interface.messages import (
     COMMAND_CLEAR,
@@ -22,6 +15,13 @@ from firmware_interface.messages import (
     STATUS_SATURATED,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
+)
+from firmware_interface.node_firmware import (
+    firmware_hello,
+    firmware_latch,
+    firmware_receive,
+    firmware_sample,
+    new_firmware,
 )
 from tests.firmware_interface.wire import as_bytes, command_frame
 

@@ -1,0 +1,101 @@
+"""What the tick keeps of one device behind a port, and how compiled code calls a driver it does not know.
+
+Every driver has two compiled functions, pure and incremental::
+
+    receive(link, rx, n) -> samples          bytes that came in, into link.raw; how many new readings
+    speak(link, command, send, out) -> n     what to say this tick: a command if ``send``, questions always
+
+The tick reaches them through function pointers, so that a machine compiles only the drivers it has
+and a new device touches nothing but its own file and a line of the registry.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import from_dtype, njit, types
+from numba.extending import intrinsic
+
+from firmware_interface.messages import COMMAND, RAW
+from firmware_interface.node import RECEIVER
+
+# What a device carries, as bits.
+IMU, STEER, WHEEL, DRIVE = 1, 2, 4, 8
+SENSORS = IMU | STEER | WHEEL
+CARRIES = {"imu": IMU, "steer": STEER, "wheel": WHEEL, "drive": DRIVE, "sensors": SENSORS}
+
+RX_SIZE, TX_SIZE = 4096, 256  # bytes of one port in one tick
+MEMORY = 16  # whole numbers a driver may remember from one tick to the next
+ANY = -1  # a `delimiter` that no byte is
+
+LINK = np.dtype(
+    [
+        ("receiver", RECEIVER),  # counters and the frame that is coming in; drivers without our framing use it alike
+        ("raw", RAW),  # the newest readings; fields the device does not carry stay zero
+        # settings
+        ("hear", "u8"),  # address of the compiled `receive`
+        ("say", "u8"),  # address of the compiled `speak`
+        ("role", "i8"),  # bits of what it carries
+        ("delimiter", "i8"),  # the byte that ends a message; ANY where `missing` tells instead
+        ("scale", "f8"),  # N m on the steer per unit the drive is commanded in
+        ("period_us", "i8"),  # between two of its samples
+        ("axis", "i8"),  # of the steer drive, where a device has several
+        ("wheel_axis", "i8"),  # of the wheel sensor; -1: none
+        # state
+        ("missing", "i8"),  # bytes without which the next message cannot be complete
+        ("silence", "f8"),  # s, since its last sample
+        ("asked", "f8"),  # s, host clock, when it was last asked for readings; not a number for one that streams
+        ("said_seq", "u2"),  # number of the command it was last given
+        ("memory", "i8", (MEMORY,)),  # the driver's own; its file names the places
+    ],
+    align=True,
+)
+
+_LINK, _COMMAND, _BYTES = (types.CPointer(t) for t in (from_dtype(LINK), from_dtype(COMMAND), types.uint8))
+HEAR = types.int64(_LINK, _BYTES, types.int64)  # signature of a driver's `hear`
+SAY = types.int64(_LINK, _COMMAND, types.int64, _BYTES)  # and of its `say`
+_BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
+
+
+def new_link() -> np.void:
+    """A link that has heard nothing yet, a record of LINK."""
+    link = np.zeros(1, LINK)[0]
+    link["silence"] = np.inf
+    link["asked"] = np.nan
+    link["scale"] = 1.0
+    link["wheel_axis"] = -1
+    return link
+
+
+def _call(context, builder, signature, values):
+    """Call the function at the address ``values[0]``; records and arrays go as the address of their data."""
+    given = []
+    for kind, value in zip(signature.args[1:], values[1:], strict=True):
+        if isinstance(kind, types.Array):
+            value = context.make_array(kind)(context, builder, value).data
+        given.append(value if isinstance(kind, types.Integer) else builder.bitcast(value, _BYTE))
+    function = ir.FunctionType(_WHOLE, [value.type for value in given])
+    return builder.call(builder.inttoptr(values[0], function.as_pointer()), given)
+
+
+@intrinsic
+def _heard(typingctx, address, link, rx, n):
+    return types.int64(types.uint64, link, rx, types.int64), _call
+
+
+@intrinsic
+def _said(typingctx, address, link, command, send, out):
+    return types.int64(types.uint64, link, command, types.int64, out), _call
+
+
+@njit(cache=True, nogil=True)
+def hear(link, rx, n):
+    """Give the device's driver ``rx[:n]``; returns the number of new readings. Runs inside the tick."""
+    return _heard(link.hear, link, rx, n)  # type: ignore[call-arg]  # the context comes from numba
+
+
+@njit(cache=True, nogil=True)
+def say(link, command, send, out):
+    """Let the device's driver write to ``out`` what it says this tick; returns its bytes. Runs inside the tick.
+
+    ``send`` is 0 when the drive must not be fed: then it only asks for readings.
+    """
+    return _said(link.say, link, command, send, out)  # type: ignore[call-arg]

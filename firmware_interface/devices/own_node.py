@@ -1,0 +1,73 @@
+"""Our own microcontroller, behind the interface that all devices share; its protocol is in `node`."""
+
+from numba import carray, cfunc, njit
+
+from firmware_interface.devices.device import Device, Example, Introduction, Settings, Traffic, Wants
+from firmware_interface.devices.link import DRIVE, HEAR, SAY, SENSORS, TX_SIZE
+from firmware_interface.framing import DELIMITER, FRAME_OVERHEAD
+from firmware_interface.node import COMMAND_SIZE, SAMPLE_SIZE, encode_command
+from firmware_interface.node import receive as receive_samples
+from firmware_interface.port import Port, hello
+
+_TIMEOUT = 2.0  # s
+
+
+@njit(cache=True, nogil=True)
+def receive(link, rx, n):
+    """Take ``rx[:n]`` off the line; returns the number of new samples. Runs inside the tick."""
+    return receive_samples(link.receiver, rx, n, link.raw)
+
+
+@njit(cache=True, nogil=True)
+def speak(link, command, send, out):
+    """Write a command if there is one to ``send``; returns its bytes. Runs inside the tick."""
+    return encode_command(command, out) if send else 0
+
+
+@cfunc(HEAR, cache=True)
+def _hear(link, rx, n):
+    return receive(carray(link, 1)[0], carray(rx, n), n)
+
+
+@cfunc(SAY, cache=True)
+def _say(link, command, send, out):
+    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
+
+
+def introduce(port: Port, wants: Wants) -> Introduction:
+    """Ask it who it is; raises DeviceError."""
+    said = hello(port, _TIMEOUT)
+    return Introduction(
+        name=said.firmware,
+        rate_hz=said.rate_hz,
+        torque_limit=said.torque_limit,
+        watchdog=said.watchdog,
+        gyro_lsb=said.gyro_lsb,
+        accel_lsb=said.accel_lsb,
+        steer_counts_per_turn=said.steer_counts_per_turn,
+    )
+
+
+def _traffic(carries: int, settings: Settings) -> Traffic:
+    up, down = int(SAMPLE_SIZE) + FRAME_OVERHEAD, (int(COMMAND_SIZE) + FRAME_OVERHEAD) if carries & DRIVE else 0
+    return Traffic(up, down, f"a sample of {up} bytes up and a command of {down} bytes down each period")
+
+
+DEVICE = Device(
+    name="node",
+    carries=SENSORS | DRIVE,
+    hear=_hear.address,
+    say=_say.address,
+    introduce=introduce,
+    traffic=_traffic,
+    delimiter=DELIMITER,
+    examples=(
+        Example(
+            # worked by hand from docs/node-protocol.md: version 1, type 1, seq 258, t 3 us, the rest zero
+            bytes.fromhex("060101020103010101010101010101010101010101010101010101010101010101010101010101"),
+            False,
+            {},
+            "zeros stuffed by hand, its CRC left out: must be rejected",
+        ),
+    ),
+)

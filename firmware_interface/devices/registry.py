@@ -1,0 +1,27 @@
+"""The devices there are: name in a rig file -> module. A new one is a file in this folder and a line here."""
+
+from importlib import import_module
+
+from firmware_interface.devices.device import Device
+from firmware_interface.errors import DeviceError
+
+DEVICES = {
+    "node": "own_node",
+    "vectornav": "vectornav",
+    "vesc": "vesc",
+    "odrive": "odrive",
+}
+
+
+def device(name: str) -> Device:
+    """The driver of that name, loaded when first asked for: only what a machine has is compiled.
+
+    Raises
+    ------
+    DeviceError
+        If there is none.
+    """
+    if name not in DEVICES:
+        raise DeviceError(f"unknown device '{name}': the devices are {', '.join(DEVICES)}")
+    found: Device = import_module(f"firmware_interface.devices.{DEVICES[name]}").DEVICE
+    return found
