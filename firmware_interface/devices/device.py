@@ -87,8 +87,8 @@ class Device:
 
     name: str
     carries: int
-    hear: int
-    say: int
+    hear: int | None  # numba cannot say that it is never None
+    say: int | None
     introduce: Callable[[Port, Wants], Introduction]
     traffic: Callable[[int, Settings], Traffic]
     delimiter: int = ANY
