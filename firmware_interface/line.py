@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -46,15 +47,19 @@ class Line:
 
     def wait(self, due: float) -> float:
         """Sleep until ``due`` (s, monotonic), handing bytes over as they arrive; returns the time."""
-        while True:
-            now = time.monotonic()
-            n = fetch(self._mail, now, self._out)
-            if n > 0:
-                self._hand_over(self._out[:n])
-            elif now >= due:
-                return now
-            else:
-                time.sleep(max(0.0, min(due, next_due(self._mail)) - now))
+        return wait([self], due)
+
+    def carry(self, now: float) -> bool:
+        """Hand over what is due; False if there was nothing."""
+        n = fetch(self._mail, now, self._out)
+        if n > 0:
+            self._hand_over(self._out[:n])
+        return n > 0
+
+    @property
+    def next_due(self) -> float:
+        """When the next bytes arrive (s, monotonic); infinite if none are under way."""
+        return float(next_due(self._mail))
 
     def _hand_over(self, data: np.ndarray) -> None:
         try:
@@ -62,3 +67,15 @@ class Line:
         except BlockingIOError:
             written = 0
         self.bytes_dropped += len(data) - written
+
+
+def wait(lines: Sequence[Line], due: float) -> float:
+    """Sleep until ``due`` (s, monotonic), handing bytes over on all ``lines`` as they arrive; returns the time."""
+    while True:
+        now = time.monotonic()
+        carried = [line.carry(now) for line in lines]
+        if any(carried):
+            continue
+        if now >= due:
+            return now
+        time.sleep(max(0.0, min(due, *(line.next_due for line in lines)) - now))

@@ -40,6 +40,7 @@ SAMPLE = np.dtype(
         ("v_meas", "f8"),  # m/s, forward speed from the rear wheel
         ("T_meas", "f8"),  # N m, steer torque reported by the drive
         ("bus_meas", "f8"),  # V, supply of the drive
+        ("steer_age", "f8"),  # s, how much older the steer angle is than the inertial readings
         ("seq", "u2"),
         ("command_seq", "u2"),
         ("status", "u1"),

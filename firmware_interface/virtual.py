@@ -77,9 +77,35 @@ class NodeConfig:
                 "raise the baud rate or lower the sampling rate"
             )
 
+    def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> "VirtualNode":
+        """The node, switched on."""
+        return VirtualNode(plant, self, faults, report)
+
     def new_firmware(self) -> np.void:
         """The firmware of such a node, as after power-up."""
         return new_firmware(self.calibration, self.rate_hz, self.torque_limit, self.watchdog_ms, self.name)
+
+
+class Serving(Protocol):
+    """What a process of its own can serve: a `VirtualNode`, or a whole machine of twins."""
+
+    paths: list[str]
+
+    def warm_up(self) -> None:
+        """Compile what there is to compile."""
+
+    def serve(self, stop: Callable[[], bool]) -> None:
+        """Run in real time until ``stop()``."""
+
+    def close(self) -> None:
+        """Hang up."""
+
+
+class Servable(Protocol):
+    """How to make one; `NodeConfig` and `twins.machine.MachineConfig` do."""
+
+    def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> Serving:
+        """Switch it on in front of ``plant``."""
 
 
 class Report(NamedTuple):
@@ -114,7 +140,7 @@ class VirtualNode:
     Attributes
     ----------
     path : str
-        The pseudo-terminal to open.
+        The pseudo-terminal to open; ``paths`` is a list of it.
     """
 
     def __init__(
@@ -137,6 +163,7 @@ class VirtualNode:
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
+        self.paths = [self.path]
         self._line = Line(self._master, self._node.up)
 
     def warm_up(self) -> None:
@@ -217,17 +244,18 @@ class VirtualNode:
 
 
 class VirtualProcess:
-    """A :class:`VirtualNode` serving in a process of its own; made by :func:`spawn`.
+    """A node or a machine of twins serving in a process of its own; made by :func:`spawn`.
 
     Attributes
     ----------
-    path : str
-        The pseudo-terminal to open.
+    paths : list of str
+        The pseudo-terminals to open; ``path`` is the first.
     pid : int
     """
 
-    def __init__(self, process: BaseProcess, path: str, stop: Any, report: Any) -> None:
-        self.path = path
+    def __init__(self, process: BaseProcess, paths: list[str], stop: Any, report: Any) -> None:
+        self.paths = paths
+        self.path = paths[0]
         self.pid = process.pid
         self._process = process
         self._stop = stop
@@ -275,17 +303,17 @@ class VirtualProcess:
 
 def spawn(
     make_plant: Callable[..., PlantLike],
-    config: NodeConfig,
+    config: Servable,
     args: tuple = (),
     faults: Faults = (),
 ) -> VirtualProcess:
-    """Start a virtual node in a process of its own and wait until it serves.
+    """Start a virtual node, or a machine of twins, in a process of its own and wait until it serves.
 
     Parameters
     ----------
     make_plant : callable
         Called as ``make_plant(*args)`` in the new process; it and ``args`` must be picklable.
-    config : NodeConfig
+    config : NodeConfig or MachineConfig
     args : tuple
     faults : Faults
 
@@ -310,19 +338,19 @@ def spawn(
         if not ours.poll(START_TIMEOUT):
             process.kill()
             raise DeviceError(f"the virtual node should serve within {START_TIMEOUT:g} s, but does not")
-        path, problem = ours.recv()
+        paths, problem = ours.recv()
     except EOFError:
         process.join()
-        path, problem = "", f"it ended with exit code {process.exitcode}"
+        paths, problem = [], f"it ended with exit code {process.exitcode}"
     if problem:
         raise DeviceError(f"the virtual node could not start: {problem}")
-    return VirtualProcess(process, path, stop, report)
+    return VirtualProcess(process, paths, stop, report)
 
 
 def _serve(
     make_plant: Callable[..., PlantLike],
     args: tuple,
-    config: NodeConfig,
+    config: Servable,
     faults: Faults,
     pipe: Connection,
     stop: Any,
@@ -331,12 +359,12 @@ def _serve(
     """Body of the process: tell the path, serve until told to stop or left alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the controller, which then stops us
     try:
-        node = VirtualNode(make_plant(*args), config, faults, np.frombuffer(report))
+        node = config.make(make_plant(*args), faults, np.frombuffer(report))
         node.warm_up()
     except Exception as problem:
-        pipe.send(("", f"{type(problem).__name__}: {problem}"))
+        pipe.send(([], f"{type(problem).__name__}: {problem}"))
         raise SystemExit(1) from problem
-    pipe.send((node.path, ""))
+    pipe.send((node.paths, ""))
     parent = multiprocessing.parent_process()
     try:
         node.serve(lambda: stop.value != 0 or (parent is not None and not parent.is_alive()))

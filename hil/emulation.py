@@ -1,9 +1,15 @@
-"""The emulated machine of a rig: its plant and the node it carries."""
+"""The emulated machine of a rig: its plant and the devices it carries."""
 
 from dataclasses import dataclass, replace
 
+from firmware_interface.calibration import Calibration
+from firmware_interface.devices.link import DRIVE
+from firmware_interface.devices.registry import device
+from firmware_interface.twins.machine import MachineConfig, StationConfig
+from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.virtual import NodeConfig
-from hil.rig import Rig
+from hil.rig import Port, Rig
+from models.errors import InputError
 from models.plant import Drive, Instruments, Plant, Scenario, Surroundings
 
 
@@ -16,8 +22,40 @@ class Emulation:
     drive: Drive = Drive()  # lag and greatest torque are the rig's
 
 
+def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig | MachineConfig:
+    """The devices behind the rig's ports; ``truth`` is how they are really mounted, by default as the rig says."""
+    if len(rig.ports) == 1 and rig.ports[0].device == "node" and truth is None:
+        return emulated_node(rig)
+    return MachineConfig(tuple(_station(rig, port, truth) for port in rig.ports))
+
+
+def _station(rig: Rig, port: Port, truth: Calibration | None) -> StationConfig:
+    driver = device(port.device)
+    config = TwinConfig(
+        carries=port.role,
+        calibration=truth or rig.calibrated(),
+        rate_hz=round(rig.rate),
+        watchdog=rig.watchdog,
+        torque_limit=rig.limits.torque.value,
+        settings={**driver.settled(port.settings), "baud": port.baud},
+    )
+    return StationConfig(port.device, config, port.baud)
+
+
 def emulated_node(rig: Rig) -> NodeConfig:
-    """The node that the emulated rig carries."""
+    """The node that the emulated rig carries, all of it behind one port.
+
+    Raises
+    ------
+    InputError
+        When the rig has other devices: they exist in real time only.
+    """
+    if len(rig.ports) > 1 or rig.ports[0].device != "node" or rig.ports[0].role & DRIVE == 0:
+        found = ", ".join(port.device for port in rig.ports)
+        raise InputError(
+            f"simulated time knows a rig with one node that carries everything, found {found}: run this rig with "
+            "`riderless run RIG --emulated`, in real time"
+        )
     return NodeConfig(
         calibration=rig.calibrated(),
         rate_hz=round(rig.rate),

@@ -137,7 +137,7 @@ def observe(o, e, sample, held):
     e.v += (1.0 - math.exp(-o.speed_bandwidth * h)) * (sample.v_meas - e.v)
 
     z = math.exp(-o.steer_bandwidth * h)
-    error = sample.delta_meas - (e.delta + h * e.delta_dot)
+    error = sample.delta_meas - (e.delta + (h - sample.steer_age) * e.delta_dot)  # as it was when it was read
     e.delta += h * e.delta_dot + (1.0 - z * z) * error
     e.delta_dot += (1.0 - z) * (1.0 - z) / h * error
 

@@ -85,7 +85,7 @@ def judge(limits, observer, m, raw, sample, e, samples, broken, running, dt):
     if samples > 0 and m.since > 0.0:
         on |= _look_at_clock(observer.dt, m, raw)
         on |= _look_at_counts(limits, m, raw, sample, dt)
-        if sample.valid:
+        if sample.valid and dt <= limits.stale:  # over a gap the observer has lost the thread, not the sensors
             on |= _look_at_motion(limits, observer, m, raw, sample, e, running, dt)
     if samples > 0:
         _remember(m, raw, sample)

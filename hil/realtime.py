@@ -18,26 +18,34 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numba import njit
 
+from firmware_interface.devices.link import ANY, IMU
 from hil import libc
 from hil.operator import Operator
 from hil.privileges import privileges
 from hil.record import TICK
 from hil.recorder import DROPPED, FLOWS, HEAD, TAIL, TAPE_HEAD, TAPE_TAIL, Recorder, Rows
-from hil.rig import SENSORS
 from hil.states import Demand
 from hil.tick import FAREWELL, Loop, farewell, tick
 from hil.wire import lay_down, new_wire, tape_length
 
 QUIT, LINK_ERROR, LINK, BEAT, BEAT_AT = range(FLOWS, FLOWS + 5)
 _EARLY_ns = 100_000  # how long before the beat the loop rehearses; at most a quarter of a period
-_SHARED = {"calibration", "observer", "limits", "speeds", "gains", "orders"}  # parts of a Loop the tick only reads
+_SHARED = {
+    "calibration",
+    "observer",
+    "limits",
+    "speeds",
+    "gains",
+    "excitation",
+    "orders",
+}  # parts of a Loop the tick only reads
 _LOOK = 0.02  # s between two looks of the operator
 _ATTENDED_ns = 1_000_000_000  # a program that has not looked for so long has hung; a person stands beside it
 
 
 @njit(cache=True, nogil=True)
-def _take(ports, wire, lead, flow, count):
-    """Read what waits on every port; True when a frame has ended on the port ``lead``. Runs inside the tick."""
+def _take(ports, wire, links, lead, flow, count):
+    """Read what waits on every port; True when a message has ended on the port ``lead``. Runs inside the tick."""
     ended = False
     for port in range(ports.size):
         n = wire.n_rx[port]
@@ -50,9 +58,11 @@ def _take(ports, wire, lead, flow, count):
             got = libc.read(ports[port].fd, wire.rx[port], n)
         if got > 0:
             wire.n_rx[port] = n + got
-            if port == lead:
+            if port == lead and links[port].delimiter == ANY:
+                ended = wire.n_rx[port] >= links[port].missing
+            elif port == lead:
                 for i in range(n, n + got):
-                    ended = ended or wire.rx[port, i] == 0
+                    ended = ended or wire.rx[port, i] == links[port].delimiter
         elif got not in (-libc.EAGAIN, -libc.EINTR):
             flow[LINK_ERROR] = max(1, -got)
             flow[LINK] = port
@@ -61,13 +71,13 @@ def _take(ports, wire, lead, flow, count):
 
 
 @njit(cache=True, nogil=True)
-def _await_frame(ports, wire, lead, until, scratch, flow, count):
-    """Read until a frame has ended on the port that beats time, or time is up. Runs inside the tick."""
+def _await_message(ports, wire, links, lead, until, scratch, flow, count):
+    """Read until a message has ended on the port that beats time, or time is up. Runs inside the tick."""
     ended = False
     while not ended and libc.wait_readable(ports, until, scratch):
         if wire.n_rx[lead] == wire.rx.shape[1]:
             return
-        ended = _take(ports, wire, lead, flow, count)
+        ended = _take(ports, wire, links, lead, flow, count)
 
 
 @njit(cache=True, nogil=True)
@@ -107,12 +117,12 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
         wire.n_rx[:] = 0
         wanted = due + half if device_clock else due
         if device_clock:
-            _await_frame(ports, wire, lead, wanted, scratch, flow, count)
+            _await_message(ports, wire, loop.links, lead, wanted, scratch, flow, count)
             began = woken = libc.now(scratch)
         else:
             libc.sleep_until(due, scratch)
             woken = libc.now(scratch)
-            _take(ports, wire, lead, flow, count)
+            _take(ports, wire, loop.links, lead, flow, count)
             began = libc.now(scratch)
         if orders.beat != flow[BEAT]:
             flow[BEAT] = orders.beat
@@ -185,7 +195,7 @@ def run(
         Real-time priority, 0 for none; the processor to stay on, None for any.
     """
     ports, period = libc.poll_set(fds), round(1e9 / rate)
-    lead = int(np.flatnonzero(loop.links["role"] & SENSORS)[0])
+    lead = int(np.flatnonzero(loop.links["role"] & IMU)[0])
     wire, scratch = new_wire(len(fds)), np.zeros(1, libc.TIMESPEC)
     recorder = Recorder(record, BEAT_AT + 1)
 

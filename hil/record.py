@@ -37,6 +37,7 @@ TICK = np.dtype(
         ("v_meas", "f8"),
         ("T_meas", "f8"),
         ("bus_meas", "f8"),
+        ("steer_age", "f8"),  # s, how much older than the inertial readings the steer angle is
         # estimate
         ("phi_est", "f8"),
         ("delta_est", "f8"),

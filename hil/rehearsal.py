@@ -5,6 +5,7 @@ from pathlib import Path
 from hil import lockstep
 from hil.design.schedule import GainSchedule
 from hil.emulation import Emulation, emulated_node, emulated_plant
+from hil.excitation import Excitation
 from hil.keeper import Keeper
 from hil.log import RunWriter
 from hil.operator import Operator, Outcome
@@ -23,13 +24,14 @@ def run_lockstep(
     label: str = "",
     watch: Watcher | None = None,
     emulation: Emulation = Emulation(),
+    excitation: Excitation = Excitation(),
 ) -> Outcome:
     """Run against the plant in memory for ``duration`` s of RUNNING; writes the run to ``folder``."""
     require_fitting(rig, schedule)
     calibration = rig.calibrated()
-    loop = new_loop(rig, schedule, calibration.as_record())
+    loop = new_loop(rig, schedule, calibration.as_record(), excitation=excitation)
     operator, plant = Operator(duration), emulated_plant(rig, scenario, emulation)
-    about = {"label": label or folder.name, "scenario": scenario, "emulation": emulation}
+    about = {"label": label or folder.name, "scenario": scenario, "emulation": emulation, "excitation": excitation}
     extra = {"runner": "lockstep", **about}
     with RunWriter(folder, header(rig, schedule, calibration, extra, simulated=True), simulated=True) as writer:
         keep = Keeper(writer, plant)

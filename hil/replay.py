@@ -13,8 +13,10 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.calibration import Calibration
+from firmware_interface.devices.device import Introduction
 from hil.design.schedule import GainSchedule
 from hil.estimator import Observer
+from hil.excitation import Excitation
 from hil.limits import Limits
 from hil.log import Run
 from hil.record import TICK
@@ -56,19 +58,20 @@ def rebuilt_loop(header: Mapping[str, Any]) -> Loop:
         rig = Rig(
             bicycle=Bicycle(**{**header["bicycle"], "missing": tuple(header["bicycle"].get("missing", ()))}),
             name=wired["name"],
-            ports=tuple(Port(p["path"], p["baud"], tuple(p["carries"])) for p in wired["ports"]),
+            ports=tuple(Port(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]),
             observer=Observer(**wired["observer"]),
             limits=Limits.from_dict(wired["limits"]),
             **{name: wired[name] for name in ("clock", "rate", "drive_lag", "watchdog", "x_imu", "z_imu")},
         )
         calibration = Calibration(**{f.name: wired["calibration"][f.name] for f in fields(Calibration)})
         schedule = GainSchedule.from_toml(header["schedule"])
+        devices = [Introduction(**said) for said in header["devices"]] if "devices" in header else None
     except (KeyError, TypeError) as error:
         raise InputError(
             f"wanted a run whose header can rebuild its loop, found one without {error}: it was made by another "
             "version of riderless; replay it with that version (the header names it)"
         ) from None
-    return new_loop(rig, schedule, calibration.as_record())
+    return new_loop(rig, schedule, calibration.as_record(), devices, Excitation(**header.get("excitation", {})))
 
 
 def replay(run: Run) -> Replay:

@@ -1,32 +1,35 @@
 """A wired machine: which bicycle, port, rates, instrument places and limits. One TOML file each."""
 
+import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from firmware_interface.calibration import Calibration
+from firmware_interface.devices.link import CARRIES, PARTS
+from firmware_interface.devices.registry import device
 from hil.estimator import Observer
 from hil.limits import Limits
 from models.errors import InputError
 from models.parameters import Bicycle
 
-SENSORS, DRIVE = 1, 2  # bits of what a device carries
-CARRIES = {"sensors": SENSORS, "drive": DRIVE}
-
 
 @dataclass(frozen=True)
 class Port:
-    """One serial port and what the device behind it carries."""
+    """One serial port, the device behind it, and what that carries."""
 
     path: str | None = None
     baud: int = 921600
     carries: tuple[str, ...] = ("sensors", "drive")
+    device: str = "node"  # a name in `firmware_interface.devices.registry`
+    settings: Mapping[str, float] = field(default_factory=dict)  # the device's own
 
     @property
     def role(self) -> int:
-        """SENSORS, DRIVE or both."""
-        return sum(CARRIES[name] for name in self.carries)
+        """Bits of what it carries: IMU, STEER, WHEEL, DRIVE."""
+        return functools.reduce(operator.or_, (CARRIES[name] for name in self.carries), 0)
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,22 @@ class Rig:
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
 
     def __post_init__(self) -> None:
-        carried = [name for port in self.ports for name in port.carries]
-        if sorted(carried) != sorted(CARRIES):
+        carried = [CARRIES[name] & part for port in self.ports for name in port.carries for part in PARTS.values()]
+        if sorted(filter(None, carried)) != sorted(PARTS.values()):
+            found = [", ".join(port.carries) for port in self.ports]
             raise InputError(
-                "the ports of a rig must carry 'sensors' and 'drive' once each, together or apart, "
-                f"found {carried}: say in each [[port]] what it carries"
+                f"the ports of a rig must carry {', '.join(PARTS)} once each, together or apart ('sensors' is the "
+                f"first three), found {found}: say in each [[port]] what it carries"
             )
+        for port in self.ports:
+            driver = device(port.device)
+            if port.role & ~driver.carries:
+                able = ", ".join(name for name, part in PARTS.items() if part & driver.carries)
+                raise InputError(
+                    f"a {port.device} can carry {able}, found {', '.join(port.carries)}: correct what its [[port]] "
+                    "carries"
+                )
+            driver.require_room(port.role, driver.settled(port.settings), self.rate, port.baud)
 
     @property
     def roles(self) -> list[int]:

@@ -37,7 +37,9 @@ class _Strict(BaseModel):
 class _Port(_Strict):
     path: str | None = None
     baud: int = Field(default=921600, gt=0)
-    carries: tuple[Literal["sensors", "drive"], ...] = ("sensors", "drive")
+    carries: tuple[Literal["imu", "steer", "wheel", "drive", "sensors"], ...] = ("sensors", "drive")
+    device: str = "node"
+    settings: dict[str, float] = {}
 
 
 class _Loop(_Strict):
@@ -81,7 +83,7 @@ class _RigFile(_Strict):
         return Rig(
             bicycle=catalogue.load(self.bicycle),
             name=self.name,
-            ports=tuple(Port(p.path, p.baud, p.carries) for p in self.port),
+            ports=tuple(Port(**vars(p)) for p in self.port),
             clock=self.loop.clock,
             rate=self.loop.rate_Hz,
             drive_lag=self.loop.drive_lag_s,

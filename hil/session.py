@@ -10,9 +10,13 @@ from typing import Any
 import numpy as np
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.port import Hello, hello, open_port
+from firmware_interface.devices.device import Introduction, Wants
+from firmware_interface.devices.link import DRIVE, IMU, STEER
+from firmware_interface.devices.registry import device
+from firmware_interface.port import Port, open_port
 from hil import log, realtime
 from hil.design.schedule import GainSchedule
+from hil.excitation import Excitation
 from hil.keeper import Keeper
 from hil.operator import Operator, Outcome
 from hil.provenance import provenance
@@ -22,7 +26,6 @@ from hil.warmup import warm_up
 from models.errors import InputError
 from models.whipple import canonical
 
-_HELLO_TIMEOUT = 2.0  # s
 Watcher = Callable[[np.void], None]
 
 
@@ -51,6 +54,8 @@ def run_realtime(
     watch: Watcher | None = None,
     fifo: int = 0,
     cpu: int | None = None,
+    excitation: Excitation = Excitation(),
+    operator: Operator | None = None,
 ) -> Outcome:
     """Run on serial ports for ``duration`` s of RUNNING; writes the run to ``folder``.
 
@@ -60,11 +65,15 @@ def run_realtime(
         One for each port of the rig.
     watch : callable
         Given the newest row of TICK now and then.
+    excitation : Excitation
+        Torque played on top of the controller's.
+    operator : Operator
+        Who demands what when; by default one that arms, runs for ``duration`` and stops.
 
     Raises
     ------
     DeviceError
-        When a port is missing or busy, or what is behind it is not our node.
+        When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
         When gains, rig and device do not fit together.
     """
@@ -73,12 +82,12 @@ def run_realtime(
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with ExitStack() as stack:
         ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
-        devices = [hello(port, _HELLO_TIMEOUT) for port in ports]
+        devices = introductions(rig, ports)
         rig, calibration = agreed(rig, devices)
-        loop = new_loop(rig, schedule, calibration.as_record())
+        loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
         latency = latency_of(rig, fifo)
         loop.orders["tested"] = not rig.latency_days or latency is not None
-        operator = Operator(duration)
+        operator = operator or Operator(duration)
         with realtime.privileges(fifo, cpu) as settings:
             pass
         about = {
@@ -86,6 +95,7 @@ def run_realtime(
             "label": label or folder.name,
             "ports": paths,
             "devices": devices,
+            "excitation": excitation,
             "timing": settings,
             "latency": latency.as_dict() if latency else None,
         }
@@ -103,7 +113,16 @@ def run_realtime(
     return outcome
 
 
-def agreed(rig: Rig, devices: Sequence[Hello]) -> tuple[Rig, Calibration]:
+def introductions(rig: Rig, ports: Sequence[Port]) -> list[Introduction]:
+    """Set every device of the rig up and let it say what it is; raises DeviceError."""
+    found = []
+    for wired, port in zip(rig.ports, ports, strict=True):
+        driver = device(wired.device)
+        found.append(driver.introduce(port, Wants(rig.rate, rig.watchdog, driver.settled(wired.settings))))
+    return found
+
+
+def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
     """Rig and calibration with what the devices say of themselves.
 
     Raises
@@ -111,26 +130,29 @@ def agreed(rig: Rig, devices: Sequence[Hello]) -> tuple[Rig, Calibration]:
     InputError
         When a device samples at another rate than the rig, or makes less torque than the rig allows.
     """
-    roles = list(zip(rig.ports, devices, strict=True))
-    sensors = next(device for port, device in roles if "sensors" in port.carries)
-    drive = next(device for port, device in roles if "drive" in port.carries)
-    for device in devices:
-        if device.rate_hz != round(rig.rate):
+    imu, steer, drive = (
+        next(said for port, said in zip(rig.ports, devices, strict=True) if port.role & part)
+        for part in (IMU, STEER, DRIVE)
+    )
+    for said in devices:
+        if said.rate_hz is not None and said.rate_hz != round(rig.rate):
             raise InputError(
-                f"the device '{device.firmware}' samples at {device.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
+                f"the device '{said.name}' samples at {said.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
                 "set the rig's rate, or the device's"
             )
-    if drive.torque_limit < rig.limits.torque.value:
+    if drive.torque_limit is not None and drive.torque_limit < rig.limits.torque.value:
         raise InputError(
             f"the rig allows {rig.limits.torque.value:g} N m but the drive makes no more than "
             f"{drive.torque_limit:g} N m: lower the torque limit in the rig"
         )
-    calibration = rig.calibrated(
-        gyro_lsb=sensors.gyro_lsb,
-        accel_lsb=sensors.accel_lsb,
-        steer_counts_per_turn=sensors.steer_counts_per_turn,
-    )
-    return replace(rig, watchdog=drive.watchdog), calibration  # the time-out that the check has to prove
+    scales = {
+        "gyro_lsb": imu.gyro_lsb,
+        "accel_lsb": imu.accel_lsb,
+        "steer_counts_per_turn": steer.steer_counts_per_turn,
+    }
+    calibration = rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
+    watchdog = drive.watchdog or rig.watchdog  # what the check has to prove
+    return replace(rig, watchdog=watchdog), calibration
 
 
 def latency_of(rig: Rig, fifo: int) -> Any:

@@ -7,19 +7,23 @@ and never meets the interpreter. The lockstep runner, the real-time runner and t
 same function; only what carries its bytes differs.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from firmware_interface.calibration import CLOCK, calibrate, drive_torque
+from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.link import DRIVE, IMU, LINK, STEER, WHEEL, hear, new_link, say
+from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
-from firmware_interface.node import RECEIVER, encode_command, receive
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, follow_drive, observe
+from hil.excitation import Excitation
 from hil.plausibility import judge, new_monitor
 from hil.record import COUNTERS
-from hil.rig import DRIVE, SENSORS, Rig
+from hil.rig import Rig
 from hil.states import State
 from hil.supervisor import NEWS, new_supervisor, supervise
 from hil.timebase import TIMEBASE, follow
@@ -28,15 +32,15 @@ FAREWELL = 5  # how many times zero torque is sent at the end
 
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
 _COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
-_PULSE = np.dtype([("k", "i8"), ("t_host", "f8"), ("seq", "i8"), ("dt", "f8"), ("expiry_ms", "i8")])
-LINK = np.dtype(
+_PULSE = np.dtype(
     [
-        ("receiver", RECEIVER),
-        ("raw", RAW),
-        ("role", "i8"),  # SENSORS, DRIVE or both
-        ("silence", "f8"),  # s, since its last sample
-    ],
-    align=True,
+        ("k", "i8"),
+        ("t_host", "f8"),
+        ("seq", "i8"),
+        ("dt", "f8"),
+        ("expiry_ms", "i8"),
+        ("played", "i8"),  # ticks under control
+    ]
 )
 ORDERS = np.dtype(
     [
@@ -61,6 +65,7 @@ class Loop(NamedTuple):
     limits: np.void
     speeds: np.ndarray  # (n,) m/s
     gains: np.ndarray  # (n, 6)
+    excitation: np.ndarray  # (m,) N m, added to the controller's wish from the first tick under control on
     # state
     links: np.ndarray  # (P,) LINK, one for each port
     clock: np.void
@@ -78,20 +83,30 @@ class Loop(NamedTuple):
     orders: np.void
 
 
-def new_loop(rig: Rig, schedule: GainSchedule, calibration: np.void) -> Loop:
-    """A disarmed loop for a rig under a schedule; ``calibration`` as given by Calibration.as_record()."""
-    pulse, orders, links = _zero(_PULSE), _zero(ORDERS), np.zeros(len(rig.roles), LINK)
+def new_loop(
+    rig: Rig,
+    schedule: GainSchedule,
+    calibration: np.void,
+    devices: Sequence[Introduction] | None = None,
+    excitation: Excitation = Excitation(),
+) -> Loop:
+    """A disarmed loop for a rig under a schedule.
+
+    ``calibration`` as given by Calibration.as_record(); ``devices`` as they introduced themselves, by default
+    as our node would.
+    """
+    pulse, orders = _zero(_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
     pulse["expiry_ms"] = round(rig.watchdog * 1e3)
     orders["attended"] = orders["recording"] = orders["tested"] = 1
-    links["role"] = rig.roles
-    links["silence"] = np.inf
+    links = _links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports))
     return Loop(
         calibration=calibration,
         observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu),
         limits=rig.limits.as_record(),
         speeds=np.array(schedule.v, float),
         gains=np.array(schedule.K, float),
+        excitation=excitation.samples(rig.rate),
         links=links,
         clock=_zero(CLOCK),
         timebase=_zero(TIMEBASE),
@@ -106,6 +121,23 @@ def new_loop(rig: Rig, schedule: GainSchedule, calibration: np.void) -> Loop:
         pulse=pulse,
         orders=orders,
     )
+
+
+def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
+    """What the tick keeps of each port, (P,) of LINK."""
+    links = np.zeros(len(rig.ports), LINK)
+    for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
+        driver, link = device(port.device), new_link()
+        settings = driver.settled(port.settings)
+        link["hear"], link["say"], link["delimiter"] = driver.hear or 0, driver.say or 0, driver.delimiter
+        link["role"] = port.role
+        link["period_us"] = round(1e6 * rig.dt)
+        link["polled"] = said.rate_hz is None
+        link["scale"] = said.scale
+        link["axis"] = settings.get("axis", 0)
+        link["wheel_axis"] = settings.get("wheel_axis", -1)
+        links[i] = link
+    return links
 
 
 def _zero(dtype: np.dtype) -> np.void:
@@ -137,10 +169,10 @@ def tick(loop, wire, t_host, t_due, row):
     news.symptoms = judge(
         loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
     )
-    news.T_req = _wish(loop.speeds, loop.gains, estimate)
+    news.T_req = _wish(loop.speeds, loop.gains, estimate) + _play(loop.pulse, loop.excitation, supervisor.state)
     supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
-    _speak(loop, wire, supervisor.send)
+    _speak(loop, wire, supervisor.send, t_host)
     _note(loop, t_host, t_due, row)
 
 
@@ -172,15 +204,18 @@ def _listen(loop, wire, t_host):
         link = loop.links[port]
         receiver = link.receiver
         broken_before, lost_before = _broken(receiver), receiver.samples_lost
-        came = receive(receiver, wire.rx[port], wire.n_rx[port], link.raw)
+        came = hear(link, wire.rx[port], wire.n_rx[port])
         broken += _broken(receiver) - broken_before
         lost += receiver.samples_lost - lost_before
         link.silence = 0.0 if came > 0 else link.silence + news.dt
         silence = max(silence, link.silence)
-        samples += came if link.role & SENSORS else 0
+        if came > 0:
+            link.taken = link.asked if link.polled else t_host
+        samples += came if link.role & IMU else 0
     _merge(loop.links, raw)
     if samples > 0:
         calibrate(raw, loop.calibration, loop.clock, loop.sample)
+        loop.sample.steer_age = _age_of(loop.links, STEER, t_host)
         follow(loop.timebase, loop.sample.t, t_host)
     news.fresh = samples > 0 and loop.sample.valid == 1
     news.clean = broken == 0 and lost == 0
@@ -203,15 +238,18 @@ def _merge(links, raw):
     """Take from each device what it carries; a button or a fault counts wherever it is. Runs inside the tick."""
     raw.status = 0
     raw.faults = 0
+    raw.off_scale = 0
     for port in range(links.size):
         part, role = links[port].raw, links[port].role
-        if role & SENSORS:
+        if role & IMU:
             raw.seq = part.seq
             raw.t_us = part.t_us
             for axis in range(3):
                 raw.gyro_counts[axis] = part.gyro_counts[axis]
                 raw.accel_counts[axis] = part.accel_counts[axis]
+        if role & STEER:
             raw.steer_counts = part.steer_counts
+        if role & WHEEL:
             raw.wheel_mrad_s = part.wheel_mrad_s
         if role & DRIVE:
             raw.torque_mNm = part.torque_mNm
@@ -220,6 +258,17 @@ def _merge(links, raw):
             raw.rejected = part.rejected
         raw.status |= part.status if role & DRIVE else part.status & STATUS_STOP_BUTTON
         raw.faults |= part.faults
+        raw.off_scale |= part.off_scale
+
+
+@njit(cache=True, nogil=True)
+def _age_of(links, role, t_host):
+    """How much older the readings of ``role`` are than the newest inertial ones [s]. Runs inside the tick."""
+    age = 0.0
+    for port in range(links.size):
+        if links[port].role & role and not links[port].role & IMU:
+            age = t_host - links[port].taken
+    return age
 
 
 @njit(cache=True, nogil=True)
@@ -237,8 +286,20 @@ def _wish(speeds, gains, e):
 
 
 @njit(cache=True, nogil=True)
-def _speak(loop, wire, send):
-    """The supervisor's command as bytes to every drive, or silence. Runs inside the tick."""
+def _play(pulse, excitation, state):
+    """The excitation's torque at this tick [N m]; it moves on while under control. Runs inside the tick."""
+    if state != _RUNNING or pulse.played >= excitation.size:
+        return 0.0
+    pulse.played += 1
+    return excitation[pulse.played - 1]
+
+
+@njit(cache=True, nogil=True)
+def _speak(loop, wire, send, t_host):
+    """The supervisor's command as bytes to every drive, or silence; questions to who answers only then.
+
+    Runs inside the tick.
+    """
     command, pulse = loop.command, loop.pulse
     if send:
         pulse.seq = (pulse.seq + 1) & 0xFFFF
@@ -248,8 +309,10 @@ def _speak(loop, wire, send):
         command.seq = pulse.seq
         command.sample_seq = loop.sample.seq
     for port in range(loop.links.size):
-        heeds = send and loop.links[port].role & DRIVE
-        wire.n_tx[port] = encode_command(command, wire.tx[port]) if heeds else 0
+        link = loop.links[port]
+        heeds = send and link.role & DRIVE
+        wire.n_tx[port] = say(link, command, 1 if heeds else 0, wire.tx[port])
+        link.asked = t_host
 
 
 @njit(cache=True, nogil=True)
@@ -258,7 +321,7 @@ def farewell(loop, wire):
     loop.supervisor.T_cmd = 0.0
     loop.supervisor.flags = 0
     loop.supervisor.send = 1
-    _speak(loop, wire, loop.supervisor.send)
+    _speak(loop, wire, loop.supervisor.send, loop.pulse.t_host)
 
 
 @njit(cache=True, nogil=True)
@@ -285,6 +348,7 @@ def _note(loop, t_host, t_due, row):
     row.v_meas = sample.v_meas
     row.T_meas = sample.T_meas
     row.bus_meas = sample.bus_meas
+    row.steer_age = sample.steer_age
     row.phi_est = e.phi
     row.delta_est = e.delta
     row.phi_dot_est = e.phi_dot

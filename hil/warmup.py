@@ -13,8 +13,9 @@ import numba
 import numpy as np
 
 from firmware_interface.calibration import CALIBRATION, CLOCK, calibrate
+from firmware_interface.devices import own_node
+from firmware_interface.devices.link import new_link
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
-from firmware_interface.node import encode_command
 from hil import log, realtime
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, OBSERVER, follow_drive, observe
@@ -57,7 +58,7 @@ def compile_from_the_end() -> None:
     lay_down(wire, np.zeros(8, np.uint8), 0)
     supervise(_empty(SUPERVISOR), _empty(LIMITS), _empty(NEWS), sample, estimate)
     observe(_empty(OBSERVER), estimate, sample, False)
-    encode_command(command, wire.tx[0])
+    own_node.speak(new_link(), command, 1, wire.tx[0])
     follow_drive(_empty(OBSERVER), estimate, 0.0)
     judge(_empty(LIMITS), _empty(OBSERVER), new_monitor(), _empty(RAW), sample, estimate, 0, 0, False, 0.0)
     calibrate(_empty(RAW), _empty(CALIBRATION), _empty(CLOCK), sample)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-RX_SIZE, TX_SIZE = 4096, 64  # bytes of one port in one tick
+from firmware_interface.devices.link import RX_SIZE, TX_SIZE
+
 COUNT = 2  # bytes of a count on the tape
 
 

@@ -44,7 +44,7 @@ def faults(
             rows = tally(campaign.run(count, seed, jobs, tell), seed)
     violations = [violation for row in rows for violation in row.violations]
     if doc is not None:
-        put_table(doc, rows, seed)
+        put_table(doc, rows, seed, real_time)
     if as_json:
         emit_json({"seed": seed, "cases": count, "rows": rows, "violations": violations})
     else:

@@ -84,7 +84,7 @@ def run(
                     folder,
                     rig,
                     schedule,
-                    twin.path,
+                    twin.paths,
                     duration,
                     extra={"scenario": scenario, "emulation": emulation},
                     watch=watch,

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from experiments.fault_campaign.cases import END, Case, machine
 from firmware_interface import node_plain
 from firmware_interface.calibration import Calibration
+from firmware_interface.devices.device import Introduction
 from firmware_interface.errors import DeviceError
 from firmware_interface.faults import DOWN, Faults
 from firmware_interface.mail import fetch, post
 from firmware_interface.mischief import instant, new_node
-from firmware_interface.port import Hello
 from firmware_interface.virtual import NodeConfig
 from hil import lockstep
 from hil.design.schedule import GainSchedule
@@ -87,7 +87,7 @@ def _over(states: NDArray) -> bool:
     return bool(np.any(states == State.FAULT) or np.any(back))
 
 
-def introduction(config: NodeConfig, faults: Faults) -> Hello:
+def introduction(config: NodeConfig, faults: Faults) -> Introduction:
     """What the node says of itself when asked, before anything else."""
     node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
     request = np.frombuffer(bytearray(node_plain.encode(node_plain.HelloRequest(1))), np.uint8)
@@ -97,8 +97,8 @@ def introduction(config: NodeConfig, faults: Faults) -> Hello:
     told = node_plain.decode(said.split(b"\0")[0])
     if not isinstance(told, node_plain.Hello):
         raise DeviceError("the node should say HELLO, but does not; is it powered?")
-    return Hello(
-        firmware=told.firmware.rstrip(b"\0").decode("ascii", "replace"),
+    return Introduction(
+        name=told.firmware.rstrip(b"\0").decode("ascii", "replace"),
         rate_hz=told.rate_hz,
         torque_limit=1e-3 * told.torque_limit_mNm,
         watchdog=1e-3 * told.watchdog_ms,

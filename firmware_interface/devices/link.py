@@ -20,7 +20,8 @@ from firmware_interface.node import RECEIVER
 # What a device carries, as bits.
 IMU, STEER, WHEEL, DRIVE = 1, 2, 4, 8
 SENSORS = IMU | STEER | WHEEL
-CARRIES = {"imu": IMU, "steer": STEER, "wheel": WHEEL, "drive": DRIVE, "sensors": SENSORS}
+PARTS = {"imu": IMU, "steer": STEER, "wheel": WHEEL, "drive": DRIVE}
+CARRIES = {**PARTS, "sensors": SENSORS}  # as a rig file may write them
 
 RX_SIZE, TX_SIZE = 4096, 256  # bytes of one port in one tick
 MEMORY = 16  # whole numbers a driver may remember from one tick to the next
@@ -42,7 +43,9 @@ LINK = np.dtype(
         # state
         ("missing", "i8"),  # bytes without which the next message cannot be complete
         ("silence", "f8"),  # s, since its last sample
-        ("asked", "f8"),  # s, host clock, when it was last asked for readings; not a number for one that streams
+        ("polled", "u1"),  # it gives readings only when asked, and is asked once a tick
+        ("asked", "f8"),  # s, host clock, when it was last asked
+        ("taken", "f8"),  # s, host clock, when its readings were taken, as far as one can tell
         ("said_seq", "u2"),  # number of the command it was last given
         ("memory", "i8", (MEMORY,)),  # the driver's own; its file names the places
     ],
@@ -59,7 +62,7 @@ def new_link() -> np.void:
     """A link that has heard nothing yet, a record of LINK."""
     link = np.zeros(1, LINK)[0]
     link["silence"] = np.inf
-    link["asked"] = np.nan
+    link["asked"] = link["taken"] = -np.inf
     link["scale"] = 1.0
     link["wheel_axis"] = -1
     return link

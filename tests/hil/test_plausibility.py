@@ -271,3 +271,11 @@ def test_on_a_real_bicycle_lean_rate_and_accelerometer_agree(shared, kph):
         assert w.tick(dt=0.01) == NOTHING
         worst = max(worst, abs(float(w.monitor["lean_error"])))
     assert worst > 0.05, "the kicks are seen"
+
+
+def test_a_gap_is_no_disagreement_of_sensors():
+    watched = Watched()
+    watched.ticks(100)
+    watched.estimate["lean_error"] = 1.0  # what an observer makes of half a second without samples
+    assert not watched.tick(samples=100, missed=99, dt=0.5) & Symptom.SENSORS_DISAGREE
+    assert watched.ticks(40) & Symptom.SENSORS_DISAGREE, "an error that stays is one"

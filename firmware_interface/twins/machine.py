@@ -1,0 +1,158 @@
+"""A whole emulated machine: one plant, a pseudo-terminal for each device on it, one clock.
+
+It steps at `STEP_RATE`. In each step the plant advances under the torque the drive made of what it had been told
+before; then every device takes the bytes that have come in, answers, measures, and says what it says
+unasked. Each way of each line is as slow as its baud rate and as damaged as its faults ask for.
+"""
+
+import os
+import pty
+import time
+import tty
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+import numpy as np
+
+from firmware_interface.devices.link import DRIVE, RX_SIZE
+from firmware_interface.devices.registry import DEVICES
+from firmware_interface.errors import DeviceError
+from firmware_interface.faults import DOWN, UP, Faults, pack
+from firmware_interface.line import BITS_PER_BYTE, Line, wait
+from firmware_interface.mail import fetch, new_mail, post
+from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
+from firmware_interface.virtual import PlantLike, Report
+
+
+@dataclass(frozen=True)
+class StationConfig:
+    """One device of the machine: its name in the registry, what it is, and the baud rate of its line."""
+
+    device: str
+    twin: TwinConfig
+    baud: int
+    line_faults: Faults = ()  # kinds that damage bytes; `way` says which
+
+
+@dataclass(frozen=True)
+class MachineConfig:
+    """The devices of a machine, in the order of its ports; one of them carries the drive."""
+
+    stations: tuple[StationConfig, ...]
+
+    def __post_init__(self) -> None:
+        drives = sum(bool(station.twin.carries & DRIVE) for station in self.stations)
+        if drives != 1:
+            raise DeviceError(f"an emulated machine needs one drive, found {drives}: let one of its devices carry it")
+
+    def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> "VirtualMachine":
+        """The machine, switched on; ``faults`` damage the bytes of its first line."""
+        return VirtualMachine(plant, self, faults, report)
+
+
+class Station:
+    """A twin, its pseudo-terminal, and the bytes under way on its line."""
+
+    def __init__(self, config: StationConfig, faults: Faults) -> None:
+        self.twin: Twin = import_module(f"firmware_interface.twins.{DEVICES[config.device]}").make(config.twin)
+        self.drives = bool(config.twin.carries & DRIVE)
+        self._faults = pack(config.line_faults + faults)
+        self._up, self._down = (new_mail(BITS_PER_BYTE / config.baud) for _ in range(2))
+        self._master, self._slave = pty.openpty()  # our own slave end spares us EIO when a peer closes
+        tty.setraw(self._slave)
+        os.set_blocking(self._master, False)
+        self.path = os.ttyname(self._slave)
+        self.line = Line(self._master, self._up)
+        self._rx = np.zeros(RX_SIZE, np.uint8)
+
+    def step(self, t: float, now: float, readings: np.ndarray) -> None:
+        """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s]."""
+        n = self.line.read(self._rx)
+        if n > 0:
+            post(self._down, self._faults, DOWN, self._rx, n, t, now)
+        n = fetch(self._down, now, self._rx)
+        if n > 0:
+            self._say(self.twin.hear(self._rx[:n].tobytes(), t), t, now)
+        self._say(self.twin.instant(t, readings), t, now)
+
+    def _say(self, data: bytes, t: float, now: float) -> None:
+        if data:
+            post(self._up, self._faults, UP, np.frombuffer(bytearray(data), np.uint8), len(data), t, now)
+
+    @property
+    def lost(self) -> int:
+        """Bytes that nobody read in time."""
+        return self.line.bytes_dropped + int(self._up["lost"])
+
+    def close(self) -> None:
+        """Hang up."""
+        os.close(self._master)
+        os.close(self._slave)
+
+
+class VirtualMachine:
+    """Twins on pseudo-terminals in front of one plant; the interface of `VirtualNode`.
+
+    Attributes
+    ----------
+    paths : list of str
+        Pseudo-terminals, in the order of the stations.
+    """
+
+    def __init__(
+        self, plant: PlantLike, config: MachineConfig, faults: Faults = (), report: np.ndarray | None = None
+    ) -> None:
+        self._plant = plant
+        self._report = np.zeros(len(Report._fields)) if report is None else report
+        self._stations = [Station(c, faults if i == 0 else ()) for i, c in enumerate(config.stations)]
+        self._drive = next(station.twin for station in self._stations if station.drives)
+        self._readings = np.zeros(9)
+        self._k = self._slips = 0
+        self.paths = [station.path for station in self._stations]
+
+    def warm_up(self) -> None:
+        """Run the first two steps untimed: what is to be compiled, the plant too, then is."""
+        for _ in range(2):
+            self._step(time.monotonic())
+
+    def serve(self, stop: Callable[[], bool]) -> None:
+        """Run in real time until ``stop()``; a step that comes late moves the schedule along."""
+        lines: Sequence[Line] = [station.line for station in self._stations]
+        due = time.monotonic()
+        while not stop():
+            now = wait(lines, due)
+            if now - due > 2 / STEP_RATE:  # the host was busy: device time stands still, nothing is made up for
+                self._slips += 1
+                due = now
+            self._step(now)
+            due += 1 / STEP_RATE
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for station in self._stations:
+            station.close()
+
+    def _step(self, now: float) -> None:
+        t = self._k / STEP_RATE
+        if self._k > 0:
+            self._plant.advance(self._drive.T, self._drive.enabled, 1 / STEP_RATE)
+        readings = np.frombuffer(self._plant.read(), np.float64)
+        if len(readings) != len(self._readings):
+            raise DeviceError(f"the plant of a machine must give {len(self._readings)} readings, found {len(readings)}")
+        self._readings[:] = readings
+        for station in self._stations:
+            station.step(t, now, self._readings)
+        self._k += 1
+        self._write_report(t, now)
+
+    def _write_report(self, t: float, now: float) -> None:
+        report = Report(
+            t=t,
+            samples=self._k,
+            slips=self._slips,
+            bytes_dropped=sum(station.lost for station in self._stations),
+            enabled=self._drive.enabled,
+            T=self._drive.T,
+        )
+        self._report[:] = report

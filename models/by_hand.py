@@ -1,0 +1,102 @@
+"""A bicycle on a stand, front wheel lifted, moved by a person: for checks and calibrations, not for riding.
+
+The person takes the posture that is asked for (lean, steer, rate of the rear wheel) smoothly; where no steer is
+asked for, the bars are free and obey drive, friction and their own weight::
+
+    I delta_ddot = T - c delta_dot - k delta - friction
+"""
+
+import math
+from collections.abc import MutableSequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FREE = math.nan  # as a steer angle: let the bars go
+POSTURE = ("lean", "steer", "wheel_rate")  # rad, rad, rad/s
+_HASTE = 4.0  # rad/s, how quickly a person moves: the bandwidth of a critically damped second-order system
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The steer with the front wheel lifted, and its drive."""
+
+    inertia: float = 0.25  # kg m^2, about the steer axis
+    damping: float = 0.05  # N m s/rad
+    stiffness: float = 0.0  # N m/rad, of cables and weight
+    friction: float = 0.05  # N m
+    stop: float = 0.6  # rad, where it hits
+    gain: float = 1.0  # torque made per torque asked for
+    lag: float = 0.005  # s, of the drive
+
+
+class ByHand:
+    """Plant of a virtual machine; see `firmware_interface.virtual.PlantLike`.
+
+    Parameters
+    ----------
+    posture : sequence of 3 floats
+        What the person is asked to do, see `POSTURE`; memory shared with the asking process.
+    bars : Bars
+    seed : int
+        Of the sensors' noise.
+    """
+
+    def __init__(self, posture: MutableSequence[float], bars: Bars = Bars(), seed: int = 0) -> None:
+        self._posture, self._bars = posture, bars
+        self._rng = np.random.default_rng(seed)
+        self._lean = self._lean_rate = self._steer = self._steer_rate = self._wheel = self._T = 0.0
+
+    def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
+        """Let ``dt`` [s] pass under the drive's torque command [N m]."""
+        lean, steer, wheel = self._posture
+        self._lean, self._lean_rate = _approach(self._lean, self._lean_rate, lean, dt)
+        self._wheel += min(1.0, _HASTE * dt) * (wheel - self._wheel)
+        wanted = self._bars.gain * T_cmd if enabled else 0.0
+        self._T += (1.0 - math.exp(-dt / self._bars.lag)) * (wanted - self._T)
+        if math.isnan(steer):
+            self._let_go(dt)
+        else:
+            self._steer, self._steer_rate = _approach(self._steer, self._steer_rate, steer, dt)
+        if abs(self._steer) > self._bars.stop:
+            self._steer, self._steer_rate = math.copysign(self._bars.stop, self._steer), 0.0
+
+    def read(self) -> NDArray[np.float64]:
+        """The nine readings, with noise; gravity as an accelerometer near the ground line feels it."""
+        g, noise = 9.81, self._rng.normal(size=9)
+        truth = np.array(
+            [
+                self._lean_rate,
+                0.0,
+                0.0,
+                0.0,
+                -g * math.sin(self._lean),
+                -g * math.cos(self._lean),
+                self._steer,
+                self._wheel,
+                self._T,
+            ]
+        )
+        readings: NDArray[np.float64] = truth + noise * _NOISE
+        return readings
+
+    def _let_go(self, dt: float) -> None:
+        b, rest = self._bars, self._T - self._bars.stiffness * self._steer
+        if self._steer_rate == 0.0 and abs(rest) <= b.friction:
+            return  # it sticks
+        side = math.copysign(1.0, self._steer_rate or rest)
+        change = dt * (rest - b.damping * self._steer_rate - side * b.friction) / b.inertia
+        rate = self._steer_rate + change
+        self._steer_rate = rate if rate * side > 0.0 else 0.0
+        self._steer += dt * self._steer_rate
+
+
+_NOISE = np.array([0.002, 0.002, 0.002, 0.02, 0.02, 0.02, 2e-5, 1e-3, 0.005])  # of the readings, in their units
+
+
+def _approach(x: float, v: float, target: float, dt: float) -> tuple[float, float]:
+    """A critically damped step towards the target."""
+    a = _HASTE * _HASTE * (target - x) - 2.0 * _HASTE * v
+    v += dt * a
+    return x + dt * v, v
