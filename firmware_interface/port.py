@@ -4,6 +4,7 @@ pyserial opens and configures; afterwards the loop reads and writes the file des
 """
 
 import errno
+import glob
 import os
 import select
 import termios
@@ -225,8 +226,34 @@ def _why_not(path: str, baud: int, problem: Exception) -> str:
     return f"{path} is not a usable serial port ({problem}); {_available()}"
 
 
+@dataclass(frozen=True)
+class Found:
+    """A serial port of this machine."""
+
+    path: str
+    what: str  # maker and product, as the USB device says; empty for a port that is no USB device
+    usb: str  # vendor:product, hexadecimal
+    serial: str  # number of the device, by which one tells two alike apart
+    by_id: str  # a name that stays when plugs change places; empty if there is none
+
+
+def found_ports() -> list[Found]:
+    """What is plugged in, in the order of the paths."""
+    stable = {os.path.realpath(link): link for link in glob.glob("/dev/serial/by-id/*")}
+    return [
+        Found(
+            path=port.device,
+            what=" ".join(filter(None, (port.manufacturer, port.product))),
+            usb=f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None else "",
+            serial=port.serial_number or "",
+            by_id=stable.get(os.path.realpath(port.device), ""),
+        )
+        for port in sorted(list_ports.comports(), key=lambda port: port.device)
+    ]
+
+
 def _available() -> str:
-    ports = [port.device for port in list_ports.comports()]
+    ports = [port.path for port in found_ports()]
     if not ports:
         return "there is no serial port on this machine: is the cable in?"
     return f"ports here: {', '.join(ports)}"

@@ -76,6 +76,11 @@ def _sweep(e: Excitation, t: NDArray) -> NDArray:
     return np.sin(2 * np.pi * phase)
 
 
+def _push(e: Excitation, t: NDArray) -> NDArray:
+    """Half a sine to the right."""
+    return np.sin(np.pi * t / e.duration)
+
+
 def _multisine(e: Excitation, t: NDArray) -> NDArray:
     """Every harmonic of the band at once, with Schroeder's phases (1970), which keep the peak low."""
     k = np.arange(math.ceil(e.f_low * e.duration), math.floor(e.f_high * e.duration) + 1)
@@ -96,6 +101,7 @@ def _steps(e: Excitation, t: NDArray) -> NDArray:
 
 KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
     "none": _none,
+    "push": _push,
     "sweep": _sweep,
     "multisine": _multisine,
     "steps": _steps,

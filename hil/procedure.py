@@ -24,6 +24,7 @@ from hil.states import SENTENCES, Cause, Demand, State
 from hil.tick import new_loop
 from hil.warmup import warm_up
 
+_MEMORY = 20_000  # batches of rows a step looks back on, minutes
 _REST = (0.0, 0.0, 0.0)  # upright, straight, standing: a posture as in `models.by_hand`
 
 
@@ -86,6 +87,8 @@ class Procedure(Operator):
     def keep(self, rows: np.ndarray, tape: np.ndarray) -> None:
         """Take a batch of rows; called by the recorder's thread."""
         self._batches.append(rows.copy())
+        if len(self._batches) > _MEMORY:
+            del self._batches[: _MEMORY // 2]
 
     def watch(self, row: np.void) -> None:
         """Look at what has come in; go on to the next step when this one has found something."""
@@ -145,6 +148,7 @@ def go_through(
     tell: Teller = lambda step, finding: None,
     excitation: Excitation = Excitation(),
     watch: Callable[[np.void], None] | None = None,
+    fifo: int = 0,
 ) -> Procedure:
     """Open the machine, go through the steps, leave it switched off.
 
@@ -163,7 +167,7 @@ def go_through(
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = math.inf
         procedure = Procedure(steps(agreed_rig, devices), tell)
-        realtime.run(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock)
+        realtime.run(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
     return procedure
 
 

@@ -86,6 +86,9 @@ def _take_commands(fw, decoder, data, cuts, line, commands):
         commands[k] = fw.newest
 
 
+SENT = [name for name in RAW.names if name != "off_scale"]  # what stands in a frame
+
+
 class Guarded:
     """A record (zeros by default) between two neighbours, which tell if anything was written beside it."""
 
@@ -159,7 +162,7 @@ class Fuzz:
         lost = int(np.where(steps < 32768, np.maximum(steps - 1, 0), 1).sum())
         repeated = int((steps == 0).sum())
         wanted = _newest(bodies, ends, cuts, self._sample)
-        for name, body_name in zip(RAW.names, SAMPLE_BODY.names[2:], strict=True):
+        for name, body_name in zip(SENT, SAMPLE_BODY.names[2:], strict=True):
             self._agree(f"samples, {name}", raws[name].tolist(), wanted[body_name].tolist())
         self._agree("new samples", new.tolist(), np.diff(np.searchsorted(ends[steps != 0], cuts, "right")).tolist())
         self._agree("samples lost", int(receiver["samples_lost"]), counted[0] + lost)

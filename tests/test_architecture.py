@@ -21,6 +21,7 @@ ONE_DOOR = {  # what only these files may import
     "rich": {
         "experiments/console.py",
         "experiments/progress.py",
+        "experiments/commands/monitor.py",
         "experiments/commands/run.py",
     },
 }
@@ -29,6 +30,7 @@ MAY_KNOW_TIME = {
     "firmware_interface/port.py",  # how long to wait for a hello
     "firmware_interface/virtual.py",  # the twin beats real time
     "firmware_interface/line.py",  # at its baud rate
+    "firmware_interface/twins/machine.py",  # and several twins together
     "hil/append_only.py",  # fsync once a second
     "hil/log.py",  # the date of a run
     "hil/provenance.py",

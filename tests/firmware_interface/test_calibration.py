@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration, calibrate, drive_torque, new_clock, to_counts
+from firmware_interface.calibration import Calibration, at_an_end, calibrate, drive_torque, new_clock, to_counts
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
 from tests.firmware_interface.wire import record
@@ -60,6 +60,7 @@ def test_each_field_by_hand():
         "v_meas": 3.5,
         "T_meas": -0.25,
         "bus_meas": 24.1,
+        "steer_age": 0.0,  # the tick knows of it
         "seq": 12,
         "command_seq": 11,
         "status": 9,
@@ -86,11 +87,7 @@ def test_mounting_turns_sensor_axes_into_bicycle_axes():
 @pytest.mark.parametrize(
     "raw",
     [
-        {"gyro_counts": [32767, 0, 0]},
-        {"gyro_counts": [0, 0, -32768]},
-        {"accel_counts": [0, -32768, 0]},
-        {"accel_counts": [0, 0, 32767]},
-        {"torque_mNm": -32768},
+        {"off_scale": 1},
         {"steer_counts": -(2**31)},
         {"wheel_mrad_s": -(2**31)},
         {"faults": FAULT_IMU},
@@ -102,6 +99,21 @@ def test_mounting_turns_sensor_axes_into_bicycle_axes():
 def test_invalid(raw):
     assert calibrated(Calibration(wheel_radius=0.3), **raw)["valid"] == 0
     assert calibrated(Calibration(wheel_radius=0.3))["valid"] == 1
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"gyro_counts": [32767, 0, 0]},
+        {"gyro_counts": [0, 0, -32768]},
+        {"accel_counts": [0, -32768, 0]},
+        {"accel_counts": [0, 0, 32767]},
+        {"torque_mNm": -32768},
+    ],
+)
+def test_an_end_of_the_scale(raw):
+    assert at_an_end(record(RAW, **raw))
+    assert not at_an_end(record(RAW, **{name: np.array(value) // 2 for name, value in raw.items()}))
 
 
 def test_limits_of_rate_and_acceleration():

@@ -19,7 +19,7 @@ def rows_of(n, cut=lambda k, wire: None, button=None):
     """Rows of ``n`` ticks; ``cut(k, wire)`` may take bytes away, ``button`` is the port it is wired to."""
     rig = rig_of(ports=APART)
     loop, plant = new_loop(rig, gains(rig), rig.calibrated().as_record()), emulated_plant(rig, scenario())
-    nodes = [(emulated_node(rig).new_firmware(), new_decoder()) for _ in APART]
+    nodes = [(emulated_node(rig_of()).new_firmware(), new_decoder()) for _ in APART]
     (sensors, _), (drive, _) = nodes
     wire, rows = new_wire(2), np.zeros(n, TICK)
     loop.orders["demand"] = Demand.RUN

@@ -1,0 +1,74 @@
+"""`riderless check`: is this machine wired as its rig says, and is it safe to arm?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hil.procedure import Finding, Step
+
+
+def check(
+    rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
+    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
+    emulated: Annotated[bool, typer.Option("--emulated", help="Check a virtual bicycle on a stand.")] = False,
+    push: Annotated[bool, typer.Option(help="Let the drive push the bars gently, at the end.")] = True,
+    fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Go through the machine with a person: devices, stream, signs, stops, watchdog, direction of the drive.
+
+    The front wheel hangs free for the last steps. Ctrl-C ends it at once, with the drive off. Exit code 1 if
+    anything is not in order.
+    """
+    from contextlib import nullcontext
+    from multiprocessing import get_context
+
+    from experiments.by_hand import start_by_hand
+    from experiments.console import emit_json, progress_screen
+    from experiments.wired import paths_of, rig_of
+    from hil import check_steps
+    from hil.design.methods import Loop, design
+    from hil.procedure import go_through
+
+    rig = rig_of(rig_file)
+    schedule = design(rig.bicycle, "off", (5.0,), Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+    posture = get_context("spawn").RawArray("d", 3)
+    verdicts: list[tuple[str, bool, str]] = []
+
+    def tell(step: "Step", finding: "Finding | None") -> None:
+        if finding is None:
+            posture[:] = step.posture
+            if step.ask:
+                progress_screen.print(f"  … {step.ask}", style="bold")
+            return
+        verdicts.append((step.name, finding.good, finding.sentence))
+        _show(step.name, finding.good, finding.sentence, as_json)
+
+    with start_by_hand(rig, posture) if emulated else nullcontext() as twin:
+        paths = twin.paths if twin is not None else paths_of(rig, port or [])
+
+        def all_steps(agreed, devices):
+            for path, wired, said in zip(paths, rig.ports, devices, strict=True):
+                verdicts.append((path, True, f"{wired.device}: {said.name}"))
+                _show(path, True, f"{wired.device}: {said.name}", as_json)
+            return check_steps.steps(agreed, devices) + ([check_steps.push_step()] if push else [])
+
+        outcome = go_through(rig, paths, schedule, all_steps, tell, check_steps.PUSH, fifo=fifo).outcome()
+    if as_json:
+        lines = [{"what": what, "good": good, "finding": sentence} for what, good, sentence in verdicts]
+        emit_json({"rig": rig.name, "reason": outcome.reason, "cause": outcome.cause, "checks": lines})
+    else:
+        _show("verdict", outcome.reason == "success", outcome.cause, as_json)
+    if outcome.reason != "success":
+        raise typer.Exit(1)
+
+
+def _show(what: str, good: bool, sentence: str, as_json: bool) -> None:
+    """One line of the verdict."""
+    from experiments.console import screen
+
+    if not as_json:
+        mark = "[green]ok [/]" if good else "[red]BAD[/]"
+        screen.print(f"{mark} {what:<20} {sentence}", soft_wrap=True)

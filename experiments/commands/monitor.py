@@ -1,0 +1,80 @@
+"""`riderless monitor`: live values, no torque."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.table import Table
+
+
+def monitor(
+    rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
+    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
+    emulated: Annotated[bool, typer.Option("--emulated", help="Look at a virtual bicycle on a stand.")] = False,
+    duration: Annotated[float, typer.Option(help="s; until Ctrl-C by default.")] = math.inf,
+) -> None:
+    """Show what the devices say, in SI units and the bicycle's axes; the drive stays off."""
+    from contextlib import nullcontext
+    from multiprocessing import get_context
+
+    from rich.live import Live
+
+    from experiments.by_hand import start_by_hand
+    from experiments.console import progress_screen
+    from experiments.wired import paths_of, rig_of
+    from hil.design.methods import Loop, design
+    from hil.procedure import Finding, Step, go_through
+    from models.errors import InputError
+
+    if not duration > 0.0:
+        raise InputError(f"--duration must be above 0 s, found {duration:g} s")
+    rig = rig_of(rig_file)
+    schedule = design(rig.bicycle, "off", (5.0,), Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+    posture = get_context("spawn").RawArray("d", 3)
+    watching = Step("watching", lambda rows, over: Finding(True, "seen") if over else None, longest=duration)
+    with (
+        start_by_hand(rig, posture) if emulated else nullcontext() as twin,
+        Live(console=progress_screen, refresh_per_second=5) as live,
+    ):
+        paths = twin.paths if twin is not None else paths_of(rig, port or [])
+        go_through(
+            rig, paths, schedule, lambda agreed, devices: [watching], watch=lambda row: live.update(_values(row))
+        )
+
+
+def _values(row: "np.void") -> "Table":
+    """The newest row, for a person."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    t = Table(box=SIMPLE_HEAD)
+    for i, column in enumerate(("", "value", "", "", "value", "")):
+        t.add_column(column, justify="right" if i % 3 == 1 else "left", min_width=10 if i % 3 == 1 else None)
+    angle = {name: f"{math.degrees(row[name]):+.2f}" for name in row.dtype.names or () if row.dtype[name].kind == "f"}
+    bad = row["frames_bad_crc"] + row["frames_bad_length"] + row["frames_bad_version"]
+    cells = [
+        ("lean (estimate)", angle["phi_est"], "deg", "steer", angle["delta_meas"], "deg"),
+        ("roll rate", angle["phi_dot_meas"], "deg/s", "speed", f"{row['v_meas']:.3f}", "m/s"),
+        ("pitch rate", angle["theta_dot_meas"], "deg/s", "torque reported", f"{row['T_meas']:+.3f}", "N m"),
+        ("yaw rate", angle["psi_dot_meas"], "deg/s", "supply", f"{row['bus_meas']:.2f}", "V"),
+        ("force forward", f"{row['a_x_meas']:+.2f}", "m/s²", "sample's age", f"{1e3 * row['age']:.2f}", "ms"),
+        ("force right", f"{row['a_y_meas']:+.2f}", "m/s²", "steer older by", f"{1e3 * row['steer_age']:.2f}", "ms"),
+        ("force down", f"{row['a_z_meas']:+.2f}", "m/s²", "silence", f"{1e3 * row['silence']:.0f}", "ms"),
+        ("frames", f"{row['frames_ok']}", "good", "broken", f"{bad}", ""),
+        ("drive", _bits(row, "status", "STATUS_") or "off", "", "faults", _bits(row, "faults", "FAULT_") or "none", ""),
+    ]
+    for cell in cells:
+        t.add_row(*cell)
+    return t
+
+
+def _bits(row: "np.void", column: str, prefix: str) -> str:
+    """Names of the bits that are set."""
+    from firmware_interface import messages
+
+    names = [name for name in vars(messages) if name.startswith(prefix) and int(row[column]) & getattr(messages, name)]
+    return " ".join(name.removeprefix(prefix).lower() for name in names)

@@ -1,0 +1,23 @@
+"""`riderless ports`: what is plugged in."""
+
+from typing import Annotated
+
+import typer
+
+
+def ports(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """List the serial ports of this computer, with the USB identity of what hangs on them.
+
+    In a rig file, prefer the name under /dev/serial/by-id: it stays when plugs change places.
+    """
+    from experiments.console import emit_json, screen, table
+    from firmware_interface.port import found_ports
+
+    found = found_ports()
+    if as_json:
+        emit_json({"ports": found})
+    elif not found:
+        screen.print("no serial port on this computer: is the cable in, does the device have power?")
+    else:
+        rows = [[p.by_id or p.path, p.path, p.what or "-", p.usb or "-", p.serial or "-"] for p in found]
+        table("Serial ports", ["name to use", "path", "what it is", "USB", "serial number"], rows)

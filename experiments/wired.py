@@ -1,0 +1,34 @@
+"""The machine a command is pointed at: a rig, and the paths of its ports, real or emulated."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hil.rig import Rig
+from models import catalogue
+from models.errors import InputError
+
+
+def rig_of(file: Path | None, bike: str = "Benchmark") -> Rig:
+    """The rig of a file, or the emulated one; raises InputError."""
+    return Rig.from_toml(file) if file else Rig(catalogue.load(bike))
+
+
+def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:
+    """One path for each port: those given on the command line, or those of the rig file.
+
+    Raises
+    ------
+    InputError
+        When some are missing, or there are too many.
+    """
+    paths = list(given) or [port.path for port in rig.ports if port.path]
+    if not paths:
+        raise InputError(
+            "no bicycle to talk to: give --port PATH, a rig file that names its ports, or --emulated for a virtual one"
+        )
+    if len(paths) != len(rig.ports):
+        raise InputError(
+            f"the rig '{rig.name}' has {len(rig.ports)} ports, found {len(paths)} "
+            f"paths ({', '.join(paths)}): give --port once for each, in the order of the rig file"
+        )
+    return paths
