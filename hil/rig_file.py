@@ -1,14 +1,17 @@
 """The file of a rig, checked key by key; units stand in the names of the keys."""
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from firmware_interface.errors import DeviceError
 from hil.estimator import Observer
 from hil.limits import Limits
 from hil.rig import Port, Rig
+from hil.toml_lines import line_naming, line_of, lines_of
 from models import catalogue
 from models.errors import InputError
 
@@ -21,13 +24,16 @@ def read(path: Path) -> Rig:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
         ) from None
+    lines = lines_of(text)
     try:
-        given = _RigFile.model_validate(tomllib.loads(text))
+        return _RigFile.model_validate(tomllib.loads(text)).build()
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
-        raise InputError(f"rig file {path}: {_sentence(error)}") from None
-    return given.build()
+        raise InputError(f"rig file {path}: {_sentence(error, lines)}") from None
+    except (InputError, DeviceError) as error:
+        line = line_naming(lines, str(error))
+        raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
 
 
 class _Strict(BaseModel):
@@ -97,9 +103,18 @@ class _RigFile(_Strict):
         )
 
 
-def _sentence(error: ValidationError) -> str:
-    """All faults of a file in one sentence."""
-    faults = [
-        f"{'.'.join(str(p) for p in e['loc'])}: {e['msg'].lower()} (found {e['input']!r})" for e in error.errors()
-    ]
+def _sentence(error: ValidationError, lines: Mapping[tuple[str | int, ...], int]) -> str:
+    """All faults of a file in one sentence, each with its line."""
+    faults = []
+    for e in error.errors():
+        line, unit = line_of(lines, e["loc"]), _unit(str(e["loc"][-1]) if e["loc"] else "")
+        where = f"line {line}, " if line else ""
+        found = f"found {e['input']!r}{unit}" if e["type"] != "missing" else "it is not there"
+        faults.append(f"{where}{'.'.join(str(p) for p in e['loc'])}: {e['msg'].lower()}{unit} ({found})")
     return "; ".join(faults) + "; correct these keys"
+
+
+def _unit(key: str) -> str:
+    """The unit that a key's name ends in."""
+    units = {"Hz": "Hz", "s": "s", "m": "m", "days": "days", "Nm": "N m", "A": "A"}
+    return f" {units[end]}" if "_" in key and (end := key.rsplit("_", 1)[-1]) in units else ""
