@@ -7,6 +7,7 @@ and never meets the interpreter. The lockstep runner, the real-time runner and t
 same function; only what carries its bytes differs.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -133,7 +134,7 @@ def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
         link["role"] = port.role
         link["period_us"] = round(1e6 * rig.dt)
         link["polled"] = said.rate_hz is None
-        link["scale"] = said.scale
+        link["scale"], link["per_amp"] = said.scale, said.per_amp
         link["axis"] = settings.get("axis", 0)
         link["wheel_axis"] = settings.get("wheel_axis", -1)
         links[i] = link
@@ -268,7 +269,7 @@ def _age_of(links, role, t_host):
     for port in range(links.size):
         if links[port].role & role and not links[port].role & IMU:
             age = t_host - links[port].taken
-    return age
+    return age if age < math.inf else 0.0  # nothing came yet: its silence tells
 
 
 @njit(cache=True, nogil=True)

@@ -41,6 +41,7 @@ class Introduction:
     accel_lsb: float | None = None  # m/s^2 per count
     steer_counts_per_turn: float | None = None  # of the encoder's own shaft
     scale: float = 1.0  # N m on the steer per unit the drive is commanded in
+    per_amp: float = 1.0  # N m on the steer per ampere it reports
 
 
 class Traffic(NamedTuple):

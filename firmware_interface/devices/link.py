@@ -37,6 +37,7 @@ LINK = np.dtype(
         ("role", "i8"),  # bits of what it carries
         ("delimiter", "i8"),  # the byte that ends a message; ANY where `missing` tells instead
         ("scale", "f8"),  # N m on the steer per unit the drive is commanded in
+        ("per_amp", "f8"),  # N m on the steer per ampere it reports, where it reports its current
         ("period_us", "i8"),  # between two of its samples
         ("axis", "i8"),  # of the steer drive, where a device has several
         ("wheel_axis", "i8"),  # of the wheel sensor; -1: none
@@ -63,7 +64,7 @@ def new_link() -> np.void:
     link = np.zeros(1, LINK)[0]
     link["silence"] = np.inf
     link["asked"] = link["taken"] = -np.inf
-    link["scale"] = 1.0
+    link["scale"] = link["per_amp"] = 1.0
     link["wheel_axis"] = -1
     return link
 
