@@ -57,8 +57,7 @@ def receive(link, rx, n):
         receiver.payload[receiver.filled] = rx[i]
         receiver.filled += 1
         while receiver.filled > 0 and _look(receiver):
-            if receiver.size == SIZE - 1 and _adopt(link):
-                samples += 1
+            samples += 1 if receiver.payload[0] == SYNC and _adopt(link) else 0
             _drop(receiver, receiver.size + 1)
     link.missing = max(SIZE - receiver.filled, 1)
     return samples
@@ -137,7 +136,7 @@ def _adopt(link):
     """The message at the front becomes the reading, if it is ours and new. Runs inside the tick."""
     receiver, raw, memory = link.receiver, link.raw, link.memory
     message = laid_over(receiver.payload, 1, MESSAGE)
-    if message.groups != _GROUPS or message.fields != _FIELDS:
+    if receiver.size != SIZE - 1 or message.groups != _GROUPS or message.fields != _FIELDS:
         receiver.frames_bad_version += 1
         return False
     t_ns = np.int64(message.t_ns & np.uint64(0x7FFFFFFFFFFFFFFF))

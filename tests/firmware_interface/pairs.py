@@ -1,0 +1,120 @@
+"""A driver and its twin in memory: bytes from one to the other, tick by tick, with a line one can damage."""
+
+import importlib
+from collections.abc import Callable
+
+import numpy as np
+
+from firmware_interface.calibration import Calibration, calibrate, new_clock
+from firmware_interface.devices.device import Device, Introduction
+from firmware_interface.devices.link import DRIVE, LINK, hear, new_link, say
+from firmware_interface.devices.registry import DEVICES, device
+from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
+from firmware_interface.twins.twin import STEP_RATE, TwinConfig
+from tests.firmware_interface.wire import record
+
+RATE, WATCHDOG = 200, 0.05
+SETTINGS = {
+    "node": {},
+    "vectornav": {},
+    "vesc": {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0},
+    "odrive": {"torque_limit_Nm": 7.0, "wheel_axis": 1.0, "gear_ratio": 2.0},
+}
+SCALES = {  # as the devices introduce themselves
+    "node": Introduction("node", RATE),
+    "vectornav": Introduction("vectornav", RATE, gyro_lsb=2.0**-20, accel_lsb=2.0**-16),
+    "vesc": Introduction("vesc", steer_counts_per_turn=360e6, scale=0.4, per_amp=0.4),
+    "odrive": Introduction("odrive", steer_counts_per_turn=1e6, scale=2.0, per_amp=0.2),
+}
+READINGS = np.array([0.1, -0.2, 0.3, 0.4, -0.5, -9.7, 0.25, 6.0, 1.2])
+SHIFT = Callable[[bytes], bytes]
+
+
+def whole(data: bytes) -> bytes:
+    """A line that damages nothing."""
+    return data
+
+
+class Pair:
+    """Driver and twin; ``down`` and ``up`` may change what passes."""
+
+    def __init__(self, name: str, faults=(), down: SHIFT = whole, up: SHIFT = whole, **truth) -> None:
+        self.name, self.driver = name, device(name)
+        settings, said = self.driver.settled(SETTINGS[name]), SCALES[name]
+        scales = {k: v for k, v in vars(said).items() if k.endswith(("lsb", "turn")) and v is not None}
+        self.calibration = Calibration(wheel_radius=0.3, **{**scales, **truth})
+        self.links = np.zeros(1, LINK)
+        self.links[0] = linked(self.driver, settings, said)
+        self.link = self.links[0]
+        config = TwinConfig(
+            self.driver.carries, self.calibration, RATE, WATCHDOG, 7.0, {**settings, "baud": 921600}, faults=faults
+        )
+        self.twin = importlib.import_module(f"firmware_interface.twins.{DEVICES[name]}").make(config)
+        self.readings, self.k, self.seq = READINGS.copy(), 0, 0
+        self.down, self.up = down, up
+        self.pending = b""
+        self.said = bytearray()  # all that came up
+        self.prepare()
+
+    def prepare(self) -> None:
+        """What `introduce` would have set, told to the twin."""
+        if self.name == "vectornav":
+            self.twin.hear(b"$VNWRG,06,0*XX\r\n$VNWRG,75,1,4,01,0129*XX\r\n", 0.0)
+        if self.name == "odrive":
+            self.twin.hear(b"w axis0.config.watchdog_timeout 0.05\nw axis0.config.enable_watchdog 1\n", 0.0)
+
+    @property
+    def t(self) -> float:
+        """Device time [s]."""
+        return self.k / STEP_RATE
+
+    def period(self, T=0.0, flags=0, send=True) -> int:
+        """One period of the loop: hear, speak, let 5 ms pass; returns the number of new readings."""
+        came = self.take(self.pending)
+        self.pending = b""
+        command, out = record(COMMAND, T_cmd=T, flags=flags, seq=self.seq + send, expiry_ms=50), np.zeros(256, np.uint8)
+        self.seq += send
+        n = say(self.link, command, 1 if send and self.driver.carries & DRIVE else 0, out)
+        bytes_down = self.down(out[:n].tobytes())
+        for i in range(STEP_RATE // RATE):
+            answer = self.twin.hear(bytes_down, self.t) if i == 0 and bytes_down else b""
+            self.pending += self.up(answer + self.twin.instant(self.t, self.readings))
+            self.k += 1
+        return came
+
+    def take(self, data: bytes) -> int:
+        """Bytes to the driver."""
+        self.said += data
+        return int(hear(self.link, np.frombuffer(bytearray(data + b"\0"), np.uint8), len(data)))
+
+    def periods(self, n: int, **how) -> None:
+        """Several periods alike."""
+        for _ in range(n):
+            self.period(**how)
+
+    def enable(self) -> None:
+        """As the supervisor does: cleared, off, then on."""
+        self.periods(10, flags=COMMAND_CLEAR)
+        self.periods(30, flags=COMMAND_ENABLE)
+
+    @property
+    def raw(self) -> np.void:
+        """The newest reading, in counts."""
+        return self.link["raw"]
+
+    @property
+    def sample(self) -> np.void:
+        """The newest reading in SI units."""
+        sample = record(SAMPLE)
+        calibrate(self.raw, self.calibration.as_record(), new_clock(), sample)
+        return sample
+
+
+def linked(driver: Device, settings: dict, said: Introduction) -> np.void:
+    """A link to the device, as the loop makes it."""
+    link = new_link()
+    link["hear"], link["say"], link["delimiter"] = driver.hear, driver.say, driver.delimiter
+    link["role"], link["period_us"] = driver.carries, 1e6 / RATE
+    link["scale"], link["per_amp"] = said.scale, said.per_amp
+    link["axis"], link["wheel_axis"] = settings.get("axis", 0), settings.get("wheel_axis", -1)
+    return link
