@@ -66,7 +66,7 @@ def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher) -> 
                     coming.append(starter.submit(_twin, following))
                 for _ in range(ATTEMPTS):
                     with twin:
-                        attempt = _attempt(condition, twin.path, out, watch)
+                        attempt = _attempt(condition, twin.paths, out, watch)
                     yield attempt
                     if attempt.outcome.reason == "abort":
                         return
@@ -84,13 +84,13 @@ def _twin(condition: Condition) -> VirtualProcess:
     return start_twin(condition.rig, condition.scenario, condition.emulation)
 
 
-def _attempt(condition: Condition, port: str, out: Path, watch: Watcher) -> Attempt:
+def _attempt(condition: Condition, ports: list[str], out: Path, watch: Watcher) -> Attempt:
     folder = new_folder(out, condition.label)
     outcome = run_realtime(
         folder,
         condition.rig,
         condition.schedule,
-        port,
+        ports,
         condition.duration,
         condition.label,
         {"scenario": condition.scenario, "emulation": condition.emulation},

@@ -134,6 +134,7 @@ def dynamics_of(header: dict, bicycle: Bicycle, noise: Array) -> Dynamics:
         rig["drive_lag"],
         rig["x_imu"],
         rig["z_imu"],
+        rig.get("command_delay"),
     )
     return Dynamics(
         name=f"whole sampled loop, {header['controller']}",

@@ -4,7 +4,6 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from hil.design.loop import Loop
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.log import read_run
@@ -18,7 +17,7 @@ from models.scenario import Scenario
 
 def _machine() -> tuple[Rig, GainSchedule]:
     rig = Rig(catalogue.load("Benchmark"))
-    return rig, design(rig.bicycle, "lqr", (5.0,), Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+    return rig, design(rig.bicycle, "lqr", (5.0,), rig.timing)
 
 
 def _loop() -> None:

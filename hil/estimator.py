@@ -59,6 +59,7 @@ OBSERVER = np.dtype(
         ("speed_bandwidth", "f8"),
         ("held_factor", "f8"),
         ("drive_lag", "f8"),
+        ("command_delay", "f8"),  # s, from a sample to the moment its command is obeyed
         ("x_imu", "f8"),
         ("z_imu", "f8"),
         ("w", "f8"),
@@ -84,8 +85,16 @@ class Observer:
             if not (math.isfinite(value) and value > 0):
                 raise InputError(f"observer setting '{name}' must be positive, found {value!r}: set it in the rig")
 
-    def as_record(self, bicycle: Bicycle, dt: float, drive_lag: float, x_imu: float, z_imu: float) -> np.void:
-        """Settings and geometry, a record of OBSERVER, for the compiled observer."""
+    def as_record(
+        self,
+        bicycle: Bicycle,
+        dt: float,
+        drive_lag: float,
+        x_imu: float,
+        z_imu: float,
+        command_delay: float | None = None,
+    ) -> np.void:
+        """Settings and geometry, a record of OBSERVER, for the compiled observer; times in s, by default one dt."""
         record = np.zeros(1, OBSERVER)[0]
         for name, value in vars(self).items():
             record[name] = value
@@ -94,6 +103,7 @@ class Observer:
             **geometry,
             "dt": dt,
             "drive_lag": drive_lag,
+            "command_delay": dt if command_delay is None else command_delay,
             "x_imu": x_imu,
             "z_imu": z_imu,
         }.items():
@@ -161,7 +171,11 @@ def observe(o, e, sample, held):
 
 @njit(cache=True, nogil=True)
 def follow_drive(o, e, T_cmd):
-    """Shift the command chain by one tick: what was sent last is followed from now on. Runs inside the tick."""
-    keep = math.exp(-o.dt / o.drive_lag) if o.drive_lag > 0.0 else 0.0
+    """Go on to the next tick: the drive follows the old command until the new one is obeyed. Runs inside the tick."""
+    old, new = o.command_delay, o.dt - o.command_delay
+    keep = math.exp(-old / o.drive_lag) if o.drive_lag > 0.0 else 0.0
     e.T = keep * e.T + (1.0 - keep) * e.u_prev
+    if new > 0.0:
+        keep = math.exp(-new / o.drive_lag) if o.drive_lag > 0.0 else 0.0
+        e.T = keep * e.T + (1.0 - keep) * T_cmd
     e.u_prev = T_cmd

@@ -1,5 +1,6 @@
 """What is kept of a run: its rows and bytes, and markers for changes of state, late ticks and mishaps."""
 
+from collections import deque
 from typing import Protocol
 
 import numpy as np
@@ -31,9 +32,15 @@ class Keeper:
         The first late tick, in words; empty while there was none.
     """
 
-    def __init__(self, writer: RunWriter, plant: Fallible | None = None) -> None:
+    def __init__(
+        self,
+        writer: RunWriter,
+        plant: Fallible | None = None,
+        marks: deque[tuple[float, str, str]] | None = None,
+    ) -> None:
         self.fall = self.late = ""
         self._writer, self._plant = writer, plant
+        self._marks = deque() if marks is None else marks  # (s, kind, text) that others put there
         self._state, self._status = State.DISARMED, ""
 
     def __call__(self, rows: np.ndarray, tape: np.ndarray) -> None:
@@ -41,6 +48,8 @@ class Keeper:
         for row in rows[np.flatnonzero(np.diff(rows["state"], prepend=np.uint32(self._state)))]:
             self._state = State(int(row["state"]))
             self._writer.marker(float(row["t_host"]), "state", self._state.name)
+        while self._marks:
+            self._writer.marker(*self._marks.popleft())
         if not self.late and rows["late"].any():
             self._note_late(rows[int(np.argmax(rows["late"]))])
         if self._plant is not None:

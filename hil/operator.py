@@ -5,6 +5,7 @@ The same object drives the lockstep and the real-time runner, so that a run mean
 
 import signal
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,16 +34,38 @@ class Operator:
     ----------
     duration : float
         Time to stay RUNNING [s].
+    waiting : bool
+        Arm only when `arm` is called: a person must want it.
     """
 
-    def __init__(self, duration: float) -> None:
+    def __init__(self, duration: float, waiting: bool = False) -> None:
         self.duration = duration
-        self.demand = Demand.RUN
+        self.waiting = waiting
+        self.demand = Demand.OFF if waiting else Demand.RUN
+        self.marks: deque[tuple[float, str, str]] = deque()  # (s, kind, text) for the log, not yet written
+        self.seen: float | None = None  # s, host clock of the newest row
         self.running_since: float | None = None
         self.over_since: float | None = None
         self.interrupted = ""
         self._cause = Cause.NONE
         self._was_armed = False
+
+    def arm(self) -> None:
+        """The explicit act of a person."""
+        if self.waiting and not self.interrupted:
+            self.waiting = False
+            self.demand = Demand.RUN
+
+    def mark(self, kind: str, text: str = "") -> None:
+        """A moment a person wants to find again in the log: a kick, for instance."""
+        if self.seen is not None:
+            self.marks.append((self.seen, kind, text))
+
+    @property
+    def left(self) -> float:
+        """Time left under control [s]; the whole of it while it has not begun."""
+        gone = 0.0 if self.running_since is None or self.seen is None else self.seen - self.running_since
+        return max(0.0, self.duration - gone)
 
     def interrupt(self, what: str) -> None:
         """A person or the system wants an end: ramp down; the second time, off at once."""
@@ -52,6 +75,9 @@ class Operator:
     def watch(self, row: np.void) -> None:
         """Take note of the newest TICK row and decide the next demand."""
         state, t = State(int(row["state"])), float(row["t_host"])
+        self.seen = t
+        if self.waiting and not self.interrupted:
+            return
         if int(row["cause"]):
             self._cause = Cause(int(row["cause"]))
         if state in (State.CHECK, State.ARMED):

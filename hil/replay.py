@@ -27,6 +27,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 
 RUNNERS = ("compute", "ticks_skipped", "write_short", "n_wire")  # columns that the runner fills, not the tick
+LOOP_SETTINGS = ("clock", "rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu")  # of a rig
 _SAME, _CUT, _OTHER_BYTES = 0, 1, 2
 
 
@@ -61,7 +62,10 @@ def rebuilt_loop(header: Mapping[str, Any]) -> Loop:
             ports=tuple(Port(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]),
             observer=Observer(**wired["observer"]),
             limits=Limits.from_dict(wired["limits"]),
-            **{name: wired[name] for name in ("clock", "rate", "drive_lag", "watchdog", "x_imu", "z_imu")},
+            **{
+                name: wired[name]
+                for name in ("clock", "rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu")
+            },
         )
         calibration = Calibration(**{f.name: wired["calibration"][f.name] for f in fields(Calibration)})
         schedule = GainSchedule.from_toml(header["schedule"])

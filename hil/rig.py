@@ -10,6 +10,7 @@ from typing import Any, Literal
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.link import CARRIES, PARTS
 from firmware_interface.devices.registry import device
+from hil.design.loop import Loop
 from hil.estimator import Observer
 from hil.limits import Limits
 from models.errors import InputError
@@ -37,8 +38,8 @@ class Rig:
     """Everything the loop must know of a machine. The defaults are the emulated one.
 
     ``clock`` says who beats time: "device" ticks when a sample arrives, "host" on the computer's
-    own clock. Either way a command takes effect at the device's next sampling instant, one sample
-    after the measurement it answers.
+    own clock. Either way our node obeys a command at its next sampling instant, one period after the
+    measurement it answers; a drive that obeys when the command comes has a `command_delay` of its own.
     """
 
     bicycle: Bicycle
@@ -47,6 +48,7 @@ class Rig:
     clock: Literal["device", "host"] = "device"
     rate: float = 200.0  # Hz
     drive_lag: float = 0.005  # s
+    command_delay: float | None = None  # s, from a sample to the moment its command is obeyed; None: one period
     watchdog: float = 0.025  # s, the drive's own time-out; 3 to 5 periods
     x_imu: float = 0.3  # m, on the rear frame, forward of the rear contact
     z_imu: float = -0.5  # m, negative above ground
@@ -62,6 +64,11 @@ class Rig:
             raise InputError(
                 f"the ports of a rig must carry {', '.join(PARTS)} once each, together or apart ('sensors' is the "
                 f"first three), found {found}: say in each [[port]] what it carries"
+            )
+        if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
+            raise InputError(
+                f"the rig's command delay must be above 0 and at most one period of {self.dt:g} s, found "
+                f"{self.command_delay:g} s: measure it with a torque step, or leave it out"
             )
         for port in self.ports:
             driver = device(port.device)
@@ -82,6 +89,12 @@ class Rig:
     def dt(self) -> float:
         """Nominal period of the loop [s]."""
         return 1.0 / self.rate
+
+    @property
+    def timing(self) -> Loop:
+        """The loop as the design of controllers must know it."""
+        delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
+        return Loop(rate=self.rate, delay=delay, drive_lag=self.drive_lag)
 
     def calibrated(self, **scales: float) -> Calibration:
         """Counts to SI for this machine; ``scales`` are what the device says of itself.

@@ -52,6 +52,7 @@ class _Loop(_Strict):
     rate_Hz: float = Field(default=200.0, gt=10.0, le=2000.0)
     clock: Literal["device", "host"] = "device"
     drive_lag_s: float = Field(default=0.005, ge=1e-4, lt=0.5)
+    command_delay_s: float | None = Field(default=None, gt=0.0, lt=0.2)
     watchdog_s: float = Field(default=0.025, gt=0.0, lt=1.0)
     latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
 
@@ -93,6 +94,7 @@ class _RigFile(_Strict):
             clock=self.loop.clock,
             rate=self.loop.rate_Hz,
             drive_lag=self.loop.drive_lag_s,
+            command_delay=self.loop.command_delay_s,
             watchdog=self.loop.watchdog_s,
             x_imu=self.imu.x_m,
             z_imu=self.imu.z_m,

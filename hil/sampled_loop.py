@@ -79,6 +79,8 @@ class SampledLoop:
         First-order lag of the drive [s], above 0.
     x_imu, z_imu : float
         Place of the inertial sensor on the rear frame [m].
+    command_delay : float
+        From a sample to the moment its command is obeyed [s], above 0; by default one interval.
     """
 
     states = LOOP_STATES
@@ -92,25 +94,28 @@ class SampledLoop:
         drive_lag: float,
         x_imu: float,
         z_imu: float,
+        command_delay: float | None = None,
     ) -> None:
         self.bicycle, self.schedule, self.dt = bicycle, schedule, dt
-        self._timing, self._imu = Loop(1.0 / dt, 1, drive_lag), (x_imu, z_imu)
-        self._settings = observer.as_record(bicycle, dt, drive_lag, x_imu, z_imu)
+        delay = 1.0 if command_delay is None else command_delay / dt
+        self._timing, self._imu = Loop(1.0 / dt, delay, drive_lag), (x_imu, z_imu)
+        self._settings = observer.as_record(bicycle, dt, drive_lag, x_imu, z_imu, command_delay)
         self.output = np.zeros(len(LOOP_STATES))
         self.output[PHI_DOT] = 1.0
 
     def matrix(self, v: float) -> Array:
         """The map over one sample at speed ``v`` [m/s], (13, 13), of `LOOP_STATES`."""
-        F = sampled_model(self.bicycle, v, self._timing).F
+        model = sampled_model(self.bicycle, v, self._timing)
         H = instrument_map(self.bicycle, v, *self._imu)
         E, S = observer_maps(self._settings, v)
         K = self.schedule.gains(v)
         whole = np.zeros((13, 13))
-        whole[:6, :6] = F
+        whole[:6, :6] = model.F
         whole[6:, :6] = S @ H
         whole[6:, 6:] = E
         whole[5] = -K[:4] @ whole[6:10]  # the next command, from the estimates just made
         whole[5, 4:6] -= K[4:]
+        whole[:5] += np.outer(model.G[:5], whole[5])  # what of it is obeyed within this sample
         return whole
 
     def noise(self, v: float, stds: Array) -> Array:
@@ -127,6 +132,7 @@ class SampledLoop:
         N = np.zeros((13, 4))
         N[6:] = S * stds
         N[5] = -self.schedule.gains(v)[:4] @ N[6:10]
+        N[:5] += np.outer(sampled_model(self.bicycle, v, self._timing).G[:5], N[5])
         return N
 
     def embed(self, v: float) -> Array:

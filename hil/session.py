@@ -102,7 +102,7 @@ def run_realtime(
         head = header(rig, schedule, calibration, {**about, **(extra or {})})
         with log.RunWriter(folder, head) as writer:
             fds = [port.fd for port in ports]
-            keep = Keeper(writer)
+            keep = Keeper(writer, marks=operator.marks)
             recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
             try:
@@ -208,6 +208,7 @@ def header(
             "clock": rig.clock,
             "rate": rig.rate,
             "drive_lag": rig.drive_lag,
+            "command_delay": rig.command_delay,
             "watchdog": rig.watchdog,
             "x_imu": rig.x_imu,
             "z_imu": rig.z_imu,

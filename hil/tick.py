@@ -103,7 +103,7 @@ def new_loop(
     links = _links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports))
     return Loop(
         calibration=calibration,
-        observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu),
+        observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
         limits=rig.limits.as_record(),
         speeds=np.array(schedule.v, float),
         gains=np.array(schedule.K, float),

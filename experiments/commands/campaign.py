@@ -7,6 +7,9 @@ import typer
 
 
 def campaign(
+    rig_file: Annotated[
+        Path | None, typer.Argument(help="Rig file whose devices are emulated; our node alone by default.")
+    ] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the campaign's folder is made.")] = Path("runs"),
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
     seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
@@ -28,10 +31,11 @@ def campaign(
     from experiments.recordings import read
     from experiments.reporting import report_on
     from hil.emulation import Emulation
+    from hil.rig import Rig
 
     folder = new_folder(out, f"campaign-seed{seed}")
     folder.mkdir(parents=True)
-    planned = list(conditions(seed, Emulation(model)))
+    planned = list(conditions(seed, Emulation(model), Rig.from_toml(rig_file) if rig_file else None))
     runner = in_lockstep if lockstep else in_real_time
     attempts = []
     with watching(progress_screen, planned) as (watch, done):
@@ -42,7 +46,7 @@ def campaign(
     analysis = analysed(progress_screen, [read(a.folder) for a in good])
     page = report_on(folder, "Emulated treadmill campaign", analysis, [a.folder for a in attempts])
     runs = [{"run": str(a.folder), "reason": a.outcome.reason, "cause": a.outcome.cause} for a in attempts]
-    about = {"seed": seed, "lockstep": lockstep, "model": model, "runs": runs}
+    about = {"seed": seed, "rig": str(rig_file or "emulated"), "lockstep": lockstep, "model": model, "runs": runs}
     (folder / "campaign.json").write_text(json.dumps(about, indent=1))
     if as_json:
         emit_json({"runs": runs, "report": str(page), **analysis.as_json()})

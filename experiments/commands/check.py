@@ -29,11 +29,11 @@ def check(
     from experiments.console import emit_json, progress_screen
     from experiments.wired import paths_of, rig_of
     from hil import check_steps
-    from hil.design.methods import Loop, design
+    from hil.design.methods import design
     from hil.procedure import go_through
 
     rig = rig_of(rig_file)
-    schedule = design(rig.bicycle, "off", (5.0,), Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+    schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)
     verdicts: list[tuple[str, bool, str]] = []
 

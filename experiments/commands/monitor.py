@@ -26,14 +26,14 @@ def monitor(
     from experiments.by_hand import start_by_hand
     from experiments.console import progress_screen
     from experiments.wired import paths_of, rig_of
-    from hil.design.methods import Loop, design
+    from hil.design.methods import design
     from hil.procedure import Finding, Step, go_through
     from models.errors import InputError
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")
     rig = rig_of(rig_file)
-    schedule = design(rig.bicycle, "off", (5.0,), Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+    schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)
     watching = Step("watching", lambda rows, over: Finding(True, "seen") if over else None, longest=duration)
     with (

@@ -1,14 +1,21 @@
 """`riderless run`: a controller on a bicycle, real or emulated."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from hil.operator import Operator
+    from hil.rig import Rig
+    from models.plant import Scenario
 
 
 def run(
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
-    port: Annotated[str | None, typer.Option(help="Serial port of the node.")] = None,
+    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Start a virtual bicycle and run against it.")] = False,
     bike: Annotated[str, typer.Option(help="Bicycle of the emulated rig.")] = "Benchmark",
     controller: Annotated[
@@ -23,77 +30,108 @@ def run(
     ),
     seed: Annotated[int, typer.Option(help="Of the emulated bicycle.")] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
+    yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Arm, balance, record. Ctrl-C ramps the torque down; twice switches it off.
+    """Arm, balance, record. Any key ramps the torque down, so does Ctrl-C; twice switches it off.
 
-    The run is armed when this command is given: stand by the bicycle and hold it upright; after a
-    second of clean data and a proof of the drive's watchdog it is under control.
+    Stand by the bicycle, hold it upright and press Enter: after a second of clean data and a proof of
+    the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle, and one
+    without a terminal, is armed at once.
     """
+    import sys
+    from contextlib import ExitStack
+
     import numpy as np
     from rich.live import Live
 
     from experiments.console import emit_json, parse_speeds, progress_screen, screen
-    from experiments.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
+    from experiments.keys import keys
     from experiments.twin import start_twin
-    from hil.design.methods import METHODS, GainSchedule, Loop, design
+    from experiments.wired import paths_of, rig_of
+    from hil.design.methods import METHODS, GainSchedule, design
     from hil.emulation import Emulation
     from hil.log import run_folder
-    from hil.rig import Rig
+    from hil.operator import Operator
     from hil.session import run_realtime
-    from hil.states import State
-    from models import catalogue
     from models.errors import InputError
-    from models.plant import Scenario
 
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
-    rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load(bike))
-    paths = [port] if port else [p.path for p in rig.ports if p.path]
-    if not (emulated or len(paths) == len(rig.ports)):
-        raise InputError(
-            "no bicycle to run: give --port PATH, a rig file that names its ports, or --emulated for a virtual one"
-        )
+    rig = rig_of(rig_file, bike)
+    paths = [] if emulated else paths_of(rig, port or [])
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
     if controller in METHODS:
-        timing = Loop(rate=rig.rate, drive_lag=rig.drive_lag)
-        schedule = design(rig.bicycle, controller, parse_speeds("2:9:0.5"), timing)
+        schedule = design(rig.bicycle, controller, parse_speeds("2:9:0.5"), rig.timing)
     else:
         schedule = GainSchedule.from_toml(Path(controller))
     folder = run_folder(out, rig.bicycle.name, schedule.method)
-    with Live(console=progress_screen, refresh_per_second=5) as live:
+    operator = Operator(duration, waiting=not (emulated or yes) and sys.stdin.isatty())
+    extra: dict[str, Any] = {}
+    with ExitStack() as stack:
+        if emulated:
+            scenario, emulation = _kicked(rig, speed, duration, seed), Emulation(model)
+            paths = stack.enter_context(start_twin(rig, scenario, emulation)).paths
+            extra = {"scenario": scenario, "emulation": emulation}
+        pressed, live = stack.enter_context(keys()), stack.enter_context(Live(console=progress_screen))
 
         def watch(row: np.void) -> None:
-            live.update(
-                f"{State(int(row['state'])).name:<9} v {row['v_est']:5.2f} m/s  "
-                f"lean {np.degrees(row['phi_est']):+6.2f} "
-                f"steer {np.degrees(row['delta_est']):+6.2f} deg  torque {row['T_cmd']:+6.2f} N m"
-            )
+            heed(pressed(), operator)
+            live.update(line(row, rig, operator))
 
-        if not emulated:
-            outcome = run_realtime(folder, rig, schedule, paths, duration, watch=watch, fifo=fifo, cpu=cpu)
-        else:
-            rng = np.random.default_rng(seed)
-            times = np.arange(FIRST_KICK, duration, SPACING)
-            kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
-            scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)
-            emulation = Emulation(model)
-            with start_twin(rig, scenario, emulation) as twin:
-                outcome = run_realtime(
-                    folder,
-                    rig,
-                    schedule,
-                    twin.paths,
-                    duration,
-                    extra={"scenario": scenario, "emulation": emulation},
-                    watch=watch,
-                    fifo=fifo,
-                    cpu=cpu,
-                )
+        outcome = run_realtime(
+            folder, rig, schedule, paths, duration, extra=extra, watch=watch, fifo=fifo, cpu=cpu, operator=operator
+        )
     if as_json:
         emit_json({"run": str(folder), "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
     else:
         screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, f"run: {folder}", sep="\n", soft_wrap=True)
     if outcome.reason == "fault":
         raise typer.Exit(1)
+
+
+def heed(pressed: str, operator: "Operator") -> None:
+    """What keys mean: Enter arms, k marks a kick, any other stops."""
+    for key in pressed:
+        if key in "\r\n":
+            operator.arm() if operator.waiting else operator.interrupt("stopped by a key")
+        elif key == "k":
+            operator.mark("kick", "by key")
+        else:
+            operator.interrupt("stopped by a key")
+
+
+def line(row: "np.void", rig: "Rig", operator: "Operator") -> str:
+    """State, time left, and each quantity with its limit."""
+    import math
+
+    from hil.states import State
+
+    state = State(int(row["state"]))
+    if operator.waiting:
+        doing = "hold it upright, then Enter arms"
+    elif state is State.RUNNING:
+        doing = f"{operator.left:5.1f} s left"
+    else:
+        doing = "any key stops"
+    limits, angle = rig.limits, math.degrees
+    return (
+        f"{state.name:<9} {doing:<14}  v {row['v_est']:5.2f} m/s  "
+        f"lean {angle(row['phi_est']):+6.2f} of {angle(limits.lean.value):.0f} deg  "
+        f"steer {angle(row['delta_est']):+6.2f} of {angle(limits.steer.value):.0f} deg  "
+        f"torque {row['T_cmd']:+5.2f} of {limits.torque.value:g} N m  {row['bus_meas']:.1f} V"
+    )
+
+
+def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
+    """A treadmill on which somebody kicks the bicycle now and then."""
+    import numpy as np
+
+    from experiments.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
+    from models.plant import Scenario
+
+    rng = np.random.default_rng(seed)
+    times = np.arange(FIRST_KICK, duration, SPACING)
+    kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
+    return Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)

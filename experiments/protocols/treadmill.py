@@ -5,7 +5,7 @@ placement below, inside and above it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class Condition:
     schedule: GainSchedule
     scenario: Scenario
     emulation: Emulation = Emulation()
+    machine: Rig | None = None  # its devices, limits and rates; the emulated one's by default
 
     @property
     def label(self) -> str:
@@ -61,8 +62,8 @@ class Condition:
 
     @property
     def rig(self) -> Rig:
-        """The emulated machine."""
-        return Rig(self.bicycle)
+        """The machine, with this bicycle."""
+        return replace(self.machine, bicycle=self.bicycle) if self.machine else Rig(self.bicycle)
 
     @property
     def duration(self) -> float:
@@ -95,12 +96,13 @@ def gentle(bicycle: Bicycle, method: str) -> dict[str, Any]:
     return {}
 
 
-def conditions(seed: int, emulation: Emulation = Emulation()) -> Iterator[Condition]:
-    """All runs of the campaign, in order; the seed fixes kicks and noise."""
+def conditions(seed: int, emulation: Emulation = Emulation(), machine: Rig | None = None) -> Iterator[Condition]:
+    """All runs of the campaign, in order, on a machine's devices; the seed fixes kicks and noise."""
+    timing = machine.timing if machine else Loop()
     streams = iter(np.random.SeedSequence(seed).spawn(sum(len(speeds) for *_, speeds in PLAN)))
     for name, method, speeds in PLAN:
         bicycle = catalogue.load(name)
-        schedule = design(bicycle, method, GRID, Loop(), **gentle(bicycle, method))
+        schedule = design(bicycle, method, GRID, timing, **gentle(bicycle, method))
         for v in speeds:
             rng = np.random.default_rng(next(streams))
             scenario = Scenario(
@@ -111,4 +113,4 @@ def conditions(seed: int, emulation: Emulation = Emulation()) -> Iterator[Condit
                 release_after=RELEASE,
                 seed=int(rng.integers(2**31)),
             )
-            yield Condition(bicycle, method, v, schedule, scenario, emulation)
+            yield Condition(bicycle, method, v, schedule, scenario, emulation, machine)

@@ -2,7 +2,8 @@
 
 A packet is ``02 length payload CRC 03`` (or ``03`` and a length of two bytes), the CRC-16 over the payload alone, high
 byte first. Each tick we set the current and ask for a selection of values; the answer, a few hundred
-microseconds later, acknowledges both. There is no "off" but a current of zero.
+microseconds later, acknowledges both. Off is a brake current of zero: the motor turns freely, as at a current of
+zero, but whoever reads the line can tell the two apart.
 
 Its time-out (``App Settings - General - Timeout`` in VESC Tool) is **not latched**: the next command ends it. The
 question for values does not feed it. What it is set to the VESC does not tell: the rig file says it, and the proof
@@ -33,7 +34,7 @@ from firmware_interface.messages import (
 )
 
 SHORT, LONG, END = 2, 3, 3
-SET_CURRENT, GET_VALUES_SELECTIVE = 6, 50
+SET_CURRENT, SET_CURRENT_BRAKE, GET_VALUES_SELECTIVE = 6, 7, 50
 TIMED_OUT, KILLED = 1, 2  # bits of the status
 
 # Where the fields of the answer stand in its payload; all are big-endian.
@@ -54,7 +55,7 @@ def speak(link, command, send, out):
         T = command.T_cmd
         on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(T)
         current = 1e3 * T / link.scale if on else 0.0
-        out[n + 2] = SET_CURRENT
+        out[n + 2] = SET_CURRENT if on else SET_CURRENT_BRAKE
         _put_i32(out, n + 3, np.int64(np.rint(min(max(current, -_CURRENT_MAX), _CURRENT_MAX))))
         n = _close(out, n, np.int64(5))
         link.memory[_ON] = 1 if on else 0

@@ -26,7 +26,7 @@ _FIELDS = ">hhiiiihihiiiiiiBiB"  # of the values 0 to 17, as they stand in an an
 
 
 class VescTwin:
-    """A `Twin`; the drive is "enabled" while a command is alive, since a VESC knows no other."""
+    """A `Twin`; the drive is "enabled" while a current is commanded, if only of zero, and alive."""
 
     def __init__(self, config: TwinConfig) -> None:
         self.T, self.enabled = 0.0, False
@@ -35,6 +35,7 @@ class VescTwin:
         self._held = b""
         self._fed = -math.inf  # s, when a command last came
         self._current = 0.0  # A
+        self._driven = False  # a current was commanded, no brake
         self._values: dict[int, tuple[str, float]] = {}
         self._t = 0.0
 
@@ -56,7 +57,7 @@ class VescTwin:
         timed_out = t - self._fed > config.watchdog and not (dead and self._fed > -math.inf)
         tripped = playing(config.faults, Kind.DRIVE_TRIPS, t) is not None
         killed = playing(config.faults, Kind.STOP_BUTTON, t) is not None
-        self.enabled = not (timed_out or tripped or killed)
+        self.enabled = self._driven and not (timed_out or tripped or killed)
         T = cal.torque_sign * self._current * self._scale if self.enabled else 0.0
         self.T = min(max(T, -config.torque_limit), config.torque_limit)
         steer = cal.steer_sign * math.degrees(readings[6] + cal.steer_offset) * cal.steer_gear_ratio
@@ -81,7 +82,7 @@ class VescTwin:
         if kind == GET_VALUES_SELECTIVE and len(payload) == 5:
             return packet(payload + self._selected(int.from_bytes(payload[1:], "big")))
         if kind in (SET_CURRENT, SET_CURRENT_BRAKE, SET_RPM, SET_POS) and len(payload) == 5:
-            self._fed = t
+            self._fed, self._driven = t, kind == SET_CURRENT
             self._current = 1e-3 * struct.unpack(">i", payload[1:])[0] if kind == SET_CURRENT else 0.0
         elif kind == ALIVE:
             self._fed = t

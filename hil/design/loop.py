@@ -42,9 +42,9 @@ class Loop:
     ----------
     rate : float
         Samples per second [Hz].
-    delay : int
-        Computation delay [samples]: 1 when a tick's command is obeyed at the next sample (as on the
-        wire), 0 when it acts at once.
+    delay : float
+        From a sample to the moment its command is obeyed [samples], 0 to 1: 1 for a device that obeys at its
+        next sample, as our node, less for a drive that obeys when the command comes.
     drive_lag : float
         Time constant of the steer drive [s]; 0 for a drive that obeys at once.
 
@@ -55,14 +55,16 @@ class Loop:
     """
 
     rate: float = 200.0
-    delay: int = 1
+    delay: float = 1
     drive_lag: float = 0.005
 
     def __post_init__(self) -> None:
         if not (isfinite(self.rate) and self.rate > 0.0):
             raise InputError(f"the loop's rate must be above 0 Hz, found {self.rate} Hz: give for example 200")
-        if self.delay not in (0, 1):
-            raise InputError(f"the loop's delay must be 0 or 1 sample, found {self.delay}: the device obeys at 1")
+        if not 0 <= self.delay <= 1:
+            raise InputError(
+                f"the loop's delay must be from 0 to 1 sample, found {self.delay}: our node obeys at the next sample, 1"
+            )
         if not (isfinite(self.drive_lag) and self.drive_lag >= 0.0):
             raise InputError(f"the drive's lag must be 0 s or more, found {self.drive_lag} s: give for example 0.005")
 
@@ -122,11 +124,15 @@ def sampled_model(bicycle: Bicycle, v: float, loop: Loop) -> SampledModel:
         A = np.block([[A, B], [np.zeros((1, 4)), np.full((1, 1), -1.0 / loop.drive_lag)]])
         B = np.vstack([np.zeros((4, 1)), [[1.0 / loop.drive_lag]]])
         states += ("T_drive",)
-    F, G = zoh(A, B, loop.dt)
+    F, G = zoh(A, B, (1.0 - loop.delay) * loop.dt) if 0 < loop.delay < 1 else zoh(A, B, loop.dt)
     if loop.delay:
-        n = len(states)
-        F = np.block([[F, G], [np.zeros((1, n + 1))]])
-        G = np.vstack([np.zeros((n, 1)), [[1.0]]])
+        n, old = len(states), G
+        if loop.delay < 1:  # first the old command, then the new one
+            F_old, G_old = zoh(A, B, loop.delay * loop.dt)
+            F, old = F @ F_old, F @ G_old
+        new = G if loop.delay < 1 else np.zeros((n, 1))
+        F = np.block([[F, old], [np.zeros((1, n + 1))]])
+        G = np.vstack([new, [[1.0]]])
         states += ("u_prev",)
     return SampledModel(F, G[:, 0], states, loop.dt)
 

@@ -81,7 +81,7 @@ class GainSchedule:
         return self.loop.rate
 
     @property
-    def delay(self) -> int:
+    def delay(self) -> float:
         """Computation delay [samples]."""
         return self.loop.delay
 

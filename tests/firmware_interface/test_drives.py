@@ -1,4 +1,4 @@
-"""What is particular to VESC and ODrive: angles that go around, batches that must not be mixed up, rules of the twins."""
+"""What is particular to VESC and ODrive: angles that go around, batches that must not be mixed up, twins."""
 
 import numpy as np
 import pytest

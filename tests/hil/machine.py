@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hil.design.methods import Loop, design
+from hil.design.methods import design
 from hil.emulation import emulated_node, emulated_plant
 from hil.operator import Operator
 from hil.rig import Rig
@@ -16,7 +16,7 @@ def rig_of(name="Silver", **changes):
 
 
 def gains(rig, method="lqr", speeds=(4.5, 5.0, 5.5), **options):
-    return design(rig.bicycle, method, speeds, Loop(rate=rig.rate, drive_lag=rig.drive_lag), **options)
+    return design(rig.bicycle, method, speeds, rig.timing, **options)
 
 
 def scenario(v=5.0, seed=1, kicks=(1.0,)):

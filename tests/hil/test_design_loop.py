@@ -80,13 +80,28 @@ def test_open_loop_keeps_the_bicycle_the_drive_and_the_delay():
     assert s[5] == complex(-np.inf, 0.0)
 
 
+@pytest.mark.parametrize("lag", [0.0, 0.005])
+def test_within_a_sample_the_old_command_acts_and_then_the_new(lag):
+    """A delay of two fifths, by five steps of a loop five times as fast."""
+    bicycle, v = load("Benchmark"), 5.0
+    model = sampled_model(bicycle, v, Loop(rate=200.0, delay=0.4, drive_lag=lag))
+    fine = sampled_model(bicycle, v, Loop(rate=1000.0, delay=0, drive_lag=lag))
+    n = len(fine.F)
+    z = np.random.default_rng(3).normal(size=n + 1)
+    x, old, new = z[:n], z[n], 0.7
+    for step in range(5):
+        x = fine.F @ x + fine.G * (old if step < 2 else new)
+    assert model.F @ z + model.G * new == pytest.approx(np.r_[x, new], rel=1e-11, abs=1e-12)
+    assert model.states[-1] == "u_prev"
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
         ({"rate": 0.0}, "above 0 Hz"),
         ({"rate": np.inf}, "above 0 Hz"),
-        ({"delay": 2}, "0 or 1 sample"),
-        ({"delay": 0.5}, "0 or 1 sample"),
+        ({"delay": 2}, "from 0 to 1 sample"),
+        ({"delay": np.nan}, "from 0 to 1 sample"),
         ({"drive_lag": -0.001}, "0 s or more"),
         ({"drive_lag": np.nan}, "0 s or more"),
     ],

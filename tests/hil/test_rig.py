@@ -10,7 +10,7 @@ from hil.limits import OWN, Limit, Limits
 from hil.rig import Rig
 from models.errors import InputError
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "example-rig.toml"
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "rigs/measured.toml"
 
 
 def test_the_example_of_the_docs_loads():
