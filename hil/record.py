@@ -38,6 +38,8 @@ TICK = np.dtype(
         ("T_meas", "f8"),
         ("bus_meas", "f8"),
         ("steer_age", "f8"),  # s, how much older than the inertial readings the steer angle is
+        ("wheel_age", "f8"),  # s, the wheel's rate
+        ("drive_age", "f8"),  # s, what the drive says of itself
         # estimate
         ("phi_est", "f8"),
         ("delta_est", "f8"),

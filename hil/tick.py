@@ -350,6 +350,8 @@ def _note(loop, t_host, t_due, row):
     row.T_meas = sample.T_meas
     row.bus_meas = sample.bus_meas
     row.steer_age = sample.steer_age
+    row.wheel_age = _age_of(loop.links, WHEEL, t_host)
+    row.drive_age = _age_of(loop.links, DRIVE, t_host)
     row.phi_est = e.phi
     row.delta_est = e.delta
     row.phi_dot_est = e.phi_dot
