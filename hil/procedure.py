@@ -5,21 +5,18 @@ machine may be armed meanwhile, and looks at the rows until it has found somethi
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.calibration import Calibration
 from firmware_interface.devices.device import Introduction
-from firmware_interface.port import open_port
 from hil import realtime
 from hil.design.schedule import GainSchedule
 from hil.excitation import Excitation
 from hil.operator import Operator, Outcome
 from hil.rig import Rig
-from hil.session import agreed, introductions
+from hil.session import introduced
 from hil.states import SENTENCES, Cause, Demand, State
 from hil.tick import new_loop
 from hil.warmup import warm_up
@@ -122,22 +119,6 @@ class Procedure(Operator):
         if bad:
             return Outcome("fault", f"not in order: {', '.join(bad)}")
         return Outcome("success", "everything is in order")
-
-
-@contextmanager
-def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
-    """Ports opened and devices set up: file descriptors, what the devices said, the rig and calibration agreed on.
-
-    Raises
-    ------
-    DeviceError, InputError
-        As `hil.session.run_realtime`.
-    """
-    with ExitStack() as stack:
-        ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
-        devices = introductions(rig, ports)
-        rig, calibration = agreed(rig, devices)
-        yield [port.fd for port in ports], devices, rig, calibration
 
 
 def go_through(

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,10 +80,7 @@ def run_realtime(
     require_fitting(rig, schedule)
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
-    with ExitStack() as stack:
-        ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
-        devices = introductions(rig, ports)
-        rig, calibration = agreed(rig, devices)
+    with introduced(rig, paths) as (fds, devices, rig, calibration):
         loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
         latency = latency_of(rig, fifo)
         loop.orders["tested"] = not rig.latency_days or latency is not None
@@ -101,7 +98,6 @@ def run_realtime(
         }
         head = header(rig, schedule, calibration, {**about, **(extra or {})})
         with log.RunWriter(folder, head) as writer:
-            fds = [port.fd for port in ports]
             keep = Keeper(writer, marks=operator.marks)
             recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
@@ -111,6 +107,24 @@ def run_realtime(
                 if recorder.failure is None:  # else the outcome says so already
                     raise
     return outcome
+
+
+@contextmanager
+def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
+    """Ports opened and devices set up: file descriptors, what the devices said, the rig and calibration agreed on.
+
+    Raises
+    ------
+    DeviceError
+        When a port is missing or busy, or what is behind it is not the device of the rig.
+    InputError
+        When rig and devices do not fit together.
+    """
+    with ExitStack() as stack:
+        ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
+        devices = introductions(rig, ports)
+        rig, calibration = agreed(rig, devices)
+        yield [port.fd for port in ports], devices, rig, calibration
 
 
 def introductions(rig: Rig, ports: Sequence[Port]) -> list[Introduction]:

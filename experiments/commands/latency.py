@@ -26,7 +26,7 @@ def latency(
     fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 99; 0 for none.")] = 0,
     cpu: Annotated[int | None, typer.Option(help="Run on this CPU alone.")] = None,
     port: Annotated[
-        list[str] | None, typer.Option(help="Serial port of the node, once per port of the rig; a virtual one if none.")
+        list[str] | None, typer.Option(help="Serial port, once for each port of the rig; a virtual node if none.")
     ] = None,
     matrix: Annotated[
         bool,
@@ -92,12 +92,11 @@ def latency(
 
 @contextmanager
 def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]"]:
-    """Open ports with a node behind each, and a loop for them that will never be armed."""
+    """Open ports with their devices set up, and a loop for them that will never be armed."""
     from experiments.twin import start_twin
-    from firmware_interface.port import hello, open_port
-    from hil.design.methods import Loop as Timing
     from hil.design.methods import design
     from hil.rig import Port
+    from hil.session import introduced
     from hil.tick import new_loop
     from models.errors import InputError
     from models.plant import Scenario
@@ -109,12 +108,9 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]
             paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
         if len(paths) != len(rig.ports):
             raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")
-        schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], Timing(rate=rig.rate, drive_lag=rig.drive_lag))
-        loop = new_loop(rig, schedule, rig.calibrated().as_record())
-        ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
-        for opened in ports:
-            hello(opened, timeout=2.0)
-        yield [opened.fd for opened in ports], loop
+        schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
+        fds, devices, rig, calibration = stack.enter_context(introduced(rig, paths))
+        yield fds, new_loop(rig, schedule, calibration.as_record(), devices)
 
 
 @contextmanager

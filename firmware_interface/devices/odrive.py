@@ -1,17 +1,28 @@
-"""ODrive, firmware 0.5, by its ASCII protocol: steer drive, steer encoder, and a wheel encoder on the other axis.
+"""ODrive, firmware 0.5, by its ASCII protocol: steer drive, steer encoder, and a wheel encoder on its other axis.
 
-Every line carries a checksum, ``*NN``, the exclusive or of all bytes before the star, in decimal; the answer to such a
-line carries one too. Answers have no label, so one that is lost must never let a voltage be read as a
-current. The rule: questions go out as one batch, in a fixed order, and nothing more is asked until it is
-answered. Values count only once the whole batch has come, each line with the right checksum and as many numbers
-as its place asks for. If it has not come after `_PATIENCE` ticks, or a line does not fit, the batch is thrown
-away and nothing is asked for `_SILENCE` ticks, so that late answers fall on deaf ears.
+Every line carries a checksum, ``*NN``: the exclusive or of all bytes before the star, in decimal. The answer to such
+a line carries one too. Answers have no label, so one that is lost must never let a voltage be read as a
+current. The rule:
 
-``c``, the torque, feeds the drive's watchdog; the questions ``r`` and ``f`` do not. The watchdog is latched: the axis
-disarms, and needs its errors cleared. Old firmware never starts a watchdog that was set over ASCII, whatever it
-answers: that the proof while arming finds out.
+* All questions of a tick are one batch, the same in the same order each time: state, steer, error, current, wheel,
+  supply. Neighbours differ in their form (a whole number, a pair, a whole number, a fraction, a pair, a fraction), so
+  whatever is missing or too much is found out by the lines behind it, or by their number.
+* Nothing more is asked until the batch is answered, and its values count only then, all together.
+* When `_PATIENCE` ticks have gone by in that silence, or at once when a line does not fit, the batch is thrown away and
+  the thread counts as lost. It is found again by a mark, a number never used before that is written to the drive's
+  ``test_property`` and asked back: what comes before the mark, however late, falls on deaf ears.
 
-Source: the protocol as documented for firmware 0.5 ("ASCII Protocol" of docs.odriverobotics.com/v/0.5.6).
+A link begins lost. A sample acknowledges the command that stood before its questions. That the drive heard the command
+too is likely, not certain: a set-point gets no answer, which is why only the watchdog protects.
+
+``c``, the torque, feeds the drive's watchdog; ``r``, ``f`` and ``w`` do not. The watchdog is latched, runs while idle,
+and an expired one strikes again until it is fed, so ``c`` goes before ``sc``. Firmware before 0.5 never starts a
+watchdog that was set over ASCII, whatever it answers: the proof while arming finds that.
+
+The motor's own error is not asked for: firmware 0.5 answers ``lu`` (issue 571 of its repository). From 0.5.5 on it
+shows in the axis error, as do encoder and controller; `odrive_setup` insists on that.
+
+Source: ascii_protocol.cpp, axis.cpp and odrive-interface.yaml of ODrive's firmware 0.5.6; docs, "ASCII Protocol".
 """
 
 import math
@@ -21,159 +32,221 @@ from numba import carray, cfunc, njit
 
 from firmware_interface.devices.device import Device, Example, Setting, Settings, Traffic
 from firmware_interface.devices.link import DRIVE, HEAR, SAY, STEER, TX_SIZE, WHEEL
-from firmware_interface.devices.odrive_setup import introduce
+from firmware_interface.devices.odrive_setup import CLOSED_LOOP, COUNTS_PER_TURN, IDLE, introduce
+from firmware_interface.devices.odrive_text import (
+    PAIR,
+    REAL,
+    WHOLE,
+    WORDS,
+    close_line,
+    put,
+    put_decimal,
+    put_whole,
+    read,
+    star_of,
+    text,
+)
+from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     FAULT_DRIVE,
+    FAULT_ENCODER,
     STATUS_ENABLED,
+    STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
 
-IDLE, CLOSED_LOOP = 1, 8  # states of an axis
-WATCHDOG_EXPIRED = 0x800  # bit of the axis error
-COUNTS_PER_TURN = 1e6  # steer counts we make of a turn of the encoder
+ENCODER_FAILED, WATCHDOG_EXPIRED, ESTOP_REQUESTED = 0x100, 0x800, 0x4000  # bits of the axis error
 
-_PATIENCE, _SILENCE = 4, 3  # ticks
-_MICRO = 1e6
-_LARGEST = 1e12  # of a number on a line; beyond it is none
-_TORQUE_MAX = 1000.0  # N m on the motor, more than any
+_PATIENCE = 4  # ticks for a batch, or a mark, to be answered
+_REPEAT = 10  # ticks until the drive is told again to switch on; a second request interrupts the first
+_FIRST_MARK, _MARKS = 2_000_000, 1_000_000  # beyond every state and every axis error
+_TORQUE_MAX = 9999.0  # N m on the motor, more than any
 
-# The batch: what is asked, in this order. One number each, then two for each encoder.
-_IQ, _BUS, _ERROR, _STATE, _MOTOR_ERROR, _STEER, _WHEEL = range(7)
-# Places in the link's memory: what the batch has brought, in millionths, and where it stands.
-_NEW, _ENABLED_STATE, _AXIS_ERROR = 0, 7, 8  # _NEW + i for i in the batch
-_OPEN, _NEXT, _WAITED, _BATCH_SEQ, _DEAF, _NAN = 9, 10, 11, 12, 13, 14
+# The batch, in its order, and the form each answer must have.
+_STATE, _STEER, _ERROR, _CURRENT, _WHEEL, _BUS, _PLACES = range(7)
+_FORMS = np.array([WHOLE, PAIR, WHOLE, REAL, PAIR, REAL])
+_LARGEST = np.array([2.0**32, 2.0e9, 2.0**32, 2.0e9, 2.0e9, 65535.5])  # in the units of RAW
+# Where the link stands.
+_LOST, _MARKED, _READY, _OPEN = range(4)
+# Places in the link's memory. The first six hold what the open batch has brought, by its order.
+_PHASE, _WAITED, _NEXT, _MARK, _SEQ, _STATE_NOW, _ERROR_NOW, _REQUESTED, _SPOILT = range(_PLACES, _PLACES + 9)
 
-
-def _bytes(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode(), np.uint8)
-
-
-_READ_AXIS, _WRITE_AXIS = _bytes("r axis"), _bytes("w axis")
-_OF_IQ, _OF_ERROR = _bytes(".motor.current_control.Iq_measured "), _bytes(".error ")
-_OF_STATE, _OF_MOTOR_ERROR = _bytes(".current_state "), _bytes(".motor.error ")
-_READ_BUS, _FEEDBACK, _TORQUE, _CLEAR = _bytes("r vbus_voltage "), _bytes("f "), _bytes("c "), _bytes("sc ")
-_REQUEST = _bytes(".requested_state ")
-
-
-@njit(cache=True, nogil=True)
-def speak(link, command, send, out):
-    """Write this tick's lines: the torque if ``send``, and the next batch of questions. Runs inside the tick."""
-    n = np.int64(0)
-    if send:
-        n = _command(link, command, out, n)
-    return _ask(link, out, n)
+_AXIS, _PUT_AXIS, _BUS_VOLTAGE = text("r axis"), text("w axis"), text("r vbus_voltage ")
+_OF_CURRENT, _OF_ERROR = text(".motor.current_control.Iq_measured "), text(".error ")
+_OF_STATE, _OF_REQUEST = text(".current_state "), text(".requested_state ")
+_FEEDBACK, _TORQUE, _CLEAR, _SPACE = text("f "), text("c "), text("sc "), text(" ")
+_SET_MARK, _ASK_MARK = text("w test_property "), text("r test_property ")
 
 
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
     """Take ``rx[:n]`` off the line; returns how many batches were completed. Runs inside the tick."""
     receiver, samples = link.receiver, 0
-    filled = receiver.filled
     for i in range(n):
         byte = rx[i]
-        if byte == 10 or byte == 13 or byte == 33:  # \n, \r or !
-            if filled > MAX_PAYLOAD:
-                receiver.frames_bad_length += 1
-                receiver.bytes_skipped += filled + 1
-                _give_up(link)
-            elif filled > 0:
-                samples += _take_line(link, filled)
-            filled = 0
+        if byte == 10 or byte == 13:  # \n, \r
+            if receiver.filled > 0:
+                samples += _end_line(link)
+            receiver.filled = 0
         else:
-            if filled < MAX_PAYLOAD:
-                receiver.payload[filled] = byte
-            filled += 1
-    receiver.filled = filled
+            if receiver.filled < MAX_PAYLOAD:  # the rest of an over-long line has no place to go
+                receiver.payload[receiver.filled] = byte
+            receiver.filled += 1
     return samples
 
 
 @njit(cache=True, nogil=True)
+def speak(link, command, send, out):
+    """Write the torque if ``send``, and the questions if there is room for them; returns the bytes.
+
+    Runs inside the tick.
+    """
+    n = np.int64(0)
+    if send and link.role & DRIVE:
+        n = _command(link, command, out, n)
+    memory = link.memory
+    if memory[_PHASE] == _READY:
+        return _ask(link, out, n)
+    memory[_WAITED] += 1
+    if memory[_PHASE] != _LOST and memory[_WAITED] < _PATIENCE:
+        return n  # nothing is asked while answers are due
+    _lose(link)
+    return _ask_mark(link, out, n)
+
+
+@njit(cache=True, nogil=True)
 def _command(link, command, out, n):
-    """The torque, and the change of state it needs. Runs inside the tick."""
+    """The torque, then what changes the drive's state. Runs inside the tick."""
     memory, T = link.memory, command.T_cmd / link.scale
     on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(T)
-    state, error = memory[_ENABLED_STATE], memory[_AXIS_ERROR]
-    start = n
-    n = _put(out, n, _TORQUE)
-    n = _put_whole(out, n, link.axis)
-    n = _put_byte(out, n, 32)
-    n = _put_decimal(out, n, min(max(T, -_TORQUE_MAX), _TORQUE_MAX) if on else 0.0)
-    n = _close(out, start, _put_byte(out, n, 32))
+    state, error = memory[_STATE_NOW], memory[_ERROR_NOW]
+    begin = n
+    n = put(out, put_whole(out, put(out, n, _TORQUE), link.axis), _SPACE)
+    n = put_decimal(out, n, min(max(T, -_TORQUE_MAX), _TORQUE_MAX) if on else 0.0)
+    n = close_line(out, begin, put(out, n, _SPACE))
     link.said_seq = command.seq
-    if command.flags & COMMAND_CLEAR and error != 0:
-        n = _close(out, n, _put(out, n, _CLEAR))
-    wanted = CLOSED_LOOP if on else IDLE
-    if (on and state != CLOSED_LOOP and error == 0) or (not on and state == CLOSED_LOOP):
-        start = n
-        n = _put_axis(out, n, _WRITE_AXIS, link.axis, _REQUEST)
-        n = _put_whole(out, n, wanted)
-        n = _close(out, start, _put_byte(out, n, 32))
+    if not on and command.flags & COMMAND_CLEAR and error != 0:
+        n = close_line(out, n, put(out, n, _CLEAR))
+    memory[_REQUESTED] = max(0, memory[_REQUESTED] - 1)
+    if on and state not in (0, CLOSED_LOOP) and error == 0 and memory[_REQUESTED] == 0:  # 0: not heard of yet
+        memory[_REQUESTED] = _REPEAT
+        n = _request(link, out, n, CLOSED_LOOP)
+    elif not on and (state == CLOSED_LOOP or memory[_REQUESTED] > 0):  # it may have switched on unseen
+        n = _request(link, out, n, IDLE)
     return n
+
+
+@njit(cache=True, nogil=True)
+def _request(link, out, n, state):
+    """Tell the axis which state to take. Runs inside the tick."""
+    begin = n
+    n = put(out, put_whole(out, put(out, n, _PUT_AXIS), link.axis), _OF_REQUEST)
+    return close_line(out, begin, put(out, put_whole(out, n, np.int64(state)), _SPACE))
 
 
 @njit(cache=True, nogil=True)
 def _ask(link, out, n):
-    """The next batch of questions, unless the last is not answered yet. Runs inside the tick."""
-    memory = link.memory
-    if memory[_DEAF] > 0:
-        memory[_DEAF] -= 1
-        return n
-    if memory[_OPEN]:
-        memory[_WAITED] += 1
-        if memory[_WAITED] >= _PATIENCE:
-            link.receiver.samples_lost += 1
-            _give_up(link)
-        return n
-    axis = link.axis
-    n = _close(out, n, _put_axis(out, n, _READ_AXIS, axis, _OF_IQ))
-    n = _close(out, n, _put(out, n, _READ_BUS))
-    n = _close(out, n, _put_axis(out, n, _READ_AXIS, axis, _OF_ERROR))
-    n = _close(out, n, _put_axis(out, n, _READ_AXIS, axis, _OF_STATE))
-    n = _close(out, n, _put_axis(out, n, _READ_AXIS, axis, _OF_MOTOR_ERROR))
-    n = _close(out, n, _put_axis(out, n, _FEEDBACK, axis, _FEEDBACK[1:]))
-    if link.wheel_axis >= 0:
-        n = _close(out, n, _put_axis(out, n, _FEEDBACK, link.wheel_axis, _FEEDBACK[1:]))
-    memory[_OPEN], memory[_NEXT], memory[_WAITED], memory[_NAN] = 1, 0, 0, 0
-    memory[_BATCH_SEQ] = link.said_seq
+    """The batch of questions. Runs inside the tick."""
+    memory, place = link.memory, _after(link, np.int64(-1))
+    memory[_PHASE], memory[_WAITED], memory[_NEXT], memory[_SPOILT] = _OPEN, 0, place, 0
+    memory[_SEQ] = link.said_seq
+    while place < _PLACES:
+        begin = n
+        if place == _BUS:
+            n = put(out, n, _BUS_VOLTAGE)
+        elif place in (_STEER, _WHEEL):
+            axis = link.axis if place == _STEER else link.wheel_axis
+            n = put(out, put_whole(out, put(out, n, _FEEDBACK), axis), _SPACE)
+        else:
+            n = put_whole(out, put(out, n, _AXIS), link.axis)
+            n = put(out, n, _OF_STATE if place == _STATE else _OF_ERROR if place == _ERROR else _OF_CURRENT)
+        n = close_line(out, begin, n)
+        place = _after(link, place)
     return n
 
 
 @njit(cache=True, nogil=True)
-def _take_line(link, size):
+def _after(link, place):
+    """The next place of the batch that this link asks for; `_PLACES` at its end. Runs inside the tick."""
+    place += 1
+    if place == _STEER and not link.role & STEER:
+        place += 1
+    if place == _WHEEL and (not link.role & WHEEL or link.wheel_axis < 0):
+        place += 1
+    return place
+
+
+@njit(cache=True, nogil=True)
+def _ask_mark(link, out, n):
+    """Write a mark to the drive and ask it back. Runs inside the tick."""
+    memory = link.memory
+    mark = _FIRST_MARK + (memory[_MARK] + 1) % _MARKS
+    memory[_PHASE], memory[_WAITED], memory[_MARK] = _MARKED, 0, mark
+    begin = n
+    n = close_line(out, begin, put(out, put_whole(out, put(out, n, _SET_MARK), mark), _SPACE))
+    return close_line(out, n, put(out, n, _ASK_MARK))
+
+
+@njit(cache=True, nogil=True)
+def _lose(link):
+    """Throw away what is under way; the next words are a new mark. Runs inside the tick."""
+    link.receiver.samples_lost += 1 if link.memory[_PHASE] == _OPEN else 0
+    link.memory[_PHASE] = _LOST
+
+
+@njit(cache=True, nogil=True)
+def _end_line(link):
     """One whole line, in the receiver; 1 if it completes a batch. Runs inside the tick."""
-    receiver, memory = link.receiver, link.memory
-    line = receiver.payload
-    star = _checked(line, size)
+    receiver, memory, size = link.receiver, link.memory, link.receiver.filled
+    fits = size <= MAX_PAYLOAD
+    star = star_of(receiver.payload, size) if fits else np.int64(-1)
     if star < 0:
-        receiver.frames_bad_crc += 1
+        if fits:
+            receiver.frames_bad_crc += 1
+        else:
+            receiver.frames_bad_length += 1
         receiver.bytes_skipped += size + 1
-        _give_up(link)
+        _lose(link)
+        return 0
+    form, first, second = read(receiver.payload, star)
+    if form == WORDS:  # `invalid property`, `unknown command`
+        receiver.frames_bad_version += 1
+        _lose(link)
         return 0
     receiver.frames_ok += 1
-    if not memory[_OPEN]:
-        return 0  # late, of a batch that was given up
-    place = memory[_NEXT]
-    value, at = _number(line, np.int64(0), star)
-    second = 0.0
-    if at > 0 and place >= _STEER:
-        second, at = _number(line, at, star)
-    if at < 0 or _rest(line, at, star):
-        receiver.frames_bad_version += 1  # `invalid property` and the like, or an answer to something else
-        _give_up(link)
-        return 0
-    if place == _WHEEL:
-        value = second  # of the wheel only the rate matters
-    if not abs(value) < _LARGEST:
-        memory[_NAN] = 1
+    if memory[_PHASE] == _OPEN and form == _FORMS[memory[_NEXT]]:
+        return _take(link, first, second)
+    if memory[_PHASE] == _READY or memory[_PHASE] == _OPEN:
+        _lose(link)
+    elif memory[_PHASE] == _MARKED and form == WHOLE and first == memory[_MARK]:
+        memory[_PHASE] = _READY
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _take(link, first, second):
+    """An answer of the form its place asks for; 1 if it completes the batch. Runs inside the tick."""
+    memory, place = link.memory, link.memory[_NEXT]
+    value = first
+    if place == _STEER:
+        value = first * COUNTS_PER_TURN
+    elif place == _CURRENT:
+        value = first * link.per_amp * 1e3
+    elif place == _WHEEL:
+        value = second * 2e3 * math.pi  # of the wheel only the rate matters
+    elif place == _BUS:
+        value = max(first * 1e3, 0.0) if math.isfinite(first) else first  # unpowered it may read below zero
+    if not abs(value) < _LARGEST[place]:
+        memory[_SPOILT] = 1
         value = 0.0
-    memory[_NEW + place] = np.int64(np.rint(value * _MICRO))
-    memory[_NEXT] = place + 1
-    if memory[_NEXT] <= (_WHEEL if link.wheel_axis >= 0 else _STEER):
+    memory[place] = np.int64(np.rint(value))
+    memory[_NEXT] = _after(link, place)
+    if memory[_NEXT] < _PLACES:
         return 0
-    memory[_OPEN] = 0
+    memory[_PHASE] = _READY
     _adopt(link)
     return 1
 
@@ -182,150 +255,24 @@ def _take_line(link, size):
 def _adopt(link):
     """A whole batch becomes the reading. Runs inside the tick."""
     raw, memory = link.raw, link.memory
-    micro = 1.0 / _MICRO
-    error, state = memory[_NEW + _ERROR] // 1_000_000, memory[_NEW + _STATE] // 1_000_000
-    motor_error = memory[_NEW + _MOTOR_ERROR]
-    memory[_ENABLED_STATE] = state
-    memory[_AXIS_ERROR] = error | (1 if motor_error != 0 else 0)
-    T, bus = micro * memory[_NEW + _IQ] * link.per_amp, micro * memory[_NEW + _BUS]
-    steer, wheel = micro * memory[_NEW + _STEER] * COUNTS_PER_TURN, micro * memory[_NEW + _WHEEL] * 2e3 * math.pi
-    inside = abs(T) < 2e6 and abs(steer) < 2e9 and abs(wheel) < 2e9
-    raw.off_scale = memory[_NAN] != 0 or not inside
-    raw.torque_mNm = np.int64(np.rint(1e3 * T)) if inside else 0
-    raw.bus_mV = np.int64(np.rint(1e3 * min(max(bus, 0.0), 65.535)))
-    raw.steer_counts = np.int64(np.rint(steer)) if inside else 0
-    raw.wheel_mrad_s = np.int64(np.rint(wheel)) if inside else 0
-    tripped = error & WATCHDOG_EXPIRED != 0
-    raw.status = (STATUS_ENABLED if state == CLOSED_LOOP and error == 0 else 0) | (STATUS_WATCHDOG if tripped else 0)
-    raw.faults = FAULT_DRIVE if error & ~WATCHDOG_EXPIRED != 0 or motor_error != 0 else 0
-    raw.command_seq = memory[_BATCH_SEQ]
-    raw.seq += 1
-
-
-@njit(cache=True, nogil=True)
-def _give_up(link):
-    """Throw the batch away and hear nothing for a while. Runs inside the tick."""
-    link.memory[_OPEN] = 0
-    link.memory[_DEAF] = _SILENCE
-
-
-@njit(cache=True, nogil=True)
-def _checked(line, size):
-    """Where the star of a line with the right checksum stands, else -1. Runs inside the tick."""
-    chk, i = 0, 0
-    while i < size and line[i] != 42:
-        chk ^= line[i]
-        i += 1
-    star, told = i, 0
-    i += 1
-    if i >= size or size - i > 3:
-        return -1
-    while i < size:
-        if not 48 <= line[i] <= 57:
-            return -1
-        told = 10 * told + line[i] - 48
-        i += 1
-    return star if told == chk else -1
-
-
-@njit(cache=True, nogil=True)
-def _number(line, at, stop):
-    """The number that begins at ``at`` or behind spaces, and where it ends, -1 if there is none.
-
-    Runs inside the tick.
-    """
-    while at < stop and line[at] == 32:
-        at += 1
-    sign = 1.0
-    if at < stop and (line[at] == 45 or line[at] == 43):
-        sign = -1.0 if line[at] == 45 else 1.0
-        at += 1
-    if at + 2 < stop and (line[at] | 32 == 110 or line[at] | 32 == 105):  # nan, inf
-        word = line[at] | 32
-        good = (word == 110 and line[at + 1] | 32 == 97) or (word == 105 and line[at + 1] | 32 == 110)
-        return (math.nan, at + 3) if good else (0.0, np.int64(-1))
-    value, digits, unit, seen = 0.0, 0, 1.0, False
-    while at < stop and (48 <= line[at] <= 57 or (line[at] == 46 and not seen)):
-        if line[at] == 46:
-            seen = True
-        else:
-            value = 10.0 * value + (line[at] - 48)
-            unit = 0.1 * unit if seen else unit
-            digits += 1
-        at += 1
-    if digits == 0:
-        return 0.0, np.int64(-1)
-    power = 0
-    if at + 1 < stop and line[at] | 32 == 101:  # e
-        at += 1
-        down = line[at] == 45
-        at += 1 if line[at] == 45 or line[at] == 43 else 0
-        while at < stop and 48 <= line[at] <= 57:
-            power = min(10 * power + line[at] - 48, 400)
-            at += 1
-        power = -power if down else power
-    return sign * value * unit * 10.0**power, at
-
-
-@njit(cache=True, nogil=True)
-def _rest(line, at, stop):
-    """Whether anything but spaces is left. Runs inside the tick."""
-    while at < stop and line[at] == 32:
-        at += 1
-    return at < stop
-
-
-@njit(cache=True, nogil=True)
-def _put(out, n, text):
-    """Append bytes; returns the new length. Runs inside the tick."""
-    for i in range(text.size):
-        out[n + i] = text[i]
-    return n + text.size
-
-
-@njit(cache=True, nogil=True)
-def _put_byte(out, n, byte):
-    """Append one byte. Runs inside the tick."""
-    out[n] = byte
-    return n + 1
-
-
-@njit(cache=True, nogil=True)
-def _put_axis(out, n, before, axis, after):
-    """Append the number of an axis between two texts. Runs inside the tick."""
-    return _put(out, _put_whole(out, _put(out, n, before), axis), after)
-
-
-@njit(cache=True, nogil=True)
-def _put_whole(out, n, number):
-    """Append a whole number of zero or more. Runs inside the tick."""
-    size = 1
-    while number >= 10**size:
-        size += 1
-    for i in range(size):
-        out[n + size - 1 - i] = 48 + number // 10**i % 10
-    return n + size
-
-
-@njit(cache=True, nogil=True)
-def _put_decimal(out, n, value):
-    """Append a number with four decimals. Runs inside the tick."""
-    whole = np.int64(np.rint(1e4 * abs(value)))
-    if value < 0.0 and whole > 0:
-        n = _put_byte(out, n, 45)
-    n = _put_byte(out, _put_whole(out, n, whole // 10_000), 46)
-    for digit in range(3, -1, -1):
-        n = _put_byte(out, n, 48 + whole // 10**digit % 10)
-    return n
-
-
-@njit(cache=True, nogil=True)
-def _close(out, start, n):
-    """End the line that begins at ``start`` with its checksum. Runs inside the tick."""
-    chk = 0
-    for i in range(start, n):
-        chk ^= out[i]
-    return _put_byte(out, _put_whole(out, _put_byte(out, n, 42), chk), 10)
+    state, error = memory[_STATE], memory[_ERROR]
+    memory[_STATE_NOW], memory[_ERROR_NOW] = state, error
+    if link.role & STEER:
+        raw.steer_counts = memory[_STEER]
+    if link.role & WHEEL and link.wheel_axis >= 0:
+        raw.wheel_mrad_s = memory[_WHEEL]
+    raw.torque_mNm = memory[_CURRENT]
+    raw.bus_mV = memory[_BUS]
+    raw.off_scale = memory[_SPOILT]
+    raw.status = (
+        (STATUS_ENABLED if state == CLOSED_LOOP and error == 0 else 0)
+        | (STATUS_WATCHDOG if error & WATCHDOG_EXPIRED else 0)
+        | (STATUS_STOP_BUTTON if error & ESTOP_REQUESTED else 0)
+    )
+    # without an estimate `f` answers zeros
+    raw.faults = (FAULT_DRIVE if error & ~WATCHDOG_EXPIRED else 0) | (FAULT_ENCODER if error & ENCODER_FAILED else 0)
+    raw.command_seq = memory[_SEQ]
+    raw.seq = (raw.seq + 1) & 0xFFFF
 
 
 @cfunc(HEAR, cache=True)
@@ -339,10 +286,19 @@ def _say(link, command, send, out):
 
 
 def _traffic(carries: int, settings: Settings) -> Traffic:
-    encoders = 1 + (settings.get("wheel_axis", -1.0) >= 0.0)
-    down, up = 60 + 130 + 9 * encoders, 5 * 17 + 30 * encoders
-    what = f"{5 + encoders} questions and a torque, {down} bytes down, and answers of up to {up} bytes up"
-    return Traffic(up, down, what)
+    """Longest lines, but for the three that are said only when the state changes or the thread is lost."""
+    wheel_axis = settings["wheel_axis"]
+    if carries & WHEEL and wheel_axis < 0:
+        raise DeviceError(
+            f"an odrive that carries the wheel needs wheel_axis, the axis with its encoder, found {wheel_axis:g}: "
+            "give it under its [[port]], or let another device carry the wheel"
+        )
+    torque, encoders = bool(carries & DRIVE), bool(carries & STEER) + bool(carries & WHEEL)
+    told = [_AXIS.size + 1 + rest.size for rest in (_OF_STATE, _OF_ERROR, _OF_CURRENT)] + [_BUS_VOLTAGE.size]
+    told += torque * [len("c 0 -10.0000 ")] + encoders * [len("f 0 ")]
+    answers = [len(answer) for answer in ("8", "0", "-12.34567", "24.087744")] + encoders * [len("-1.234567 -1.234567")]
+    down, up = sum(told) + len(told) * len("*NN\n"), sum(answers) + len(answers) * len("*NN\r\n")
+    return Traffic(up, down, f"{len(told)} lines of {down} bytes down and {len(answers)} answers of {up} bytes up")
 
 
 DEVICE = Device(
@@ -360,7 +316,8 @@ DEVICE = Device(
         "torque_limit_Nm": Setting(None, "N m", "the largest torque on the steer that motor and gear bear"),
     },
     examples=(
-        Example(b"24.1*51\n", False, {}, "a checksum that does not fit"),
-        Example(b"invalid property\n", False, {}, "an answer without a checksum"),
+        Example(b"24.087744*33\r\n", False, {}, "worked by hand: the checksum of 24.087744 is 32"),
+        Example(b"24.087744\r\n", False, {}, "an answer without a checksum, as to a question without one"),
+        Example(b"invalid property*12\r\n", False, {}, "worked by hand: an answer that carries no number"),
     ),
 )

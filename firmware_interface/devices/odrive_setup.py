@@ -1,131 +1,241 @@
-"""Setting an ODrive up before the loop: asked and told line by line, everything read back."""
+"""Setting an ODrive up before the loop: asked and told line by line, everything read back.
 
-from firmware_interface.devices.device import Introduction, Wants
+Answers carry no label, so each question stands before a mark, a number that is written to the drive and asked
+back: what comes right before the mark is the answer to the question, however often that had to be asked.
+"""
+
+import math
+from functools import reduce
+from operator import xor
+
+from firmware_interface.devices.device import Introduction, Settings, Wants
 from firmware_interface.errors import DeviceError
 from firmware_interface.port import Port, answers
 
-COUNTS_PER_TURN = 1e6
+IDLE, CLOSED_LOOP = 1, 8  # states of an axis
+COUNTS_PER_TURN = 1e6  # steer counts made of a turn of the encoder: the drive says six decimals
+
+_TIMEOUT, _AGAIN = 2.0, 0.2  # s
+_LOOKS = 20  # at the state, for the axis to become idle
+_FIRST_MARK = 1_000_000  # above every number that is asked for here; the loop's marks are higher still
 _TORQUE_CONTROL, _PASSTHROUGH = 1, 1
-_TRIES, _WAIT = 3, 0.3  # s
+_FIRMWARE = (0, 5, 5)  # from here on errors of motor and encoder show in the axis error
+_WATCHDOG_OFF_BY = 5e-4  # s
 
 
 def introduce(port: Port, wants: Wants) -> Introduction:
-    """Check the firmware, set torque control and the watchdog, read both back.
+    """Make the axis idle, set torque control and the watchdog, and read everything back. Nothing is saved in the drive.
 
     Raises
     ------
     DeviceError
-        When nothing answers, the firmware is another, motor or encoder are not ready, or a setting does not stay.
+        When nothing answers, firmware or settings do not fit, motor or encoder are not calibrated, an error stays, or
+        something that is set does not stay.
     """
     settings = wants.settings
-    axis, gear = f"axis{round(settings['axis'])}", settings["gear_ratio"]
-    major, minor = (round(ask(port, f"r fw_version_{part}")) for part in ("major", "minor"))
-    if (major, minor) != (0, 5):
-        raise DeviceError(
-            f"the ODrive on {port.path} should run firmware 0.5, found {major}.{minor}: load 0.5.6 with "
-            "`odrivetool dfu`"
-        )
-    for name, todo in {
-        f"{axis}.motor.is_calibrated": "motor calibration",
-        f"{axis}.encoder.is_ready": "encoder offset calibration",
-    }.items():
-        if ask(port, f"r {name}") != 1.0:
-            raise DeviceError(
-                f"{name} of the ODrive on {port.path} should be true, found false: run the {todo} in odrivetool, "
-                "save it, "
-                "and restart the drive"
-            )
-    put(port, f"{axis}.controller.config.control_mode", _TORQUE_CONTROL)
-    put(port, f"{axis}.controller.config.input_mode", _PASSTHROUGH)
-    put(port, f"{axis}.config.watchdog_timeout", wants.watchdog)
-    put(port, f"{axis}.config.enable_watchdog", 1)
-    constant, current = (ask(port, f"r {axis}.motor.config.{name}") for name in ("torque_constant", "current_lim"))
-    if not (constant > 0.0 and current > 0.0):
-        raise DeviceError(
-            f"torque constant and current limit of the ODrive on {port.path} should be positive, found "
-            f"{constant:g} N m/A "
-            f"and {current:g} A: set them in odrivetool"
-        )
+    _require_sense(settings)
+    drive, axis, gear = _Conversation(port), f"axis{settings['axis']:.0f}", settings["gear_ratio"]
+    firmware = _firmware(drive)
+    _make_idle(drive, axis)
+    _require_calibrated(drive, axis)
+    drive.set(f"{axis}.config.enable_watchdog", 0)  # while nobody feeds it, it would strike at once
+    _clear_errors(drive, [axis] + [f"axis{settings['wheel_axis']:.0f}"] * (settings["wheel_axis"] >= 0))
+    drive.set(f"{axis}.controller.config.control_mode", _TORQUE_CONTROL)
+    drive.set(f"{axis}.controller.config.input_mode", _PASSTHROUGH)
+    # else torque is bounded by (vel_limit -+ speed) vel_gain: with the factory's settings 0.3 N m at rest
+    drive.set(f"{axis}.controller.config.enable_torque_mode_vel_limit", 0)
+    constant = drive.positive(f"{axis}.motor.config.torque_constant", "N m/A")
+    current = drive.positive(f"{axis}.motor.config.current_lim", "A")
+    torque = drive.positive(f"{axis}.motor.config.torque_lim", "N m")  # infinite from the factory
+    watchdog = _set_watchdog(drive, axis, wants.watchdog)
     return Introduction(
-        name=f"ODrive 0.{minor}.{round(ask(port, 'r fw_version_revision'))}",
-        torque_limit=min(settings["torque_limit_Nm"], current * constant * gear),
-        watchdog=wants.watchdog,
+        name=f"ODrive {firmware}, {axis}",
+        torque_limit=min(settings["torque_limit_Nm"], current * constant * gear, torque * gear),
+        watchdog=watchdog,
         steer_counts_per_turn=COUNTS_PER_TURN,
         scale=gear,
         per_amp=constant * gear,
     )
 
 
-def line_of(text: str) -> bytes:
+def line_of(words: str) -> bytes:
     """A line with its checksum."""
-    body = f"{text} ".encode()
-    return body + b"*%d\n" % checksum(body)
-
-
-def checksum(body: bytes) -> int:
-    """Exclusive or of all bytes."""
-    value = 0
-    for byte in body:
-        value ^= byte
-    return value
+    body = f"{words} ".encode()
+    return body + b"*%d\n" % reduce(xor, body)
 
 
 def checked(line: bytes) -> str | None:
-    """What an answer says, if its checksum fits."""
-    body, star, told = line.strip(b"\r\n").partition(b"*")
-    if not star or not told.isdigit() or int(told) != checksum(body):
+    """What a line without its end says, if its checksum is right."""
+    body, _, told = line.partition(b"*")
+    if not body or not told.isdigit() or int(told) != reduce(xor, body):
         return None
     return body.decode("ascii", errors="replace").strip()
 
 
-def ask(port: Port, question: str) -> float:
-    """The number an ODrive answers.
+class _Conversation:
+    """Questions and answers; raises DeviceError in one sentence when there is no answer."""
 
-    Raises
-    ------
-    DeviceError
-        When there is no answer, or it is no number.
-    """
-    heard = b""
-    for _ in range(_TRIES):
-        for _ in answers(port, lambda k: b"", 0.01):  # what an earlier question has left
-            pass
-        said = b""
-        for data in answers(port, lambda k: b"\n" + line_of(question), _WAIT, again=2 * _WAIT):
-            said += data
-            lines = said.splitlines(keepends=True)
-            good = [text for line in lines if line.endswith(b"\n") and (text := checked(line)) is not None]
-            if good:
-                return _number(port, question, good[0])
-        heard += said
-    wanted = f"an ODrive on {port.path} should answer `{question}`"
-    if not heard:
-        raise DeviceError(f"{wanted}, but nothing came; is it powered, and is this its port?")
+    def __init__(self, port: Port) -> None:
+        self.path = port.path
+        self._port = port
+        self._mark = _FIRST_MARK
+
+    def ask(self, name: str, *before: str) -> str:
+        """What the drive answers to ``r name``, after it was told the lines ``before``."""
+        ear = _Ear()
+
+        def request(k: int) -> bytes:
+            self._mark += 1
+            lines = (*before, f"w test_property {self._mark}", f"r {name}", "r test_property")
+            return b"\n" + b"".join(line_of(line) for line in lines)  # the first ends what was left half-said
+
+        for data in answers(self._port, request, _TIMEOUT, _AGAIN):
+            answer = ear.take(data, self._mark)
+            if answer is not None:
+                return answer
+        raise DeviceError(_why_no_answer(self._port, name, ear))
+
+    def number(self, name: str, *before: str) -> float:
+        """The same as a number."""
+        answer = self.ask(name, *before)
+        try:
+            return float(answer)
+        except ValueError:
+            raise DeviceError(
+                f"the ODrive on {self.path} should answer `r {name}` with a number, found '{answer}': is its firmware "
+                "0.5, and its setting `axis` right?"
+            ) from None
+
+    def positive(self, name: str, unit: str) -> float:
+        """A number that must be more than zero."""
+        value = self.number(name)
+        if not value > 0.0:
+            raise DeviceError(
+                f"{name} of the ODrive on {self.path} should be positive, found {value:g} {unit}: set it in "
+                f"odrivetool (odrv0.{name} = ...) and save"
+            )
+        return value
+
+    def set(self, name: str, value: float) -> None:
+        """Set a whole number and read it back."""
+        found = self.number(name, f"w {name} {value:g}")
+        if found != value:
+            raise DeviceError(
+                f"{name} of the ODrive on {self.path} should be {value:g} when set, but reads {found:g}: set it in "
+                f"odrivetool (odrv0.{name} = {value:g}) and save"
+            )
+
+
+class _Ear:
+    """What came in while waiting for an answer."""
+
+    def __init__(self) -> None:
+        self.n = self.good = self.bad = 0  # bytes, lines with the right checksum, others
+        self._rest, self._before = b"", ""
+
+    def take(self, data: bytes, mark: int) -> str | None:
+        """The answer that stands before ``mark``, once both are in."""
+        self.n += len(data)
+        *lines, self._rest = (self._rest + data).replace(b"\r", b"\n").split(b"\n")
+        self._rest = self._rest[-300:]  # more than any line
+        for line in filter(None, lines):
+            words = checked(line)
+            if words is None:
+                self.bad += 1
+                continue
+            self.good += 1
+            if words == str(mark) and self._before:
+                return self._before
+            is_mark = words.isdigit() and int(words) >= _FIRST_MARK
+            self._before = "" if is_mark else words
+        return None
+
+
+def _require_sense(settings: Settings) -> None:
+    axis, wheel_axis = settings["axis"], settings["wheel_axis"]
+    if axis not in (0, 1) or wheel_axis not in (-1, 0, 1) or axis == wheel_axis:
+        raise DeviceError(
+            "an ODrive has axes 0 and 1, one for the steer and one for the wheel or -1 for none, found axis "
+            f"{axis:g} and wheel_axis {wheel_axis:g}: correct them under its [[port]]"
+        )
+    for name, unit in (("gear_ratio", ""), ("torque_limit_Nm", " N m")):
+        if not 0.0 < settings[name] < math.inf:
+            raise DeviceError(
+                f"{name} of an odrive must be positive, found {settings[name]:g}{unit}: correct it under its [[port]]"
+            )
+
+
+def _firmware(drive: _Conversation) -> str:
+    found = tuple(int(drive.number(f"fw_version_{part}")) for part in ("major", "minor", "revision"))
+    if found[:2] != _FIRMWARE[:2] or found < _FIRMWARE:
+        wanted, version = (".".join(map(str, numbers)) for numbers in (_FIRMWARE, found))
+        raise DeviceError(
+            f"the ODrive on {drive.path} should run firmware {wanted} or a later 0.5, found {version}: load 0.5.6 with "
+            "`odrivetool dfu`"
+        )
+    return ".".join(map(str, found))
+
+
+def _make_idle(drive: _Conversation, axis: str) -> None:
+    for _ in range(_LOOKS):
+        state = drive.number(f"{axis}.current_state", f"w {axis}.requested_state {IDLE}")
+        if state == IDLE:
+            return
     raise DeviceError(
-        f"{wanted} with a checksum, but {len(heard)} bytes of something else came ({heard[:40]!r}); is "
-        "it another device, "
-        f"or is {port.baud} not its baud rate?"
+        f"{axis} of the ODrive on {drive.path} should become idle (state {IDLE}), but stays in state {state:g}: end "
+        "what else commands it, or restart the drive"
     )
 
 
-def put(port: Port, name: str, value: float) -> None:
-    """Set a property and read it back; raises DeviceError if it does not stay."""
-    for _ in answers(port, lambda k: line_of(f"w {name} {value:g}"), 0.02, again=1.0):
-        pass
-    found = ask(port, f"r {name}")
-    if abs(found - value) > 1e-6 * max(1.0, abs(value)):
+def _require_calibrated(drive: _Conversation, axis: str) -> None:
+    for name, what in (("motor.is_calibrated", "motor"), ("encoder.is_ready", "encoder")):
+        if drive.number(f"{axis}.{name}") != 1.0:
+            raise DeviceError(
+                f"the {what} of {axis} of the ODrive on {drive.path} should be calibrated, found {axis}.{name} 0: lift "
+                f"the wheel, then in odrivetool odrv0.{axis}.requested_state = AXIS_STATE_FULL_CALIBRATION_SEQUENCE, "
+                f"odrv0.{axis}.{what}.config.pre_calibrated = True and odrv0.save_configuration()"
+            )
+
+
+def _clear_errors(drive: _Conversation, axes: list[str]) -> None:
+    names = [f"{axis}.error" for axis in axes]
+    if any(drive.number(name) for name in names):
+        drive.ask(names[0], "sc")  # what cannot be cleared comes back at once, but not before this answer
+    for name in names:
+        error = int(drive.number(name))
+        if error:
+            raise DeviceError(
+                f"{name} of the ODrive on {drive.path} should be 0 after clearing, found {error:#x}: see "
+                "dump_errors(odrv0) in odrivetool, and mend it"
+            )
+
+
+def _set_watchdog(drive: _Conversation, axis: str, wanted: float) -> float:
+    """Set the time-out and start it; what was read back [s]."""
+    name = f"{axis}.config.watchdog_timeout"
+    found = drive.number(name, f"w {name} {wanted:.6f}")
+    if not abs(found - wanted) < _WATCHDOG_OFF_BY:
         raise DeviceError(
-            f"{name} of the ODrive on {port.path} should stay at {value:g} when set, found {found:g}: "
-            "set it in odrivetool, save, and restart the drive"
+            f"the watchdog of {axis} of the ODrive on {drive.path} should take {1e3 * wanted:g} ms, but reads "
+            f"{1e3 * found:g} ms: set odrv0.{name} = {wanted:g} in odrivetool and save, or `watchdog` in the rig"
         )
+    drive.set(f"{axis}.config.enable_watchdog", 1)
+    return found
 
 
-def _number(port: Port, question: str, answer: str) -> float:
-    words = {"true": 1.0, "false": 0.0}
-    try:
-        return words[answer.lower()] if answer.lower() in words else float(answer)
-    except ValueError:
-        raise DeviceError(
-            f"the ODrive on {port.path} should answer `{question}` with a number, found {answer!r}: is its "
-            "firmware 0.5?"
-        ) from None
+def _why_no_answer(port: Port, name: str, ear: _Ear) -> str:
+    wanted = f"an ODrive on {port.path} should answer `r {name}` within {_TIMEOUT:g} s"
+    if ear.n == 0:
+        return (
+            f"{wanted}, but nothing came; is it powered, is this its port, and does its UART speak the ASCII protocol "
+            f"at {port.baud} baud (odrv0.config.uart_a_baudrate)?"
+        )
+    if ear.good == 0:
+        return (
+            f"{wanted}, but {ear.n} bytes of something else came; is it another device, or is {port.baud} not its "
+            "baud rate?"
+        )
+    return (
+        f"{wanted}, but of what came, {ear.good} whole lines and {ear.bad} broken ones, none was the answer; is it "
+        "another device, or is the cable bad?"
+    )

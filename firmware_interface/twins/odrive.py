@@ -1,156 +1,307 @@
-"""An ODrive's twin: ASCII protocol of firmware 0.5, latched watchdog, a steer axis, an encoder on the other."""
+"""An ODrive's twin: the ASCII protocol of firmware 0.5.6, two axes, a latched watchdog.
+
+Written from the firmware and independent of the driver's codec. It keeps the habits that bite: errors of the watchdog
+come back until it is fed, also while idle; a bad checksum gets no answer, an empty line does; an answer to ``r`` is
+cut after nine characters; ``motor.error`` says ``lu``; what was set over the line is forgotten when it restarts; where
+that is switched on, the speed limit bounds the torque.
+"""
 
 import math
-from functools import reduce
+import random
+import struct
 
 import numpy as np
 
-from firmware_interface.devices.odrive_setup import checksum
 from firmware_interface.faults import Kind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig, playing
 
 IDLE, CLOSED_LOOP = 1, 8
-WATCHDOG_EXPIRED, MOTOR_FAILED = 0x800, 0x40  # axis errors
-DRV_FAULT = 0x8  # motor error
-_LONGEST = 256  # characters of a line
-_TORQUE_CONSTANT = 0.1  # N m/A
+INVALID_STATE, MOTOR_FAILED, WATCHDOG_EXPIRED, ESTOP_REQUESTED = 0x1, 0x40, 0x800, 0x4000
+TORQUE_CONSTANT = 0.1  # N m/A
+_VELOCITY, _POSITION, _TORQUE = 2, 3, 1  # control modes
+_BUFFER = 256  # bytes that wait for the end of a line; when it is full they are forgotten, and the rest of the line too
+_RESPONSE = 9  # characters of an answer to `r`
+_READ_ONLY = ("fw_version", "vbus_voltage", "current_state", "is_calibrated", "is_ready", "_measured", "motor.error")
+_HELP = "Please see documentation for more details"
 
 
 class ODriveTwin:
-    """A `Twin`. Its properties are a dictionary by name, as `r` and `w` know them."""
+    """A `Twin`. Its properties are a dictionary by name: whole ones are int, others float.
 
-    def __init__(self, config: TwinConfig) -> None:
+    Parameters
+    ----------
+    config : TwinConfig
+        Settings ``axis``, ``wheel_axis`` and ``gear_ratio`` as the driver's.
+    changes : mapping
+        Properties that this drive has otherwise after power-up, e.g. ``{"axis0.motor.is_calibrated": 0}``.
+    """
+
+    def __init__(self, config: TwinConfig, changes: dict[str, float] | None = None) -> None:
         self.T, self.enabled = 0.0, False
-        self._config = config
+        self.requests: list[int] = []  # states asked for, since power-up
+        self._config, self._changes = config, changes or {}
         self._axis = round(config.settings.get("axis", 0))
         self._wheel_axis = round(config.settings.get("wheel_axis", -1))
-        self._gear = config.settings.get("gear_ratio", 1.0)
-        self._line = b""
-        self._begin(0.0)
+        self._gear = float(config.settings.get("gear_ratio", 1.0))
+        self._chances = random.Random(0)
+        self._restarts = 0
+        self._whole = True
+        self._turns, self._rates = [math.nan, 0.0], [0.0, 0.0]  # of the steer's and the wheel's encoder
+        self._held = 0.0  # N m, of a drive that holds
+        self._restart(0.0)
 
-    def _begin(self, t: float) -> None:
-        """As after power-up at ``t`` [s]; settings that were not saved are gone."""
-        a = f"axis{self._axis}"
-        self._properties: dict[str, float] = {
+    def hear(self, data: bytes, t: float) -> bytes:
+        """Lines ended by ``\\n``, ``\\r`` or ``!``; returns the answers to those that have one."""
+        if self._booting(t):
+            return b""
+        said = b""
+        for byte in data:
+            if byte in b"\n\r!":
+                said += self._hear_line(bytes(self._line), t) if self._whole else b""
+                self._line.clear()
+                self._whole = True
+            elif self._whole:
+                self._line.append(byte)
+                if len(self._line) >= _BUFFER:
+                    self._line.clear()
+                    self._whole = False
+        return said
+
+    def instant(self, t: float, readings: np.ndarray) -> bytes:
+        """Instruments, watchdogs and faults; an ODrive says nothing unasked."""
+        resets = sum(fault.kind == Kind.RESET and t >= fault.start for fault in self._config.faults)
+        if resets > self._restarts:
+            self._restarts = resets
+            self._restart(t)
+        self._measure(t, readings)
+        if self._booting(t):
+            self.T, self.enabled = 0.0, False
+            return b""
+        self._strike(t)
+        self._follow_requests()
+        self._drive(t)
+        return b""
+
+    def _restart(self, t: float) -> None:
+        """As after power-up at ``t`` [s]: what was not saved is gone."""
+        self._line, self._whole = bytearray(), True  # and whether it is heard from its beginning
+        self._left, self._stepped = [0.0, 0.0], t  # s, of the watchdogs; they count only while enabled
+        self.properties: dict[str, float] = {
             "fw_version_major": 0,
             "fw_version_minor": 5,
             "fw_version_revision": 6,
             "vbus_voltage": self._config.bus,
-            f"{a}.error": 0,
-            f"{a}.current_state": IDLE,
-            f"{a}.requested_state": 0,
-            f"{a}.motor.error": 0,
-            f"{a}.motor.is_calibrated": 1,
-            f"{a}.encoder.is_ready": 1,
-            f"{a}.motor.config.torque_constant": _TORQUE_CONSTANT,
-            f"{a}.motor.config.current_lim": self._config.torque_limit / _TORQUE_CONSTANT / self._gear,
-            f"{a}.motor.current_control.Iq_measured": 0.0,
-            f"{a}.controller.config.control_mode": 3,
-            f"{a}.controller.config.input_mode": 1,
-            f"{a}.config.watchdog_timeout": 0.0,
-            f"{a}.config.enable_watchdog": 0,
+            "test_property": 0,
         }
-        self._fed, self._torque = t, 0.0
-        self._position = self._wheel_position = self._wheel_rate = self._rate = 0.0
+        least = self._config.torque_limit / TORQUE_CONSTANT / self._gear
+        for axis in ("axis0", "axis1"):
+            of_axis: dict[str, float] = {
+                "error": 0,
+                "current_state": IDLE,
+                "requested_state": 0,
+                "config.watchdog_timeout": 0.0,
+                "config.enable_watchdog": 0,
+                "motor.is_calibrated": 1,
+                "motor.error": 0,
+                "motor.current_control.Iq_measured": 0.0,
+                "motor.config.torque_constant": TORQUE_CONSTANT,
+                "motor.config.current_lim": float(math.ceil(1.2 * least)),
+                "motor.config.torque_lim": math.inf,
+                "encoder.is_ready": 1,
+                "encoder.error": 0,
+                "controller.error": 0,
+                "controller.input_torque": 0.0,
+                "controller.config.control_mode": _POSITION,
+                "controller.config.input_mode": 1,
+                "controller.config.enable_torque_mode_vel_limit": 0,  # 1 from the factory
+                "controller.config.vel_limit": 2.0,
+                "controller.config.vel_gain": 1.0 / 6.0,
+            }
+            self.properties.update({f"{axis}.{name}": value for name, value in of_axis.items()})
+        self.properties.update(self._changes)
 
-    def hear(self, data: bytes, t: float) -> bytes:
-        """Lines, ended by ``\\n``, ``\\r`` or ``!``; the answers to those that have one."""
-        answer = b""
-        for byte in data:
-            if byte in b"\n\r!":
-                if len(self._line) <= _LONGEST:
-                    answer += self._obey(self._line, t)
-                self._line = b""
-            else:
-                self._line += bytes([byte])
-        return answer
+    def _booting(self, t: float) -> bool:
+        return any(f.kind == Kind.RESET and f.start <= t < f.start + f.size for f in self._config.faults)
 
-    def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """Watchdog, faults, instruments; an ODrive says nothing unasked."""
-        cal, p, a = self._config.calibration, self._properties, f"axis{self._axis}"
-        reset = playing(self._config.faults, Kind.RESET, t)
-        if reset is not None and t - reset.start < 2e-3:
-            self._begin(t)
+    def _measure(self, t: float, readings: np.ndarray) -> None:
+        cal, p, steer = self._config.calibration, self.properties, f"axis{self._axis}"
         turns = cal.steer_sign * (readings[6] + cal.steer_offset) / (2 * math.pi) * cal.steer_gear_ratio
-        self._rate, self._position = STEP_RATE * (turns - self._position), turns
-        self._wheel_rate = cal.wheel_sign * readings[7] / (2 * math.pi)
+        before = self._turns[0] if math.isfinite(self._turns[0]) else turns
+        rolling = cal.wheel_sign * readings[7] / (2 * math.pi)
+        self._rates = [STEP_RATE * (turns - before), rolling]
+        self._turns = [turns, self._turns[1] + rolling / STEP_RATE]
+        lying = playing(self._config.faults, Kind.DRIVE_LIES, t)
+        T = self._asked() if lying else float(readings[8])
+        p[f"{steer}.motor.current_control.Iq_measured"] = cal.torque_sign * T / (TORQUE_CONSTANT * self._gear)
         bus = playing(self._config.faults, Kind.BUS, t)
-        p["vbus_voltage"] = self._config.bus if bus is None else bus.size
-        p[f"{a}.motor.current_control.Iq_measured"] = cal.torque_sign * readings[8] / (_TORQUE_CONSTANT * self._gear)
-        if playing(self._config.faults, Kind.DRIVE_TRIPS, t):
-            p[f"{a}.motor.error"], p[f"{a}.error"] = DRV_FAULT, int(p[f"{a}.error"]) | MOTOR_FAILED
-        dead = playing(self._config.faults, Kind.WATCHDOG_DEAD, t) is not None
-        if p[f"{a}.config.enable_watchdog"] and not dead and t - self._fed > p[f"{a}.config.watchdog_timeout"]:
-            p[f"{a}.error"] = int(p[f"{a}.error"]) | WATCHDOG_EXPIRED
-        if p[f"{a}.error"]:
-            p[f"{a}.current_state"] = IDLE
-        self._drive()
-        return b""
+        p["vbus_voltage"] = bus.size if bus else self._config.bus
 
-    def _drive(self) -> None:
+    def _strike(self, t: float) -> None:
+        """Watchdogs of both axes, and what else makes an error."""
+        p, faults = self.properties, self._config.faults
+        step, self._stepped = t - self._stepped, t
+        for axis in (0, 1):
+            if not p[f"axis{axis}.config.enable_watchdog"] or playing(faults, Kind.WATCHDOG_DEAD, t):
+                continue
+            self._left[axis] -= step
+            if self._left[axis] < 1e-9:
+                self._fail(f"axis{axis}", WATCHDOG_EXPIRED)
+        if playing(faults, Kind.DRIVE_TRIPS, t):
+            p[f"axis{self._axis}.motor.error"] = 0x8
+            self._fail(f"axis{self._axis}", MOTOR_FAILED)
+        if playing(faults, Kind.STOP_BUTTON, t):  # wired to its CAN bus
+            self._fail(f"axis{self._axis}", ESTOP_REQUESTED)
+
+    def _feed(self, axis: int) -> None:
+        self._left[axis] = self.properties[f"axis{axis}.config.watchdog_timeout"]
+
+    def _fail(self, axis: str, error: int) -> None:
+        self.properties[f"{axis}.error"] = int(self.properties[f"{axis}.error"]) | error
+        self.properties[f"{axis}.current_state"] = IDLE
+
+    def _follow_requests(self) -> None:
+        p = self.properties
+        for axis in (0, 1):
+            name = f"axis{axis}"
+            wanted = int(p[f"{name}.requested_state"])
+            if not wanted:
+                continue
+            p[f"{name}.error"] = int(p[f"{name}.error"]) & ~INVALID_STATE
+            if wanted == CLOSED_LOOP and p[f"{name}.current_state"] == CLOSED_LOOP:
+                p[f"{name}.current_state"] = IDLE  # it lets go first, and takes the request up in the next step
+                continue
+            p[f"{name}.requested_state"] = 0
+            p[f"{name}.current_state"] = IDLE
+            able = p[f"{name}.motor.is_calibrated"] and p[f"{name}.encoder.is_ready"]
+            if wanted not in (IDLE, CLOSED_LOOP) or (wanted == CLOSED_LOOP and not able):  # it calibrates never
+                self._fail(name, INVALID_STATE)
+            elif wanted == CLOSED_LOOP and not p[f"{name}.error"]:
+                p[f"{name}.current_state"] = CLOSED_LOOP
+                self._feed(axis)
+
+    def _asked(self) -> float:
+        """The torque on the steer that the drive was told to make [N m], in the axes of the bicycle."""
+        p, axis = self.properties, f"axis{self._axis}"
+        if p[f"{axis}.current_state"] != CLOSED_LOOP or p[f"{axis}.controller.config.control_mode"] != _TORQUE:
+            return 0.0
+        T = p[f"{axis}.controller.input_torque"]
+        if p[f"{axis}.controller.config.enable_torque_mode_vel_limit"]:
+            bound, gain = p[f"{axis}.controller.config.vel_limit"], p[f"{axis}.controller.config.vel_gain"]
+            T = min(max(T, (-bound - self._rates[0]) * gain), (bound - self._rates[0]) * gain)
         limit = self._config.torque_limit
-        self.enabled = self._properties[f"axis{self._axis}.current_state"] == CLOSED_LOOP
-        T = self._config.calibration.torque_sign * self._torque * self._gear if self.enabled else 0.0
-        self.T = min(max(T, -limit), limit)
+        return min(max(self._config.calibration.torque_sign * T * self._gear, -limit), limit)
 
-    def _obey(self, line: bytes, t: float) -> bytes:
-        body, star, told = line.partition(b"*")
+    def _drive(self, t: float) -> None:
+        faults = self._config.faults
+        T, self.enabled = self._asked(), self.properties[f"axis{self._axis}.current_state"] == CLOSED_LOOP
+        gain = playing(faults, Kind.DRIVE_GAIN, t) or playing(faults, Kind.DRIVE_LIES, t)
+        clamp = playing(faults, Kind.DRIVE_CLAMP, t)
+        T = T * gain.size if gain else T
+        T = min(max(T, -clamp.size), clamp.size) if clamp else T
+        if playing(faults, Kind.DRIVE_HOLDS, t):
+            T, self.enabled = self._held, True
+        self.T = self._held = T
+
+    def _hear_line(self, line: bytes, t: float) -> bytes:
+        body, star, told = line.split(b";")[0].partition(b"*")
         if star:
-            digits = told.split(b";")[0].strip()
-            if not digits.isdigit() or int(digits) != checksum(body):
-                return b""  # dropped without a word
-        else:
-            body = body.split(b";")[0]
-        words = body.decode("ascii", errors="replace").split()
-        answer = self._answer(words, t) if words else None
-        if answer is None:
-            return b""
-        said = answer.encode()
-        return said + (b"*%d" % reduce(int.__xor__, said, 0) if star else b"") + b"\r\n"
+            check = 0
+            for byte in body:
+                check ^= byte
+            digits = told.split()[0] if told.split() else b""
+            if not digits.isdigit() or int(digits) != check:
+                return b""
+        answer = b""
+        for words in self._obey(body.decode("latin-1"), t):
+            said = words.encode()
+            check = 0
+            for byte in said:
+                check ^= byte
+            answer += said + (b"*%d" % check if star else b"") + b"\r\n"
+        return b"" if answer and self._too_slow(t) else answer
 
-    def _answer(self, words: list[str], t: float) -> str | None:
-        command, given = words[0], words[1:]
-        try:
-            if command == "r":
-                value = self._properties.get(given[0])
-                if value is None:
-                    return "invalid property"
-                return f"{value:.6f}" if isinstance(value, float) else str(value)
-            if command == "w":
-                return self._write(given[0], float(given[1]))
-            if command == "f":
-                return self._feedback(int(given[0]))
-            if command == "sc":
-                for name in ("error", "motor.error"):
-                    self._properties[f"axis{self._axis}.{name}"] = 0
-                return None
-            if command in ("c", "u", "p", "q", "v", "t"):
-                if int(given[0]) == self._axis:
-                    self._fed = t
-                    self._torque = float(given[1]) if command == "c" else 0.0
-                return None
-        except (IndexError, ValueError):
-            return "invalid command format"
-        return "unknown command"
+    def _too_slow(self, t: float) -> bool:
+        slowing = playing(self._config.faults, Kind.SLOWING, t)
+        if slowing is None:
+            return False
+        return self._chances.random() < slowing.chance * min(1.0, (t - slowing.start) / slowing.size)
 
-    def _write(self, name: str, value: float) -> str | None:
-        if name not in self._properties:
+    def _obey(self, line: str, t: float) -> list[str]:
+        """What it answers, without checksum and end."""
+        kind, words = line[:1], line[1:].split()
+        if kind == "r":
+            return [self._read(words[0])] if words else ["invalid command format"]
+        if kind == "w":
+            return self._write(*words[:2]) if words else ["invalid command format"]
+        if kind in ("c", "p", "q", "v", "t", "u", "f"):
+            return self._of_axis(kind, words)
+        if kind == "s":
+            return self._system(line[1:2], t)
+        if kind == "i":
+            version = ".".join(f"{self.properties[f'fw_version_{part}']}" for part in ("major", "minor", "revision"))
+            return ["Hardware version: 3.6-56V", f"Firmware version: {version}", "Serial number: 000000000000"]
+        return [_HELP] if kind == "h" else ["unknown command"]
+
+    def _read(self, name: str) -> str:
+        if name not in self.properties:
             return "invalid property"
-        kept = self._properties[name]
-        self._properties[name] = value if isinstance(kept, float) else int(value)
+        value = self.properties[name]
+        if name.endswith("motor.error"):
+            return "lu"  # its printf knows no numbers of 64 bits
+        return (f"{_float32(value):f}" if isinstance(value, float) else f"{value:d}")[:_RESPONSE]
+
+    def _write(self, name: str, value: str = "") -> list[str]:
+        if name not in self.properties:
+            return ["invalid property"]
+        if any(part in name for part in _READ_ONLY):
+            return ["not implemented"]
+        try:
+            is_real = isinstance(self.properties[name], float)
+            number = _float32(float(value)) if is_real else int(float(value))
+        except (ValueError, OverflowError):
+            return ["not implemented"]
+        self.properties[name] = number
         if name == f"axis{self._axis}.requested_state":
-            error = self._properties[f"axis{self._axis}.error"]
-            self._properties[f"axis{self._axis}.current_state"] = int(value) if not error else IDLE
-        return None
+            self.requests.append(int(number))
+        return []
+
+    def _of_axis(self, kind: str, words: list[str]) -> list[str]:
+        needed = 1 if kind in "uf" else 2
+        try:
+            axis, value = int(words[0]), _float32(float(words[1])) if needed == 2 else 0.0
+        except (IndexError, ValueError, OverflowError):
+            return ["invalid command format"]
+        if axis not in (0, 1):
+            return [f"invalid motor {axis}"]
+        if kind == "f":
+            return [self._feedback(axis)]
+        self._feed(axis)
+        if kind != "u":
+            mode = {"c": _TORQUE, "v": _VELOCITY}.get(kind, _POSITION)
+            self.properties[f"axis{axis}.controller.config.control_mode"] = mode
+        if kind == "c":
+            self.properties[f"axis{axis}.controller.input_torque"] = value
+        return []
 
     def _feedback(self, axis: int) -> str:
-        if axis == self._axis:
-            return f"{self._position:f} {self._rate:f}"
-        if axis == self._wheel_axis:
-            return f"{self._wheel_position:f} {self._wheel_rate:f}"
-        return "0.000000 0.000000"
+        at = 0 if axis == self._axis else 1
+        if (at == 1 and axis != self._wheel_axis) or not math.isfinite(self._turns[0]):
+            return "0.000000 0.000000"  # without an estimate
+        return f"{_float32(self._turns[at]):f} {_float32(self._rates[at]):f}"
+
+    def _system(self, kind: str, t: float) -> list[str]:
+        if kind == "c":
+            self.properties.update(dict.fromkeys([name for name in self.properties if name.endswith("error")], 0))
+        elif kind == "r":
+            self._restart(t)
+        return []
+
+
+def _float32(value: float) -> float:
+    """The nearest number of single precision; raises OverflowError beyond them."""
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
 def make(config: TwinConfig) -> ODriveTwin:
-    """A drive as after power-up."""
+    """A calibrated drive as after power-up, the torque limit of its motor a fifth above the config's."""
     return ODriveTwin(config)

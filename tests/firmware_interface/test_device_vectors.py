@@ -114,7 +114,7 @@ def test_odrive_lines(data, v):
     line = data.split(b";")[0].strip()
     assert (odrive_setup.checked(line) == text) == v["valid"]
     buffer = bytes_of(line.replace(b" ", b" "))
-    assert (odrive._checked(buffer, len(line)) >= 0) == v["valid"]
+    assert (odrive.star_of(buffer, len(line)) >= 0) == v["valid"]
     if v["valid"] and ";" not in v["decoded"]["text"]:
         assert odrive_setup.line_of(text) == data
 

@@ -1,0 +1,159 @@
+"""Lines of an ODrive, compiled: numbers to text and back, and the checksum.
+
+Nothing allocates. Writers append to ``out`` at ``n`` and return the new length.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+WORDS, WHOLE, REAL, PAIR = range(4)  # forms of an answer: no number, digits only, any other number, two numbers
+
+_STAR, _POINT, _MINUS, _PLUS, _SPACE, _E = (ord(c) for c in "*.-+ e")
+_INF, _NAN = np.frombuffer(b"inf", np.uint8), np.frombuffer(b"nan", np.uint8)
+_WHOLE_MAX = 2.0**32  # of the widest property that is asked for
+_EXPONENT_MAX = 400  # beyond every double
+
+
+def text(words: str) -> np.ndarray:
+    """Bytes of a text, (n,) uint8, for `put`."""
+    return np.frombuffer(words.encode(), np.uint8)
+
+
+@njit(cache=True, nogil=True)
+def put(out, n, words):
+    """Append a text. Runs inside the tick."""
+    for i in range(words.size):
+        out[n + i] = words[i]
+    return n + words.size
+
+
+@njit(cache=True, nogil=True)
+def put_whole(out, n, number):
+    """Append a whole number of zero or more. Runs inside the tick."""
+    size, rest = 1, number // 10
+    while rest > 0:
+        size += 1
+        rest //= 10
+    for i in range(size):
+        out[n + size - 1 - i] = 48 + number % 10
+        number //= 10
+    return n + size
+
+
+@njit(cache=True, nogil=True)
+def put_decimal(out, n, value):
+    """Append a number of magnitude below 1e14 with four decimals, to the nearest. Runs inside the tick."""
+    ticks = np.int64(np.rint(1e4 * abs(value)))
+    if value < 0.0 and ticks > 0:
+        out[n] = _MINUS
+        n += 1
+    n = put_whole(out, n, ticks // 10_000)
+    out[n] = _POINT
+    rest = ticks % 10_000
+    for i in range(4):
+        out[n + 4 - i] = 48 + rest % 10
+        rest //= 10
+    return n + 5
+
+
+@njit(cache=True, nogil=True)
+def close_line(out, begin, n):
+    """End the line that begins at ``begin`` with its checksum. Runs inside the tick."""
+    check = np.int64(0)
+    for i in range(begin, n):
+        check ^= out[i]
+    out[n] = _STAR
+    n = put_whole(out, n + 1, check)
+    out[n] = 10
+    return n + 1
+
+
+@njit(cache=True, nogil=True)
+def star_of(line, size):
+    """Where the star of ``line[:size]`` stands; -1 if its checksum is missing or wrong. Runs inside the tick."""
+    check, star = np.int64(0), np.int64(0)
+    while star < size and line[star] != _STAR:
+        check ^= line[star]
+        star += 1
+    if not star + 1 < size <= star + 4:  # one to three digits
+        return np.int64(-1)
+    told = np.int64(0)
+    for i in range(star + 1, size):
+        if not 48 <= line[i] <= 57:
+            return np.int64(-1)
+        told = 10 * told + line[i] - 48
+    return star if told == check else np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def read(line, stop):
+    """The form of ``line[:stop]`` and its numbers, as far as it has any. Runs inside the tick."""
+    whole, first, at = _number(line, np.int64(0), stop)
+    if at < 0:
+        return WORDS, 0.0, 0.0
+    if at == stop:
+        return WHOLE if whole else REAL, first, 0.0
+    if line[at] != _SPACE:
+        return WORDS, 0.0, 0.0
+    _, second, at = _number(line, at + 1, stop)
+    return PAIR if at == stop else WORDS, first, second
+
+
+@njit(cache=True, nogil=True)
+def _number(line, at, stop):
+    """The number at ``at``: whether it is made of digits only, its value, and its end, -1 if it is none.
+
+    Runs inside the tick.
+    """
+    negative = at < stop and line[at] == _MINUS
+    signed = negative or (at < stop and line[at] == _PLUS)
+    sign = -1.0 if negative else 1.0
+    at += 1 if signed else 0
+    if _says(line, at, stop, _INF):
+        return False, sign * math.inf, at + 3
+    if _says(line, at, stop, _NAN):
+        return False, math.nan, at + 3
+    value, at, digits = _digits(line, at, stop, 0.0)
+    decimals = np.int64(0)
+    point = at < stop and line[at] == _POINT
+    if point:
+        value, at, decimals = _digits(line, at + 1, stop, value)
+    if digits + decimals == 0:
+        return False, 0.0, np.int64(-1)
+    power, scaled = -decimals, at < stop and line[at] | 32 == _E
+    if scaled:
+        at += 1
+        down = at < stop and line[at] == _MINUS
+        at += 1 if down or (at < stop and line[at] == _PLUS) else 0
+        size, at, digits = _digits(line, at, stop, 0.0)
+        if digits == 0:
+            return False, 0.0, np.int64(-1)
+        size = min(size, float(_EXPONENT_MAX))
+        power += np.int64(-size if down else size)
+    whole = not (signed or point or scaled) and value < _WHOLE_MAX
+    # a power of ten up to 22 is exact, and so is what is divided by it but for one rounding
+    value = value * 10.0 ** float(power) if power > 0 else value / 10.0 ** float(-power)
+    return whole, sign * value, at
+
+
+@njit(cache=True, nogil=True)
+def _digits(line, at, stop, value):
+    """``value`` with the digits that follow appended, where they end, and how many. Runs inside the tick."""
+    begin = at
+    while at < stop and 48 <= line[at] <= 57:
+        value = 10.0 * value + (line[at] - 48)
+        at += 1
+    return value, at, at - begin
+
+
+@njit(cache=True, nogil=True)
+def _says(line, at, stop, word):
+    """Whether a word stands at ``at``, in whichever case. Runs inside the tick."""
+    same = at + word.size <= stop
+    i = 0
+    while same and i < word.size:
+        same = line[at + i] | 32 == word[i]
+        i += 1
+    return same

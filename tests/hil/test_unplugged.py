@@ -1,0 +1,41 @@
+"""A machine of three devices whose cables are pulled and put back: the run ends safe, and the next one just works."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from experiments.twin import start_twin
+from hil.log import read_run
+from hil.replay import replay
+from hil.rig import Rig
+from hil.session import run_realtime
+from hil.states import State
+from tests.hil.machine import gains, scenario
+
+RIG = Path(__file__).resolve().parents[2] / "docs/rigs/vectornav-vesc.toml"
+
+
+@pytest.mark.xdist_group("realtime")
+def test_pulled_and_plugged_in_again(tmp_path):
+    rig = Rig.from_toml(RIG)
+    twin = start_twin(rig, scenario())
+
+    def pull(row):
+        if row["state"] == State.RUNNING and not pulled.is_set():
+            pulled.set()
+            threading.Thread(target=twin.kill).start()
+
+    pulled = threading.Event()
+    outcome = run_realtime(tmp_path / "1", rig, gains(rig), twin.paths, 20.0, watch=pull)
+    assert pulled.is_set()
+    assert outcome.reason == "fault"
+    assert "was lost" in outcome.cause
+    assert "plug it in again" in outcome.cause
+    last = read_run(tmp_path / "1").ticks[-1]
+    assert last["T_cmd"] == 0.0
+    assert State(int(last["state"])) in (State.FAULT, State.DISARMED)
+    with start_twin(rig, scenario()) as again:
+        outcome = run_realtime(tmp_path / "2", rig, gains(rig), again.paths, 1.0)
+    assert outcome.reason == "success", outcome.cause
+    assert replay(read_run(tmp_path / "2")).identical
