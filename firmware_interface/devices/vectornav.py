@@ -1,173 +1,236 @@
-"""VectorNav VN-100 and VN-200: an inertial sensor that streams binary messages at a divisor of 800 Hz.
+"""VectorNav VN-100 and VN-200: an inertial sensor that streams binary messages at 800 Hz divided by a whole number.
 
-We ask for one message, group 1 with field word 0x0129::
+We order one message, group 1 with the field word 0x0129, 50 bytes::
 
     FA 01 29 01 | time since start u64 ns | yaw pitch roll 3 f32 deg | rate 3 f32 rad/s | force 3 f32 m/s^2 | CRC
 
-little-endian but for the CRC-16 (polynomial 0x1021, initial 0), which is over everything behind the FA; 50 bytes in
-all. Yaw, pitch and roll are the sensor's own filter's and are not used: a filter that assumes slow motion lies on a
-bicycle. Other messages of group 1 are counted as of another version, ASCII answers are passed over.
+little-endian but for the CRC (CRC-16/XMODEM: polynomial 0x1021, initial value 0), which is over everything behind the
+FA; over data and CRC it is 0. Force is the specific force in the sensor's axes: level, z down and at rest it reads
+about -9.8 along z, as our samples do. Yaw, pitch and roll are not used: the sensor's own filter assumes slow motion.
 
-The sensor does not number its messages; they are numbered here by its clock, one for each nominal period, so that a
-lost message leaves a gap.
+The messages are not numbered, so they are counted here by the sensor's clock, one for each nominal period: a lost one
+leaves a gap. There is no delimiter either. Whatever has begun, a message of ours with the right CRC is believed (48
+bits agree); what stood before it was none. Other messages up to 250 bytes are skipped whole, by the sizes of their
+fields or, where those are not known (extensions), up to where the CRC comes to 0; so are lines of ASCII.
 
-Source: VN-100 User Manual (UM001), chapters "Binary Output Messages" and "System Module".
+Source: VN-100 User Manual (UM001), chapters on binary output messages, system error codes and system registers.
 """
+
+import binascii
+import functools
+import operator
+import re
 
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.device import Device, Example, Setting, Settings, Traffic
-from firmware_interface.devices.link import HEAR, IMU, SAY, TX_SIZE
-from firmware_interface.devices.vectornav_setup import ACCEL_LSB, GYRO_LSB, introduce
+from firmware_interface.devices.device import Device, Example, Introduction, Setting, Settings, Traffic, Wants
+from firmware_interface.devices.link import HEAR, IMU, SAY, TX_SIZE, new_link
 from firmware_interface.devices.xmodem import crc_xmodem
+from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.node import laid_over
+from firmware_interface.port import Port, answers
 
-SYNC, DOLLAR = 0xFA, 0x24
-MESSAGE = np.dtype(
+GYRO_LSB, ACCEL_LSB = 2.0**-20, 2.0**-16  # rad/s and m/s^2 per count, far below the sensor's noise
+IMU_RATE = 800  # Hz
+SYNC, DOLLAR, LINE_FEED, CARRIAGE_RETURN = 0xFA, 0x24, 0x0A, 0x0D
+GROUPS, FIELDS = 0x01, 0x0129
+FIELD_SIZES = np.array(  # bytes, by group and bit; 0 where the sources differ, or it depends on what is in the field
     [
-        ("groups", "u1"),
-        ("fields", "<u2"),
-        ("t_ns", "<u8"),
-        ("ypr", "<f4", (3,)),
-        ("rate_x", "<f4"),
-        ("rate_y", "<f4"),
-        ("rate_z", "<f4"),
-        ("accel_x", "<f4"),
-        ("accel_y", "<f4"),
-        ("accel_z", "<f4"),
+        [8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8],
+        [8, 8, 8, 2, 8, 8, 8, 4, 4, 1, 0, 0, 0, 0, 0],
+        [2, 12, 12, 12, 4, 4, 16, 12, 12, 12, 12, 0, 0, 0, 0],
+        [8, 8, 2, 1, 1, 24, 24, 12, 12, 12, 4, 4, 0, 0, 0],
+        [2, 12, 16, 36, 12, 12, 12, 12, 12, 0, 0, 0, 0, 0, 0],
+        [2, 24, 24, 12, 12, 12, 12, 12, 12, 4, 4, 0, 0, 0, 0],
+        [8, 8, 2, 1, 1, 24, 24, 12, 12, 12, 4, 4, 0, 0, 0],
     ]
 )
-SIZE = 1 + MESSAGE.itemsize + 2  # sync, body, CRC: 50 bytes
-_GROUPS, _FIELDS = 0x01, 0x0129
-_FIELD_BYTES = np.array([8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8])  # of group 1, by bit
-_LARGEST = 2.0**30  # counts
-_LAST_NS, _STARTED = 0, 1  # places in the link's memory
+_NUMBERS = [(f"{what}_{axis}", "<f4") for what in ("angle", "rate", "force") for axis in "xyz"]
+MESSAGE = np.dtype([("groups", "u1"), ("fields", "<u2"), ("t_ns", "<u8"), *_NUMBERS])
+SIZE = 1 + MESSAGE.itemsize + 2  # sync, message, CRC
+_LAST_NS = 0  # place in the link's memory: time stamp of the newest message
+_UNDECIDED, _NOTHING = np.int64(0), np.int64(-1)  # what may stand at a place, beside something of so many bytes
+_END = 2.0**31 - 1  # counts, of the scale
 
 
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
-    """Take ``rx[:n]`` off the line; returns the number of new samples. Runs inside the tick."""
+    """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick."""
     receiver, samples = link.receiver, 0
     for i in range(n):
-        if receiver.filled == MAX_PAYLOAD:  # an ASCII line without end
-            receiver.frames_bad_length += 1
-            _drop(receiver, 1)
         receiver.payload[receiver.filled] = rx[i]
         receiver.filled += 1
-        while receiver.filled > 0 and _look(receiver):
-            samples += 1 if receiver.payload[0] == SYNC and _adopt(link) else 0
-            _drop(receiver, receiver.size + 1)
-    link.missing = max(SIZE - receiver.filled, 1)
+        held, start, stop = receiver.payload, receiver.filled - SIZE, receiver.filled
+        if start >= 0 and _begins_ours(held, start, stop) and crc_xmodem(held, start + 1, stop) == 0:
+            receiver.frames_ok += 1
+            receiver.frames_bad_length += start > 0  # what had begun before it was cut off
+            receiver.bytes_skipped += start
+            receiver.filled = 0
+            samples += _adopt(link, start)
+        elif start >= 0 or not _begins_ours(held, 0, stop):
+            _pass_over(receiver)
+    link.missing = _missing(receiver)
     return samples
 
 
 @njit(cache=True, nogil=True)
 def speak(link, command, send, out):
-    """Nothing: it streams by itself. Runs inside the tick."""
+    """Nothing: the sensor streams by itself. Runs inside the tick."""
     return 0
 
 
-@njit(cache=True, nogil=True)
-def _look(receiver):
-    """Whether a message or a line stands at the front of what is held; bytes that begin neither are thrown away.
-
-    ``receiver.size`` is then its length less one. Runs inside the tick.
-    """
-    while receiver.filled > 0:
-        first = receiver.payload[0]
-        if first == SYNC:
-            need = _length(receiver.payload, receiver.filled)
-            if need == 0 or need > receiver.filled:
-                return False
-            if need > 0 and crc_xmodem(receiver.payload, 1, need) == 0:
-                receiver.frames_ok += 1
-                receiver.size = need - 1
-                return True
-            if need > 0:
-                receiver.frames_bad_crc += 1
-            else:
-                receiver.frames_bad_length += 1
-        elif first == DOLLAR:
-            if receiver.payload[receiver.filled - 1] == 10 and receiver.filled > 1:
-                receiver.size = receiver.filled - 1  # an answer in ASCII; nobody waits for it any more
-                return True
-            if receiver.filled < 2 or 32 <= receiver.payload[receiver.filled - 1] < 127:
-                return False
-            if receiver.payload[receiver.filled - 1] == 13:
-                return False
-        receiver.bytes_skipped += 1
-        _drop(receiver, 1)
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _length(payload, filled):
-    """Bytes of the message that begins with a sync: 0 while unknown, -1 for one we cannot measure. Runs inside "
-    "the tick."""
-    if filled < 2:
-        return 0
-    groups = payload[1]
-    if groups & 0xFE or groups == 0:
-        return -1  # other groups: their field sizes are not ours to know
-    if filled < 4:
-        return 0
-    fields = payload[2] | payload[3] << 8
-    if fields & 0x8000 or fields == 0:
-        return -1
-    size = 4 + 2
-    for bit in range(_FIELD_BYTES.size):
-        if fields >> bit & 1:
-            size += _FIELD_BYTES[bit]
-    return size if size <= MAX_PAYLOAD else -1
-
-
-@njit(cache=True, nogil=True)
-def _drop(receiver, n):
-    """Forget the first ``n`` bytes held. Runs inside the tick."""
-    for i in range(receiver.filled - n):
-        receiver.payload[i] = receiver.payload[i + n]
-    receiver.filled -= n
-
-
-@njit(cache=True, nogil=True)
-def _adopt(link):
-    """The message at the front becomes the reading, if it is ours and new. Runs inside the tick."""
-    receiver, raw, memory = link.receiver, link.raw, link.memory
-    message = laid_over(receiver.payload, 1, MESSAGE)
-    if receiver.size != SIZE - 1 or message.groups != _GROUPS or message.fields != _FIELDS:
-        receiver.frames_bad_version += 1
-        return False
-    t_ns = np.int64(message.t_ns & np.uint64(0x7FFFFFFFFFFFFFFF))
-    passed = t_ns - memory[_LAST_NS]
-    if memory[_STARTED] and passed == 0:
-        receiver.samples_repeated += 1
-        return False
-    steps = np.int64(1)
-    if memory[_STARTED] and passed > 0 and link.period_us > 0:
-        steps = max(np.int64(1), (passed + 500 * link.period_us) // (1000 * link.period_us))
-    elif memory[_STARTED]:
-        steps = np.int64(-1)  # its clock has gone back: restarted
-    receiver.samples_lost += min(steps - 1, 0xFFFF) if steps > 0 else 1
-    memory[_LAST_NS], memory[_STARTED] = t_ns, 1
-    raw.seq = (np.int64(raw.seq) + steps) & 0xFFFF
-    raw.t_us = (t_ns // 1000) & 0xFFFFFFFF
-    raw.off_scale = 0
-    _keep(raw, 0, message.rate_x, message.accel_x)
-    _keep(raw, 1, message.rate_y, message.accel_y)
-    _keep(raw, 2, message.rate_z, message.accel_z)
-    return True
-
-
 @njit(cache=True, nogil=True, inline="always")
-def _keep(raw, axis, rate, accel):
-    """One axis in counts; what is no number, or far too large for one, is off its scale. Runs inside the tick."""
-    gyro, force = rate / GYRO_LSB, accel / ACCEL_LSB
-    good = abs(gyro) < _LARGEST and abs(force) < _LARGEST
-    raw.gyro_counts[axis] = np.int64(np.rint(gyro)) if good else 0
-    raw.accel_counts[axis] = np.int64(np.rint(force)) if good else 0
-    raw.off_scale |= 0 if good else 1
+def _longer(crc, byte):
+    """CRC with one more byte: eight steps of the polynomial x^16 + x^12 + x^5 + 1 at once. Runs inside the tick."""
+    top = (crc >> 8) ^ byte
+    top ^= top >> 4
+    return (crc << 8 ^ top << 12 ^ top << 5 ^ top) & 0xFFFF
+
+
+@njit(cache=True, nogil=True)
+def _begins_ours(held, start, filled):
+    """Whether ``held[start:filled]`` is what our message begins with, as far as it goes. Runs inside the tick."""
+    n = filled - start
+    return (
+        (n < 1 or held[start] == SYNC)
+        and (n < 2 or held[start + 1] == GROUPS)
+        and (n < 3 or held[start + 2] == FIELDS & 0xFF)
+        and (n < 4 or held[start + 3] == FIELDS >> 8)
+    )
+
+
+@njit(cache=True, nogil=True)
+def _missing(receiver):
+    """Bytes without which our next message cannot be complete. Runs inside the tick."""
+    filled = receiver.filled
+    start = max(filled - SIZE + 1, 0)
+    while not _begins_ours(receiver.payload, start, filled):
+        start += 1
+    return SIZE - (filled - start)
+
+
+@njit(cache=True, nogil=True)
+def _pass_over(receiver):
+    """Take from the front of what is held all that is decided: others' messages, lines, noise. Runs inside the tick."""
+    start, filled = np.int64(0), receiver.filled
+    while start < filled:
+        first, size = receiver.payload[start], _NOTHING
+        if first == SYNC:
+            size = _measure(receiver, start)
+            if size > 0:
+                receiver.frames_ok += 1
+                receiver.frames_bad_version += 1
+        elif first == DOLLAR:
+            size = _measure_line(receiver.payload, start, filled)
+        if size == _UNDECIDED:
+            break
+        receiver.bytes_skipped += size == _NOTHING
+        start += max(size, np.int64(1))
+    if start > 0:
+        for i in range(start, filled):
+            receiver.payload[i - start] = receiver.payload[i]
+        receiver.filled = filled - start
+
+
+@njit(cache=True, nogil=True)
+def _measure(receiver, start):
+    """Bytes of the message that begins at ``start``, or _UNDECIDED, or _NOTHING. Runs inside the tick."""
+    held, n, header = receiver.payload, receiver.filled - start, np.int64(2)
+    if n < header:
+        return _UNDECIDED
+    groups, payload = held[start + 1], np.int64(0)
+    if groups == 0:
+        return _NOTHING
+    known = groups & 0x80 == 0
+    for group in range(7):
+        if groups >> group & 1:
+            header += 2
+            if n < header:
+                return _UNDECIDED
+            fields = np.int64(held[start + header - 2]) | np.int64(held[start + header - 1]) << 8
+            known &= fields & 0x8000 == 0
+            for bit in range(15):
+                payload += FIELD_SIZES[group, bit] * (fields >> bit & 1)
+                known &= FIELD_SIZES[group, bit] > 0 or fields >> bit & 1 == 0
+    if not known:
+        return _measure_by_crc(receiver, start, header)
+    size = header + payload + 2
+    if size > MAX_PAYLOAD:
+        receiver.frames_bad_length += 1
+    elif n < size:
+        return _UNDECIDED
+    elif crc_xmodem(held, start + 1, start + size) == 0:
+        return size
+    else:
+        receiver.frames_bad_crc += 1
+    return _NOTHING
+
+
+@njit(cache=True, nogil=True)
+def _measure_by_crc(receiver, start, header):
+    """The same for a message with fields of unknown size: it ends where its CRC fits. Runs inside the tick."""
+    n, crc = receiver.filled - start, np.int64(0)
+    for i in range(1, n):
+        crc = _longer(crc, np.int64(receiver.payload[start + i]))
+        if crc == 0 and i + 1 > header + 2:
+            return np.int64(i + 1)
+    if n < MAX_PAYLOAD:
+        return _UNDECIDED
+    receiver.frames_bad_length += 1
+    return _NOTHING
+
+
+@njit(cache=True, nogil=True)
+def _measure_line(held, start, filled):
+    """The same for an ASCII line; nobody waits for it, so its check is not looked at. Runs inside the tick."""
+    n = filled - start
+    if (n > 1 and held[start + 1] != ord("V")) or (n > 2 and held[start + 2] != ord("N")) or n >= MAX_PAYLOAD:
+        return _NOTHING
+    for i in range(1, n):
+        byte = held[start + i]
+        if byte == LINE_FEED:
+            return np.int64(i + 1)
+        if not (0x20 <= byte < 0x7F or byte == CARRIAGE_RETURN):
+            return _NOTHING
+    return _UNDECIDED
+
+
+@njit(cache=True, nogil=True)
+def _adopt(link, start):
+    """The message at ``start`` becomes the reading; 0 if its time stamp is the last one's. Runs inside the tick."""
+    receiver, raw = link.receiver, link.raw
+    message = laid_over(receiver.payload, start + 1, MESSAGE)
+    t_ns = np.int64(message.t_ns & np.uint64(0x7FFF_FFFF_FFFF_FFFF))
+    periods = np.int64(1)
+    if receiver.started:
+        elapsed_ns = t_ns - link.memory[_LAST_NS]
+        if elapsed_ns == 0:
+            receiver.samples_repeated += 1
+            return 0
+        if link.period_us > 0:
+            periods = np.int64(min(max(np.rint(elapsed_ns / (1e3 * link.period_us)), 1.0), 1e9))
+        # a clock that steps back (it has restarted), or on by half the range of numbers, counts as one lost
+        receiver.samples_lost += periods - 1 if elapsed_ns > 0 and periods < 0x8000 else 1
+    receiver.started = 1
+    link.memory[_LAST_NS] = t_ns
+    raw.seq = receiver.last_seq = (receiver.last_seq + periods) & 0xFFFF
+    raw.t_us = t_ns // 1000 & 0xFFFFFFFF
+    raw.off_scale = 0
+    _keep(raw, 0, message.rate_x, message.force_x)
+    _keep(raw, 1, message.rate_y, message.force_y)
+    _keep(raw, 2, message.rate_z, message.force_z)
+    return 1
+
+
+@njit(cache=True, nogil=True)
+def _keep(raw, axis, rate, force):
+    """One axis in counts; what is no number, or too large, stands at an end of the scale. Runs inside the tick."""
+    gyro, accel = np.rint(rate / GYRO_LSB), np.rint(force / ACCEL_LSB)
+    raw.off_scale |= not (abs(gyro) < _END and abs(accel) < _END)
+    raw.gyro_counts[axis] = np.int64(min(max(gyro, -_END), _END)) if gyro == gyro else -_END
+    raw.accel_counts[axis] = np.int64(min(max(accel, -_END), _END)) if accel == accel else -_END
 
 
 @cfunc(HEAR, cache=True)
@@ -180,8 +243,137 @@ def _say(link, command, send, out):
     return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
 
 
+MODELS = ("VN-100", "VN-200")
+_ERRORS = (
+    "hard fault, serial buffer overflow, invalid checksum, invalid command, not enough parameters, "
+    "too many parameters, invalid parameter, invalid register, unauthorised access, watchdog reset, "
+    "output buffer overflow, insufficient baud rate"
+)
+ERRORS = dict(enumerate(_ERRORS.split(", "), start=1))
+_OF_THE_LINE = (2, 3, 4)  # errors that a damaged request makes, or what was half-said before ours
+_HINTS = {
+    8: "its firmware is too old for binary messages: update it with the maker's program",
+    12: "raise the baud rate, in the sensor (its register 5) and in the rig",
+}
+_LINE = re.compile(rb"\$[ -#%-~]*\*[0-9A-Fa-f]+\r?\n")
+_TIMEOUT = 1.0  # s
+_READINGS = 5  # in a row at the right rate before it is believed
+
+
+def encode_line(text: str) -> bytes:
+    """A line to the sensor: ``$text*CC``, CC the exclusive or of all bytes of the text, in hexadecimal."""
+    return b"$%s*%02X\r\n" % (text.encode("ascii"), functools.reduce(operator.xor, text.encode("ascii"), 0))
+
+
+def decode_line(line: bytes) -> str | None:
+    """Text between ``$`` and ``*``; None unless the check behind it fits: two digits, four (CRC-16/XMODEM), or XX."""
+    body, _, check = line.rstrip(b"\r\n").removeprefix(b"$").rpartition(b"*")
+    right = {2: functools.reduce(operator.xor, body, 0), 4: binascii.crc_hqx(body, 0)}.get(len(check), -1)
+    fits = line.startswith(b"$") and body.isascii() and check.upper() in (b"XX", b"%0*X" % (len(check), right))
+    return body.decode("ascii") if fits else None
+
+
+def introduce(port: Port, wants: Wants) -> Introduction:
+    """Silence its ASCII, learn what it is, order our message at the rig's rate and wait until it streams.
+
+    What is written is not saved in the sensor: without power it forgets.
+
+    Raises
+    ------
+    DeviceError
+        If the rate does not divide 800 Hz, another thing or nothing answers, an order is refused or not kept, or the
+        messages do not come at this rate.
+    """
+    rates = [rate for rate in range(1, IMU_RATE + 1) if IMU_RATE % rate == 0]
+    if wants.rate not in rates:
+        near = [*[r for r in rates if r < wants.rate][-1:], *[r for r in rates if r > wants.rate][:1]]
+        raise DeviceError(
+            f"a VectorNav streams at {IMU_RATE} Hz divided by a whole number, found a loop of {wants.rate:g} Hz: "
+            f"set rate_Hz to {' or '.join(map(str, near))}"
+        )
+    if (side := wants.settings.get("async_port", 1.0)) not in (1, 2):
+        raise DeviceError(f"async_port must be 1 or 2, the serial port of the VectorNav we are on, found {side:g}")
+    _ask(port, "VNWRG,06,0")
+    model, firmware = _ask(port, "VNRRG,01"), _ask(port, "VNRRG,04")
+    if not model.startswith(MODELS):
+        raise DeviceError(
+            f"the sensor on {port.path} should be a {' or '.join(MODELS)}, which stream at divisors of {IMU_RATE} Hz, "
+            f"found a {model}: connect the right one"
+        )
+    order = f"{side:g},{round(IMU_RATE / wants.rate)},{GROUPS:02X},{FIELDS:04X}"
+    _ask(port, f"VNWRG,75,{order}")
+    kept = _ask(port, "VNRRG,75")
+    if [word.lstrip("0") for word in kept.upper().split(",")] != [word.lstrip("0") for word in order.split(",")]:
+        raise DeviceError(
+            f"register 75 of the {model} on {port.path} should hold {order} after it was written, but holds {kept}: "
+            "end other programs that speak to it, and try again"
+        )
+    _await_stream(port, model, wants.rate, side)
+    return Introduction(f"{model} {firmware}", round(wants.rate), gyro_lsb=GYRO_LSB, accel_lsb=ACCEL_LSB)
+
+
+def _ask(port: Port, request: str) -> str:
+    """Ask until the answer comes; what it says behind the number of the register. Raises DeviceError."""
+    command, register = request.split(",")[:2]
+    heard, rest, good, refusal, link = 0, b"", 0, "", new_link()
+    for data in answers(port, lambda k: encode_line(request), _TIMEOUT):
+        heard += len(data)
+        receive(link, np.frombuffer(bytearray(data), np.uint8), len(data))  # to count what streams meanwhile
+        rest += data
+        for text in filter(None, map(decode_line, _LINE.findall(rest))):
+            good += 1
+            said, number, values = [*text.split(",", 2), "", ""][:3]
+            if said == command and number.isdigit() and int(number) == int(register):
+                return values
+            if said == "VNERR":
+                code = _error(number)
+                meaning = f"{ERRORS.get(code, 'no error we know')} (error {code})"
+                hint = _HINTS.get(code, "switch it off and on again, and look at its wires")
+                refusal = f"the VectorNav on {port.path} refuses `{request}` at {port.baud} baud: {meaning}; {hint}"
+                if code not in _OF_THE_LINE:
+                    raise DeviceError(refusal)
+        rest = rest[rest.rfind(b"\n") + 1 :][-MAX_PAYLOAD:]
+    raise DeviceError(refusal or _why_silent(port, request, heard, good + int(link["receiver"]["frames_ok"])))
+
+
+def _error(word: str) -> int:
+    """Code of an error: sensors send two hexadecimal digits, the manual's table is decimal; we take either."""
+    code = int(word, 16) if re.fullmatch("[0-9A-Fa-f]{1,2}", word) else 0
+    return int(word) if code not in ERRORS and word.isdigit() else code
+
+
+def _why_silent(port: Port, request: str, heard: int, good: int) -> str:
+    wanted = f"a VectorNav on {port.path} should answer `{request}` within {_TIMEOUT:g} s at {port.baud} baud"
+    if good > 0:
+        return f"{wanted}, but only its stream came; is the wire from our TX to its RX connected?"
+    if heard > 0:
+        return f"{wanted}, but {heard} bytes of something else came; is this its baud rate (115200 from the factory)?"
+    wires = "is it powered, its TX wired to our RX and its RX to our TX"
+    return f"{wanted}, but nothing came; {wires}, is this its port, and this its baud rate (115200 from the factory)?"
+
+
+def _await_stream(port: Port, model: str, rate: float, side: float) -> None:
+    """Return when messages come at the right rate, as the loop's own `receive` hears them; else raise DeviceError."""
+    link, heard, readings, first_us, found = new_link(), 0, 0, -1, ""
+    for data in answers(port, lambda k: b"", 2.0 + 2 * _READINGS / rate):
+        heard += len(data)
+        readings += int(receive(link, np.frombuffer(bytearray(data), np.uint8), len(data)))
+        t_us = int(link["raw"]["t_us"])
+        if readings >= _READINGS and first_us >= 0:
+            elapsed = 1e-6 * (t_us - first_us & 0xFFFFFFFF)
+            if abs(readings / rate - elapsed) < 0.5 / rate:
+                return
+            found = f"it comes at {readings / max(elapsed, 1e-6):.4g} Hz: restore the sensor's factory settings"
+        if readings and (first_us < 0 or readings >= _READINGS):
+            first_us, readings = t_us, 0
+    without = f"{heard} bytes came without one: is the cable good, and is there noise on it?"
+    nothing = without if heard else f"nothing came: are we on its serial port {side:g}, as async_port says?"
+    wanted = f"the {model} on {port.path} should stream our message at {rate:g} Hz and {port.baud} baud"
+    raise DeviceError(f"{wanted}, but {found or nothing}")
+
+
 def _traffic(carries: int, settings: Settings) -> Traffic:
-    return Traffic(SIZE, 0, f"a message of {SIZE} bytes each period")
+    return Traffic(SIZE, 0, f"a message of {SIZE} bytes up each period")
 
 
 DEVICE = Device(
@@ -191,14 +383,10 @@ DEVICE = Device(
     say=_say.address,
     introduce=introduce,
     traffic=_traffic,
-    settings={"serial_port": Setting(1.0, "", "which of the sensor's two serial ports we are on, 1 or 2")},
+    settings={"async_port": Setting(1.0, "", "the sensor's serial port that we are on, 1 or 2")},
     examples=(
-        Example(
-            # the first example of the manual's chapter on binary messages: well formed, but another message than ours
-            bytes.fromhex("fa01080093502e42833ef13f48b504bb9288"),
-            True,
-            {},
-            "VN-100 User Manual, yaw pitch roll",
-        ),
+        # angles alone: well-formed, but not our message; and the same with one bit changed
+        Example(bytes.fromhex("fa01080093502e42833ef13f48b504bb9288"), True, {"seq": 0, "t_us": 0}, "UM001, page 39"),
+        Example(bytes.fromhex("fa01080093512e42833ef13f48b504bb9288"), False, {}, "UM001, page 39, damaged"),
     ),
 )

@@ -1,29 +1,36 @@
-"""VESC, by its binary serial protocol: steer drive and steer encoder.
+"""VESC, by its packets on a serial line: steer drive and steer encoder.
 
-A packet is ``02 length payload CRC 03`` (or ``03`` and a length of two bytes), the CRC-16 over the payload alone, high
-byte first. Each tick we set the current and ask for a selection of values; the answer, a few hundred
-microseconds later, acknowledges both. Off is a brake current of zero: the motor turns freely, as at a current of
-zero, but whoever reads the line can tell the two apart.
+A packet is ``02 length payload CRC 03``, or ``03`` and a length of two bytes for more than 255; the CRC-16
+(XMODEM, high byte first) is of the payload alone. Each tick sets the current and asks for five values in one question;
+the answer acknowledges the command that was said with it. A VESC knows no "off" but a current of zero; ours is a
+brake current of zero, which does the same and can be told from a torque of zero on the line.
 
-Its time-out (``App Settings - General - Timeout`` in VESC Tool) is **not latched**: the next command ends it. The
-question for values does not feed it. What it is set to the VESC does not tell: the rig file says it, and the proof
-while arming shows it.
+- Its **time-out** is not latched: the next command ends it. Questions do not feed it. It is looked at every 10 ms,
+  so it strikes, and its end is told, up to that much late. What it is set to (VESC Tool, App Settings, General)
+  is not asked here: the supervisor proves it while arming. Set its brake current to 0, or it brakes the steer.
+- A **fault** holds for half a second by default and then clears itself; commands are ignored until then.
+- **Torque** is the mean of the motor's q-axis current since the last answer, times torque constant and gear ratio.
+- The **steer angle** is ``pid_pos``, degrees from 0 to 360 of the encoder VESC Tool was told of. It is unwrapped
+  here, beginning with the turn nearest to zero. With a position angle division in VESC Tool other than 1 it begins
+  at an arbitrary part of a turn: leave it at 1.
+- Its **supply** is told up to 65.5 V; more is told as that.
+- It tells no time of its own: ``t_us`` stays 0.
 
-The steer angle is ``pid_pos``, degrees of the encoder that VESC Tool has been told of; it comes from 0 to 360 and is
-unwrapped here, beginning with the turn nearest to zero: point the wheel ahead when switching on.
-
-Source: github.com/vedderb/bldc, ``comm/commands.c`` (COMM_GET_VALUES_SELECTIVE) and ``comm/packet.c``.
+Source: github.com/vedderb/bldc at 7.01: packet.c, commands.c, timeout.c, mc_interface.c; the status since 5.03.
 """
 
+import binascii
 import math
+import struct
+from collections.abc import Iterator
 
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.device import Device, Example, Setting, Settings, Traffic
+from firmware_interface.devices.device import Device, Example, Introduction, Setting, Settings, Traffic, Wants
 from firmware_interface.devices.link import DRIVE, HEAR, SAY, STEER, TX_SIZE
-from firmware_interface.devices.vesc_setup import MASK, introduce
 from firmware_interface.devices.xmodem import crc_xmodem
+from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.messages import (
     COMMAND_ENABLE,
@@ -32,152 +39,190 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
+from firmware_interface.port import Port, answers
 
-SHORT, LONG, END = 2, 3, 3
-SET_CURRENT, SET_CURRENT_BRAKE, GET_VALUES_SELECTIVE = 6, 7, 50
+SHORT, LONG, END = 2, 3, 3  # first bytes and last byte of a packet
+FW_VERSION, GET_VALUES, GET_VALUES_SELECTIVE = 0, 4, 50  # first byte of a payload
+SET_CURRENT, SET_CURRENT_BRAKE = np.int64(6), np.int64(7)
+IQ, V_IN, FAULT, PID_POS, STATUS = 5, 8, 15, 16, 21  # places of the values in the list, bits of a selection
+SELECTION = np.int64(1 << IQ | 1 << V_IN | 1 << FAULT | 1 << PID_POS | 1 << STATUS)
+VALUES = struct.Struct(">BIihBiB")  # payload of the answer: its kind, the selection, the values in their order
 TIMED_OUT, KILLED = 1, 2  # bits of the status
+COUNTS_PER_TURN = 360_000_000  # millionths of a degree
+FAULTS = (  # from code 1
+    *("over-voltage", "under-voltage", "gate driver", "absolute over-current", "transistors too hot", "motor too hot"),
+    *("gate driver over-voltage", "gate driver under-voltage", "microcontroller under-voltage"),
+)
 
-# Where the fields of the answer stand in its payload; all are big-endian.
-_MASK_AT, _IQ_AT, _BUS_AT, _FAULT_AT, _POSITION_AT, _STATUS_AT = 1, 5, 9, 11, 12, 16
-_REPLY_SIZE = np.int64(17)  # bytes of the payload
-_HEAD = 2  # bytes before it
-_AROUND = np.int64(5)  # bytes of a packet that are not payload
-_TURN = 360_000_000  # millionths of a degree
-_CURRENT_MAX = 1e6  # mA, beyond any motor
-_ON, _POSITION, _STARTED = 0, 1, 2  # places in the link's memory
+# Not plain ints: numba compiles a function anew for every literal int it is handed.
+_AROUND = np.int64(5)  # bytes of a short packet that are not payload
+_ANSWER = np.int64(VALUES.size) + _AROUND  # bytes of the packet that holds our values
+_HEAD = np.frombuffer(struct.pack(">BBBI", SHORT, VALUES.size, GET_VALUES_SELECTIVE, SELECTION), np.uint8)
+_LONGEST = np.int64(MAX_PAYLOAD + 2) - _AROUND  # bytes of payload there is room to judge
+_FIRMWARE_LONGEST = np.int64(512)  # bytes of payload a VESC ever sends
+_IQ_AT, _V_IN_AT, _FAULT_AT, _POSITION_AT, _STATUS_AT = 7, 11, 13, 14, 18  # places in that packet
+_FIVE = np.int64(5)  # bytes of our own payloads
+_CURRENT_MAX_mA = 2.0**31 - 1  # of the field; what may flow the supervisor and the VESC decide
+_ON, _POSITION = 0, 1  # places in the link's memory: ENABLE in the last command, the unwrapped angle
+_TIMEOUT = 1.0  # s, for an answer before the loop
+
+
+@njit(cache=True, nogil=True, error_model="numpy")  # a division by zero makes no torque
+def speak(link, command, send, out):
+    """Write the current if there is one to ``send``, and the question; returns their bytes. Runs inside the tick."""
+    n = np.int64(0)
+    if send and link.role & DRIVE:
+        mA = 1e3 * command.T_cmd / link.scale
+        on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(mA)
+        mA = min(max(mA, -_CURRENT_MAX_mA), _CURRENT_MAX_mA) if on else 0.0
+        n = _ask(out, n, SET_CURRENT if on else SET_CURRENT_BRAKE, np.int64(np.rint(mA)))
+        link.memory[_ON] = on
+        link.said_seq = command.seq
+    return _ask(out, n, np.int64(GET_VALUES_SELECTIVE), SELECTION)
 
 
 @njit(cache=True, nogil=True)
-def speak(link, command, send, out):
-    """Write the current if there is one to ``send``, and the question for values. Runs inside the tick."""
-    n = np.int64(0)
-    if send:
-        T = command.T_cmd
-        on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(T)
-        current = 1e3 * T / link.scale if on else 0.0
-        out[n + 2] = SET_CURRENT if on else SET_CURRENT_BRAKE
-        _put_i32(out, n + 3, np.int64(np.rint(min(max(current, -_CURRENT_MAX), _CURRENT_MAX))))
-        n = _close(out, n, np.int64(5))
-        link.memory[_ON] = 1 if on else 0
-        link.said_seq = command.seq
-    out[n + 2] = GET_VALUES_SELECTIVE
-    _put_i32(out, n + 3, np.int64(MASK))
-    return _close(out, n, np.int64(5))
+def _ask(out, start, kind, value):
+    """Write a packet of a kind and four bytes at ``start``; returns where it ends. Runs inside the tick."""
+    out[start], out[start + 1], out[start + 2] = SHORT, _FIVE, kind
+    for i in range(4):
+        out[start + 3 + i] = (value >> (24 - 8 * i)) & 0xFF
+    end = start + 2 + _FIVE
+    crc = crc_xmodem(out, start + 2, end)
+    out[end], out[end + 1], out[end + 2] = crc >> 8, crc & 0xFF, END
+    return end + 3
 
 
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
-    """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick."""
+    """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick.
+
+    An answer to our question is known by its last byte's coming, wherever it stands: a false start in front, which
+    may claim to be longer than ten answers, holds it up for nothing. Other packets are judged in their turn.
+    """
     receiver, samples = link.receiver, 0
     for i in range(n):
         receiver.payload[receiver.filled] = rx[i]
         receiver.filled += 1
-        while receiver.filled > 0 and _look(receiver):
-            samples += _take(link)
-            _drop(receiver, receiver.size)
-    link.missing = max(_REPLY_SIZE + _AROUND - receiver.filled, np.int64(1))
+        start = receiver.filled - _ANSWER
+        if rx[i] == END and start >= 0 and _is_answer(receiver.payload, start):
+            receiver.frames_ok += 1
+            receiver.frames_bad_length += start > 0
+            receiver.bytes_skipped += start
+            receiver.filled = 0
+            _take(link, receiver.payload, start)
+            samples += 1
+        else:
+            _judge(receiver)
+    link.missing = _missing(receiver)
     return samples
 
 
 @njit(cache=True, nogil=True)
-def _look(receiver):
-    """Whether a whole packet stands at the front of what is held; its length is then ``receiver.size``.
+def _begins_answer(data, start, n):
+    """Whether ``data[start:start + n]`` may be the beginning of an answer. Runs inside the tick."""
+    alike = True
+    for i in range(min(n, _HEAD.size)):
+        alike &= data[start + i] == _HEAD[i]
+    return alike
 
-    Bytes that cannot begin one are thrown away, one by one, so that a packet behind a false start is found.
+
+@njit(cache=True, nogil=True)
+def _is_answer(data, start):
+    """Whether a whole answer stands at ``start``; its end byte was seen. Runs inside the tick."""
+    return _begins_answer(data, start, _ANSWER) and crc_xmodem(data, start + 2, start + _ANSWER - 1) == 0
+
+
+@njit(cache=True, nogil=True)
+def _missing(receiver):
+    """Bytes without which no answer can be complete. Runs inside the tick."""
+    for start in range(max(receiver.filled - _ANSWER + 1, 0), receiver.filled):
+        held = receiver.filled - start
+        if _begins_answer(receiver.payload, start, held):
+            return _ANSWER - held
+    return _ANSWER
+
+
+@njit(cache=True, nogil=True)
+def _judge(receiver):
+    """Pass whole packets that are no answer, and byte for byte what begins none; keep the rest.
 
     Runs inside the tick.
     """
-    while receiver.filled > 0:
-        data, filled = receiver.payload, receiver.filled
-        head = 0
-        if data[0] == SHORT and (filled < 2 or data[1] > 0):
-            head, length = 2, np.int64(data[1]) if filled > 1 else np.int64(-1)
-        elif data[0] == LONG and (filled < 3 or data[1] << 8 | data[2] > 255):
-            head, length = 3, np.int64(data[1]) << 8 | np.int64(data[2]) if filled > 2 else np.int64(-1)
-        if head > 0:
-            if length < 0:
-                return False
-            size = head + length + 3
-            if size > MAX_PAYLOAD:  # nothing we have asked for is so long
-                receiver.frames_bad_length += 1
-            elif filled < size:
-                return False
-            elif data[size - 1] == END and crc_xmodem(data, head, head + length + 2) == 0:
-                receiver.frames_ok += 1
-                receiver.size = size
-                return True
-            else:
-                receiver.frames_bad_crc += 1
-        receiver.bytes_skipped += 1
-        _drop(receiver, 1)
-    return False
+    data, filled, start = receiver.payload, receiver.filled, np.int64(0)
+    while start < filled:
+        size = _size(receiver, start)
+        if size > filled - start:
+            break
+        if size > 0 and data[start + size - 1] == END and crc_xmodem(data, start + 2, start + size - 1) == 0:
+            receiver.frames_ok += 1
+            # answers to what was asked before the loop may come late
+            if data[start + 2] != FW_VERSION and data[start + 2] != GET_VALUES:
+                receiver.frames_bad_version += 1
+            start += size
+        else:
+            receiver.frames_bad_crc += size > 0
+            receiver.bytes_skipped += 1
+            start += 1
+    if start > 0:
+        for i in range(start, filled):
+            data[i - start] = data[i]
+        receiver.filled = filled - start
 
 
 @njit(cache=True, nogil=True)
-def _drop(receiver, n):
-    """Forget the first ``n`` bytes held. Runs inside the tick."""
-    for i in range(receiver.filled - n):
-        receiver.payload[i] = receiver.payload[i + n]
-    receiver.filled -= n
+def _size(receiver, start):
+    """Bytes, as far as one can tell, of the packet at ``start``; 0 if none begins there. Runs inside the tick."""
+    data, held = receiver.payload, receiver.filled - start
+    if data[start] == SHORT:
+        if held < 2:
+            return np.int64(2)
+        length = np.int64(data[start + 1])
+        if length <= _LONGEST:
+            return length + _AROUND if length > 0 else np.int64(0)
+        receiver.frames_bad_length += 1
+    elif data[start] == LONG:
+        if held < 3:
+            return np.int64(3)
+        length = np.int64(data[start + 1]) << 8 | np.int64(data[start + 2])
+        receiver.frames_bad_length += 255 < length <= _FIRMWARE_LONGEST
+    return np.int64(0)
 
 
 @njit(cache=True, nogil=True)
-def _take(link):
-    """The packet at the front, if it is the answer we asked for, becomes the reading. Runs inside the tick."""
-    receiver, raw, memory = link.receiver, link.raw, link.memory
-    data = receiver.payload
-    ours = receiver.size == _REPLY_SIZE + _AROUND and data[_HEAD] == GET_VALUES_SELECTIVE
-    if not ours or _whole(data, _MASK_AT, 4) != MASK:
-        receiver.frames_bad_version += 1
-        return 0
-    fault, status = data[_HEAD + _FAULT_AT], data[_HEAD + _STATUS_AT]
-    position = _whole(data, _POSITION_AT, 4)
-    step = (position - memory[_POSITION]) % _TURN
-    step = step - _TURN if step > _TURN // 2 else step
-    memory[_POSITION] += step
-    T = 0.01 * _whole(data, _IQ_AT, 4) * link.per_amp
-    inside = abs(T) < 1e6 and abs(memory[_POSITION]) < 2**31
+def _take(link, data, start):
+    """The answer at ``start`` becomes the reading. Runs inside the tick."""
+    raw, memory = link.raw, link.memory
+    fault, status = data[start + _FAULT_AT], data[start + _STATUS_AT]
+    position = _whole(data, start + _POSITION_AT, np.int64(4))
+    torque_mNm = 10.0 * _whole(data, start + _IQ_AT, np.int64(4)) * link.scale  # from units of 0.01 A
+    step = (position - memory[_POSITION]) % COUNTS_PER_TURN
+    steer = memory[_POSITION] + (step - COUNTS_PER_TURN if 2 * step > COUNTS_PER_TURN else step)
+    inside = abs(torque_mNm) < 2.0**31 and abs(steer) < 2**31 and 0 <= position <= COUNTS_PER_TURN
     raw.off_scale = not inside
-    raw.torque_mNm = np.int64(np.rint(1e3 * T)) if inside else 0
-    raw.steer_counts = memory[_POSITION] if inside else 0
-    raw.bus_mV = min(max(100 * _whole(data, _BUS_AT, 2), 0), 0xFFFF)
+    if inside:
+        memory[_POSITION] = steer
+        raw.steer_counts = steer
+        raw.torque_mNm = np.int64(np.rint(torque_mNm))
+    raw.bus_mV = min(max(100 * _whole(data, start + _V_IN_AT, np.int64(2)), 0), 0xFFFF)
     timed_out, killed = status & TIMED_OUT != 0, status & KILLED != 0
-    on = memory[_ON] != 0 and not timed_out and not killed and fault == 0
+    on = memory[_ON] != 0 and fault == 0 and not timed_out and not killed
     raw.status = (
         (STATUS_ENABLED if on else 0) | (STATUS_WATCHDOG if timed_out else 0) | (STATUS_STOP_BUTTON if killed else 0)
     )
     raw.faults = FAULT_DRIVE if fault != 0 else 0
     raw.command_seq = link.said_seq
     raw.seq += 1
-    return 1
 
 
 @njit(cache=True, nogil=True)
-def _whole(data, at, size):
-    """The signed number of ``size`` bytes at a place of the payload, high byte first. Runs inside the tick."""
+def _whole(data, start, size):
+    """The signed number in ``size`` bytes, high byte first. Runs inside the tick."""
     value = np.int64(0)
     for i in range(size):
-        value = value << 8 | np.int64(data[_HEAD + at + i])
+        value = value << 8 | np.int64(data[start + i])
     half = np.int64(1) << (8 * size - 1)
     return value - 2 * half if value >= half else value
-
-
-@njit(cache=True, nogil=True)
-def _put_i32(out, at, value):
-    """Four bytes, high byte first. Runs inside the tick."""
-    for i in range(4):
-        out[at + i] = value >> (24 - 8 * i) & 0xFF
-
-
-@njit(cache=True, nogil=True)
-def _close(out, start, size):
-    """Turn the payload of ``size`` bytes at ``start + 2`` into a packet; returns where it ends. Runs inside the "
-    "tick."""
-    out[start], out[start + 1] = SHORT, size
-    crc = crc_xmodem(out, start + 2, start + 2 + size)
-    end = start + 2 + size
-    out[end], out[end + 1], out[end + 2] = crc >> 8, crc & 0xFF, END
-    return end + 3
 
 
 @cfunc(HEAR, cache=True)
@@ -190,9 +235,125 @@ def _say(link, command, send, out):
     return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
 
 
+def packet(payload: bytes) -> bytes:
+    """The packet of 1 to 65535 bytes of payload."""
+    n = len(payload)
+    head = bytes([SHORT, n]) if n <= 255 else bytes([LONG]) + n.to_bytes(2, "big")
+    return head + payload + binascii.crc_hqx(payload, 0).to_bytes(2, "big") + bytes([END])
+
+
+def payloads(data: bytes) -> Iterator[bytes]:
+    """Payloads of all whole packets in ``data``, whatever stands between them."""
+    at = 0
+    while at < len(data):
+        head = {SHORT: 2, LONG: 3}.get(data[at], 0)
+        end = at + head + int.from_bytes(data[at + 1 : at + head], "big")
+        if data[at + head : end] and packet(data[at + head : end]) == data[at : end + 3]:
+            yield data[at + head : end]
+            at = end + 3
+        else:
+            at += 1
+
+
+def introduce(port: Port, wants: Wants) -> Introduction:
+    """Ask for firmware and values, never feeding its time-out.
+
+    The watchdog is the one the rig wants: the VESC is not asked, the supervisor proves it while arming.
+
+    Raises
+    ------
+    DeviceError
+        For an impossible setting; when nothing or something else answers; when the firmware does not tell its
+        status; for a fault, or no supply.
+    """
+    constant, ratio = _positive(wants.settings, "torque_constant_Nm_A"), _positive(wants.settings, "gear_ratio")
+    scale, limit = constant * ratio, _positive(wants.settings, "current_limit_A")
+    name = _named(port, _first_answer(port))
+    found, _ = _answer(port, struct.pack(">BI", GET_VALUES_SELECTIVE, SELECTION), 6)
+    if len(found) != VALUES.size or int.from_bytes(found[1:5], "big") != SELECTION:
+        what = "an answer without it" if found else "no answer to that question"
+        raise DeviceError(
+            f"the {name} on {port.path} should tell its status, without which its time-out cannot be proven, but found "
+            f"{what}: load firmware 5.03 or newer with VESC Tool"
+        )
+    _, _, _, v_in, fault, _, _ = VALUES.unpack(found)
+    if fault:
+        raise DeviceError(
+            f"the {name} on {port.path} should be free of faults, found fault {fault} "
+            f"({FAULTS[fault - 1] if fault <= len(FAULTS) else 'named in VESC Tool'}); remove the cause and start again"
+        )
+    if v_in <= 0:
+        raise DeviceError(
+            f"the {name} on {port.path} should have a supply, found {0.1 * v_in:g} V; connect the battery, "
+            "a VESC on USB alone answers but cannot drive"
+        )
+    return Introduction(
+        name=name,
+        torque_limit=limit * scale,
+        watchdog=wants.watchdog,
+        steer_counts_per_turn=float(COUNTS_PER_TURN),
+        scale=scale,
+    )
+
+
+def _positive(settings: Settings, name: str) -> float:
+    value = settings[name]
+    if not 0.0 < value < math.inf:
+        raise DeviceError(
+            f"the setting {name} of a VESC must be positive, found {value:g} {DEVICE.settings[name].unit}".rstrip()
+            + "; a motor that turns the other way has torque_sign = -1 in the calibration"
+        )
+    return value
+
+
+def _answer(port: Port, question: bytes, least: int) -> tuple[bytes, bytes]:
+    """The payload of its kind, of at least so many bytes, that answers (or none), and all that was heard."""
+    heard = b""
+    for data in answers(port, lambda k: packet(question), _TIMEOUT):
+        heard = (heard + data)[-4096:]
+        for payload in payloads(heard):
+            if payload[0] == question[0] and len(payload) >= least:
+                return payload, heard
+    return b"", heard
+
+
+def _first_answer(port: Port) -> bytes:
+    """What the VESC says of its firmware; raises DeviceError."""
+    question = bytes([FW_VERSION])
+    found, heard = _answer(port, question, 3)
+    if found:
+        return found
+    wanted = f"a VESC on {port.path} should tell its firmware within {_TIMEOUT:g} s"
+    if not heard:
+        raise DeviceError(
+            f"{wanted}, but nothing came; is it powered, is this its port, and is UART among its apps in VESC Tool?"
+        )
+    if question in payloads(heard):
+        raise DeviceError(f"{wanted}, but only the question came back; are transmit and receive wired together?")
+    raise DeviceError(
+        f"{wanted}, but {len(heard)} bytes of something else came; is it another device, "
+        f"or is {port.baud} not its baud rate?"
+    )
+
+
+def _named(port: Port, version: bytes) -> str:
+    """Make, hardware and firmware; raises DeviceError for a device of the family that is no motor controller."""
+    hardware, _, rest = version[3:].partition(b"\0")
+    name = " ".join(filter(None, ("VESC", hardware.decode("ascii", errors="replace"))))
+    name += f" {version[1]}.{version[2]:02d}"
+    kind = rest[14] if len(rest) > 14 else 0  # behind its number (12), whether it is paired, and the test version
+    if kind != 0:
+        raise DeviceError(
+            f"the {name} on {port.path} should be a motor controller, found hardware of type {kind} (1 is a battery's, "
+            "2 another module); is this the drive's port?"
+        )
+    return name
+
+
 def _traffic(carries: int, settings: Settings) -> Traffic:
-    up = int(_REPLY_SIZE + _AROUND)
-    return Traffic(up, 20, f"a current and a question, 20 bytes down, and an answer of {up} bytes up")
+    up, one = int(_ANSWER), int(_FIVE + _AROUND)
+    down, said = (2 * one, "a current and a question") if carries & DRIVE else (one, "a question")
+    return Traffic(up, down, f"{said} of {down} bytes down, and an answer of {up} bytes up each period")
 
 
 DEVICE = Device(
@@ -205,10 +366,21 @@ DEVICE = Device(
     settings={
         "torque_constant_Nm_A": Setting(None, "N m/A", "torque of the motor per ampere of its q-axis current"),
         "gear_ratio": Setting(1.0, "", "turns of the motor per turn of the steer"),
-        "current_limit_A": Setting(None, "A", "the largest current the VESC is set to allow"),
+        "current_limit_A": Setting(None, "A", "the largest motor current the VESC is set to allow"),
     },
     examples=(
-        Example(bytes.fromhex("0203de0400b25103"), True, {}, "a packet of an unknown kind, whole"),
-        Example(bytes.fromhex("020104408503"), False, {}, "a packet whose CRC is one off"),
+        Example(
+            # 1.50 A, 25.1 V, no fault, 350 degrees, timed out
+            bytes.fromhex("021132002181200000009600fb0014dc938001a39603"),
+            True,
+            {"steer_counts": -10_000_000, "bus_mV": 25_100, "status": STATUS_WATCHDOG, "faults": 0, "off_scale": 0},
+            "worked by hand from comm/commands.c, its CRC by binascii.crc_hqx",
+        ),
+        Example(
+            bytes.fromhex("0217320002a18a00000000000afffff6d50176ffffb5da00155e8203"),
+            False,
+            {"seq": 0},
+            "tommasoclini/vesc-rs tests/command_reply.rs: its CRC is wrong",
+        ),
     ),
 )

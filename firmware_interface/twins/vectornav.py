@@ -1,121 +1,234 @@
-"""A VectorNav's twin: its registers, its errors, and its binary message at a divisor of 800 Hz.
+"""A VectorNav's twin: its registers, the errors it answers, and what it streams on a clock of its own.
 
-Yaw, pitch and roll are sent as zeros: nobody should use them. It begins as from the factory, with an ASCII line
-at 40 Hz.
+It keeps registers 1, 4, 5, 6, 7 and 75 and knows how to read and write them, nothing else; in register 75 it takes
+group 1 only. It measures at 800 Hz from power-up on, whatever the steps of the machine: a message carries the time
+at which it was due, and the readings between two steps are on the straight line from one to the other. What it
+does not measure (yaw, pitch, roll, magnetic field, ...) it sends as zeros: nobody should use them. Its line is not
+slowed by register 5; that is the machine's doing. Whether real sensors look at the baud rate for each output or for
+all together is not known here; this one looks at each.
 """
 
 import binascii
 import struct
+from functools import reduce
+from operator import xor
 
 import numpy as np
 
-from firmware_interface.devices.vectornav_setup import FASTEST, checked, line_of
 from firmware_interface.faults import Kind
 from firmware_interface.twins.twin import TwinConfig, playing
 
-_FACTORY_RATE = 40  # Hz, of the ASCII line
-_REGISTERS = {1: "VN-100", 2: "01", 3: "0100012345", 4: "2.1.0.0", 5: "921600", 6: "1", 7: "40", 75: "0,1,00"}
-_WRITABLE = {5: 1, 6: 1, 7: 1, 75: 4}  # and how many values each takes
-_BITS = 10  # of a byte on the line
+_TICK_ns = 1_250_000  # of its 800 Hz
+_SIZES = (8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8)  # bytes, of the fields of group 1
+_LINE_SIZE, _BUFFER = 125, 256  # bytes, of its longest line unasked, and what it holds of a line that comes in
+_BITS_PER_BYTE = 10
+_BAUDS = {"9600", "19200", "38400", "57600", "115200", "128000", "230400", "460800", "921600"}
+_LINES = {"0": "", "1": "VNYPR", "14": "VNYMR"}  # by register 6
+_LINE_RATES = {"1", "2", "4", "5", "10", "20", "25", "40", "50", "100", "200"}  # Hz
+_NO_ORDER = "0,0,00"
+BAD_CHECKSUM, BAD_COMMAND, FEW, MANY, BAD_VALUE, BAD_REGISTER, NOT_ALLOWED, TOO_SLOW = 3, 4, 5, 6, 7, 8, 9, 12
 
 
 class VectorNavTwin:
-    """A `Twin` without a drive."""
+    """A `Twin` without a drive.
+
+    Parameters
+    ----------
+    config : TwinConfig
+        Of its settings it reads ``baud`` (default 921600) and ``async_port``, the serial port it is on (default 1).
+    model, firmware : str
+        What it says that it is.
+    deaf : bool
+        It streams but hears nothing, as if that wire were broken.
+    forgetful : bool
+        It acknowledges what is written to register 75 and keeps half the rate.
+    slow : int
+        Its clock of 800 Hz runs so many times slower, as in other models.
+    stutters : bool
+        It sends each binary message twice.
+    """
 
     T, enabled = 0.0, False
 
-    def __init__(self, config: TwinConfig) -> None:
-        self._config = config
+    def __init__(
+        self,
+        config: TwinConfig,
+        model: str = "VN-100T-CR",
+        firmware: str = "2.1.0.0",
+        deaf: bool = False,
+        forgetful: bool = False,
+        slow: int = 1,
+        stutters: bool = False,
+    ) -> None:
+        self._config, self._deaf, self._forgetful, self._stutters = config, deaf, forgetful, stutters
+        self._tick_ns = slow * _TICK_ns
+        baud = str(round(config.settings.get("baud", 921600)))
+        self._factory = {1: model, 4: firmware, 5: baud, 6: "14", 7: "40", 75: _NO_ORDER}
+        self._port = round(config.settings.get("async_port", 1))
+        self._turn = np.array(config.calibration.mounting).T
+        self._chances = {fault: np.random.default_rng(fault.seed) for fault in config.faults}
+        self._resets = [fault for fault in config.faults if fault.kind == Kind.RESET]
+        self._before: tuple[float, np.ndarray] | None = None  # the last step and its readings
         self._begin(0.0)
 
     def _begin(self, t: float) -> None:
-        """As after power-up at ``t`` [s]; what was written and not saved is gone."""
-        self._registers = dict(_REGISTERS)
-        self._registers[5] = f"{round(self._config.settings.get('baud', 921600))}"
-        self._line = b""
-        self._started = t
-        self._k = 0  # ticks of its 800 Hz
+        """As after power-up at ``t`` [s], from the factory."""
+        self.registers = dict(self._factory)
+        self._boot, self._k, self._line = t, 0, b""
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Lines in ASCII; each gets an answer, if only an error."""
-        if self._off(t):
+        """Lines of ASCII; each is answered at once, if only by an error."""
+        if self._deaf or not self._awake(t):
             return b""
-        *lines, self._line = (self._line + data).split(b"\n")
-        self._line = self._line[-300:]
-        return b"".join(self._answer(line) for line in lines if b"$" in line)
+        *lines, self._line = (self._line + data).replace(b"\r", b"\n").split(b"\n")
+        if len(self._line) > _BUFFER:
+            self._line = b""
+            return _line("VNERR,02")
+        return b"".join(self._answer(line[line.rfind(b"$") :]) for line in lines if b"$" in line)
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
         """What has come due on its own clock since the last step."""
-        if self._off(t):
-            self._begin(t)
-            return b""
         said = b""
-        while self._k <= (t - self._started) * FASTEST + 1e-6:
-            said += self._due(self._k, readings)
-            self._k += 1
+        if self._awake(t):
+            while (due := self._boot + 1e-9 * self._k * self._tick_ns) <= t + 1e-9:
+                said += self._said(due, self._between(due, t, readings))
+                self._k += 1
+        self._before = t, readings.copy()
         return said
 
-    def _off(self, t: float) -> bool:
-        reset = playing(self._config.faults, Kind.RESET, t)
-        return reset is not None and t < reset.start + reset.size
+    def _awake(self, t: float) -> bool:
+        """Whether it is not starting again; does so when its time has come."""
+        if any(fault.start <= t < fault.start + fault.size for fault in self._resets):
+            return False
+        started = max((f.start + f.size for f in self._resets if f.start + f.size <= t), default=0.0)
+        if started > self._boot:
+            self._begin(started)
+        return True
 
-    def _due(self, k: int, readings: np.ndarray) -> bytes:
-        out = b""
-        if self._registers[6] != "0" and k % (FASTEST // _FACTORY_RATE) == 0:
-            out += line_of("VNYMR,+000.000,+000.000,+000.000,+1.0,+0.0,+0.0,+0.0,+0.0,-9.8,+0.0,+0.0,+0.0")
-        words = self._registers[75].split(",")
-        if len(words) == 4 and int(words[0]) & 3 and k % int(words[1]) == 0 and int(words[3], 16) == 0x0129:
-            out += self._message(k, readings)
+    def _between(self, due: float, t: float, readings: np.ndarray) -> np.ndarray:
+        """Readings at ``due``, between the last step and this one."""
+        if self._before is None or due >= t or due <= self._before[0]:
+            return readings
+        t_before, before = self._before
+        return before + (due - t_before) / (t - t_before) * (readings - before)
+
+    def _said(self, t: float, readings: np.ndarray) -> bytes:
+        """What it says unasked at this tick of its clock."""
+        rate, force = self._in_its_axes(readings)
+        head, out = _LINES[self.registers[6]], b""
+        if head and self._k % (800 // int(self.registers[7])) == 0:
+            values = [0.0] * 3 if head == "VNYPR" else [*[0.0] * 6, *force, *rate]
+            out += _line(",".join([head, *(f"{value:+08.3f}" for value in values)]))
+        mode, divisor, _, *fields = self._order()
+        if int(mode) & self._port and self._k % int(divisor) == 0 and not self._misses(t):
+            message = self._message(int(fields[0], 16), self._stamp(t), rate, force)
+            out += message * 2 if self._stutters else message
         return out
 
-    def _message(self, k: int, readings: np.ndarray) -> bytes:
-        cal = self._config.calibration
-        turn = np.array(cal.mounting).T
-        rate = turn @ readings[:3] + cal.gyro_offset
-        force = turn @ readings[3:6] + cal.accel_offset
-        jump = playing(self._config.faults, Kind.CLOCK_JUMP, k / FASTEST)
-        t_ns = round((k / FASTEST + (jump.size if jump else 0.0)) * 1e9)
-        body = struct.pack("<BHQ9f", 1, 0x0129, max(t_ns, 0), 0.0, 0.0, 0.0, *rate, *force)
-        return b"\xfa" + body + binascii.crc_hqx(body, 0).to_bytes(2, "big")
+    def _in_its_axes(self, readings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rate [rad/s] and specific force [m/s^2] as it reads them, offsets included."""
+        truth = self._config.calibration
+        return self._turn @ readings[:3] + truth.gyro_offset, self._turn @ readings[3:6] + truth.accel_offset
+
+    def _order(self) -> list[str]:
+        """What its binary output was told; old firmware has none."""
+        return self.registers.get(75, _NO_ORDER).split(",")
+
+    def _misses(self, t: float) -> bool:
+        slowing = playing(self._config.faults, Kind.SLOWING, t)
+        if slowing is None:
+            return False
+        return bool(self._chances[slowing].random() < slowing.chance * min(1.0, (t - slowing.start) / slowing.size))
+
+    def _stamp(self, t: float) -> int:
+        """Its time since start [ns], with the faults of its clock."""
+        stamp = self._k * self._tick_ns
+        jump = playing(self._config.faults, Kind.CLOCK_JUMP, t)
+        wrap = next((f for f in self._config.faults if f.kind == Kind.CLOCK_WRAP), None)
+        stamp += round(1e9 * jump.size) if jump else 0
+        stamp += (2**32 * 1000 - round(1e9 * wrap.start)) if wrap else 0  # so that 32 bits of microseconds wrap there
+        return stamp % 2**64
+
+    def _message(self, fields: int, stamp: int, rate: np.ndarray, force: np.ndarray) -> bytes:
+        with np.errstate(over="ignore"):  # what is too large for its numbers is infinite
+            known = {0: struct.pack("<Q", stamp), 5: rate.astype("<f4").tobytes(), 8: force.astype("<f4").tobytes()}
+        payload = b"".join(known.get(bit, bytes(size)) for bit, size in enumerate(_SIZES) if fields >> bit & 1)
+        body = struct.pack("<BH", 1, fields) + payload
+        return b"\xfa" + body + struct.pack(">H", binascii.crc_hqx(body, 0))
 
     def _answer(self, line: bytes) -> bytes:
-        text = checked(line)
-        if text is None:
-            return line_of("VNERR,03")
-        command, *words = text.split(",")
+        """Its answer to ``$...``, without line end."""
+        body, star, check = line[1:].partition(b"*")
+        right = b"%02X" % _xor(body), b"%04X" % binascii.crc_hqx(body, 0), b"XX"
+        if not star or check.upper() not in right:
+            return _error(BAD_CHECKSUM)
+        command, *words = body.decode("latin1").split(",")
         if command not in ("VNRRG", "VNWRG"):
-            return line_of("VNERR,04")
-        if not words or not words[0].isdigit():
-            return line_of("VNERR,05")
+            return _error(BAD_COMMAND)
+        if not words:
+            return _error(FEW)
+        if not words[0].isdecimal():
+            return _error(BAD_VALUE)
         register, values = int(words[0]), words[1:]
-        if register not in self._registers:
-            return line_of("VNERR,08")
-        if command == "VNWRG":
-            error = self._write(register, values)
-            if error:
-                return line_of(f"VNERR,{error:02X}")
-        return line_of(f"{command},{register:02d},{self._registers[register]}")
+        if register not in self.registers:
+            return _error(BAD_REGISTER)
+        problem = self._write(register, values) if command == "VNWRG" else (MANY if values else 0)
+        kept = ",".join(values) if command == "VNWRG" else self.registers[register]
+        return _error(problem) if problem else _line(f"{command},{words[0]},{kept}")
 
     def _write(self, register: int, values: list[str]) -> int:
-        """Number of the error, 0 for none."""
-        if register not in _WRITABLE:
-            return 8
-        if len(values) != _WRITABLE[register]:
-            return 5 if len(values) < _WRITABLE[register] else 6
-        if register == 75:
-            try:
-                mode, divisor = int(values[0]), int(values[1])
-                groups, fields = int(values[2], 16), int(values[3], 16)
-            except ValueError:
-                return 7
-            if mode not in (0, 1, 2, 3) or divisor < 1 or groups != 1 or fields & 0x8000:
-                return 7
-            if FASTEST / divisor * 50 * _BITS > float(self._registers[5]):
-                return 12
-        self._registers[register] = ",".join(values)
+        """Number of the error, 0 if the register now holds the values."""
+        if register in (1, 4):
+            return NOT_ALLOWED
+        if len(values) != 1 and register != 75:
+            return MANY if values else FEW
+        old, self.registers[register] = self.registers[register], ",".join(values)
+        problem = _wrong_order(values) if register == 75 else 0
+        choices = {5: _BAUDS, 6: _LINES, 7: _LINE_RATES}
+        if register in choices and values[0] not in choices[register]:
+            problem = BAD_VALUE
+        if problem or self._load(register) > int(self.registers[5]):
+            self.registers[register] = old
+            return problem or TOO_SLOW
+        if register == 75 and self._forgetful:
+            self.registers[75] = ",".join([values[0], str(2 * int(values[1])), *values[2:]])
         return 0
+
+    def _load(self, register: int) -> float:
+        """Bit/s that the output takes which this register orders; the greater of both for the baud rate's."""
+        mode, divisor, _, *fields = self._order()
+        size = sum(size for bit, size in enumerate(_SIZES) if fields and int(fields[0], 16) >> bit & 1) + 6
+        lines = _LINE_SIZE * int(self.registers[7]) if self.registers[6] != "0" else 0
+        messages = 1e9 / self._tick_ns / int(divisor) * size if int(mode) else 0.0
+        return _BITS_PER_BYTE * {5: max(lines, messages), 75: messages}.get(register, lines)
 
 
 def make(config: TwinConfig) -> VectorNavTwin:
     """A sensor as from the factory."""
     return VectorNavTwin(config)
+
+
+def _wrong_order(values: list[str]) -> int:
+    """What is wrong with mode, divisor, groups and fields for register 75; 0 if nothing is."""
+    if len(values) < 3:
+        return FEW
+    try:
+        mode, divisor, groups, *fields = int(values[0]), int(values[1]), *(int(word, 16) for word in values[2:])
+    except ValueError:
+        return BAD_VALUE
+    if len(fields) != groups.bit_count():
+        return FEW if len(fields) < groups.bit_count() else MANY
+    fits = 0 <= mode <= 3 and 1 <= divisor <= 0xFFFF and groups in (0, 1) and all(0 < f <= 0x7FFF for f in fields)
+    return 0 if fits and (groups or mode == 0) else BAD_VALUE
+
+
+def _xor(data: bytes) -> int:
+    return reduce(xor, data, 0)
+
+
+def _line(text: str) -> bytes:
+    return f"${text}*{_xor(text.encode('latin1')):02X}\r\n".encode("latin1")
+
+
+def _error(code: int) -> bytes:
+    return _line(f"VNERR,{code:02X}")  # in hexadecimal, as sensors send it; the manual's table is decimal

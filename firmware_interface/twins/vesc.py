@@ -1,109 +1,212 @@
-"""A VESC's twin: packets, a time-out that the next command ends, a fault code, a kill switch."""
+"""A VESC's twin: packets, a time-out that the next command ends, faults, a kill switch.
 
+Its codec is its own. It receives as the firmware does: a false start keeps it waiting for all the bytes it claims, up
+to a packet's greatest length, before it looks one byte further. Numbers are scaled in single precision and
+cut off, not rounded, as the firmware scales them.
+
+It plays DRIVE_TRIPS (a fault code), DRIVE_GAIN, DRIVE_LIES, DRIVE_CLAMP, DRIVE_HOLDS, STOP_BUTTON (the kill switch),
+WATCHDOG_DEAD, BUS, RESET and SLOWING (it misses questions). It tells no time, so faults of a clock mean nothing.
+"""
+
+import binascii
 import math
 import struct
 
 import numpy as np
 
-from firmware_interface.devices.vesc_setup import (
-    FAULT,
-    FW_VERSION,
-    GET_VALUES_SELECTIVE,
-    IQ,
-    PID_POS,
-    STATUS,
-    V_IN,
-    packet,
-    payloads,
-)
-from firmware_interface.faults import Kind
+from firmware_interface.faults import Fault, Kind
 from firmware_interface.twins.twin import TwinConfig, playing
 
-SET_CURRENT, SET_CURRENT_BRAKE, SET_RPM, SET_POS, ALIVE = 6, 7, 8, 9, 30
-_OVER_CURRENT = 4
-_LONGEST = 600  # bytes kept of what is no packet yet
-_FIELDS = ">hhiiiihihiiiiiiBiB"  # of the values 0 to 17, as they stand in an answer
+ABS_OVER_CURRENT = 4  # the fault code it shows
+_LONGEST = 512  # bytes of payload it takes
+_MOTOR_COMMANDS = {6, 7, 8, 9}  # SET_CURRENT, SET_CURRENT_BRAKE, SET_RPM, SET_POS
+# The values of an answer, in the order of the bits of a selection: format and scale; bit 18 is three of a kind.
+_VALUES = (
+    *(("h", 1e1), ("h", 1e1), ("i", 1e2), ("i", 1e2), ("i", 1e2), ("i", 1e2), ("h", 1e3), ("i", 1.0)),
+    *(("h", 1e1), ("i", 1e4), ("i", 1e4), ("i", 1e4), ("i", 1e4), ("i", 1.0), ("i", 1.0), ("B", 1.0)),
+    *(("i", 1e6), ("B", 1.0), ("hhh", 1e1), ("i", 1e3), ("i", 1e3), ("B", 1.0)),
+)
+_IQ, _V_IN, _FAULT, _PID_POS, _CONTROLLER, _STATUS = 5, 8, 15, 16, 17, 21
 
 
 class VescTwin:
-    """A `Twin`; the drive is "enabled" while a current is commanded, if only of zero, and alive."""
+    """A `Twin`; the drive is enabled while a current, if only of zero, is commanded and alive: our driver's "on".
 
-    def __init__(self, config: TwinConfig) -> None:
+    Parameters
+    ----------
+    config : TwinConfig
+    firmware : (major, minor)
+        Before 5.03 it tells no status, before 3.42 it knows no selection of values.
+    hardware : str
+        Its name.
+    kind : int
+        0 for a motor controller, 1 for a battery's, 2 for another module.
+    """
+
+    def __init__(
+        self, config: TwinConfig, firmware: tuple[int, int] = (6, 2), hardware: str = "410", kind: int = 0
+    ) -> None:
         self.T, self.enabled = 0.0, False
-        self._config = config
+        self._config, self._firmware, self._hardware, self._kind = config, firmware, hardware, kind
         self._scale = config.settings["torque_constant_Nm_A"] * config.settings.get("gear_ratio", 1.0)
-        self._held = b""
-        self._fed = -math.inf  # s, when a command last came
-        self._current = 0.0  # A
-        self._driven = False  # a current was commanded, no brake
-        self._values: dict[int, tuple[str, float]] = {}
-        self._t = 0.0
+        self._chances = {fault: np.random.default_rng([fault.seed, i]) for i, fault in enumerate(config.faults)}
+        self._readings = np.zeros(9)
+        self._begin(0.0)
+
+    def _begin(self, t: float) -> None:
+        """As after power-up at ``t`` [s]."""
+        self._held = b""  # of an unfinished packet
+        self._booted = self._fed = t
+        self._commanded = False
+        self._current = 0.0  # A, that it was told to make
+        self._last = 0.0  # N m, what DRIVE_HOLDS holds
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Packets; answers to questions."""
-        if self._off(t):
+        """Packets in, answers out."""
+        if not self._awake(t):
             return b""
-        held = (self._held + data)[-_LONGEST:]
-        whole = list(payloads(held))
-        self._held = held[whole[-1][1] :] if whole else held
-        return b"".join(self._obey(payload, t) for payload, _ in whole)
+        self._watch(t)
+        self._held += data
+        said = b"".join(self._obey(payload, t) for payload in self._whole_packets())
+        return b"" if self._misses(t) else said
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """Time-out, faults, instruments; a VESC says nothing unasked."""
-        config, cal = self._config, self._config.calibration
-        if self._off(t):
-            self._fed, self._current, self._held = -math.inf, 0.0, b""
-        dead = playing(config.faults, Kind.WATCHDOG_DEAD, t) is not None
-        timed_out = t - self._fed > config.watchdog and not (dead and self._fed > -math.inf)
-        tripped = playing(config.faults, Kind.DRIVE_TRIPS, t) is not None
-        killed = playing(config.faults, Kind.STOP_BUTTON, t) is not None
-        self.enabled = self._driven and not (timed_out or tripped or killed)
-        T = cal.torque_sign * self._current * self._scale if self.enabled else 0.0
-        self.T = min(max(T, -config.torque_limit), config.torque_limit)
-        steer = cal.steer_sign * math.degrees(readings[6] + cal.steer_offset) * cal.steer_gear_ratio
-        bus = playing(config.faults, Kind.BUS, t)
-        self._values = {
-            IQ: (">i", 100 * cal.torque_sign * readings[8] / self._scale),
-            V_IN: (">h", 10 * (config.bus if bus is None else bus.size)),
-            FAULT: (">B", _OVER_CURRENT if tripped else 0),
-            PID_POS: (">i", 1e6 * (steer % 360.0)),
-            STATUS: (">B", timed_out | killed << 1),
-        }
+        """Time-out, faults and instruments; it says nothing unasked."""
+        self._readings = readings.copy()
+        if not self._awake(t):
+            self.T, self.enabled = 0.0, False
+            return b""
+        self._watch(t)
+        self.enabled = self._commanded and not (self._timed_out(t) or self._on(Kind.DRIVE_TRIPS, t) or self._killed(t))
+        self.T = self._made(t)
         return b""
 
-    def _off(self, t: float) -> bool:
-        reset = playing(self._config.faults, Kind.RESET, t)
-        return reset is not None and t < reset.start + reset.size
+    def _on(self, kind: Kind, t: float) -> Fault | None:
+        return playing(self._config.faults, kind, t)
+
+    def _killed(self, t: float) -> bool:
+        return self._on(Kind.STOP_BUTTON, t) is not None
+
+    def _timed_out(self, t: float) -> bool:
+        return t - self._fed > self._config.watchdog and self._on(Kind.WATCHDOG_DEAD, t) is None
+
+    def _awake(self, t: float) -> bool:
+        """Whether it runs; when it has booted again it has forgotten everything."""
+        for fault in self._config.faults:
+            end = fault.start + fault.size
+            if fault.kind == Kind.RESET and t >= fault.start:
+                if t < end:
+                    return False
+                if self._booted < end:
+                    self._begin(end)
+        return True
+
+    def _watch(self, t: float) -> None:
+        """What makes it forget the current it was told to make; only a new command, later, brings it back."""
+        if self._timed_out(t) or self._killed(t) or self._on(Kind.DRIVE_TRIPS, t):
+            self._current = 0.0
+
+    def _made(self, t: float) -> float:
+        """Torque [N m] on the steer, positive to the right."""
+        held = self._on(Kind.DRIVE_HOLDS, t)
+        if held is not None:
+            self.enabled = True
+            return self._last
+        config = self._config
+        T = config.calibration.torque_sign * self._current * self._scale if self.enabled else 0.0
+        T = min(max(T, -config.torque_limit), config.torque_limit)
+        for kind in (Kind.DRIVE_GAIN, Kind.DRIVE_LIES):
+            fault = self._on(kind, t)
+            T = T if fault is None else fault.size * T
+        clamp = self._on(Kind.DRIVE_CLAMP, t)
+        self._last = T if clamp is None else min(max(T, -clamp.size), clamp.size)
+        return self._last
+
+    def _misses(self, t: float) -> bool:
+        """Whether it is too slow to answer; it obeys all the same."""
+        fault = self._on(Kind.SLOWING, t)
+        return fault is not None and self._chances[fault].random() < fault.chance * min(
+            1.0, (t - fault.start) / fault.size
+        )
+
+    def _whole_packets(self) -> list[bytes]:
+        """Payloads of the packets that are whole; what may become one is kept."""
+        found, data = [], self._held
+        while data:
+            head = data[0] if data[0] in (2, 3) else 0
+            n = int.from_bytes(data[1:head], "big")
+            known = len(data) >= head
+            if head == 0 or (known and not (1 if head == 2 else 255) <= n <= _LONGEST):
+                data = data[1:]
+            elif not known or len(data) < head + n + 3:
+                break
+            elif data[head + n + 2] == 3 and data[head + n : head + n + 2] == _crc(data[head : head + n]):
+                found.append(data[head : head + n])
+                data = data[head + n + 3 :]
+            else:
+                data = data[1:]
+        self._held = data
+        return found
 
     def _obey(self, payload: bytes, t: float) -> bytes:
-        kind = payload[0]
-        if kind == FW_VERSION:
-            return packet(bytes([FW_VERSION, 6, 2]) + b"410\0" + bytes(12))
-        if kind == GET_VALUES_SELECTIVE and len(payload) == 5:
-            return packet(payload + self._selected(int.from_bytes(payload[1:], "big")))
-        if kind in (SET_CURRENT, SET_CURRENT_BRAKE, SET_RPM, SET_POS) and len(payload) == 5:
-            self._fed, self._driven = t, kind == SET_CURRENT
-            self._current = 1e-3 * struct.unpack(">i", payload[1:])[0] if kind == SET_CURRENT else 0.0
-        elif kind == ALIVE:
+        """Do what a packet says; returns the packet that answers it, or nothing."""
+        kind, rest = payload[0], payload[1:]
+        if kind == 0:
+            return _framed(self._version())
+        if kind == 4:
+            return _framed(b"\x04" + self._selected(0xFFFFFFFF, t))
+        if kind == 50 and len(rest) == 4 and self._firmware >= (3, 42):
+            return _framed(payload + self._selected(int.from_bytes(rest, "big"), t))
+        if kind in _MOTOR_COMMANDS and len(rest) == 4:
+            self._fed, self._commanded = t, kind == 6
+            # of the other three only their feeding the time-out is played
+            self._current = 1e-3 * struct.unpack(">i", rest)[0] if kind == 6 else 0.0
+        elif kind == 30:  # ALIVE
             self._fed = t
         return b""
 
-    def _selected(self, mask: int) -> bytes:
-        """The values of a mask, in the order of its bits; those that nobody here asks for are zero."""
-        layouts = {
-            **{bit: f">{code}" for bit, code in enumerate(_FIELDS[1:])},
-            18: ">hhh",
-            19: ">i",
-            20: ">i",
-            21: ">B",
+    def _version(self) -> bytes:
+        name = self._hardware.encode() + b"\0"
+        return bytes([0, *self._firmware]) + name + bytes(12) + bytes([0, 0, self._kind, 0, 0])
+
+    def _selected(self, mask: int, t: float) -> bytes:
+        """The values of a mask; those that nobody here asks for are zero."""
+        config, cal = self._config, self._config.calibration
+        angle = cal.steer_sign * (self._readings[6] + cal.steer_offset) * cal.steer_gear_ratio
+        bus = self._on(Kind.BUS, t)
+        iq = self._current if self._on(Kind.DRIVE_LIES, t) else cal.torque_sign * self._readings[8] / self._scale
+        values = {
+            _IQ: iq,
+            _V_IN: config.bus if bus is None else bus.size,
+            _FAULT: ABS_OVER_CURRENT if self._on(Kind.DRIVE_TRIPS, t) else 0,
+            _PID_POS: math.degrees(angle) % 360.0,
+            _CONTROLLER: 1,
+            _STATUS: self._timed_out(t) | self._killed(t) << 1,
         }
-        out = b""
-        for bit, layout in layouts.items():
-            if mask >> bit & 1:
-                layout, value = self._values.get(bit, (layout, 0.0))
-                size = len(layout) - 1
-                out += struct.pack(layout, *[round(value)] * size)
-        return out
+        told = _STATUS + 1 if self._firmware >= (5, 3) else _STATUS
+        return b"".join(
+            struct.pack(f">{form}", *[_cut(values.get(bit, 0.0), scale, form[0])] * len(form))
+            for bit, (form, scale) in enumerate(_VALUES[:told])
+            if mask >> bit & 1
+        )
+
+
+def _cut(value: float, scale: float, form: str) -> int:
+    """A value as a whole number of its field; what is too large stands at the field's end."""
+    scaled = float(np.float32(value) * np.float32(scale))
+    if math.isnan(scaled):
+        return 0
+    lowest, highest = {"B": (0, 255), "h": (-(2**15), 2**15 - 1), "i": (-(2**31), 2**31 - 1)}[form]
+    return int(min(max(scaled, lowest), highest))
+
+
+def _crc(payload: bytes) -> bytes:
+    return binascii.crc_hqx(payload, 0).to_bytes(2, "big")
+
+
+def _framed(payload: bytes) -> bytes:
+    """A short packet; all it says is short."""
+    return bytes([2, len(payload)]) + payload + _crc(payload) + b"\x03"
 
 
 def make(config: TwinConfig) -> VescTwin:

@@ -119,6 +119,6 @@ def test_a_drive_with_a_fault_is_not_begun_with():
     faults = (Fault(Kind.DRIVE_TRIPS),)
     with (
         served(twin_of("vesc", faults)) as port,
-        pytest.raises(DeviceError, match=r"fault 4 \(absolute over current\)"),
+        pytest.raises(DeviceError, match=r"fault 4 \(absolute over-current\)"),
     ):
         introduced("vesc", port)
