@@ -49,7 +49,7 @@ def in_lockstep(conditions: Iterable[Condition], out: Path, watch: Watcher) -> I
         yield Attempt(condition, folder, outcome)
 
 
-def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher) -> Iterable[Attempt]:
+def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher, fifo: int = 0) -> Iterable[Attempt]:
     """Run the conditions in real time, each against its twin; the next twin starts meanwhile.
 
     A run that does not end in success stays in its folder with its reason, and is made again up to
@@ -57,22 +57,22 @@ def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher) -> 
     """
     waiting = list(conditions)
     with ThreadPoolExecutor(1) as starter:
-        coming: list[Future[VirtualProcess]] = [starter.submit(_twin, condition) for condition in waiting[:1]]
+        coming: list[Future[VirtualProcess]] = [starter.submit(_twin, condition, fifo) for condition in waiting[:1]]
         try:
             warm_up(waiting[0].rig, waiting[0].schedule)  # the controller compiles while the first twin does
             for condition, following in zip(waiting, [*waiting[1:], None], strict=True):
                 twin = coming.pop().result()
                 if following:
-                    coming.append(starter.submit(_twin, following))
+                    coming.append(starter.submit(_twin, following, fifo))
                 for _ in range(ATTEMPTS):
                     with twin:
-                        attempt = _attempt(condition, twin.paths, out, watch)
+                        attempt = _attempt(condition, twin.paths, out, watch, fifo)
                     yield attempt
                     if attempt.outcome.reason == "abort":
                         return
                     if attempt.outcome.reason == "success":
                         break
-                    twin = _twin(condition)
+                    twin = _twin(condition, fifo)
                 else:
                     twin.stop()
         finally:
@@ -80,11 +80,11 @@ def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher) -> 
                 future.result().stop()
 
 
-def _twin(condition: Condition) -> VirtualProcess:
-    return start_twin(condition.rig, condition.scenario, condition.emulation)
+def _twin(condition: Condition, fifo: int) -> VirtualProcess:
+    return start_twin(condition.rig, condition.scenario, condition.emulation, fifo)
 
 
-def _attempt(condition: Condition, ports: list[str], out: Path, watch: Watcher) -> Attempt:
+def _attempt(condition: Condition, ports: list[str], out: Path, watch: Watcher, fifo: int) -> Attempt:
     folder = new_folder(out, condition.label)
     outcome = run_realtime(
         folder,
@@ -95,5 +95,6 @@ def _attempt(condition: Condition, ports: list[str], out: Path, watch: Watcher) 
         condition.label,
         {"scenario": condition.scenario, "emulation": condition.emulation},
         partial(watch, condition),
+        fifo,
     )
     return Attempt(condition, folder, outcome)

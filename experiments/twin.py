@@ -1,17 +1,26 @@
 """The emulated bicycle as devices on pseudo-terminals, in a process of its own."""
 
+import os
+from contextlib import suppress
+
 from firmware_interface.virtual import VirtualProcess, spawn
 from hil.emulation import Emulation, emulated_machine, emulated_plant
 from hil.rig import Rig
 from models.plant import Scenario
 
 
-def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> VirtualProcess:
+def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(), fifo: int = 0) -> VirtualProcess:
     """Start it and wait until it serves; the devices behind its paths cannot be told from a bicycle's.
+
+    With a real-time priority ``fifo`` of the loop, the bicycle gets one more: it does not wait for a computer.
 
     Raises
     ------
     DeviceError
         When it cannot start.
     """
-    return spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation))
+    twin = spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation))
+    if fifo:
+        with suppress(PermissionError):  # the loop says so too, with what to do
+            os.sched_setscheduler(twin.pid, os.SCHED_FIFO, os.sched_param(fifo + 1))
+    return twin

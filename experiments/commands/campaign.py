@@ -14,6 +14,7 @@ def campaign(
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
     seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
     model: Annotated[str, typer.Option(help="Equations of motion of the bicycles: linear or nonlinear.")] = "linear",
+    fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Balance emulated bicycles over a serial line, kick them, and judge them by their eigenvalues.
@@ -22,6 +23,7 @@ def campaign(
     placement below, inside and above it; 14 runs of three kicks, about three minutes in real time.
     """
     import json
+    from functools import partial
 
     from experiments.campaign import in_lockstep, in_real_time
     from experiments.commands.analyze import show
@@ -36,7 +38,7 @@ def campaign(
     folder = new_folder(out, f"campaign-seed{seed}")
     folder.mkdir(parents=True)
     planned = list(conditions(seed, Emulation(model), Rig.from_toml(rig_file) if rig_file else None))
-    runner = in_lockstep if lockstep else in_real_time
+    runner = in_lockstep if lockstep else partial(in_real_time, fifo=fifo)
     attempts = []
     with watching(progress_screen, planned) as (watch, done):
         for attempt in runner(planned, folder, watch):

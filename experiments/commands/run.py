@@ -72,7 +72,7 @@ def run(
     with ExitStack() as stack:
         if emulated:
             scenario, emulation = _kicked(rig, speed, duration, seed), Emulation(model)
-            paths = stack.enter_context(start_twin(rig, scenario, emulation)).paths
+            paths = stack.enter_context(start_twin(rig, scenario, emulation, fifo)).paths
             extra = {"scenario": scenario, "emulation": emulation}
         pressed, live = stack.enter_context(keys()), stack.enter_context(Live(console=progress_screen))
 
