@@ -22,5 +22,5 @@ def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(),
     twin = spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation))
     if fifo:
         with suppress(PermissionError):  # the loop says so too, with what to do
-            os.sched_setscheduler(twin.pid, os.SCHED_FIFO, os.sched_param(fifo + 1))
+            os.sched_setscheduler(twin.pid or 0, os.SCHED_FIFO, os.sched_param(fifo + 1))
     return twin
