@@ -19,18 +19,20 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from firmware_interface import mischief
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
 from firmware_interface.faults import DOWN, Faults
 from firmware_interface.framing import FRAME_OVERHEAD
 from firmware_interface.line import BITS_PER_BYTE, Line, bytes_per
 from firmware_interface.mail import post
-from firmware_interface.mischief import instant, made, new_node
 from firmware_interface.node import SAMPLE_SIZE
 from firmware_interface.node_firmware import new_firmware
+from firmware_interface.twins import c_node
 
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
+CORES = {"python": mischief, "c": c_node}  # who keeps the node's rules
 
 
 class PlantLike(Protocol):
@@ -58,6 +60,9 @@ class NodeConfig:
         bit/s of the line it pretends to be.
     bus : float
         V, supply of the drive.
+    core : str
+        Who keeps its rules: "python" (``node_firmware.py``), or "c" (``firmware/node.c``), which plays fewer faults
+        and exists on a pseudo-terminal only.
     """
 
     calibration: Calibration = field(default_factory=lambda: Calibration(wheel_radius=0.3))
@@ -67,9 +72,12 @@ class NodeConfig:
     name: str = "riderless twin"
     baud: int = 921600
     bus: float = 24.0
+    core: str = "python"
 
     def __post_init__(self) -> None:
         self.new_firmware()
+        if self.core not in CORES:
+            raise DeviceError(f"the core of a virtual node must be one of {', '.join(CORES)}, found {self.core!r}")
         needed = self.rate_hz * (SAMPLE_SIZE + FRAME_OVERHEAD) * BITS_PER_BYTE
         if self.baud < needed:
             raise DeviceError(
@@ -153,7 +161,8 @@ class VirtualNode:
         self.config = config
         self._plant = plant
         self._report = np.zeros(len(Report._fields)) if report is None else report
-        self._node = new_node(config.new_firmware(), faults, BITS_PER_BYTE / config.baud)
+        self._core = CORES[config.core]
+        self._node = self._core.new_node(config.new_firmware(), faults, BITS_PER_BYTE / config.baud)
         self._readings = np.zeros(9)
         self._rx = np.zeros(bytes_per(1 / config.rate_hz, config.baud), np.uint8)
         self._k = 0  # sampling instants so far
@@ -204,11 +213,11 @@ class VirtualNode:
         t = self._k * period
         T_before, obeyed = float(firmware["T"]), int(firmware["commands"])
         if self._k > 0:
-            T, enabled = made(node, (self._k - 1) * period)
+            T, enabled = self._core.made(node, (self._k - 1) * period)
             self._plant.advance(T, enabled, period)
         self._read_plant()
         post(node.down, node.faults, DOWN, self._rx, self._line.read(self._rx), t, now)
-        instant(node, self._readings, self.config.bus, t, now)
+        self._core.instant(node, self._readings, self.config.bus, t, now)
         if int(firmware["commands"]) > obeyed:
             self._heard_host = now
         if firmware["T"] == 0 and T_before != 0:

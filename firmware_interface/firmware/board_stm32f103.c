@@ -1,0 +1,394 @@
+/* An example board: STM32F103C8 ("Blue Pill") at 72 MHz, everything in one interrupt at the sampling rate.
+ * It has never run on hardware: see README.md, which also has the wiring.
+ *
+ * The drive is a servo amplifier in current mode: PWM (set value), direction, enable. PWM and enable are both outputs
+ * of TIM1 and both gated by its main output enable, MOE, which three things clear: this program, the stop button's
+ * contact on the break input, and a failing crystal; the last two by hardware alone, whatever the program does.
+ * Once cleared only this program sets it again, and never while the break input is active.
+ */
+#include "board.h"
+
+/* ---- what to adapt to the bicycle */
+
+#define RATE_HZ 200u
+#define BAUD 921600u
+#define TORQUE_LIMIT_mNm 7000u
+#define WATCHDOG_ms 25u
+#define TORQUE_FULL_mNm 10000u    /* at the steer for a duty of 1 */
+#define TORQUE_REPORT_mNm_V 10000 /* mN m per V of the drive's monitor */
+#define TORQUE_REPORT_ZERO_mV 1650
+#define STEER_COUNTS_PER_TURN 20000u /* four per line */
+#define STEER_MAX_STEP 2000          /* counts in a period; more is an encoder that cannot be right */
+#define WHEEL_PULSES_PER_TURN 60u
+#define WHEEL_STANDS_us 500000u /* without a pulse */
+#define BUS_DIVIDER 11u         /* 100 kOhm over 10 kOhm */
+#define BUS_LOWEST_mV 18000u
+#define BUS_HIGHEST_mV 30000u
+
+static const struct node_identity identity = {
+    .firmware = "riderless f103",
+    .rate_hz = RATE_HZ,
+    .torque_limit_mNm = TORQUE_LIMIT_mNm,
+    .watchdog_ms = WATCHDOG_ms,
+    .gyro_lsb = (float)IMU_GYRO_LSB,
+    .accel_lsb = (float)IMU_ACCEL_LSB,
+    .steer_counts_per_turn = STEER_COUNTS_PER_TURN,
+};
+
+/* ---- what follows from it */
+
+#define CLOCK_HZ 72000000u
+#define PERIOD_us (1000000u / RATE_HZ)
+#define PWM_TOP 3600u /* 20 kHz */
+#define SUPPLY_mV 3300u
+#define ADC_TOP 4095u
+#define RX_SIZE 1024u /* bytes; more than the line carries in two periods */
+#define CAPTURES 16u  /* pulses of the wheel in a period, and one */
+#define WHEEL_mrad_s_us ((uint32_t)(6283185307ull / WHEEL_PULSES_PER_TURN)) /* rate x time of one pulse */
+#define GUARD (TIM_BDTR_BKE | TIM_BDTR_BKP_HIGH | TIM_BDTR_OSSI | TIM_BDTR_LOCK_1)
+#define PATIENCE 100000u /* turns of a waiting loop, some ms */
+
+#define REQUIRE(name, condition) typedef char name[(condition) ? 1 : -1]
+REQUIRE(period_is_whole_us_and_fits_half_the_timer, 1000000u % RATE_HZ == 0 && PERIOD_us <= 32768u);
+REQUIRE(both_frames_fit_a_period, (NODE_HELLO_FRAME + NODE_SAMPLE_FRAME) * 10u * RATE_HZ <= BAUD);
+REQUIRE(bytes_of_two_periods_fit_the_ring, 2u * (BAUD / 10u / RATE_HZ) <= RX_SIZE);
+REQUIRE(wheel_rate_fits_32_bits, WHEEL_mrad_s_us <= 0x7FFFFFFFu / CAPTURES);
+REQUIRE(watchdog_is_two_periods, WATCHDOG_ms * 1000u >= 2u * PERIOD_us);
+
+enum { PIN_STOP = 12, PIN_DRIVE_READY = 13, PIN_DIRECTION = 14, PIN_LED = 13 }; /* PB12, PB13, PB14, PC13 */
+
+static struct node node;
+static uint32_t instant_us; /* device clock, continued from the 16 bits of TIM2 */
+static uint8_t rx[RX_SIZE], tx[NODE_HELLO_FRAME + NODE_SAMPLE_FRAME];
+static uint16_t captures[CAPTURES]; /* times of the wheel's pulses, us */
+
+/* ---- small things */
+
+bool waited_for(const reg *where, uint32_t bits, uint32_t wanted)
+{
+    for (uint32_t n = 0; n < PATIENCE; n++) {
+        if ((*where & bits) == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void delay_ms(uint32_t duration_ms)
+{
+    for (; duration_ms > 0; duration_ms--) {
+        const uint32_t start = TIM2->CNT;
+
+        while (((TIM2->CNT - start) & 0xFFFFu) < 1000u) {
+        }
+    }
+}
+
+int32_t signed_16(uint32_t bits)
+{
+    const int32_t value = (int32_t)(bits & 0xFFFFu);
+    return value < 0x8000 ? value : value - 0x10000;
+}
+
+static uint32_t address(const volatile void *where)
+{
+    return (uint32_t)(uintptr_t)where;
+}
+
+/* What stands in memory is what the DMA reads and writes. */
+static void settle(void)
+{
+    __asm volatile("dsb" ::: "memory");
+}
+
+/* ---- drive: PA8 PWM, PA11 enable, PB14 direction */
+
+static void drive_start(void)
+{
+    TIM1->ARR = PWM_TOP - 1u;
+    TIM1->CCMR1 = TIM_CCMR1_OC1M_PWM; /* without preload: a torque acts at once */
+    TIM1->CCMR2 = TIM_CCMR2_OC4M_ACTIVE;
+    TIM1->CCER = TIM_CCER_CC1E | TIM_CCER_CC4E;
+    TIM1->BDTR = GUARD; /* MOE is off: both outputs idle, that is low */
+    TIM1->EGR = TIM_EGR_UG;
+    TIM1->CR1 = TIM_CR1_CEN;
+}
+
+static void drive_set(int32_t torque_mNm, bool enabled)
+{
+    const uint32_t size_mNm = (uint32_t)(torque_mNm < 0 ? -torque_mNm : torque_mNm);
+    const uint32_t duty = size_mNm < TORQUE_FULL_mNm ? size_mNm * PWM_TOP / TORQUE_FULL_mNm : PWM_TOP;
+    const bool left = torque_mNm < 0;
+
+    if (!enabled) {
+        TIM1->BDTR = GUARD;
+        TIM1->CCR1 = 0;
+        return;
+    }
+    if (left != ((GPIOB->ODR & BIT(PIN_DIRECTION)) != 0)) { /* never the old size with the new sign */
+        TIM1->CCR1 = 0;
+        GPIOB->BSRR = left ? BIT(PIN_DIRECTION) : BIT(PIN_DIRECTION + 16);
+    }
+    TIM1->CCR1 = duty;
+    TIM1->BDTR = GUARD | TIM_BDTR_MOE;
+}
+
+void halt(void)
+{
+    TIM1->BDTR = GUARD;
+    for (;;) { /* the independent watchdog, once it runs, begins anew */
+    }
+}
+
+/* Pressed now, or since the last instant: the contact is closed to ground while the button is out. */
+static bool stop_pressed(void)
+{
+    const bool open = (GPIOB->IDR & BIT(PIN_STOP)) != 0;
+    const bool was_open = (TIM1->SR & TIM_SR_BIF) != 0;
+
+    TIM1->SR = ~TIM_SR_BIF;
+    return open || was_open;
+}
+
+/* ---- steer: PB6 and PB7, encoder mode of TIM4 */
+
+static uint8_t steer_read(int32_t *counts)
+{
+    static uint32_t last;
+    static int32_t total; /* zero where power-up found it */
+    const uint32_t now = TIM4->CNT;
+    const int32_t step = signed_16(now - last);
+
+    last = now;
+    total += step;
+    *counts = total;
+    return step > STEER_MAX_STEP || step < -STEER_MAX_STEP ? NODE_FAULT_ENCODER : 0;
+}
+
+/* ---- wheel: PB10, input capture of TIM2, each pulse's time written down by the DMA. It knows no direction. */
+
+static int32_t wheel_read(void)
+{
+    static uint32_t taken, last_us, rate_mrad_s;
+    static bool rolling;
+    const uint32_t head = (CAPTURES - DMA1_CHANNEL(1)->CNDTR) % CAPTURES; /* before the clock: none is later */
+    const uint32_t now_us = instant_us + ((TIM2->CNT - instant_us) & 0xFFFFu);
+    const uint32_t pulses = (head - taken) % CAPTURES;
+
+    settle();
+    if (pulses > 0) {
+        const uint32_t newest = captures[(head - 1u) % CAPTURES];
+        const uint32_t pulse_us = now_us - ((now_us - newest) & 0xFFFFu);
+
+        if (rolling && pulse_us != last_us) {
+            rate_mrad_s = WHEEL_mrad_s_us * pulses / (pulse_us - last_us);
+        }
+        rolling = true;
+        taken = head;
+        last_us = pulse_us;
+    } else if (now_us - last_us > WHEEL_STANDS_us) {
+        rolling = false;
+        rate_mrad_s = 0;
+    } else if (now_us - last_us > 0 && rate_mrad_s > WHEEL_mrad_s_us / (now_us - last_us)) {
+        rate_mrad_s = WHEEL_mrad_s_us / (now_us - last_us); /* else the next pulse would be here */
+    }
+    return (int32_t)rate_mrad_s;
+}
+
+/* ---- supply and torque monitor: PA0 and PA1 */
+
+static uint32_t adc_read(uint32_t channel)
+{
+    ADC1->SQR3 = channel;
+    ADC1->CR2 |= ADC_CR2_SWSTART;
+    return waited_for(&ADC1->SR, ADC_SR_EOC, ADC_SR_EOC) ? ADC1->DR & 0xFFFu : 0;
+}
+
+static uint8_t bus_read(uint16_t *bus_mV)
+{
+    const uint32_t found_mV = adc_read(0) * SUPPLY_mV * BUS_DIVIDER / ADC_TOP;
+
+    *bus_mV = (uint16_t)found_mV;
+    return found_mV < BUS_LOWEST_mV || found_mV > BUS_HIGHEST_mV ? NODE_FAULT_BUS : 0;
+}
+
+static int16_t torque_read(void)
+{
+    const uint32_t found = adc_read(1);
+    const int32_t above_mV = (int32_t)(found * SUPPLY_mV / ADC_TOP) - TORQUE_REPORT_ZERO_mV;
+    const int32_t torque_mNm = above_mV * TORQUE_REPORT_mNm_V / 1000;
+
+    if (found == 0 || found == ADC_TOP || torque_mNm < -INT16_MAX || torque_mNm > INT16_MAX) {
+        return INT16_MIN; /* at an end: saturated, or the wire is off */
+    }
+    return (int16_t)torque_mNm;
+}
+
+/* ---- line: USART1 on PA9 and PA10, both ways by DMA */
+
+static void line_read(void)
+{
+    static uint32_t taken;
+    const uint32_t head = (RX_SIZE - DMA1_CHANNEL(5)->CNDTR) % RX_SIZE;
+
+    settle();
+    if (head < taken) {
+        node_receive(&node, &rx[taken], RX_SIZE - taken);
+        taken = 0;
+    }
+    node_receive(&node, &rx[taken], head - taken);
+    taken = head;
+}
+
+static void line_write(size_t n)
+{
+    settle();
+    DMA1_CHANNEL(4)->CCR &= ~DMA_CCR_EN; /* the last frames left in their period: both_frames_fit_a_period */
+    DMA1_CHANNEL(4)->CNDTR = (uint32_t)n;
+    DMA1_CHANNEL(4)->CCR |= DMA_CCR_EN;
+}
+
+/* ---- a sampling instant: the only interrupt, so nobody else touches anything above */
+
+void tick(void)
+{
+    struct node_readings readings;
+    unsigned faults = 0;
+    int32_t torque_mNm;
+    size_t n;
+
+    TIM2->SR = ~TIM_SR_CC1IF;
+    instant_us += PERIOD_us;
+    TIM2->CCR1 = (instant_us + PERIOD_us) & 0xFFFFu;
+
+    faults |= imu_read(&readings);
+    faults |= steer_read(&readings.steer_counts);
+    readings.wheel_mrad_s = wheel_read();
+    readings.torque_mNm = torque_read();
+    faults |= bus_read(&readings.bus_mV);
+    faults |= (GPIOB->IDR & BIT(PIN_DRIVE_READY)) != 0 ? 0u : (unsigned)NODE_FAULT_DRIVE;
+
+    line_read();
+    torque_mNm = node_latch(&node, instant_us, stop_pressed(), (uint8_t)faults);
+    drive_set(torque_mNm, node.enabled);
+    GPIOC->BSRR = node.enabled ? BIT(PIN_LED + 16) : BIT(PIN_LED); /* lit when low */
+
+    n = node_hello(&node, tx);
+    n += node_sample(&node, &readings, &tx[n]);
+    line_write(n);
+    IWDG->KR = IWDG_FEED;
+}
+
+/* ---- start */
+
+static void pins_start(void)
+{
+    static const struct {
+        struct gpio *port;
+        uint8_t pin, mode;
+    } pins[] = {
+        {GPIOA, 0, PIN_ANALOG},          /* supply */
+        {GPIOA, 1, PIN_ANALOG},          /* torque monitor */
+        {GPIOA, 4, PIN_OUTPUT},          /* IMU: select */
+        {GPIOA, 5, PIN_OUTPUT_OF_UNIT},  /* clock */
+        {GPIOA, 6, PIN_INPUT_PULLED},    /* data in, up */
+        {GPIOA, 7, PIN_OUTPUT_OF_UNIT},  /* data out */
+        {GPIOA, 8, PIN_OUTPUT_OF_UNIT},  /* drive: PWM */
+        {GPIOA, 9, PIN_OUTPUT_OF_UNIT},  /* line to the computer */
+        {GPIOA, 10, PIN_INPUT_PULLED},   /* from it, up */
+        {GPIOA, 11, PIN_OUTPUT_OF_UNIT}, /* drive: enable */
+        {GPIOB, 6, PIN_INPUT_PULLED},    /* encoder A, up */
+        {GPIOB, 7, PIN_INPUT_PULLED},    /* B, up */
+        {GPIOB, 10, PIN_INPUT_PULLED},   /* wheel, up */
+        {GPIOB, PIN_STOP, PIN_INPUT_PULLED},        /* up: a broken wire is a pressed button */
+        {GPIOB, PIN_DRIVE_READY, PIN_INPUT_PULLED}, /* down: a broken wire is a drive that is not ready */
+        {GPIOB, PIN_DIRECTION, PIN_OUTPUT},
+        {GPIOC, PIN_LED, PIN_OUTPUT},
+    };
+
+    AFIO_MAPR = AFIO_MAPR_TIM2_PB10;
+    GPIOA->ODR = BIT(IMU_PIN_SELECT) | BIT(6) | BIT(10);
+    GPIOB->ODR = BIT(6) | BIT(7) | BIT(10) | BIT(PIN_STOP);
+    GPIOC->ODR = BIT(PIN_LED);
+    for (uint32_t i = 0; i < sizeof pins / sizeof pins[0]; i++) {
+        reg *const half = pins[i].pin < 8 ? &pins[i].port->CRL : &pins[i].port->CRH;
+        const uint32_t shift = 4u * (pins[i].pin % 8u);
+
+        *half = (*half & ~(0xFu << shift)) | (uint32_t)pins[i].mode << shift;
+    }
+}
+
+static void dma_start(uint32_t channel, const volatile void *unit, const volatile void *memory, uint32_t n,
+                      uint32_t flags)
+{
+    DMA1_CHANNEL(channel)->CPAR = address(unit);
+    DMA1_CHANNEL(channel)->CMAR = address(memory);
+    DMA1_CHANNEL(channel)->CNDTR = n;
+    DMA1_CHANNEL(channel)->CCR = DMA_CCR_MINC | flags;
+}
+
+static void adc_start(void)
+{
+    ADC1->SMPR2 = ADC_SMPR2_41_5(0) | ADC_SMPR2_41_5(1);
+    ADC1->CR2 = ADC_CR2_ADON;
+    delay_ms(1);
+    ADC1->CR2 |= ADC_CR2_CAL;
+    (void)waited_for(&ADC1->CR2, ADC_CR2_CAL, 0);
+    ADC1->CR2 |= ADC_CR2_EXTSEL_SWSTART | ADC_CR2_EXTTRIG;
+}
+
+static void line_start(void)
+{
+    dma_start(4, &USART1->DR, tx, 0, DMA_CCR_FROM_MEMORY);
+    dma_start(5, &USART1->DR, rx, RX_SIZE, DMA_CCR_CIRC | DMA_CCR_EN);
+    USART1->BRR = (CLOCK_HZ + BAUD / 2u) / BAUD;
+    USART1->CR3 = USART_CR3_DMAT | USART_CR3_DMAR;
+    USART1->CR1 = USART_CR1_UE | USART_CR1_TE | USART_CR1_RE;
+}
+
+/* TIM2 at 1 MHz: device clock, sampling instants (channel 1) and the wheel's pulses (channel 3). */
+static void timers_start(void)
+{
+    TIM4->ARR = 0xFFFFu;
+    TIM4->CCMR1 = TIM_CCMR1_CC1S_TI1 | TIM_CCMR1_IC1F(3) | TIM_CCMR1_CC2S_TI2 | TIM_CCMR1_IC2F(3);
+    TIM4->SMCR = TIM_SMCR_ENCODER_BOTH;
+    TIM4->CR1 = TIM_CR1_CEN;
+
+    TIM2->PSC = CLOCK_HZ / 1000000u - 1u;
+    TIM2->ARR = 0xFFFFu;
+    TIM2->EGR = TIM_EGR_UG;
+    TIM2->CCMR2 = TIM_CCMR2_CC3S_TI3 | TIM_CCMR2_IC3F(15); /* pulses of less than 4 us are none */
+    TIM2->CCER = TIM_CCER_CC3E;
+    TIM2->CR1 = TIM_CR1_CEN;
+}
+
+static void instants_start(void)
+{
+    IWDG->KR = IWDG_START;
+    IWDG->KR = IWDG_UNLOCK;
+    IWDG->RLR = 4u * PERIOD_us / 100u; /* four periods of its 10 kHz, which may be 7.5 to 15 kHz; PR is 4 from reset */
+    (void)waited_for(&IWDG->SR, 0x3u, 0);
+    IWDG->KR = IWDG_FEED;
+
+    TIM2->CNT = 0; /* where the device clock begins */
+    TIM2->CCR1 = PERIOD_us;
+    TIM2->SR = 0;
+    dma_start(1, &TIM2->CCR3, captures, CAPTURES, DMA_CCR_PSIZE_16 | DMA_CCR_MSIZE_16 | DMA_CCR_CIRC | DMA_CCR_EN);
+    TIM2->DIER = TIM_DIER_CC1IE | TIM_DIER_CC3DE;
+    NVIC_ISER0 = BIT(TIM2_IRQ);
+}
+
+int main(void)
+{
+    drive_start(); /* before its pins are outputs */
+    pins_start();
+    timers_start();
+    adc_start();
+    line_start();
+    imu_start();
+    node_init(&node, &identity);
+    instants_start();
+    for (;;) {
+        __asm volatile("wfi");
+    }
+}

@@ -1,0 +1,317 @@
+/* See node.h, and docs/node-protocol.md for the frames and the numbered rules. */
+#include "node.h"
+
+#define VERSION 1u
+#define SAMPLE 1u
+#define COMMAND 2u
+#define HELLO 3u
+#define HELLO_REQUEST 4u
+
+#define HEADER_SIZE 4u
+#define SAMPLE_SIZE (NODE_SAMPLE_FRAME - NODE_OVERHEAD)
+#define HELLO_SIZE (NODE_HELLO_FRAME - NODE_OVERHEAD)
+#define CRC_SIZE 2u
+#define CRC_START 0xFFFFu
+
+typedef char float_has_four_bytes[sizeof(float) == 4 ? 1 : -1];
+
+/* ---- CRC-16/CCITT-FALSE, four bits at a time */
+
+static uint16_t crc_nibble(uint16_t crc, uint8_t nibble)
+{
+    static const uint16_t table[16] = {
+        0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50A5, 0x60C6, 0x70E7,
+        0x8108, 0x9129, 0xA14A, 0xB16B, 0xC18C, 0xD1AD, 0xE1CE, 0xF1EF,
+    };
+    return (uint16_t)((uint16_t)(crc << 4) ^ table[((crc >> 12) ^ nibble) & 0x0Fu]);
+}
+
+static uint16_t crc_byte(uint16_t crc, uint8_t byte)
+{
+    return crc_nibble(crc_nibble(crc, (uint8_t)(byte >> 4)), (uint8_t)(byte & 0x0Fu));
+}
+
+/* ---- numbers, low byte first whatever the processor does */
+
+static uint8_t *put_u8(uint8_t *out, uint8_t value)
+{
+    *out = value;
+    return out + 1;
+}
+
+static uint8_t *put_u16(uint8_t *out, uint16_t value)
+{
+    return put_u8(put_u8(out, (uint8_t)(value & 0xFFu)), (uint8_t)(value >> 8));
+}
+
+static uint8_t *put_u32(uint8_t *out, uint32_t value)
+{
+    return put_u16(put_u16(out, (uint16_t)(value & 0xFFFFu)), (uint16_t)(value >> 16));
+}
+
+static uint8_t *put_f32(uint8_t *out, float value)
+{
+    const union {
+        float value;
+        uint32_t bits;
+    } as = {value};
+    return put_u32(out, as.bits);
+}
+
+static uint8_t *put_header(uint8_t *out, uint8_t type, uint16_t seq)
+{
+    return put_u16(put_u8(put_u8(out, VERSION), type), seq);
+}
+
+static uint16_t get_u16(const uint8_t *from)
+{
+    return (uint16_t)(from[0] | (uint16_t)(from[1] << 8));
+}
+
+static int32_t get_i16(const uint8_t *from)
+{
+    const int32_t value = get_u16(from);
+    return value < 0x8000 ? value : value - 0x10000;
+}
+
+/* ---- frames out */
+
+size_t node_close_frame(uint8_t *out, size_t n)
+{
+    const size_t end = n + 1 + CRC_SIZE; /* of the delimiter */
+    uint16_t crc = CRC_START;
+    size_t next_zero = end;
+
+    for (size_t i = 1; i <= n; i++) {
+        crc = crc_byte(crc, out[i]);
+    }
+    put_u8(put_u16(&out[n + 1], crc), 0);
+    for (size_t i = end - 1; i >= 1; i--) {
+        if (out[i] == 0) {
+            out[i] = (uint8_t)(next_zero - i);
+            next_zero = i;
+        }
+    }
+    out[0] = (uint8_t)next_zero;
+    return end + 1;
+}
+
+size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME])
+{
+    const struct node_identity *const is = node->identity;
+    uint8_t *at = &out[1];
+
+    if (!node->hello_pending) {
+        return 0;
+    }
+    node->hello_pending = false;
+    at = put_header(at, HELLO, node->hello_seq);
+    for (size_t i = 0; i < sizeof is->firmware; i++) {
+        at = put_u8(at, is->firmware[i]);
+    }
+    at = put_u16(at, is->rate_hz);
+    at = put_u16(at, is->torque_limit_mNm);
+    at = put_u16(at, is->watchdog_ms);
+    at = put_f32(at, is->gyro_lsb);
+    at = put_f32(at, is->accel_lsb);
+    put_u32(at, is->steer_counts_per_turn);
+    return node_close_frame(out, HELLO_SIZE);
+}
+
+size_t node_sample(struct node *node, const struct node_readings *readings, uint8_t out[NODE_SAMPLE_FRAME])
+{
+    uint8_t *at = put_header(&out[1], SAMPLE, node->seq);
+
+    node->seq++;
+    at = put_u32(at, node->now_us);
+    for (size_t axis = 0; axis < 3; axis++) {
+        at = put_u16(at, (uint16_t)readings->gyro_counts[axis]);
+    }
+    for (size_t axis = 0; axis < 3; axis++) {
+        at = put_u16(at, (uint16_t)readings->accel_counts[axis]);
+    }
+    at = put_u32(at, (uint32_t)readings->steer_counts);
+    at = put_u32(at, (uint32_t)readings->wheel_mrad_s);
+    at = put_u16(at, (uint16_t)readings->torque_mNm);
+    at = put_u16(at, readings->bus_mV);
+    at = put_u8(at, node->status);
+    at = put_u8(at, node->faults);
+    at = put_u16(at, node->obeyed_seq);
+    put_u8(at, (uint8_t)(node->rejected & 0xFFu));
+    return node_close_frame(out, SAMPLE_SIZE);
+}
+
+/* ---- frames in */
+
+/* Rule 2: a command with the number of the one before is the same command, and no sign of life. */
+static void take_command(struct node *node)
+{
+    const uint16_t seq = get_u16(&node->payload[2]);
+
+    if (node->heard && seq == node->command_seq) {
+        return;
+    }
+    node->command_seq = seq;
+    node->command_mNm = get_i16(&node->payload[4]);
+    node->command_expiry_ms = get_u16(&node->payload[6]);
+    node->command_flags = node->payload[10]; /* the number of the sample it answers, before it, is for the log */
+    node->heard = true;
+    node->pending = true;
+    node->age_us = 0; /* rule 3: the instant before its arrival is the latest one */
+}
+
+/* Whether a payload with the right CRC is one of this protocol; what is meant for the computer is none of ours. */
+static bool take_payload(struct node *node, size_t size)
+{
+    if (size < HEADER_SIZE || node->payload[0] != VERSION) {
+        return false;
+    }
+    switch (node->payload[1]) {
+    case COMMAND:
+        if (size == NODE_COMMAND_SIZE) {
+            take_command(node);
+        }
+        return size == NODE_COMMAND_SIZE;
+    case HELLO_REQUEST:
+        if (size == HEADER_SIZE) {
+            node->hello_pending = true;
+            node->hello_seq = get_u16(&node->payload[2]);
+        }
+        return size == HEADER_SIZE;
+    case SAMPLE:
+        return size == SAMPLE_SIZE;
+    case HELLO:
+        return size == HELLO_SIZE;
+    default:
+        return false;
+    }
+}
+
+/* Rule 8: the delimiter has come; use the frame, or count it. */
+static void take_frame(struct node *node)
+{
+    const size_t length = (size_t)node->filled - 1; /* payload and CRC */
+    uint16_t sent;
+
+    if (length <= CRC_SIZE || length > NODE_MAX_PAYLOAD + CRC_SIZE || node->distance != 1) {
+        node->rejected++;
+        return;
+    }
+    sent = (uint16_t)(node->latest[length & 1u] | (uint16_t)(node->latest[(length - 1) & 1u] << 8));
+    if (sent != node->crc) {
+        node->rejected++;
+        return;
+    }
+    node->frames_ok++;
+    if (!take_payload(node, length - CRC_SIZE)) {
+        node->rejected++;
+    }
+}
+
+/* COBS and CRC go along with the bytes, so that each costs the same, the last one of a frame hardly more. */
+static void take_byte(struct node *node, uint8_t byte)
+{
+    if (byte == 0) {
+        if (node->filled > 0) { /* delimiters in a row are idling, not frames */
+            take_frame(node);
+        }
+        node->filled = 0;
+    } else if (node->filled == 0) {
+        node->filled = 1;
+        node->distance = byte;
+        node->crc = CRC_START;
+    } else if (node->filled <= NODE_MAX_PAYLOAD + CRC_SIZE) {
+        const size_t i = (size_t)node->filled - 1; /* in payload and CRC */
+
+        node->filled++;
+        node->distance--;
+        if (node->distance == 0) { /* this one was a zero */
+            node->distance = byte;
+            byte = 0;
+        }
+        if (i >= CRC_SIZE) {
+            node->crc = crc_byte(node->crc, node->latest[i & 1u]);
+        }
+        node->latest[i & 1u] = byte;
+        if (i < NODE_COMMAND_SIZE) {
+            node->payload[i] = byte;
+        }
+    } else {
+        node->filled = NODE_MAX_PAYLOAD + CRC_SIZE + 2; /* over-long: the rest has no place to go */
+    }
+}
+
+void node_receive(struct node *node, const uint8_t *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        take_byte(node, bytes[i]);
+    }
+}
+
+/* ---- rules */
+
+void node_init(struct node *node, const struct node_identity *identity)
+{
+    volatile uint8_t *const bytes = (volatile uint8_t *)node; /* volatile: else compilers make a memset of it */
+
+    for (size_t i = 0; i < sizeof *node; i++) {
+        bytes[i] = 0;
+    }
+    node->identity = identity;
+}
+
+/* Rules 5 and 6: what is disabled needs ENABLE off, then on, to come back. */
+static void decide_enabled(struct node *node, bool alive, bool stop_button)
+{
+    if ((node->command_flags & NODE_COMMAND_ENABLE) == 0) { /* also before the first command */
+        node->enabled = false;
+        if (node->heard) {
+            node->off_seen = true;
+            if ((node->command_flags & NODE_COMMAND_CLEAR) != 0) {
+                node->tripped = false;
+            }
+        }
+    } else if (stop_button || node->faults != 0) {
+        node->enabled = false;
+        node->off_seen = false;
+    } else if (node->enabled && !alive) {
+        node->enabled = false;
+        node->off_seen = false;
+        node->tripped = true;
+        node->trips++;
+    } else if (alive && node->off_seen && !node->tripped) {
+        node->enabled = true;
+    }
+}
+
+int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t faults)
+{
+    const int32_t limit_mNm = node->identity->torque_limit_mNm;
+    const uint32_t step_us = now_us - node->now_us; /* also over the wrap of the clock */
+    bool saturated = false;
+
+    node->age_us = step_us < UINT32_MAX - node->age_us ? node->age_us + step_us : UINT32_MAX;
+    node->now_us = now_us;
+    node->faults = faults;
+    if (node->pending) {
+        node->pending = false;
+        node->commands++;
+        node->obeyed_seq = node->command_seq;
+    }
+    decide_enabled(node, node->heard && node->age_us < 1000u * (uint32_t)node->identity->watchdog_ms, stop_button);
+
+    node->torque_mNm = 0;
+    if (node->enabled && node->age_us < 1000u * (uint32_t)node->command_expiry_ms) { /* rule 4 */
+        const int32_t asked_mNm = node->command_mNm;
+
+        saturated = asked_mNm >= limit_mNm || asked_mNm <= -limit_mNm; /* rule 7 */
+        if (!saturated) {
+            node->torque_mNm = asked_mNm;
+        } else {
+            node->torque_mNm = asked_mNm > 0 ? limit_mNm : -limit_mNm;
+        }
+    }
+    node->status = (uint8_t)((node->enabled ? NODE_STATUS_ENABLED : 0) | (node->tripped ? NODE_STATUS_WATCHDOG : 0) |
+                             (stop_button ? NODE_STATUS_STOP_BUTTON : 0) | (saturated ? NODE_STATUS_SATURATED : 0));
+    return node->torque_mNm;
+}

@@ -1,0 +1,112 @@
+/* The node of docs/node-protocol.md, version 1, for any microcontroller: bytes in, torque and bytes out.
+ *
+ * C99 without a library: no allocation, no recursion, no clock, no globals that change. Everything the node
+ * remembers stands in a `struct node`, which the board keeps; a node is about 50 bytes. At each sampling instant:
+ *
+ *     node_receive(&node, bytes, n);                      what has come off the line since the last
+ *     T = node_latch(&node, now_us, stop_button, faults);  torque from now on; give it to the drive
+ *     n = node_hello(&node, frame);                       to be sent if n > 0
+ *     n = node_sample(&node, &readings, frame);           to be sent
+ *
+ * Call all of them from one context (one interrupt, or one loop): nothing here is locked.
+ * The rules are numbered as in the document. Torques are in mN m in the drive's own sense, times in us.
+ */
+#ifndef NODE_H
+#define NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NODE_MAX_PAYLOAD 250u /* bytes; COBS then costs exactly one byte, in front */
+#define NODE_OVERHEAD 4u      /* bytes: COBS, CRC, delimiter */
+#define NODE_SAMPLE_FRAME (37u + NODE_OVERHEAD)
+#define NODE_HELLO_FRAME (38u + NODE_OVERHEAD)
+#define NODE_COMMAND_SIZE 11u /* bytes of payload, the longest the node has to understand */
+
+enum { NODE_STATUS_ENABLED = 1, NODE_STATUS_WATCHDOG = 2, NODE_STATUS_STOP_BUTTON = 4, NODE_STATUS_SATURATED = 8 };
+enum { NODE_FAULT_DRIVE = 1, NODE_FAULT_IMU = 2, NODE_FAULT_ENCODER = 4, NODE_FAULT_BUS = 8 };
+enum { NODE_COMMAND_ENABLE = 1, NODE_COMMAND_CLEAR = 2 };
+
+/* What the node says of itself; constant, may stand in flash. */
+struct node_identity {
+    uint8_t firmware[16];       /* name, ASCII, padded with zeros */
+    uint16_t rate_hz;           /* samples per second */
+    uint16_t torque_limit_mNm;  /* at most 32767; never more is applied */
+    uint16_t watchdog_ms;       /* at least two sampling periods */
+    float gyro_lsb, accel_lsb;  /* rad/s and m/s^2 per count; only copied, never calculated with */
+    uint32_t steer_counts_per_turn;
+};
+
+/* What the instruments read at a sampling instant. INT16_MIN and INT16_MAX (INT32_MIN for the 32-bit ones) say
+ * "saturated or missing". */
+struct node_readings {
+    int16_t gyro_counts[3], accel_counts[3]; /* x, y, z of the sensor */
+    int32_t steer_counts;                    /* not wrapped */
+    int32_t wheel_mrad_s;
+    int16_t torque_mNm; /* what the drive reports */
+    uint16_t bus_mV;    /* its supply */
+};
+
+/* To be read by the board if it cares; written by the functions below only. */
+struct node {
+    const struct node_identity *identity;
+    /* the newest command, and how old it is */
+    uint32_t age_us; /* at the latest instant, from the instant before it came; stays at its end instead of wrapping */
+    int32_t command_mNm;
+    uint16_t command_expiry_ms, command_seq;
+    uint8_t command_flags;
+    bool heard;   /* any command has come in */
+    bool pending; /* the newest waits for an instant */
+    bool hello_pending;
+    uint16_t hello_seq;
+    /* state, as decided at the latest instant */
+    uint16_t seq; /* of the next sample */
+    uint32_t now_us;
+    int32_t torque_mNm;
+    uint16_t obeyed_seq;
+    uint8_t status, faults;
+    bool enabled, off_seen, tripped;
+    uint32_t commands, trips; /* obeyed so far; times the watchdog has struck */
+    /* the frame that is coming in */
+    uint16_t filled, crc; /* bytes since the delimiter; CRC of all but the latest two */
+    uint8_t distance;     /* bytes to the next zero */
+    uint8_t latest[2];    /* may be the CRC */
+    uint8_t payload[NODE_COMMAND_SIZE]; /* its beginning */
+    uint32_t frames_ok, rejected;
+};
+
+/* As after power-up: disabled, torque zero, the clock at 0. `identity` must outlive the node. */
+void node_init(struct node *node, const struct node_identity *identity);
+
+/* Take `n` bytes off the line, in their order; a frame may be split anywhere. */
+void node_receive(struct node *node, const uint8_t *bytes, size_t n);
+
+/* Decide what holds from the sampling instant `now_us` to the next, and return the torque for the drive; it is zero
+ * unless `node->enabled`, which the drive is to be told too.
+ *
+ * now_us       device clock; wraps after 2^32, and two instants lie less than that apart
+ * stop_button  pressed at present
+ * faults       NODE_FAULT_* at present
+ */
+int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t faults);
+
+/* Write HELLO if it was asked for; returns its bytes, NODE_HELLO_FRAME, or 0 if it was not. */
+size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME]);
+
+/* Write SAMPLE of the latest instant; returns its bytes, NODE_SAMPLE_FRAME. */
+size_t node_sample(struct node *node, const struct node_readings *readings, uint8_t out[NODE_SAMPLE_FRAME]);
+
+/* Turn the payload standing in out[1] to out[n] into a frame, in place; returns its n + NODE_OVERHEAD bytes.
+ * n from 1 to NODE_MAX_PAYLOAD. */
+size_t node_close_frame(uint8_t *out, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,168 @@
+"""The C firmware built as a library for this machine, from the sources that a microcontroller runs, and loaded."""
+
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from ctypes import POINTER, Structure, c_bool, c_float, c_int16, c_int32, c_size_t, c_uint8, c_uint16, c_uint32
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from firmware_interface.errors import DeviceError
+
+SOURCES = Path(__file__).resolve().parents[1] / "firmware"
+FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared")
+_FILES = ("node.c", "host.c", "node.h")
+_COMPILERS = ("cc", "gcc", "clang")
+
+
+class Identity(Structure):
+    """``struct node_identity``."""
+
+    _fields_ = (
+        ("firmware", c_uint8 * 16),
+        ("rate_hz", c_uint16),
+        ("torque_limit_mNm", c_uint16),
+        ("watchdog_ms", c_uint16),
+        ("gyro_lsb", c_float),
+        ("accel_lsb", c_float),
+        ("steer_counts_per_turn", c_uint32),
+    )
+
+
+class Readings(Structure):
+    """``struct node_readings``."""
+
+    _fields_ = (
+        ("gyro_counts", c_int16 * 3),
+        ("accel_counts", c_int16 * 3),
+        ("steer_counts", c_int32),
+        ("wheel_mrad_s", c_int32),
+        ("torque_mNm", c_int16),
+        ("bus_mV", c_uint16),
+    )
+
+
+class State(Structure):
+    """``struct node``: what the firmware remembers."""
+
+    _fields_ = (
+        ("identity", POINTER(Identity)),
+        ("age_us", c_uint32),
+        ("command_mNm", c_int32),
+        ("command_expiry_ms", c_uint16),
+        ("command_seq", c_uint16),
+        ("command_flags", c_uint8),
+        ("heard", c_bool),
+        ("pending", c_bool),
+        ("hello_pending", c_bool),
+        ("hello_seq", c_uint16),
+        ("seq", c_uint16),
+        ("now_us", c_uint32),
+        ("torque_mNm", c_int32),
+        ("obeyed_seq", c_uint16),
+        ("status", c_uint8),
+        ("faults", c_uint8),
+        ("enabled", c_bool),
+        ("off_seen", c_bool),
+        ("tripped", c_bool),
+        ("commands", c_uint32),
+        ("trips", c_uint32),
+        ("filled", c_uint16),
+        ("crc", c_uint16),
+        ("distance", c_uint8),
+        ("latest", c_uint8 * 2),
+        ("payload", c_uint8 * 11),
+        ("frames_ok", c_uint32),
+        ("rejected", c_uint32),
+    )
+
+
+_LAYOUT = (  # as in host.c
+    *(ctypes.sizeof(kind) for kind in (Identity, Readings, State)),
+    *(getattr(kind, name).offset for kind in (Identity, Readings, State) for name, _ in kind._fields_),
+)
+
+
+def build() -> Path:
+    """Build the library unless these sources have been built before; returns where it lies.
+
+    Raises
+    ------
+    DeviceError
+        If there is no C compiler, or it does not accept the sources.
+    """
+    compiler = next((path for path in map(shutil.which, _COMPILERS) if path), None)
+    if compiler is None:
+        raise DeviceError(
+            f"a node on the C core needs a C compiler, found none of {', '.join(_COMPILERS)}: install one (on Debian "
+            "`apt-get install gcc libc6-dev`) or take the Python core"
+        )
+    digest = hashlib.sha256("\n".join((compiler, platform.machine(), *FLAGS)).encode())
+    for name in _FILES:
+        digest.update((SOURCES / name).read_bytes())
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "riderless"
+    library = home / f"node-{digest.hexdigest()[:16]}.so"
+    if not library.exists():
+        try:
+            home.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=home) as folder:
+                _compile(compiler, Path(folder) / library.name).replace(library)  # whole: others may build it too
+        except OSError as problem:
+            raise DeviceError(
+                f"the C core of the node should be kept in {home}, but: {problem}; set XDG_CACHE_HOME to another folder"
+            ) from problem
+    return library
+
+
+def _compile(compiler: str, library: Path) -> Path:
+    """Build the library there; returns where it lies."""
+    sources = [str(SOURCES / name) for name in _FILES if name.endswith(".c")]
+    run = subprocess.run([compiler, *FLAGS, "-o", str(library), *sources], capture_output=True, text=True)
+    if run.returncode != 0:
+        said = next(iter(run.stderr.splitlines()), f"nothing, and ended with exit code {run.returncode}")
+        raise DeviceError(f"the C core of the node should build with {compiler}, which said: {said}")
+    return library
+
+
+@cache
+def load(path: Path | None = None) -> ctypes.CDLL:
+    """The C core as a library, built at first use unless its ``path`` is given.
+
+    Raises
+    ------
+    DeviceError
+        If it cannot be built or loaded, or is another version's.
+    """
+    path = path or build()
+    try:
+        library = ctypes.CDLL(str(path))
+        length = c_size_t.in_dll(library, "host_layout_length").value
+        found = tuple((c_size_t * length).in_dll(library, "host_layout"))
+    except (OSError, ValueError) as problem:
+        raise DeviceError(f"{path} should be a library of the node's C core, but: {problem}") from problem
+    if found != _LAYOUT:
+        raise DeviceError(f"{path} was built from another version of node.h: build it again (`make host`)")
+    node, data = POINTER(State), POINTER(c_uint8)
+    for name, result, arguments in (
+        ("node_init", None, (node, POINTER(Identity))),
+        ("node_receive", None, (node, data, c_size_t)),
+        ("node_latch", c_int32, (node, c_uint32, c_bool, c_uint8)),
+        ("node_hello", c_size_t, (node, data)),
+        ("node_sample", c_size_t, (node, POINTER(Readings), data)),
+        ("node_close_frame", c_size_t, (data, c_size_t)),
+    ):
+        function = library[name]
+        function.restype, function.argtypes = result, arguments
+        setattr(library, name, function)
+    return library
+
+
+def pointer(data: np.ndarray) -> "ctypes._Pointer[c_uint8]":
+    """The uint8 array as C takes it."""
+    return data.ctypes.data_as(POINTER(c_uint8))

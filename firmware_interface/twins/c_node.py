@@ -1,0 +1,143 @@
+"""The firmware in C (``firmware/node.c``) in the place of the compiled Python one, on this machine.
+
+It is asked the same questions, so a virtual node can run on it: ``NodeConfig(core="c")``. Clock, stop button,
+faults and readings come from Python, as on a board they come from its pins; rules, frames and counters are C's alone.
+:func:`new_node`, :func:`made` and :func:`instant` are those of ``mischief.py``; of its faults they play those of the
+line, and those that come from around the firmware.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from firmware_interface.calibration import to_counts
+from firmware_interface.errors import DeviceError
+from firmware_interface.faults import UP, Faults, Kind, pack
+from firmware_interface.framing import MAX_FRAME
+from firmware_interface.mail import fetch, new_mail, post
+from firmware_interface.messages import FAULT_DRIVE
+from firmware_interface.twins.c_library import Identity, Readings, State, load, pointer
+from firmware_interface.twins.twin import playing
+
+_RX_SIZE = 4096  # bytes
+_AROUND = (Kind.STOP_BUTTON, Kind.DRIVE_TRIPS, Kind.BUS)  # faults that come from outside the firmware
+
+
+class Core:
+    """The firmware in C, asked as the functions of ``node_firmware.py`` are.
+
+    Parameters
+    ----------
+    firmware : record of ``FIRMWARE``
+        As `new_firmware` makes it. Read from it: what it is, its calibration, stop button and faults. Written to it
+        at each instant, for whoever watches: torque, raw sample and counters.
+    path : Path, optional
+        Of the library.
+
+    Attributes
+    ----------
+    state : State
+        What the firmware remembers.
+    """
+
+    def __init__(self, firmware: np.void, path: Path | None = None) -> None:
+        self.state = State()
+        self._library, self._firmware = load(path), firmware
+        self._identity, self._readings = Identity(), Readings()
+        for name, _ in Identity._fields_[1:]:
+            setattr(self._identity, name, firmware["hello"][name].item())
+        self._identity.firmware[:] = firmware["hello"]["firmware"].tolist()
+        self._library.node_init(self.state, self._identity)
+
+    def receive(self, rx: np.ndarray, n: int) -> None:
+        """Take ``rx[:n]`` (uint8) off the line."""
+        self._library.node_receive(self.state, pointer(rx), n)
+        self._firmware["rejected"] = self.state.rejected
+
+    def latch(self, t: float) -> float:
+        """Torque [N m, positive to the right] from the sampling instant ``t`` [s since power-up] to the next."""
+        firmware, state = self._firmware, self.state
+        now_us = int(np.rint(1e6 * t))
+        stop_button, faults = bool(firmware["stop_button"]), int(firmware["faults"])
+        torque_mNm = self._library.node_latch(state, now_us & 0xFFFFFFFF, stop_button, faults)
+        firmware["T"] = firmware["cal"]["torque_sign"] * 1e-3 * torque_mNm
+        firmware["now_us"], firmware["heard_us"] = now_us, now_us - state.age_us
+        for name in ("enabled", "commands", "trips"):
+            firmware[name] = getattr(state, name)
+        firmware["raw"]["status"], firmware["raw"]["command_seq"] = state.status, state.obeyed_seq
+        return float(firmware["T"])
+
+    def hello(self, out: np.ndarray) -> int:
+        """Write the HELLO frame to ``out`` (uint8) if it was asked for; returns its bytes, 0 if it was not."""
+        return int(self._library.node_hello(self.state, pointer(out)))
+
+    def sample(self, readings: np.ndarray, bus: float, out: np.ndarray) -> int:
+        """Write the SAMPLE frame of the latest instant; arguments as for `firmware_sample`."""
+        raw = self._firmware["raw"]
+        to_counts(readings, self._firmware["cal"], raw)
+        for name in ("gyro_counts", "accel_counts"):
+            getattr(self._readings, name)[:] = raw[name].tolist()
+        for name in ("steer_counts", "wheel_mrad_s", "torque_mNm"):
+            setattr(self._readings, name, raw[name].item())
+        self._readings.bus_mV = int(np.rint(1e3 * min(max(bus, 0.0), 65.535)))
+        return int(self._library.node_sample(self.state, self._readings, pointer(out)))
+
+
+class Node(NamedTuple):
+    """A node on the C core, and both ways of its line."""
+
+    firmware: np.void
+    core: Core
+    around: Faults
+    faults: np.ndarray  # (n,) FAULT
+    up: np.void  # MAIL, to the computer
+    down: np.void  # MAIL, from it
+    rx: np.ndarray  # bytes come in
+    frame: np.ndarray  # a frame to go out
+
+
+def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> Node:
+    """A node after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer.
+
+    Raises
+    ------
+    DeviceError
+        For a fault inside the node, which C does not play, and as `load` does.
+    """
+    inside = [fault.kind.name for fault in faults if fault.kind > Kind.VERSION and fault.kind not in _AROUND]
+    if inside:
+        raise DeviceError(
+            f"a node on the C core plays faults of the line and {', '.join(kind.name for kind in _AROUND)}, "
+            f"found {inside[0]}: leave it out or take the Python core"
+        )
+    return Node(
+        firmware=firmware,
+        core=Core(firmware),
+        around=tuple(fault for fault in faults if fault.kind in _AROUND),
+        faults=pack(faults),
+        up=new_mail(byte_time),
+        down=new_mail(),
+        rx=np.zeros(_RX_SIZE, np.uint8),
+        frame=np.zeros(MAX_FRAME, np.uint8),
+    )
+
+
+def made(node: Node, t: float) -> tuple[float, bool]:
+    """What the drive makes of what the node told it at the last instant, ``t`` [s]: torque [N m], and is it on."""
+    return float(node.firmware["T"]), bool(node.firmware["enabled"])
+
+
+def instant(node: Node, readings: np.ndarray, bus: float, t: float, now: float) -> bool:
+    """One sampling instant: take what came in, decide, measure, and post what is to be said; as in ``mischief.py``."""
+    core, firmware = node.core, node.firmware
+    if node.around:
+        firmware["stop_button"] = playing(node.around, Kind.STOP_BUTTON, t) is not None
+        firmware["faults"] = FAULT_DRIVE if playing(node.around, Kind.DRIVE_TRIPS, t) else 0
+        supply = playing(node.around, Kind.BUS, t)
+        bus = bus if supply is None else supply.size
+    core.receive(node.rx, fetch(node.down, now, node.rx))
+    core.latch(t)
+    post(node.up, node.faults, UP, node.frame, core.hello(node.frame), t, now)
+    post(node.up, node.faults, UP, node.frame, core.sample(readings, bus, node.frame), t, now)
+    return True
