@@ -1,16 +1,52 @@
 """The emulated bicycle on a stand, moved by hand, as devices on pseudo-terminals: for checks and calibrations."""
 
 from collections.abc import MutableSequence
+from math import inf
+from multiprocessing import get_context
+
+import numpy as np
 
 from firmware_interface.calibration import Calibration
 from firmware_interface.virtual import VirtualProcess, spawn
 from hil.emulation import emulated_machine
+from hil.procedure import Step
 from hil.rig import Rig
+from hil.states import State
 from models.by_hand import Bars, ByHand
+from models.whipple import totals
+
+
+class StandIn:
+    """Who does what the steps ask of a person, on an emulated bicycle.
+
+    Attributes
+    ----------
+    posture : shared array of 3 doubles
+        For `start_by_hand`.
+    """
+
+    def __init__(self) -> None:
+        self.posture = get_context("spawn").RawArray("d", 3)
+        self._step: Step | None = None
+
+    def hear(self, step: Step) -> None:
+        """Take the posture of a step; bars that are to be let go are held straight until the drive takes them."""
+        lean, steer, wheel = step.posture
+        self._step = step
+        self.posture[:] = (lean, 0.0 if step.lets_go else steer, wheel)
+
+    def see(self, row: np.void) -> None:
+        """Let the bars go, if it is time."""
+        if self._step is not None and self._step.lets_go and int(row["state"]) == State.RUNNING:
+            self.posture[:] = self._step.posture
 
 
 def start_by_hand(
-    rig: Rig, posture: MutableSequence[float], bars: Bars | None = None, truth: Calibration | None = None
+    rig: Rig,
+    posture: MutableSequence[float],
+    bars: Bars | None = None,
+    truth: Calibration | None = None,
+    rollout: float = inf,
 ) -> VirtualProcess:
     """Start it and wait until it serves.
 
@@ -19,14 +55,17 @@ def start_by_hand(
     posture : shared array of 3 doubles
         What the person does, see `models.by_hand.POSTURE`; of multiprocessing's spawn context.
     bars : Bars
-        By default with their stops a tenth beyond the rig's limit.
+        By default with the inertia of the rig's bicycle and their stops a tenth beyond the rig's limit.
     truth : Calibration
         How the devices are really mounted and scaled; by default as the rig says.
+    rollout : float
+        m after which the person stops the rolling wheel.
 
     Raises
     ------
     DeviceError
         When it cannot start.
     """
-    bars = bars or Bars(stop=1.1 * rig.limits.steer.value)
-    return spawn(ByHand, emulated_machine(rig, truth), (posture, bars))
+    bars = bars or Bars(inertia=totals(rig.bicycle).IAll, stop=1.1 * rig.limits.steer.value)
+    mark = rollout / (truth or rig.calibrated()).wheel_radius
+    return spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark))

@@ -12,6 +12,7 @@ import typer
 from experiments.commands import (
     analyze,
     bikes,
+    calibrate,
     campaign,
     check,
     design,
@@ -51,6 +52,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "emulate": emulate.emulate,
     "ports": ports.ports,
     "monitor": monitor.monitor,
+    "calibrate": calibrate.calibrate,
     "check": check.check,
     "run": run.run,
     "simulate": simulate.simulate,

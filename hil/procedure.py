@@ -52,6 +52,10 @@ class Step:
         How far the machine may be armed.
     posture : (3,) floats
         What a person does when asked: lean [rad], steer [rad] (not a number: let go), wheel rate [rad/s].
+    waits : bool
+        It begins when the person says so.
+    lets_go : bool
+        The person lets the bars go once the drive makes torque.
     """
 
     name: str
@@ -60,6 +64,8 @@ class Step:
     longest: float = 20.0
     demand: Demand = Demand.OFF
     posture: tuple[float, float, float] = _REST
+    waits: bool = False
+    lets_go: bool = False
 
 
 Teller = Callable[[Step, Finding | None], None]
@@ -73,11 +79,12 @@ class Procedure(Operator):
     findings : list of (Step, Finding)
     """
 
-    def __init__(self, steps: Sequence[Step], tell: Teller) -> None:
+    def __init__(self, steps: Sequence[Step], tell: Teller, ready: Callable[[], bool] = lambda: True) -> None:
         super().__init__(math.inf)
         self.findings: list[tuple[Step, Finding]] = []
         self.demand = Demand.OFF
-        self._left, self._tell = list(steps), tell
+        self._left, self._tell, self._ready = list(steps), tell, ready
+        self._told: Step | None = None
         self._batches: list[np.ndarray] = []
         self._began: float | None = None
 
@@ -95,10 +102,14 @@ class Procedure(Operator):
             self.over_since = self.over_since or t
             return
         step = self._left[0]
+        if self._told is not step:
+            self._told = step
+            self._tell(step, None)
         if self._began is None:
+            if step.waits and not self._ready():
+                return
             self._began, self._batches = t, []
             self.demand = step.demand
-            self._tell(step, None)
             return
         if not self._batches:
             return
@@ -130,6 +141,7 @@ def go_through(
     excitation: Excitation = Excitation(),
     watch: Callable[[np.void], None] | None = None,
     fifo: int = 0,
+    ready: Callable[[], bool] = lambda: True,
 ) -> Procedure:
     """Open the machine, go through the steps, leave it switched off.
 
@@ -140,14 +152,16 @@ def go_through(
     steps : callable
         Makes the steps from the rig as agreed with its devices, and what those said.
     tell : callable
-        Told each step when it begins (with None) and when it has found something.
+        Told each step when its turn comes (with None) and when it has found something.
+    ready : callable
+        Asked now and then, while a step `waits`, whether the person is ready.
     """
     warm_up(rig, schedule)
     with introduced(rig, paths) as (fds, devices, agreed_rig, calibration):
         loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, excitation)
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = math.inf
-        procedure = Procedure(steps(agreed_rig, devices), tell)
+        procedure = Procedure(steps(agreed_rig, devices), tell, ready)
         realtime.run(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
     return procedure
 

@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import tomlkit
 
+from firmware_interface.errors import DeviceError
 from hil.rig import Rig
 from models.errors import InputError
 
 
 class Change(NamedTuple):
-    """One key of a rig file."""
+    """One key of a rig file; ``table`` is a path such as ``calibration`` or ``port.0.settings``."""
 
     table: str
     key: str
@@ -31,7 +32,7 @@ def changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[Change]:
     document = _document(path)
     found = []
     for (table, key), new in values.items():
-        old = document.get(table, {}).get(key)
+        old = _table(document, table).get(key)
         old = old.unwrap() if hasattr(old, "unwrap") else old
         if old != new:
             found.append(Change(table, key, old, new))
@@ -46,7 +47,8 @@ def write(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path
     Parameters
     ----------
     values : mapping
-        (table, key) to a number, or nested lists of numbers.
+        (table, key) to a number, or nested lists of numbers. A table inside another is written with points
+        between; the ports are numbered from 0, also where the file has only one.
     stamp : str
         Part of the kept file's name, such as the time.
 
@@ -59,16 +61,14 @@ def write(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path
     if not made:
         return None
     for change in made:
-        if change.table not in document:
-            document[change.table] = tomlkit.table()
-        document[change.table][change.key] = change.new
+        _table(document, change.table)[change.key] = change.new
     kept, draft = _free(path, stamp), path.with_name(f".{path.name}.new")
     try:
         draft.write_text(tomlkit.dumps(document), encoding="utf-8")
-        Rig.from_toml(draft)
+        Rig.from_toml(draft).calibrated()
         os.link(path, kept)  # the old file under a second name: at no moment is there none
         os.replace(draft, path)
-    except InputError as error:
+    except (InputError, DeviceError) as error:
         raise InputError(f"{path} would not be a rig any more and was left alone: {error}") from None
     except OSError as error:
         raise InputError(
@@ -88,6 +88,19 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
         ) from None
     except tomlkit.exceptions.ParseError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
+
+
+def _table(document: tomlkit.TOMLDocument, path: str) -> Any:
+    """The table at a path; it is made where there is none."""
+    found: Any = document
+    for part in path.split("."):
+        if part.isdigit():
+            found = found[int(part)] if isinstance(found, list) else found  # [port] is one of one
+            continue
+        if part not in found:
+            found[part] = tomlkit.table()
+        found = found[part]
+    return found
 
 
 def _free(path: Path, stamp: str) -> Path:

@@ -41,10 +41,16 @@ class ByHand:
     bars : Bars
     seed : int
         Of the sensors' noise.
+    mark : float
+        rad that the rear wheel turns from where it begins to roll until the person stops it, gently: the mark
+        on the floor of a roll-out. By default it goes on.
     """
 
-    def __init__(self, posture: MutableSequence[float], bars: Bars = Bars(), seed: int = 0) -> None:
-        self._posture, self._bars = posture, bars
+    def __init__(
+        self, posture: MutableSequence[float], bars: Bars = Bars(), seed: int = 0, mark: float = math.inf
+    ) -> None:
+        self._posture, self._bars, self._mark = posture, bars, mark
+        self._rolled = 0.0  # rad, since it began to roll
         self._rng = np.random.default_rng(seed)
         self._lean = self._lean_rate = self._steer = self._steer_rate = self._wheel = self._T = 0.0
 
@@ -52,7 +58,8 @@ class ByHand:
         """Let ``dt`` [s] pass under the drive's torque command [N m]."""
         lean, steer, wheel = self._posture
         self._lean, self._lean_rate = _approach(self._lean, self._lean_rate, lean, dt)
-        self._wheel += min(1.0, _HASTE * dt) * (wheel - self._wheel)
+        self._wheel += min(1.0, _HASTE * dt) * (min(wheel, 0.25 * _HASTE * (self._mark - self._rolled)) - self._wheel)
+        self._rolled = self._rolled + dt * self._wheel if wheel != 0.0 else 0.0
         wanted = self._bars.gain * T_cmd if enabled else 0.0
         self._T += (1.0 - math.exp(-dt / self._bars.lag)) * (wanted - self._T)
         if math.isnan(steer):

@@ -37,6 +37,7 @@ MAY_KNOW_TIME = {
     "hil/libc.py",  # the clock of the loop
     "hil/latency.py",  # the date of a latency test
     "experiments/fault_campaign/realtime_bench.py",  # real faults happen in real time
+    "experiments/commands/calibrate.py",  # the date of a rig file that is replaced
     "experiments/commands/emulate.py",  # how long to emulate
 }
 

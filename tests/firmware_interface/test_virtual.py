@@ -19,6 +19,7 @@ from firmware_interface.faults import DOWN, UP, Fault, Kind, pack
 from firmware_interface.mail import new_mail, post
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
 from firmware_interface.port import hello, open_port
+from firmware_interface.twins import c_library
 from firmware_interface.virtual import NodeConfig, Report, VirtualNode, spawn
 from tests.firmware_interface.listener import Listener
 from tests.firmware_interface.plants import Broken, Short, Spinner, refuse
@@ -27,9 +28,19 @@ PERIOD = 0.005
 WATCHDOG_ms = 250  # long enough for a test that a busy machine keeps waiting
 
 
+@pytest.fixture(scope="module", params=["python", "c"])
+def core(request):
+    if request.param == "c":
+        try:
+            c_library.build()
+        except DeviceError as problem:
+            pytest.skip(str(problem))
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def twin():
-    with spawn(Spinner, NodeConfig(watchdog_ms=WATCHDOG_ms)) as twin:
+def twin(core):
+    with spawn(Spinner, NodeConfig(watchdog_ms=WATCHDOG_ms, core=core)) as twin:
         yield twin
 
 
@@ -102,8 +113,8 @@ def test_killed_controller_leaves_zero_torque_within_the_watchdog(twin):
         Listener(port.fd).wait_for_samples(5)
 
 
-def test_final_report():
-    twin = spawn(Spinner, NodeConfig(rate_hz=500))
+def test_final_report(core):
+    twin = spawn(Spinner, NodeConfig(rate_hz=500, core=core))
     with open_port(twin.path) as port:
         Listener(port.fd).wait_for_samples(20)
     report = twin.result()
@@ -141,7 +152,7 @@ def test_killed_twin():
         twin.result()
 
 
-def test_twin_on_a_bad_line_is_still_understood():
+def test_twin_on_a_bad_line_is_still_understood(core):
     faults = (
         Fault(Kind.DROP, chance=0.05),
         Fault(Kind.FLIP, 1, chance=0.1),
@@ -150,7 +161,7 @@ def test_twin_on_a_bad_line_is_still_understood():
         Fault(Kind.BURST, 0.016),
         Fault(Kind.STOP_BUTTON, start=0.5),
     )
-    with spawn(Spinner, NodeConfig(), faults=faults) as twin, open_port(twin.path) as port:
+    with spawn(Spinner, NodeConfig(core=core), faults=faults) as twin, open_port(twin.path) as port:
         listener = Listener(port.fd)
         listener.wait_for_samples(150)
         receiver = listener.receiver
@@ -160,8 +171,11 @@ def test_twin_on_a_bad_line_is_still_understood():
         assert listener.sample()["status"] == STATUS_STOP_BUTTON
 
 
-def test_twin_that_does_not_hear():
-    with spawn(Spinner, NodeConfig(), faults=(Fault(Kind.DROP, way=DOWN),)) as twin, open_port(twin.path) as port:
+def test_twin_that_does_not_hear(core):
+    with (
+        spawn(Spinner, NodeConfig(core=core), faults=(Fault(Kind.DROP, way=DOWN),)) as twin,
+        open_port(twin.path) as port,
+    ):
         listener = Listener(port.fd)
         for _ in range(5):
             listener.command(1.0, COMMAND_CLEAR)
@@ -169,8 +183,8 @@ def test_twin_that_does_not_hear():
         assert twin.report.commands == 0
 
 
-def test_twin_nobody_listens_to_drops_and_counts():
-    with spawn(Spinner, NodeConfig(rate_hz=2000, watchdog_ms=25)) as twin:
+def test_twin_nobody_listens_to_drops_and_counts(core):
+    with spawn(Spinner, NodeConfig(rate_hz=2000, watchdog_ms=25, core=core)) as twin:
         until(lambda: twin.report.bytes_dropped > 0)
         samples = twin.report.samples
         until(lambda: twin.report.samples > samples + 10)  # and goes on
@@ -183,8 +197,8 @@ def serve_instants(node: VirtualNode, count: int) -> Report:
     return Report(*node._report)
 
 
-def test_silence():
-    node = VirtualNode(Spinner(), NodeConfig(), (Fault(Kind.DROP, start=0.02),))
+def test_silence(core):
+    node = VirtualNode(Spinner(), NodeConfig(core=core), (Fault(Kind.DROP, start=0.02),))
     with open_port(node.path) as port:
         assert serve_instants(node, 12).samples == 12
         listener = Listener(port.fd)
@@ -195,8 +209,8 @@ def test_silence():
     node.close()
 
 
-def test_incoming_bytes_are_taken_no_faster_than_the_line_carries_them():
-    node = VirtualNode(Spinner(), NodeConfig(baud=115200, rate_hz=200))
+def test_incoming_bytes_are_taken_no_faster_than_the_line_carries_them(core):
+    node = VirtualNode(Spinner(), NodeConfig(baud=115200, rate_hz=200, core=core))
     with open_port(node.path, 115200) as port:
         os.write(port.fd, b"\x01\0" * 100)  # 200 bytes; the line carries 57 in a period
         rejected = [serve_instants(node, 1).frames_rejected for _ in range(4)]

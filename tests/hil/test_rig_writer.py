@@ -64,3 +64,29 @@ def test_what_would_not_be_a_rig_changes_nothing(rig):
     with pytest.raises(InputError, match="no rig file can be read"):
         write(rig.with_name("other.toml"), NEW, "a")
     assert sorted((p.name, p.read_text()) for p in rig.parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_settings_of_a_port_are_reached_by_its_number(tmp_path, one):
+    path = tmp_path / "rig.toml"
+    text = EXAMPLE.with_name("vectornav-vesc.toml").read_text()
+    table, n = "port.1.settings", 0.315
+    if one:  # a single [port] is a table, not a list of one
+        text, table, n = EXAMPLE.with_name("node.toml").read_text(), "port.0", 460800
+    path.write_text(text)
+    key = "baud" if one else "torque_constant_Nm_A"
+    write(path, {(table, key): n}, "a")
+    lines = path.read_text().splitlines()
+    changed = [(old, new) for old, new in zip(text.splitlines(), lines, strict=True) if old != new]
+    assert len(changed) == 1
+    assert str(n) in changed[0][1]
+    assert changed[0][1].count("=") == changed[0][0].count("=")
+
+
+def test_a_calibration_that_cannot_be_changes_nothing(rig):
+    before = rig.read_text()
+    with pytest.raises(InputError, match="steer_sign must be 1 or -1"):
+        write(rig, {("calibration", "steer_sign"): 2}, "a")
+    with pytest.raises(InputError, match="unknown calibration key"):
+        write(rig, {("calibration", "steer_zero"): 2.0}, "a")
+    assert rig.read_text() == before
