@@ -6,6 +6,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
+from experiments.twin import hastened
 from firmware_interface.calibration import Calibration
 from firmware_interface.virtual import VirtualProcess, spawn
 from hil.emulation import emulated_machine
@@ -47,6 +48,7 @@ def start_by_hand(
     bars: Bars | None = None,
     truth: Calibration | None = None,
     rollout: float = inf,
+    fifo: int = 0,
 ) -> VirtualProcess:
     """Start it and wait until it serves.
 
@@ -60,6 +62,8 @@ def start_by_hand(
         How the devices are really mounted and scaled; by default as the rig says.
     rollout : float
         m after which the person stops the rolling wheel.
+    fifo : int
+        Real-time priority of the loop, 0 for none; as for `experiments.twin.start_twin`.
 
     Raises
     ------
@@ -68,4 +72,4 @@ def start_by_hand(
     """
     bars = bars or Bars(inertia=totals(rig.bicycle).IAll, stop=1.1 * rig.limits.steer.value)
     mark = rollout / (truth or rig.calibrated()).wheel_radius
-    return spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark))
+    return hastened(spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark)), fifo)

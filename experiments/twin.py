@@ -19,7 +19,11 @@ def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(),
     DeviceError
         When it cannot start.
     """
-    twin = spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation))
+    return hastened(spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation)), fifo)
+
+
+def hastened(twin: VirtualProcess, fifo: int) -> VirtualProcess:
+    """The bicycle with one more than the real-time priority ``fifo`` of the loop, unless that is 0."""
     if fifo:
         with suppress(PermissionError):  # the loop says so too, with what to do
             os.sched_setscheduler(twin.pid or 0, os.SCHED_FIFO, os.sched_param(fifo + 1))

@@ -1,11 +1,13 @@
 """What a calibration has found so far: values with their errors, and the rig as it would be with them."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from firmware_interface.devices.device import Introduction
 from firmware_interface.devices.link import DRIVE
 from firmware_interface.devices.registry import device
 from hil.calibrating import Estimate, angle_of
@@ -52,6 +54,12 @@ class Notes:
     rig: Rig
     measured: dict[str, tuple[Estimate, str]] = field(default_factory=dict)
     changes: dict[tuple[str, str], Change] = field(default_factory=dict)
+    torque_limit: float | None = None  # N m, as the drive said, before its torque was measured
+
+    def meet(self, devices: Sequence[Introduction]) -> None:
+        """Note what the devices said of themselves."""
+        drive = next(said for port, said in zip(self.rig.ports, devices, strict=True) if port.role & DRIVE)
+        self.torque_limit = drive.torque_limit
 
     def sensing(self) -> Rig:
         """The rig with readings taken as they come: a zero that is far off must not make them implausible."""

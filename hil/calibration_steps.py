@@ -315,6 +315,9 @@ class _Swinging:
         written = notes.correct_torque(*gain)
         if written is None and abs(gain.value - 1.0) > max(2.0 * gain.error, 0.01):
             said += f"; the rig has no {CONSTANT} for this drive: multiply its own torque constant by {gain.value:.3f}"
+        most, limit = notes.torque_limit, notes.rig.limits.torque.value
+        if written and most is not None and gain.value * most < limit:
+            said += f"; that is {gain.value * most:.2f} N m at most: lower limits.torque from {limit:g} N m below it"
         return Finding(True, said)
 
 

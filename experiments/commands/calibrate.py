@@ -73,7 +73,7 @@ def calibrate(
     with ExitStack() as stack:
         person = StandIn() if emulated else None
         paths = (
-            stack.enter_context(start_by_hand(rig, person.posture, rollout=distance)).paths
+            stack.enter_context(start_by_hand(rig, person.posture, rollout=distance, fifo=fifo)).paths
             if person is not None
             else paths_of(rig, port or [])
         )
@@ -122,11 +122,22 @@ class _Bench:
 
         try:
             for phase in phases(notes, parts, rollout, torque, added):
-                steps = phase.steps
+
+                def steps(rig: Any, devices: Any, steps: Any = phase.steps) -> Any:
+                    notes.meet(devices)
+                    return steps
+
                 procedure = go_through(
-                    phase.rig, paths, phase.schedule, lambda rig, devices, steps=steps: steps, self._tell,  # type: ignore[misc]
-                    phase.excitation, self._watch, fifo, self._ready,
-                )  # fmt: skip
+                    phase.rig,
+                    paths,
+                    phase.schedule,
+                    steps,
+                    self._tell,
+                    phase.excitation,
+                    self._watch,
+                    fifo,
+                    self._ready,
+                )
                 if procedure.interrupted:
                     return procedure.interrupted
                 concluded = phase.conclude()

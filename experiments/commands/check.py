@@ -46,7 +46,7 @@ def check(
         verdicts.append((step.name, finding.good, finding.sentence))
         _show(step.name, finding.good, finding.sentence, as_json)
 
-    with start_by_hand(rig, posture) if emulated else nullcontext() as twin:
+    with start_by_hand(rig, posture, fifo=fifo) if emulated else nullcontext() as twin:
         paths = twin.paths if twin is not None else paths_of(rig, port or [])
 
         def all_steps(agreed, devices):

@@ -51,16 +51,17 @@ class Machine:
         """What the machine is."""
         self.truth, self.bars = self.rig.calibrated(**truth), bars
 
-    def start(self, rig, posture, rollout):
+    def start(self, rig, posture, rollout, fifo):
         """The same machine, whatever the rig file says by now."""
         inertia = totals(self.rig.bicycle).IAll
         bars = Bars(inertia=inertia, stop=1.1 * self.rig.limits.steer.value, **self.bars)
-        self.started.append(self._start(self.rig, posture, bars, self.truth, rollout))
+        self.started.append(self._start(self.rig, posture, bars, self.truth, rollout, fifo))
         return self.started[-1]
 
     def calibrate(self, *options):
         """Exit code, JSON and what was told on the way."""
-        self._set(sys, "argv", ["riderless", "calibrate", str(self.file), "--emulated", "--json", *options])
+        asked = ["calibrate", str(self.file), "--emulated", "--json", "--fifo", "20", *options]
+        self._set(sys, "argv", ["riderless", *asked])
         try:
             cli.main()
             code = 0
@@ -136,6 +137,7 @@ def test_a_torque_constant_is_corrected_once(machine, stiffness):
     """Also with bars that topple by their own weight."""
     vesc = machine("vectornav-vesc")
     vesc.is_really({"gain": 0.9, "stiffness": stiffness})
+    assert vesc.rig.limits.torque.value == 7.0
     code, said, err = vesc.calibrate("--yes", "--only", "drive")
     assert code == 0, err
     require_drive(said, 0.9, 0.05)
@@ -143,6 +145,8 @@ def test_a_torque_constant_is_corrected_once(machine, stiffness):
     assert port.settings["torque_constant_Nm_A"] == pytest.approx(0.9 * 0.35, rel=0.05)
     assert "gear_ratio = 1.0" in vesc.file.read_text()
     assert said["measured"]["drive_stiffness"]["value"] == pytest.approx(stiffness, abs=0.2)
+    assert "lower limits.torque from 7 N m below it" in said["findings"][-1]["finding"]
+    vesc.file.write_text(vesc.file.read_text().replace("value = 7.0 ", "value = 6.0 "))
     code, said, err = vesc.calibrate("--yes", "--only", "drive")
     assert code == 0, err
     assert said["measured"]["drive_gain"]["value"] == pytest.approx(1.0, abs=0.05)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from firmware_interface.devices.device import Introduction
 from hil import calibration_steps as steps
 from hil.calibration_notes import Notes
 from hil.rig import Rig
@@ -215,6 +216,8 @@ def test_only_what_differs_is_a_change():
 
 def test_the_torque_constant_goes_where_the_rig_file_has_one():
     vesc = Notes(Rig.from_toml(RIGS / "vectornav-vesc.toml"))
+    vesc.meet([Introduction("imu"), Introduction("drive", torque_limit=7.0), Introduction("wheel")])
+    assert vesc.torque_limit == 7.0
     assert vesc.correct_torque(0.9, 0.004) is True
     assert vesc.changes["port.1.settings", "torque_constant_Nm_A"].new == 0.315
     assert vesc.rig.ports[1].settings["torque_constant_Nm_A"] == 0.315

@@ -18,6 +18,7 @@ from hil.states import State
 from models.by_hand import Bars
 
 RIGS = Path(__file__).resolve().parents[2] / "docs/rigs"
+FIFO = 20  # where it is permitted: other tests keep the processors busy
 EXAMPLES = ("node", "vectornav-vesc", "vectornav-odrive")
 
 
@@ -35,8 +36,8 @@ def findings(rig, push=True, bars=None, **truth):
         return check_steps.steps(agreed, devices) + ([check_steps.push_step()] if push else [])
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
-    with start_by_hand(rig, posture, bars, real) as twin:
-        procedure = go_through(rig, twin.paths, schedule, steps, tell, check_steps.PUSH)
+    with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
+        procedure = go_through(rig, twin.paths, schedule, steps, tell, check_steps.PUSH, fifo=FIFO)
     return {step.name: finding for step, finding in procedure.findings}, procedure.outcome()
 
 

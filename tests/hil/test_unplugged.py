@@ -19,7 +19,7 @@ RIG = Path(__file__).resolve().parents[2] / "docs/rigs/vectornav-vesc.toml"
 @pytest.mark.xdist_group("realtime")
 def test_pulled_and_plugged_in_again(tmp_path):
     rig = Rig.from_toml(RIG)
-    twin = start_twin(rig, scenario())
+    twin = start_twin(rig, scenario(), fifo=20)
 
     def pull(row):
         if row["state"] == State.RUNNING and not pulled.is_set():
@@ -27,7 +27,7 @@ def test_pulled_and_plugged_in_again(tmp_path):
             threading.Thread(target=twin.kill).start()
 
     pulled = threading.Event()
-    outcome = run_realtime(tmp_path / "1", rig, gains(rig), twin.paths, 20.0, watch=pull)
+    outcome = run_realtime(tmp_path / "1", rig, gains(rig), twin.paths, 20.0, watch=pull, fifo=20)
     assert pulled.is_set()
     assert outcome.reason == "fault"
     assert "was lost" in outcome.cause
@@ -35,7 +35,7 @@ def test_pulled_and_plugged_in_again(tmp_path):
     last = read_run(tmp_path / "1").ticks[-1]
     assert last["T_cmd"] == 0.0
     assert State(int(last["state"])) in (State.FAULT, State.DISARMED)
-    with start_twin(rig, scenario()) as again:
-        outcome = run_realtime(tmp_path / "2", rig, gains(rig), again.paths, 1.0)
+    with start_twin(rig, scenario(), fifo=20) as again:
+        outcome = run_realtime(tmp_path / "2", rig, gains(rig), again.paths, 1.0, fifo=20)
     assert outcome.reason == "success", outcome.cause
     assert replay(read_run(tmp_path / "2")).identical
