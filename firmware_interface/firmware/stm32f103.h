@@ -51,7 +51,6 @@ struct iwdg {
 
 /* modes of a pin, for CRL and CRH */
 #define PIN_ANALOG 0x0u
-#define PIN_INPUT 0x4u
 #define PIN_INPUT_PULLED 0x8u   /* up or down as ODR says */
 #define PIN_OUTPUT 0x2u         /* push-pull, 2 MHz */
 #define PIN_OUTPUT_OF_UNIT 0xBu /* push-pull, 50 MHz, driven by USART, SPI or timer */

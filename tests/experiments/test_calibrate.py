@@ -10,6 +10,7 @@ import math
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,7 @@ def require_drive(said, gain, friction):
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.xdist_group("real time")
+@pytest.mark.xdist_group("realtime")
 def test_everything_that_is_otherwise_is_found_and_written(machine):
     node = machine("node")
     otherwise = {
@@ -119,7 +120,7 @@ def test_everything_that_is_otherwise_is_found_and_written(machine):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.xdist_group("real time")
+@pytest.mark.xdist_group("realtime")
 def test_a_machine_as_its_rig_says_changes_nothing(machine):
     vesc = machine("vectornav-vesc")
     before = sorted((path.name, path.read_text()) for path in vesc.file.parent.iterdir())
@@ -131,7 +132,7 @@ def test_a_machine_as_its_rig_says_changes_nothing(machine):
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.xdist_group("real time")
+@pytest.mark.xdist_group("realtime")
 @pytest.mark.parametrize("stiffness", [0.0, -0.6])
 def test_a_torque_constant_is_corrected_once(machine, stiffness):
     """Also with bars that topple by their own weight."""
@@ -153,7 +154,7 @@ def test_a_torque_constant_is_corrected_once(machine, stiffness):
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.xdist_group("real time")
+@pytest.mark.xdist_group("realtime")
 @pytest.mark.parametrize("moment", ["lean", "sweep"])
 def test_an_interruption_leaves_the_file_alone_and_the_drive_off(machine, monkeypatch, moment):
     node = machine("node")
@@ -179,7 +180,7 @@ def test_an_interruption_leaves_the_file_alone_and_the_drive_off(machine, monkey
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.xdist_group("real time")
+@pytest.mark.xdist_group("realtime")
 def test_a_step_that_fails_ends_with_exit_code_1_and_no_drive(machine):
     node = machine("node")
     node.is_really({"friction": 6.0}, gyro_offset=(0.5, 0.0, 0.0))
@@ -189,6 +190,63 @@ def test_a_step_that_fails_ends_with_exit_code_1_and_no_drive(machine):
     assert [(entry["step"], entry["good"]) for entry in said["findings"]] == [("gyro", False)]
     assert "is the sensor broken?" in said["findings"][0]["finding"]
     assert node.file.read_text() == before
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.xdist_group("realtime")
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_person_presses_enter_and_is_asked_before_writing(machine, monkeypatch, capsys, answer):
+    node = machine("node")
+    node.is_really({}, gyro_offset=(0.02, -0.03, 0.01))
+    asked = at_the_keys(monkeypatch, ["", "x", "", "\n"], answer)
+    before = node.file.read_text()
+    with node.start(node.rig, by_hand.StandIn().posture, math.inf, 20) as twin:
+        monkeypatch.setattr(sys, "argv", ["riderless", "calibrate", str(node.file), "--port", twin.path])
+        monkeypatch.setattr(sys, "argv", [*sys.argv, "--only", "gyro", "--fifo", "20"])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+    assert end.value.code == 0
+    out, err = capsys.readouterr()
+    assert "touch nothing, then press Enter" in err
+    assert "calibration.gyro_offset" in out
+    assert asked == [f"write these values into {node.file}?"]
+    assert (node.file.read_text() != before) == answer
+    assert ("the old file is kept as" in out.replace("\n", " ")) == answer
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.xdist_group("realtime")
+def test_any_key_stops_a_drive_that_is_on(machine, monkeypatch, capsys):
+    node = machine("node")
+    at_the_keys(monkeypatch, ["\n", *[""] * 30, "q"], True)
+    before = node.file.read_text()
+    with node.start(node.rig, by_hand.StandIn().posture, math.inf, 20) as twin:
+        monkeypatch.setattr(sys, "argv", ["riderless", "calibrate", str(node.file), "--port", twin.path])
+        monkeypatch.setattr(sys, "argv", [*sys.argv, "--only", "drive", "--fifo", "20"])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert (twin.report.enabled, twin.report.T) == (0.0, 0.0)
+    assert end.value.code == 1
+    assert "stopped by a key" in capsys.readouterr().out
+    assert node.file.read_text() == before
+
+
+def at_the_keys(monkeypatch, pressed, answer):
+    """A terminal at which these keys are pressed, one at each look, and a question answered; returns what was asked."""
+    waiting, asked = iter(pressed), []
+
+    @contextmanager
+    def keys():
+        yield lambda: next(waiting, "")
+
+    def confirm(question, **_):
+        asked.append(question)
+        return answer
+
+    monkeypatch.setattr("experiments.keys.keys", keys)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", confirm)
+    return asked
 
 
 def test_a_dry_run_and_no_yes_write_nothing(machine, monkeypatch):

@@ -94,7 +94,7 @@ def test_analysing_the_folder_again_gives_the_same_windows(lockstep_campaign, ca
 class Twin:
     """Stands for the process of a twin: what the campaign does with it is the question here."""
 
-    path = "nowhere"
+    paths = ("nowhere",)
     stopped = 0
 
     def stop(self):

@@ -54,6 +54,7 @@ static size_t payload(uint8_t *out, uint32_t type, uint32_t seq)
 /* A frame of any kind, mostly a good command; returns its bytes, 254 at most, or up to 600 of noise. */
 static size_t draw(uint8_t out[600], uint16_t *seq)
 {
+    const uint32_t any_seq = below(65536), any_type = below(6); /* one by one: C does not order arguments */
     size_t n;
 
     if (one_in(20)) { /* noise, over-long or not */
@@ -64,9 +65,9 @@ static size_t draw(uint8_t out[600], uint16_t *seq)
         return n;
     }
     if (one_in(20)) {
-        n = payload(out, 4, below(65536));
+        n = payload(out, 4, any_seq);
     } else if (one_in(10)) { /* right CRC, anything within */
-        n = payload(out, below(6), below(65536));
+        n = payload(out, any_type, any_seq);
         for (const size_t end = 1 + below(NODE_MAX_PAYLOAD); n < end; n++) {
             out[1 + n] = (uint8_t)below(one_in(2) ? 2 : 256);
         }
@@ -80,7 +81,9 @@ static size_t draw(uint8_t out[600], uint16_t *seq)
     }
     n = node_close_frame(out, n);
     if (one_in(10)) {
-        out[below((uint32_t)n)] ^= (uint8_t)(1u << below(8));
+        uint8_t *const hit = &out[below((uint32_t)n)];
+
+        *hit ^= (uint8_t)(1u << below(8));
     }
     return one_in(20) ? below((uint32_t)n) : n;
 }

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from firmware_interface import node, node_plain
+from firmware_interface import mischief, node, node_plain
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Fault, Kind
+from firmware_interface.faults import BOTH, DOWN, Fault, Kind
 from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, new_decoder
+from firmware_interface.mail import fetch, post
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, RAW, STATUS_WATCHDOG
 from firmware_interface.node_firmware import (
     firmware_hello,
@@ -20,8 +21,8 @@ from firmware_interface.node_firmware import (
     firmware_sample,
     new_firmware,
 )
-from firmware_interface.twins import c_library
-from firmware_interface.twins.c_node import Core, new_node
+from firmware_interface.twins import c_library, c_node
+from firmware_interface.twins.c_node import Core
 from firmware_interface.virtual import NodeConfig
 from tests.firmware_interface.test_framing import PAYLOADS
 from tests.firmware_interface.test_node import COMMANDS, FRAMES, HELLOS, SAMPLES, U16
@@ -128,7 +129,7 @@ def test_extreme_payloads(size, byte):
         b"\x09\x11\x22\x33\x44\0",
         b"\x05\x11\x22\x33\x44\0",
         b"\xff" + b"\x11" * 300 + b"\0",
-        b"\xff" + b"\x11" * (65536 + 14) + b"\0",  # a count of 16 bits comes round to a good length
+        b"\x11" * 65536 + command_frame(9, T=3.0),  # where a count of 16 bits begins anew
         node_plain.frame(b"\x02" + FRAMES["COMMAND"]["payload"][1:]),
         node_plain.frame(FRAMES["COMMAND"]["payload"] + b"\0"),
         node_plain.frame(FRAMES["COMMAND"]["payload"][:-1]),
@@ -139,7 +140,10 @@ def test_extreme_payloads(size, byte):
     ids=lambda garbage: garbage[:8].hex(),
 )
 def test_each_bad_frame_is_counted_and_costs_only_itself(garbage):
-    core = hear(new_core(), b"\0\0\0" + command_frame(1) + garbage + b"\0\0" + command_frame(2, T=1.5))
+    core = hear(new_core(), b"\0\0\0" + command_frame(1) + garbage)
+    assert core.state.rejected == 1
+    assert (core.state.command_seq, core.state.hello_pending) == (1, False)
+    hear(core, b"\0\0" + command_frame(2, T=1.5))
     assert core.state.rejected == 1
     assert (core.state.command_seq, core.state.command_mNm) == (2, 1500)
 
@@ -149,6 +153,19 @@ def test_over_long_frame_with_the_right_crc_is_refused(size):
     payload = bytes(random.Random(size).choices(range(1, 256), k=size))
     body = payload + node_plain.crc16(payload).to_bytes(2, "little")
     core = hear(new_core(), bytes([len(body) + 1]) + body + b"\0")
+    assert (core.state.frames_ok, core.state.rejected) == (0, 1)
+
+
+def test_over_long_frame_is_refused_whatever_stands_at_the_end_of_its_place():
+    payload = bytes(random.Random(1).choices(range(1, 256), k=MAX_PAYLOAD))
+    crc = node_plain.crc16(payload).to_bytes(2, "big")  # its bytes change places with one byte too many
+    assert 0 not in crc
+    core = hear(new_core(), b"\xfd" + payload + crc + b"\x11\0")
+    assert (core.state.frames_ok, core.state.rejected) == (0, 1)
+
+
+def test_a_crc_of_nothing_is_no_frame():
+    core = hear(new_core(), b"\x03\xff\xff\0")
     assert (core.state.frames_ok, core.state.rejected) == (0, 1)
 
 
@@ -242,6 +259,34 @@ def test_long_sequences_make_the_same_torques_and_bytes(seed):
     assert pair.python["rejected"] > 100
 
 
+def test_behind_a_bad_line_both_say_the_same():
+    faults = (
+        Fault(Kind.FLIP, 1, chance=0.1, way=BOTH),
+        Fault(Kind.SPLIT, 0.002, chance=0.2, way=BOTH),
+        Fault(Kind.NOISE, 40, chance=0.1, way=DOWN),
+        Fault(Kind.VERSION, 3, chance=0.05, way=DOWN),
+        Fault(Kind.REORDER, chance=0.05, way=BOTH),
+        Fault(Kind.STOP_BUTTON, start=1.0, stop=1.2),
+        Fault(Kind.DRIVE_TRIPS, start=2.0, stop=2.2),
+        Fault(Kind.BUS, 12.0, start=2.5),
+    )
+    up = []
+    for core in (mischief, c_node):
+        node_, rx, enabled = core.new_node(new_firmware(CALIBRATION), faults, 1e-5), np.zeros(4096, np.uint8), 0
+        said_by_it = b""
+        for k in range(800):
+            line = as_bytes(command_frame(k, 0.1, COMMAND_CLEAR if k % 50 < 4 else COMMAND_ENABLE))
+            post(node_.down, node_.faults, DOWN, line, len(line), k * PERIOD, k * PERIOD)
+            core.instant(node_, np.zeros(9), 24.0, k * PERIOD, k * PERIOD)
+            said_by_it += rx[: fetch(node_.up, k * PERIOD, rx)].tobytes()
+            T, on = core.made(node_, k * PERIOD)
+            enabled += on
+            assert on or T == 0
+        assert 300 < enabled < 700
+        up.append(said_by_it)
+    assert up[0] == up[1]
+
+
 # ---- wraps
 
 
@@ -331,7 +376,7 @@ def test_library_of_another_version(monkeypatch):
 
 def test_faults_that_only_python_plays_are_refused():
     with pytest.raises(DeviceError, match="plays faults of the line and STOP_BUTTON, DRIVE_TRIPS, BUS, found RESET: "):
-        new_node(new_firmware(CALIBRATION), (Fault(Kind.DROP), Fault(Kind.RESET)))
+        c_node.new_node(new_firmware(CALIBRATION), (Fault(Kind.DROP), Fault(Kind.RESET)))
 
 
 def test_unknown_core_is_refused():

@@ -1,0 +1,313 @@
+"""The image for the STM32F103 itself, run by an emulator of the processor, on a model of the registers it touches.
+
+What is read and written here follows the reference manual as the board file does, so a misreading of the manual
+is common to both: it is no hardware. Needs the package `unicorn` and the cross compiler.
+"""
+
+import random
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from firmware_interface import node_plain
+from firmware_interface.calibration import Calibration
+from firmware_interface.framing import new_decoder
+from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU
+from firmware_interface.node_firmware import firmware_latch, firmware_receive, new_firmware
+from firmware_interface.twins.c_library import SOURCES
+from tests.firmware_interface.wire import as_bytes
+
+unicorn = pytest.importorskip("unicorn", reason="unicorn, an emulator of processors, is not installed")
+if not shutil.which("arm-none-eabi-gcc"):
+    pytest.skip("arm-none-eabi-gcc is not installed", allow_module_level=True)
+arm = pytest.importorskip("unicorn.arm_const")
+
+FLASH, RAM, UNITS = 0x0800_0000, 0x2000_0000, 0x4000_0000
+RCC, GPIOA, GPIOB = 0x4002_1000, 0x4001_0800, 0x4001_0C00
+TIM1, TIM2, TIM4 = 0x4001_2C00, 0x4000_0000, 0x4000_0800
+USART1, SPI1, ADC1, IWDG = 0x4001_3800, 0x4001_3000, 0x4001_2400, 0x4000_3000
+IDR, ODR, BSRR, BRR = 0x08, 0x0C, 0x10, 0x14
+STOP, READY, DIRECTION, IMU_SELECT = 1 << 12, 1 << 13, 1 << 14, 1 << 4
+SR, CNT, CCR1, BDTR, MOE = 0x10, 0x24, 0x34, 0x44, 1 << 15
+PERIOD_us, PWM_TOP, RX_SIZE, CAPTURES = 5000, 3600, 1024, 16
+
+
+def channel(k: int) -> int:
+    return 0x4002_0008 + 20 * (k - 1)
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory) -> tuple[bytes, dict[str, int]]:
+    folder = tmp_path_factory.mktemp("image")
+    subprocess.run(["make", "-s", "-C", SOURCES, "board", f"BUILD={folder}"], check=True, capture_output=True)
+    elf = folder / "board_stm32f103.elf"
+    listed = subprocess.run(["arm-none-eabi-nm", elf], check=True, capture_output=True, text=True).stdout
+    symbols = {name: int(value, 16) for value, _, name in map(str.split, listed.splitlines())}
+    return elf.with_suffix(".bin").read_bytes(), symbols
+
+
+class Board:
+    """Processor, memory, and as much of the units as this program looks at."""
+
+    def __init__(self, image: tuple[bytes, dict[str, int]], crystal: bool = True) -> None:
+        code, self.symbols = image
+        self.registers = {RCC: 0x83, GPIOB + IDR: READY, TIM1 + SR: 0}
+        self.imu, self.imu_register, self.imu_answer = {}, None, 0xFF
+        self.volts = {0: 24.0 / 11, 1: 1.65}
+        self.us, self.crystal = 0.0, crystal
+        self.fed = self.heard = self.rolled = 0
+        uc = self.uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        uc.mem_map(FLASH, 64 * 1024)
+        uc.mem_write(FLASH, code)
+        uc.mem_map(RAM, 20 * 1024)
+        uc.mmio_map(UNITS, 0x2_4000, self._read, UNITS, self._write, UNITS)
+        uc.mmio_map(0xE000_E000, 0x1000, self._read, 0xE000_E000, self._write, 0xE000_E000)
+        self.stack, self.reset = (int.from_bytes(code[i : i + 4], "little") for i in (0, 4))
+        self.asleep = FLASH + code.index(b"\x30\xbf")  # wfi
+
+    def word(self, address: int) -> int:
+        return self.registers.get(address, 0)
+
+    def start(self) -> None:
+        self.uc.reg_write(arm.UC_ARM_REG_SP, self.stack)
+        self._run(self.reset)
+
+    def tick(self) -> bytes:
+        """The interrupt, a period after the last; returns what it has sent."""
+        self.us += (self.word(TIM2 + CCR1) - self.us) % 65536
+        self._run(self.symbols["tick"] | 1)
+        at, n = self.word(channel(4) + 12), self.word(channel(4) + 4)
+        return bytes(self.uc.mem_read(at, n))
+
+    def _run(self, address: int) -> None:
+        self.uc.reg_write(arm.UC_ARM_REG_LR, self.asleep | 1)
+        self.uc.emu_start(address, self.asleep, count=20_000_000)
+        assert self.uc.reg_read(arm.UC_ARM_REG_PC) == self.asleep, hex(self.uc.reg_read(arm.UC_ARM_REG_PC))
+
+    def hear(self, data: bytes) -> None:
+        """Bytes by DMA into the ring."""
+        base = self.word(channel(5) + 12)
+        for byte in data:
+            self.uc.mem_write(base + self.heard % RX_SIZE, bytes([byte]))
+            self.heard += 1
+        self.registers[channel(5) + 4] = RX_SIZE - self.heard % RX_SIZE
+
+    def roll(self, at_us: float) -> None:
+        """A pulse of the wheel."""
+        base = self.word(channel(1) + 12)
+        self.uc.mem_write(base + 2 * (self.rolled % CAPTURES), (int(at_us) % 65536).to_bytes(2, "little"))
+        self.rolled += 1
+        self.registers[channel(1) + 4] = CAPTURES - self.rolled % CAPTURES
+
+    def _read(self, uc, offset, size, base) -> int:
+        address = base + offset
+        value = self.word(address)
+        if address == RCC:  # what is switched on is ready
+            return value | (value & (1 << 16 | 1 << 24)) << 1 if self.crystal else value
+        if address == RCC + 4:
+            return value | (value & 3) << 2
+        if address == TIM2 + CNT:
+            self.us += 1
+            return int(self.us) % 65536
+        if address == SPI1 + 0x08:
+            return 3
+        if address == SPI1 + 0x0C:
+            return self.imu_answer
+        if address == ADC1:
+            return 2
+        if address == ADC1 + 0x08:
+            return value & ~4
+        if address == ADC1 + 0x4C:
+            return min(4095, round(self.volts[self.word(ADC1 + 0x34)] / 3.3 * 4095))
+        return value
+
+    def _write(self, uc, offset, size, value, base) -> None:
+        address = base + offset
+        port, register = address & ~0x3FF, address & 0x3FF
+        if port in (GPIOA, GPIOB) and register in (BSRR, BRR):
+            on, off = (value & 0xFFFF, value >> 16) if register == BSRR else (0, value)
+            self.registers[port + ODR] = (self.word(port + ODR) | on) & ~off
+            if port == GPIOA and off & IMU_SELECT:
+                self.imu_register = None  # the next byte names it
+        elif address == SPI1 + 0x0C:
+            self._exchange(value)
+        elif address == TIM1 + SR:
+            self.registers[address] &= value  # writing zeros clears
+        elif address == TIM2 + CNT:
+            self.us = float(value)
+        else:
+            if address == TIM1 + BDTR and self.word(GPIOB + IDR) & STOP:
+                value &= ~MOE  # the break is stronger
+            self.fed += address == IWDG and value == 0xAAAA
+            self.registers[address] = value
+
+    def _exchange(self, value: int) -> None:
+        if self.imu_register is None:
+            self.imu_register = value
+            self.imu_answer = 0xFF
+        elif self.imu_register & 0x80:
+            self.imu_answer = self.imu.get(self.imu_register & 0x7F, 0)
+            self.imu_register += 1
+        else:
+            self.imu[self.imu_register] = value
+
+    def press(self) -> None:
+        self.registers[GPIOB + IDR] |= STOP
+        self.registers[TIM1 + BDTR] &= ~MOE
+        self.registers[TIM1 + SR] = self.word(TIM1 + SR) | 1 << 7
+
+    def release(self) -> None:
+        self.registers[GPIOB + IDR] &= ~STOP
+
+    @property
+    def torque_mNm(self) -> float | None:
+        """What the amplifier is told; None while it is off."""
+        if not self.word(TIM1 + BDTR) & MOE:
+            return None
+        size = 10_000 * self.word(TIM1 + CCR1) / PWM_TOP
+        return -size if self.word(GPIOB + ODR) & DIRECTION else size
+
+
+@pytest.fixture
+def board(image) -> Board:
+    board = Board(image)
+    board.start()
+    return board
+
+
+def heard(data: bytes) -> list[node_plain.Message]:
+    return [node_plain.decode(frame) for frame in data.split(b"\0") if frame]
+
+
+def command(seq: int, torque_mNm: int = 0, flags: int = COMMAND_ENABLE) -> bytes:
+    return node_plain.encode(node_plain.Command(seq % 65536, torque_mNm, 1000, 0, flags))
+
+
+def test_start(board):
+    assert board.torque_mNm is None
+    assert board.word(USART1 + 8) == 78  # 72 MHz / 921600
+    assert board.word(TIM1 + BDTR) & 0x3000 == 0x3000  # the break works, and is active high
+    assert board.imu[0x1C] == 8  # +-4 g
+    (sample,) = heard(board.tick())
+    assert (sample.seq, sample.t_us, sample.status, sample.faults) == (0, 5000, 0, 0)
+    assert sample.bus_mV == pytest.approx(24_000, abs=10)
+    assert abs(sample.torque_mNm) < 10
+    assert board.fed == 2
+
+
+def test_without_its_crystal_it_halts(image):
+    board = Board(image, crystal=False)
+    board.uc.reg_write(arm.UC_ARM_REG_SP, board.stack)
+    board.uc.emu_start(board.reset, board.symbols["halt"], count=20_000_000)
+    assert board.uc.reg_read(arm.UC_ARM_REG_PC) == board.symbols["halt"]
+    assert board.word(GPIOA) == 0  # no pin is an output
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_does_what_the_compiled_firmware_does(board, seed):
+    rng = random.Random(seed)
+    firmware, decoder, seq = new_firmware(Calibration(wheel_radius=0.3)), new_decoder(), 65400
+    enabled = 0
+    for k in range(1, 800):
+        line = b""
+        for _ in range(rng.choice((1, 1, 1, 0, 2)) if rng.random() < 0.95 else 0):
+            seq += 1
+            line += command(seq, rng.randint(-9000, 9000), rng.choices((COMMAND_ENABLE, COMMAND_CLEAR), (12, 1))[0])
+        if rng.random() < 0.1:
+            line += rng.randbytes(rng.randint(1, 300)) + node_plain.encode(node_plain.HelloRequest(k))
+        if k % 100 > 90:
+            line = b""
+        stop = rng.random() < 0.02
+        (board.press if stop else board.release)()
+        board.hear(line)
+        firmware["stop_button"] = stop
+        firmware_receive(firmware, decoder, as_bytes(line), len(line))
+        T = firmware_latch(firmware, k * PERIOD_us * 1e-6)
+        *hello, sample = heard(board.tick())
+        assert sample.t_us == k * PERIOD_us
+        assert (sample.status, sample.command_seq) == (firmware["raw"]["status"], firmware["raw"]["command_seq"])
+        assert sample.rejected == firmware["rejected"] % 256
+        assert len(hello) == firmware["hello_pending"]
+        firmware["hello_pending"] = 0
+        if firmware["enabled"]:
+            assert board.torque_mNm == pytest.approx(1e3 * T, abs=10_000 / PWM_TOP)
+            enabled += 1
+        else:
+            assert board.torque_mNm is None
+    assert enabled > 100
+    assert firmware["trips"] > 2
+    assert board.heard > 5 * RX_SIZE
+
+
+def test_stop_button_needs_no_program(board):
+    for seq in range(3):
+        board.hear(command(seq, 2000, COMMAND_ENABLE if seq else COMMAND_CLEAR))
+        board.tick()
+    assert board.torque_mNm == pytest.approx(2000, abs=3)
+    board.press()
+    assert board.torque_mNm is None
+    board.release()  # before the program has looked
+    board.hear(command(3, 2000))
+    assert heard(board.tick())[0].status == 4
+    assert board.torque_mNm is None
+
+
+def test_readings(board):
+    counts = np.array([100, -200, 32767, 0, -8192, 5])
+    for i, value in enumerate(np.concatenate([counts[3:], [0], counts[:3]])):
+        board.imu[0x3B + 2 * i], board.imu[0x3C + 2 * i] = divmod(int(value) & 0xFFFF, 256)
+    total = 0
+    for step in (300, -700, 500, 1999, -1999, -1000):
+        total += step
+        board.registers[TIM4 + CNT] = total % 65536
+        (sample,) = heard(board.tick())
+        assert sample.steer_counts == total
+        assert sample[2:8] == tuple(counts)
+    assert sample.faults == 0
+    board.volts[1] = 1.65 + 0.15
+    (sample,) = heard(board.tick())
+    assert sample.torque_mNm == pytest.approx(1500, abs=20)
+    board.volts[1] = 3.3
+    assert heard(board.tick())[0].torque_mNm == -32768
+
+
+@pytest.mark.parametrize("interval_us", [400, 1700, 6300, 31_000, 65_400, 66_000, 300_000])
+def test_wheel(board, interval_us):
+    rate = 2 * np.pi / 60 / (1e-6 * interval_us)
+    pulse, samples = 1000.0, []
+    for k in range(1, 300):
+        while pulse < k * PERIOD_us:
+            board.roll(pulse)
+            pulse += interval_us
+        samples.append(heard(board.tick())[0].wheel_mrad_s)
+    settled = samples[2 * interval_us // PERIOD_us + 3 :]
+    assert np.array(settled) == pytest.approx(1e3 * rate, rel=3e-3)
+    standing = [heard(board.tick())[0].wheel_mrad_s for _ in range((500_000 + interval_us) // PERIOD_us + 2)]
+    assert standing == sorted(standing, reverse=True)  # slower and slower, as far as can be told
+    assert standing[-1] == 0
+
+
+@pytest.mark.parametrize(
+    ("cause", "fault"),
+    [
+        (lambda board: board.registers.update({GPIOB + IDR: 0}), FAULT_DRIVE),
+        (lambda board: board.imu.update({0x1C: 0}), FAULT_IMU),
+        (lambda board: board.imu.update({0x1C: 0xFF}), FAULT_IMU),
+        (lambda board: board.registers.update({TIM4 + CNT: 3000}), FAULT_ENCODER),
+        (lambda board: board.volts.update({0: 17.5 / 11}), FAULT_BUS),
+        (lambda board: board.volts.update({0: 31.0 / 11}), FAULT_BUS),
+    ],
+)
+def test_faults(board, cause, fault):
+    for seq in range(3):
+        board.hear(command(seq, 2000, COMMAND_ENABLE if seq else COMMAND_CLEAR))
+        board.tick()
+    cause(board)
+    board.hear(command(3, 2000))
+    (sample,) = heard(board.tick())
+    assert sample.faults == fault
+    assert board.torque_mNm is None
+    if fault == FAULT_IMU:
+        assert sample[2:8] == (-32768,) * 6
