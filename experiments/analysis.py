@@ -10,7 +10,8 @@ from experiments.compare import Summary, compare, summary, unusable
 from experiments.fits import real_mode, single_mode
 from experiments.fits.uncertainty import fit_window
 from experiments.nouns import Comparison, Rejected, Response, Window
-from experiments.prediction import dynamics_for, kicked_mode
+from experiments.prediction import kicked_mode
+from experiments.theory import dynamics_for
 from experiments.windows import find_windows, make_window
 from models.errors import InputError
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.nouns import Comparison, Fit, Rejected, Response, Window
-from experiments.prediction import kicked_mode, open_loop, predict
+from experiments.prediction import kicked_mode, predict
 from experiments.published import Figure7, figure7
+from experiments.theory import open_loop
 from models import catalogue
 
 
@@ -165,7 +166,7 @@ def figure7_residuals(measured: Figure7 | None = None) -> Residuals:
     """
     if measured is None:
         measured = figure7()
-    dynamics = open_loop(catalogue.load("Silver"))
+    dynamics = open_loop(catalogue.load("Silver")).dynamics()
     frozen = np.array([kicked_mode(dynamics, float(v)) for v in measured.v_mean])
     re, im = measured.re - frozen.real, measured.im - frozen.imag
     return Residuals(len(frozen), float(np.mean(re)), float(np.mean(im)), _rms(re), _rms(im))

@@ -5,12 +5,16 @@ Each is frozen and carries enough to say where a number came from.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hil.log import Marker
 from models.parameters import Bicycle
+
+if TYPE_CHECKING:
+    from experiments.theory import Theory
 
 Array = NDArray[np.float64]
 
@@ -64,7 +68,7 @@ class Response:
     free: NDArray[np.bool_] | None = None  # where a free (unsteered or closed-loop) response may be sought
     markers: tuple[Marker, ...] = ()
     bicycle: Bicycle | None = None
-    dynamics: Dynamics | None = None  # what theory says moves here
+    theory: "Theory | None" = None  # what theory says moves here
     label: str = ""  # condition, for grouping in the report: "Benchmark lqr 5.0 m/s"
 
     @property

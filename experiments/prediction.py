@@ -12,7 +12,6 @@ equations of motion that are proportional to the acceleration itself are left ou
 literature.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,11 +22,8 @@ from scipy.linalg import expm, toeplitz
 from experiments.fits import estimate
 from experiments.fits.projection import coloured_covariance
 from experiments.nouns import Array, Dynamics, Fit, Prediction, Response, Window
-from models import catalogue
-from models.coordinates import PHI_DOT, STATES, T_DELTA
+from experiments.theory import dynamics_for
 from models.errors import InputError
-from models.parameters import Bicycle
-from models.whipple import input_matrix, system_matrix
 
 SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
 DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
@@ -62,68 +58,17 @@ class Start:
         return self.basis @ self.x
 
 
-def open_loop(bicycle: Bicycle) -> Dynamics:
-    """The uncontrolled bicycle: Meijaard et al. (2007) eq. (5.3) without torques."""
-    return Dynamics(
-        name="open loop",
-        states=STATES,
-        matrix=lambda v: system_matrix(bicycle, v),
-        output=np.eye(4)[PHI_DOT],
-        embed=lambda v: np.eye(4),
-    )
+def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Array]:
+    """Maps over one sample of ``dt`` seconds at a few speeds, and where each of the speeds ``v`` (n,) lies among them.
 
-
-def lean_feedback(bicycle: Bicycle, k: float, v0: float) -> Dynamics:
-    """The bicycle that steers into the lean: T_delta = k (v0 - v) phi_dot, nothing above v0.
-
-    Continuous and without delay: what is known of the Delft controllers. ``k`` in N s^2 (that is
-    N m per rad/s and m/s), ``v0`` in m/s.
+    Returns
+    -------
+    maps : (k, m, m)
+    left : (n,) int
+        The node below each speed.
+    weight : (n,)
+        The share of the next one; 0 where there is one node only.
     """
-    B_delta = input_matrix(bicycle)[:, T_DELTA]
-
-    def matrix(v: float) -> Array:
-        A = np.array(system_matrix(bicycle, v))
-        A[:, PHI_DOT] += B_delta * k * max(v0 - v, 0.0)
-        return A
-
-    return Dynamics(
-        name=f"steer into the lean, {k:g} ({v0:g} - v)",
-        states=STATES,
-        matrix=matrix,
-        output=np.eye(4)[PHI_DOT],
-        embed=lambda v: np.eye(4),
-    )
-
-
-# What moves in a recording of each kind, where the recording does not bring its own dynamics.
-BICYCLES = {"kooijman": "Silver", "delft-sbw": "DelftSbW2024"}
-DYNAMICS: dict[str, Callable[[Bicycle], Dynamics]] = {
-    "kooijman": open_loop,
-    "delft-sbw": lambda bicycle: lean_feedback(bicycle, 2.0, 6.5),
-}
-
-
-def bicycle_for(response: Response) -> Bicycle:
-    """The bicycle of a recording: its own, else the published one of its kind."""
-    if response.bicycle is not None:
-        return response.bicycle
-    if response.kind not in BICYCLES:
-        raise InputError(
-            f"{response.source}: wanted a bicycle to predict the motion of, found none for a recording of "
-            f"kind '{response.kind}'; name one of the catalogue (`riderless bikes`)."
-        )
-    return catalogue.load(BICYCLES[response.kind])
-
-
-def dynamics_for(response: Response) -> Dynamics:
-    """The dynamics of a recording: its own, else what was published for its kind."""
-    if response.dynamics is not None:
-        return response.dynamics
-    return DYNAMICS.get(response.kind, open_loop)(bicycle_for(response))
-
-
-def _maps(dynamics: Dynamics, v: Array, dt: float) -> Array:
-    """Map over one sample of ``dt`` seconds at each of the speeds ``v``; (n, m, m)."""
     span = float(np.ptp(v))
     nodes = np.linspace(v.min(), v.max(), 2 + int(span / SPEED_STEP)) if span > 1e-6 else v[:1]
     matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
@@ -139,11 +84,19 @@ def _maps(dynamics: Dynamics, v: Array, dt: float) -> Array:
             )
         at_nodes = np.linalg.matrix_power(matrices, steps)
     if len(nodes) == 1:
-        return np.broadcast_to(at_nodes, (len(v), *at_nodes.shape[1:]))
+        return at_nodes, np.zeros(len(v), dtype=int), np.zeros(len(v))
     place = (v - nodes[0]) / (nodes[1] - nodes[0])
     left = np.clip(place.astype(int), 0, len(nodes) - 2)
-    weight = (place - left)[:, None, None]
-    return (1.0 - weight) * at_nodes[left] + weight * at_nodes[left + 1]
+    return at_nodes, left, place - left
+
+
+def _maps(dynamics: Dynamics, v: Array, dt: float) -> Array:
+    """Map over one sample of ``dt`` seconds at each of the speeds ``v``; (n, m, m)."""
+    at_nodes, left, weight = step_maps(dynamics, v, dt)
+    if len(at_nodes) == 1:
+        return np.broadcast_to(at_nodes, (len(v), *at_nodes.shape[1:]))
+    share = weight[:, None, None]
+    return (1.0 - share) * at_nodes[left] + share * at_nodes[left + 1]
 
 
 def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:

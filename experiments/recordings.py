@@ -1,13 +1,14 @@
 """Runs and foreign files as a Response, the one noun the analysis takes."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from experiments import foreign
 from experiments.nouns import Array, Dynamics, Response
-from experiments.prediction import open_loop
+from experiments.theory import Theory, open_loop
 from hil.design.schedule import GainSchedule
 from hil.estimator import Observer
 from hil.log import FILE, Run, read_run
@@ -15,6 +16,7 @@ from hil.sampled_loop import MEASURED, SampledLoop
 from hil.states import State
 from models.errors import InputError
 from models.parameters import Bicycle
+from models.variant import Variant
 
 BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
@@ -87,13 +89,13 @@ def of_run(run: Run) -> Response:
         phi_dot=even("phi_dot_meas"),
         v=even("v_meas"),
         phi=even("phi_est"),
-        delta=even("delta_meas"),
+        delta=np.interp(t, t_device - ticks["steer_age"], ticks["delta_meas"]),
         psi_dot=even("psi_dot_meas"),
         T_delta=even("T_cmd"),
         free=free,
         markers=tuple(m for m in run.markers if m.kind == "kick"),
         bicycle=bicycle,
-        dynamics=dynamics_of(header, bicycle, instrument_noise(ticks)),
+        theory=theory_of(header, bicycle, ticks),
         label=header.get("label", run.folder.name),
     )
 
@@ -121,28 +123,38 @@ def instrument_noise(ticks: np.ndarray) -> Array:
     return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
 
 
-def dynamics_of(header: dict, bicycle: Bicycle, noise: Array) -> Dynamics:
+def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
     """What theory says moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
+    rig, noise = header["rig"], instrument_noise(ticks)
+    steer_age = float(np.median(ticks["steer_age"]))
+    std = rig.get("std", {})
     if header["controller"] == "off":
-        return open_loop(bicycle)
-    rig = header["rig"]
-    loop = SampledLoop(
-        bicycle,
-        schedule_of(header),
-        Observer(**rig["observer"]),
-        1.0 / rig["rate"],
-        rig["drive_lag"],
-        rig["x_imu"],
-        rig["z_imu"],
-        rig.get("command_delay"),
-    )
-    return Dynamics(
-        name=f"whole sampled loop, {header['controller']}",
-        states=loop.states,
-        matrix=loop.matrix,
-        output=loop.output,
-        embed=loop.embed,
-        dt=loop.dt,
-        hidden=lambda v: loop.slow_errors(),
-        noise=lambda v: loop.noise(v, noise),
-    )
+        return replace(open_loop(bicycle), std=std)
+    schedule, observer = schedule_of(header), Observer(**rig["observer"])
+
+    def build(real: Variant, more_delay: float) -> Dynamics:
+        loop = SampledLoop(
+            bicycle,
+            schedule,
+            observer,
+            1.0 / rig["rate"],
+            rig["drive_lag"],
+            rig["x_imu"],
+            rig["z_imu"],
+            rig.get("command_delay"),
+            steer_age,
+            real,
+            more_delay,
+        )
+        return Dynamics(
+            name=f"whole sampled loop, {header['controller']}",
+            states=loop.states,
+            matrix=loop.matrix,
+            output=loop.output,
+            embed=loop.embed,
+            dt=loop.dt,
+            hidden=lambda v: loop.slow_errors(),
+            noise=lambda v: loop.noise(v, noise),
+        )
+
+    return Theory(f"whole sampled loop, {header['controller']}", bicycle, build, std)

@@ -18,8 +18,9 @@ from experiments.figures import Curve, Series
 from experiments.hand_cut import Beside
 from experiments.nouns import Comparison, Dynamics, Rejected, Response
 from experiments.plain import plain
-from experiments.prediction import bicycle_for, dynamics_for, kicked_modes
+from experiments.prediction import kicked_modes
 from experiments.published import Figure7
+from experiments.theory import bicycle_for, dynamics_for
 from models import catalogue, modes
 from models.errors import InputError
 from models.parameters import Bicycle

@@ -6,57 +6,70 @@ off the compiled observer itself by unit vectors: there is no second description
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from firmware_interface.messages import SAMPLE
+from hil.design.loop import ROUNDING, U_PREV, Loop, continuous, sample
 from hil.design.loop import STATES as PLANT
-from hil.design.loop import Loop, continuous, sampled_model
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, Observer, observe
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.parameters import Bicycle
-from models.whipple import input_matrix, system_matrix
+from models.variant import Variant
 
 Array = NDArray[np.float64]
 
 OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
 MEASURED = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
+MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes
 LOOP_STATES = PLANT + tuple(f"{name}_est" for name in OBSERVED)
 
 
-def instrument_map(bicycle: Bicycle, v: float, x_imu: float, z_imu: float) -> Array:
-    """What gyros, encoder and accelerometer show of the plant's six states.
+def instrument_map(plant: Variant, v: float, x_imu: float, z_imu: float, steer_age: float = 0.0) -> Array:
+    """What gyros, encoder and accelerometer show of the plant's six states, the encoder ``steer_age`` s ago.
 
     Returns
     -------
     (4, 6)
         Rows as `MEASURED`; f_y = v psi_dot + x_imu psi_ddot - z_imu phi_ddot - g phi.
     """
-    A, b = system_matrix(bicycle, v), input_matrix(bicycle)[:, 1]
+    A, b = plant.system(v)
     rates = np.zeros((4, 6))
     rates[:, :4], rates[:, 4] = A, b
-    turn = math.cos(bicycle.lam) / bicycle.w
-    psi_dot = np.zeros(6)
-    psi_dot[DELTA], psi_dot[DELTA_DOT] = v * turn, bicycle.c * turn
-    psi_ddot = turn * (v * rates[DELTA] + bicycle.c * rates[DELTA_DOT])
+    psi_dot = np.append(yaw_rate(plant, v), [0.0, 0.0])
+    psi_ddot = yaw_rate(plant, v) @ rates
     H = np.zeros((4, 6))
     H[0, PHI_DOT] = 1.0
     H[1] = psi_dot
-    H[2, DELTA] = 1.0
-    H[3] = v * psi_dot + x_imu * psi_ddot - z_imu * rates[PHI_DOT]
-    H[3, PHI] -= bicycle.g
+    H[2] = np.eye(6)[DELTA] - steer_age * np.eye(6)[DELTA_DOT] + 0.5 * steer_age**2 * rates[DELTA_DOT]
+    H[3] = plant.speed_scale * v * psi_dot + x_imu * psi_ddot - z_imu * rates[PHI_DOT]
+    H[3, PHI] -= plant.bicycle.g
     return H
 
 
-def observer_maps(settings: np.void, v: float) -> tuple[Array, Array]:
+def yaw_rate(plant: Variant, v: float) -> Array:
+    """Yaw rate of the four states, (4,): psi_dot = (v delta + c delta_dot) cos(lam) / w."""
+    row = np.zeros(4)
+    row[DELTA], row[DELTA_DOT] = plant.speed_scale * v, plant.bicycle.c
+    return row * math.cos(plant.bicycle.lam) / plant.bicycle.w
+
+
+def observer_maps(settings: np.void, v: float, steer_age: float = 0.0) -> tuple[Array, Array]:
     """The compiled observer at constant speed as ``o_next = E o + S y``, (7, 7) and (7, 4)."""
+    return _observer_maps(settings.tobytes(), settings.dtype, v, steer_age)
+
+
+@lru_cache(maxsize=1024)  # a search over bicycles asks for the same observer again and again
+def _observer_maps(packed: bytes, dtype: np.dtype, v: float, steer_age: float) -> tuple[Array, Array]:
+    settings = np.frombuffer(packed, dtype)[0]
     columns = []
     for name, is_state in [(n, True) for n in OBSERVED] + [(n, False) for n in MEASURED]:
         estimate, sample = np.zeros(1, ESTIMATE)[0], np.zeros(1, SAMPLE)[0]
         estimate["v"], estimate["started"], sample["v_meas"] = v, 1, v
-        sample["t"] = settings["dt"]
+        sample["t"], sample["steer_age"] = settings["dt"], steer_age
         (estimate if is_state else sample)[name] = 1.0
         observe(settings, estimate, sample, False)
         columns.append([float(estimate[n]) for n in OBSERVED])
@@ -81,9 +94,13 @@ class SampledLoop:
         Place of the inertial sensor on the rear frame [m].
     command_delay : float
         From a sample to the moment its command is obeyed [s], above 0; by default one interval.
+    steer_age : float
+        s, how much older the steer angle is than the inertial readings.
+    real : Variant
+        The machine that the loop, designed for ``bicycle``, really moves; by default it is as designed.
+    more_delay : float
+        s, by which a command is obeyed later than ``command_delay`` says, unknown to the observer.
     """
-
-    states = LOOP_STATES
 
     def __init__(
         self,
@@ -95,31 +112,43 @@ class SampledLoop:
         x_imu: float,
         z_imu: float,
         command_delay: float | None = None,
+        steer_age: float = 0.0,
+        real: Variant | None = None,
+        more_delay: float = 0.0,
     ) -> None:
         self.bicycle, self.schedule, self.dt = bicycle, schedule, dt
-        delay = 1.0 if command_delay is None else command_delay / dt
-        self._timing, self._imu = Loop(1.0 / dt, delay, drive_lag), (x_imu, z_imu)
+        self.real = real or Variant(bicycle)
+        delay = max((dt if command_delay is None else command_delay) + more_delay, MIN_DELAY) / dt
+        self._whole = math.ceil(delay - ROUNDING) - 1  # samples that a command waits before its last, partial one
+        self._timing, self._places = Loop(1.0 / dt, min(delay - self._whole, 1.0), drive_lag), (x_imu, z_imu, steer_age)
         self._settings = observer.as_record(bicycle, dt, drive_lag, x_imu, z_imu, command_delay)
-        self.output = np.zeros(len(LOOP_STATES))
+        self.states = LOOP_STATES + tuple(f"u_prev_{i}" for i in range(2, 2 + self._whole))
+        self.output = np.zeros(len(self.states))
         self.output[PHI_DOT] = 1.0
 
     def matrix(self, v: float) -> Array:
-        """The map over one sample at speed ``v`` [m/s], (13, 13), of `LOOP_STATES`."""
-        model = sampled_model(self.bicycle, v, self._timing)
-        H = instrument_map(self.bicycle, v, *self._imu)
-        E, S = observer_maps(self._settings, v)
+        """The map over one sample at measured speed ``v`` [m/s], (m, m), of ``states``."""
+        model = sample(*self.real.system(v), self._timing)
+        H = instrument_map(self.real, v, *self._places)
+        E, S = observer_maps(self._settings, v, self._places[-1])
         K = self.schedule.gains(v)
-        whole = np.zeros((13, 13))
-        whole[:6, :6] = model.F
-        whole[6:, :6] = S @ H
-        whole[6:, 6:] = E
-        whole[5] = -K[:4] @ whole[6:10]  # the next command, from the estimates just made
-        whole[5, 4:6] -= K[4:]
-        whole[:5] += np.outer(model.G[:5], whole[5])  # what of it is obeyed within this sample
+        whole = np.zeros((len(self.states), len(self.states)))
+        whole[:5, :5] = model.F[:5, :5]
+        whole[6:13, :6] = S @ H
+        whole[6:13, 6:13] = E
+        whole[U_PREV] = -K[:4] @ whole[6:10]  # the next command, from the estimates just made
+        whole[U_PREV, 4:6] -= K[4:]
+        waiting = [U_PREV, *range(13, 13 + self._whole)]  # commands of one, two, ... samples ago
+        whole[waiting[1:], waiting[:-1]] = 1.0
+        whole[:5, waiting[-1]] += model.F[:5, U_PREV]  # until the new command is obeyed
+        if self._whole:
+            whole[:5, waiting[-2]] += model.G[:5]
+        else:
+            whole[:5] += np.outer(model.G[:5], whole[U_PREV])
         return whole
 
     def noise(self, v: float, stds: Array) -> Array:
-        """What one sample of noise in each instrument does to the next state, (13, 4).
+        """What one sample of noise in each instrument does to the next state, (m, 4).
 
         Parameters
         ----------
@@ -128,29 +157,28 @@ class SampledLoop:
         stds : (4,)
             Standard deviations in the order and units of `MEASURED`.
         """
-        _, S = observer_maps(self._settings, v)
-        N = np.zeros((13, 4))
-        N[6:] = S * stds
-        N[5] = -self.schedule.gains(v)[:4] @ N[6:10]
-        N[:5] += np.outer(sampled_model(self.bicycle, v, self._timing).G[:5], N[5])
+        _, S = observer_maps(self._settings, v, self._places[-1])
+        N = np.zeros((len(self.states), 4))
+        N[6:13] = S * stds
+        N[U_PREV] = -self.schedule.gains(v)[:4] @ N[6:10]
+        if not self._whole:
+            N[:5] += np.outer(sample(*self.real.system(v), self._timing).G[:5], N[U_PREV])
         return N
 
     def embed(self, v: float) -> Array:
-        """A bicycle state in motion as a whole loop state, (13, 4): estimates true, drive settled."""
-        A, K = system_matrix(self.bicycle, v), self.schedule.gains(v)
+        """A bicycle state in motion as a whole loop state, (m, 4): estimates true, drive settled."""
+        A, K = self.real.system(v)[0], self.schedule.gains(v)
         before = np.eye(4) - self.dt * A  # the estimates are of the previous sample
-        torque = -K[:4] / (1.0 + K[4] + K[5])
-        turn = math.cos(self.bicycle.lam) / self.bicycle.w
-        X = np.zeros((13, 4))
+        X = np.zeros((len(self.states), 4))
         X[:4] = np.eye(4)
-        X[4] = X[5] = torque
+        X[[4, U_PREV, *range(13, len(self.states))]] = -K[:4] / (1.0 + K[4] + K[5])
         X[6:10] = before
-        X[12] = turn * (v * before[DELTA] + self.bicycle.c * before[DELTA_DOT])
+        X[12] = yaw_rate(self.real, v) @ before
         return X
 
     def slow_errors(self) -> Array:
-        """The observer's errors that outlast a kick, at their usual size: lean, roll and yaw bias; (13, 3)."""
-        X = np.zeros((13, 3))
+        """The observer's errors that outlast a kick, at their usual size: lean, roll and yaw bias; (m, 3)."""
+        X = np.zeros((len(self.states), 3))
         for column, (name, size) in enumerate({"phi": 0.01, "gyro_bias": 0.003, "yaw_bias": 0.003}.items()):
             X[6 + OBSERVED.index(name), column] = size
         return X

@@ -117,8 +117,12 @@ def sampled_model(bicycle: Bicycle, v: float, loop: Loop) -> SampledModel:
     SampledModel
         Its one input is the requested steer torque [N m], positive to the right.
     """
-    A = system_matrix(bicycle, v)
-    B = input_matrix(bicycle)[:, [T_DELTA]]
+    return sample(system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA], loop)
+
+
+def sample(A: Array, b: Array, loop: Loop) -> SampledModel:
+    """`sampled_model` of any x' = A x + b T with the bicycle's four states and the torque T on its steer axis."""
+    B = b[:, np.newaxis]
     states: tuple[str, ...] = BICYCLE_STATES
     if loop.drive_lag > 0.0:
         A = np.block([[A, B], [np.zeros((1, 4)), np.full((1, 1), -1.0 / loop.drive_lag)]])

@@ -6,7 +6,7 @@ from scipy.linalg import expm
 
 from experiments.analysis import analyze, given_window, suitable
 from experiments.nouns import Response
-from experiments.prediction import open_loop
+from experiments.theory import open_loop
 from models import catalogue
 from models.errors import InputError
 from models.whipple import system_matrix
@@ -23,7 +23,7 @@ def falling(v, x0, seconds, noise=1e-3):
         x = step @ x
     t = DT * np.arange(len(rows))
     seen = np.array(rows) + noise * np.random.default_rng(1).standard_normal(len(rows))
-    return Response("made", "riderless", t, seen, np.full(len(t), v), bicycle=silver, dynamics=open_loop(silver))
+    return Response("made", "riderless", t, seen, np.full(len(t), v), bicycle=silver, theory=open_loop(silver))
 
 
 def test_at_rest_the_real_form_finds_how_fast_it_falls():

@@ -148,14 +148,14 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     from dataclasses import replace
 
     from experiments.analysis import analyze
-    from experiments.recordings import dynamics_of, instrument_noise, read
+    from experiments.recordings import read, theory_of
 
     condition = next(c for c in conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
     heavier = replace(condition, bicycle=replace(silver, IFyy=1.1 * silver.IFyy, IFxx=1.1 * silver.IFxx))
     (attempt,) = in_lockstep([heavier], tmp_path, lambda c, row: None)
     recorded, run = read(attempt.folder), read_run(attempt.folder)
-    supposed = replace(recorded, bicycle=silver, dynamics=dynamics_of(run.header, silver, instrument_noise(run.ticks)))
+    supposed = replace(recorded, bicycle=silver, theory=theory_of(run.header, silver, run.ticks))
     right, wrong = analyze([recorded]).summary, analyze([supposed]).summary
     assert right.n == wrong.n >= KICKS - 1
     assert right.agreeing == right.n

@@ -8,7 +8,7 @@ import pytest
 from experiments.compare import Spread, compare, figure7_residuals, summary, unusable
 from experiments.fits import estimate
 from experiments.nouns import Comparison, Fit, Prediction
-from experiments.prediction import lean_feedback
+from experiments.theory import lean_feedback
 from models import catalogue
 from tests.experiments.simulated import DT, recording
 
@@ -69,7 +69,7 @@ def test_a_wrong_front_wheel_is_noticed():
 
 def test_a_controller_that_was_not_on_is_noticed():
     response, window = recording(np.full(400, 5.0), noise=0.01)
-    wrong = replace(response, dynamics=lean_feedback(response.bicycle, 2.0, 6.5))
+    wrong = replace(response, theory=lean_feedback(response.bicycle, 2.0, 6.5))
     (comparison,) = compare(wrong, [window], [fit_of(wrong)])
     assert not comparison.agrees
 

@@ -19,6 +19,7 @@ from experiments.nouns import Rejected
 from experiments.prediction import free_response
 from experiments.published import figure7
 from experiments.report import ReportInput, number, write_report
+from experiments.theory import fixed
 from hil.design.loop import Loop
 from hil.design.margins import Margins
 from hil.design.schedule import GainSchedule
@@ -36,7 +37,7 @@ def closed_loop(seed, v):
         np.full(400, v),
         seed=seed,
         bicycle=bicycle,
-        dynamics=dynamics,
+        theory=fixed(bicycle, dynamics),
         source=f"closed-{seed}",
         label=f"Benchmark lean {v:g} m/s",
     )

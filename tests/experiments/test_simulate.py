@@ -59,7 +59,7 @@ def test_a_run_holds_the_free_motion_from_the_state_asked_for(riderless, tmp_pat
     rows = free_rows(out)
     assert np.ptp(rows["phi_dot_meas"]) > 0.05
     assert lean_rates_of("Benchmark", 5.0, rows, x0) < 0.006  # the gyro's noise is 0.003 rad/s
-    assert read(out).dynamics.name
+    assert read(out).theory.name
 
 
 def test_kicks_and_knocks_and_all_that_surrounds_are_recorded(riderless, tmp_path):

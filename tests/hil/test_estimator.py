@@ -10,6 +10,7 @@ from hil.sampled_loop import LOOP_STATES, SampledLoop, instrument_map
 from models import catalogue
 from models.errors import InputError
 from models.plant import Drive, Instruments, Kick, Plant, Scenario
+from models.variant import Variant
 from models.whipple import input_matrix, system_matrix
 
 DT = 0.005
@@ -131,7 +132,7 @@ def test_whole_loop_map_equals_a_step_written_out_by_hand(name, method, v):
     rng = np.random.default_rng(0)
     X = rng.normal(size=13)
     z, (phi, delta, phi_dot, delta_dot, bias, yaw_bias, psi_dot) = X[:6], X[6:]
-    y = instrument_map(bicycle, v, X_IMU, Z_IMU) @ z
+    y = instrument_map(Variant(bicycle), v, X_IMU, Z_IMU) @ z
     s, w = Observer(), np.exp(-100.0 * DT)
     error = y[2] - (delta + DT * delta_dot)
     new_delta = delta + DT * delta_dot + (1 - w**2) * error

@@ -1,0 +1,78 @@
+"""A bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
+
+``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + S) q = f`` with q = (phi, delta): the linear bicycle of
+`models.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import InputError
+from models.parameters import Bicycle
+from models.whipple import canonical
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A linear bicycle and how it may differ from its parameters.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    drive_gain : float
+        Torque on the steer axis per torque commanded.
+    speed_scale : float
+        True speed per speed that is measured; every ``v`` given to a method is the measured one.
+    steer_inertia : float
+        kg m^2, of what turns with the handlebar and is no part of the bicycle, such as an unpowered drive's rotor.
+    steer_damping : float
+        N m s/rad, viscous friction of the steer axis.
+    steer_stiffness : float
+        N m/rad, a spring that centres the steer, such as a cable.
+    steer_by_lean, steer_by_lean_rate : float
+        N m/rad and N m s/rad: torque against the steer per lean and lean rate. No machine has such parts; with the
+        two above they leave the whole steer equation free, which a fit may want.
+    """
+
+    bicycle: Bicycle
+    drive_gain: float = 1.0
+    speed_scale: float = 1.0
+    steer_inertia: float = 0.0
+    steer_damping: float = 0.0
+    steer_stiffness: float = 0.0
+    steer_by_lean: float = 0.0
+    steer_by_lean_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in NAMES:
+            if not np.isfinite(getattr(self, name)):
+                raise InputError(f"{name} of a bicycle must be a finite number, found {getattr(self, name)}")
+
+    def matrices(self, v: float) -> tuple[Array, Array, Array]:
+        """Mass, damping and stiffness (2, 2) at a measured speed ``v`` [m/s], SI."""
+        M, C1, K0, K2 = canonical(self.bicycle)
+        v = self.speed_scale * v
+        mass, damping, stiffness = M.copy(), v * C1, self.bicycle.g * K0 + v**2 * K2
+        mass[1, 1] += self.steer_inertia
+        damping[1] += self.steer_by_lean_rate, self.steer_damping
+        stiffness[1] += self.steer_by_lean, self.steer_stiffness
+        return mass, damping, stiffness
+
+    def system(self, v: float) -> tuple[Array, Array]:
+        """A (4, 4) [1/s] and b (4,) of x' = A x + b T_delta, x = (phi, delta, phi_dot, delta_dot), T_delta in N m.
+
+        ``v`` [m/s] is the measured speed, ``T_delta`` the torque commanded.
+        """
+        mass, damping, stiffness = self.matrices(v)
+        A, b = np.zeros((4, 4)), np.zeros(4)
+        A[:2, 2:] = np.eye(2)
+        A[2:] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
+        b[2:] = np.linalg.solve(mass, [0.0, self.drive_gain])
+        return A, b
+
+
+NAMES = tuple(f.name for f in fields(Variant) if f.name != "bicycle")
