@@ -1,7 +1,8 @@
 """A log's walk: Response -> windows -> fits -> comparisons, the same for every kind of recording."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from experiments.fits.uncertainty import fit_window
 from experiments.nouns import Comparison, Rejected, Response, Window
 from experiments.prediction import kicked_mode
 from experiments.theory import dynamics_for
+from experiments.verdict import Verdict, verdicts
 from experiments.windows import find_windows, make_window
 from models.errors import InputError
 
@@ -29,9 +31,15 @@ class Analysis:
         """How many windows agree with the prediction, and the pooled values per condition."""
         return summary(self.comparisons)
 
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """For each bicycle: do its model's parameters explain all windows together, and if not, which would?"""
+        return verdicts(self.responses, self.comparisons)
+
     def as_json(self) -> dict[str, Any]:
         """The document that `riderless analyze --json` prints."""
         return {
+            "verdicts": [_verdict_json(v) for v in self.verdicts],
             "windows": [_window_json(c) for c in self.comparisons],
             "rejected": [
                 {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason} for r in self.rejected
@@ -93,6 +101,10 @@ def given_window(response: Response, t_start: float, t_end: float) -> Window:
             f"from {response.t[0]:.3f} to {response.t[-1]:.3f} s: give a start and a later end within it"
         )
     return make_window(response, int(rows[0]), int(rows[-1]) + 1, "given by a person")
+
+
+def _verdict_json(v: Verdict) -> dict[str, Any]:
+    return {**asdict(v), "between": [v.between.real, v.between.imag], "explained": v.explained, "sentence": v.sentence}
 
 
 def _window_json(c: Comparison) -> dict[str, Any]:

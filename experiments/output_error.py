@@ -18,15 +18,17 @@ from scipy.optimize import least_squares
 
 from experiments.fits.projection import autocovariance
 from experiments.nouns import Array, Dynamics, Response, Window
-from experiments.prediction import PRIOR_SCALE, step_maps
+from experiments.prediction import PRIOR_SCALE, SPEED_STEP, step_maps
 from experiments.theory import Theory, theory_for
 from hil.sampled_loop import yaw_rate
-from models.coordinates import DELTA
+from models.coordinates import DELTA, DELTA_DOT
 from models.errors import InputError
 
+GRAIN = 0.02  # s; a weave of 10 rad/s turns by a fifth of a radian in it
 STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
 FLOOR = 1e-6  # of a channel's size: a residual is never taken to be smaller
 CLUSTERS = 3  # windows per quantity, from which their scatter tells something
+IMPOSSIBLE = 1e3  # times the residual, for values that no bicycle can have
 WEIGHINGS = 3  # times the channels are weighed anew by their residuals
 
 
@@ -42,14 +44,22 @@ class Piece:
 
     @classmethod
     def of(cls, response: Response, window: Window, theory: Theory | None = None) -> "Piece":
-        """The rows of a window: lean rate, and steer and yaw rate where they were measured in SI."""
-        rows = slice(window.start, window.stop)
+        """The rows of a window, averaged over `GRAIN`: lean rate, and steer and yaw rate where measured in SI.
+
+        Averages of a few samples keep what noise leaves to learn; they shrink every channel of a motion alike.
+        """
+        k = max(1, round(GRAIN / response.dt))
+        n = (window.stop - window.start) // k
+        rows = slice(window.start, window.start + n * k)
         found = {"phi_dot": response.phi_dot}
         if response.phi_dot_unit == "rad/s":
             found |= {name: y for name in ("delta", "psi_dot") if (y := getattr(response, name)) is not None}
-        channels = {name: y[rows] - y[rows].mean() for name, y in found.items() if np.ptp(y[rows]) > 0.0}
-        v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
-        return cls(theory or theory_for(response), window, response.dt, v, channels)
+        means = {name: y[rows].reshape(n, k).mean(axis=1) for name, y in found.items()}
+        channels = {name: y - y.mean() for name, y in means.items() if np.ptp(y) > 0.0}
+        fall, v = window.v_start - window.v_end, np.full(n, window.v_mean)
+        if abs(fall) > SPEED_STEP:
+            v += 0.5 * fall * np.linspace(1.0, -1.0, n)
+        return cls(theory or theory_for(response), window, k * response.dt, v, channels)
 
 
 @dataclass(frozen=True)
@@ -147,8 +157,16 @@ def identify(
         stds = [one.stds for one in at(x)]
         latest = None
         before = sum(float(one.residual @ one.residual) for one in local(np.zeros(len(names))))
+
+        def residual(x: Array, before: float = before, origin: Array = x) -> Array:
+            try:
+                return np.concatenate([*(one.residual for one in at(x)), x * scale / width])
+            except InputError:  # a bicycle that cannot be: the search turns round
+                rows = sum(len(one.residual) for one in at(origin)) + len(x)
+                return np.full(rows, IMPOSSIBLE * np.sqrt(before / rows))
+
         found = least_squares(
-            lambda x: np.concatenate([*(one.residual for one in at(x)), x * scale / width]),
+            residual,
             x,
             lambda x: np.vstack([*(one.jacobian * scale for one in at(x)), np.diag(scale / width)]),
             method="trf",
@@ -212,7 +230,9 @@ def _outputs(piece: Piece, theories: Sequence[Theory]) -> dict[str, Array]:
     several = [theory.dynamics() for theory in theories]
     states = free_responses(several, piece.v, piece.dt)
     found = {"phi_dot": np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)}
-    found["delta"] = states[:, :, DELTA]
+    scale, lag = (np.array([theory.nominal(name) for theory in theories]) for name in ("steer_scale", "steer_lag"))
+    later = states[:, :, DELTA] - lag[:, None, None] * states[:, :, DELTA_DOT]
+    found["delta"] = scale[:, None, None] * later
     rows = np.zeros((len(theories), 2, 4))
     for row, theory in zip(rows, theories, strict=True):
         real = theory.variant({})[0]

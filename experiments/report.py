@@ -21,6 +21,7 @@ from experiments.plain import plain
 from experiments.prediction import kicked_modes
 from experiments.published import Figure7
 from experiments.theory import bicycle_for, dynamics_for
+from experiments.verdict import Verdict
 from models import catalogue, modes
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -46,6 +47,7 @@ class ReportInput:
     responses: Sequence[Response] = ()
     comparisons: Sequence[Comparison] = ()
     rejected: Sequence[Rejected] = ()
+    verdicts: Sequence[Verdict] = ()  # one for each bicycle
     figure7: Figure7 | None = None  # published measurements, shown with Silver
     hand_cut: Sequence[Beside] = ()
     schedules: Sequence["GainSchedule"] = ()
@@ -99,7 +101,8 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     page = environment.get_template("report.html").render(
         title=report.title,
         palette=figures.PALETTE,
-        verdicts=_verdicts(windows),
+        answers=report.verdicts,
+        agreements=_agreements(windows),
         panels=_panels(report, windows),
         zip=zip,
         windows=windows,
@@ -149,13 +152,13 @@ def _numbered(report: ReportInput) -> list[_Numbered]:
     return windows
 
 
-def _verdicts(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
+def _agreements(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
     """One sentence and its summary for each kind of recording, in order of appearance."""
     kinds = dict.fromkeys(w.response.kind for w in windows)
-    verdicts = []
+    agreements = []
     for kind in kinds:
         s = summary([w.comparison for w in windows if w.response.kind == kind])
-        verdicts.append(
+        agreements.append(
             {
                 "who": RECORDINGS.get(kind, kind),
                 "summary": s,
@@ -164,7 +167,7 @@ def _verdicts(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
                 "pass": s.fraction >= 0.95,
             }
         )
-    return verdicts
+    return agreements
 
 
 def _mean(spread: Spread) -> str:
@@ -311,6 +314,7 @@ def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str
             )
             for kind in dict.fromkeys(w.response.kind for w in windows)
         },
+        "verdicts": report.verdicts,
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
         "figure7": figure7_residuals(report.figure7) if report.figure7 is not None else None,

@@ -41,6 +41,7 @@ def report_on(
             responses=analysis.responses,
             comparisons=analysis.comparisons,
             rejected=analysis.rejected,
+            verdicts=analysis.verdicts,
             figure7=published or (figure7() if "Silver" in bicycles else None),
             hand_cut=hand_cut,
             schedules=tuple(schedules.values()),

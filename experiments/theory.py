@@ -37,11 +37,20 @@ MACHINE = {
     "steer_stiffness": Quantity("N m/rad", 0.0, 0.3, "spring that centres the steer"),
     "steer_inertia": Quantity("kg m^2", 0.0, 0.005, "what turns with the steer and is no part of the bicycle"),
 }
+TENSORS = {"fork_inertia": ("IHxx", "IHxz", "IHyy", "IHzz"), "frame_inertia": ("IBxx", "IBxz", "IByy", "IBzz")}
+MACHINE |= {
+    "fork_inertia": Quantity("", 1.0, 0.05, "the front frame's whole tensor of inertia per the one measured"),
+    "frame_inertia": Quantity("", 1.0, 0.05, "the rear frame's whole tensor of inertia per the one measured"),
+}
+SENSORS = {
+    "steer_scale": Quantity("", 1.0, 0.02, "measured steer per true steer"),
+    "steer_lag": Quantity("s", 0.0, 0.005, "how much later than the lean rate the steer is measured"),
+}
 STEER_EQUATION = {  # with damping and stiffness of the steer these leave its whole equation free
     "steer_by_lean": Quantity("N m/rad", 0.0, np.inf, "torque against the steer per lean"),
     "steer_by_lean_rate": Quantity("N m s/rad", 0.0, np.inf, "torque against the steer per lean rate"),
 }
-QUANTITIES = {**MACHINE, **STEER_EQUATION}
+QUANTITIES = {**MACHINE, **SENSORS, **STEER_EQUATION}
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,13 @@ class Theory:
             self.nominal(name)
         own: dict[str, Any] = {name: value for name, value in changes.items() if name in PARAMETERS}
         machine = {name: value for name, value in changes.items() if name not in PARAMETERS}
+        for scale, moments in TENSORS.items():
+            factor = machine.pop(scale, 1.0)
+            if factor != 1.0:
+                own |= {name: factor * own.get(name, getattr(self.bicycle, name)) for name in moments}
         delay = machine.pop("more_delay", 0.0)
+        for name in SENSORS:  # what they show is no part of what moves
+            machine.pop(name, None)
         return Variant(replace(self.bicycle, **own) if own else self.bicycle, **machine), delay
 
     def nominal(self, name: str) -> float:
@@ -110,7 +125,7 @@ class Theory:
     @property
     def causes(self) -> tuple[str, ...]:
         """Quantities that may explain a disagreement: of all parameters, those that the linear bicycle feels."""
-        return (*(name for name in PARAMETERS if name in usual_std()), *MACHINE)
+        return (*(name for name in PARAMETERS if name in usual_std() and name != "g"), *MACHINE, *SENSORS)
 
 
 def unit(name: str) -> str:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from experiments.analysis import Analysis
     from experiments.hand_cut import Beside
+    from experiments.verdict import Verdict
 
 
 def analyze(
@@ -151,6 +152,34 @@ def show(analysis: "Analysis") -> None:
         screen.print(f"{len(analysis.rejected)} parts rejected, first: {analysis.rejected[0].reason}")
     screen.print(
         f"{summary.agreeing} of {summary.n} windows agree with the prediction within three joint standard deviations"
+    )
+    for verdict in analysis.verdicts:
+        screen.print(verdict.sentence)
+        if not verdict.explained:
+            show_causes(verdict)
+
+
+def show_causes(verdict: "Verdict") -> None:
+    """Print what would explain a model that is rejected, each quantity moved alone."""
+    from experiments.console import number, table
+
+    table(
+        f"What would explain it, {verdict.bicycle}: each alone, the best first",
+        ["quantity", "unit", "nominal", "would be", "deviations", "explains", "chi-square left"],
+        [
+            [
+                cause.name,
+                cause.unit,
+                f"{cause.nominal:.5g}",
+                f"{cause.moved:.5g}",
+                f"{cause.deviations:+.1f}" + ("" if cause.measured else " usual"),
+                f"{cause.explains:.0f}",
+                number(cause.left, 1),
+            ]
+            for cause in verdict.causes
+        ],
+        "deviations: of its own standard deviation, or of what is usual where nobody gave one; explains: of the\n"
+        "chi-square of lean rate, steer and yaw rate themselves; left: of the eigenvalues, predicted again with it",
     )
 
 

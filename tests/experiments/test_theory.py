@@ -1,0 +1,155 @@
+"""Theory as a function of all that is uncertain, and the bands that follow."""
+
+import numpy as np
+import pytest
+
+from experiments.bands import band, monte_carlo, slopes
+from experiments.prediction import kicked_mode
+from experiments.theory import MACHINE, fixed, lean_feedback, open_loop, usual_std
+from hil.design.loop import Loop
+from hil.design.methods import design
+from hil.estimator import Observer
+from hil.sampled_loop import SampledLoop
+from models import catalogue
+from models.coordinates import PHI_DOT
+from models.errors import InputError
+from models.variant import Variant
+from models.whipple import input_matrix, system_matrix
+from tests.experiments.simulated import sampled_lean_feedback
+
+BALANCE = catalogue.load("Balanceassistv1")
+SILVER = catalogue.load("Silver")
+
+
+def test_published_uncertainty_of_balanceassist_at_5_m_s():
+    """The published set gives about -0.60 +- 0.25 1/s and 7.35 +- 0.52 rad/s."""
+    drawn = monte_carlo(open_loop(BALANCE), 5.0, 4000, seed=3)
+    assert np.isfinite(drawn).all()
+    assert drawn.real.mean() == pytest.approx(-0.60, abs=0.025)
+    assert drawn.imag.mean() == pytest.approx(7.35, abs=0.015)
+    assert drawn.real.std() == pytest.approx(0.25, abs=0.01)
+    assert drawn.imag.std() == pytest.approx(0.52, abs=0.015)
+
+
+@pytest.mark.parametrize("v", [4.0, 5.0, 7.0])
+def test_linear_band_agrees_with_monte_carlo_where_it_should(v):
+    theory = open_loop(BALANCE)
+    linear, drawn = band(theory, v), monte_carlo(theory, v, 1500, seed=1)
+    assert linear.linear
+    assert linear.re_std == pytest.approx(drawn.real.std(), rel=0.08)
+    assert linear.im_std == pytest.approx(drawn.imag.std(), rel=0.08)
+    correlation = linear.covariance[0, 1] / (linear.re_std * linear.im_std)
+    assert correlation == pytest.approx(np.corrcoef(drawn.real, drawn.imag)[0, 1], abs=0.1)
+
+
+def test_shares_are_ranked_and_add_up():
+    one = band(open_loop(BALANCE), 5.0)
+    sizes = [abs(share.change) for share in one.shares]
+    assert sizes == sorted(sizes, reverse=True)
+    assert one.shares[0].name == "lam"
+    assert sum(share.change.real**2 for share in one.shares) == pytest.approx(one.re_std**2)
+
+
+def test_a_band_near_a_double_root_says_that_it_is_not_linear():
+    v = 1.02 * _double_root()
+    assert not band(open_loop(BALANCE), v).linear
+
+
+def _double_root():
+    from models.modes import critical_speeds
+
+    return critical_speeds(BALANCE).double_root
+
+
+@pytest.mark.parametrize("name", ["lam", "IHzz", "c", "drive_gain", "speed_scale", "more_delay", "steer_damping"])
+@pytest.mark.parametrize("theory", ["lean", "sampled"])
+def test_slopes_are_difference_quotients_of_the_eigenvalue(name, theory):
+    theory = lean_feedback(BALANCE, 2.0, 6.5) if theory == "lean" else sampled(BALANCE)
+    step = 0.02 * theory.usual(name)
+    up, down = (kicked_mode(theory.dynamics({name: theory.nominal(name) + sign * step}), 4.0) for sign in (1, -1))
+    (slope,) = slopes(theory, 4.0, [name])
+    assert slope == pytest.approx((up - down) / (2 * step), rel=2e-3, abs=1e-6)
+
+
+def sampled(bicycle):
+    """The whole loop of a run under LQR, as a theory."""
+    from experiments.nouns import Dynamics
+    from experiments.theory import Theory
+
+    schedule = design(bicycle, "lqr", (3.0, 4.0, 5.0), Loop())
+
+    def build(real, more_delay):
+        loop = SampledLoop(bicycle, schedule, Observer(), 0.005, 0.005, 0.3, -0.5, None, 0.0, real, more_delay)
+        return Dynamics("loop", loop.states, loop.matrix, loop.output, loop.embed, loop.dt)
+
+    return Theory("loop", bicycle, build)
+
+
+def test_the_gain_of_the_drive_acts_on_the_feedback_only():
+    A, b = system_matrix(SILVER, 4.0), input_matrix(SILVER)[:, 1]
+    weak = lean_feedback(SILVER, 2.0, 6.5).dynamics({"drive_gain": 0.8}).matrix(4.0)
+    expected = np.array(A)
+    expected[:, PHI_DOT] += 0.8 * 2.0 * 2.5 * b
+    assert weak == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_delay_of_continuous_feedback_is_right_to_first_order():
+    """A loop sampled every 2 ms obeys 3 ms late on average: a hold of one period and one sample of delay."""
+    dt = 0.002
+    exact = kicked_mode(sampled_lean_feedback(BALANCE, dt=dt), 4.0)
+    late = kicked_mode(lean_feedback(BALANCE, 2.0, 6.5).dynamics({"more_delay": 1.5 * dt}), 4.0)
+    none = kicked_mode(lean_feedback(BALANCE, 2.0, 6.5).dynamics(), 4.0)
+    assert abs(late - exact) < 0.1 * abs(none - exact)
+
+
+@pytest.mark.parametrize("more", [0.002, 0.005, 0.0123, 0.02])
+def test_a_long_delay_of_the_sampled_loop_is_that_of_a_loop_sampled_more_often(more):
+    """The same gains in a loop whose drive obeys later: its map, stepped by hand with a queue of commands."""
+    schedule = design(SILVER, "lqr", (4.0, 5.0, 6.0), Loop())
+    late = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5, None, 0.0, Variant(SILVER), more)
+    prompt = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5)
+    F, v = prompt.matrix(5.0), 5.0
+    z = np.zeros(len(late.states))
+    z[:13] = prompt.embed(v) @ [0.02, -0.01, 0.3, 0.1]
+    z[13:] = z[5]
+    queue, x = [z[5]] * 9, z[:13].copy()
+    drive = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5)
+    whole, part = divmod(0.005 + more, 0.005)
+    whole, part = (int(whole), part) if part > 1e-9 else (int(whole) - 1, 0.005)
+    from hil.design.loop import sample
+
+    A, b = drive.real.system(v)
+    old = sample(A, b, Loop(1 / part, 0, 0.005))
+    new = sample(A, b, Loop(1 / (0.005 - part), 0, 0.005)) if part < 0.005 - 1e-9 else None
+    for _ in range(60):
+        after = F @ x  # observer and next command do not care when the drive obeys
+        queue.append(after[5])
+        plant = old.F @ x[:5] + old.G * queue[-2 - whole]
+        if new is not None:
+            plant = new.F @ plant + new.G * queue[-1 - whole]
+        x = np.concatenate([plant, after[5:]])
+        z = late.matrix(v) @ z
+        assert z[:13] == pytest.approx(x, abs=1e-9)
+
+
+def test_a_theory_can_be_moved_and_names_are_checked():
+    theory = open_loop(SILVER).move({"c": 0.07, "steer_damping": 0.2})
+    assert (theory.nominal("c"), theory.nominal("w")) == (0.07, SILVER.w)
+    moved = Variant(catalogue.load("Silver").__class__(**{**vars(SILVER), "c": 0.07}), steer_damping=0.2)
+    assert theory.dynamics().matrix(4.0) == pytest.approx(moved.system(4.0)[0])
+    heavy = open_loop(SILVER).variant({"fork_inertia": 1.1})[0].bicycle
+    assert (heavy.IHzz, heavy.IHxz, heavy.IBxx) == (1.1 * SILVER.IHzz, 1.1 * SILVER.IHxz, SILVER.IBxx)
+    with pytest.raises(InputError, match="found 'trail'"):
+        theory.dynamics({"trail": 0.1})
+
+
+def test_usual_deviations_are_the_catalogues_and_causes_have_one():
+    assert usual_std()["lam"] == np.median([b.std["lam"] for b in map(catalogue.load, catalogue.names()) if b.std])
+    theory = open_loop(SILVER)
+    assert all(np.isfinite(theory.usual(name)) and theory.usual(name) > 0 for name in theory.causes)
+    assert set(MACHINE) < set(theory.causes)
+
+
+def test_fixed_dynamics_have_no_band():
+    theory = fixed(SILVER, sampled_lean_feedback(SILVER))
+    assert band(theory, 4.0).covariance == pytest.approx(np.zeros((2, 2)))

@@ -1,0 +1,96 @@
+"""The verdict of a campaign: accepts the truth, rejects what is wrong, and names the cause."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from experiments.analysis import analyze
+from experiments.protocols.treadmill import conditions
+from experiments.recordings import read
+from experiments.verdict import between_runs, verdict
+from hil import rehearsal
+from hil.emulation import Emulation
+from hil.rehearsal import run_lockstep
+from models.actuator import Drive
+
+
+def test_scatter_between_runs_is_the_moment_estimate():
+    """One condition of equal variances: the sample variance less that of the noise."""
+    y = np.array([1.0, 2.0, 4.0, 5.5])
+    assert between_runs([y], [np.full(4, 0.5)]) == pytest.approx(np.var(y, ddof=1) - 0.5)
+    assert between_runs([y], [np.full(4, 50.0)]) == 0.0
+    assert between_runs([np.array([1.0])], [np.array([0.1])]) == 0.0
+
+
+def test_scatter_between_runs_is_recovered_over_conditions():
+    rng = np.random.default_rng(5)
+    variances = [rng.uniform(0.01, 0.3, 3) for _ in range(400)]
+    values = [rng.normal() + rng.normal(0, np.sqrt(var + 0.2)) for var in variances]
+    assert between_runs(values, variances) == pytest.approx(0.2, rel=0.1)
+
+
+def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6")):
+    """The emulated campaign's controlled runs of the benchmark bicycle."""
+    made = []
+    for c in conditions(4):
+        if c.bicycle.name == "Benchmark" and c.method != "off" and any(f" {v} m/s" in c.label for v in speeds):
+            folder = tmp_path / c.label.replace(" ", "-").replace("/", "-")
+            run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, emulation)
+            made.append(read(folder))
+    return analyze(made)
+
+
+def judged(analysis):
+    by_source = {r.source: r for r in analysis.responses}
+    return verdict("Benchmark", [(by_source[c.window.source], c) for c in analysis.comparisons])
+
+
+@pytest.fixture(scope="module")
+def truth(tmp_path_factory):
+    return lockstep(tmp_path_factory.mktemp("true"), speeds=("3.8", "7.0"))
+
+
+def test_the_truth_is_accepted(truth):
+    found = judged(truth)
+    assert found.explained
+    assert found.dof == 4
+    assert found.p == pytest.approx(chi2.sf(found.chi2, 4))
+    assert found.sentence.startswith("the model of Benchmark explains these data (chi-square ")
+    assert found.causes == ()
+
+
+def test_a_weak_drive_is_rejected_and_named(tmp_path):
+    found = judged(lockstep(tmp_path, Emulation(drive=Drive(gain=0.9)), ("3.8", "3.0")))
+    assert found.p < 1e-6
+    best = found.causes[0]
+    assert best.name == "drive_gain"
+    assert best.moved == pytest.approx(0.9, abs=0.02)
+    assert best.left < chi2.isf(0.001, found.dof)
+    assert f"with drive_gain at {best.moved:.4g} instead of 1" in found.sentence
+
+
+@pytest.mark.slow
+def test_a_late_drive_is_rejected_and_named(tmp_path):
+    found = judged(lockstep(tmp_path, Emulation(drive=Drive(delay=0.020))))
+    assert found.p < 1e-4
+    assert found.causes[0].name == "more_delay"
+    assert found.causes[0].moved == pytest.approx(0.020, abs=0.003)
+
+
+@pytest.mark.slow
+def test_a_heavier_fork_is_rejected_and_among_the_best(tmp_path, monkeypatch):
+    original = rehearsal.emulated_plant
+
+    def plant(rig, scenario, emulation):
+        b = rig.bicycle
+        heavy = {name: 1.1 * getattr(b, name) for name in ("IHxx", "IHxz", "IHyy", "IHzz")}
+        return original(replace(rig, bicycle=replace(b, **heavy)), scenario, emulation)
+
+    monkeypatch.setattr(rehearsal, "emulated_plant", plant)
+    found = judged(lockstep(tmp_path))
+    assert not found.explained
+    fork = next(c for c in found.causes[:4] if c.name == "fork_inertia")
+    assert fork.moved == pytest.approx(1.1, abs=0.03)
+    assert fork.left < chi2.isf(0.001, found.dof)
