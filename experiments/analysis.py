@@ -14,6 +14,7 @@ from experiments.nouns import Comparison, Rejected, Response, Window
 from experiments.prediction import kicked_mode
 from experiments.theory import dynamics_for
 from experiments.verdict import Verdict, verdicts
+from experiments.window_notes import applied
 from experiments.windows import find_windows, make_window
 from models.errors import InputError
 
@@ -68,7 +69,10 @@ def analyze(
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
     for response in responses:
-        windows, refused = find_windows(response) if given is None else ([given_window(response, *given)], [])
+        if given is None:
+            windows, refused = applied(response, find_windows(response))  # a person's notes have the last word
+        else:
+            windows, refused = [given_window(response, *given)], []
         fits = [fit_window(response, window, estimator or suitable(response, window)) for window in windows]
         comparisons += compare(response, windows, fits)
         rejected += [*refused, *unusable(windows, fits)]

@@ -23,6 +23,7 @@ __all__ = [
     "Dynamics",
     "Fit",
     "Marker",
+    "Note",
     "Prediction",
     "Rejected",
     "Response",
@@ -52,6 +53,17 @@ class Dynamics:
 
 
 @dataclass(frozen=True)
+class Note:
+    """What a person wants done with one window: veto, move or add; where it says so, for errors and the report."""
+
+    verb: str  # "veto", "move", "add"
+    at: float | None  # s, a time within the window meant; None to add one
+    span: tuple[float, float] | None  # s, where it is to be; None for a veto
+    reason: str
+    where: str  # "line 3 of windows.txt"
+
+
+@dataclass(frozen=True)
 class Response:
     """One recording, evenly sampled, whoever made it. Arrays are (n,); None where not measured."""
 
@@ -70,6 +82,8 @@ class Response:
     bicycle: Bicycle | None = None
     theory: "Theory | None" = None  # what theory says moves here
     label: str = ""  # condition, for grouping in the report: "Benchmark lqr 5.0 m/s"
+    remarks: tuple[str, ...] = ()  # what was found wrong or doubtful in the recording, one sentence each
+    notes: tuple[Note, ...] = ()  # what a person wants done with its windows
 
     @property
     def dt(self) -> float:

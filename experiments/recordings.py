@@ -7,10 +7,14 @@ from pathlib import Path
 import numpy as np
 
 from experiments import foreign
+from experiments.foreign.formats import SUFFIXES
+from experiments.inspection import inspected
 from experiments.nouns import Array, Dynamics, Response
+from experiments.recorded import Recorded
 from experiments.theory import Theory, open_loop
 from hil.design.schedule import GainSchedule
 from hil.estimator import Observer
+from hil.export import MARKERS_SUFFIX
 from hil.log import FILE, Run, read_run
 from hil.sampled_loop import MEASURED, SampledLoop
 from hil.states import State
@@ -19,21 +23,34 @@ from models.parameters import Bicycle
 from models.variant import Variant
 
 BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
+TOLD = 5  # gaps by name
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 
 
-def read(path: Path) -> Response:
-    """A recording of any known kind: a run folder (or its log), or a CSV file recognised by its header.
+def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False) -> Response:
+    """A recording of any known kind: a run folder (or its log), or a file of somebody else's.
+
+    Parameters
+    ----------
+    path
+    mapping, preset, bicycle, trust
+        As `experiments.foreign.read` takes them; they do not concern our own runs.
 
     Raises
     ------
     InputError
         When there is nothing at ``path``, or nothing that is known.
     """
-    if path.is_dir() or path.name == FILE:
-        return of_run(read_run(path))
-    response = foreign.read(path)
-    return response
+    if is_run(path):
+        run = read_run(path)
+        exported = path.is_file() and path.name != FILE  # lies among others, and has a name of its own
+        return of_run(replace(run, folder=path) if exported else run)
+    return foreign.read(path, mapping, preset, bicycle, trust)
+
+
+def is_run(path: Path) -> bool:
+    """Is this a run of ours, a folder or a log?"""
+    return path.is_dir() or path.suffix == Path(FILE).suffix
 
 
 def find(paths: list[Path]) -> list[Path]:
@@ -44,11 +61,18 @@ def find(paths: list[Path]) -> list[Path]:
             found.append(path)
             continue
         inside = sorted((p.parent for p in path.glob(f"*/{FILE}")), key=_by_number)
-        inside += sorted((p for p in path.iterdir() if p.suffix in (".csv", ".log")), key=_by_number)
+        inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
         if not inside:
-            raise InputError(f"no run and no CSV or log file lies in {path}: give a run folder or a file")
+            raise InputError(
+                f"no run and no recording ({', '.join(SUFFIXES)}) lies in {path}: give a run folder or a file"
+            )
         found += inside
     return found
+
+
+def _recorded(path: Path) -> bool:
+    """Is this a file of a known format, and not one that belongs to a recording?"""
+    return path.suffix.lower() in (*SUFFIXES, Path(FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
 
 
 def _by_number(path: Path) -> list[tuple[float, str]]:
@@ -58,6 +82,11 @@ def _by_number(path: Path) -> list[tuple[float, str]]:
 
 
 def of_run(run: Run) -> Response:
+    """A run of ours, its flaws named. What physics says of it is a remark: CHECK proved its units and signs."""
+    return inspected(recorded_run(run), refuse=False)
+
+
+def recorded_run(run: Run) -> Recorded:
     """A run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
     header = run.header
     ticks = run.ticks[(run.ticks["valid"] == 1)]
@@ -82,7 +111,7 @@ def of_run(run: Run) -> Response:
     if len(begun):
         free &= t >= t[begun[0]] + _HELD
     bicycle = bicycle_of(header)
-    return Response(
+    response = Response(
         source=run.folder.name,
         kind="riderless",
         t=t,
@@ -93,11 +122,22 @@ def of_run(run: Run) -> Response:
         psi_dot=even("psi_dot_meas"),
         T_delta=even("T_cmd"),
         free=free,
-        markers=tuple(m for m in run.markers if m.kind == "kick"),
+        # marked on the host's clock; the rows tell what the device's clock said then
+        markers=tuple(
+            replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in run.markers if m.kind == "kick"
+        ),
         bicycle=bicycle,
         theory=theory_of(header, bicycle, ticks),
         label=header.get("label", run.folder.name),
+        remarks=tuple(
+            f"t: no samples from {t_device[i]:.3f} to {t_device[i + 1]:.3f} s, not free"
+            for i in np.flatnonzero(np.diff(t_device) > BRIDGED / rate)[:TOLD]
+        ),
     )
+    columns = {"phi_dot": "phi_dot_meas", "v": "v_meas", "phi": "phi_est", "delta": "delta_meas"}
+    columns |= {"psi_dot": "psi_dot_meas", "T_delta": "T_cmd", "a_z": "a_z_meas"}
+    beside = {"a_z": even("a_z_meas")} if "a_z_meas" in (ticks.dtype.names or ()) else {}
+    return Recorded(response, columns, beside)
 
 
 def bicycle_of(header: dict) -> Bicycle:

@@ -17,6 +17,7 @@ MAY_IMPORT = {
 ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
     "matplotlib": {"experiments/figures.py", "experiments/figures_theory.py", "experiments/report.py"},
+    "pyarrow": {"experiments/foreign/format_parquet.py", "hil/export_parquet.py"},
     "mcap": {"hil/mcap_reader.py", "hil/mcap_writer.py", "hil/log.py"},
     "rich": {
         "experiments/console.py",

@@ -10,11 +10,27 @@ if TYPE_CHECKING:
 
     from experiments.analysis import Analysis
     from experiments.hand_cut import Beside
+    from experiments.nouns import Response
     from experiments.verdict import Verdict
+
+MOST_REMARKS = 8  # of one recording, on the screen
 
 
 def analyze(
-    paths: Annotated[list[Path], typer.Argument(help="Run folders, folders of runs, or CSV files of a known kind.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Run folders, folders of runs, or files: CSV, MAT, HDF5, Parquet, MCAP.")
+    ],
+    mapping: Annotated[
+        str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
+    ] = "",
+    preset: Annotated[str, typer.Option(help="Kind of the files: delft-sbw, kooijman, riderless-table.")] = "",
+    bicycle: Annotated[str, typer.Option(help="With a mapping: its bicycle, of the catalogue or a TOML file.")] = "",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Analyse also where physics contradicts a unit or a sign.")
+    ] = False,
+    windows: Annotated[
+        Path | None, typer.Option(help="Your vetoes and moves of windows; by default windows.txt beside them.")
+    ] = None,
     window: Annotated[
         str | None, typer.Option(help="Fit this window, FROM:TO in s, instead of the automatic ones.")
     ] = None,
@@ -26,36 +42,43 @@ def analyze(
 ) -> None:
     """Find free responses in logs, fit their eigenvalues and compare them with theory.
 
-    Known CSV files, recognised by their headers: the coasting runs of Kooijman 2008, the Delft
-    steer-by-wire treadmill logs, and tables of eigenvalues (v_start, v_end, re, im) such as figure 7.
+    Files need a mapping that says which column is what (docs/foreign-logs.md), but for those recognised by
+    their columns: the coasting runs of Kooijman 2008, the Delft steer-by-wire treadmill logs, runs exported
+    by `riderless export`, and tables of eigenvalues (v_start, v_end, re, im) such as figure 7.
+
+    A line such as 'veto 12.3 "hand touched"' in a file windows.txt beside a recording takes a window out;
+    'move 12.3 to 12.6-15.1 "..."' and 'add 20.0-23.5 "..."' set others.
     """
     from experiments import hand_cut, published
     from experiments.compare import figure7_residuals
     from experiments.console import emit_json, progress_screen, screen
     from experiments.progress import analysed
-    from experiments.recordings import find, read
+    from experiments.recordings import find, is_run, read
     from experiments.reporting import report_on
-    from hil.log import FILE
+    from experiments.window_notes import noted
 
     found = find(paths)
     tables = [path for path in found if published.is_table(path)]
     recordings = [path for path in found if path not in tables]
     measured = published.read(tables[0]) if tables else None
-    analysis = analysed(progress_screen, [read(path) for path in recordings], _parse_window(window), estimator)
+    responses = noted([read(path, mapping, preset, bicycle, trust) for path in recordings], recordings, windows)
+    analysis = analysed(progress_screen, responses, _parse_window(window), estimator)
     by_hand = hand_cut.beside(hand_cut.read(recordings), analysis.comparisons)
     page = None
     if out is not None:
-        runs = [path for path in recordings if (path / FILE).exists()]
+        runs = [path for path in recordings if is_run(path)]
         title = f"Analysis of {', '.join(p.name for p in paths)}"
         page = report_on(out, title, analysis, runs, measured, by_hand)
     if as_json:
         document = analysis.as_json()
+        document["remarks"] = [{"source": r.source, "remark": said} for r in responses for said in r.remarks]
         if by_hand:
             document["beside_hand_cut"] = hand_cut.as_json(by_hand)
         if measured is not None:
             document["published"] = vars(figure7_residuals(measured))
         emit_json({**document, **({"report": str(page)} if page else {})})
         return
+    show_remarks(responses)
     if recordings:
         show(analysis)
     if by_hand:
@@ -68,6 +91,17 @@ def analyze(
         )
     if page:
         screen.print(f"report: {page}", soft_wrap=True)
+
+
+def show_remarks(responses: "Sequence[Response]") -> None:
+    """Print what was found wrong in the recordings, the first of each."""
+    from experiments.console import screen
+
+    for response in responses:
+        for remark in response.remarks[:MOST_REMARKS]:
+            screen.print(f"{response.source}: {remark}", soft_wrap=True)
+        if len(response.remarks) > MOST_REMARKS:
+            screen.print(f"{response.source}: {len(response.remarks) - MOST_REMARKS} more remarks, with --json")
 
 
 def show_beside(rows: "Sequence[Beside]") -> None:
@@ -96,6 +130,7 @@ def show_beside(rows: "Sequence[Beside]") -> None:
 def show(analysis: "Analysis") -> None:
     """Print what was measured beside what was predicted: per window when few, else per condition."""
     from experiments.console import eigenvalue, number, screen, table
+    from experiments.window_notes import BY_PERSON
 
     summary = analysis.summary
     if not analysis.comparisons:
@@ -150,6 +185,11 @@ def show(analysis: "Analysis") -> None:
     )
     if analysis.rejected:
         screen.print(f"{len(analysis.rejected)} parts rejected, first: {analysis.rejected[0].reason}")
+    said = [(r.source, r.t_start, r.t_end, r.reason) for r in analysis.rejected]
+    said += [(w.source, w.t_start, w.t_end, w.rule) for w in (c.window for c in analysis.comparisons)]
+    for source, start, end, text in said:
+        if BY_PERSON in text:
+            screen.print(f"{source} {start:.2f}-{end:.2f} s: {text}", soft_wrap=True)
     screen.print(
         f"{summary.agreeing} of {summary.n} windows agree with the prediction within three joint standard deviations"
     )

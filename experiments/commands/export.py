@@ -8,22 +8,26 @@ import typer
 
 def export(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
-    to: Annotated[str, typer.Option(help="Format: csv.")] = "csv",
+    to: Annotated[str, typer.Option(help="Format: csv, parquet, mat or mcap.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; beside the run by default.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write the rows of a run as a table, one column per quantity, SI units."""
-    from experiments.console import emit_json, screen
-    from hil.export import export_csv
-    from hil.log import read_run
-    from models.errors import InputError
+    """Write the rows of a run as a table, one column per quantity, SI units.
 
-    if to != "csv":
-        raise InputError(f"runs are exported to csv, not to '{to}': use --to csv")
+    csv: three files, the rows, the markers, and units and header as JSON. parquet: one file with units and
+    header in it. mat: MATLAB's version 5, structs ticks, units, meanings and markers. mcap: the log with its
+    index, also of a run that was killed. `riderless analyze` reads all of them.
+    """
+    from experiments.console import emit_json, screen
+    from hil.export import export as write
+    from hil.log import read_run
+
     log = read_run(run)
-    path = out or run / "ticks.csv"
-    export_csv(log, path)
+    files = write(log, to, out)
     if as_json:
-        emit_json({"path": str(path), "rows": len(log.ticks), "complete": log.complete})
+        names = [str(path) for path in files]
+        emit_json({"path": names[0], "files": names, "rows": len(log.ticks), "complete": log.complete})
         return
-    screen.print(f"{len(log.ticks)} rows written to {path}")
+    screen.print(f"{len(log.ticks)} rows written to {files[0]}", soft_wrap=True)
+    for path in files[1:]:
+        screen.print(f"beside it: {path}", soft_wrap=True)

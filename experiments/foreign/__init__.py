@@ -1,81 +1,82 @@
-"""Recordings that others made, read as a Response. A kind is one file and one line below.
+"""Recordings that others made, read as a Response: through a mapping file, or as a kind that is known.
 
-A CSV file is recognised by its header alone; its name is only a label.
+A format is one file and one line of `formats.FORMATS`. A kind is one file and one line below; it is
+recognised by its columns alone, in whatever format; the file's name is only a label.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from experiments.foreign import delft, kooijman
-from experiments.nouns import Array, Response
+from experiments.foreign import delft, exported, kooijman, mapped, mapping
+from experiments.foreign.formats import read_table
+from experiments.foreign.table import Table
+from experiments.inspection import inspected
+from experiments.nouns import Response
+from experiments.recorded import Recorded
+from models import catalogue
 from models.errors import InputError
+from models.parameters import nearest
 
-KINDS: dict[str, tuple[tuple[str, ...], Callable[[str, dict[str, Array]], Response]]] = {
-    kooijman.KIND: (kooijman.COLUMNS, kooijman.response),
-    delft.KIND: (delft.COLUMNS, delft.response),
+KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table], Recorded]]] = {
+    kooijman.KIND: (kooijman.COLUMNS, kooijman.recorded),
+    delft.KIND: (delft.COLUMNS, delft.recorded),
+    exported.KIND: (exported.COLUMNS, exported.recorded),
 }
-MIN_ROWS = 50  # less than half a second of any of them
 
 
-def read(path: str | Path) -> Response:
-    """Response recorded in a CSV file of a kind listed in ``KINDS``.
+def read(
+    path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+) -> Response:
+    """Response recorded in a file of a known format, with remarks on its flaws.
+
+    Parameters
+    ----------
+    path
+    mapping_file
+        A mapping (TOML), or the name of a shipped one; without it the columns must be those of a kind.
+    preset
+        A kind of ``KINDS``, instead of recognising it.
+    bicycle
+        Of the catalogue, or a file; instead of the one that the mapping names.
+    trust
+        Units and signs that physics contradicts become remarks.
 
     Raises
     ------
     InputError
-        The file is missing, empty, of no known kind, cut short, or holds something that is not a number.
+        The file is missing, empty, of no known kind, cut short, holds something that is not a number, or
+        a unit or sign in it is clearly wrong.
     """
-    path = Path(path)
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"wanted a readable CSV file, found {path}: {error}; check the path") from error
-    header, _, body = text.partition("\n")
-    names = [name.strip() for name in header.split(",")]
-    for columns, response in KINDS.values():
-        if set(columns) <= set(names):
-            return response(path.name, dict(zip(names, numbers(path, names, body).T, strict=True)))
-    wanted = "; or ".join(f"{kind}: {', '.join(columns)}" for kind, (columns, _) in KINDS.items())
-    found = f"the header '{header[:120]}'" if header.strip() else "an empty file" if not text else "no header"
+    return inspected(recorded(path, mapping_file, preset, bicycle), refuse=not trust)
+
+
+def recorded(path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "") -> Recorded:
+    """What `read` reads, before it is inspected."""
+    given = mapping.load(mapping_file) if mapping_file else None
+    if bicycle and not given:
+        raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
+    if given and bicycle:
+        given = replace(given, bicycle=catalogue.load(bicycle))
+    kind = preset or (given.kind if given else "")
+    if kind:
+        return _of_kind(read_table(path, **(given.text if given else {})), kind)
+    if given:
+        return mapped.read(path, given)
+    table = read_table(path)
+    for columns, read_kind in KINDS.values():
+        if all(table.has(column) for column in columns):
+            return read_kind(table.with_rows())
+    wanted = "; or ".join(f"{name}: {', '.join(columns)}" for name, (columns, _) in KINDS.items())
     raise InputError(
-        f"wanted a CSV file whose first line has the columns of one kind ({wanted}), found {found} in "
-        f"{path}; add the header or convert the file"
+        f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:120]} in {path}; "
+        "say with --mapping which column is what (docs/foreign-logs.md), or add the header"
     )
 
 
-def numbers(path: Path, names: list[str], body: str) -> Array:
-    """The rows under the header, (rows, columns); an empty first field (a command not yet given) is nan."""
-    lines = [f"nan{line}" if line.startswith(",") else line for line in body.splitlines()]
-    if len(lines) < MIN_ROWS:
-        raise InputError(
-            f"wanted at least {MIN_ROWS} rows under the header of {path}, found {len(lines)}; record it again"
-        )
-    try:
-        table = np.loadtxt(lines, delimiter=",", ndmin=2, comments=None)
-    except ValueError:
-        raise InputError(first_bad_row(path, names, lines)) from None
-    if table.shape[1] != len(names):
-        raise InputError(first_bad_row(path, names, lines))
-    return table
-
-
-def first_bad_row(path: Path, names: list[str], lines: list[str]) -> str:
-    """Sentence about the first row that cannot be read."""
-    for number, line in enumerate(lines, start=2):
-        fields = line.split(",")
-        if len(fields) != len(names):
-            return (
-                f"wanted {len(names)} values in every row, found {len(fields)} in line {number} of {path}; "
-                f"if the recording was cut short there, delete that line"
-            )
-        for name, value in zip(names, fields, strict=True):
-            try:
-                float(value)
-            except ValueError:
-                return (
-                    f"wanted numbers, found '{value}' in column {name}, line {number} of {path}; "
-                    f"correct or delete that line"
-                )
-    return f"wanted a table of numbers in {path}, found rows that cannot be read; export it again as plain CSV"
+def _of_kind(table: Table, kind: str) -> Recorded:
+    if kind not in KINDS:
+        close = nearest(kind, KINDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else "give one of those, or a mapping file"
+        raise InputError(f"wanted a kind out of {', '.join(KINDS)}, found {kind!r}; {hint}")
+    return KINDS[kind][1](table.with_rows())

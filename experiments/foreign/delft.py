@@ -8,31 +8,43 @@ import re
 
 import numpy as np
 
-from experiments.nouns import Array, Response
+from experiments.foreign.table import Table
+from experiments.nouns import Response
+from experiments.recorded import Recorded
 from models import catalogue
 
 KIND = "delft-sbw"
 COLUMNS = ("sil_command", "speed", "lean_angle", "lean_rate", "fork_angle", "fork_rate", "command_fork")
 BICYCLE = "DelftSbW2024"
+LAW = 2.0, 6.5  # N s^2, m/s: T_delta = 2 (6.5 - v) phi_dot
 
 DT = 0.01  # s
 V_MOVING = 0.3  # m/s; slower, the belt is starting or stopping and somebody holds the bicycle
 
 
-def response(source: str, columns: dict[str, Array]) -> Response:
+def recorded(table: Table) -> Recorded:
     """What the log says, in SI as it was recorded; free while the controller commands and the belt runs."""
-    v = columns["speed"]
-    nominal = re.search(r"_([0-9.]+)kph", source)
-    return Response(
-        source=source,
+    v = table.numbers("speed")
+    nominal = re.search(r"_([0-9.]+)kph", table.source)
+    response = Response(
+        source=table.source,
         kind=KIND,
         t=DT * np.arange(len(v), dtype=np.float64),
-        phi_dot=columns["lean_rate"],
+        phi_dot=table.numbers("lean_rate"),
         v=v,
-        phi=columns["lean_angle"],
-        delta=columns["fork_angle"],
-        T_delta=columns["command_fork"],
-        free=np.isfinite(columns["sil_command"]) & (v > V_MOVING),
+        phi=table.numbers("lean_angle"),
+        delta=table.numbers("fork_angle"),
+        T_delta=table.numbers("command_fork"),
+        free=np.isfinite(table.numbers("sil_command")) & (np.nan_to_num(v) > V_MOVING),
         bicycle=catalogue.load(BICYCLE),
         label=f"{BICYCLE} steer into lean" + (f" {float(nominal[1]) / 3.6:.1f} m/s" if nominal else ""),
     )
+    columns = {
+        "phi_dot": "lean_rate",
+        "v": "speed",
+        "phi": "lean_angle",
+        "delta": "fork_angle",
+        "T_delta": "command_fork",
+        "delta_dot": "fork_rate",
+    }
+    return Recorded(response, columns, {"delta_dot": table.numbers("fork_rate")}, LAW)

@@ -7,9 +7,11 @@ angle is too small and too erratic to use, as the paper says, and is left out.
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.foreign import times
+from experiments.foreign.table import Table
 from experiments.nouns import Array, Response
+from experiments.recorded import Recorded
 from models import catalogue
-from models.errors import InputError
 
 KIND = "kooijman"
 COLUMNS = ("t_s", "lean_rate_V", "speedometer_V")
@@ -24,29 +26,27 @@ PUSHED = 0.1  # m/s^2; a coasting bicycle slows down, one whose speed rises fast
 MIN_PULSES = 8  # within that span; fewer leave the speed unknown
 
 
-def response(source: str, columns: dict[str, Array]) -> Response:
+def recorded(table: Table) -> Recorded:
     """Lean rate in rad/s, speed from the wheel's crossings; free where that is known and does not rise."""
-    t = columns["t_s"]
-    steps = np.diff(t)
-    if not np.all(np.abs(steps - np.median(steps)) < 0.25 * np.median(steps)):
-        raise InputError(
-            f"wanted evenly spaced increasing times in column t_s of {source}, found steps from "
-            f"{steps.min():g} to {steps.max():g} s; resample it or cut out the gap"
-        )
-    v, coasting = wheel_speed(t, columns["speedometer_V"])
-    volts_to_rate = np.deg2rad(1.0 / SENSITIVITY_DEG)
-    yaw = columns.get("yaw_rate_V")
-    return Response(
-        source=source,
+    grid = times.grid(table.numbers("t_s"), f"column t_s of {table.source}")
+
+    def rate(column: str) -> Array:
+        return np.deg2rad((grid.even(table.numbers(column)) - ZERO) / SENSITIVITY_DEG)
+
+    v, coasting = wheel_speed(grid.t, grid.even(table.numbers("speedometer_V")))
+    response = Response(
+        source=table.source,
         kind=KIND,
-        t=t,
-        phi_dot=(columns["lean_rate_V"] - ZERO) * volts_to_rate,
+        t=grid.t,
+        phi_dot=rate("lean_rate_V"),
         v=v,
-        psi_dot=None if yaw is None else (yaw - ZERO) * volts_to_rate,
-        free=coasting,
+        psi_dot=rate("yaw_rate_V") if table.has("yaw_rate_V") else None,
+        free=coasting & ~grid.gap,
         bicycle=catalogue.load(BICYCLE),
         label=f"{BICYCLE} uncontrolled",
+        remarks=grid.remarks,
     )
+    return Recorded(response, {"phi_dot": "lean_rate_V", "v": "speedometer_V", "psi_dot": "yaw_rate_V"})
 
 
 def crossings(t: Array, volts: Array) -> Array:

@@ -87,8 +87,8 @@ def test_a_command_not_yet_given_is_not_free(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", ["empty", "lean_rate_V", "sil_command"]),
-        ("time,roll\n1,2\n", ["time,roll", "lean_rate_V", "sil_command"]),
+        ("", ["empty"]),
+        ("time,roll\n" + "1,2\n" * 60, ["time, roll", "lean_rate_V", "sil_command", "--mapping"]),
         ("\n1,2\n", ["no header"]),
         (DELFT_HEADER + "\n", ["found 0"]),
         (DELFT_HEADER + "\n" + "\n".join([*delft_rows(), "0.1,2.5,0.01"]), ["found 3", "line 102"]),
@@ -96,7 +96,6 @@ def test_a_command_not_yet_given_is_not_free(tmp_path):
             DELFT_HEADER + "\n" + "\n".join([*delft_rows(), "0.1,2.5,x,0,0,0,0,0"]),
             ["'x'", "lean_angle", "line 102"],
         ),
-        (DELFT_HEADER + "\n" + "\n".join([*delft_rows(), "0.1,,0,0,0,0,0,0"]), ["''", "speed"]),
     ],
 )
 def test_bad_files_get_one_sentence(tmp_path, text, words):
@@ -113,6 +112,17 @@ def test_missing_binary_and_gappy_files(tmp_path):
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
     with pytest.raises(InputError, match="readable"):
         foreign.read(tmp_path / "binary.csv")
-    rows = [f"{0.005 * k + (1.0 if k > 60 else 0.0)},2.5,0.1" for k in range(100)]
-    with pytest.raises(InputError, match="evenly spaced"):
-        foreign.read(written(tmp_path, ",".join(kooijman.COLUMNS) + "\n" + "\n".join(rows)))
+
+
+def test_a_gap_and_a_missing_value_are_told_and_not_free(tmp_path):
+    rows = [f"{0.005 * k + (1.0 if k > 600 else 0.0):.3f},2.5,{np.sin(0.6 * k):.4f}" for k in range(1200)]
+    response = foreign.read(written(tmp_path, ",".join(kooijman.COLUMNS) + "\n" + "\n".join(rows)))
+    assert response.remarks == ("column t_s of some_9kph.log: 200 rows are missing from 3.000 to 4.005 s, not free",)
+    assert response.dt == pytest.approx(0.005)
+    assert not response.free[(response.t > 3.001) & (response.t < 4.004)].any()
+    rows = delft_rows(120)
+    rows[60] = "0.1,,0.01,0.06,0.02,0.0,0.1,0.0"
+    response = foreign.read(written(tmp_path, DELFT_HEADER + "\n" + "\n".join(rows)))
+    assert response.remarks[0] == "speed: a value is missing at 0.600 s, not free"
+    assert response.v[60] == 2.5
+    assert np.flatnonzero(~response.free).tolist() == list(range(55, 66))  # 0.05 s on either side
