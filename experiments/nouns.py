@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
 
 from hil.log import Marker
 from models.parameters import Bicycle
@@ -136,6 +137,7 @@ class Fit:
     curve: Array = field(default_factory=lambda: np.empty(0))  # fitted signal on the window's rows
     coefficients: dict[str, float] = field(default_factory=dict)
     sensitivity: Array = field(default_factory=lambda: np.empty((2, 0)))  # (2, n) d(re, im) / d signal
+    dof: float = float("inf")  # effective degrees of freedom of the covariance
 
     @property
     def re_std(self) -> float:
@@ -144,6 +146,13 @@ class Fit:
     @property
     def im_std(self) -> float:
         return float(np.sqrt(self.covariance[1, 1]))
+
+    def interval(self, level: float = 0.95) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Intervals (lo, hi) of re and of im that hold the truth with this probability, by Student's t."""
+        tail = 0.5 + 0.5 * level
+        k = float(ndtri(tail) if np.isinf(self.dof) else stdtrit(self.dof, tail))
+        re, im = k * self.re_std, k * self.im_std
+        return (self.re - re, self.re + re), (self.im - im, self.im + im)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import toeplitz
 from scipy.optimize import least_squares
 
-from experiments.fits.projection import autocovariance
+from experiments.fits.noise import coloured_covariance
 from experiments.nouns import Array, Dynamics, Response, Window
 from experiments.prediction import PRIOR_SCALE, SPEED_STEP, step_maps
 from experiments.theory import Theory, theory_for
@@ -29,6 +28,7 @@ STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
 FLOOR = 1e-6  # of a channel's size: a residual is never taken to be smaller
 CLUSTERS = 3  # windows per quantity, from which their scatter tells something
 IMPOSSIBLE = 1e3  # times the residual, for values that no bicycle can have
+STARTS = 4  # unknowns of a window beside the quantities
 WEIGHINGS = 3  # times the channels are weighed anew by their residuals
 
 
@@ -278,8 +278,7 @@ def _covariance(pieces: Sequence[Local], width: Array) -> tuple[Array, bool]:
         for curve in one.curves.values():
             rows = slice(first, first + len(curve))
             first = rows.stop
-            lags = autocovariance(one.residual[rows], p + 4)
-            coloured += one.jacobian[rows].T @ toeplitz(lags) @ one.jacobian[rows]
+            coloured += coloured_covariance(one.jacobian[rows].T, one.residual[rows], p + STARTS)
         scores.append(one.jacobian.T @ one.residual)
     n = len(pieces)
     if n >= CLUSTERS * p:

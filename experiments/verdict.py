@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import toeplitz
 from scipy.stats import chi2 as chi_square
 
 from experiments.bands import slopes
 from experiments.compare import compare
-from experiments.fits.projection import autocovariance
+from experiments.fits.noise import coloured_covariance
 from experiments.nouns import Array, Comparison, Response
-from experiments.output_error import STEP, Piece, near
+from experiments.output_error import STARTS, STEP, Piece, near
 from experiments.theory import theory_for, unit
 
 LEVEL = 0.01  # probability of a worse misfit below which a model is rejected
@@ -198,7 +197,7 @@ def ranked(pieces: Sequence[Piece]) -> list[Cause]:
         for curve in here.curves.values():
             rows = slice(first, first + len(curve))
             first = rows.stop
-            C += J[rows].T @ toeplitz(autocovariance(here.residual[rows], 5)) @ J[rows]
+            C += coloured_covariance(J[rows].T, here.residual[rows], p + STARTS)
     felt = np.flatnonzero(np.diag(H) > 1e-9)  # a linear bicycle does not feel every parameter
     h, c = np.diag(H)[felt], np.maximum(np.diag(C)[felt] / np.diag(H)[felt], 1.0)
     score, precision = -g[felt] / c, h / c + 1.0

@@ -4,18 +4,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from experiments.fits import real_mode, single_mode
+from experiments.fits import era, log_decrement, real_mode, several_modes, single_mode
 from experiments.nouns import Array, Fit
 from models.errors import InputError
 
-ESTIMATORS: dict[str, Callable[[Array, Array], Fit]] = {
+ESTIMATORS: dict[str, Callable[[Array, Array, complex | None], Fit]] = {
     single_mode.NAME: single_mode.fit,
+    several_modes.NAME: several_modes.fit,
     real_mode.NAME: real_mode.fit,
+    log_decrement.NAME: log_decrement.fit,
+    era.NAME: era.fit,
 }
 
 
-def estimate(t: Array, y: Array, name: str = single_mode.NAME) -> Fit:
+def estimate(t: Array, y: Array, name: str = single_mode.NAME, start: complex | None = None) -> Fit:
     """Mode in the lean rate y (n,) at the times t (n,) [s], by the named estimator.
+
+    Where the eigenvalue is nearly known, as from a longer part of the same motion, ``start`` [1/s] spares a search.
 
     Raises
     ------
@@ -30,4 +35,4 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME) -> Fit:
             f"wanted as many finite times as values, found shapes {t.shape} and {y.shape} with "
             f"{np.sum(~np.isfinite(t)) + np.sum(~np.isfinite(y))} not finite; cut the window elsewhere"
         )
-    return ESTIMATORS[name](t, y)
+    return ESTIMATORS[name](t, y, start)

@@ -8,8 +8,9 @@ eigenvalues (Meijaard et al. 2007, figure 3) and a falling bicycle shows the lar
 
 import numpy as np
 
-from experiments.fits.projection import Array, Solution, coloured_covariance, minimise, sensitivity
-from experiments.fits.single_mode import r_squared, refused
+from experiments.fits.noise import Noise, noise_of
+from experiments.fits.outcome import answered, refused, unusable
+from experiments.fits.projection import Array, Solution, minimise, sensitivity
 from experiments.nouns import Fit
 
 NAME = "real_mode"
@@ -25,13 +26,14 @@ MIN_ROWS = 12
 MIN_CHANGE = 1.0  # |a| T: fewer time constants within the window look like a straight line
 
 
-def fit(t: Array, y: Array) -> Fit:
+def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
     """The larger real eigenvalue a [1/s] in a response; ``im`` is 0 with variance 0.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit.
+    start : not needed here.
 
     Returns
     -------
@@ -39,10 +41,8 @@ def fit(t: Array, y: Array) -> Fit:
         ``re`` = a. A second exponential is used only where the data ask for it; then
         ``coefficients`` holds its rate ``b`` and ``b_std`` beside c1, c2, c3.
     """
-    if len(t) < MIN_ROWS:
-        return refused(f"too few rows: {len(t)}, wanted at least {MIN_ROWS}", NAME)
-    if np.ptp(y) == 0.0:
-        return refused("not identifiable: the signal never changes", NAME)
+    if reason := unusable(t, y, MIN_ROWS):
+        return refused(reason, NAME)
     tau = t - t[0]
     one = search(tau, y, [(a,) for a in STARTS])
     two = search(tau, y, STARTS_TWO)
@@ -52,7 +52,8 @@ def fit(t: Array, y: Array) -> Fit:
     rates = solution.theta
     largest, smallest = int(np.argmax(rates)), int(np.argmin(rates))
     answer = sensitivity(solution)
-    variances = np.diag(coloured_covariance(answer, solution.residual, solution.jacobian.shape[1]))
+    noise = noise_of(answer, solution.residual, solution.jacobian)
+    variances = np.diag(noise.covariance)
     problem = judge(solution, float(rates[largest]), tau)
     coefficients = {"c1": float(solution.c[0]), "c2": float(solution.c[1 + largest])}
     if solution is two:
@@ -61,18 +62,17 @@ def fit(t: Array, y: Array) -> Fit:
             "b": float(rates[smallest]),
             "b_std": float(np.sqrt(variances[smallest])),
         }
-    return Fit(
-        estimator=NAME,
-        re=float(rates[largest]),
-        im=0.0,
-        covariance=np.diag([variances[largest], 0.0]),
-        r2=r_squared(solution, y),
-        rms=solution.rms,
-        ok=not problem,
-        status=problem or f"{len(rates)} real exponential(s), residual {solution.rms:.2g} rms",
-        curve=solution.curve,
-        sensitivity=np.vstack([answer[largest], np.zeros(len(y))]),
+    return answered(
+        NAME,
+        complex(rates[largest], 0.0),
+        y,
+        solution.curve,
+        np.vstack([answer[largest], np.zeros(len(y))]),
+        taken=solution.jacobian,
+        problem=problem,
+        status=f"{len(rates)} real exponential(s), residual {solution.rms:.2g} rms",
         coefficients=coefficients,
+        noise=Noise(np.diag([variances[largest], 0.0]), noise.dof),
     )
 
 
@@ -85,12 +85,13 @@ def search(tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tu
 
 
 def basis(tau: Array, rates: Array) -> tuple[Array, Array]:
-    """Phi = [1, e^(rate t) ...] (n, 1 + p) and its derivatives by each rate (p, n, 1 + p)."""
-    waves = np.exp(tau[:, None] * rates)
-    derivatives = np.zeros((len(rates), len(tau), 1 + len(rates)))
-    for i in range(len(rates)):
-        derivatives[i, :, 1 + i] = tau * waves[:, i]
-    return np.column_stack([np.ones_like(tau), waves]), derivatives
+    """Phi = [1, e^(rate t) ...] (s, n, 1 + p) and its derivatives by each rate (s, p, n, 1 + p), for rates (s, p)."""
+    waves = np.exp(tau[:, None] * rates[:, None, :])
+    searches, n, p = waves.shape
+    derivatives = np.zeros((searches, p, n, 1 + p))
+    for i in range(p):
+        derivatives[:, i, :, 1 + i] = tau * waves[:, :, i]
+    return np.concatenate([np.ones((searches, n, 1)), waves], axis=-1), derivatives
 
 
 def judge(solution: Solution, rate: float, tau: Array) -> str:

@@ -8,7 +8,8 @@ gyro's bias and a steady turn.
 
 import numpy as np
 
-from experiments.fits.projection import Array, Solution, coloured_covariance, minimise, sensitivity
+from experiments.fits.outcome import answered, refused, unusable
+from experiments.fits.projection import Array, Solution, minimise, sensitivity
 from experiments.nouns import Fit
 
 NAME = "single_mode"
@@ -16,7 +17,7 @@ NAME = "single_mode"
 D_MIN, D_MAX = -20.0, 12.0  # 1/s; no weave of a bicycle between rest and 10 m/s, steered or not, is outside
 W_MAX = 40.0  # rad/s; above it, structure of the frame
 W_MIN_CYCLES = 0.25  # of the window: slower than this, an oscillation is no different from c1 + drift
-SCAN_D, SCAN_W, SCAN_ROWS = 12, 32, 100  # coarse map of the cost from which the searches start
+SCAN_D, SCAN_W, SCAN_ROWS = 9, 28, 64  # coarse map of the cost from which the searches start
 SEARCHES = 3
 MIN_ROWS = 12
 
@@ -27,63 +28,65 @@ MAX_STRUCTURE = 0.9  # lag-1 autocorrelation of a residual that is a motion, not
 MIN_R2 = 0.9  # ... and matters when it holds more than this leaves unexplained
 
 
-def fit(t: Array, y: Array) -> Fit:
+def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
     """Eigenvalue of the one mode that best explains a free response.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit: the unit does not enter the eigenvalue.
+    start : where to search from [1/s]; from many places when None.
 
     Returns
     -------
     Fit
-        ``re`` = d [1/s], ``im`` = w [rad/s]; covariance from the coloured residual (see projection.py);
+        ``re`` = d [1/s], ``im`` = w [rad/s]; covariance from the coloured residual (see noise.py);
         ``coefficients`` c1, c2, c3 in the unit of y, with t counted from the window's start. ``ok`` is False,
         with the reason in ``status``, where the window cannot answer the question.
     """
     tau = t - t[0]
-    if len(t) < MIN_ROWS:
-        return refused(f"too few rows: {len(t)}, wanted at least {MIN_ROWS}")
-    if np.ptp(y) == 0.0:
-        return refused("not identifiable: the signal never changes")
-    bounds = np.array([D_MIN, 2 * np.pi * W_MIN_CYCLES / tau[-1]]), np.array([D_MAX, W_MAX])
+    if reason := unusable(t, y, MIN_ROWS):
+        return refused(reason, NAME)
+    bounds = np.array([D_MIN, slowest(tau)]), np.array([D_MAX, W_MAX])
     if bounds[0][1] >= W_MAX:
-        return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle")
-    solution = minimise(lambda theta: basis(tau, theta), y, starts(tau, y, bounds), bounds)
-    problem = judge(solution, tau, bounds)
+        return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle", NAME)
+    solution = minimise(lambda theta: basis(tau, theta), y, starts(tau, y, bounds, start), bounds)
     d, w = solution.theta
-    answer = sensitivity(solution)
-    return Fit(
-        estimator=NAME,
-        re=float(d),
-        im=float(w),
-        covariance=coloured_covariance(answer, solution.residual, solution.jacobian.shape[1]),
-        r2=r_squared(solution, y),
-        rms=solution.rms,
-        ok=not problem,
-        status=problem or f"{w * tau[-1] / (2 * np.pi):.1f} cycles, residual {solution.rms:.2g} rms",
-        curve=solution.curve,
-        sensitivity=answer,
+    return answered(
+        NAME,
+        complex(d, w),
+        y,
+        solution.curve,
+        sensitivity(solution),
+        taken=solution.jacobian,
+        problem=judge(solution, tau, bounds),
+        status=f"{w * tau[-1] / (2 * np.pi):.1f} cycles, residual {solution.rms:.2g} rms",
         coefficients=dict(zip(("c1", "c2", "c3"), map(float, solution.c), strict=True)),
     )
 
 
+def slowest(tau: Array) -> float:
+    """The slowest oscillation [rad/s] that is sought in a window of the times tau."""
+    return float(2 * np.pi * W_MIN_CYCLES / tau[-1])
+
+
 def basis(tau: Array, theta: Array) -> tuple[Array, Array]:
-    """Phi = [1, e^dt cos wt, e^dt sin wt] (n, 3) and its derivatives by d and w (2, n, 3)."""
-    d, w = theta
-    decay = np.exp(d * tau)
-    one, cos, sin = np.ones_like(tau), decay * np.cos(w * tau), decay * np.sin(w * tau)
-    none = np.zeros_like(tau)
-    by_d = np.column_stack([none, tau * cos, tau * sin])
-    by_w = np.column_stack([none, -tau * sin, tau * cos])
-    return np.column_stack([one, cos, sin]), np.stack([by_d, by_w])
+    """Phi = [1, e^dt cos wt, e^dt sin wt] (s, n, 3) and its derivatives by d and w (s, 2, n, 3), for theta (s, 2)."""
+    waves = np.exp((theta[:, :1] + 1j * theta[:, 1:2]) * tau)
+    phi = np.stack([np.ones_like(waves.real), waves.real, waves.imag], axis=-1)
+    by = tau * waves
+    none = np.zeros_like(by.real)
+    by_d = np.stack([none, by.real, by.imag], axis=-1)
+    by_w = np.stack([none, -by.imag, by.real], axis=-1)
+    return phi, np.stack([by_d, by_w], axis=1)
 
 
-def starts(tau: Array, y: Array, bounds: tuple[Array, Array]) -> list[Array]:
-    """Lowest local minima (2,) of the cost over a coarse map of (d, w)."""
-    thin = slice(None, None, max(1, len(tau) // SCAN_ROWS))
-    tau, y = tau[thin], y[thin]
+def starts(tau: Array, y: Array, bounds: tuple[Array, Array], given: complex | None = None) -> list[Array]:
+    """Lowest local minima (2,) of the cost over a coarse map of (d, w); only the given one if there is one."""
+    if given is not None:
+        return [np.array([given.real, given.imag])]
+    each = max(1, len(tau) // SCAN_ROWS)  # rows averaged to one, which leaves every d and w what it is
+    tau, y = (s[: len(s) // each * each].reshape(-1, each).mean(axis=1) for s in (tau, y))
     d = np.linspace(-8.0, 5.0, SCAN_D)  # where weave lives; the searches may leave it
     w = np.geomspace(bounds[0][1] * 1.01, W_MAX * 0.99, SCAN_W)
     waves = np.exp((d[:, None] + 1j * w)[..., None] * tau)  # (d, w, n)
@@ -104,16 +107,16 @@ def starts(tau: Array, y: Array, bounds: tuple[Array, Array]) -> list[Array]:
 
 def judge(solution: Solution, tau: Array, bounds: tuple[Array, Array]) -> str:
     """Why the fit may not be compared; empty when it may."""
-    d, w = solution.theta
+    d, w = solution.theta[:2]
     cycles = w * tau[-1] / (2 * np.pi)
     lower, upper = bounds
-    if np.any(solution.theta <= lower + 1e-3) or np.any(solution.theta >= upper - 1e-3):
+    if np.any(solution.theta[:2] <= lower + 1e-3) or np.any(solution.theta[:2] >= upper - 1e-3):
         return f"not identifiable: the search ended at its bound, {d:.3g} +- {w:.3g}i 1/s"
     if cycles < MIN_CYCLES:
         return f"not identifiable: the window of {tau[-1]:.2f} s holds {cycles:.2f} of a cycle, less than one"
     if abs(d) > MAX_DAMPING * w:
         return f"not identifiable: nearly over-damped, {d:.3g} 1/s against {w:.3g} rad/s; try real_mode"
-    wave = solution.curve - solution.c[0]
+    wave = solution.jacobian[:, -2:] @ solution.c[-2:]
     if np.sqrt(np.mean(wave**2)) < MIN_SIGNAL * solution.rms:
         return f"too noisy: the oscillation's rms is under {MIN_SIGNAL:g} times the residual's"
     r = solution.residual
@@ -121,14 +124,3 @@ def judge(solution: Solution, tau: Array, bounds: tuple[Array, Array]) -> str:
     if lag_1 > MAX_STRUCTURE and np.var(r) > (1 - MIN_R2) * np.var(r + solution.curve):
         return f"one mode does not explain it: the residual is a motion (lag-1 autocorrelation {lag_1:.2f})"
     return ""
-
-
-def r_squared(solution: Solution, y: Array) -> float:
-    """Share of the variance explained."""
-    return float(1.0 - solution.cost / np.sum((y - y.mean()) ** 2))
-
-
-def refused(status: str, estimator: str = NAME) -> Fit:
-    """A fit that could not even be tried."""
-    nan = float("nan")
-    return Fit(estimator, nan, nan, np.full((2, 2), nan), nan, nan, False, status)

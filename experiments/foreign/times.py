@@ -12,6 +12,7 @@ from models.errors import InputError
 
 EPOCH = 1e7  # s; a time beyond 115 days is a date, and the recording is timed from its first row
 SLOWEST, FASTEST = 0.05, 2e-5  # s between samples: 20 Hz cannot show weave, 50 kHz is a unit gone wrong
+EVEN = 1e-6  # of a step: times that are even already
 UNEVEN = 0.02  # of a step: times further from even than this are interpolated
 BRIDGED = 0.0225  # s; weave turns by less than a tenth of a radian meanwhile
 BACKWARDS = 0.1  # of the rows may have to go because their time does not increase
@@ -170,6 +171,8 @@ def _straight(at: Array) -> Array | None:
     if not FASTEST <= slope <= SLOWEST:
         return None
     off = np.abs(at - at[0] - first - slope * n).max()
+    if off < EVEN * slope:
+        return at  # as they were written: 9.9 s stays 9.9 s
     digit = _digit(at)
     if off > max(UNEVEN * slope, ROUNDED * digit):
         return None

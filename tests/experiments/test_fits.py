@@ -157,7 +157,7 @@ def test_real_mode_scatter_and_refusals():
     assert not estimate(t, 0.1 * t, "real_mode").ok
     assert not estimate(t, np.ones_like(t), "real_mode").ok
     assert not estimate(t, rng.normal(size=len(t)), "real_mode").ok
-    assert set(ESTIMATORS) == {"single_mode", "real_mode"}
+    assert set(ESTIMATORS) == {"single_mode", "several_modes", "real_mode", "log_decrement", "era"}
 
 
 def response_of(t, y):

@@ -1,0 +1,111 @@
+"""Weave beside a slow mode: an oscillation, one real exponential and a constant at once.
+
+    phi_dot = c1 + c4 (e^(a t) - 1) / a + e^(d t) (c2 cos w t + c3 sin w t),      eigenvalue d +- i w
+
+In a short window one oscillation about a constant takes the capsize mode, what is left of caster, or a
+drift of the gyro for decay. Here they have a place of their own; written like this the second term is a
+straight line where a = 0, so nothing becomes singular when the slow mode is slower than the window is long.
+
+The extra mode costs precision, so the data must ask for it: Akaike's criterion, counted in independent rows
+of the (coloured) residual, weighs both forms. (Not Schwarz's: a bicycle has those modes for certain, and the
+question is not whether but whether they matter here.) The likelier one answers; what the other one says, times
+its weight, is part of the covariance (Buckland, Burnham, Augustin 1997, Biometrics 53).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.fits import single_mode
+from experiments.fits.noise import lag_1
+from experiments.fits.outcome import answered, refused, unusable
+from experiments.fits.projection import Array, Solution, minimise, sensitivity
+from experiments.nouns import Fit
+
+NAME = "several_modes"
+
+A_MIN, A_MAX = -20.0, 12.0  # 1/s, as in real_mode: caster of a bicycle at speed is at the lower end
+A_STARTS = (-6.0, -0.5, 2.0)
+MIN_ROWS = 16
+STRAIGHT = 1e-3  # |a t| under which (e^(a t) - 1) / a is taken from its series
+EXTRA = 2  # unknowns of the extra mode: a and c4
+
+
+def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
+    """Eigenvalue of the oscillation in a response that may hold one more, real, mode.
+
+    Parameters
+    ----------
+    t : (n,) time [s], evenly spaced, increasing.
+    y : (n,) lean rate, in any unit.
+    start : where to search from [1/s]; from many places when None.
+
+    Returns
+    -------
+    Fit
+        As of `single_mode`; ``coefficients`` holds ``extra``, the weight of the extra mode, and where that
+        is more than a half its rate ``a`` [1/s] and c4. The status says which of the two it was.
+    """
+    tau = t - t[0]
+    if reason := unusable(t, y, MIN_ROWS):
+        return refused(reason, NAME)
+    lower, upper = (
+        np.array([single_mode.D_MIN, single_mode.slowest(tau)]),
+        np.array([single_mode.D_MAX, single_mode.W_MAX]),
+    )
+    if lower[1] >= upper[1]:
+        return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle", NAME)
+    first = single_mode.starts(tau, y, (lower, upper), start)
+    one = minimise(lambda theta: single_mode.basis(tau, theta), y, first, (lower, upper))
+    bounds = np.append(lower, A_MIN), np.append(upper, A_MAX)
+    begins = [np.append(start, a) for start in [one.theta, *first[:2]] for a in A_STARTS]
+    two = minimise(lambda theta: basis(tau, theta), y, begins, bounds)
+    probability = supported(one, two)
+    chosen, other, share = (two, one, 1.0 - probability) if probability > 0.5 else (one, two, probability)
+    d, w = chosen.theta[:2]
+    if chosen is two:
+        told = f"and an extra mode of {two.theta[2]:.2g} 1/s ({probability:.0%} likely)"
+        more = dict(zip(("a", "c1", "c4", "c2", "c3"), map(float, [two.theta[2], *two.c]), strict=True))
+    else:
+        told = f"alone (an extra mode is {probability:.0%} likely)"
+        more = dict(zip(("c1", "c2", "c3"), map(float, one.c), strict=True))
+    result = answered(
+        NAME,
+        complex(d, w),
+        y,
+        chosen.curve,
+        sensitivity(chosen)[:2],
+        taken=chosen.jacobian,
+        problem=single_mode.judge(chosen, tau, (lower, upper)),
+        status=f"{w * tau[-1] / (2 * np.pi):.1f} cycles {told}, residual {chosen.rms:.2g} rms",
+        coefficients=more | {"extra": probability},
+    )
+    apart = other.theta[:2] - chosen.theta[:2]
+    if not np.all(np.abs(apart) < single_mode.MAX_DAMPING * w):  # another oscillation, not another opinion of this one
+        return result
+    return replace(result, covariance=result.covariance + share * np.outer(apart, apart))
+
+
+def supported(one: Solution, two: Solution) -> float:
+    """Akaike's weight of the larger model (`two`), 0 to 1."""
+    alike = min(max(lag_1(two.residual), 0.0), 0.99)
+    rows = len(two.residual) * (1.0 - alike) / (1.0 + alike)  # independent ones, of first-order noise
+    least = (1e-12 * np.linalg.norm(two.curve)) ** 2 + 1e-300  # a perfect fit is no infinite evidence
+    gain = rows * np.log((one.cost + least) / (two.cost + least)) - 2.0 * EXTRA
+    return float(1.0 / (1.0 + np.exp(-np.clip(gain / 2.0, -700.0, 700.0))))
+
+
+def basis(tau: Array, theta: Array) -> tuple[Array, Array]:
+    """Phi = [1, (e^at - 1) / a, e^dt cos wt, e^dt sin wt] (s, n, 4) and its derivatives (s, 3, n, 4)."""
+    phi, by = single_mode.basis(tau, theta[:, :2])
+    a = theta[:, 2:]
+    at = a * tau
+    near = np.abs(at) < STRAIGHT
+    safe = np.where(near, 1.0, a)
+    rise = np.where(near, tau * (1.0 + at / 2.0 + at**2 / 6.0), np.expm1(at) / safe)
+    by_a = np.where(near, tau**2 * (0.5 + at / 3.0 + at**2 / 8.0), (tau * np.exp(at) - rise) / safe)
+    full = np.insert(phi, 1, rise, axis=2)
+    derivatives = np.zeros((len(theta), 3, *full.shape[1:]))
+    derivatives[:, :2, :, [0, 2, 3]] = by
+    derivatives[:, 2, :, 1] = by_a
+    return full, derivatives

@@ -1,0 +1,53 @@
+"""`python -m tests.coverage --doc docs/estimators.md`: study the estimators and write the page's tables.
+
+Takes about 20 minutes on one core with the default number of windows.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from time import perf_counter
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the matrices are small: more threads only get in each other's way
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--doc", type=Path, help="Markdown file with the marks of the tables")
+    parser.add_argument("--windows", type=int, default=13, help="of each setting")
+    parser.add_argument("--campaigns", type=int, default=5, help="emulated, of 14 runs each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--delft", type=Path, help="folder with the Delft logs and author_windows.json")
+    options = parser.parse_args()
+
+    from experiments import coverage, coverage_page, hand_cut
+    from experiments.recordings import find, read
+
+    answers = []
+    grid = coverage.settings()
+    for found in coverage.study(grid, options.windows, options.seed, options.jobs, perf_counter):
+        answers += found
+        print(f"\r{len(answers)} answers", end="", flush=True)
+    answers.sort(key=lambda a: grid.index(a.setting))
+    emulator = [
+        a
+        for k in range(options.campaigns)
+        for some in coverage.emulated(options.seed + k, clock=perf_counter)
+        for a in some
+    ]
+    print()
+    tables = coverage_page.tables(answers, emulator, options.seed)
+    if options.delft:
+        paths = find([options.delft])
+        cuts = hand_cut.read(paths)
+        sources = {cut.source for cut in cuts}
+        tables |= coverage_page.authors([read(p) for p in paths if p.name in sources], cuts)
+    for name, text in tables.items():
+        print(f"\n{name}\n\n{text}")
+    if options.doc:
+        coverage_page.put(options.doc, tables)
+
+
+if __name__ == "__main__":
+    main()
