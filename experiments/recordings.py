@@ -9,15 +9,16 @@ import numpy as np
 from experiments import foreign
 from experiments.foreign.formats import SUFFIXES
 from experiments.inspection import inspected
-from experiments.nouns import Array, Dynamics, Response
+from experiments.nouns import Array, Dynamics, Marker, Response
 from experiments.recorded import Recorded
 from experiments.theory import Theory, open_loop
 from hil.design.schedule import GainSchedule
 from hil.estimator import Observer
+from hil.excitation import Excitation
 from hil.export import MARKERS_SUFFIX
 from hil.log import FILE, Run, read_run
 from hil.sampled_loop import MEASURED, SampledLoop
-from hil.states import State
+from hil.states import State, Verdict
 from models.errors import InputError
 from models.parameters import Bicycle
 from models.variant import Variant
@@ -25,6 +26,7 @@ from models.variant import Variant
 BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 TOLD = 5  # gaps by name
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
+_FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
 
 def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False) -> Response:
@@ -111,6 +113,10 @@ def recorded_run(run: Run) -> Recorded:
     if len(begun):
         free &= t >= t[begun[0]] + _HELD
     bicycle = bicycle_of(header)
+    released = np.interp(t, t_device, released_rows(ticks, rate, float(header["rig"]["drive_lag"]))) > 0.99
+    alone = bool(((ticks["verdict"] & Verdict.RELEASED) > 0).any())
+    free &= released if alone else np.interp(t, t_device, played_torque(run, ticks) != 0.0) == 0.0
+    kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
         source=run.folder.name,
         kind="riderless",
@@ -123,11 +129,11 @@ def recorded_run(run: Run) -> Recorded:
         T_delta=even("T_cmd"),
         free=free,
         # marked on the host's clock; the rows tell what the device's clock said then
-        markers=tuple(
-            replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in run.markers if m.kind == "kick"
-        ),
+        markers=releases(t, free)
+        if alone
+        else tuple(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
         bicycle=bicycle,
-        theory=theory_of(header, bicycle, ticks),
+        theory=open_loop(bicycle) if alone else theory_of(header, bicycle, ticks),
         label=header.get("label", run.folder.name),
         remarks=tuple(
             f"t: no samples from {t_device[i]:.3f} to {t_device[i + 1]:.3f} s, not free"
@@ -138,6 +144,31 @@ def recorded_run(run: Run) -> Recorded:
     columns |= {"psi_dot": "psi_dot_meas", "T_delta": "T_cmd", "a_z": "a_z_meas"}
     beside = {"a_z": even("a_z_meas")} if "a_z_meas" in (ticks.dtype.names or ()) else {}
     return Recorded(response, columns, beside)
+
+
+def releases(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
+    """A marker where each free part begins."""
+    return tuple(Marker(float(t[i]), "release") for i in np.flatnonzero(np.diff(free.astype(int), prepend=0) > 0))
+
+
+def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
+    """1 at the rows in which the bicycle was left to itself and the drive's torque has died away, else 0, (n,)."""
+    released = (ticks["verdict"] & Verdict.RELEASED) > 0
+    fading = np.ones(round((_FADED * drive_lag + 2.0 / rate) * rate) + 1)
+    torque = np.abs(np.where(released, ticks["T_cmd"], np.inf)) > 0.0
+    return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
+
+
+def played_torque(run: Run, ticks: np.ndarray) -> Array:
+    """The excitation's torque [N m] at rows ``ticks`` (n,) of a run: it begins one tick after RUNNING does."""
+    settings = run.header.get("excitation")
+    running = run.ticks["k"][run.ticks["state"] == State.RUNNING]
+    if not settings or not len(running):
+        return np.zeros(len(ticks))
+    samples = Excitation(**settings).samples(float(run.header["rig"]["rate"]))
+    n = ticks["k"].astype(np.int64) - int(running[0]) - 1
+    inside = (n >= 0) & (n < len(samples))
+    return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
 
 
 def bicycle_of(header: dict) -> Bicycle:

@@ -48,6 +48,8 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     rules : WindowRules() when None.
     """
     rules = rules or WindowRules()
+    if any(marker.kind == "release" for marker in response.markers):
+        return released_windows(response, rules)
     windows: list[Window] = []
     rejected: list[Rejected] = not_free(response)
     s = levelled(response, rules.kicks.smooth)
@@ -77,6 +79,35 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     if not kicks:
         reason = f"no kick: no sudden rise above the background of {noise:.2g} {response.phi_dot_unit}"
         rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), reason))
+    return windows, sorted(rejected, key=lambda r: r.t_start)
+
+
+def released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
+    """Windows of a recording in which the torque went off now and then: the free parts, without the caster's time.
+
+    What grows from a release needs no kick, and begins too small to look like one.
+    """
+    windows: list[Window] = []
+    rejected = not_free(response)
+    s, dt = levelled(response, rules.kicks.smooth), response.dt
+    free = np.zeros(len(s), int) if response.free is None else response.free.astype(int)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], free, [0]])))
+    for a, b in zip(edges[::2], edges[1::2], strict=True):
+        start, stop = int(a) + round(rules.settle / dt), int(b)
+        end = "the torque came back"
+        if stop - start > rows(rules.longest, dt):
+            stop, end = start + rows(rules.longest, dt), "greatest length"
+        length = (stop - start) * dt
+        cycle = cycle_rows(s, Kick(start, start), dt, rules) * dt if length > 0.0 else np.inf
+        t_start, t_end = float(response.t[a]), float(response.t[b - 1])
+        if length < cycle:
+            reason = f"too short: {max(length, 0.0):.2f} s of torque off, wanted one cycle, {cycle:.2f} s"
+            rejected.append(Rejected(response.source, t_start, t_end, reason))
+        elif lost := lost_signal(response.phi_dot, slice(start, stop), dt, rules):
+            rejected.append(Rejected(response.source, t_start, t_end, lost))
+        else:
+            rule = f"{rules.settle:g} s after the torque went off at {t_start:.2f} s, until {end}"
+            windows.append(make_window(response, start, stop, rule))
     return windows, sorted(rejected, key=lambda r: r.t_start)
 
 

@@ -1,14 +1,16 @@
 """Torque played on top of the controller's wish while RUNNING, sample by sample: sweeps and designed inputs.
 
-The supervisor limits the sum like any other wish. A signal is described by a few numbers, which stand in the
-log's header, so that a replay plays the same.
+The supervisor limits the sum like any other wish. There can be moments without any torque as well, in which the
+bicycle is left to itself: everything but the torque goes on, and a limit ends them like anything else. A signal is
+described by a few numbers, which stand in the log's header, so that a replay plays the same.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from models.errors import InputError
@@ -30,6 +32,13 @@ class Excitation:
         Hz, the band it excites.
     seed : int
         Of its random part, if it has one.
+    delay : float
+        s under control before it begins.
+    releases : sequence of (s, s)
+        When the torque is off for a moment: beginning after the machine is RUNNING, and how long. A push is played
+        right before each of them, to either side in turn, instead of once at the beginning.
+    catch : float
+        Share of the lean and steer limits beyond which a release ends early.
     """
 
     kind: str = "none"
@@ -38,14 +47,30 @@ class Excitation:
     f_low: float = 0.2
     f_high: float = 5.0
     seed: int = 0
+    delay: float = 0.0
+    releases: Sequence[tuple[float, float]] = ()
+    catch: float = 0.5
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise InputError(f"unknown excitation '{self.kind}': the kinds are {', '.join(KINDS)}")
-        if not (self.amplitude >= 0.0 and self.duration >= 0.0 and 0.0 < self.f_low <= self.f_high):
+        if not (min(self.amplitude, self.duration, self.delay) >= 0.0 and 0.0 < self.f_low <= self.f_high):
             raise InputError(
-                "an excitation needs an amplitude and a duration of zero or more and a band of positive frequencies, "
-                f"found {self.amplitude:g} N m, {self.duration:g} s, {self.f_low:g} to {self.f_high:g} Hz"
+                "an excitation needs an amplitude, a duration and a delay of zero or more and a band of positive "
+                f"frequencies, found {self.amplitude:g} N m, {self.duration:g} s, {self.delay:g} s, {self.f_low:g} to "
+                f"{self.f_high:g} Hz"
+            )
+        ends = [-math.inf, *(begin + length for begin, length in self.releases)]
+        if any(
+            begin < max(end, 0.0) or not length > 0.0 for (begin, length), end in zip(self.releases, ends, strict=False)
+        ):
+            raise InputError(
+                "releases must begin at 0 s under control or later, last longer than 0 s and follow one another, "
+                f"found {list(self.releases)} (beginning and length in s): move them"
+            )
+        if not 0.0 < self.catch < 1.0:
+            raise InputError(
+                f"a release must end at a share of the limits between 0 and 1, found {self.catch:g}: 0.5 leaves room"
             )
 
     def samples(self, rate: float) -> NDArray[np.float64]:
@@ -62,7 +87,23 @@ class Excitation:
                 f"stay below a quarter of it, {rate / 4:g} Hz"
             )
         t = np.arange(round(self.duration * rate)) / rate
-        return self.amplitude * KINDS[self.kind](self, t) if t.size else t
+        played = self.amplitude * KINDS[self.kind](self, t) if t.size else t
+        if self.kind != "push" or not self.releases:
+            return np.concatenate([np.zeros(round(self.delay * rate)), played])
+        begins = [round(begin * rate) for begin, _ in self.releases]
+        torque = np.zeros(max(*begins, t.size))
+        for i, begin in enumerate(begins):
+            room = min(begin, t.size)
+            torque[begin - room : begin] = (-1) ** i * played[t.size - room :]
+        return torque
+
+    def freedom(self, rate: float) -> NDArray[np.float64]:
+        """Share of its limits up to which the bicycle is left to itself at each tick, (n,); 0 under control."""
+        last = max((begin + length for begin, length in self.releases), default=0.0)
+        share = np.zeros(round(last * rate))
+        for begin, length in self.releases:
+            share[round(begin * rate) : round((begin + length) * rate)] = self.catch
+        return share
 
 
 def _none(e: Excitation, t: NDArray) -> NDArray:
@@ -106,3 +147,28 @@ KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
     "multisine": _multisine,
     "steps": _steps,
 }
+
+
+@njit(cache=True, nogil=True)
+def played(pulse, excitation):
+    """The excitation's torque at this tick under control [N m]; it moves on. Runs inside the tick."""
+    pulse.played += 1
+    return excitation[pulse.played - 1] if pulse.played <= excitation.size else 0.0
+
+
+@njit(cache=True, nogil=True)
+def left_alone(pulse, freedom, limits, e):
+    """Is the bicycle to be left to itself now? Once too far from upright it is caught. Runs inside the tick.
+
+    Parameters
+    ----------
+    pulse : record with ``played``, ticks under control so far, and ``caught``, changed in place.
+    freedom : (n,) array, see `Excitation.freedom`.
+    limits, e : records of LIMITS and ESTIMATE.
+    """
+    share = freedom[pulse.played] if pulse.played < freedom.size else 0.0
+    if share <= 0.0:
+        pulse.caught = 0
+    elif abs(e.phi) > share * limits.lean or abs(e.delta) > share * limits.steer:
+        pulse.caught = 1
+    return share > 0.0 and not pulse.caught

@@ -37,6 +37,7 @@ _SHARED = {
     "speeds",
     "gains",
     "excitation",
+    "freedom",
     "orders",
 }  # parts of a Loop the tick only reads
 _LOOK = 0.02  # s between two looks of the operator

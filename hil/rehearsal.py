@@ -1,6 +1,8 @@
 """A run in simulated time, with the same log as a real one: a rehearsal against the plant in memory."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from hil import lockstep
 from hil.design.schedule import GainSchedule
@@ -25,15 +27,16 @@ def run_lockstep(
     watch: Watcher | None = None,
     emulation: Emulation = Emulation(),
     excitation: Excitation = Excitation(),
+    extra: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Run against the plant in memory for ``duration`` s of RUNNING; writes the run to ``folder``."""
+    """Run against the plant in memory for ``duration`` s of RUNNING; writes to ``folder``, ``extra`` to its header."""
     require_fitting(rig, schedule)
     calibration = rig.calibrated()
     loop = new_loop(rig, schedule, calibration.as_record(), excitation=excitation)
     operator, plant = Operator(duration), emulated_plant(rig, scenario, emulation)
     about = {"label": label or folder.name, "scenario": scenario, "emulation": emulation, "excitation": excitation}
-    extra = {"runner": "lockstep", **about}
-    with RunWriter(folder, header(rig, schedule, calibration, extra, simulated=True), simulated=True) as writer:
+    about |= {"runner": "lockstep", **(extra or {})}
+    with RunWriter(folder, header(rig, schedule, calibration, about, simulated=True), simulated=True) as writer:
         keep = Keeper(writer, plant)
         lockstep.run(loop, plant, emulated_node(rig), operator, keep, watch)
         outcome = operator.outcome()

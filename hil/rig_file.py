@@ -1,7 +1,6 @@
 """The file of a rig, checked key by key; units stand in the names of the keys."""
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +10,7 @@ from firmware_interface.errors import DeviceError
 from hil.estimator import Observer
 from hil.limits import Limits
 from hil.rig import Port, Rig
-from hil.toml_lines import line_naming, line_of, lines_of
+from hil.toml_lines import faults_of, line_naming, lines_of
 from models import catalogue
 from models.errors import InputError
 
@@ -30,7 +29,7 @@ def read(path: Path) -> Rig:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
-        raise InputError(f"rig file {path}: {_sentence(error, lines)}") from None
+        raise InputError(f"rig file {path}: {faults_of(error, lines)}") from None
     except (InputError, DeviceError) as error:
         line = line_naming(lines, str(error))
         raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
@@ -103,20 +102,3 @@ class _RigFile(_Strict):
             limits=Limits.of_machine(self.limits),
             latency_days=self.loop.latency_test_days,
         )
-
-
-def _sentence(error: ValidationError, lines: Mapping[tuple[str | int, ...], int]) -> str:
-    """All faults of a file in one sentence, each with its line."""
-    faults = []
-    for e in error.errors():
-        line, unit = line_of(lines, e["loc"]), _unit(str(e["loc"][-1]) if e["loc"] else "")
-        where = f"line {line}, " if line else ""
-        found = f"found {e['input']!r}{unit}" if e["type"] != "missing" else "it is not there"
-        faults.append(f"{where}{'.'.join(str(p) for p in e['loc'])}: {e['msg'].lower()}{unit} ({found})")
-    return "; ".join(faults) + "; correct these keys"
-
-
-def _unit(key: str) -> str:
-    """The unit that a key's name ends in."""
-    units = {"Hz": "Hz", "s": "s", "m": "m", "days": "days", "Nm": "N m", "A": "A"}
-    return f" {units[end]}" if "_" in key and (end := key.rsplit("_", 1)[-1]) in units else ""

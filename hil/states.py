@@ -120,3 +120,4 @@ class Verdict(IntFlag):
     NO_FRESH_SAMPLE = 16
     NOT_A_NUMBER = 32
     WITHHELD = 64  # no frame at all was sent
+    RELEASED = 128  # the experiment leaves the bicycle to itself for a moment

@@ -37,6 +37,7 @@ _V_RAMP = int(Verdict.RAMP)
 _V_NO_FRESH_SAMPLE = int(Verdict.NO_FRESH_SAMPLE)
 _V_NOT_A_NUMBER = int(Verdict.NOT_A_NUMBER)
 _V_WITHHELD = int(Verdict.WITHHELD)
+_V_RELEASED = int(Verdict.RELEASED)
 _ANSWER = 0.25  # s, for the drive to say that it is on, or that it is cleared
 _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
 
@@ -94,6 +95,7 @@ NEWS = np.dtype(
         ("late", "u1"),  # this tick woke more than half a period late
         ("attended", "u1"),  # the program around the loop (operator, display) is alive
         ("recording", "u1"),  # the log takes what it is given
+        ("released", "u1"),  # the experiment wants the bicycle left to itself: no torque, everything else as ever
         ("tested", "u1"),  # a recent latency test vouches for this computer at this rate, or none is asked for
     ],
     align=True,
@@ -249,7 +251,8 @@ def supervise(s, limits, news, sample, estimate):
     T = 0.0
     if s.stage == _RUNNING:
         s.flags = COMMAND_ENABLE
-        T = _limited(s, limits, news.T_req, dt)
+        s.verdict |= _V_RELEASED if news.released else 0
+        T = _limited(s, limits, 0.0 if news.released else news.T_req, dt)
     elif s.stage == _RAMPDOWN:
         s.flags = COMMAND_ENABLE
         s.verdict |= _V_RAMP

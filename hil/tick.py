@@ -21,7 +21,7 @@ from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, follow_drive, observe
-from hil.excitation import Excitation
+from hil.excitation import Excitation, left_alone, played
 from hil.plausibility import judge, new_monitor
 from hil.record import COUNTERS
 from hil.rig import Rig
@@ -41,6 +41,7 @@ _PULSE = np.dtype(
         ("dt", "f8"),
         ("expiry_ms", "i8"),
         ("played", "i8"),  # ticks under control
+        ("caught", "i8"),  # this release has ended early
     ]
 )
 ORDERS = np.dtype(
@@ -67,6 +68,7 @@ class Loop(NamedTuple):
     speeds: np.ndarray  # (n,) m/s
     gains: np.ndarray  # (n, 6)
     excitation: np.ndarray  # (m,) N m, added to the controller's wish from the first tick under control on
+    freedom: np.ndarray  # (n,) share of its limits up to which the bicycle is left to itself at each such tick; often 0
     # state
     links: np.ndarray  # (P,) LINK, one for each port
     clock: np.void
@@ -108,6 +110,7 @@ def new_loop(
         speeds=np.array(schedule.v, float),
         gains=np.array(schedule.K, float),
         excitation=excitation.samples(rig.rate),
+        freedom=excitation.freedom(rig.rate),
         links=links,
         clock=_zero(CLOCK),
         timebase=_zero(TIMEBASE),
@@ -170,7 +173,9 @@ def tick(loop, wire, t_host, t_due, row):
     news.symptoms = judge(
         loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
     )
-    news.T_req = _wish(loop.speeds, loop.gains, estimate) + _play(loop.pulse, loop.excitation, supervisor.state)
+    news.released = left_alone(loop.pulse, loop.freedom, loop.limits, estimate)
+    news.T_req = _wish(loop.speeds, loop.gains, estimate)
+    news.T_req += played(loop.pulse, loop.excitation) if supervisor.state == _RUNNING else 0.0
     supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
     _speak(loop, wire, supervisor.send, t_host)
@@ -284,15 +289,6 @@ def _wish(speeds, gains, e):
     for n, z in enumerate((e.phi, e.delta, e.phi_dot, e.delta_dot, e.T, e.u_prev)):
         T -= (gains[i, n] + part * (gains[j, n] - gains[i, n])) * z
     return T
-
-
-@njit(cache=True, nogil=True)
-def _play(pulse, excitation, state):
-    """The excitation's torque at this tick [N m]; it moves on while under control. Runs inside the tick."""
-    if state != _RUNNING or pulse.played >= excitation.size:
-        return 0.0
-    pulse.played += 1
-    return excitation[pulse.played - 1]
 
 
 @njit(cache=True, nogil=True)

@@ -2,6 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_.\"'-]+)\s*=")
@@ -46,3 +50,21 @@ def line_naming(lines: Mapping[Path, int], sentence: str) -> int | None:
     words = set(re.findall(r"[A-Za-z0-9_]+", sentence))
     named = [(len(path), -number) for path, number in lines.items() if path and path[-1] in words]
     return -max(named)[1] if named else None
+
+
+def faults_of(error: "ValidationError", lines: Mapping[Path, int], table: Path = ()) -> str:
+    """All faults of a file, or of one ``table`` of it, in one sentence, each with its line."""
+    faults = []
+    for e in error.errors():
+        loc = (*table, *e["loc"])
+        line, unit = line_of(lines, loc), _unit(str(loc[-1]) if loc else "")
+        where = f"line {line}, " if line else ""
+        found = f"found {e['input']!r}{unit}" if e["type"] != "missing" else "it is not there"
+        faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {e['msg'].lower()}{unit} ({found})")
+    return "; ".join(faults) + "; correct these keys"
+
+
+def _unit(key: str) -> str:
+    """The unit that a key's name ends in."""
+    units = {"Hz": "Hz", "s": "s", "m": "m", "days": "days", "Nm": "N m", "A": "A"}
+    return f" {units[end]}" if "_" in key and (end := key.rsplit("_", 1)[-1]) in units else ""

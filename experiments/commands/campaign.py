@@ -1,59 +1,196 @@
-"""`riderless campaign`: the main job, from emulated bicycles to a report."""
+"""`riderless campaign`: the main job, from bicycles to a report."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from experiments.campaign import Attempt
+    from experiments.campaign_file import Campaign
+    from experiments.campaign_session import Finished
+    from experiments.dry_run import DryRun
+    from experiments.progress import Board
+    from experiments.protocols.condition import Condition
+
 
 def campaign(
-    rig_file: Annotated[
-        Path | None, typer.Argument(help="Rig file whose devices are emulated; our node alone by default.")
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="Campaign file, or a rig file whose devices are emulated; the emulated treadmill campaign by default."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the campaign's folder is made.")] = Path("runs"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the campaign's folder is made, or lies.")] = Path(
+        "runs"
+    ),
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign that was stopped.")] = False,
+    dry: Annotated[
+        bool, typer.Option("--dry-run", help="Rehearse every condition against the limits, no more.")
+    ] = False,
+    emulated: Annotated[bool, typer.Option("--emulated", help="Emulate the devices of a wired rig.")] = False,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
-    seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
-    model: Annotated[str, typer.Option(help="Equations of motion of the bicycles: linear or nonlinear.")] = "linear",
+    port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Fixes kicks and sensor noise; 1, or as the campaign file says.")] = (
+        None
+    ),
+    model: Annotated[
+        str | None, typer.Option(help="Equations of motion: linear or nonlinear; linear, or as the campaign file says.")
+    ] = None,
     fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Balance emulated bicycles over a serial line, kick them, and judge them by their eigenvalues.
+    """Make the runs of a campaign file, and judge bicycles by their eigenvalues.
 
-    Benchmark and Silver bicycle: uncontrolled inside their stable range, and under LQR and pole
-    placement below, inside and above it; 14 runs of three kicks, about three minutes in real time.
+    Without a file: Benchmark and Silver bicycle, emulated, uncontrolled inside their stable range, and under LQR and
+    pole placement below, inside and above it; 14 runs of three kicks, about three minutes in real time.
+
+    Every condition of a file is rehearsed in simulated time first, and refused if it comes near a limit. Ctrl-C stops
+    the campaign; the same command goes on where it stopped. On a real bicycle a person is asked before each run.
     """
-    import json
-    from functools import partial
+    from dataclasses import replace
 
-    from experiments.campaign import in_lockstep, in_real_time
-    from experiments.commands.analyze import show
-    from experiments.console import emit_json, new_folder, progress_screen, screen
-    from experiments.progress import analysed, watching
-    from experiments.protocols.treadmill import conditions
-    from experiments.recordings import read
-    from experiments.reporting import report_on
-    from hil.emulation import Emulation
-    from hil.rig import Rig
+    from experiments import campaign_folder as state
+    from experiments.campaign_file import is_campaign, read_campaign
+    from experiments.campaign_session import finish, usual
+    from experiments.console import emit_json, progress_screen
+    from experiments.progress import analysed, board_of
+    from experiments.wired import paths_of
+    from models.errors import InputError
 
-    folder = new_folder(out, f"campaign-seed{seed}")
-    folder.mkdir(parents=True)
-    planned = list(conditions(seed, Emulation(model), Rig.from_toml(rig_file) if rig_file else None))
-    runner = in_lockstep if lockstep else partial(in_real_time, fifo=fifo)
-    attempts = []
-    with watching(progress_screen, planned) as (watch, done):
-        for attempt in runner(planned, folder, watch):
-            attempts.append(attempt)
-            done(attempt)
-    good = [a for a in attempts if a.outcome.reason == "success"]
-    analysis = analysed(progress_screen, [read(a.folder) for a in good])
-    page = report_on(folder, "Emulated treadmill campaign", analysis, [a.folder for a in attempts])
-    runs = [{"run": str(a.folder), "reason": a.outcome.reason, "cause": a.outcome.cause} for a in attempts]
-    about = {"seed": seed, "rig": str(rig_file or "emulated"), "lockstep": lockstep, "model": model, "runs": runs}
-    (folder / "campaign.json").write_text(json.dumps(about, indent=1))
-    if as_json:
-        emit_json({"runs": runs, "report": str(page), **analysis.as_json()})
+    of_file = file is not None and is_campaign(file)
+    if file is not None and of_file:
+        if seed is not None or model is not None:
+            raise InputError(
+                f"a campaign file has its own seed and model: write them into {file}, not behind the command"
+            )
+        whole, stem = read_campaign(file), file.stem
+        whole = replace(whole, lockstep=whole.lockstep or lockstep)
     else:
-        show(analysis)
-        screen.print(f"report: {page}", soft_wrap=True)
-    if len(good) < len(planned):
+        seed = 1 if seed is None else seed
+        whole, stem = usual(file, seed, model or "linear", lockstep), f"campaign-seed{seed}"
+    wired = of_file and whole.machine is not None and not (emulated or whole.lockstep)
+    if port and not wired:
+        raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
+    if dry:
+        made = _rehearsed(whole, whole.conditions)
+        _show_rehearsals(made, as_json)
+        raise typer.Exit(1 if any(one.refusal for one in made) else 0)
+    paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
+    folder = state.choose(out, stem, whole, resume, always_new=not of_file)
+    runs = state.made(folder) if folder.exists() else []
+    left = state.missing(whole, runs)
+    rehearsed = _rehearsed(whole, left) if of_file else []
+    if any(one.refusal for one in rehearsed):
+        raise InputError("; ".join(one.refusal for one in rehearsed if one.refusal))
+    folder.mkdir(parents=True, exist_ok=True)
+    with state.alone(folder):
+        about = {"rehearsals": [one.as_json() for one in rehearsed]}
+        state.write(folder, whole, runs, **about)
+        if runs:
+            there = len(whole.conditions) - len(left)
+            progress_screen.print(f"going on in {folder}: {there} of {len(whole.conditions)} runs are there")
+        interrupted = False
+        try:
+            with board_of(progress_screen, whole.conditions, runs, person=bool(paths)) as board:
+                for attempt in _runner(whole, left, folder, board, paths, fifo):
+                    board.made(attempt)
+                    runs.append(state.Made(attempt.condition.name, attempt.folder, attempt.outcome))
+                    state.write(folder, whole, runs, **about)
+                    interrupted = attempt.outcome.cause.startswith("stopped by SIG")
+        except KeyboardInterrupt:
+            interrupted = True
+        if interrupted:
+            progress_screen.print(
+                f"stopped with {len(state.missing(whole, runs))} of {len(whole.conditions)} runs to make; to go on: "
+                f"riderless campaign {file or ''} --out {folder} --resume",
+                soft_wrap=True,
+            )
+            raise typer.Exit(130)
+        found = finish(folder, whole, runs, lambda responses: analysed(progress_screen, responses))
+    if as_json:
+        emit_json({"folder": str(folder), "runs": [state.as_json(run) for run in runs], **about, **found.as_json()})
+    else:
+        _show(found, folder)
+    if state.missing(whole, runs):
         raise typer.Exit(1)
+
+
+def _runner(
+    whole: "Campaign", left: "Sequence[Condition]", folder: Path, board: "Board", paths: list[str], fifo: int
+) -> "Iterable[Attempt]":
+    """In simulated time, in real time against twins, or on the bicycle behind ``paths``."""
+    from experiments.beside import asking
+    from experiments.campaign import in_lockstep, in_real_time, on_a_bicycle
+    from experiments.commands.run import heed
+    from experiments.console import progress_screen
+    from experiments.keys import keys
+
+    if whole.lockstep:
+        return in_lockstep(left, folder, board.watch)
+    if not paths:
+        return in_real_time(left, folder, board.watch, fifo)
+    ask = asking(lambda text: progress_screen.print(text, soft_wrap=True), input, board)
+    return on_a_bicycle(left, folder, board.watch, paths, ask, keys, heed, fifo)
+
+
+def _rehearsed(whole: "Campaign", of: "Sequence[Condition]") -> "list[DryRun]":
+    """All rehearsals, with a line that tells how far they are."""
+    from experiments.campaign_session import rehearsals
+    from experiments.console import progress_screen
+
+    made = []
+    with progress_screen.status("rehearsing every condition in simulated time") as line:
+        for one in rehearsals(whole, of):
+            made.append(one)
+            line.update(f"rehearsed {one.condition.label}: {one.said()}")
+    return made
+
+
+def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
+    """Peaks as shares of the limits, and what is refused."""
+    from experiments.console import emit_json, screen, table
+
+    if as_json:
+        emit_json({"rehearsals": [one.as_json() for one in made]})
+        return
+    names = ("torque", "lean", "steer")
+    table(
+        "Rehearsals: largest values as shares of the limits",
+        ["condition", *names, ""],
+        [
+            [
+                one.condition.label,
+                *(f"{100 * one.shares[name]:.0f} %" if name in one.shares else "-" for name in names),
+                "refused" if one.refusal else "",
+            ]
+            for one in made
+        ],
+    )
+    for one in made:
+        if one.refusal:
+            screen.print(one.refusal, soft_wrap=True)
+
+
+def _show(found: "Finished", folder: Path) -> None:
+    """Windows, frequency responses, and where the rest is."""
+    from experiments.campaign_session import FREQUENCY, frequency_rows
+    from experiments.commands.analyze import show
+    from experiments.console import screen, table
+
+    if found.page:
+        show(found.analysis)
+    if found.responses:
+        table(
+            "Frequency responses: measured over predicted",
+            ["condition", "v m/s", "lines", "gain", "phase deg"],
+            frequency_rows(found.responses),
+            "medians over the lines with a coherence of 0.9 or more",
+        )
+        screen.print(f"frequency responses: {folder / FREQUENCY}", soft_wrap=True)
+    for sentence in found.unusable:
+        screen.print(sentence, soft_wrap=True)
+    if found.page:
+        screen.print(f"report: {found.page}", soft_wrap=True)

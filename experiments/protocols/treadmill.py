@@ -1,35 +1,22 @@
-"""The treadmill perturbation: constant speed, kicks by hand, one run per condition.
+"""The treadmill perturbation: constant speed, kicks by hand, speeds times repeats in random order.
 
-The emulated campaign: two bicycles, uncontrolled inside their stable range, and under LQR and pole
-placement below, inside and above it.
+Also the emulated campaign that runs when no file says otherwise: two bicycles, uncontrolled inside their stable
+range, and under LQR and pole placement below, inside and above it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from pydantic import Field
 
+from experiments.protocols.bench import Bench, gentle
+from experiments.protocols.condition import FIRST_KICK, KICKS, RELEASE, SPACING, Condition, belt, hand_kick, kick_cues
+from experiments.protocols.condition import Settings as Common
 from hil.design.methods import Loop, design
-from hil.design.poles import natural
-from hil.design.schedule import GainSchedule
 from hil.emulation import Emulation
 from hil.rig import Rig
 from models import catalogue
-from models.parameters import Bicycle
-from models.plant import Kick, Scenario
-from models.whipple import canonical
-
-KICKS = 3
-FIRST_KICK = 0.6  # s after the release
-SPACING = 3.2  # s; weave has died and the next kick stands apart
-RELEASE = 0.5  # s after the drive was enabled
-LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
-    "linear": 0.35,
-    "nonlinear": 0.15,
-}
-HEIGHT = -0.8  # m, where the hand pushes the rear frame
-AHEAD = 0.3  # m, in front of the rear contact
+from models.plant import Scenario
 
 # Bicycle, method, speeds [m/s]: below, inside and above the uncontrolled bicycle's stable range.
 PLAN = (
@@ -43,57 +30,39 @@ PLAN = (
 GRID = tuple(2.5 + 0.25 * i for i in range(28))  # m/s, of the gains
 
 
-@dataclass(frozen=True)
-class Condition:
-    """One run: a bicycle under a controller at a speed, kicked."""
+class Settings(Common):
+    """Speeds times repeats, so many kicks in each run."""
 
-    bicycle: Bicycle
-    method: str
-    v: float
-    schedule: GainSchedule
-    scenario: Scenario
-    emulation: Emulation = Emulation()
-    machine: Rig | None = None  # its devices, limits and rates; the emulated one's by default
-
-    @property
-    def label(self) -> str:
-        """For folders, tables and the report."""
-        return f"{self.bicycle.name} {self.method} {self.v:.1f} m/s"
-
-    @property
-    def rig(self) -> Rig:
-        """The machine, with this bicycle."""
-        return replace(self.machine, bicycle=self.bicycle) if self.machine else Rig(self.bicycle)
-
-    @property
-    def duration(self) -> float:
-        """Time to stay RUNNING [s]."""
-        return RELEASE + FIRST_KICK + KICKS * SPACING
+    speeds_m_s: tuple[float, ...] = Field(min_length=1)
+    kicks: int = Field(default=KICKS, ge=1, le=100)
+    spacing_s: float = Field(default=SPACING, ge=1.0, le=60.0)
 
 
-def hand_kick(bicycle: Bicycle, t: float, side: int, rng: np.random.Generator, model: str = "linear") -> Kick:
-    """A push as by hand at ``t`` s after the release, to the right for side = 1, of no exact strength or length."""
-    strength = LEAN_RATE[model] * float(canonical(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
-    return Kick(
-        t=t,
-        impulse=float(side * strength * rng.uniform(0.85, 1.15)),
-        duration=float(rng.uniform(0.06, 0.12)),
-        x=AHEAD,
-        z=HEIGHT,
-    )
-
-
-def gentle(bicycle: Bicycle, method: str) -> dict[str, Any]:
-    """Options under which the weave lasts long enough to be measured: well damped, it is gone too soon.
-
-    LQR by Bryson's weights, but with torque counted as large from 0.03 N m; poles with a weave that is
-    damped by 0.2 and never slower than 4.5 rad/s, a cycle and a half between two kicks.
-    """
-    if method == "lqr":
-        return {"weights": {"T_delta": 0.03}}
-    if method == "poles":
-        return {"zeta": 0.2, "omega": lambda v: max(4.5, natural(bicycle, v)[0])}
-    return {}
+def plan(settings: Settings, bench: Bench) -> list[Condition]:
+    """Every bicycle, controller and speed, so many times, in random order."""
+    times = [FIRST_KICK + i * settings.spacing_s for i in range(settings.kicks)]
+    conditions = []
+    for number, (bicycle, controller, v, repeat) in enumerate(bench.runs(settings.speeds_m_s, settings.repeats)):
+        conditions.append(
+            Condition(
+                bicycle=bicycle,
+                method=controller.method,
+                v=v,
+                schedule=bench.schedule(bicycle, controller, settings.speeds_m_s),
+                scenario=bench.scenario(bicycle, [(0.0, v)], times, bench.chance(number), settings.lean_rate_rad_s),
+                emulation=bench.emulation,
+                machine=bench.machine,
+                controller=controller.name,
+                protocol=settings.kind,
+                repeat=repeat,
+                repeats=settings.repeats,
+                length=RELEASE + FIRST_KICK + settings.kicks * settings.spacing_s,
+                instruction=belt(v),
+                cues=kick_cues(times),
+                remedy="lower lean_rate_rad_s, or choose another speed or controller",
+            )
+        )
+    return bench.in_random_order(conditions)
 
 
 def conditions(seed: int, emulation: Emulation = Emulation(), machine: Rig | None = None) -> Iterator[Condition]:

@@ -306,3 +306,38 @@ def test_whatever_comes_the_torque_keeps_its_promises(news, armed):
         if state in (State.DISARMED, State.FAULT):
             assert not bench.s["flags"] & COMMAND_ENABLE
         last = T
+
+
+def test_a_release_takes_the_torque_away_and_nothing_else(running):
+    step = 500.0 * DT
+    for _ in range(10):
+        running.tick(T_req=6.0)
+    assert (running.s["T_cmd"], running.s["verdict"]) == (6.0, Verdict.NONE)
+    running.news["released"] = 1
+    torques = []
+    for _ in range(200):  # twice as long as a wish beyond the limit may last
+        assert running.tick(T_req=20.0) is State.RUNNING
+        assert running.s["send"]
+        assert running.s["flags"] == COMMAND_ENABLE
+        assert running.s["verdict"] & Verdict.RELEASED
+        assert not running.s["verdict"] & Verdict.TORQUE_LIMIT
+        torques.append(float(running.s["T_cmd"]))
+    assert torques[:3] == [6.0 - step, 6.0 - 2 * step, 0.0], "no faster than the torque may change"
+    assert set(torques[2:]) == {0.0}
+    running.news["released"] = 0
+    running.tick(T_req=1.0)
+    assert (running.s["T_cmd"], running.s["verdict"]) == (1.0, Verdict.NONE)
+
+
+def test_limits_hold_while_it_is_released(running):
+    running.news["released"] = 1
+    running.tick(T_req=1.0)
+    running.estimate["phi"] = 0.53
+    assert running.tick(T_req=1.0) is State.FAULT
+    assert running.cause() is Cause.LEAN_LIMIT
+    assert not running.s["verdict"] & Verdict.RELEASED
+
+
+def test_a_wish_that_is_not_a_number_counts_while_it_is_released(running):
+    running.news["released"] = 1
+    assert running.tick(T_req=math.nan) is State.FAULT

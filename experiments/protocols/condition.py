@@ -1,0 +1,159 @@
+"""What every protocol makes: conditions, each one run of a bicycle under a controller at a speed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from hil.design.methods import GainSchedule
+from hil.emulation import Emulation
+from hil.excitation import Excitation
+from hil.rig import Rig
+from models.parameters import Bicycle
+from models.plant import Kick, Scenario
+from models.whipple import canonical
+
+KICKS = 3
+FIRST_KICK = 0.6  # s after the release
+SPACING = 3.2  # s; weave has died and the next kick stands apart
+RELEASE = 0.5  # s after the drive was enabled
+LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
+    "linear": 0.35,
+    "nonlinear": 0.15,
+}
+HEIGHT = -0.8  # m, where the hand pushes the rear frame
+AHEAD = 0.3  # m, in front of the rear contact
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One run: a bicycle under a controller at a speed, and what is done to it.
+
+    Attributes
+    ----------
+    method, controller : str
+        How the gains were designed, and what the campaign calls them (the method, if nothing else).
+    v : float
+        Speed it is told by [m/s].
+    scenario, emulation
+        What an emulated bicycle meets, and what it is; a real one is in the hands of a person.
+    machine : Rig or None
+        Its devices, limits and rates; the emulated one's by default.
+    protocol : str
+        Its name among the protocols, empty outside of a campaign file.
+    tag : str
+        What else tells it from others of this bicycle, controller and speed.
+    repeat, repeats : int
+        Which of how many runs of the same kind it is, from 1.
+    excitation : Excitation
+        Torque on top of the controller's, and moments without torque.
+    length : float or None
+        s of RUNNING; by default enough for `KICKS` kicks.
+    instruction : str
+        What a person beside a real bicycle has to prepare and to do.
+    cues : sequence of (s, str)
+        What to tell them when, after the bicycle is RUNNING.
+    remedy : str
+        What to change if it would pass a limit.
+    """
+
+    bicycle: Bicycle
+    method: str
+    v: float
+    schedule: GainSchedule
+    scenario: Scenario
+    emulation: Emulation = Emulation()
+    machine: Rig | None = None
+    controller: str = ""
+    protocol: str = ""
+    tag: str = ""
+    repeat: int = 1
+    repeats: int = 1
+    excitation: Excitation = Excitation()
+    length: float | None = None
+    instruction: str = ""
+    cues: Sequence[tuple[float, str]] = ()
+    remedy: str = "kick more gently, or choose another speed or controller"
+
+    @property
+    def label(self) -> str:
+        """For tables and the report; runs of one kind share it."""
+        v = f"{self.v:.1f}" if abs(self.v - round(self.v, 1)) < 1e-9 else f"{self.v:.4g}"
+        words = [self.bicycle.name, self.controller or self.method, v, "m/s", self.tag]
+        return " ".join(filter(None, words))
+
+    @property
+    def name(self) -> str:
+        """Its own in a campaign; folders are called by it."""
+        repeat = f"run {self.repeat}" if self.repeats > 1 else ""
+        protocol = "" if self.tag else self.protocol.replace("_", " ")
+        return " ".join(filter(None, [protocol, self.label, repeat]))
+
+    @property
+    def rig(self) -> Rig:
+        """The machine, with this bicycle."""
+        return replace(self.machine, bicycle=self.bicycle) if self.machine else Rig(self.bicycle)
+
+    @property
+    def duration(self) -> float:
+        """Time to stay RUNNING [s]."""
+        return RELEASE + FIRST_KICK + KICKS * SPACING if self.length is None else self.length
+
+    @property
+    def kicked(self) -> bool:
+        """Whether free responses may be sought in it."""
+        return bool(self.scenario.kicks or self.excitation.releases)
+
+    def said(self) -> dict[str, Any]:
+        """What the log's header keeps of it."""
+        words = ("protocol", "controller", "tag", "repeat", "repeats", "v", "instruction")
+        return {"name": self.name, **{word: getattr(self, word) for word in words}}
+
+
+class Settings(BaseModel):
+    """What a campaign file may say of any protocol; each adds its own. Units stand in the names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    kind: str
+    bicycles: tuple[str, ...] = ()  # those of the campaign
+    controllers: tuple[str, ...] = ()  # those of the campaign
+    repeats: int = Field(default=1, ge=1, le=1000)
+    lean_rate_rad_s: float | None = Field(default=None, gt=0.0, le=3.0)  # that a kick gives
+
+
+def hand_kick(
+    bicycle: Bicycle,
+    t: float,
+    side: int,
+    rng: np.random.Generator,
+    model: str = "linear",
+    lean_rate: float | None = None,
+) -> Kick:
+    """A push as by hand at ``t`` s after the release, to the right for side = 1, of no exact strength or length.
+
+    It gives a lean rate of about ``lean_rate`` [rad/s], by default what suits the equations of motion.
+    """
+    rate = LEAN_RATE[model] if lean_rate is None else lean_rate
+    strength = rate * float(canonical(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
+    return Kick(
+        t=t,
+        impulse=float(side * strength * rng.uniform(0.85, 1.15)),
+        duration=float(rng.uniform(0.06, 0.12)),
+        x=AHEAD,
+        z=HEIGHT,
+    )
+
+
+def kick_cues(times: Sequence[float]) -> tuple[tuple[float, str], ...]:
+    """What to tell the person who kicks at the times [s after the release] of an emulated one."""
+    return tuple(
+        (RELEASE + float(t), f"push it to the {'left' if i % 2 else 'right'}, then press k")
+        for i, t in enumerate(times)
+    )
+
+
+def belt(v: float, extra: str = "") -> str:
+    """The instruction that begins most of them."""
+    return f"set the belt to {v:g} m/s and hold the bicycle upright{extra}"
