@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hil.design.schedule import GainSchedule
 
 CONFIDENCE = 0.95
 STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
@@ -86,15 +85,25 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class Bands:
+    """How uncertain a predicted mode is over speed: v (k,) m/s, mode and std (k,) complex, both parts in one."""
+
+    v: Array
+    mode: np.ndarray
+    std: np.ndarray
+
+
+@dataclass(frozen=True)
 class Series:
     """Windows measured under one condition, drawn in one colour."""
 
     label: str
     comparisons: Sequence[Comparison]
     curve: Curve | None = None
+    bands: Bands | None = None
 
 
-def _style(more: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextManager[None]:
+def style(more: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextManager[None]:
     """The style of every figure, while it is made and while it is drawn."""
     from matplotlib import rc_context
 
@@ -102,7 +111,8 @@ def _style(more: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextMan
     return rc_context(settings)
 
 
-def _figure(width: float, height: float, note: str = "") -> "Figure":
+def new_figure(width: float, height: float, note: str = "") -> "Figure":
+    """An empty figure of so many inches; the note, small, at its foot."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
@@ -138,12 +148,12 @@ def eigenvalue_figure(
     note : str
         Run, windows and commit, written under the figure; the report has them in its caption.
     """
-    with _style():
-        figure = _figure(5.5, 6.2, note)
+    with style():
+        figure = new_figure(5.5, 6.2, note)
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
             legend: dict[str, Any] = {}  # label: what is drawn for it, on top of one another
-            for colour, marker, one in _styled(series):
+            for colour, marker, one in styled(series):
                 label = f"{one.label} (n = {len(one.comparisons)})"
                 legend[label] = _measured(ax, one, part, colour, marker)
             for curve, dashes in zip(others, ("--", ":", "-."), strict=False):
@@ -155,15 +165,16 @@ def eigenvalue_figure(
             ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
         axes[1].set_xlabel("forward speed v  [m/s]")
         _limit(axes, series, figure7)
-        _legend(figure, legend)
+        legend_above(figure, legend)
     return figure
 
 
-def _styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
+def styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
+    """Each series with its colour and marker."""
     return [(*SERIES[i % len(SERIES)], one) for i, one in enumerate(series)]
 
 
-def _legend(figure: "Figure", entries: Mapping[str, Any]) -> None:
+def legend_above(figure: "Figure", entries: Mapping[str, Any]) -> None:
     """Entries above the axes, in two columns where the words are short."""
     columns = 2 if max(map(len, entries), default=0) <= 34 else 1
     figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
@@ -176,6 +187,9 @@ def _measured(
     drawn: tuple[Any, ...] = ()
     if one.curve is not None:
         drawn += tuple(ax.plot(one.curve.v, part(one.curve.values), color=colour)[:1])
+    if one.bands is not None:
+        middle, half = part(one.bands.mode), STDS * part(one.bands.std)
+        ax.fill_between(one.bands.v, middle - half, middle + half, color=colour, alpha=0.16, lw=0, zorder=0)
     if not one.comparisons:
         return drawn
     v = np.array([c.window.v_mean for c in one.comparisons])
@@ -235,13 +249,13 @@ def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
 
     Filled: minus like for like, bars +-1.96 joint standard deviations. Open: minus the frozen eigenvalue.
     """
-    with _style():
-        figure = _figure(5.5, 6.2, note)
+    with style():
+        figure = new_figure(5.5, 6.2, note)
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part in zip(axes, ("re", "im"), strict=True):
             everything: list[float] = []
             legend: dict[str, Any] = {}
-            for colour, marker, one in _styled(series):
+            for colour, marker, one in styled(series):
                 legend[one.label], like = _residuals(ax, one, part, colour, marker)
                 everything += like
             _mean_band(ax, Spread.of(everything), "1/s" if part == "re" else "rad/s")
@@ -249,7 +263,7 @@ def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
             name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
             ax.set_ylabel(f"{name}, measured − predicted  [{unit}]")
         axes[1].set_xlabel("forward speed v  [m/s]")
-        _legend(figure, legend)
+        legend_above(figure, legend)
     return figure
 
 
@@ -302,7 +316,7 @@ def window_figure(response: Response, comparison: Comparison, again: "Figure | N
     around = slice(max(0, window.start - more), window.stop + more)
     inside = slice(window.start, window.stop)
     before, after = slice(around.start, window.start + 1), slice(window.stop - 1, around.stop)
-    with _style({"font.size": 8.0, "figure.constrained_layout.use": False}):
+    with style({"font.size": 8.0, "figure.constrained_layout.use": False}):
         figure = again or _small_figure()
         (ax,) = figure.axes
         for artist in (*ax.lines, *ax.collections):
@@ -319,52 +333,10 @@ def window_figure(response: Response, comparison: Comparison, again: "Figure | N
 
 
 def _small_figure() -> "Figure":
-    figure = _figure(2.9, 1.5)
+    figure = new_figure(2.9, 1.5)
     ax = figure.add_axes((0.155, 0.15, 0.83, 0.81))
     ax.locator_params(axis="y", nbins=4)
     ax.locator_params(axis="x", nbins=5)
-    return figure
-
-
-def gain_figure(schedules: Sequence["GainSchedule"], note: str = "") -> "Figure":
-    """Feedback gains on the four states of the bicycle against speed, one line per design."""
-    names = ("φ  [N m/rad]", "δ  [N m/rad]", "φ̇  [N m s/rad]", "δ̇  [N m s/rad]")
-    with _style():
-        figure = _figure(5.5, 4.4, note)
-        axes = figure.subplots(2, 2, sharex=True).ravel()
-        for j, (ax, name) in enumerate(zip(axes, names, strict=True)):
-            legend: dict[str, Any] = {}
-            for i, s in enumerate(schedules):
-                (legend[s.method],) = ax.plot(s.v, s.K[:, j], color=SERIES[i % len(SERIES)][0])
-            ax.set_title(f"gain on {name}", loc="left", fontsize=10)
-        for ax in axes[2:]:
-            ax.set_xlabel("v  [m/s]")
-        _legend(figure, legend)
-    return figure
-
-
-def timing_figure(timings: Mapping[str, tuple[Array, Array]], note: str = "") -> "Figure":
-    """Histograms of wake-up lateness and compute time; ``timings`` maps a label to both, in s.
-
-    More runs than there are colours are drawn as one.
-    """
-    if len(timings) > len(SERIES):
-        lateness, compute = (np.concatenate(column) for column in zip(*timings.values(), strict=True))
-        timings = {f"all {len(timings)} runs": (lateness, compute)}
-    with _style():
-        figure = _figure(5.5, 4.4, note)
-        axes = figure.subplots(2, 1)
-        for ax, k, name in zip(axes, (0, 1), ("wake-up lateness", "compute time"), strict=True):
-            us = {label: np.maximum(1e6 * columns[k], 0.1) for label, columns in timings.items()}
-            low, high = min(map(np.min, us.values())), max(map(np.max, us.values()))
-            bins = np.geomspace(0.8 * low, 1.25 * high, 61)
-            legend: dict[str, Any] = {}
-            for i, (label, values) in enumerate(us.items()):
-                colour = SERIES[i % len(SERIES)][0]
-                legend[label] = ax.hist(values, bins, histtype="step", lw=1.2, color=colour)[2][0]
-            ax.set(xscale="log", yscale="log", ylabel="ticks", xlabel=f"{name}  [µs]")
-            ax.minorticks_off()
-        _legend(figure, legend)
     return figure
 
 
@@ -375,7 +347,7 @@ def to_svg(figure: "Figure", title: str) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     out = StringIO()
-    with _style():
+    with style():
         FigureCanvasSVG(figure).print_svg(out)  # savefig would draw everything twice
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]

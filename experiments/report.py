@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments import figures
+from experiments import figure_files, figures, figures_loop, figures_plane
+from experiments.bands import band
 from experiments.compare import Spread, Summary, figure7_residuals, summary
-from experiments.figures import Curve, Series
+from experiments.figures import Bands, Curve, Series
 from experiments.hand_cut import Beside
-from experiments.nouns import Comparison, Dynamics, Rejected, Response
+from experiments.nouns import Comparison, Rejected, Response
 from experiments.plain import plain
 from experiments.prediction import kicked_modes
 from experiments.published import Figure7
-from experiments.theory import bicycle_for, dynamics_for
+from experiments.theory import Theory, bicycle_for, theory_for, unit
 from experiments.verdict import Verdict
 from models import catalogue, modes
 from models.errors import InputError
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 WINDOWS_SHOWN = 40
 CURVE_POINTS = 61
+BAND_POINTS = 25
+SHARES = 8  # quantities that make a band, by name
 GAIN_ROWS = 21
 RECORDINGS = {  # kind of response: how the verdict calls it
     "riderless": "Our own recordings",
@@ -96,6 +99,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     )
     windows = _numbered(report)
     shown = _shown(windows)
+    panels = _panels(report, windows)
     timing = _timing(report.timings)
     numbers = json.dumps(plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False)
     page = environment.get_template("report.html").render(
@@ -103,7 +107,8 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         palette=figures.PALETTE,
         answers=report.verdicts,
         agreements=_agreements(windows),
-        panels=_panels(report, windows),
+        panels=panels,
+        remarks=[(r.source, remark) for r in report.responses for remark in r.remarks],
         zip=zip,
         windows=windows,
         shown=shown,
@@ -125,6 +130,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     (folder / "report.json").write_text(numbers + "\n", encoding="utf-8")
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
+    figure_files.save(folder / "figures", _files(panels))
     return path
 
 
@@ -191,6 +197,8 @@ def _panels(report: ReportInput, windows: Sequence[_Numbered]) -> list[dict[str,
             "bicycle": name,
             "eigenvalues": figures.eigenvalue_figure(series, _open_loop_curves(bicycle, speeds, series), published),
             "residuals": figures.residual_figure(series) if own else None,
+            "plane": figures_plane.plane_figure(series) if own else None,
+            "shares": _shares(own),
             "origin": _origin(own, _commit(report)),
             "figure7": figure7_residuals(published) if published is not None else None,
         }
@@ -219,14 +227,44 @@ def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Ser
 
 def _series(windows: Sequence[_Numbered], speeds: np.ndarray) -> list[Series]:
     """The windows grouped by what theory says moves in them."""
-    groups: dict[str, tuple[Dynamics, list[Comparison]]] = {}
+    groups: dict[str, tuple[Theory, list[Comparison]]] = {}
     for w in windows:
-        dynamics = dynamics_for(w.response)
-        groups.setdefault(dynamics.name, (dynamics, []))[1].append(w.comparison)
-    ordered = sorted(groups, key=lambda name: (name != "open loop", name))
-    return [
-        Series(name, groups[name][1], Curve(name, speeds, kicked_modes(groups[name][0], speeds))) for name in ordered
-    ]
+        theory = theory_for(w.response)
+        groups.setdefault(theory.name, (theory, []))[1].append(w.comparison)
+    series = []
+    for name in sorted(groups, key=lambda name: (name != "open loop", name)):
+        theory, comparisons = groups[name]
+        curve = Curve(name, speeds, kicked_modes(theory.dynamics(), speeds))
+        series.append(Series(name, comparisons, curve, _bands(theory, speeds)))
+    return series
+
+
+def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
+    """How uncertain the predicted oscillation is, where theory says how uncertain its quantities are."""
+    if not theory.uncertain:
+        return None
+    found = [band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
+    found = [one for one in found if np.isfinite(one.mode)]
+    std = np.array([complex(one.re_std, one.im_std) for one in found])
+    return Bands(np.array([one.v for one in found]), np.array([one.mode for one in found]), std)
+
+
+def _shares(windows: Sequence[_Numbered]) -> dict[str, Any] | None:
+    """What makes the band of the first theory with one, at the speed in the middle of what was measured."""
+    for w in windows:
+        theory = theory_for(w.response)
+        if theory.uncertain:
+            v = float(np.median([one.comparison.window.v_mean for one in windows]))
+            found = band(theory, v)
+            return {"theory": theory.name, "band": found, "shares": found.shares[:SHARES], "unit": unit}
+    return None
+
+
+def _files(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The figures that are worth printing, by the name of their file."""
+    kinds = ("eigenvalues", "residuals", "plane")
+    named = {f"{panel['bicycle']}-{kind}": panel[kind] for panel in panels for kind in kinds}
+    return {name: figure for name, figure in named.items() if figure is not None}
 
 
 def _shown(windows: Sequence[_Numbered]) -> list[_Numbered]:
@@ -273,7 +311,7 @@ def _gain_figures(schedules: Sequence["GainSchedule"]) -> dict[str, Any]:
     by_bicycle: dict[str, list[GainSchedule]] = {}
     for schedule in schedules:
         by_bicycle.setdefault(schedule.bicycle.name, []).append(schedule)
-    return {name: figures.gain_figure(own) for name, own in by_bicycle.items()}
+    return {name: figures_loop.gain_figure(own) for name, own in by_bicycle.items()}
 
 
 def _rows_shown(schedule: "GainSchedule") -> list[int]:
@@ -296,7 +334,7 @@ def _timing(timings: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
         }
         for label, (lateness, compute) in columns.items()
     ]
-    return {"rows": rows, "figure": figures.timing_figure(columns)}
+    return {"rows": rows, "figure": figures_loop.timing_figure(columns)}
 
 
 def _percentiles(seconds: np.ndarray) -> list[float]:

@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from experiments import figures
+from experiments import figures, figures_loop
 from experiments.compare import Spread, compare
 from experiments.fits import estimate
+from experiments.fits.uncertainty import fit_window
 from experiments.nouns import Rejected
 from experiments.prediction import free_response
 from experiments.published import figure7
@@ -130,9 +131,35 @@ def test_nothing_is_fetched_and_no_figure_is_empty(page, everything):
     parsed.feed(html)
     assert parsed.fetched == []
     assert not re.search(r"https?://|@import|url\((?!#)", html)
-    # two bicycles with two figures each, each window, gains, timing
-    assert len(parsed.drawings) == 2 * 2 + len(everything.comparisons) + 1 + 1
+    # two bicycles with three figures each, each window, gains, timing
+    assert len(parsed.drawings) == 2 * 3 + len(everything.comparisons) + 1 + 1
     assert min(parsed.drawings) > 20
+
+
+def test_figures_lie_beside_it_at_the_width_of_a_column(page):
+    folder = page.parent / "figures"
+    names = [
+        f"{bicycle}-{kind}" for bicycle in ("Benchmark", "Silver") for kind in ("eigenvalues", "plane", "residuals")
+    ]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{n}.{k}" for n in names for k in ("svg", "pdf"))
+    svg = (folder / "Silver-plane.svg").read_text(encoding="utf-8")
+    assert 'width="252pt"' in svg  # 3.5 in
+    assert "Re λ" in svg
+    pdf = (folder / "Silver-plane.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert re.search(rb"/MediaBox \[ 0 0 252 ", pdf)
+    assert b"/Type3" not in pdf  # its fonts are outlines that print anywhere
+
+
+def test_bands_shares_and_remarks_are_shown(tmp_path):
+    response, window = recording(np.full(500, 5.0), bicycle="Balanceassistv1")
+    response = replace(response, remarks=("delta: stuck from 1.0 to 2.0 s",))
+    made = compare(response, [window], [fit_window(response, window)])
+    html = write_report(tmp_path, ReportInput("bands", [response], made)).read_text(encoding="utf-8")
+    assert "What makes the band, Balanceassistv1" in html
+    assert "one standard deviation 0.25 1/s and 0.54 rad/s" in html
+    assert html.index(">lam<") < html.index(">IHzz<")
+    assert "delta: stuck from 1.0 to 2.0 s" in html
 
 
 def test_every_section_is_there_and_text_is_escaped(page):
@@ -231,7 +258,7 @@ def test_a_figure_on_its_own_says_where_it_came_from(everything, tmp_path):
 
 def test_many_runs_share_one_histogram():
     times = {f"run-{i}": (np.full(10, 1e-4), np.full(10, 1e-5)) for i in range(9)}
-    assert "all 9 runs" in figures.to_svg(figures.timing_figure(times), "timing")
+    assert "all 9 runs" in figures.to_svg(figures_loop.timing_figure(times), "timing")
 
 
 def test_importing_the_report_does_not_import_the_plotting_library():
