@@ -55,6 +55,9 @@ class Rig:
     calibration: Mapping[str, Any] = field(default_factory=dict)  # keys of Calibration that this machine sets
     observer: Observer = field(default_factory=Observer)
     limits: Limits = field(default_factory=Limits)
+    std: Mapping[str, float] = field(
+        default_factory=dict
+    )  # of what is uncertain about it: drive_gain, speed_scale, ...
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
 
     def __post_init__(self) -> None:

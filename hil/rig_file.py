@@ -61,6 +61,23 @@ class _Imu(_Strict):
     z_m: float = -0.5
 
 
+class _Std(_Strict):
+    """How well the machine around the bicycle is known, one standard deviation each; the names as in the analysis."""
+
+    speed_scale: float = Field(default=0.0, ge=0.0, lt=1.0)
+    drive_gain: float = Field(default=0.0, ge=0.0, lt=1.0)
+    more_delay_s: float = Field(default=0.0, ge=0.0, lt=0.1)
+    steer_damping_Nms_per_rad: float = Field(default=0.0, ge=0.0)
+    steer_stiffness_Nm_per_rad: float = Field(default=0.0, ge=0.0)
+    steer_inertia_kgm2: float = Field(default=0.0, ge=0.0)
+
+    def quantities(self) -> dict[str, float]:
+        """Those that are not zero, without the units in their names."""
+        units = ("_Nms_per_rad", "_Nm_per_rad", "_kgm2", "_s")
+        named = {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(self).items()}
+        return {name: x for name, x in named.items() if x > 0.0}
+
+
 def _several(ports: Any) -> Any:
     """One [port] is a list of one."""
     return [ports] if isinstance(ports, dict) else ports
@@ -77,6 +94,7 @@ class _RigFile(_Strict):
     observer: dict[str, float] = {}
     calibration: dict[str, Any] = {}
     limits: dict[str, dict[str, Any]] = {}
+    std: _Std = _Std()
 
     def build(self) -> Rig:
         try:
@@ -101,4 +119,5 @@ class _RigFile(_Strict):
             observer=observer,
             limits=Limits.of_machine(self.limits),
             latency_days=self.loop.latency_test_days,
+            std=self.std.quantities(),
         )

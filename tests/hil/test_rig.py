@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.theory import MACHINE
 from firmware_interface.devices.link import DRIVE, SENSORS
 from firmware_interface.errors import DeviceError
 from hil.limits import OWN, Limit, Limits
@@ -80,6 +81,12 @@ def test_two_ports_share_what_a_rig_needs(tmp_path):
 def test_faults_are_named(tmp_path, text, named):
     with pytest.raises(InputError, match=named):
         Rig.from_toml(with_text(tmp_path, text))
+
+
+def test_how_well_the_machine_is_known_comes_under_the_names_of_the_analysis():
+    known = Rig.from_toml(EXAMPLE).std
+    assert known == {"speed_scale": 0.005, "drive_gain": 0.03, "more_delay": 0.001, "steer_damping": 0.02}
+    assert set(known) < set(MACHINE)
 
 
 def test_all_faults_of_a_file_are_named_at_once(tmp_path):
