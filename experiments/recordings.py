@@ -114,7 +114,7 @@ def recorded_run(run: Run) -> Recorded:
         free &= t >= t[begun[0]] + _HELD
     bicycle = bicycle_of(header)
     released = np.interp(t, t_device, released_rows(ticks, rate, float(header["rig"]["drive_lag"]))) > 0.99
-    alone = bool(((ticks["verdict"] & Verdict.RELEASED) > 0).any())
+    alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
     free &= released if alone else np.interp(t, t_device, played_torque(run, ticks) != 0.0) == 0.0
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
@@ -153,7 +153,7 @@ def releases(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
 
 def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
     """1 at the rows in which the bicycle was left to itself and the drive's torque has died away, else 0, (n,)."""
-    released = (ticks["verdict"] & Verdict.RELEASED) > 0
+    released = (ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0
     fading = np.ones(round((_FADED * drive_lag + 2.0 / rate) * rate) + 1)
     torque = np.abs(np.where(released, ticks["T_cmd"], np.inf)) > 0.0
     return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
