@@ -10,7 +10,9 @@ import numpy as np
 from experiments.compare import Summary, compare, summary, unusable
 from experiments.fits import real_mode, single_mode
 from experiments.fits.uncertainty import fit_window
-from experiments.nouns import Comparison, Rejected, Response, Window
+from experiments.joint_fit import NAME as FOUR_STATE
+from experiments.joint_fit import fit_cuts
+from experiments.nouns import Comparison, Fit, Rejected, Response, Window
 from experiments.prediction import kicked_mode
 from experiments.theory import dynamics_for
 from experiments.verdict import Verdict, verdicts
@@ -62,7 +64,7 @@ def analyze(
     given : (t_start, t_end) or None
         A window [s] given by a person instead of the automatic ones.
     estimator : str or None
-        A name of `experiments.fits.ESTIMATORS`; None takes the one that suits what theory expects.
+        A name of `experiments.fits.ESTIMATORS`, or four_state; None takes the one that suits what theory expects.
     on_progress : callable
         Told each response when it is done.
     """
@@ -73,11 +75,16 @@ def analyze(
             windows, refused = applied(response, find_windows(response))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
-        fits = [fit_window(response, window, estimator or suitable(response, window)) for window in windows]
+        fits = [fitted(response, window, estimator or suitable(response, window)) for window in windows]
         comparisons += compare(response, windows, fits)
         rejected += [*refused, *unusable(windows, fits)]
         on_progress(response)
     return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))
+
+
+def fitted(response: Response, window: Window, estimator: str) -> Fit:
+    """Fit of one window by a named estimator: those of `experiments.fits`, or the joint four-state fit."""
+    return fit_cuts(response, window) if estimator == FOUR_STATE else fit_window(response, window, estimator)
 
 
 def suitable(response: Response, window: Window) -> str:

@@ -7,6 +7,8 @@ controller and the falling speed included. A lean rate alone, shorter than a per
 the steer beside it and the lean equation between them it does not.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from experiments.bands import slopes
@@ -14,6 +16,7 @@ from experiments.nouns import Array, Fit, Response, Window
 from experiments.output_error import Identified, Piece, identify
 from experiments.prediction import dominant_mode, explain
 from experiments.theory import Theory, theory_for
+from experiments.windows import make_window
 
 NAME = "four_state"
 FREE = ("steer_by_lean", "steer_stiffness", "steer_by_lean_rate", "steer_damping")
@@ -23,6 +26,7 @@ BROAD = {  # far more than any machine has: keeps apart only what a window does 
     "steer_by_lean_rate": 30.0,  # N m s/rad
     "steer_damping": 30.0,
 }
+LATER, SHORTER = 0.15, 0.15  # s and share of the length, by which the other cuts differ
 MIN_ROWS = 15
 MAX_STD = 0.5  # of the eigenvalue's size, beyond which the window has told nothing
 MIN_SIGNAL = 2.0  # rms of the motion over rms of the residual
@@ -73,6 +77,22 @@ def fit(response: Response, window: Window) -> Fit:
         curve=offset + np.interp(rows, centres, curve),
         coefficients=dict(zip(FREE, map(float, found.values), strict=True)),
     )
+
+
+def fit_cuts(response: Response, window: Window) -> Fit:
+    """`fit`, with what other cuts of the window say added to its covariance.
+
+    A controller makes real motion of its sensors' noise, which no residual shows; it moves the answer with the cut.
+    """
+    whole = fit(response, window)
+    if not whole.ok:
+        return whole
+    n = window.stop - window.start
+    ends = [(round(LATER / response.dt), n), (0, round((1.0 - SHORTER) * n))]
+    parts = [make_window(response, window.start + a, window.start + b, window.rule) for a, b in ends if b - a > n // 2]
+    others = [other for other in (fit(response, part) for part in parts) if other.ok]
+    moves = np.array([(other.re - whole.re, other.im - whole.im) for other in others]).reshape(-1, 2)
+    return replace(whole, covariance=whole.covariance + moves.T @ moves / max(len(moves), 1))
 
 
 def predicted(theory: Theory, response: Response, window: Window) -> complex:

@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import expm, toeplitz
+from scipy.fft import next_fast_len
+from scipy.linalg import expm
 
 from experiments.fits import estimate
 from experiments.fits.projection import coloured_covariance
@@ -290,6 +291,9 @@ def _like_for_like(
     describe nor what is wrong with the model counts, or a wrong model would excuse itself. Noise that
     also moved the simulation's start is counted in full, which errs on the large side.
     """
+    if fit.sensitivity.size == 0:  # the model is in the fit: of its own motion it finds its own eigenvalue
+        mode = dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start, fit.im > 0)
+        return (mode.eigenvalue if mode else complex(np.nan, np.nan)), (fit.re_std, fit.im_std), ""
     rows = slice(window.start, window.stop)
     t, y = response.t[rows], response.phi_dot[rows]
     simulated = estimate(t, start.lean_rate, fit.estimator)
@@ -300,33 +304,41 @@ def _like_for_like(
     noise = (y - fit.curve) - (start.lean_rate - simulated.curve)
     noise -= noise.mean()
     covariance = coloured_covariance(fit.sensitivity, noise, UNKNOWNS)
-    covariance += _driven_covariance(dynamics, window.v_mean, fit.sensitivity, start)
+    covariance += _driven_covariance(dynamics, window.v_mean, response.dt, fit.sensitivity, start)
     re_std, im_std = np.sqrt(np.diag(covariance))
     return like, (float(re_std), float(im_std)), status
 
 
-def _driven_covariance(dynamics: Dynamics, v: float, sensitivity: Array, start: Start) -> Array:
+def _driven_covariance(dynamics: Dynamics, v: float, dt: float, sensitivity: Array, start: Start) -> Array:
     """Covariance (2, 2) of measured minus like from the motion that a controller makes of its sensors' noise.
 
     Feedback turns noise into real motion, in the band of the weave itself, so that no residual shows it.
     To first order the difference is sensitivity @ (m - basis @ (what the start makes of m)) for a motion m.
     """
     n = sensitivity.shape[1]
-    covariance = np.zeros((2, 2))
-    if dynamics.noise is None:
-        return covariance
+    if dynamics.noise is None or dynamics.dt is None:
+        return np.zeros((2, 2))
     F, X = dynamics.matrix(v), dynamics.noise(v)
-    outputs = [dynamics.output, np.eye(len(dynamics.states))[dynamics.states.index("delta")]]
-    answers = [start.by_lean_rate, start.by_steer]
+    within = [X]  # noise of each of the loop's samples within one of the recording's
+    for _ in range(round(dt / dynamics.dt) - 1):
+        within.append(F @ within[-1])
+    F, X = np.linalg.matrix_power(F, len(within)), np.hstack(within)
+    rows = np.array([dynamics.output, np.eye(len(dynamics.states))[dynamics.states.index("delta")]])
     impulses = np.zeros((n, 2, X.shape[1]))  # of lean rate and steer, after a noise at sample 0
     for row in impulses[1:]:
-        row[:] = np.array(outputs) @ X
+        row[:] = rows @ X
         X = F @ X
     through_start = sensitivity @ start.basis
-    for lean_rate, steer in np.moveaxis(impulses, -1, 0).swapaxes(1, 2):
-        motion = toeplitz(lean_rate, np.zeros(n))
-        difference = sensitivity @ motion - through_start @ (answers[0] @ motion)
-        if answers[1] is not None:
-            difference -= through_start @ (answers[1] @ toeplitz(steer, np.zeros(n)))
-        covariance += difference @ difference.T
-    return covariance
+    answers = [sensitivity - through_start @ start.by_lean_rate]
+    if start.by_steer is not None:
+        answers.append(-through_start @ start.by_steer)
+    difference = sum(_driven(answer, impulses[:, i]) for i, answer in enumerate(answers))
+    return np.asarray(np.einsum("pcn,qcn->pq", difference, difference))
+
+
+def _driven(answer: Array, impulses: Array) -> Array:
+    """What answers (p, n) say of impulses (n, c) beginning at each sample j: sums over i >= j of a_i h_(i - j)."""
+    n = len(impulses)
+    size = next_fast_len(2 * n, real=True)
+    spectrum = np.fft.rfft(answer, size)[:, None] * np.fft.rfft(impulses.T, size).conj()
+    return np.asarray(np.fft.irfft(spectrum, size)[..., :n])

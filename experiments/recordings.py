@@ -24,6 +24,7 @@ from models.parameters import Bicycle
 from models.variant import Variant
 
 BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
+GRAIN = 0.005  # s
 TOLD = 5  # gaps by name
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
@@ -85,7 +86,19 @@ def _by_number(path: Path) -> list[tuple[float, str]]:
 
 def of_run(run: Run) -> Response:
     """A run of ours, its flaws named. What physics says of it is a remark: CHECK proved its units and signs."""
-    return inspected(recorded_run(run), refuse=False)
+    return coarse(inspected(recorded_run(run), refuse=False))
+
+
+def coarse(response: Response) -> Response:
+    """Means over as many samples as make `GRAIN`: a weave asks for no more, and every fit takes time per sample."""
+    k = round(GRAIN / response.dt)
+    if k < 2:
+        return response
+    n = len(response.t) // k
+    signals = {name: getattr(response, name) for name in ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta")}
+    means = {name: y[: n * k].reshape(n, k).mean(axis=1) for name, y in signals.items() if y is not None}
+    free = None if response.free is None else np.asarray(response.free[: n * k].reshape(n, k).all(axis=1), dtype=bool)
+    return replace(response, free=free, **means)
 
 
 def recorded_run(run: Run) -> Recorded:

@@ -35,7 +35,10 @@ def analyze(
         str | None, typer.Option(help="Fit this window, FROM:TO in s, instead of the automatic ones.")
     ] = None,
     estimator: Annotated[
-        str | None, typer.Option(help="single_mode or real_mode; by default the one that suits the theory.")
+        str | None,
+        typer.Option(
+            help="single_mode, several_modes, real_mode, log_decrement, era or four_state; default: by theory."
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a report into this folder.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
