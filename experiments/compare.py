@@ -168,5 +168,10 @@ def figure7_residuals(measured: Figure7 | None = None) -> Residuals:
         measured = figure7()
     dynamics = open_loop(catalogue.load("Silver")).dynamics()
     frozen = np.array([kicked_mode(dynamics, float(v)) for v in measured.v_mean])
-    re, im = measured.re - frozen.real, measured.im - frozen.imag
-    return Residuals(len(frozen), float(np.mean(re)), float(np.mean(im)), _rms(re), _rms(im))
+    return residuals(measured, frozen)
+
+
+def residuals(measured: Figure7, predicted: np.ndarray) -> Residuals:
+    """Measured minus predicted, (n,) complex."""
+    re, im = measured.re - predicted.real, measured.im - predicted.imag
+    return Residuals(len(predicted), float(np.mean(re)), float(np.mean(im)), _rms(re), _rms(im))

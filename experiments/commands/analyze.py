@@ -52,7 +52,7 @@ def analyze(
     A line such as 'veto 12.3 "hand touched"' in a file windows.txt beside a recording takes a window out;
     'move 12.3 to 12.6-15.1 "..."' and 'add 20.0-23.5 "..."' set others.
     """
-    from experiments import hand_cut, published
+    from experiments import coasting, hand_cut, published
     from experiments.compare import figure7_residuals
     from experiments.console import emit_json, progress_screen, screen
     from experiments.progress import analysed
@@ -92,6 +92,12 @@ def analyze(
             f"{tables[0].name}: {left.n} measured weave eigenvalues minus the frozen ones of Silver: "
             f"Re {left.re_mean:+.3f} 1/s (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} rad/s (rms {left.im_rms:.3f})"
         )
+        for deceleration in coasting.DECELERATIONS:
+            left = coasting.slowing(deceleration, measured=measured)
+            screen.print(
+                f"had every run slowed by {deceleration:g} m/s^2 after a push, like for like: "
+                f"Re {left.re_mean:+.3f} (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} (rms {left.im_rms:.3f})"
+            )
     if page:
         screen.print(f"report: {page}", soft_wrap=True)
 

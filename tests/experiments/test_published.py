@@ -1,7 +1,9 @@
 """The printed points of Kooijman et al. 2008, figure 7."""
 
 import numpy as np
+import pytest
 
+from experiments.coasting import STARTS, slowing
 from experiments.published import figure7
 
 
@@ -21,3 +23,17 @@ def test_the_26_runs_are_plausible():
     assert abs(points.re[i] + 1.16) < 0.005
     assert abs(points.im[i] - 5.44) < 0.005
     assert (round(points.v_start[i], 1), round(points.v_mean[i], 1)) == (4.8, 5.1)
+
+
+@pytest.mark.parametrize(("deceleration", "re"), [(0.15, -0.11), (0.23, 0.00), (0.35, 0.20)])
+def test_what_slowing_down_does_to_the_published_bias(deceleration, re):
+    """Two independent computations gave about these for the mean of the real part; the start of a run is not known."""
+    left = slowing(deceleration)
+    assert left.n == 26
+    assert left.re_mean == pytest.approx(re, abs=0.03)
+    assert abs(left.im_mean) < 0.1
+
+
+def test_the_start_of_a_run_matters_less_than_its_slowing():
+    starts = [slowing(0.23, start).re_mean for start in STARTS.values()]
+    assert abs(starts[0] - starts[1]) < 0.1 < slowing(0.35).re_mean - slowing(0.15).re_mean
