@@ -17,7 +17,8 @@ from models import catalogue
 from models.coordinates import PHI_DOT, STATES
 from models.errors import InputError
 from models.parameters import PARAMETERS, Bicycle
-from models.variant import Variant
+from models.variant import ENTRIES, Variant
+from models.whipple import canonical
 
 
 class Quantity(NamedTuple):
@@ -50,6 +51,7 @@ STEER_EQUATION = {  # with damping and stiffness of the steer these leave its wh
     "steer_by_lean": Quantity("N m/rad", 0.0, np.inf, "torque against the steer per lean"),
     "steer_by_lean_rate": Quantity("N m s/rad", 0.0, np.inf, "torque against the steer per lean rate"),
 }
+USUAL_ENTRY = 0.02  # of the largest entry of its matrix: how well an entry is usually known
 QUANTITIES = {**MACHINE, **SENSORS, **STEER_EQUATION}
 
 
@@ -89,15 +91,17 @@ class Theory:
         for name in changes:
             self.nominal(name)
         own: dict[str, Any] = {name: value for name, value in changes.items() if name in PARAMETERS}
-        machine = {name: value for name, value in changes.items() if name not in PARAMETERS}
+        machine: dict[str, Any] = {name: value for name, value in changes.items() if name not in PARAMETERS}
         for scale, moments in TENSORS.items():
             factor = machine.pop(scale, 1.0)
             if factor != 1.0:
                 own |= {name: factor * own.get(name, getattr(self.bicycle, name)) for name in moments}
         delay = machine.pop("more_delay", 0.0)
+        entries = {name: machine.pop(name) for name in ENTRIES if name in machine}
         for name in SENSORS:  # what they show is no part of what moves
             machine.pop(name, None)
-        return Variant(replace(self.bicycle, **own) if own else self.bicycle, **machine), delay
+        bicycle = replace(self.bicycle, **own) if own else self.bicycle
+        return replace(Variant(bicycle, entries=entries), **machine), delay
 
     def nominal(self, name: str) -> float:
         """What theory takes a quantity to be, SI."""
@@ -107,8 +111,14 @@ class Theory:
             return float(getattr(self.bicycle, name))
         if name in QUANTITIES:
             return QUANTITIES[name].nominal
+        if name in ENTRIES:
+            matrix, i, j = ENTRIES[name]
+            return float(getattr(canonical(self.bicycle), matrix)[i, j])
         known = ", ".join(QUANTITIES)
-        raise InputError(f"wanted a parameter of the bicycle (w, c, lam, ...) or one of {known}, found '{name}'")
+        raise InputError(
+            f"wanted a parameter of the bicycle (w, c, lam, ...), an entry of a matrix (M_phi_delta, ...) or one of "
+            f"{known}, found '{name}'"
+        )
 
     @property
     def uncertain(self) -> dict[str, float]:
@@ -118,9 +128,11 @@ class Theory:
 
     def usual(self, name: str) -> float:
         """Standard deviation of a quantity: its own, else what is usual (see `usual_std`), SI."""
-        return self.uncertain.get(name) or (
-            usual_std().get(name, np.inf) if name in PARAMETERS else QUANTITIES[name].usual
-        )
+        if name in self.uncertain:
+            return self.uncertain[name]
+        if name in ENTRIES:
+            return USUAL_ENTRY * float(np.abs(getattr(canonical(self.bicycle), ENTRIES[name][0])).max())
+        return usual_std().get(name, np.inf) if name in PARAMETERS else QUANTITIES[name].usual
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -130,6 +142,8 @@ class Theory:
 
 def unit(name: str) -> str:
     """Unit of a parameter or quantity, SI; empty for a number without one."""
+    if name in ENTRIES:
+        return {"M": "kg m^2", "C1": "kg m", "K0": "kg m", "K2": "kg"}[ENTRIES[name][0]]
     return QUANTITIES[name].unit if name in QUANTITIES else PARAMETERS[name][0]
 
 

@@ -4,14 +4,15 @@
 `models.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
 """
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import InputError
 from models.parameters import Bicycle
-from models.whipple import canonical
+from models.whipple import Canonical, canonical
 
 Array = NDArray[np.float64]
 
@@ -36,6 +37,9 @@ class Variant:
     steer_by_lean, steer_by_lean_rate : float
         N m/rad and N m s/rad: torque against the steer per lean and lean rate. No machine has such parts; with the
         two above they leave the whole steer equation free, which a fit may want.
+    entries : mapping of str to float
+        Entries of the canonical matrices in place of the bicycle's own, SI, by the names of `ENTRIES`; M and K0 stay
+        symmetric.
     """
 
     bicycle: Bicycle
@@ -46,21 +50,32 @@ class Variant:
     steer_stiffness: float = 0.0
     steer_by_lean: float = 0.0
     steer_by_lean_rate: float = 0.0
+    entries: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in NAMES:
-            if not np.isfinite(getattr(self, name)):
-                raise InputError(f"{name} of a bicycle must be a finite number, found {getattr(self, name)}")
+        for name, value in {**{name: getattr(self, name) for name in NAMES}, **self.entries}.items():
+            if not np.isfinite(value):
+                raise InputError(f"{name} of a bicycle must be a finite number, found {value}")
 
     def matrices(self, v: float) -> tuple[Array, Array, Array]:
         """Mass, damping and stiffness (2, 2) at a measured speed ``v`` [m/s], SI."""
-        M, C1, K0, K2 = canonical(self.bicycle)
+        M, C1, K0, K2 = self._canonical()
         v = self.speed_scale * v
         mass, damping, stiffness = M.copy(), v * C1, self.bicycle.g * K0 + v**2 * K2
         mass[1, 1] += self.steer_inertia
         damping[1] += self.steer_by_lean_rate, self.steer_damping
         stiffness[1] += self.steer_by_lean, self.steer_stiffness
         return mass, damping, stiffness
+
+    def _canonical(self) -> Canonical:
+        """M, C1, K0 and K2 with the entries that differ."""
+        matrices = canonical(self.bicycle)
+        for name, value in self.entries.items():
+            matrix, i, j = ENTRIES[name]
+            getattr(matrices, matrix)[i, j] = value
+            if matrix in SYMMETRIC:
+                getattr(matrices, matrix)[j, i] = value
+        return matrices
 
     def system(self, v: float) -> tuple[Array, Array]:
         """A (4, 4) [1/s] and b (4,) of x' = A x + b T_delta, x = (phi, delta, phi_dot, delta_dot), T_delta in N m.
@@ -75,4 +90,12 @@ class Variant:
         return A, b
 
 
-NAMES = tuple(f.name for f in fields(Variant) if f.name != "bicycle")
+NAMES = tuple(f.name for f in fields(Variant) if f.name not in ("bicycle", "entries"))
+SYMMETRIC = ("M", "K0")
+ENTRIES = {  # name: matrix, row, column; of the symmetric ones the upper triangle
+    f"{matrix}_{row}_{column}": (matrix, i, j)
+    for matrix in Canonical._fields
+    for i, row in enumerate(("phi", "delta"))
+    for j, column in enumerate(("phi", "delta"))
+    if i <= j or matrix not in SYMMETRIC
+}

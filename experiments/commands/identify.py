@@ -37,12 +37,13 @@ def identify(
     from experiments.windows import find_windows
     from models.errors import InputError
     from models.parameters import PARAMETERS
+    from models.variant import ENTRIES
 
     names = [name.strip() for name in free.split(",") if name.strip()]
     if not names:
         raise InputError(
             f"wanted quantities to identify, as --free drive_gain,steer_damping: there are {', '.join(QUANTITIES)}; "
-            f"and the parameters {', '.join(PARAMETERS)}"
+            f"the parameters {', '.join(PARAMETERS)}; and the entries {', '.join(ENTRIES)}"
         )
     if prior not in PRIORS:
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")

@@ -56,6 +56,7 @@ def pieces(real, speeds=(3.5, 5.0, 6.5), repeats=3, **options):
         {"steer_stiffness": 0.8, "speed_scale": 1.02},
         {"fork_inertia": 1.1},
         {"c": 0.05, "IHzz": 0.07},
+        {"K2_delta_delta": 0.9, "C1_delta_phi": -0.5, "M_phi_delta": 0.48},
     ],
 )
 def test_without_noise_the_truth_is_found(truth):

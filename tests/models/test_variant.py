@@ -5,7 +5,7 @@ import pytest
 
 from models import catalogue
 from models.errors import InputError
-from models.variant import NAMES, Variant
+from models.variant import ENTRIES, NAMES, Variant
 from models.whipple import canonical, input_matrix, system_matrix
 
 SILVER = catalogue.load("Silver")
@@ -34,6 +34,18 @@ def test_the_equations_of_motion_hold_with_everything_on_it():
         )
         hanging = 0.01 * delta_ddot + 0.3 * delta_dot + 0.5 * delta + 0.7 * phi + 0.2 * phi_dot
         assert whipple == pytest.approx([0.0, 0.9 * T - hanging], abs=1e-12)
+
+
+def test_entries_take_the_place_of_the_bicycles_own():
+    M, C1, K0, K2 = canonical(SILVER)
+    other = Variant(SILVER, entries={"M_phi_delta": 0.8, "C1_delta_phi": -0.5, "K2_delta_delta": 1.5})
+    M[0, 1] = M[1, 0] = 0.8
+    C1[1, 0], K2[1, 1] = -0.5, 1.5
+    mass, damping, stiffness = other.matrices(4.0)
+    assert mass == pytest.approx(M)
+    assert damping == pytest.approx(4.0 * C1)
+    assert stiffness == pytest.approx(SILVER.g * K0 + 16.0 * K2)
+    assert len(ENTRIES) == 3 + 4 + 3 + 4
 
 
 def test_friction_takes_energy_at_rest_and_a_spring_does_not_make_any():
