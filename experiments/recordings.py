@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +46,24 @@ def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = 
         When there is nothing at ``path``, or nothing that is known.
     """
     if is_run(path):
-        run = read_run(path)
+        run = run_of(path)
         exported = path.is_file() and path.name != FILE  # lies among others, and has a name of its own
         return of_run(replace(run, folder=path) if exported else run)
     return foreign.read(path, mapping, preset, bicycle, trust)
+
+
+def run_of(path: Path) -> Run:
+    """A run as `hil.log.read_run` gives it; the last one read is kept, for the report wants what the analysis had."""
+    file = path / FILE if path.is_dir() else path
+    if not file.exists():
+        return read_run(path)  # says what is missing
+    about = file.stat()
+    return _run_of(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=1)
+def _run_of(path: Path, mtime: int, size: int) -> Run:
+    return read_run(path)
 
 
 def is_run(path: Path) -> bool:

@@ -6,9 +6,9 @@ from pathlib import Path
 from experiments.analysis import Analysis
 from experiments.hand_cut import Beside
 from experiments.published import Figure7, figure7
-from experiments.recordings import schedule_of
+from experiments.recordings import run_of, schedule_of
 from experiments.report import ReportInput, write_report
-from hil.log import Run, read_run
+from hil.log import Run
 from hil.provenance import provenance
 from hil.record import COUNTERS
 from hil.states import State
@@ -26,7 +26,7 @@ def report_on(
 
     The published measurements of the Silver bicycle are shown whenever it appears.
     """
-    logs = [read_run(run) for run in runs]
+    logs = [run_of(run) for run in runs]
     schedules = {}
     for log in logs:
         key = (log.header["bicycle"]["name"], log.header["controller"])
