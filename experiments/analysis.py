@@ -115,7 +115,7 @@ def given_window(response: Response, t_start: float, t_end: float) -> Window:
 
 
 def _verdict_json(v: Verdict) -> dict[str, Any]:
-    return {**asdict(v), "between": [v.between.real, v.between.imag], "explained": v.explained, "sentence": v.sentence}
+    return {**asdict(v), "explained": v.explained, "sentence": v.sentence}
 
 
 def _window_json(c: Comparison) -> dict[str, Any]:

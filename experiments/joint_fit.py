@@ -15,7 +15,7 @@ from experiments.bands import slopes
 from experiments.nouns import Array, Fit, Response, Window
 from experiments.output_error import Identified, Piece, identify
 from experiments.prediction import dominant_mode, explain
-from experiments.theory import Theory, theory_for
+from experiments.theory import theory_for
 from experiments.windows import make_window
 
 NAME = "four_state"
@@ -93,14 +93,6 @@ def fit_cuts(response: Response, window: Window) -> Fit:
     others = [other for other in (fit(response, part) for part in parts) if other.ok]
     moves = np.array([(other.re - whole.re, other.im - whole.im) for other in others]).reshape(-1, 2)
     return replace(whole, covariance=whole.covariance + moves.T @ moves / max(len(moves), 1))
-
-
-def predicted(theory: Theory, response: Response, window: Window) -> complex:
-    """What this fit should find, were theory right: the frozen eigenvalue, for the falling speed is in the fit."""
-    dynamics = theory.dynamics()
-    start = explain(response, window, dynamics)
-    mode = dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start)
-    return mode.eigenvalue if mode else complex(np.nan, np.nan)
 
 
 def _judge(found: Identified, s: complex, covariance: Array, curve: Array, left: Array) -> str:

@@ -71,6 +71,16 @@ class Local:
     curves: Mapping[str, Array]  # (n,) theory's motion, less its mean
     stds: Mapping[str, float]  # of each channel's residual, the weights of the next
 
+    def coloured(self) -> Array:
+        """Covariance (p, p) of jacobian' residual, from each channel's noise as coloured as its residual says."""
+        p = self.jacobian.shape[1]
+        total, first = np.zeros((p, p)), 0
+        for curve in self.curves.values():
+            rows = slice(first, first + len(curve))
+            first = rows.stop
+            total += coloured_covariance(self.jacobian[rows].T, self.residual[rows], p + STARTS)
+        return total
+
 
 @dataclass(frozen=True)
 class Identified:
@@ -272,14 +282,8 @@ def _covariance(pieces: Sequence[Local], width: Array) -> tuple[Array, bool]:
     p = len(width)
     known = np.diag(width**-2.0)
     inverse = np.linalg.pinv(sum((one.jacobian.T @ one.jacobian for one in pieces), known))
-    coloured, scores = np.zeros((p, p)), []
-    for one in pieces:
-        first = 0
-        for curve in one.curves.values():
-            rows = slice(first, first + len(curve))
-            first = rows.stop
-            coloured += coloured_covariance(one.jacobian[rows].T, one.residual[rows], p + STARTS)
-        scores.append(one.jacobian.T @ one.residual)
+    coloured = sum((one.coloured() for one in pieces), np.zeros((p, p)))
+    scores = [one.jacobian.T @ one.residual for one in pieces]
     n = len(pieces)
     if n >= CLUSTERS * p:
         apart = np.array(scores) - np.mean(scores, axis=0)

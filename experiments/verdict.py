@@ -17,9 +17,8 @@ from scipy.stats import chi2 as chi_square
 
 from experiments.bands import slopes
 from experiments.compare import compare
-from experiments.fits.noise import coloured_covariance
 from experiments.nouns import Array, Comparison, Response
-from experiments.output_error import STARTS, STEP, Piece, near
+from experiments.output_error import STEP, Piece, near
 from experiments.theory import theory_for, unit
 
 LEVEL = 0.01  # probability of a worse misfit below which a model is rejected
@@ -192,12 +191,7 @@ def ranked(pieces: Sequence[Piece]) -> list[Cause]:
         stds = near(piece, {}, (), nothing, {}).stds
         here = near(piece, {name: theory.nominal(name) for name in names}, names, STEP * scale, stds)
         J = here.jacobian * scale
-        H, g = H + J.T @ J, g + J.T @ here.residual
-        first = 0
-        for curve in here.curves.values():
-            rows = slice(first, first + len(curve))
-            first = rows.stop
-            C += coloured_covariance(J[rows].T, here.residual[rows], p + STARTS)
+        H, g, C = H + J.T @ J, g + J.T @ here.residual, C + np.outer(scale, scale) * here.coloured()
     felt = np.flatnonzero(np.diag(H) > 1e-9)  # a linear bicycle does not feel every parameter
     h, c = np.diag(H)[felt], np.maximum(np.diag(C)[felt] / np.diag(H)[felt], 1.0)
     score, precision = -g[felt] / c, h / c + 1.0

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.joint_fit import FREE, fit, predicted
+from experiments.joint_fit import FREE, fit
 from experiments.nouns import Response, Window
 from experiments.output_error import Piece, identify
+from experiments.prediction import dominant_mode, explain
 from experiments.theory import lean_feedback, open_loop, theory_for
 from models import catalogue
 from models.errors import InputError
@@ -41,6 +42,13 @@ def motion(v, real=None, seconds=2.0, seed=0, noise=1.0, theory=None, fall=0.0, 
     half = 0.5 * fall * (n - 1) / n
     middle = float(speed.mean())
     return response, Window(source, 0, n, 0.0, float(t[-1]), middle, middle + half, middle - half, "made")
+
+
+def predicted(theory, response, window):
+    """What the joint fit should find, were this theory right: its eigenvalue, for the falling speed is in the fit."""
+    dynamics = theory.dynamics()
+    start = explain(response, window, dynamics)
+    return dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start).eigenvalue
 
 
 def pieces(real, speeds=(3.5, 5.0, 6.5), repeats=3, **options):
