@@ -148,7 +148,7 @@ def _on_cluster(function: Callable[[A], B], pieces: list[A], address: str) -> It
         raise InputError("a cluster wants Dask, which is not installed: pip install 'riderless[dask]'") from None
     try:
         client: Any = Client(address, timeout=CONNECT)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, AssertionError) as error:  # AssertionError: its own thread did not start in 10 s
         raise InputError(
             f"no Dask scheduler answers at {address} ({error}): give its address as it prints it, tcp://HOST:8786"
         ) from None

@@ -94,9 +94,19 @@ def test_a_cluster_that_does_not_answer_is_named(monkeypatch):
         list(spread(root, [1.0], cluster="nonsense"))
 
 
+def patiently(start, **settings):
+    """Dask gives the thread of its event loop 10 s to start and asserts it; a shared machine can stand still longer."""
+    for _ in range(2):
+        try:
+            return start(**settings)
+        except AssertionError:
+            continue
+    return start(**settings)
+
+
 def test_a_local_cluster_gives_the_same_bytes(tmp_path, one_at_a_time):
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+    with patiently(distributed.LocalCluster, n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         address = cluster.scheduler_address
         folders = [tmp_path / str(i) for i in range(3)]
         list(simulate_all(cases(), folders, cluster=address))
