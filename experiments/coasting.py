@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.compare import Residuals, residuals
 from experiments.fits import estimate
-from experiments.prediction import free_response
+from experiments.free_motion import free_response
 from experiments.published import Figure7, figure7
 from experiments.theory import open_loop
 from models import catalogue

@@ -17,8 +17,9 @@ from scipy.special import ndtri
 
 from experiments.fits import bootstrap, era, estimate, log_decrement, several_modes, single_mode
 from experiments.fits.uncertainty import fit_window
+from experiments.free_motion import free_response
 from experiments.nouns import Array, Fit, Response, Window
-from experiments.prediction import free_response, kicked_mode, predict
+from experiments.prediction import kicked_mode, predict
 from experiments.protocols.treadmill import conditions
 from experiments.recordings import read
 from experiments.sweeps import spread

@@ -16,8 +16,9 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from experiments.fits.noise import coloured_covariance
-from experiments.nouns import Array, Dynamics, Response, Window
-from experiments.prediction import PRIOR_SCALE, SPEED_STEP, step_maps
+from experiments.free_motion import SPEED_STEP, free_responses
+from experiments.nouns import Array, Response, Window
+from experiments.prediction import PRIOR_SCALE
 from experiments.theory import Theory, theory_for
 from hil.sampled_loop import yaw_rate
 from models.coordinates import DELTA, DELTA_DOT
@@ -250,27 +251,6 @@ def _outputs(piece: Piece, theories: Sequence[Theory]) -> dict[str, Array]:
     still, per_speed = (np.einsum("qm,qnmj->qnj", rows[:, i], states[:, :, :4]) for i in (0, 1))
     found["psi_dot"] = still + piece.v[:, None] * per_speed
     return {name: found[name] for name in piece.channels}
-
-
-def free_responses(several: Sequence[Dynamics], v: Array, dt: float) -> Array:
-    """`experiments.prediction.free_response` of q dynamics with the same hidden starts at once, (q, n, m, 4 + k)."""
-    at = v if several[0].dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
-    m = max(len(one.states) for one in several)
-    starts, nodes = [], []
-    for one in several:
-        X = np.asarray(one.embed(float(v[0])), dtype=float)
-        if one.hidden is not None:
-            X = np.column_stack([X, one.hidden(float(v[0]))])
-        starts.append(np.pad(X, ((0, m - len(X)), (0, 0))))
-        at_nodes, left, weight = step_maps(one, at, dt)
-        nodes.append(np.pad(at_nodes, ((0, 0), (0, m - len(X)), (0, m - len(X)))))
-    F, X = np.array(nodes), np.array(starts)  # (q, nodes, m, m) and (q, m, 4 + k)
-    states = np.empty((len(v), *X.shape))
-    for row, i, share in zip(states, left, weight, strict=True):
-        row[:] = X
-        step = F[:, i] if share == 0.0 else (1.0 - share) * F[:, i] + share * F[:, i + 1]
-        X = step @ X
-    return np.moveaxis(states, 0, 1)
 
 
 def _wide(row: Array, m: int) -> Array:

@@ -18,16 +18,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import next_fast_len
-from scipy.linalg import expm
 
 from experiments.fits import estimate
-from experiments.fits.projection import coloured_covariance
+from experiments.fits.noise import coloured_covariance
+from experiments.free_motion import free_response, march
 from experiments.nouns import Array, Dynamics, Fit, Prediction, Response, Window
 from experiments.theory import dynamics_for
 from models.errors import InputError
 
-SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
-DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
 NEGLIGIBLE = 1e-9  # of a signal: less noise than that is taken for that much
 PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is not believed
 SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little about the mode
@@ -57,80 +55,6 @@ class Start:
     def lean_rate(self) -> Array:
         """Simulated lean rate (n,), less its mean: the measurement's offset is not the model's business."""
         return self.basis @ self.x
-
-
-def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Array]:
-    """Maps over one sample of ``dt`` seconds at a few speeds, and where each of the speeds ``v`` (n,) lies among them.
-
-    Returns
-    -------
-    maps : (k, m, m)
-    left : (n,) int
-        The node below each speed.
-    weight : (n,)
-        The share of the next one; 0 where there is one node only.
-    """
-    span = float(np.ptp(v))
-    nodes = np.linspace(v.min(), v.max(), 2 + int(span / SPEED_STEP)) if span > 1e-6 else v[:1]
-    matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
-    if dynamics.dt is None:
-        at_nodes = expm(matrices * dt)
-    else:
-        ratio = dt / dynamics.dt
-        steps = round(ratio)
-        if steps < 1 or abs(ratio - steps) > DT_TOLERANCE * steps:
-            raise InputError(
-                f"wanted a recording sampled at a whole multiple of the loop's {dynamics.dt * 1e3:g} ms, "
-                f"found {dt * 1e3:g} ms; give the log as it was recorded."
-            )
-        at_nodes = np.linalg.matrix_power(matrices, steps)
-    if len(nodes) == 1:
-        return at_nodes, np.zeros(len(v), dtype=int), np.zeros(len(v))
-    place = (v - nodes[0]) / (nodes[1] - nodes[0])
-    left = np.clip(place.astype(int), 0, len(nodes) - 2)
-    return at_nodes, left, place - left
-
-
-def _maps(dynamics: Dynamics, v: Array, dt: float) -> Array:
-    """Map over one sample of ``dt`` seconds at each of the speeds ``v``; (n, m, m)."""
-    at_nodes, left, weight = step_maps(dynamics, v, dt)
-    if len(at_nodes) == 1:
-        return np.broadcast_to(at_nodes, (len(v), *at_nodes.shape[1:]))
-    share = weight[:, None, None]
-    return (1.0 - share) * at_nodes[left] + share * at_nodes[left + 1]
-
-
-def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:
-    """Whole state that follows from each unit start of the bicycle, at the speeds ``v``.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    v : (n,) array
-        Speed at each sample [m/s].
-    dt : float
-        Sampling interval [s]; for sampled dynamics a whole multiple of theirs.
-
-    Returns
-    -------
-    (n, m, 4 + k) array
-        Column j started as unit j of (phi, delta, phi_dot, delta_dot); then the k hidden starts.
-
-    Raises
-    ------
-    InputError
-        If the sampling interval does not fit the dynamics.
-    """
-    # A continuous system takes each step at the speed in its middle; a sampled loop at the speed it read.
-    at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
-    X = np.asarray(dynamics.embed(float(v[0])), dtype=float)
-    if dynamics.hidden is not None:
-        X = np.column_stack([X, dynamics.hidden(float(v[0]))])
-    states = np.empty((len(v), *X.shape))
-    for row, step in zip(states, _maps(dynamics, at, dt), strict=True):
-        row[:] = X
-        X = step @ X
-    return states
 
 
 def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
@@ -325,9 +249,7 @@ def _driven_covariance(dynamics: Dynamics, v: float, dt: float, sensitivity: Arr
     F, X = np.linalg.matrix_power(F, len(within)), np.hstack(within)
     rows = np.array([dynamics.output, np.eye(len(dynamics.states))[dynamics.states.index("delta")]])
     impulses = np.zeros((n, 2, X.shape[1]))  # of lean rate and steer, after a noise at sample 0
-    for row in impulses[1:]:
-        row[:] = rows @ X
-        X = F @ X
+    impulses[1:] = rows @ march(F[None], np.zeros(n - 1, int), np.zeros(n - 1), X)
     through_start = sensitivity @ start.basis
     answers = [sensitivity - through_start @ start.by_lean_rate]
     if start.by_steer is not None:

@@ -27,6 +27,7 @@ from models.variant import Variant
 BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 GRAIN = 0.005  # s
 TOLD = 5  # gaps by name
+KEPT = 64  # speeds
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
@@ -119,7 +120,7 @@ def coarse(response: Response) -> Response:
 def recorded_run(run: Run) -> Recorded:
     """A run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
     header = run.header
-    ticks = run.ticks[(run.ticks["valid"] == 1)]
+    ticks = _rows(run.ticks, run.ticks["valid"] == 1)
     if len(ticks) < 2:
         raise InputError(
             f"the run {run.folder.name} holds {len(ticks)} usable samples ({run.stop.cause}): nothing can be analysed"
@@ -127,7 +128,7 @@ def recorded_run(run: Run) -> Recorded:
     rate = float(header["rig"]["rate"])
     t_device = ticks["t"]
     keep = np.concatenate([[True], np.diff(t_device) > 0])
-    ticks, t_device = ticks[keep], t_device[keep]
+    ticks, t_device = _rows(ticks, keep), t_device[keep]
     t = t_device[0] + np.arange(round((t_device[-1] - t_device[0]) * rate) + 1) / rate
 
     def even(name: str) -> Array:
@@ -174,6 +175,11 @@ def recorded_run(run: Run) -> Recorded:
     return Recorded(response, columns, beside)
 
 
+def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """The rows to keep, not copied where that is all of them: a long run has hundreds of megabytes."""
+    return ticks if keep.all() else ticks[keep]
+
+
 def releases(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
     """A marker where each free part begins."""
     return tuple(Marker(float(t[i]), "release") for i in np.flatnonzero(np.diff(free.astype(int), prepend=0) > 0))
@@ -215,10 +221,10 @@ def instrument_noise(ticks: np.ndarray) -> Array:
     From third differences: motion is smooth over four samples, noise and the steps of an encoder are not.
     Third differences of white noise have 20 times its variance.
     """
-    running = ticks[ticks["state"] == State.RUNNING]
-    if len(running) < 100:
+    running = ticks["state"] == State.RUNNING
+    if np.count_nonzero(running) < 100:
         return np.zeros(len(MEASURED))
-    differences = np.array([np.diff(running[name], 3) for name in MEASURED])
+    differences = np.array([np.diff(ticks[name][running], 3) for name in MEASURED])
     return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
 
 
@@ -248,7 +254,7 @@ def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
         return Dynamics(
             name=f"whole sampled loop, {header['controller']}",
             states=loop.states,
-            matrix=loop.matrix,
+            matrix=lru_cache(KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
             output=loop.output,
             embed=loop.embed,
             dt=loop.dt,

@@ -7,7 +7,7 @@ all move the same named quantities: those of `models.parameters` and those of `M
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,8 +82,11 @@ class Theory:
         InputError
             For a name that is neither a parameter nor a quantity, or a value that no bicycle can have.
         """
-        variant, delay = self.variant(changes or {})
-        return self.build(variant, delay)
+        return self.build(*self.variant(changes)) if changes else self._own
+
+    @cached_property
+    def _own(self) -> Dynamics:
+        return self.build(*self.variant({}))
 
     def variant(self, changes: Mapping[str, float]) -> tuple[Variant, float]:
         """The machine with some quantities set to other values, and its additional delay [s]."""

@@ -4,6 +4,12 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
+from experiments.compare import compare
+from experiments.fits.uncertainty import fit_window
+from experiments.nouns import Response
+from experiments.windows import make_window
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.log import read_run
@@ -32,5 +38,14 @@ def _bicycle() -> None:
         replay(read_run(folder))
 
 
+def _fits() -> None:
+    """A window fitted and predicted, at a speed that changes."""
+    t = np.arange(0.0, 2.0, 0.02)
+    response = Response("warm-up", "kooijman", t, np.exp(-t) * np.cos(5.0 * t), 5.0 - 0.1 * t)
+    window = make_window(response, 0, len(t), "all")
+    compare(response, [window], [fit_window(response, window)])
+
+
 LOOP: dict[str, Callable[[], None]] = {"the loop": _loop}
 EMULATION: dict[str, Callable[[], None]] = {"the emulated bicycle and the replay": _bicycle}
+ANALYSIS: dict[str, Callable[[], None]] = {"the fits": _fits}

@@ -6,6 +6,7 @@ array each; everything else goes through the library's own parsers.
 """
 
 import struct
+import zlib
 from io import BytesIO
 
 import numpy as np
@@ -15,13 +16,16 @@ from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Message, Metadata, Schema
 from mcap.stream_reader import get_chunk_data_stream
 from numpy.typing import NDArray
-from zstandard import ZstdError
+from zstandard import ZstdDecompressor, ZstdError
 
 from hil import wire_schema
 from hil.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
 
 # what the parsers of the libraries raise on bytes that are not what they should be
 DAMAGE = (McapError, ZstdError, struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError)
+WANTED = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
+# first and last time, bytes and CRC of the records, name of the compression, bytes compressed (record 0x06)
+CHUNK_HEAD = struct.Struct("<QQQII4sQ")
 
 
 class McapContents:
@@ -43,6 +47,7 @@ class McapContents:
         self._schemas: dict[int, bytes] = {}
         self._channels: dict[int, Channel] = {}
         self._stretches: list[bytes] = []
+        self._zstd = ZstdDecompressor()
         self._set_rows(None, dtype)
 
     def take(self, data: bytes, start: int) -> int:
@@ -56,7 +61,7 @@ class McapContents:
             try:
                 if opcode == Opcode.MESSAGE and data[body : body + 2] == self._rows_channel:
                     end = self._take_rows(data, start)
-                else:
+                elif opcode in WANTED:  # a long run has tens of thousands of the others
                     self._take_one(opcode, data[body:end])
             except DAMAGE:
                 self.damaged += 1
@@ -90,10 +95,13 @@ class McapContents:
         return end
 
     def _take_one(self, opcode: int, body: bytes) -> None:
+        if opcode == Opcode.CHUNK and (inside := self._unpacked(body)) is not None:
+            self.take(inside, 0)
+            return
         stream = ReadDataStream(BytesIO(body))
         if opcode == Opcode.CHUNK:
-            inside, size = get_chunk_data_stream(Chunk.read(stream), validate_crc=True)
-            self.take(inside.read(size), 0)
+            rest, size = get_chunk_data_stream(Chunk.read(stream), validate_crc=True)
+            self.take(rest.read(size), 0)
         elif opcode == Opcode.MESSAGE:
             message = Message.read(stream, len(body))
             channel = self._channels[message.channel_id]
@@ -106,6 +114,16 @@ class McapContents:
             self._schemas[schema.id] = schema.data
         elif opcode == Opcode.CHANNEL:
             self._take_channel(Channel.read(stream))
+
+    def _unpacked(self, body: bytes) -> bytes | None:
+        """What is in a chunk as our writer makes them, in a fifth of the time the library takes; None for others."""
+        _, _, size, crc, length, name, packed = CHUNK_HEAD.unpack_from(body)
+        if (length, name, packed) != (len(name), b"zstd", len(body) - CHUNK_HEAD.size):
+            return None
+        inside = self._zstd.decompress(body[CHUNK_HEAD.size :], max_output_size=size)
+        if len(inside) != size or zlib.crc32(inside) != crc:
+            raise ValueError("a damaged chunk")
+        return inside
 
     def _take_channel(self, channel: Channel) -> None:
         schema = self._schemas[channel.schema_id]

@@ -7,16 +7,16 @@ import typer
 
 def warmup(
     emulation: Annotated[
-        bool, typer.Option(help="The emulated bicycle and the replay too, not the loop alone.")
+        bool, typer.Option(help="The emulated bicycle, the replay and the fits too, not the loop alone.")
     ] = True,
 ) -> None:
-    """Compile the loop, the emulated bicycle and the replay; once after each installation or update.
+    """Compile the loop, the emulated bicycle, the replay and the fits; once after each installation or update.
 
     Every command does so itself when it must; this one does it while nobody waits.
     """
     from experiments.console import progress_screen, screen
     from experiments.progress import one_by_one
-    from experiments.warming import EMULATION, LOOP
+    from experiments.warming import ANALYSIS, EMULATION, LOOP
 
-    one_by_one(progress_screen, {**LOOP, **(EMULATION if emulation else {})})
+    one_by_one(progress_screen, {**LOOP, **(EMULATION | ANALYSIS if emulation else {})})
     screen.print("everything is compiled")

@@ -8,7 +8,7 @@ from experiments.fits import era, log_decrement, real_mode, several_modes, singl
 from experiments.nouns import Array, Fit
 from models.errors import InputError
 
-ESTIMATORS: dict[str, Callable[[Array, Array, complex | None], Fit]] = {
+ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
     single_mode.NAME: single_mode.fit,
     several_modes.NAME: several_modes.fit,
     real_mode.NAME: real_mode.fit,
@@ -17,10 +17,10 @@ ESTIMATORS: dict[str, Callable[[Array, Array, complex | None], Fit]] = {
 }
 
 
-def estimate(t: Array, y: Array, name: str = single_mode.NAME, start: complex | None = None) -> Fit:
+def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None = None) -> Fit:
     """Mode in the lean rate y (n,) at the times t (n,) [s], by the named estimator.
 
-    Where the eigenvalue is nearly known, as from a longer part of the same motion, ``start`` [1/s] spares a search.
+    A fit of nearly the same motion, as of a longer part of it, spares the search and the study of the noise: ``near``.
 
     Raises
     ------
@@ -35,4 +35,4 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME, start: complex | 
             f"wanted as many finite times as values, found shapes {t.shape} and {y.shape} with "
             f"{np.sum(~np.isfinite(t)) + np.sum(~np.isfinite(y))} not finite; cut the window elsewhere"
         )
-    return ESTIMATORS[name](t, y, start)
+    return ESTIMATORS[name](t, y, near)

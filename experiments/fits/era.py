@@ -28,14 +28,14 @@ ALIKE = 0.25  # of its modulus: how far a pole may wander between orders
 FASTEST = 60.0  # 1/s and rad/s; poles beyond are noise and take no part in the curve
 
 
-def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
+def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     """Eigenvalue of the strongest stable oscillation in a free response.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit.
-    start : not needed here.
+    near : not needed here.
 
     Returns
     -------

@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.ndimage import uniform_filter1d
-from scipy.signal import find_peaks
 
 from experiments.fits.noise import Noise, noise_of, pooled
 from experiments.fits.outcome import answered, refused, unusable
 from experiments.fits.projection import solution_at
-from experiments.fits.single_mode import MAX_DAMPING, MIN_ROWS, MIN_SIGNAL, W_MAX, basis
+from experiments.fits.single_mode import FORM, MAX_DAMPING, MIN_ROWS, MIN_SIGNAL, W_MAX
 from experiments.nouns import Array, Fit
 
 NAME = "log_decrement"
@@ -30,14 +29,14 @@ PROMINENT = 0.06  # of the range, that an extremum must stand out from its neigh
 SMOOTH = 0.08  # s of running mean before extrema are sought; they are measured without it
 
 
-def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
+def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     """Eigenvalue from the extrema within a free response.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit.
-    start : not needed here.
+    near : not needed here.
 
     Returns
     -------
@@ -61,6 +60,8 @@ def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
 
 def turning_points(y: Array, dt: float) -> list[int]:
     """Rows of the extrema in turn, high and low, that stand out."""
+    from scipy.signal import find_peaks  # half a second to load, which the other estimators should not pay
+
     length = max(1, round(SMOOTH / dt))
     smooth = uniform_filter1d(y, length, mode="nearest") if length > 1 else y
     least = PROMINENT * np.ptp(smooth)
@@ -136,7 +137,7 @@ def from_extrema(tau: Array, y: Array, times: Array, heights: Array, by_time: Ar
     if not 0.0 < w < W_MAX:
         return refused(f"not identifiable: extrema {half:.3g} s apart", NAME)
     answer = np.array([(by_fall - d * by_half) / half, -w * by_half / half])
-    through = solution_at(lambda theta: basis(tau, theta), y, np.array([d, w]))
+    through = solution_at(FORM, tau, y, np.array([d, w]))
     c, curve, residual, span = through.c, through.curve, through.residual, through.jacobian
     noise = noise_of(answer, residual, span)
     variance = residual @ residual / max(len(y) - span.shape[1], 1)

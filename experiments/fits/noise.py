@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.fft import next_fast_len
 
 Array = NDArray[np.float64]
 
@@ -51,6 +52,15 @@ def grid(n: int) -> Array:
     return np.array(pairs)
 
 
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+def dot(a, b):
+    """Sum of products, in whatever order is fast."""
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
 @njit(cache=True, nogil=True)
 def whitened(pairs, X):
     """Products X' S^-1 X (G, k, k) and log det S (G,) of each noise of the grid, for the columns of X (n, k).
@@ -58,25 +68,30 @@ def whitened(pairs, X):
     One-step predictions of an ARMA(1, 1) (Brockwell and Davis 1991, section 5.3).
     """
     n, k = X.shape
-    grams, logs = np.zeros((len(pairs), k, k)), np.zeros(len(pairs))
-    off = np.empty(k)
+    grams, logs = np.empty((len(pairs), k, k)), np.zeros(len(pairs))
+    off = np.empty((k, n))  # what each row is off its prediction, over its standard deviation
+    row = np.empty(k)
     for g in range(len(pairs)):
         rho, theta = pairs[g]
-        r = (1.0 - 2.0 * rho * theta + theta * theta) / (1.0 - rho * rho)
+        r, settled = (1.0 - 2.0 * rho * theta + theta * theta) / (1.0 - rho * rho), False
+        scale, log = 1.0 / np.sqrt(r), np.log(r)
         for j in range(k):
-            off[j] = X[0, j]
+            row[j] = X[0, j]
         for i in range(n):
-            logs[g] += np.log(r)
-            for a in range(k):
-                for b in range(a + 1):
-                    grams[g, a, b] += off[a] * off[b] / r
-            if i + 1 < n:
-                for j in range(k):
-                    off[j] = X[i + 1, j] - rho * X[i, j] + theta / r * off[j]
-                r = 1.0 + theta * theta - theta * theta / r
+            logs[g] += log
+            for j in range(k):
+                off[j, i] = row[j] * scale
+            if i + 1 == n:
+                break
+            carried = theta * scale * scale
+            for j in range(k):
+                row[j] = X[i + 1, j] - rho * X[i, j] + carried * row[j]
+            if not settled:  # the variance of a prediction converges within a few rows
+                before, r = r, 1.0 + theta * theta - theta * carried
+                scale, log, settled = 1.0 / np.sqrt(r), np.log(r), r == before
         for a in range(k):
-            for b in range(a):
-                grams[g, b, a] = grams[g, a, b]
+            for b in range(a + 1):
+                grams[g, a, b] = grams[g, b, a] = dot(off[a], off[b])
     return grams, logs
 
 
@@ -85,7 +100,7 @@ def noise_of(answer: Array, residual: Array, taken: Array, lost: int = 0) -> Noi
 
     Parameters
     ----------
-    answer : (p, n), d (answer) / d (sample).
+    answer : (p, n) d (answer) / d (sample), or several answers (k, p, n) with a covariance (k, p, p) each.
     residual : (n,) what the fit left.
     taken : (n, m), columns that span what the fit took of the noise, as its Jacobian.
     lost : unknowns fitted beyond those columns.
@@ -94,7 +109,7 @@ def noise_of(answer: Array, residual: Array, taken: Array, lost: int = 0) -> Noi
     q = np.linalg.qr(taken / np.maximum(np.linalg.norm(taken, axis=0), 1e-300))[0]
     size = float(np.sqrt(np.mean(residual**2)))
     if size == 0.0:
-        return Noise(np.zeros((len(answer), len(answer))), float("inf"))
+        return Noise(np.zeros((*answer.shape[:-1], answer.shape[-2])), float("inf"))
     pairs = grid(n)
     grams, logs = whitened(pairs, np.column_stack([q, residual / size]))
     m = q.shape[1]
@@ -104,8 +119,7 @@ def noise_of(answer: Array, residual: Array, taken: Array, lost: int = 0) -> Noi
     likelihood = -0.5 * (free * np.log(np.maximum(left, 1e-300)) + logs + np.linalg.slogdet(inner)[1])
     weights = np.exp(likelihood - likelihood.max()) * chances(pairs)
     weights /= weights.sum()
-    each = (left / free * size**2)[:, None, None] * answered_by(answer, pairs)
-    covariance = np.einsum("g,gpq->pq", weights, each)
+    covariance = answered_by(answer, pairs, weights * left / free * size**2)
     return Noise(covariance, float(free))
 
 
@@ -116,19 +130,29 @@ def chances(pairs: Array) -> Array:
     return np.asarray(white / white.sum() + slow / slow.sum() + both / both.sum()) / 3.0
 
 
-def answered_by(answer: Array, pairs: Array) -> Array:
-    """Covariance (G, p, p) of the answer (p, n) when each noise of the grid has innovations of variance 1."""
-    n = answer.shape[1]
-    size = 2 ** int(np.ceil(np.log2(2 * n)))
+def answered_by(answer: Array, pairs: Array, variances: Array) -> Array:
+    """Covariance (..., p, p) of the answer (..., p, n) to all noises of a grid, of innovations with `variances`."""
+    n = answer.shape[-1]
+    size = next_fast_len(2 * n, real=True)
     spectrum = np.fft.rfft(answer, size)
-    products = np.fft.irfft(spectrum[:, None] * spectrum[None].conj(), size)[..., :n]
-    products = products + products.swapaxes(0, 1)  # both signs of a lag
+    products = np.fft.irfft(spectrum[..., :, None, :] * spectrum[..., None, :, :].conj(), size)
+    products = products[..., :n] + products[..., :n].swapaxes(-2, -3)  # both signs of a lag
     products[..., 0] *= 0.5
-    rho, theta = pairs[:, :1], pairs[:, 1:]
-    none = (1.0 - 2.0 * rho * theta + theta**2) / (1.0 - rho**2)
-    first = (1.0 - rho * theta) * (rho - theta) / (1.0 - rho**2)
-    lags = np.hstack([none, first * rho ** np.arange(n - 1)])
-    return np.asarray(np.einsum("gn,pqn->gpq", lags, products, optimize=True))
+    return np.asarray(products @ autocovariance(pairs, variances, n))
+
+
+@njit(cache=True, nogil=True)
+def autocovariance(pairs, variances, n):
+    """Of the sum of the grid's noises with innovations of such variances, at the lags 0 to n - 1; (n,)."""
+    total = np.zeros(n)
+    for g in range(len(pairs)):
+        rho, theta = pairs[g]
+        total[0] += variances[g] * (1.0 - 2.0 * rho * theta + theta * theta) / (1.0 - rho * rho)
+        term = variances[g] * (1.0 - rho * theta) * (rho - theta) / (1.0 - rho * rho)
+        for i in range(1, n):
+            total[i] += term
+            term *= rho
+    return total
 
 
 def coloured_covariance(answer: Array, residual: Array, freedom: int) -> Array:

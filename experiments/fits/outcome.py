@@ -52,6 +52,11 @@ def answered(
     )
 
 
+def of_fit(fit: Fit | None) -> Noise | None:
+    """What noise made of another fit, to stand for that of this one."""
+    return None if fit is None else Noise(fit.covariance, fit.dof)
+
+
 def refused(status: str, estimator: str) -> Fit:
     """A fit that could not even be tried."""
     nan = float("nan")

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.fits.noise import Noise, noise_of
 from experiments.fits.outcome import answered, refused, unusable
-from experiments.fits.projection import Array, Solution, minimise, sensitivity
+from experiments.fits.projection import Array, Form, Solution, minimise, sensitivity
 from experiments.nouns import Fit
 
 NAME = "real_mode"
@@ -26,14 +26,14 @@ MIN_ROWS = 12
 MIN_CHANGE = 1.0  # |a| T: fewer time constants within the window look like a straight line
 
 
-def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
+def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     """The larger real eigenvalue a [1/s] in a response; ``im`` is 0 with variance 0.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit.
-    start : not needed here.
+    near : not needed here.
 
     Returns
     -------
@@ -81,17 +81,7 @@ def search(tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tu
     first = [np.array(start) for start in starts]
     p = len(first[0])
     bounds = np.full(p, RATE_MIN), np.full(p, RATE_MAX)
-    return minimise(lambda rates: basis(tau, rates), y, first, bounds)
-
-
-def basis(tau: Array, rates: Array) -> tuple[Array, Array]:
-    """Phi = [1, e^(rate t) ...] (s, n, 1 + p) and its derivatives by each rate (s, p, n, 1 + p), for rates (s, p)."""
-    waves = np.exp(tau[:, None] * rates[:, None, :])
-    searches, n, p = waves.shape
-    derivatives = np.zeros((searches, p, n, 1 + p))
-    for i in range(p):
-        derivatives[:, i, :, 1 + i] = tau * waves[:, :, i]
-    return np.concatenate([np.ones((searches, n, 1)), waves], axis=-1), derivatives
+    return minimise(Form(decays=p), tau, y, first, bounds)
 
 
 def judge(solution: Solution, rate: float, tau: Array) -> str:

@@ -18,27 +18,27 @@ import numpy as np
 
 from experiments.fits import single_mode
 from experiments.fits.noise import lag_1
-from experiments.fits.outcome import answered, refused, unusable
-from experiments.fits.projection import Array, Solution, minimise, sensitivity
+from experiments.fits.outcome import answered, of_fit, refused, unusable
+from experiments.fits.projection import Array, Form, Solution, minimise, sensitivity
 from experiments.nouns import Fit
 
 NAME = "several_modes"
+FORM = Form(waves=1, rises=1)
 
 A_MIN, A_MAX = -20.0, 12.0  # 1/s, as in real_mode: caster of a bicycle at speed is at the lower end
 A_STARTS = (-6.0, -0.5, 2.0)
 MIN_ROWS = 16
-STRAIGHT = 1e-3  # |a t| under which (e^(a t) - 1) / a is taken from its series
 EXTRA = 2  # unknowns of the extra mode: a and c4
 
 
-def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
+def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     """Eigenvalue of the oscillation in a response that may hold one more, real, mode.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit.
-    start : where to search from [1/s]; from many places when None.
+    near : a fit of nearly the same motion. The search begins there, and its covariance stands for this one's.
 
     Returns
     -------
@@ -55,11 +55,11 @@ def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
     )
     if lower[1] >= upper[1]:
         return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle", NAME)
-    first = single_mode.starts(tau, y, (lower, upper), start)
-    one = minimise(lambda theta: single_mode.basis(tau, theta), y, first, (lower, upper))
+    first = single_mode.starts(tau, y, (lower, upper), near)
+    one = minimise(single_mode.FORM, tau, y, first, (lower, upper))
     bounds = np.append(lower, A_MIN), np.append(upper, A_MAX)
     begins = [np.append(start, a) for start in [one.theta, *first[:2]] for a in A_STARTS]
-    two = minimise(lambda theta: basis(tau, theta), y, begins, bounds)
+    two = minimise(FORM, tau, y, begins, bounds)
     probability = supported(one, two)
     chosen, other, share = (two, one, 1.0 - probability) if probability > 0.5 else (one, two, probability)
     d, w = chosen.theta[:2]
@@ -79,6 +79,7 @@ def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
         problem=single_mode.judge(chosen, tau, (lower, upper)),
         status=f"{w * tau[-1] / (2 * np.pi):.1f} cycles {told}, residual {chosen.rms:.2g} rms",
         coefficients=more | {"extra": probability},
+        noise=of_fit(near),
     )
     apart = other.theta[:2] - chosen.theta[:2]
     if not np.all(np.abs(apart) < single_mode.MAX_DAMPING * w):  # another oscillation, not another opinion of this one
@@ -93,19 +94,3 @@ def supported(one: Solution, two: Solution) -> float:
     least = (1e-12 * np.linalg.norm(two.curve)) ** 2 + 1e-300  # a perfect fit is no infinite evidence
     gain = rows * np.log((one.cost + least) / (two.cost + least)) - 2.0 * EXTRA
     return float(1.0 / (1.0 + np.exp(-np.clip(gain / 2.0, -700.0, 700.0))))
-
-
-def basis(tau: Array, theta: Array) -> tuple[Array, Array]:
-    """Phi = [1, (e^at - 1) / a, e^dt cos wt, e^dt sin wt] (s, n, 4) and its derivatives (s, 3, n, 4)."""
-    phi, by = single_mode.basis(tau, theta[:, :2])
-    a = theta[:, 2:]
-    at = a * tau
-    near = np.abs(at) < STRAIGHT
-    safe = np.where(near, 1.0, a)
-    rise = np.where(near, tau * (1.0 + at / 2.0 + at**2 / 6.0), np.expm1(at) / safe)
-    by_a = np.where(near, tau**2 * (0.5 + at / 3.0 + at**2 / 8.0), (tau * np.exp(at) - rise) / safe)
-    full = np.insert(phi, 1, rise, axis=2)
-    derivatives = np.zeros((len(theta), 3, *full.shape[1:]))
-    derivatives[:, :2, :, [0, 2, 3]] = by
-    derivatives[:, 2, :, 1] = by_a
-    return full, derivatives

@@ -8,11 +8,12 @@ gyro's bias and a steady turn.
 
 import numpy as np
 
-from experiments.fits.outcome import answered, refused, unusable
-from experiments.fits.projection import Array, Solution, minimise, sensitivity
+from experiments.fits.outcome import answered, of_fit, refused, unusable
+from experiments.fits.projection import Array, Form, Solution, minimise, sensitivity
 from experiments.nouns import Fit
 
 NAME = "single_mode"
+FORM = Form(waves=1)
 
 D_MIN, D_MAX = -20.0, 12.0  # 1/s; no weave of a bicycle between rest and 10 m/s, steered or not, is outside
 W_MAX = 40.0  # rad/s; above it, structure of the frame
@@ -28,14 +29,14 @@ MAX_STRUCTURE = 0.9  # lag-1 autocorrelation of a residual that is a motion, not
 MIN_R2 = 0.9  # ... and matters when it holds more than this leaves unexplained
 
 
-def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
+def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     """Eigenvalue of the one mode that best explains a free response.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit: the unit does not enter the eigenvalue.
-    start : where to search from [1/s]; from many places when None.
+    near : a fit of nearly the same motion. The search begins there, and its covariance stands for this one's.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
     bounds = np.array([D_MIN, slowest(tau)]), np.array([D_MAX, W_MAX])
     if bounds[0][1] >= W_MAX:
         return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle", NAME)
-    solution = minimise(lambda theta: basis(tau, theta), y, starts(tau, y, bounds, start), bounds)
+    solution = minimise(FORM, tau, y, starts(tau, y, bounds, near), bounds)
     d, w = solution.theta
     return answered(
         NAME,
@@ -62,6 +63,7 @@ def fit(t: Array, y: Array, start: complex | None = None) -> Fit:
         problem=judge(solution, tau, bounds),
         status=f"{w * tau[-1] / (2 * np.pi):.1f} cycles, residual {solution.rms:.2g} rms",
         coefficients=dict(zip(("c1", "c2", "c3"), map(float, solution.c), strict=True)),
+        noise=of_fit(near),
     )
 
 
@@ -70,21 +72,10 @@ def slowest(tau: Array) -> float:
     return float(2 * np.pi * W_MIN_CYCLES / tau[-1])
 
 
-def basis(tau: Array, theta: Array) -> tuple[Array, Array]:
-    """Phi = [1, e^dt cos wt, e^dt sin wt] (s, n, 3) and its derivatives by d and w (s, 2, n, 3), for theta (s, 2)."""
-    waves = np.exp((theta[:, :1] + 1j * theta[:, 1:2]) * tau)
-    phi = np.stack([np.ones_like(waves.real), waves.real, waves.imag], axis=-1)
-    by = tau * waves
-    none = np.zeros_like(by.real)
-    by_d = np.stack([none, by.real, by.imag], axis=-1)
-    by_w = np.stack([none, -by.imag, by.real], axis=-1)
-    return phi, np.stack([by_d, by_w], axis=1)
-
-
-def starts(tau: Array, y: Array, bounds: tuple[Array, Array], given: complex | None = None) -> list[Array]:
-    """Lowest local minima (2,) of the cost over a coarse map of (d, w); only the given one if there is one."""
-    if given is not None:
-        return [np.array([given.real, given.imag])]
+def starts(tau: Array, y: Array, bounds: tuple[Array, Array], near: Fit | None = None) -> list[Array]:
+    """Lowest local minima (2,) of the cost over a coarse map of (d, w); only that of a fit nearby if there is one."""
+    if near is not None:
+        return [np.array([near.re, near.im])]
     each = max(1, len(tau) // SCAN_ROWS)  # rows averaged to one, which leaves every d and w what it is
     tau, y = (s[: len(s) // each * each].reshape(-1, each).mean(axis=1) for s in (tau, y))
     d = np.linspace(-8.0, 5.0, SCAN_D)  # where weave lives; the searches may leave it

@@ -38,8 +38,7 @@ def fit_window(response: Response, window: Window, estimator: str = single_mode.
     if not whole.ok:
         return whole
     tried = [
-        (first, estimate(t[first:last], y[first:last], estimator, complex(whole.re, whole.im)))
-        for first, last in cuts(len(t), response.dt)
+        (first, estimate(t[first:last], y[first:last], estimator, whole)) for first, last in cuts(len(t), response.dt)
     ]
     kept = [(first, fit) for first, fit in tried if comparable(fit, whole)]
     cut = beyond_noise(whole, y, kept)
@@ -86,13 +85,12 @@ def beyond_noise(whole: Fit, y: Array, others: list[tuple[int, Fit]]) -> Array:
     for answer, (first, fit) in zip(answers, others, strict=True):
         answer[:, first : first + fit.sensitivity.shape[1]] += fit.sensitivity
     taken = np.column_stack([np.ones(len(y)), whole.sensitivity.T])
-    noise = noise_of(answers.reshape(-1, len(y)), y - whole.curve, taken, FEW - taken.shape[1]).covariance
+    noise = noise_of(answers, y - whole.curve, taken, FEW - taken.shape[1]).covariance
     later = np.array([first > 0 for first, _ in others])
     total = np.zeros((2, 2))
     for end in (later, ~later):
         for i in np.flatnonzero(end):
-            expected = noise[2 * i : 2 * i + 2, 2 * i : 2 * i + 2]
-            total += (np.outer(moves[i], moves[i]) - expected) / np.sum(end)
+            total += (np.outer(moves[i], moves[i]) - noise[i]) / np.sum(end)
     values, vectors = np.linalg.eigh(total)
     return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
 

@@ -143,15 +143,18 @@ def test_the_same_condition_on_ports(tmp_path, file):
     def watch(c, row):
         if int(row["state"]) == State.RUNNING:
             pressed.append(1)
+        else:
+            pressed.clear()
 
     with start_twin(condition.rig, scenario) as twin:
-        (attempt,) = on_a_bicycle([condition], tmp_path / "runs", watch, twin.paths, lambda c, last: "go", keys, heed)
+        # a busy machine may spoil an attempt, which is then made again
+        *_, attempt = on_a_bicycle([condition], tmp_path / "runs", watch, twin.paths, lambda c, last: "go", keys, heed)
     assert attempt.outcome.reason == "success", attempt.outcome.cause
     run = read_run(attempt.folder)
     assert run.header["condition"]["name"] == condition.name
     assert "scenario" not in run.header, "nobody knows what a real bicycle meets"
     assert [m.kind for m in run.markers].count("kick") == 1
-    assert made(tmp_path / "runs")[0].name == condition.name
+    assert made(tmp_path / "runs")[-1].name == condition.name
 
 
 @pytest.mark.slow

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from experiments.fits import estimate
+from experiments.free_motion import free_response
 from experiments.nouns import Fit
 from experiments.prediction import (
     explain,
-    free_response,
     kicked_mode,
     kicked_modes,
     predict,

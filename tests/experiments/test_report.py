@@ -16,8 +16,8 @@ from experiments import figures, figures_loop
 from experiments.compare import Spread, compare
 from experiments.fits import estimate
 from experiments.fits.uncertainty import fit_window
+from experiments.free_motion import free_response
 from experiments.nouns import Rejected
-from experiments.prediction import free_response
 from experiments.published import figure7
 from experiments.report import ReportInput, number, write_report
 from experiments.theory import fixed
