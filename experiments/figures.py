@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from experiments.compare import Spread
-from experiments.nouns import Array, Comparison, Response
+from experiments.nouns import Array, Comparison
 from experiments.published import Figure7
 
 if TYPE_CHECKING:
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
-CONTEXT = 0.4  # s of signal shown before and after a window
-BINS = 120  # of a min/max envelope: about one per two pixels of a small figure
 
 PALETTE = {  # name: (light, dark)
     "ink": ("#1d2126", "#e6e8eb"),
@@ -298,46 +296,6 @@ def _mean_band(ax: "Axes", spread: Spread, unit: str) -> None:
         fontsize=9.5,
         color=MUTED,
     )
-
-
-def envelope(t: Array, y: Array, bins: int = BINS) -> tuple[Array, Array, Array]:
-    """Lowest and highest value in each of at most ``bins`` equal runs of samples: (t, low, high)."""
-    edges = np.linspace(0, len(y), min(bins, len(y)) + 1).astype(int)[:-1]
-    return t[edges], np.minimum.reduceat(y, edges), np.maximum.reduceat(y, edges)
-
-
-def window_figure(response: Response, comparison: Comparison, again: "Figure | None" = None) -> "Figure":
-    """One window's signal (with a little before and after) and the fitted curve on it.
-
-    ``again``: an earlier result, already used, to draw on once more: making new axes is most of the time.
-    """
-    window, fit = comparison.window, comparison.fit
-    more = round(CONTEXT / response.dt)
-    around = slice(max(0, window.start - more), window.stop + more)
-    inside = slice(window.start, window.stop)
-    before, after = slice(around.start, window.start + 1), slice(window.stop - 1, around.stop)
-    with style({"font.size": 8.0, "figure.constrained_layout.use": False}):
-        figure = again or _small_figure()
-        (ax,) = figure.axes
-        for artist in (*ax.lines, *ax.collections):
-            artist.remove()
-        for rows, colour in ((before, MUTED), (inside, INK), (after, MUTED)):
-            ax.fill_between(*envelope(response.t[rows], response.phi_dot[rows]), color=colour, lw=0.9, alpha=0.55)
-        if len(fit.curve):
-            thin = slice(None, None, max(1, len(fit.curve) // BINS))
-            ax.plot(response.t[inside][thin], fit.curve[thin], color=VERMILION, lw=1.4)
-        ax.set_xlim(response.t[around][0], response.t[around][-1])
-        low, high = np.min(response.phi_dot[around]), np.max(response.phi_dot[around])
-        ax.set_ylim(low - 0.06 * (high - low), high + 0.06 * (high - low))
-    return figure
-
-
-def _small_figure() -> "Figure":
-    figure = new_figure(2.9, 1.5)
-    ax = figure.add_axes((0.155, 0.15, 0.83, 0.81))
-    ax.locator_params(axis="y", nbins=4)
-    ax.locator_params(axis="x", nbins=5)
-    return figure
 
 
 def to_svg(figure: "Figure", title: str) -> str:

@@ -5,7 +5,7 @@ embedded as JSON (also written beside it, `report.json`). With figures.py the on
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from experiments.prediction import kicked_modes
 from experiments.published import Figure7
 from experiments.theory import Theory, bicycle_for, theory_for, unit
 from experiments.verdict import Verdict
+from experiments.window_pictures import window_picture
 from models import catalogue, modes
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -112,7 +113,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         zip=zip,
         windows=windows,
         shown=shown,
-        window_svgs=map(Markup, _window_svgs(shown)),
+        pictures=[window_picture(w.number, w.response, w.comparison) for w in shown],
         pooled=summary(report.comparisons).pooled,
         hand_cut=report.hand_cut,
         rejected=report.rejected,
@@ -271,14 +272,6 @@ def _shown(windows: Sequence[_Numbered]) -> list[_Numbered]:
     """The windows whose signal is drawn: all, or those that agree least, in their order."""
     worst = sorted(windows, key=lambda w: w.worst, reverse=True)[:WINDOWS_SHOWN]
     return sorted(worst, key=lambda w: w.number)
-
-
-def _window_svgs(windows: Sequence[_Numbered]) -> Iterator[str]:
-    """The figure of each window, all drawn on the same axes one after the other."""
-    figure = None
-    for w in windows:
-        figure = figures.window_figure(w.response, w.comparison, figure)
-        yield figures.to_svg(figure, f"Lean rate and fit, window {w.number}")
 
 
 def _origin(windows: Sequence[_Numbered], commit: str) -> str:

@@ -21,6 +21,7 @@ from experiments.nouns import Rejected
 from experiments.published import figure7
 from experiments.report import ReportInput, number, write_report
 from experiments.theory import fixed
+from experiments.window_pictures import Axis, envelope, round_step, window_picture
 from hil.design.loop import Loop
 from hil.design.margins import Margins
 from hil.design.schedule import GainSchedule
@@ -236,10 +237,35 @@ def test_an_envelope_keeps_every_peak():
     t = np.linspace(0.0, 10.0, 100_001)
     y = np.sin(40 * t)
     y[54_321] = 7.0
-    at, low, high = figures.envelope(t, y, bins=100)
+    at, low, high = envelope(t, y, bins=100)
     assert len(at) == 100
     assert high.max() == 7.0
     assert low.min() == y.min()
+
+
+def test_the_picture_of_a_window_lies_where_its_axes_say(everything):
+    comparison = everything.comparisons[0]
+    response = next(r for r in everything.responses if r.source == comparison.window.source)
+    picture = window_picture(7, response, comparison)
+    x, y = np.array([point.split() for point in picture.curve[1:].split("L")], float).T
+    back = picture.t.low + (x - picture.t.first) / (picture.t.last - picture.t.first) * (picture.t.high - picture.t.low)
+    assert (back[0], back[-1]) == pytest.approx((comparison.window.t_start, comparison.window.t_end), abs=0.1)
+    top = picture.signal.first + (picture.signal.last - picture.signal.first) * (
+        (comparison.fit.curve.max() - picture.signal.low) / (picture.signal.high - picture.signal.low)
+    )
+    assert y.min() == pytest.approx(top, abs=0.5)  # points; only every so many rows are drawn
+    assert picture.zero == pytest.approx(0.5 * (picture.residual.first + picture.residual.last))
+
+
+@pytest.mark.parametrize(("least", "step"), [(0.021, 0.05), (0.1, 0.1), (3.0, 5.0), (60.0, 100.0), (0.0051, 0.01)])
+def test_axes_step_in_round_numbers(least, step):
+    assert round_step(least) == pytest.approx(step)
+
+
+def test_ticks_are_written_with_the_digits_they_need():
+    texts = [text for _, text in Axis(-0.26, 0.31, 0.0, 100.0).ticks]
+    assert texts == ["\u22120.2", "0.0", "0.2"]
+    assert [place for place, _ in Axis(0.0, 10.0, 50.0, 0.0).ticks] == [50.0, 40.0, 30.0, 20.0, 10.0, 0.0]
 
 
 def test_confidence_interval_of_a_mean_is_students():
