@@ -1,16 +1,17 @@
 """Measured beside predicted, in units of their joint standard deviation; then pooled over windows.
 
 A single window's interval is too small: in published data the scatter between pushes is three to
-five times the standard error of one fit. Pooled means therefore take their uncertainty from the
-scatter between windows, and say how many there were.
+five times the standard error of one fit. Pooled means therefore have an effect between windows in their
+intervals (`pooling.py`), and say how many there were.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from experiments.nouns import Comparison, Fit, Rejected, Response, Window
+from experiments.pooling import Pool, pools
 from experiments.prediction import kicked_mode, predict
 from experiments.published import Figure7, figure7
 from experiments.theory import open_loop
@@ -46,8 +47,10 @@ class Pooled:
     n: int
     agreeing: int
     v_mean: float  # m/s
-    re: Spread  # measured
-    im: Spread
+    re: Pool  # measured
+    im: Pool
+    left_re: Pool  # measured minus like for like
+    left_im: Pool
     like: complex  # mean like-for-like prediction
     frozen: complex  # mean frozen eigenvalue
 
@@ -131,7 +134,7 @@ def summary(comparisons: Sequence[Comparison]) -> Summary:
         frozen_im=Spread.of(frozen.imag),
         z_re=_rms([c.z_re for c in comparisons]),
         z_im=_rms([c.z_im for c in comparisons]),
-        pooled=tuple(_pool(label, [c for c in comparisons if c.label == label]) for label in labels),
+        pooled=_pooled([[c for c in comparisons if c.label == label] for label in labels]),
     )
 
 
@@ -143,17 +146,34 @@ def _measured(comparison: Comparison) -> complex:
     return complex(comparison.fit.re, comparison.fit.im)
 
 
-def _pool(label: str, group: Sequence[Comparison]) -> Pooled:
-    return Pooled(
-        label=label,
-        n=len(group),
-        agreeing=sum(c.agrees for c in group),
-        v_mean=float(np.mean([c.window.v_mean for c in group])),
-        re=Spread.of([c.fit.re for c in group]),
-        im=Spread.of([c.fit.im for c in group]),
-        like=complex(np.mean([c.prediction.like for c in group])),
-        frozen=complex(np.mean([c.prediction.frozen for c in group])),
+def _pooled(groups: Sequence[Sequence[Comparison]]) -> tuple[Pooled, ...]:
+    """Each group of one label pooled, with an effect between windows that all groups share."""
+    re = _pools(groups, lambda c: (c.fit.re, c.fit.re_std))
+    im = _pools(groups, lambda c: (c.fit.im, c.fit.im_std))
+    left_re = _pools(groups, lambda c: (c.fit.re - c.prediction.like.real, c.prediction.difference_std[0]))
+    left_im = _pools(groups, lambda c: (c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]))
+    return tuple(
+        Pooled(
+            label=group[0].label,
+            n=len(group),
+            agreeing=sum(c.agrees for c in group),
+            v_mean=float(np.mean([c.window.v_mean for c in group])),
+            re=re[i],
+            im=im[i],
+            left_re=left_re[i],
+            left_im=left_im[i],
+            like=complex(np.mean([c.prediction.like for c in group])),
+            frozen=complex(np.mean([c.prediction.frozen for c in group])),
+        )
+        for i, group in enumerate(groups)
     )
+
+
+def _pools(groups: Sequence[Sequence[Comparison]], of: Callable[[Comparison], tuple[float, float]]) -> list[Pool]:
+    """One quantity of every group, pooled; ``of`` gives its value and standard deviation in a window."""
+    pairs = [np.array([of(c) for c in group]) for group in groups]
+    known = [pair[np.isfinite(pair).all(axis=1)].T for pair in pairs]
+    return pools([y for y, _ in known], [std**2 for _, std in known])
 
 
 def figure7_residuals(measured: Figure7 | None = None) -> Residuals:

@@ -19,11 +19,11 @@ from experiments.bands import slopes
 from experiments.compare import compare
 from experiments.nouns import Array, Comparison, Response
 from experiments.output_error import STEP, Piece, near
+from experiments.pooling import TINY, between_runs
 from experiments.theory import theory_for, unit
 
 LEVEL = 0.01  # probability of a worse misfit below which a model is rejected
 MOTION = 6  # windows beyond which a search for causes takes an even choice of a condition's windows
-TINY = 1e-12  # 1/s^2, variance below which two fits are equal
 TRIED = 4  # best causes with which all predictions are made again
 NAMED = 8  # causes that are reported
 ALIKE = 0.8  # of what the best cause explains, above which another cannot be told from it
@@ -162,21 +162,6 @@ def _again(group: Sequence[tuple[Response, Comparison]], cause: Cause) -> list[t
         moved = replace(response, theory=theory_for(response).move({cause.name: cause.moved}))
         again += [(moved, one) for one in compare(moved, [c.window], [c.fit])]
     return again
-
-
-def between_runs(values: Sequence[Array], variances: Sequence[Array]) -> float:
-    """Variance between repeats beyond their own variances, common to all conditions; zero or more.
-
-    The moment estimate of DerSimonian and Laird (1986), over conditions of any number of repeats: only the
-    scatter within a condition counts, so a wrong model does not widen its own interval.
-    """
-    q = freedom = scale = 0.0
-    for y, var in zip(values, variances, strict=True):
-        w = 1.0 / np.maximum(var, TINY)
-        q += float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
-        freedom += len(y) - 1
-        scale += float(np.sum(w) - np.sum(w**2) / np.sum(w))
-    return max(0.0, (q - freedom) / scale) if scale > 0 else 0.0
 
 
 def ranked(pieces: Sequence[Piece]) -> list[Cause]:

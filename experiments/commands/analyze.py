@@ -176,21 +176,23 @@ def show(analysis: "Analysis") -> None:
         )
     table(
         "Conditions: eigenvalues 1/s, mean over windows",
-        ["condition", "v m/s", "measured", "sd re, im", "frozen", "like for like", "agree"],
+        ["condition", "v m/s", "measured", "95 % re, im", "frozen", "like for like", "scatter", "agree"],
         [
             [
                 p.label,
                 f"{p.v_mean:.2f}",
                 eigenvalue(complex(p.re.mean, p.im.mean)),
-                f"{number(p.re.scatter, 2)}, {number(p.im.scatter, 2)}",
+                f"{number(p.re.half, 2)}, {number(p.im.half, 2)}",
                 eigenvalue(p.frozen),
                 eigenvalue(p.like),
+                f"{number(p.left_re.ratio, 1)}, {number(p.left_im.ratio, 1)}",
                 f"{p.agreeing}/{p.n}",
             ]
             for p in summary.pooled
         ],
         "frozen: eigenvalue of theory at the mean speed; like for like: the same fit on the model driven by the\n"
-        "measured speed; agree: within three joint standard deviations; sd: scatter between windows",
+        "measured speed; agree: within three joint standard deviations; 95 %: half the mean's interval,\n"
+        "an effect between windows included; scatter: measured minus like, over what windows say of their errors",
     )
     if analysis.rejected:
         screen.print(f"{len(analysis.rejected)} parts rejected, first: {analysis.rejected[0].reason}")

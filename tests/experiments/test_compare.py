@@ -96,9 +96,12 @@ def test_pooling_counts_and_averages():
     assert (a.label, a.n, a.agreeing) == ("a", 2, 1)
     assert a.re.mean == pytest.approx(-1.1)
     assert a.re.scatter == pytest.approx(0.2 / np.sqrt(2))  # two values: their distance over root two
-    assert a.re.sem == pytest.approx(0.1)
-    assert (b.n, b.im.mean) == (1, 6.0)
-    assert np.isnan(b.im.sem)
+    # each 0.2 by itself: 12.706 (Student's t for one degree of freedom) times 0.2 / root 2
+    assert a.re.half == pytest.approx(12.706 * 0.2 / np.sqrt(2), rel=1e-4)
+    assert a.left_re.mean == pytest.approx(0.0)
+    assert (b.n, b.im.mean) == (1, pytest.approx(6.0))
+    assert b.im.half == pytest.approx(12.706 * 0.3, rel=1e-4)  # only a's two windows tell of the effect between windows
+    assert np.isnan(b.im.ratio)
     assert s.like_re.mean == pytest.approx((0.1 - 0.1 - 0.9) / 3)
     assert s.frozen_re.mean == pytest.approx((0.0 - 0.2 - 1.0) / 3)
 

@@ -134,7 +134,7 @@ def test_nothing_is_fetched_and_no_figure_is_empty(page, everything):
     assert not re.search(r"https?://|@import|url\((?!#)", html)
     # two bicycles with three figures each, each window, gains, timing
     assert len(parsed.drawings) == 2 * 3 + len(everything.comparisons) + 1 + 1
-    assert min(parsed.drawings) > 20
+    assert min(parsed.drawings) > 15
 
 
 def test_figures_lie_beside_it_at_the_width_of_a_column(page):

@@ -2,33 +2,17 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from experiments.analysis import analyze
 from experiments.protocols.treadmill import conditions
 from experiments.recordings import read
-from experiments.verdict import between_runs, verdict
+from experiments.verdict import verdict
 from hil import rehearsal
 from hil.emulation import Emulation
 from hil.rehearsal import run_lockstep
 from models.actuator import Drive
-
-
-def test_scatter_between_runs_is_the_moment_estimate():
-    """One condition of equal variances: the sample variance less that of the noise."""
-    y = np.array([1.0, 2.0, 4.0, 5.5])
-    assert between_runs([y], [np.full(4, 0.5)]) == pytest.approx(np.var(y, ddof=1) - 0.5)
-    assert between_runs([y], [np.full(4, 50.0)]) == 0.0
-    assert between_runs([np.array([1.0])], [np.array([0.1])]) == 0.0
-
-
-def test_scatter_between_runs_is_recovered_over_conditions():
-    rng = np.random.default_rng(5)
-    variances = [rng.uniform(0.01, 0.3, 3) for _ in range(400)]
-    values = [rng.normal() + rng.normal(0, np.sqrt(var + 0.2)) for var in variances]
-    assert between_runs(values, variances) == pytest.approx(0.2, rel=0.1)
 
 
 def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6")):
