@@ -21,6 +21,7 @@ class KickRules:
     calm: float = 0.5  # s before it, over which "just before" is meant: half a cycle of weave
     ratio: float = 2.5  # times the lean rate just before; growth of 2 1/s over rise + calm/2 makes 3.3
     above_noise: float = 5.0  # times the background motion
+    moved: float = 0.05  # of the whole rise: less is the drift that a push sets out from
     turned: float = 0.1  # s without a higher value: the push is over where the lean rate turns back
 
 
@@ -51,10 +52,18 @@ def find_kicks(response: Response, rules: KickRules) -> list[Kick]:
         # the rise begins where the lean rate last was as small as before
         quiet = np.flatnonzero(size[onset : last + 1] <= behind[onset])
         onset += int(quiet[-1]) if len(quiet) else 0
-        kick = Kick(onset, end_of_kick(s, onset, dt, rules))
+        end = end_of_kick(s, onset, dt, rules)
+        kick = Kick(first_moved(s, onset, end, rules), end)
         if not kicks or kick.onset > kicks[-1].end:
             kicks.append(kick)
     return kicks
+
+
+def first_moved(s: Array, onset: int, end: int, rules: KickRules) -> int:
+    """Row where the rise to the end of a kick begins: what wavered before it may have begun to look like it."""
+    way = np.sign(s[end] - s[onset]) * s[onset : end + 1]
+    low = way <= way.min() + rules.moved * np.ptp(way)
+    return onset + int(np.flatnonzero(low)[-1]) if end > onset else onset
 
 
 def end_of_kick(s: Array, onset: int, dt: float, rules: KickRules) -> int:
@@ -71,6 +80,28 @@ def turn(s: Array, within: int, ahead: int) -> int:
     away = np.abs(s[: within + ahead + 1] - s[0])
     turned = (away >= 0.5 * away[: within + 1].max()) & (away >= reach(away, ahead))
     return min(int(np.argmax(turned)) if turned.any() else within, within, len(s) - 1)
+
+
+def swings(s: Array, least: float) -> list[tuple[int, int]]:
+    """Swings of a signal as rows (from, to) of its turning points; a way of less than ``least`` back is no turning.
+
+    The last one goes as far as the signal got.
+    """
+    found: list[tuple[int, int]] = []
+    begin = low = high = way = 0
+    for i in range(1, len(s)):
+        low, high = (i if s[i] < s[low] else low), (i if s[i] > s[high] else high)
+        if way >= 0 and s[high] - s[i] >= least:  # it has come down from its highest
+            if way:
+                found.append((begin, high))
+            begin, low, way = high, i, -1
+        elif way <= 0 and s[i] - s[low] >= least:
+            if way:
+                found.append((begin, low))
+            begin, high, way = low, i, 1
+    if way:
+        found.append((begin, high if way > 0 else low))
+    return found
 
 
 def levelled(response: Response, smooth: float) -> Array:

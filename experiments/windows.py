@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.kicks import Kick, KickRules, background, find_kicks, levelled, rows, turn
+from experiments.kicks import Kick, KickRules, background, find_kicks, levelled, rows, swings, turn
 from experiments.nouns import Array, Rejected, Response, Window
 
 
@@ -32,7 +32,13 @@ class WindowRules:
     peak_marked: float = 4.0  # times the background that a marked kick must reach
     peak_unmarked: float = 8.0  # ... and one known from the signal alone, where bumps are common
     alike: float = 0.4  # of the largest kick: one person kicks alike, and a bump under this is none
-    rest: float = 3.0  # s since the last kick, if unmarked: sooner it is a hand that brings it back
+    rest: float = 3.0  # s since the last push, if unmarked: sooner it is a hand that brings it back
+    stirred: float = 0.33  # of the peak: a push that counts here, be it too small for a window of its own
+    unrest: float = 0.1  # of the peak, and ...
+    unrest_noise: float = 4.0  # ... times the background: a way back smaller than both is no turning point
+    again: float = 1.25  # times the smallest swing before, and by ...
+    pushed: float = 0.25  # ... this share of the first: what decays and then grows so has been pushed again
+    begun: float = 0.15  # s that a push may have lasted when the motion turns: half the longest push by hand
     speed_change: float = 0.2  # of the mean speed, over which one eigenvalue means nothing
     speed_rise: float = 0.15  # m/s^2; a free bicycle slows down: somebody pushes
     stuck: float = 0.1  # s of the very same value while the bicycle moves: a signal lost
@@ -66,9 +72,9 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
         else:
             rejected.append(too_small(response, s, kick, needed))
     for i, kick in enumerate(kicks):
-        before = kicks[i - 1] if i else None
+        before = push_before(s, found, kick, rules)
         following = kicks[i + 1] if i + 1 < len(kicks) else None
-        start, stop, rule = cut(response, s, kick, following, rules)
+        start, stop, rule = cut(response, s, noise, kick, following, rules)
         window = make_window(response, start, stop, rule)
         reason = objection(response, s, before, kick, window, rules)
         if reason:
@@ -80,6 +86,12 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
         reason = f"no kick: no sudden rise above the background of {noise:.2g} {response.phi_dot_unit}"
         rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), reason))
     return windows, sorted(rejected, key=lambda r: r.t_start)
+
+
+def push_before(s: Array, found: list[Kick], kick: Kick, rules: WindowRules) -> Kick | None:
+    """The last push before a kick that counts beside it, be it too small to make a window of its own."""
+    least = rules.stirred * abs(s[kick.end])
+    return next((k for k in reversed(found) if k.end <= kick.onset and abs(s[k.end]) >= least), None)
 
 
 def released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
@@ -143,7 +155,9 @@ def make_window(response: Response, start: int, stop: int, rule: str) -> Window:
     )
 
 
-def cut(response: Response, s: Array, kick: Kick, following: Kick | None, rules: WindowRules) -> tuple[int, int, str]:
+def cut(
+    response: Response, s: Array, noise: float, kick: Kick, following: Kick | None, rules: WindowRules
+) -> tuple[int, int, str]:
     """First row, row past the last, and the rule that gave them, of the response to one kick."""
     t, dt, n = response.t, response.dt, len(s)
     ends = {"end of recording": n}
@@ -152,6 +166,11 @@ def cut(response: Response, s: Array, kick: Kick, following: Kick | None, rules:
     if response.free is not None and not response.free[kick.end :].all():
         ends["end of the free part"] = kick.end + int(np.argmin(response.free[kick.end :]))
     last = min(ends.values())
+    seen = min(last, kick.end + rows(rules.longest + rules.slowest, dt))
+    again = None if kick.marked else pushed_again(s[kick.end : seen], noise, rules)
+    if again is not None:
+        ends["it is pushed again"] = kick.end + again - rows(rules.begun, dt)
+        last = ends["it is pushed again"]
     cycle = cycle_rows(s, kick, dt, rules)
     faded = kick.end + fade(s[kick.end : last], cycle, rules)
     affordable = kick.marked or (faded - kick.end) * dt >= rules.settle_needs
@@ -165,6 +184,22 @@ def cut(response: Response, s: Array, kick: Kick, following: Kick | None, rules:
     origin = "marked kick" if kick.marked else "kick"
     rule = f"{settle:g} s after the {origin} of {t[kick.onset]:.2f}-{t[kick.end]:.2f} s, until {why}"
     return start, ends[why], rule
+
+
+def pushed_again(s: Array, noise: float, rules: WindowRules) -> int | None:
+    """Row of a response, begun at its peak, where a swing begins that grows though they had shrunk; None if none does.
+
+    One mode never does that, and of several only where a small growing one is left when the others have died: such
+    a recording wants marks. A push into a motion still going on is no sudden rise above what was just before, so
+    the rule that finds kicks misses it.
+    """
+    found = swings(s, max(rules.unrest * abs(s[0]), rules.unrest_noise * noise)) if len(s) else []
+    size = [abs(s[b] - s[a]) for a, b in found]
+    for i in range(1, len(found)):
+        smallest = min(size[:i])
+        if smallest < size[0] and size[i] > rules.again * smallest and size[i] - smallest > rules.pushed * size[0]:
+            return found[i][0]
+    return None
 
 
 def cycle_rows(s: Array, kick: Kick, dt: float, rules: WindowRules) -> int:
@@ -199,7 +234,11 @@ def objection(response: Response, s: Array, before: Kick | None, kick: Kick, win
     if before is not None and not kick.marked:
         since, last = response.t[kick.onset] - response.t[before.end], response.t[before.end]
         if since < rules.rest:
-            return f"overlaps: {since:.1f} s after the kick of {last:.2f} s, wanted {rules.rest:g} s"
+            size = abs(s[before.end] / s[kick.end])
+            return (
+                f"overlaps: {since:.1f} s after the push of {last:.2f} s, {size:.2g} times as hard; "
+                f"wanted {rules.rest:g} s after one of {rules.stirred:g} times or more"
+            )
     if change > rules.speed_rise * length:
         return f"not free: the speed rises {speeds}, somebody pushes"
     if abs(change) > rules.speed_change * abs(window.v_mean):

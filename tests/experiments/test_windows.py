@@ -8,8 +8,8 @@ import pytest
 
 from experiments import foreign
 from experiments.fits.uncertainty import fit_window
-from experiments.kicks import KickRules, find_kicks
-from experiments.windows import WindowRules, find_windows
+from experiments.kicks import KickRules, find_kicks, swings
+from experiments.windows import WindowRules, find_windows, pushed_again
 from tests.experiments.synthetic import kicked
 
 DELFT = {
@@ -98,6 +98,77 @@ def test_overlapping_short_and_small_kicks_are_refused():
     assert any("too short" in r.reason for r in rejected)
     _, rejected = find_windows(kicked(kicks=(2.0,), amplitude=0.002, marked=True))
     assert any("too small" in r.reason for r in rejected)
+
+
+def added(response, other):
+    """The first response with another's motion on top, less the bias of 0.02 rad/s that both have."""
+    return replace(response, phi_dot=response.phi_dot + other.phi_dot - 0.02)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.003, 0.02])
+def test_a_window_ends_where_a_second_push_makes_the_swings_grow(noise):
+    """A decay of -0.7 +- 5.4i, pushed again 1.7 s later, into a motion too large still for that to look like a kick."""
+    first = kicked(kicks=(2.0,), d=-0.7, w=5.4, noise=noise)
+    assert find_windows(first)[0][0].t_end > 4.5
+    both = added(first, kicked(kicks=(3.7,), d=-0.7, w=5.4, amplitude=0.4, noise=0.0))
+    assert len(find_kicks(both, KickRules())) == 1
+    (window,), _ = find_windows(both)
+    assert "until it is pushed again" in window.rule
+    assert 3.4 < window.t_end <= 3.7  # before it, by no more than half of the half cycle that it falls into
+    fit = fit_window(both, window)
+    assert (fit.re, fit.im) == pytest.approx((-0.7, 5.4), abs=0.25)
+
+
+def test_a_second_push_too_soon_leaves_no_window():
+    both = added(kicked(kicks=(2.0,), d=-1.0, w=7.0), kicked(kicks=(2.7,), d=-1.0, w=7.0, amplitude=-0.3, noise=0.0))
+    windows, rejected = find_windows(both)
+    assert not windows
+    assert any("too short" in r.reason and "it is pushed again" in r.reason for r in rejected), rejected
+
+
+def test_after_marks_what_grows_is_believed():
+    """Every push is marked then, and an unstable mode may grow after the push's own modes have died."""
+    dying = kicked(-3.0, 9.0, kicks=(2.0,), amplitude=0.4, noise=0.0, length=6.0)
+    (marked,), (unmarked,) = (
+        find_windows(added(kicked(0.5, 5.0, kicks=(2.0,), amplitude=0.12, marked=marked, length=6.0), dying))[0]
+        for marked in (True, False)
+    )
+    assert marked.t_end == pytest.approx(6.0, abs=0.01)
+    assert unmarked.t_end < 4.0
+    assert "pushed again" in unmarked.rule
+
+
+@pytest.mark.parametrize(("size", "kept"), [(0.22, True), (0.36, False)])
+def test_a_push_too_small_for_a_window_still_stirs_what_follows(size, kept):
+    small = kicked(kicks=(4.4,), d=-2.0, w=8.0, amplitude=0.5 * size, noise=0.0)
+    both = added(kicked(kicks=(6.0,), d=-2.0, w=8.0, amplitude=0.5), small)
+    windows, rejected = find_windows(both)
+    assert [round(w.t_start, 1) for w in windows] == ([6.1] if kept else [])
+    assert any("too small" in r.reason and r.t_start == pytest.approx(4.4, abs=0.05) for r in rejected)
+    if not kept:
+        (refusal,) = [r for r in rejected if "overlaps" in r.reason]
+        assert refusal.t_start == pytest.approx(6.0, abs=0.05)
+        assert "1.5 s after the push of 4.5" in refusal.reason
+        assert "0.3" in refusal.reason
+
+
+def test_unrest_within_a_swing_and_steady_growth_are_no_second_push():
+    halted = np.array([1.0, 0.3, 0.42, -0.8, 0.4, -0.2])  # a way back of 0.12 within the first swing
+    assert pushed_again(halted, 0.05, WindowRules()) is None  # as large as the background explains
+    assert pushed_again(halted, 0.01, WindowRules()) == 2
+    assert pushed_again(np.array([1.0, -1.5, 2.2, -3.3]), 0.0, WindowRules()) is None  # grew from the start
+    assert pushed_again(np.array([1.0, -0.6, 0.3, -1.2]), 0.0, WindowRules()) == 2
+    assert pushed_again(np.array([]), 0.0, WindowRules()) is None
+
+
+def test_swings_are_those_between_turning_points():
+    #         0    1    2    3     4    5     6    7    8
+    s = np.array([1.0, 0.2, -0.6, -0.5, -0.8, 0.1, 0.05, 0.4, 0.3])
+    assert swings(s, 0.3) == [(0, 4), (4, 7)]  # the ways back of 0.1 and 0.05 are no turning points
+    assert swings(s, 0.08) == [(0, 2), (2, 3), (3, 4), (4, 7), (7, 8)]
+    assert swings(-s, 0.3) == swings(s, 0.3)
+    assert swings(np.zeros(5), 0.1) == swings(s[:1], 0.1) == []
+    assert swings(np.array([0.0, 0.2, 1.0, -1.0]), 0.1) == [(0, 2), (2, 3)]
 
 
 def test_the_speed_of_a_coasting_window_is_a_straight_line():

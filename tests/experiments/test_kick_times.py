@@ -1,0 +1,53 @@
+"""Where a kick is found, beside where the emulated hand pushed: known to the step, over speeds, noise and pushes."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from experiments.kicks import KickRules, find_kicks
+from experiments.protocols.condition import SPACING
+from experiments.protocols.treadmill import conditions
+from experiments.recordings import read
+from experiments.windows import find_windows
+from hil.rehearsal import run_lockstep
+from tests.experiments.pushed import PUSHES, pushed
+
+NEAR = 0.1  # s, that a kick may lie from where a careful person puts it
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.003, 0.01, 0.03])
+@pytest.mark.parametrize("v", [1.5, 2.0, 3.5, 5.0, 6.4])
+def test_every_push_is_found_where_it_was_and_none_beside(v, noise):
+    response, turns = pushed(v, noise)
+    found = find_kicks(response, KickRules())
+    large = [k for k in found if abs(response.phi_dot[k.end]) > 0.1]
+    assert len(large) == len(PUSHES)
+    # the finest test: where the person who cuts a window starts it
+    assert response.t[[k.end for k in large]] == pytest.approx(turns, abs=NEAR)
+    assert response.t[[k.onset for k in large]] == pytest.approx(PUSHES, abs=NEAR)
+
+
+@pytest.mark.parametrize("v", [3.5, 5.0, 6.4])
+def test_a_window_starts_where_a_person_would_or_the_settling_time_later(v):
+    response, turns = pushed(v, 0.003)
+    windows, _ = find_windows(response)
+    assert len(windows) == len(PUSHES)
+    for window, turn in zip(windows, turns, strict=True):
+        waited = float(window.rule.split(" s after")[0])
+        assert window.t_start == pytest.approx(turn + waited, abs=NEAR)
+
+
+@pytest.mark.parametrize("which", ["Benchmark off", "Benchmark lqr 3.8", "Benchmark lqr 7.0", "Silver poles 2.8"])
+def test_pushes_of_a_campaigns_run_are_found_as_far_apart_as_they_were(tmp_path, which):
+    """Through the whole loop: bytes, devices' clocks, the unrest that the release leaves behind."""
+    condition = next(c for c in conditions(1) if c.label.startswith(which))
+    run_lockstep(tmp_path / "run", condition.rig, condition.schedule, condition.scenario, condition.duration)
+    response = replace(read(tmp_path / "run"), markers=())
+    found = find_kicks(response, KickRules())
+    assert len(found) == len(condition.scenario.kicks)
+    begins = response.t[[k.onset for k in found]]
+    assert [b - a for a, b in pairwise(begins)] == pytest.approx([SPACING] * (len(found) - 1), abs=0.5 * NEAR)
+    lasted = [k.duration for k in condition.scenario.kicks]
+    ends = response.t[[k.end for k in found]]
+    assert ends - begins == pytest.approx(lasted, abs=NEAR)
