@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from experiments.analysis import Analysis
 from experiments.campaign_file import Campaign
 from experiments.campaign_folder import Made
 from experiments.dry_run import DryRun, dry_run
-from experiments.frequency_response import TRUSTED, FrequencyResponse, frequency_response
+from experiments.frequency_goodness import document
+from experiments.frequency_response import FrequencyResponse, add_response
 from experiments.nouns import Response
 from experiments.plain import plain
 from experiments.protocols.condition import Condition
@@ -21,12 +20,9 @@ from experiments.protocols.treadmill import conditions
 from experiments.recordings import read
 from experiments.reporting import report_on
 from hil.emulation import Emulation
-from hil.log import read_run
 from hil.rig import Rig
-from models.errors import InputError
 
 FREQUENCY = "frequency_response.json"
-SHOWN = (("loop", "phi_dot"), ("plant", "phi_dot"), ("plant", "delta"))  # of the responses, in the table
 
 
 def usual(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
@@ -57,7 +53,7 @@ def rehearsals(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
 
 @dataclass(frozen=True)
 class Finished:
-    """What was found: analysis of the kicked runs and its page, frequency responses of those with a torque played."""
+    """What was found: analysis of the kicked runs, frequency responses of those with a torque played, and the page."""
 
     analysis: Analysis
     page: Path | None
@@ -68,7 +64,7 @@ class Finished:
         """For `--json`."""
         found = {"report": str(self.page) if self.page else None, **self.analysis.as_json()}
         if self.responses or self.unusable:
-            found["frequency_responses"] = [response.as_json() for response in self.responses]
+            found["frequency_responses"] = [document(response) for response in self.responses]
             found["no_frequency_response"] = list(self.unusable)
         return found
 
@@ -83,30 +79,14 @@ def finish(
     analysis, page = Analysis((), (), ()), None
     if kicked:
         analysis = analysed([read(good[c.name]) for c in kicked])
-        page = report_on(folder, campaign.name, analysis, [run.folder for run in runs if run.name])
-    responses, unusable = [], []
+    responses: list[FrequencyResponse] = []
+    unusable: list[str] = []
     for condition in played:
-        try:
-            responses.append(frequency_response(read_run(good[condition.name])))
-        except InputError as error:
-            unusable.append(str(error))
+        add_response(good[condition.name], responses, unusable)
     if responses:
-        text = json.dumps(plain([response.as_json() for response in responses]), indent=1)
+        text = json.dumps(plain([document(response) for response in responses]), indent=1)
         (folder / FREQUENCY).write_text(text, encoding="utf-8")
+    if kicked or played:
+        logs = [run.folder for run in runs if run.name]
+        page = report_on(folder, campaign.name, analysis, logs, frequency=responses, no_frequency=unusable)
     return Finished(analysis, page, tuple(responses), tuple(unusable))
-
-
-def frequency_rows(responses: Sequence[FrequencyResponse]) -> list[list[str]]:
-    """A table row for each response of a condition: lines to be trusted, and how far they lie from theory there."""
-    rows = []
-    for label in dict.fromkeys(found.label for found in responses):
-        alike = [found for found in responses if found.label == label]
-        for of, output in SHOWN:
-            several = [found.named(of, output) for found in alike]
-            trusted = np.concatenate([one.coherence >= TRUSTED for one in several])
-            ratio = np.concatenate([one.measured / one.predicted for one in several])[trusted]
-            gain = f"{100 * (np.median(np.abs(ratio)) - 1):+.1f} %" if len(ratio) else "-"
-            phase = f"{np.degrees(np.median(np.angle(ratio))):+.1f}" if len(ratio) else "-"
-            v = np.mean([found.v for found in alike])
-            rows.append([f"{label}: {of}, {output}", f"{v:.2f}", f"{len(ratio)} of {len(trusted)}", gain, phase])
-    return rows

@@ -1,68 +1,114 @@
 """The loop under a torque played on top of the controller's: what theory expects of it, linear and sampled.
 
 With x the states of `hil.sampled_loop` and r the torque played, x[k+1] = W x[k] + B r[k]; the torque commanded is
-u[k] = w x[k] + r[k]. The plant alone is x_p[k+1] = F x_p[k] + G u[k], its first states those of the bicycle.
+u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the answer to u is that of the plant:
+drive and bicycle.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.design.loop import sampled_model
 from hil.design.schedule import GainSchedule
 from hil.excitation import Excitation
 from hil.rig import Rig
-from hil.sampled_loop import SampledLoop
-from models.coordinates import DELTA, PHI, PHI_DOT
+from hil.sampled_loop import MEASURED, SampledLoop, instrument_map
+from models.coordinates import DELTA, PHI
 from models.errors import InputError
+from models.variant import Variant
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
-OUTPUTS = {"phi_dot": PHI_DOT, "delta": DELTA}
+OUTPUTS = {"phi_dot": MEASURED.index("phi_dot_meas"), "delta": MEASURED.index("delta_meas")}
 
 
 @dataclass(frozen=True, eq=False)
 class ExcitedLoop:
     """The matrices of the module at one speed; ``dt`` in s."""
 
-    W: Array  # (13, 13)
-    B: Array  # (13,)
-    w: Array  # (13,)
-    F: Array  # (n, n)
-    G: Array  # (n,)
+    W: Array  # (m, m)
+    B: Array  # (m,)
+    w: Array  # (m,)
+    H: Array  # (4, m), rows as `hil.sampled_loop.MEASURED`
     dt: float
+
+    @property
+    def stable(self) -> bool:
+        """Does what is played die away again?"""
+        return bool(np.abs(np.linalg.eigvals(self.W)).max() < 1.0)
 
     def loop(self, f: Array, output: str) -> Complex:
         """Frequency response (m,) from the torque played to an output at ``f`` (m,) Hz: "phi_dot", "delta", "T"."""
         if output == "T":
             return transfer(self.W, self.B, self.w, f, self.dt) + 1.0
-        return transfer(self.W, self.B, np.eye(len(self.B))[OUTPUTS[output]], f, self.dt)
+        return transfer(self.W, self.B, self.H[OUTPUTS[output]], f, self.dt)
 
     def plant(self, f: Array, output: str) -> Complex:
         """Frequency response (m,) of drive and bicycle from the torque commanded to an output."""
-        return transfer(self.F, self.G, np.eye(len(self.G))[OUTPUTS[output]], f, self.dt)
+        return transfer(self.W - np.outer(self.B, self.w), self.B, self.H[OUTPUTS[output]], f, self.dt)
+
+    def answer(self, torque: Sequence[float] | Array) -> dict[str, Array]:
+        """What is seen while ``torque`` (k,) [N m] is played from rest.
+
+        Returns
+        -------
+        dict of (k,)
+            Lean rate "phi_dot" [rad/s] and steer "delta" [rad] as measured, torque commanded "T" [N m]; the states
+            "phi" and "delta_true" [rad].
+        """
+        r = np.asarray(torque, float)
+        x, states = np.zeros(len(self.B)), np.empty((len(r), len(self.B)))
+        for k, now in enumerate(r):
+            states[k] = x
+            x = self.W @ x + self.B * now
+        seen = {name: states @ self.H[row] for name, row in OUTPUTS.items()}
+        return {**seen, "T": states @ self.w + r, "phi": states[:, PHI], "delta_true": states[:, DELTA]}
 
     def peaks(self, torque: Sequence[float] | Array) -> dict[str, float]:
         """Largest lean, steer [rad] and torque [N m] while ``torque`` (k,) [N m] is played from rest."""
-        x, largest = np.zeros(len(self.B)), np.zeros(3)
-        for r in torque:
-            u = self.w @ x + r
-            largest = np.maximum(largest, np.abs([x[PHI], x[DELTA], u]))
-            x = self.W @ x + self.B * r
-        return dict(zip(("lean", "steer", "torque"), largest.tolist(), strict=True))
+        seen = self.answer(torque)
+        largest = {"lean": seen["phi"], "steer": seen["delta_true"], "torque": seen["T"]}
+        return {name: float(np.abs(y).max(initial=0.0)) for name, y in largest.items()}
 
 
-def excited_loop(rig: Rig, schedule: GainSchedule, v: float) -> ExcitedLoop:
-    """The loop of a rig under a schedule at speed ``v`` [m/s]."""
+def excited_loop(
+    rig: Rig,
+    schedule: GainSchedule,
+    v: float,
+    steer_age: float = 0.0,
+    real: Variant | None = None,
+    more_delay: float = 0.0,
+) -> ExcitedLoop:
+    """The loop of a rig under a schedule at speed ``v`` [m/s].
+
+    Parameters
+    ----------
+    steer_age : float
+        s, how much older the steer angle is than the inertial readings.
+    real : Variant
+        The machine that the loop really moves; by default it is as designed.
+    more_delay : float
+        s, of the drive beyond the one known.
+    """
+    places = (rig.x_imu, rig.z_imu)
     loop = SampledLoop(
-        rig.bicycle, schedule, rig.observer, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay
+        rig.bicycle,
+        schedule,
+        rig.observer,
+        rig.dt,
+        rig.drive_lag,
+        *places,
+        rig.command_delay,
+        steer_age,
+        real,
+        more_delay,
     )
-    W, model = loop.matrix(v), sampled_model(rig.bicycle, v, rig.timing)
-    B = np.zeros(len(W))
-    B[: len(model.G)] = model.G  # the torque played enters where the controller's does
-    return ExcitedLoop(W, B, W[5].copy(), model.F, model.G, rig.dt)
+    W = loop.matrix(v)
+    H = np.zeros((len(MEASURED), len(W)))
+    H[:, :6] = instrument_map(loop.real, v, *places, steer_age)
+    return ExcitedLoop(W, loop.played(v), W[5].copy(), H, rig.dt)
 
 
 def transfer(A: Array, b: Array, c: Array, f: Array, dt: float) -> Complex:
@@ -81,12 +127,12 @@ def within_limits(rig: Rig, schedule: GainSchedule, v: float, signal: Excitation
         When the loop is not stable at ``v``, so that no amplitude is small enough.
     """
     loop = excited_loop(rig, schedule, v)
-    if np.abs(np.linalg.eigvals(loop.W)).max() >= 1.0:
+    if not loop.stable:
         raise InputError(
             f"the controller {schedule.method} does not balance {rig.bicycle.name} at {v:g} m/s, so nothing can be "
             "played there: choose another speed or controller"
         )
-    unit = Excitation(signal.kind, 1.0, signal.duration, signal.f_low, signal.f_high, signal.seed)
+    unit = replace(signal, amplitude=1.0, delay=0.0)
     limits = {"lean": rig.limits.lean.value, "steer": rig.limits.steer.value, "torque": rig.limits.torque.value}
     peaks = loop.peaks(unit.samples(rig.rate))
     return share * min(limits[name] / peaks[name] for name in limits)

@@ -1,27 +1,37 @@
 """Frequency responses of the loop and of the plant, measured in a run with an excitation, beside the predicted ones.
 
-The torque played, r, is known exactly and owes nothing to the noise, so every response is a quotient of cross spectra
-with it (Welch's method). The loop: from r to an output, S_ry / S_rr. The plant: from the torque commanded, T, to an
-output, S_ry / S_rT. The direct S_Ty / S_TT would be drawn towards minus one over the controller, for under
-feedback T answers the noise (Soderstrom and Stoica 1989, section 10.3).
+The torque played, r, is known exactly and owes nothing to the noise, so every response is a quotient with it
+(`experiments.frequency_lines`). The loop: from r to an output. The plant: from the torque commanded, T, to an output,
+as the quotient of two responses of the loop. The direct one, from T to an output, would be drawn towards minus one over
+the controller, for under feedback T answers the noise (Soderstrom and Stoica 1989, section 10.3).
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import signal
 
 from experiments.excited import Array, Complex, ExcitedLoop, excited_loop
-from experiments.recordings import bicycle_of, played_torque, schedule_of
+from experiments.frequency_lines import Lines, lines
+from experiments.recordings import bicycle_of, played_torque, run_of, schedule_of, theory_of
+from experiments.theory import Theory
 from hil.estimator import Observer
-from hil.log import Run
+from hil.excitation import Excitation
+from hil.log import FILE, Run
 from hil.rig import Rig
+from hil.states import State
 from models.errors import InputError
+from models.variant import Variant
 
-SEGMENT = 10.24  # s of one Welch segment: 0.1 Hz from line to line
+SHORTEST = 20.0  # s of torque, below which the lines lie too far apart
+TAIL = 2.0  # s after it, in which the answer dies away
 TRUSTED = 0.9  # coherence from which a line is worth looking at
+PLAYED = ("sweep", "multisine", "steps")  # excitations that tell a frequency response
 MEASURED = {"phi_dot": "phi_dot_meas", "delta": "delta_meas", "T": "T_cmd"}
+SHOWN = ("phi_dot", "delta")  # outputs in which loop and plant are judged
+STEP = 1e-3  # of a standard deviation: how far a quantity is moved for a slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,46 +42,81 @@ class Transfer:
     output: str  # "phi_dot" [rad/s], "delta" [rad], "T" [N m], per N m
     measured: Complex
     predicted: Complex
-    std: Array  # of the magnitude, relative, from the coherence
-    coherence: Array  # (m,), of the torque played with the output
+    std: Array  # of the magnitude, relative; as much of the phase [rad]
+    coherence: Array  # (m,), of the torque played with the output; of the plant, the lesser of output and torque
 
     def as_json(self) -> dict[str, Any]:
         """Gains, and phases in rad."""
+        predicted = np.unwrap(np.angle(self.predicted))
         return {
             "of": self.of,
             "output": self.output,
             "gain": np.abs(self.measured),
             "gain_std": self.std * np.abs(self.measured),
-            "phase": np.unwrap(np.angle(self.measured)),
+            "phase": predicted + np.angle(self.measured / self.predicted),
+            "phase_std": self.std,
             "coherence": self.coherence,
             "predicted_gain": np.abs(self.predicted),
-            "predicted_phase": np.unwrap(np.angle(self.predicted)),
+            "predicted_phase": predicted,
         }
 
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
-    """All responses of one run at the lines ``f`` (m,) [Hz]."""
+    """All responses of one run at the lines ``f`` (m,) [Hz].
+
+    Attributes
+    ----------
+    v : float
+        m/s, mean while it was played.
+    theory : ExcitedLoop
+        That predicts them.
+    lines : Lines
+        Measured over predicted of the loop's outputs, in the order of `MEASURED`, with covariances.
+    slopes : mapping of str to (Complex, Complex)
+        What one standard deviation of an uncertain quantity does to the logarithm of the predicted responses of loop
+        and plant, (m, 2) each, in the order of `SHOWN`.
+    move : callable
+        The theory with some of these quantities so many standard deviations away; raises InputError where no bicycle
+        can be so.
+    """
 
     source: str
     label: str
-    v: float  # m/s, mean while it was played
+    bicycle: str
+    v: float
     f: Array
     responses: tuple[Transfer, ...]
+    theory: ExcitedLoop
+    lines: Lines
+    slopes: Mapping[str, tuple[Complex, Complex]]
+    move: Callable[[Mapping[str, float]], ExcitedLoop]
 
     def named(self, of: str, output: str) -> Transfer:
         """One of them."""
         return next(r for r in self.responses if (r.of, r.output) == (of, output))
+
+    def ratios(self, of: str) -> tuple[Complex, Complex]:
+        """Measured over predicted of the outputs in `SHOWN`, (m, 2), and E[d d^H] of their errors, (m, 2, 2)."""
+        return ratios(self.lines, of)
 
     def as_json(self) -> dict[str, Any]:
         """A document of numbers, ready to be drawn."""
         return {
             "source": self.source,
             "label": self.label,
+            "bicycle": self.bicycle,
             "v": self.v,
             "f_Hz": self.f,
+            "bins_per_line": self.lines.bins,
             "responses": [response.as_json() for response in self.responses],
         }
+
+
+def plays(header: Mapping[str, Any]) -> bool:
+    """Does the header of a run speak of a torque that tells a frequency response?"""
+    settings = header.get("excitation") or {}
+    return settings.get("kind") in PLAYED and not settings.get("releases")
 
 
 def frequency_response(run: Run) -> FrequencyResponse:
@@ -80,48 +125,106 @@ def frequency_response(run: Run) -> FrequencyResponse:
     Raises
     ------
     InputError
-        When it played none, or too short a one.
+        When it played none, or too short a one, or theory says that its loop is not stable.
     """
-    ticks = run.ticks[run.ticks["valid"] == 1]
-    rate, settings = float(run.header["rig"]["rate"]), run.header.get("excitation") or {}
-    r = played_torque(run, ticks)
-    played = np.flatnonzero(r)
-    if not len(played):
+    if not plays(run.header):
         raise InputError(
             f"the run {run.folder.name} played no torque: a frequency response wants a sweep or a multisine"
         )
-    n = round(SEGMENT * rate)
-    part = slice(played[0], min(played[-1] + round(rate), len(ticks)))
-    if part.stop - part.start < 2 * n:
+    rate, settings = float(run.header["rig"]["rate"]), Excitation(**run.header["excitation"])
+    r, outputs, v, steer_age = _played_part(run, settings, rate)
+    build = theory_at(run.header, v, steer_age)
+    theory = build()
+    if not theory.stable:
         raise InputError(
-            f"the run {run.folder.name} played for {(part.stop - part.start) / rate:.1f} s, wanted at least "
-            f"{2 * SEGMENT:.0f} s for a frequency response: play longer"
+            f"theory has the loop of the run {run.folder.name} unstable at {v:.2f} m/s, so that it predicts no "
+            "frequency response: choose another speed or controller"
         )
-    t = ticks["t"][part]
-    even = t[0] + np.arange(round((t[-1] - t[0]) * rate) + 1) / rate
-    columns = {"r": np.interp(even, t, r[part])}
-    columns |= {name: np.interp(even, t, ticks[column][part]) for name, column in MEASURED.items()}
-    columns = {name: signal.detrend(y) for name, y in columns.items()}
-    v = float(np.mean(ticks["v_meas"][part]))
-    about = {"fs": rate, "window": "hann", "nperseg": n, "noverlap": 3 * n // 4, "detrend": "constant"}
-    f, S_rr = signal.welch(columns["r"], **about)
-    band = (f >= settings["f_low"]) & (f <= settings["f_high"])
-    cross = {name: signal.csd(columns["r"], y, **about)[1][band] for name, y in columns.items()}
-    coherence = {name: signal.coherence(columns["r"], y, **about)[1][band] for name, y in columns.items()}
-    independent = len(even) / n  # segments that share nothing
-    theory = theory_of(run.header, v)
-    f = f[band]
-    found = []
-    for output in MEASURED:
-        std = error(coherence[output], independent)
-        found.append(
-            Transfer("loop", output, cross[output] / S_rr[band], theory.loop(f, output), std, coherence[output])
+    answer = theory.answer(r)
+    band = settings.f_low, settings.f_high
+    found = lines(r, outputs, np.array([answer[name] for name in MEASURED]), rate, band)
+    whole = theory_of(run.header, bicycle_of(run.header), run.ticks)
+    move = _mover(whole, build)
+    return FrequencyResponse(
+        run.folder.name,
+        run.header.get("label", ""),
+        whole.bicycle.name,
+        v,
+        found.f,
+        _transfers(found, theory),
+        theory,
+        found,
+        _slopes(whole.uncertain, move, found.f),
+        move,
+    )
+
+
+def add_response(path: Path, found: list[FrequencyResponse], unusable: list[str]) -> None:
+    """Add the response of a run of ours that played a torque to ``found``, or to ``unusable`` why it has none."""
+    run = run_of(path)
+    if path.is_file() and path.name != FILE:
+        run = replace(run, folder=path)  # an exported one lies among others, and has a name of its own
+    if not plays(run.header):
+        return
+    try:
+        found.append(frequency_response(run))
+    except InputError as error:
+        unusable.append(str(error))
+
+
+def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Array, float, float]:
+    """Torque played (n,) and outputs (3, n) on an even grid, mean speed [m/s] and age of the steer angle [s].
+
+    Whole periods of a torque that repeats itself; of any other all of it, and its answer's end.
+    """
+    ticks = run.ticks[(run.ticks["valid"] == 1) & (run.ticks["state"] == State.RUNNING)]
+    ticks = ticks[np.append(True, np.diff(ticks["t"]) > 0)] if len(ticks) else ticks
+    r = played_torque(run, ticks)
+    rows = np.flatnonzero(r)
+    length = (rows[-1] - rows[0] + 1) / rate if len(rows) else 0.0
+    if length < SHORTEST:
+        raise InputError(
+            f"the run {run.folder.name} played for {length:.1f} s, wanted at least {SHORTEST:.0f} s for a frequency "
+            "response: play longer"
         )
-    for output in ("phi_dot", "delta"):
-        std = np.hypot(error(coherence[output], independent), error(coherence["T"], independent))
-        plant = theory.plant(f, output)
-        found.append(Transfer("plant", output, cross[output] / cross["T"], plant, std, coherence[output]))
-    return FrequencyResponse(run.folder.name, run.header.get("label", ""), v, f, tuple(found))
+    t = ticks["t"][rows[0] :]
+    end = min(ticks["t"][rows[-1]] + TAIL, t[-1])
+    n = round((end - t[0]) * rate) + 1
+    if settings.periods > 1:
+        period = settings.duration / settings.periods
+        n = round(np.floor((length + 2.0 / rate) / period) * period * rate)
+    even = t[0] + np.arange(n) / rate
+    r, *outputs = (np.interp(even, t, y[rows[0] :]) for y in (r, *(ticks[column] for column in MEASURED.values())))
+    v = np.interp(even, t, ticks["v_meas"][rows[0] :])
+    return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"]))
+
+
+def ratios(found: Lines, of: str) -> tuple[Complex, Complex]:
+    """`FrequencyResponse.ratios` of the loop's lines."""
+    g, covariance = found.ratio, found.covariance
+    if of == "loop":
+        return g[:, :2], covariance[:, :2, :2]
+    q = g[:, :2] / g[:, 2:]
+    J = np.zeros((len(g), 2, 3), complex)
+    J[:, 0, 0] = J[:, 1, 1] = 1.0 / g[:, 2]
+    J[:, :, 2] = -q / g[:, 2:]
+    return q, J @ covariance @ J.conj().swapaxes(1, 2)
+
+
+def _transfers(found: Lines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
+    """The three responses of the loop, and the two of the plant."""
+    transfers, f = [], found.f
+    for i, output in enumerate(MEASURED):
+        predicted, coherence = theory.loop(f, output), found.coherence[:, i]
+        std = error(coherence, found.bins)
+        transfers.append(Transfer("loop", output, found.ratio[:, i] * predicted, predicted, std, coherence))
+    q, covariance = ratios(found, "plant")
+    for i, output in enumerate(SHOWN):
+        predicted = theory.plant(f, output)
+        std = np.sqrt(0.5 * covariance[:, i, i].real) / np.abs(q[:, i])
+        coherence = np.minimum(found.coherence[:, i], found.coherence[:, 2])
+        transfers.append(Transfer("plant", output, q[:, i] * predicted, predicted, std, coherence))
+    return tuple(transfers)
 
 
 def error(coherence: Array, independent: float) -> Array:
@@ -130,11 +233,48 @@ def error(coherence: Array, independent: float) -> Array:
     return np.sqrt((1.0 - kept) / (2.0 * independent * kept))
 
 
-def theory_of(header: dict[str, Any], v: float) -> ExcitedLoop:
-    """The loop that the header of a run describes, at speed ``v`` [m/s]."""
+def theory_at(header: Mapping[str, Any], v: float, steer_age: float = 0.0) -> Callable[..., ExcitedLoop]:
+    """The loop that the header of a run describes, at speed ``v`` [m/s], of a real machine and with more delay.
+
+    Returns
+    -------
+    callable
+        Takes ``real`` and ``more_delay`` of `excited_loop`, by default as designed.
+    """
     rig = header["rig"]
     wired = {name: rig[name] for name in ("rate", "drive_lag", "watchdog", "x_imu", "z_imu")}
-    known = Rig(
-        bicycle_of(header), command_delay=rig.get("command_delay"), observer=Observer(**rig["observer"]), **wired
-    )
-    return excited_loop(known, schedule_of(header), v)
+    observer = Observer(**rig["observer"])
+    known = Rig(bicycle_of(dict(header)), command_delay=rig.get("command_delay"), observer=observer, **wired)
+    schedule = schedule_of(dict(header))
+
+    def build(real: Variant | None = None, more_delay: float = 0.0) -> ExcitedLoop:
+        return excited_loop(known, schedule, v, steer_age, real, more_delay)
+
+    return build
+
+
+def _mover(whole: Theory, build: Callable[..., ExcitedLoop]) -> Callable[[Mapping[str, float]], ExcitedLoop]:
+    """The loop with some quantities so many of their standard deviations away."""
+
+    def move(deviations: Mapping[str, float]) -> ExcitedLoop:
+        changes = {name: whole.nominal(name) + many * whole.uncertain[name] for name, many in deviations.items()}
+        return build(*whole.variant(changes))
+
+    return move
+
+
+def _slopes(
+    names: Iterable[str], move: Callable[[Mapping[str, float]], ExcitedLoop], f: Array
+) -> dict[str, tuple[Complex, Complex]]:
+    """What one standard deviation of each quantity does to the logarithms of loop and plant, (m, 2) each."""
+    slopes = {}
+    for name in names:
+        up, down = (move({name: sign * STEP}) for sign in (1.0, -1.0))
+        loop, plant = (np.log(ratio_of(up, down, of, f)) / (2.0 * STEP) for of in ("loop", "plant"))
+        slopes[name] = np.asarray(loop, complex), np.asarray(plant, complex)
+    return slopes
+
+
+def ratio_of(one: ExcitedLoop, other: ExcitedLoop, of: str, f: Array) -> Complex:
+    """Predictions of one theory over those of another, (m, 2), in the order of `SHOWN`."""
+    return np.array([getattr(one, of)(f, output) / getattr(other, of)(f, output) for output in SHOWN], complex).T

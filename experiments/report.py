@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments import figure_files, figures, figures_loop, figures_plane
+from experiments import figure_files, figures, figures_loop, figures_plane, frequency_page
 from experiments.bands import band
 from experiments.compare import Spread, Summary, figure7_residuals, summary
 from experiments.figures import Bands, Curve, Series
+from experiments.frequency_response import FrequencyResponse
 from experiments.hand_cut import Beside
 from experiments.nouns import Comparison, Rejected, Response
 from experiments.plain import plain
@@ -54,6 +55,8 @@ class ReportInput:
     verdicts: Sequence[Verdict] = ()  # one for each bicycle
     figure7: Figure7 | None = None  # published measurements, shown with Silver
     hand_cut: Sequence[Beside] = ()
+    frequency: Sequence[FrequencyResponse] = ()  # of the runs that played a torque
+    no_frequency: Sequence[str] = ()  # why a run that played one has none
     schedules: Sequence["GainSchedule"] = ()
     timings: Mapping[str, np.ndarray] = field(default_factory=dict)  # label -> TICK rows
     runs: Sequence[Mapping[str, Any]] = ()  # name, state, stop reason, counters (a mapping)
@@ -102,6 +105,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     shown = _shown(windows)
     panels = _panels(report, windows)
     timing = _timing(report.timings)
+    frequency = frequency_page.section(report.frequency, report.no_frequency)
     numbers = json.dumps(plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False)
     page = environment.get_template("report.html").render(
         title=report.title,
@@ -109,6 +113,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         answers=report.verdicts,
         agreements=_agreements(windows),
         panels=panels,
+        frequency=frequency,
         remarks=[(r.source, remark) for r in report.responses for remark in r.remarks],
         zip=zip,
         windows=windows,
@@ -131,7 +136,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     (folder / "report.json").write_text(numbers + "\n", encoding="utf-8")
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
-    figure_files.save(folder / "figures", _files(panels))
+    figure_files.save(folder / "figures", {**_files(panels), **frequency.files})
     return path
 
 
@@ -348,6 +353,7 @@ def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str
         "verdicts": report.verdicts,
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
+        "frequency_responses": frequency_page.numbers(report.frequency),
         "figure7": figure7_residuals(report.figure7) if report.figure7 is not None else None,
         "schedules": report.schedules,
         "timing_us": timing["rows"] if timing else [],

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.analysis import Analysis
+from experiments.frequency_response import FrequencyResponse
 from experiments.hand_cut import Beside
 from experiments.published import Figure7, figure7
 from experiments.recordings import run_of, schedule_of
@@ -21,6 +22,8 @@ def report_on(
     runs: Sequence[Path] = (),
     published: Figure7 | None = None,
     hand_cut: Sequence[Beside] = (),
+    frequency: Sequence[FrequencyResponse] = (),
+    no_frequency: Sequence[str] = (),
 ) -> Path:
     """Write the report of an analysis, with gains, timing and faults of our own runs; its page.
 
@@ -44,6 +47,8 @@ def report_on(
             verdicts=analysis.verdicts,
             figure7=published or (figure7() if "Silver" in bicycles else None),
             hand_cut=hand_cut,
+            frequency=frequency,
+            no_frequency=no_frequency,
             schedules=tuple(schedules.values()),
             timings={log.folder.name: log.ticks for log in logs if log.header["runner"] == "realtime"},
             runs=[_run_row(log) for log in logs],

@@ -27,7 +27,9 @@ class Excitation:
     amplitude : float
         N m, the largest value.
     duration : float
-        s.
+        s, of all of it.
+    periods : int
+        How often a multisine repeats itself within its duration.
     f_low, f_high : float
         Hz, the band it excites.
     seed : int
@@ -50,6 +52,7 @@ class Excitation:
     delay: float = 0.0
     releases: Sequence[tuple[float, float]] = ()
     catch: float = 0.5
+    periods: int = 1
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -59,6 +62,11 @@ class Excitation:
                 "an excitation needs an amplitude, a duration and a delay of zero or more and a band of positive "
                 f"frequencies, found {self.amplitude:g} N m, {self.duration:g} s, {self.delay:g} s, {self.f_low:g} to "
                 f"{self.f_high:g} Hz"
+            )
+        if self.periods != 1 and (self.kind not in PERIODIC or self.periods < 1):
+            raise InputError(
+                f"only {' and '.join(PERIODIC)} can repeat themselves, one time or more, found {self.periods} periods "
+                f"of a {self.kind}: leave periods out"
             )
         ends = [-math.inf, *(begin + length for begin, length in self.releases)]
         if any(
@@ -124,13 +132,14 @@ def _push(e: Excitation, t: NDArray) -> NDArray:
 
 def _multisine(e: Excitation, t: NDArray) -> NDArray:
     """Every harmonic of the band at once, with Schroeder's phases (1970), which keep the peak low."""
-    k = np.arange(math.ceil(e.f_low * e.duration), math.floor(e.f_high * e.duration) + 1)
+    period = e.duration / e.periods
+    k = np.arange(math.ceil(e.f_low * period), math.floor(e.f_high * period) + 1)
     if k.size == 0:
         raise InputError(
-            f"no whole period of {e.f_low:g} to {e.f_high:g} Hz fits into {e.duration:g} s: lengthen the excitation"
+            f"no whole period of {e.f_low:g} to {e.f_high:g} Hz fits into {period:g} s: lengthen the excitation"
         )
     n = np.arange(k.size)
-    sum_of = np.cos(2 * np.pi * np.outer(t, k) / e.duration - np.pi * n * n / k.size).sum(axis=1)
+    sum_of = np.cos(2 * np.pi * np.outer(t, k) / period - np.pi * n * n / k.size).sum(axis=1)
     return sum_of / np.abs(sum_of).max()
 
 
@@ -140,6 +149,7 @@ def _steps(e: Excitation, t: NDArray) -> NDArray:
     return 2.0 * level[(2 * e.f_high * t).astype(int)] - 1.0
 
 
+PERIODIC = ("multisine",)
 KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
     "none": _none,
     "push": _push,

@@ -147,6 +147,14 @@ class SampledLoop:
             whole[:5] += np.outer(model.G[:5], whole[U_PREV])
         return whole
 
+    def played(self, v: float) -> Array:
+        """What one N m, added to the command at a sample, does to the next state, (m,) per N m."""
+        whole = np.zeros(len(self.states))
+        whole[U_PREV] = 1.0
+        if not self._whole:
+            whole[:5] = sample(*self.real.system(v), self._timing).G[:5]
+        return whole
+
     def noise(self, v: float, stds: Array) -> Array:
         """What one sample of noise in each instrument does to the next state, (m, 4).
 

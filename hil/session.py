@@ -227,6 +227,7 @@ def header(
             "x_imu": rig.x_imu,
             "z_imu": rig.z_imu,
             "latency_days": rig.latency_days,
+            "std": dict(rig.std),
             "observer": vars(rig.observer),
             "limits": rig.limits.as_dict(),
             "calibration": vars(calibration),

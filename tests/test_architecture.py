@@ -17,7 +17,7 @@ MAY_IMPORT = {
 ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
     "matplotlib": {f"experiments/{name}.py" for name in ("figure_files", "report")}
-    | {f"experiments/figures{name}.py" for name in ("", "_loop", "_plane", "_theory")},
+    | {f"experiments/figures{name}.py" for name in ("", "_frequency", "_loop", "_plane", "_theory")},
     "pyarrow": {"experiments/foreign/format_parquet.py", "hil/export_parquet.py"},
     "mcap": {"hil/mcap_reader.py", "hil/mcap_writer.py", "hil/log.py"},
     "rich": {

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.analysis import Analysis
+    from experiments.frequency_response import FrequencyResponse
     from experiments.hand_cut import Beside
     from experiments.nouns import Response
     from experiments.verdict import Verdict
@@ -45,6 +46,8 @@ def analyze(
 ) -> None:
     """Find free responses in logs, fit their eigenvalues and compare them with theory.
 
+    Runs of ours that played a torque are compared by their frequency responses.
+
     Files need a mapping that says which column is what (docs/foreign-logs.md), but for those recognised by
     their columns: the coasting runs of Kooijman 2008, the Delft steer-by-wire treadmill logs, runs exported
     by `riderless export`, and tables of eigenvalues (v_start, v_end, re, im) such as figure 7.
@@ -55,6 +58,9 @@ def analyze(
     from experiments import coasting, hand_cut, published
     from experiments.compare import figure7_residuals
     from experiments.console import emit_json, progress_screen, screen
+    from experiments.frequency_goodness import document as frequency_document
+    from experiments.frequency_response import add_response
+    from experiments.frequency_screen import show as show_frequency
     from experiments.progress import analysed
     from experiments.recordings import find, is_run, read
     from experiments.reporting import report_on
@@ -64,17 +70,27 @@ def analyze(
     tables = [path for path in found if published.is_table(path)]
     recordings = [path for path in found if path not in tables]
     measured = published.read(tables[0]) if tables else None
-    responses = noted([read(path, mapping, preset, bicycle, trust) for path in recordings], recordings, windows)
+    responses: list[Response] = []
+    played: list[FrequencyResponse] = []
+    silent: list[str] = []
+    for path in recordings:
+        responses.append(read(path, mapping, preset, bicycle, trust))
+        if is_run(path):
+            add_response(path, played, silent)
+    responses = noted(responses, recordings, windows)
     analysis = analysed(progress_screen, responses, _parse_window(window), estimator)
     by_hand = hand_cut.beside(hand_cut.read(recordings), analysis.comparisons)
     page = None
     if out is not None:
         runs = [path for path in recordings if is_run(path)]
         title = f"Analysis of {', '.join(p.name for p in paths)}"
-        page = report_on(out, title, analysis, runs, measured, by_hand)
+        page = report_on(out, title, analysis, runs, measured, by_hand, played, silent)
     if as_json:
         document = analysis.as_json()
         document["remarks"] = [{"source": r.source, "remark": said} for r in responses for said in r.remarks]
+        if played or silent:
+            document["frequency_responses"] = [frequency_document(one) for one in played]
+            document["no_frequency_response"] = silent
         if by_hand:
             document["beside_hand_cut"] = hand_cut.as_json(by_hand)
         if measured is not None:
@@ -82,8 +98,9 @@ def analyze(
         emit_json({**document, **({"report": str(page)} if page else {})})
         return
     show_remarks(responses)
-    if recordings:
+    if recordings and (analysis.comparisons or not played):
         show(analysis)
+    show_frequency(played, silent)
     if by_hand:
         show_beside(by_hand)
     if measured is not None:

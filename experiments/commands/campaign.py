@@ -105,7 +105,7 @@ def campaign(
         if interrupted:
             progress_screen.print(
                 f"stopped with {len(state.missing(whole, runs))} of {len(whole.conditions)} runs to make; to go on: "
-                f"riderless campaign {file or ''} --out {folder} --resume",
+                + _again(file, folder, None if of_file else (seed, model), emulated, lockstep, port or [], fifo),
                 soft_wrap=True,
             )
             raise typer.Exit(130)
@@ -116,6 +116,27 @@ def campaign(
         _show(found, folder)
     if state.missing(whole, runs):
         raise typer.Exit(1)
+
+
+def _again(
+    file: Path | None,
+    folder: Path,
+    chances: tuple[int | None, str | None] | None,
+    emulated: bool,
+    lockstep: bool,
+    port: list[str],
+    fifo: int,
+) -> str:
+    """The command that goes on with a campaign: with other options it would be another one, and refused."""
+    import shlex
+
+    seed, model = chances or (None, None)
+    words = ["riderless", "campaign", *([str(file)] if file else []), "--out", str(folder), "--resume"]
+    words += ["--seed", str(seed)] if seed is not None else []
+    words += ["--model", model] if model is not None else []
+    words += ["--emulated"] * emulated + ["--lockstep"] * lockstep
+    words += [word for path in port for word in ("--port", path)] + (["--fifo", str(fifo)] if fifo else [])
+    return shlex.join(words)
 
 
 def _runner(
@@ -176,21 +197,15 @@ def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
 
 def _show(found: "Finished", folder: Path) -> None:
     """Windows, frequency responses, and where the rest is."""
-    from experiments.campaign_session import FREQUENCY, frequency_rows
+    from experiments.campaign_session import FREQUENCY
     from experiments.commands.analyze import show
-    from experiments.console import screen, table
+    from experiments.console import screen
+    from experiments.frequency_screen import show as show_frequency
 
-    if found.page:
+    if found.analysis.responses:
         show(found.analysis)
+    show_frequency(found.responses, found.unusable)
     if found.responses:
-        table(
-            "Frequency responses: measured over predicted",
-            ["condition", "v m/s", "lines", "gain", "phase deg"],
-            frequency_rows(found.responses),
-            "medians over the lines with a coherence of 0.9 or more",
-        )
         screen.print(f"frequency responses: {folder / FREQUENCY}", soft_wrap=True)
-    for sentence in found.unusable:
-        screen.print(sentence, soft_wrap=True)
     if found.page:
         screen.print(f"report: {found.page}", soft_wrap=True)

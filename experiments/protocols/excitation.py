@@ -28,7 +28,7 @@ class Settings(Common):
 
 
 def plan_played(
-    settings: Settings, bench: Bench, signal: Literal["sweep", "multisine", "steps"], tag: str
+    settings: Settings, bench: Bench, signal: Literal["sweep", "multisine", "steps"], tag: str, periods: int = 1
 ) -> list[Condition]:
     """Every bicycle, controller and speed, so many times, in random order; one signal, as strong as is allowed."""
     conditions = []
@@ -44,6 +44,7 @@ def plan_played(
             settings.f_high_Hz,
             int(rng.integers(2**31)),
             delay=LEAD,
+            periods=periods,
         )
         amplitude = settings.amplitude_Nm or within_limits(rig, schedule, v, played, settings.share_of_limits)
         played = replace(played, amplitude=amplitude)

@@ -6,6 +6,8 @@ steer and torque may become after theory.
 
 from typing import Literal
 
+from pydantic import Field
+
 from experiments.protocols.bench import Bench
 from experiments.protocols.condition import Condition
 from experiments.protocols.excitation import Settings as Played
@@ -16,8 +18,9 @@ class Settings(Played):
     """Which input: a multisine, or random steps (richer in high frequencies, harder on the drive)."""
 
     signal: Literal["multisine", "steps"] = "multisine"
+    periods: int = Field(default=1, ge=1, le=100)  # of the multisine, within its duration
 
 
 def plan(settings: Settings, bench: Bench) -> list[Condition]:
     """The designed input at every speed."""
-    return plan_played(settings, bench, settings.signal, settings.signal)
+    return plan_played(settings, bench, settings.signal, settings.signal, settings.periods)

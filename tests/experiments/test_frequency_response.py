@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from experiments.excited import crest_factor, excited_loop, within_limits
-from experiments.frequency_response import SEGMENT, error, frequency_response
+from experiments.frequency_response import SHORTEST, error, frequency_response
 from experiments.protocols import sine_sweep
 from experiments.protocols.bench import Bench, Controller
 from hil.design.methods import design
@@ -16,6 +16,7 @@ from hil.rig import Rig
 from models import catalogue
 from models.errors import InputError
 from models.plant import Scenario
+from models.variant import Variant
 from models.whipple import canonical
 
 BENCHMARK = catalogue.load("Benchmark")
@@ -93,6 +94,46 @@ def test_the_answer_of_the_loop_is_that_of_the_plant_to_the_torque(delay):
         assert loop.loop(f, output) == pytest.approx(loop.plant(f, output) * loop.loop(f, "T"), rel=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("other", "output", "factor"),
+    [
+        ({"real": Variant(BENCHMARK, drive_gain=0.9)}, "phi_dot", lambda f: 0.9 + 0.0 * f),
+        ({"more_delay": 0.02}, "phi_dot", lambda f: np.exp(-2j * np.pi * f * 0.02)),
+        ({"more_delay": 0.003}, "delta", lambda f: np.exp(-2j * np.pi * f * 0.003)),
+        ({"steer_age": 0.005}, "delta", lambda f: np.exp(-2j * np.pi * f * 0.005)),
+        ({"steer_age": 0.005}, "phi_dot", lambda f: 1.0 + 0.0 * f),
+    ],
+)
+def test_the_plant_of_another_machine(other, output, factor):
+    """A weak drive is a factor, a late one or an old steer angle a turn of the phase, whatever the controller."""
+    rig = Rig(BENCHMARK)
+    gains = design(BENCHMARK, "lqr", (V,), rig.timing)
+    f = np.array([0.3, 1.0, 3.0])
+    there = excited_loop(rig, gains, V, **other)
+    ratio = there.plant(f, output) / excited_loop(rig, gains, V).plant(f, output)
+    assert ratio == pytest.approx(factor(f), rel=5e-4)
+    assert there.loop(f, output) == pytest.approx(there.plant(f, output) * there.loop(f, "T"), rel=1e-9)
+
+
+def test_a_drive_that_obeys_at_once_is_ahead_of_one_that_waits():
+    """Obeyed 2 ms after the sample instead of 5: three milliseconds of phase."""
+    gains = design(BENCHMARK, "lqr", (V,), Rig(BENCHMARK).timing)
+    f = np.array([0.3, 1.0, 3.0])
+    early, usual = (excited_loop(Rig(BENCHMARK, command_delay=d), gains, V).plant(f, "delta") for d in (0.002, None))
+    assert early / usual == pytest.approx(np.exp(2j * np.pi * f * 0.003), rel=5e-4)
+
+
+def test_the_answer_in_time_is_the_response_in_frequency():
+    """A sine from rest, long after the beginning: amplitude and phase are those of the response."""
+    rig = Rig(BENCHMARK)
+    loop = excited_loop(rig, design(BENCHMARK, "lqr", (V,), rig.timing), V)
+    t = 0.005 * np.arange(8000)
+    seen = loop.answer(np.cos(2 * np.pi * t))
+    for output in ("phi_dot", "delta", "T"):
+        late = 2.0 * np.mean((seen[output] * np.exp(-2j * np.pi * t))[-1000:])
+        assert late == pytest.approx(loop.loop(np.array([1.0]), output)[0], rel=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["sweep", "multisine"])
 def test_an_amplitude_within_limits_is_met_by_the_machine(tmp_path, kind):
     """What theory allows for a tenth of the limits, the emulated machine does: the nearest limit is reached."""
@@ -132,7 +173,7 @@ def test_a_run_that_played_nothing_or_too_little_says_so(tmp_path):
     gains = design(BENCHMARK, "lqr", (5.0,), rig.timing)
     for name, excitation, words in (
         ("none", Excitation(), "played no torque"),
-        ("short", Excitation("sweep", 0.2, 4.0), f"wanted at least {2 * SEGMENT:.0f} s"),
+        ("short", Excitation("sweep", 0.2, 4.0), f"wanted at least {SHORTEST:.0f} s"),
     ):
         run_lockstep(tmp_path / name, rig, gains, Scenario(), 6.0, excitation=excitation)
         with pytest.raises(InputError, match=words):

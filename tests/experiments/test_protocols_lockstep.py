@@ -136,7 +136,7 @@ def test_controllers(tmp_path_factory):
 def test_sine_sweep(tmp_path_factory):
     document, folder = campaign_of("sine_sweep", tmp_path_factory)
     assert document["windows"] == []
-    assert document["report"] is None
+    assert Path(document["report"]) == folder / "report.html"
     found = json.loads((folder / FREQUENCY).read_text())
     assert [round(f["v"], 1) for f in found] == [round(f["v"], 1) for f in document["frequency_responses"]]
     assert {round(f["v"], 1) for f in found} == {4.0, 5.5}
@@ -150,6 +150,11 @@ def test_sine_sweep(tmp_path_factory):
 def test_identification(tmp_path_factory):
     document, folder = campaign_of("identification", tmp_path_factory)
     assert len(document["frequency_responses"]) == 3
+    assert all(one["goodness"]["loop"]["agrees"] for one in document["frequency_responses"])
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    first = re.search(r"<strong>(.*?)</strong>", html)[1]
+    assert first == "The frequency response of Benchmark agrees with theory (3 of 3 runs do)."
+    assert "Gains and margins" in html
     for one in document["rehearsals"]:
         assert max(one["shares_of_limits"].values()) == pytest.approx(0.25, rel=0.15), "as strong as was allowed"
     for one in made(folder):

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -10,7 +9,6 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from matplotlib.image import imread
 
 from experiments import figures, figures_loop
 from experiments.compare import Spread, compare
@@ -28,6 +26,7 @@ from hil.design.schedule import GainSchedule
 from hil.record import TICK
 from models import catalogue
 from models.errors import InputError
+from tests.experiments.browser import LEAST, looked_at
 from tests.experiments.simulated import DT, recording, sampled_lean_feedback
 
 
@@ -292,25 +291,9 @@ def test_importing_the_report_does_not_import_the_plotting_library():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_a_browser_draws_it(page, tmp_path, width):
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no chromium on this machine")
-    shot = tmp_path / "page.png"
-    off = ("gpu", "quic", "background-networking", "component-update", "sync")
-    flags = ["--headless", "--no-sandbox", "--no-first-run", "--hide-scrollbars"]
-    flags += [f"--disable-{feature}" for feature in off]
-    # The browser reports the width of the page itself: nothing may stick out sideways.
-    probe = page.with_name(f"probe-{width}.html")
-    script = "<script>document.title = document.documentElement.scrollWidth</script>"
-    probe.write_text(page.read_text(encoding="utf-8").replace("</main>", f"</main>{script}"), encoding="utf-8")
-    common = [chromium, *flags, f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},2400"]
-    subprocess.run([*common, f"--screenshot={shot}", page.as_uri()], check=True, timeout=90, capture_output=True)
-    dump = subprocess.run([*common, "--dump-dom", probe.as_uri()], check=True, timeout=90, capture_output=True)
-    assert int(re.search(rb"<title>(\d+)</title>", dump.stdout)[1]) <= max(width, 500)  # its least window is 500
-
-    picture = imread(shot)
-    assert picture.shape[:2] == (2400, width)
-    colours = np.unique((picture[..., :3] * 255).astype(int).reshape(-1, 3), axis=0)
-    assert len(colours) > 50  # text, curves and marks, not an empty page
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
+def test_a_browser_draws_it(page, tmp_path, width, scheme):
+    found, picture = looked_at(page, tmp_path, width, scheme)
+    assert found["width"] <= max(width, LEAST)  # nothing sticks out sideways
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50  # text, curves and marks, not an empty page
+    assert (picture[:5, :5].mean() < 60) == (scheme == "dark")

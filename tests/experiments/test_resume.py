@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -203,6 +204,27 @@ def test_a_finished_campaign_is_begun_anew_unless_told_otherwise(file, begun, mo
     assert choose(file.parent / "runs", "long", whole, True) == begun
     with pytest.raises(InputError, match="holds a campaign already"):
         choose(begun, "long", whole, False)
+
+
+def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatch):
+    """Seed, model and simulated time make another campaign, refused: the command told has them."""
+    from tests.experiments.test_cli import call
+
+    def interrupted(conditions, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.campaign.in_lockstep", interrupted)
+    given = ["--seed", 7, "--model", "nonlinear", "--lockstep", "--out", tmp_path / "runs of mine"]
+    code, _, err = call(capsys, monkeypatch, "campaign", *given)
+    assert code == 130
+    words = shlex.split(" ".join(err.split()).partition("to go on: ")[2])
+    assert words[:2] == ["riderless", "campaign"]
+    code, _, err = call(capsys, monkeypatch, *words[1:])
+    assert code == 130, err
+    assert "14 of 14 runs to make" in err
+    code, _, err = call(capsys, monkeypatch, *(w for w in words[1:] if w not in ("--seed", "7")))
+    assert code == 2
+    assert "seed changed since" in err
 
 
 def test_two_cannot_work_in_one_folder(begun):
