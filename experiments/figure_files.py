@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 3.5  # in, 89 mm: one column of most journals
-KINDS = ("svg", "pdf")
-STYLE = {"pdf.fonttype": 42, "savefig.facecolor": "white"}  # a PDF holds its fonts, and prints anywhere
+STYLE = {"pdf.fonttype": 42}  # a PDF holds its fonts, and prints anywhere
 
 
 def save(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
@@ -19,6 +18,8 @@ def save(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
 
     They come out `WIDTH` wide with everything in them smaller in proportion. The figures are spoilt for the screen.
     """
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.text import Text
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -28,9 +29,13 @@ def save(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
         for text in figure.findobj(Text):
             text.set_fontsize(float(text.get_fontsize()) * WIDTH / width)
         figure.set_size_inches(WIDTH, WIDTH * height / width)
-        for kind in KINDS:
-            path = folder / f"{name}.{kind}"
-            with style(STYLE):
-                figure.savefig(path, metadata={"Date": None} if kind == "svg" else {"CreationDate": None})
-            written.append(path)
+        with style(STYLE):
+            engine = figure.get_layout_engine()
+            if engine is not None:  # once for both files: it takes longer than the drawing
+                engine.execute(figure)
+                figure.set_layout_engine("none")
+            figure.set_facecolor("white")
+            FigureCanvasSVG(figure).print_svg(folder / f"{name}.svg", metadata={"Date": None})
+            FigureCanvasPdf(figure).print_pdf(folder / f"{name}.pdf", metadata={"CreationDate": None})
+        written += [folder / f"{name}.svg", folder / f"{name}.pdf"]
     return written
