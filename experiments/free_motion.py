@@ -13,7 +13,7 @@ SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an
 DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
 
 
-def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:
+def free_response(dynamics: Dynamics, v: Array, dt: float, misread: Array | None = None) -> Array:
     """Whole state that follows from each unit start of the bicycle, at the speeds ``v``.
 
     Parameters
@@ -23,6 +23,8 @@ def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:
         Speed at each sample [m/s].
     dt : float
         Sampling interval [s]; for sampled dynamics a whole multiple of theirs.
+    misread : (n,) array, optional
+        By how many m/s the controller went by another speed; a noisy wheel makes noise of gains.
 
     Returns
     -------
@@ -34,23 +36,24 @@ def free_response(dynamics: Dynamics, v: Array, dt: float) -> Array:
     InputError
         If the sampling interval does not fit the dynamics.
     """
-    return free_responses([dynamics], v, dt)[0]
+    return free_responses([dynamics], v, dt, misread)[0]
 
 
-def free_responses(several: Sequence[Dynamics], v: Array, dt: float) -> Array:
+def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Array | None = None) -> Array:
     """`free_response` of q dynamics, all continuous or all sampled, with the same hidden starts; (q, n, m, 4 + k)."""
     # A continuous system takes each step at the speed in its middle; a sampled loop at the speed it read.
     at = v if several[0].dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
     m = max(len(one.states) for one in several)
-    starts, nodes = [], []
+    off = np.zeros(len(v)) if misread is None else misread
+    states = []
     for one in several:
         X = np.asarray(one.embed(float(v[0])), dtype=float)
         if one.hidden is not None:
             X = np.column_stack([X, one.hidden(float(v[0]))])
-        starts.append(np.pad(X, ((0, m - len(X)), (0, 0))))
-        at_nodes, left, weight = step_maps(one, at, dt)
-        nodes.append(np.pad(at_nodes, ((0, 0), (0, m - len(X)), (0, m - len(X)))))
-    return np.array([march(F, left, weight, X) for F, X in zip(nodes, starts, strict=True)])
+        F, left, weight = step_maps(one, at, dt)
+        change = np.zeros_like(F[0]) if misread is None else change_by_speed(one, float(0.5 * (v.min() + v.max())), dt)
+        states.append(np.pad(march(F, left, weight, X, change, off), ((0, 0), (0, m - len(X)), (0, 0))))
+    return np.array(states)
 
 
 def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Array]:
@@ -85,9 +88,21 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Ar
     return at_nodes, left, place - left
 
 
+def change_by_speed(dynamics: Dynamics, v: float, dt: float) -> Array:
+    """Change of the map over ``dt`` s per m/s by which the controller misreads the speed ``v``, (m, m)."""
+    if dynamics.misread is None or dynamics.dt is None:
+        return np.zeros((len(dynamics.states),) * 2)
+    M, steps = dynamics.matrix(v), round(dt / dynamics.dt)
+    one, other = np.linalg.matrix_power(np.array([M, M + SPEED_STEP * dynamics.misread(v)]), steps)
+    return np.asarray((other - one) / SPEED_STEP)
+
+
 @njit(cache=True, nogil=True)
-def march(F: Array, left: Array, weight: Array, X: Array) -> Array:
-    """States (n, m, c) that follow X (m, c), the first of them, through the maps F (k, m, m) of `step_maps`."""
+def march(F: Array, left: Array, weight: Array, X: Array, change: Array, off: Array) -> Array:
+    """States (n, m, c) that follow X (m, c), the first of them, through the maps F (k, m, m) of `step_maps`.
+
+    ``change`` (m, m) times ``off`` (n,) is added to the maps.
+    """
     m, columns = X.shape
     states = np.zeros((len(left), m, columns))
     for a in range(m):
@@ -97,9 +112,9 @@ def march(F: Array, left: Array, weight: Array, X: Array) -> Array:
         here, share = left[i], weight[i]
         for a in range(m):
             for b in range(m):
-                map_ab = F[here, a, b]
+                map_ab = F[here, a, b] + change[a, b] * off[i]
                 if share != 0.0:
-                    map_ab = (1.0 - share) * map_ab + share * F[here + 1, a, b]
+                    map_ab += share * (F[here + 1, a, b] - F[here, a, b])
                 for c in range(columns):
                     states[i + 1, a, c] += map_ab * states[i, b, c]
     return states

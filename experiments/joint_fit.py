@@ -14,7 +14,7 @@ import numpy as np
 from experiments.bands import slopes
 from experiments.nouns import Array, Fit, Response, Window
 from experiments.output_error import Identified, Piece, identify
-from experiments.prediction import dominant_mode, explain
+from experiments.prediction import TURN, dominant_mode
 from experiments.theory import theory_for
 from experiments.windows import make_window
 
@@ -50,9 +50,9 @@ def fit(response: Response, window: Window) -> Fit:
     found = identify([piece], FREE, BROAD)
     moved = theory.move(found.changes)
     duration = window.t_end - window.t_start
-    start = explain(response, window, moved.dynamics())
-    mode = dominant_mode(moved.dynamics(), window.v_mean, start.x, duration)
-    mode = mode or dominant_mode(moved.dynamics(), window.v_mean, start.x, duration, oscillatory=False)
+    start, dynamics = found.starts[0], moved.dynamics()
+    mode = dominant_mode(dynamics, window.v_mean, start, duration, turn=TURN)
+    mode = mode or dominant_mode(dynamics, window.v_mean, start, duration, oscillatory=False)
     if mode is None:
         return _refused("the motion found has no mode that shows")
     s = mode.eigenvalue
@@ -80,12 +80,13 @@ def fit(response: Response, window: Window) -> Fit:
 
 
 def fit_cuts(response: Response, window: Window) -> Fit:
-    """`fit`, with what other cuts of the window say added to its covariance.
+    """`fit`; where nobody knows the noise of the sensors, with what other cuts of the window say in its covariance.
 
-    A controller makes real motion of its sensors' noise, which no residual shows; it moves the answer with the cut.
+    A controller makes real motion of its sensors' noise. A theory that knows both takes it out of the fit
+    (`experiments.innovations`); without it no residual shows that motion, and it moves the answer with the cut.
     """
     whole = fit(response, window)
-    if not whole.ok:
+    if not whole.ok or theory_for(response).dynamics().noise is not None:
         return whole
     n = window.stop - window.start
     ends = [(round(LATER / response.dt), n), (0, round((1.0 - SHORTER) * n))]

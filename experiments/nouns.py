@@ -3,7 +3,7 @@
 Each is frozen and carries enough to say where a number came from.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -51,6 +51,8 @@ class Dynamics:
     dt: float | None = None
     hidden: Callable[[float], Array] | None = None  # (n, k): starts nobody measures, one std each
     noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
+    misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
+    reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ class Response:
     delta: Array | None = None  # rad, steer
     psi_dot: Array | None = None  # rad/s, yaw rate
     T_delta: Array | None = None  # N m, steer torque applied or commanded
+    v_read: Array | None = None  # m/s, speed that the controller went by
     free: NDArray[np.bool_] | None = None  # where a free (unsteered or closed-loop) response may be sought
     markers: tuple[Marker, ...] = ()
     bicycle: Bicycle | None = None

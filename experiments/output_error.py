@@ -1,8 +1,13 @@
 """Quantities of a machine from its free responses: the ones with which theory's motion comes closest to the measured.
 
 Output error (no noisy derivative is ever taken): the linear motion of a theory, from a start of its own for every
-window and at the measured speed, is compared with lean rate, steer and yaw rate, each less its mean. The starts
-enter linearly and are solved for (variable projection); only the quantities are searched.
+window and at the measured speed, is compared with lean rate, steer and yaw rate. The starts, and an offset of every
+channel, enter linearly and are solved for (variable projection); only the quantities are searched.
+
+Where theory knows the noise of the sensors, the motion that a controller makes of it is predicted from row to row and
+taken out, in the residual and in what the residual says of each quantity (`experiments.innovations`). Gains and
+observer go by the speed that was read, noise and all, the bicycle by the true one, which is known as well as the mean
+of so many readings.
 
 The residual is coloured, and runs differ by more than their noise. The covariance is therefore that of the
 least-squares answer to a residual with the autocovariance seen in each window and channel, or, where that is larger
@@ -11,17 +16,19 @@ and there are windows enough, to the scatter of what the windows say one by one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import least_squares
 
 from experiments.fits.noise import coloured_covariance
 from experiments.free_motion import SPEED_STEP, free_responses
+from experiments.innovations import Innovations, innovations
 from experiments.nouns import Array, Response, Window
 from experiments.prediction import PRIOR_SCALE
 from experiments.theory import Theory, theory_for
 from hil.sampled_loop import yaw_rate
-from models.coordinates import DELTA, DELTA_DOT
+from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from models.errors import InputError
 
 GRAIN = 0.02  # s; a weave of 10 rad/s turns by a fifth of a radian in it
@@ -30,6 +37,10 @@ FLOOR = 1e-6  # of a channel's size: a residual is never taken to be smaller
 CLUSTERS = 3  # windows per quantity, from which their scatter tells something
 IMPOSSIBLE = 1e3  # times the residual, for values that no bicycle can have
 STARTS = 4  # unknowns of a window beside the quantities
+LEAST_NOISE = 1e-4  # of a channel's size, in its readings and nowhere else
+SLOWEST = 0.01  # m/s; at rest the speed's error does nothing
+SPEED_SHARE = 1e-3  # of the speed, for the difference quotient by its error
+FREE_OFFSET = 1e-9  # weight of what is known of a channel's offset, in its size: nothing
 WEIGHINGS = 3  # times the channels are weighed anew by their residuals
 
 
@@ -42,6 +53,8 @@ class Piece:
     dt: float
     v: Array  # (n,) m/s
     channels: Mapping[str, Array]
+    misread: Array | None = None  # (n,) m/s, by which the controller went by another speed
+    v_std: float = 0.0  # m/s, of the mean speed, from the noise of the wheel
 
     @classmethod
     def of(cls, response: Response, window: Window, theory: Theory | None = None) -> "Piece":
@@ -60,17 +73,43 @@ class Piece:
         fall, v = window.v_start - window.v_end, np.full(n, window.v_mean)
         if abs(fall) > SPEED_STEP:
             v += 0.5 * fall * np.linspace(1.0, -1.0, n)
-        return cls(theory or theory_for(response), window, k * response.dt, v, channels)
+        measured = response.v[rows].reshape(n, k).mean(axis=1)
+        v_std = float(np.std(measured - np.polyval(np.polyfit(np.arange(n), measured, 1), np.arange(n)))) / n**0.5
+        misread = None if response.v_read is None else response.v_read[rows].reshape(n, k).mean(axis=1) - v
+        return cls(theory or theory_for(response), window, k * response.dt, v, channels, misread, v_std)
+
+    @cached_property
+    def sizes(self) -> dict[str, float]:
+        """Standard deviation of each channel."""
+        return {name: max(float(np.std(y)), np.finfo(float).tiny) for name, y in self.channels.items()}
+
+    @cached_property
+    def filter(self) -> Innovations | None:
+        """What takes the motion out that a controller makes of its sensors' noise, as theory has the loop."""
+        v = self.window.v_mean
+        rows = {"phi_dot": np.eye(4)[PHI_DOT], "delta": np.eye(4)[DELTA]}
+        rows["psi_dot"] = yaw_rate(self.theory.variant({})[0], v)
+        least = {name: LEAST_NOISE * size for name, size in self.sizes.items()}
+        shown = {name: rows[name] for name in self.channels}
+        return innovations(self.theory.dynamics(), shown, least, v, self.dt, len(self.v))
+
+    def whitened(self, columns: Mapping[str, Array]) -> dict[str, Array]:
+        """Each channel's k columns (n, k) as innovations; as they are where theory knows of no noise."""
+        if self.filter is None:
+            return dict(columns)
+        left = self.filter.of(np.stack([columns[name] for name in self.channels], axis=1))
+        return {name: left[:, i] for i, name in enumerate(self.channels)}
 
 
 @dataclass(frozen=True)
 class Local:
     """A piece near some values of p quantities: residual (N,) and its derivative (N, p), starts solved for."""
 
-    residual: Array  # weighed, all channels one after the other
+    residual: Array  # weighed, all channels one after the other, as innovations where there is a filter
     jacobian: Array
-    curves: Mapping[str, Array]  # (n,) theory's motion, less its mean
-    stds: Mapping[str, float]  # of each channel's residual, the weights of the next
+    curves: Mapping[str, Array]  # (n,) theory's motion, about the channel's offset
+    stds: Mapping[str, float]  # of each channel's residual, or of its innovations: the weights of the next
+    start: Array  # (4 + k + c,) states, hidden starts and offsets solved for
 
     def coloured(self) -> Array:
         """Covariance (p, p) of jacobian' residual, from each channel's noise as coloured as its residual says."""
@@ -99,6 +138,7 @@ class Identified:
     ok: bool
     status: str
     curves: tuple[Mapping[str, Array], ...] = field(default=(), repr=False)
+    starts: tuple[Array, ...] = field(default=(), repr=False)
 
     @property
     def std(self) -> Array:
@@ -205,6 +245,7 @@ def identify(
         ok=ok,
         status="" if ok else "the search has not settled: too little in these windows tells the quantities apart",
         curves=tuple(one.curves for one in pieces_near),
+        starts=tuple(one.start for one in pieces_near),
     )
 
 
@@ -212,34 +253,51 @@ def near(
     piece: Piece, values: Mapping[str, float], names: Sequence[str], steps: Array, stds: Mapping[str, float]
 ) -> Local:
     """A piece's residual at some values, and its derivative by the named quantities in steps of ``steps``."""
-    moved = [dict(values)] + [{**values, name: values[name] + step} for name, step in zip(names, steps, strict=True)]
-    theories = [piece.theory.move(one) for one in moved]
-    outputs = _outputs(piece, theories)  # per channel (1 + p, n, 4 + k)
-    outputs = {name: G - G.mean(axis=1, keepdims=True) for name, G in outputs.items()}
-    sizes = {name: max(float(np.std(y)), np.finfo(float).tiny) for name, y in piece.channels.items()}
-    weights = {name: stds.get(name, size) for name, size in sizes.items()}
+    scale = values.get("speed_scale", piece.theory.nominal("speed_scale"))
+    tried = [(name, values[name] + step) for name, step in zip(names, steps, strict=True)]
+    tried.append(("speed_scale", scale * (1.0 + SPEED_SHARE)))
+    theories = [piece.theory.move({**values, **change}) for change in [{}, *({name: to} for name, to in tried)]]
+    outputs = _outputs(piece, theories)  # per channel (2 + p, n, 4 + k)
+    if not all(np.isfinite(G).all() for G in outputs.values()):
+        raise InputError("wanted a motion that stays finite, found one that does not: take other values")
+    sizes, channels = piece.sizes, list(outputs)
     k = next(iter(outputs.values())).shape[-1] - 4
-    prior = np.concatenate([np.full(4, 1.0 / (PRIOR_SCALE * sizes["phi_dot"])), np.ones(k)])
-    y = np.concatenate([*(piece.channels[name] / weights[name] for name in outputs), np.zeros(4 + k)])
-    G = np.concatenate([*(outputs[name][0] / weights[name] for name in outputs), np.diag(prior)])
+    offsets = np.eye(len(channels))
+    shown = {
+        name: np.column_stack([y, outputs[name][0], np.tile(sizes[name] * offset, (len(y), 1))])
+        for (name, y), offset in zip(piece.channels.items(), offsets, strict=True)
+    }
+    white, unit = piece.whitened(shown), dict.fromkeys(channels, 1.0) if piece.filter else sizes
+    weights = {name: stds.get(name, unit[name]) for name in channels}
+    prior = np.diag([*[1.0 / (PRIOR_SCALE * sizes["phi_dot"])] * 4, *[1.0] * k, *[FREE_OFFSET] * len(channels)])
+    known = np.column_stack([np.zeros(len(prior)), prior])
+    rows = np.vstack([*(white[name] / weights[name] for name in channels), known])
+    y, G = rows[:, 0], rows[:, 1:]
+    x = np.linalg.lstsq(G, y, rcond=None)[0]
+    # What each quantity moves, and at the end what one standard deviation of the mean speed does: one more unknown.
+    moves = {name: ((G_[1:] - G_[0]) @ x[: 4 + k]).T for name, G_ in outputs.items()}
+    for name in channels:
+        moves[name][:, -1] *= piece.v_std / (SPEED_SHARE * max(float(piece.v.mean()), SLOWEST))
+    moved = np.vstack([columns / weights[name] for name, columns in piece.whitened(moves).items()])
+    moved = np.vstack([moved, np.zeros((len(prior) + 1, moved.shape[1]))])
+    y = np.append(y, 0.0)
+    G = np.column_stack([np.vstack([G, np.zeros(G.shape[1])]), moved[:, -1]])
+    G[-1, -1] = 1.0
     q, r = np.linalg.qr(G)
     x = np.linalg.solve(r, q.T @ y)
-    residual = y - G @ x
-    if len(names):
-        moves = np.concatenate([(outputs[name][1:] - outputs[name][0]) @ x / weights[name] for name in outputs], axis=1)
-        slopes = np.concatenate([-(moves / steps[:, None]).T, np.zeros((4 + k, len(names)))])
-        slopes -= q @ (q.T @ slopes)
-    else:
-        slopes = np.zeros((len(y), 0))
-    curves = {name: G_[0] @ x for name, G_ in outputs.items()}
-    left = {name: float(np.std(piece.channels[name] - curves[name])) for name in outputs}
-    return Local(residual, slopes, curves, {name: max(left[name], FLOOR * sizes[name]) for name in outputs})
+    slopes = -moved[:, :-1] / steps
+    slopes -= q @ (q.T @ slopes)
+    shown = {name: np.column_stack([columns, moves[name][:, -1]]) for name, columns in shown.items()}
+    curves = {name: columns[:, 1:] @ x for name, columns in shown.items()}
+    left = piece.whitened({name: columns[:, :1] - curves[name][:, None] for name, columns in shown.items()})
+    stds = {name: max(float(np.std(left[name])), FLOOR * unit[name]) for name in channels}
+    return Local(y - G @ x, slopes, curves, stds, x[:-1])
 
 
 def _outputs(piece: Piece, theories: Sequence[Theory]) -> dict[str, Array]:
     """Channels of the motion from each unit start, for several theories at once; (q, n, 4 + k) each."""
     several = [theory.dynamics() for theory in theories]
-    states = free_responses(several, piece.v, piece.dt)
+    states = free_responses(several, piece.v, piece.dt, piece.misread)
     found = {"phi_dot": np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)}
     scale, lag = (np.array([theory.nominal(name) for theory in theories]) for name in ("steer_scale", "steer_lag"))
     later = states[:, :, DELTA] - lag[:, None, None] * states[:, :, DELTA_DOT]

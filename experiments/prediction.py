@@ -7,7 +7,8 @@ therefore sends the model through the measurement: the linear motion that best e
 at the measured speed, is simulated without noise and given to the same estimator. What estimator
 and deceleration do to the one, they do to the other.
 
-Only the speed enters the simulation, as the straight line fitted over the window; terms of the
+Only the speed enters the simulation, as the straight line fitted over the window, and where it is logged the speed
+that the controller went by, which is late and noisy; terms of the
 equations of motion that are proportional to the acceleration itself are left out, as in the
 literature.
 """
@@ -31,6 +32,7 @@ PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is
 SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little about the mode
 UNKNOWNS = 5  # of one mode about a constant: d, w, c1, c2, c3
 KICK = np.array([0.0, 0.0, 1.0, 0.0])  # rad/s, a sideways blow: lean rate and nothing else
+TURN = 0.5  # rad within a window, under which a pair of eigenvalues is no oscillation to be found in it
 SAME_MODE = 1.5  # 1/s, how far a mode may move between neighbouring speeds and still be followed
 KICK_DURATION = 2.0  # s, over which a mode of `kicked_mode` must show itself
 
@@ -67,7 +69,8 @@ def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
     """
     rows = slice(window.start, window.stop)
     v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
-    states = free_response(dynamics, v, response.dt)
+    misread = None if response.v_read is None else response.v_read[rows] - v
+    states = free_response(dynamics, v, response.dt, misread)
     channels = [(np.einsum("m,nmj->nj", dynamics.output, states), response.phi_dot[rows])]
     if response.delta is not None and response.phi_dot_unit == "rad/s" and "delta" in dynamics.states:
         channels.append((states[:, dynamics.states.index("delta")], response.delta[rows]))
@@ -108,7 +111,9 @@ def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDA
     return s.astype(complex), pair * np.abs(amplitude) ** 2 * integral
 
 
-def dominant_mode(dynamics: Dynamics, v: float, x: Array, duration: float, oscillatory: bool = True) -> Mode | None:
+def dominant_mode(
+    dynamics: Dynamics, v: float, x: Array, duration: float, oscillatory: bool = True, turn: float = 0.0
+) -> Mode | None:
     """The mode with the most energy in the lean rate after a start ``x``; None where there is none.
 
     Not the mode nearest to a measurement: that would flatter theory.
@@ -124,9 +129,11 @@ def dominant_mode(dynamics: Dynamics, v: float, x: Array, duration: float, oscil
         Of the motion considered [s].
     oscillatory : bool
         Look only among the complex pairs (weave, with whatever the controller makes of it).
+    turn : float
+        rad by which a pair must turn within the duration: two real modes that are nearly equal may just meet.
     """
     s, energy = _modes(dynamics, v, x, duration)
-    candidates = np.flatnonzero(s.imag > 0) if oscillatory else np.arange(len(s))
+    candidates = np.flatnonzero(s.imag * duration > turn) if oscillatory else np.arange(len(s))
     if not len(candidates):
         return None
     best = candidates[np.argmax(energy[candidates])]
@@ -216,7 +223,7 @@ def _like_for_like(
     also moved the simulation's start is counted in full, which errs on the large side.
     """
     if fit.sensitivity.size == 0:  # the model is in the fit: of its own motion it finds its own eigenvalue
-        mode = dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start, fit.im > 0)
+        mode = dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start, fit.im > 0, TURN)
         return (mode.eigenvalue if mode else complex(np.nan, np.nan)), (fit.re_std, fit.im_std), ""
     rows = slice(window.start, window.stop)
     t, y = response.t[rows], response.phi_dot[rows]
@@ -249,7 +256,7 @@ def _driven_covariance(dynamics: Dynamics, v: float, dt: float, sensitivity: Arr
     F, X = np.linalg.matrix_power(F, len(within)), np.hstack(within)
     rows = np.array([dynamics.output, np.eye(len(dynamics.states))[dynamics.states.index("delta")]])
     impulses = np.zeros((n, 2, X.shape[1]))  # of lean rate and steer, after a noise at sample 0
-    impulses[1:] = rows @ march(F[None], np.zeros(n - 1, int), np.zeros(n - 1), X)
+    impulses[1:] = rows @ march(F[None], np.zeros(n - 1, int), np.zeros(n - 1), X, np.zeros_like(F), np.zeros(n - 1))
     through_start = sensitivity @ start.basis
     answers = [sensitivity - through_start @ start.by_lean_rate]
     if start.by_steer is not None:

@@ -111,7 +111,9 @@ def coarse(response: Response) -> Response:
     if k < 2:
         return response
     n = len(response.t) // k
-    signals = {name: getattr(response, name) for name in ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta")}
+    signals = {
+        name: getattr(response, name) for name in ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
+    }
     means = {name: y[: n * k].reshape(n, k).mean(axis=1) for name, y in signals.items() if y is not None}
     free = None if response.free is None else np.asarray(response.free[: n * k].reshape(n, k).all(axis=1), dtype=bool)
     return replace(response, free=free, **means)
@@ -156,6 +158,7 @@ def recorded_run(run: Run) -> Recorded:
         delta=np.interp(t, t_device - ticks["steer_age"], ticks["delta_meas"]),
         psi_dot=even("psi_dot_meas"),
         T_delta=even("T_cmd"),
+        v_read=even("v_est"),
         free=free,
         # marked on the host's clock; the rows tell what the device's clock said then
         markers=releases(t, free)
@@ -259,7 +262,9 @@ def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
             embed=loop.embed,
             dt=loop.dt,
             hidden=lambda v: loop.slow_errors(),
+            misread=loop.misread,
             noise=lambda v: loop.noise(v, noise),
+            reading={name.removesuffix("_meas"): row for name, row in zip(MEASURED, np.diag(noise), strict=True)},
         )
 
     return Theory(f"whole sampled loop, {header['controller']}", bicycle, build, std)

@@ -20,6 +20,7 @@ class Emulation:
     model: str = "linear"  # a name in `models.plant.MODELS`
     surroundings: Surroundings = Surroundings()
     drive: Drive = Drive()  # lag and greatest torque are the rig's
+    noise: float = 1.0  # times that of the emulated instruments
 
 
 def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig | MachineConfig:
@@ -67,11 +68,13 @@ def emulated_node(rig: Rig) -> NodeConfig:
 
 def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> Plant:
     """The bicycle of the emulated rig, with the rig's drive and instruments where the rig says they are."""
+    quiet = Instruments(x_imu=rig.x_imu, z_imu=rig.z_imu, gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0))
+    levels = ("gyro_noise", "accel_noise", "steer_noise", "wheel_noise")
     return Plant(
         rig.bicycle,
         scenario,
         replace(emulation.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value),
-        Instruments(x_imu=rig.x_imu, z_imu=rig.z_imu, gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0)),
+        replace(quiet, **{name: emulation.noise * getattr(quiet, name) for name in levels}),
         emulation.model,
         emulation.surroundings,
     )

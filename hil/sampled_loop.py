@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_interface.messages import SAMPLE
-from hil.design.loop import ROUNDING, U_PREV, Loop, continuous, sample
+from hil.design.loop import ROUNDING, U_PREV, Loop, SampledModel, continuous, sample
 from hil.design.loop import STATES as PLANT
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, Observer, observe
@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 
 OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
 MEASURED = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
+SPEED_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
 MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes
 LOOP_STATES = PLANT + tuple(f"{name}_est" for name in OBSERVED)
 
@@ -125,13 +126,24 @@ class SampledLoop:
         self.states = LOOP_STATES + tuple(f"u_prev_{i}" for i in range(2, 2 + self._whole))
         self.output = np.zeros(len(self.states))
         self.output[PHI_DOT] = 1.0
+        self._plant: tuple[float, SampledModel, Array] | None = None  # the latest, for its speed
 
-    def matrix(self, v: float) -> Array:
-        """The map over one sample at measured speed ``v`` [m/s], (m, m), of ``states``."""
-        model = sample(*self.real.system(v), self._timing)
-        H = instrument_map(self.real, v, *self._places)
-        E, S = observer_maps(self._settings, v, self._places[-1])
-        K = self.schedule.gains(v)
+    def _plant_at(self, v: float) -> tuple[SampledModel, Array]:
+        """Bicycle and drive over one sample, and what the instruments show of them."""
+        if self._plant is None or self._plant[0] != v:
+            H = instrument_map(self.real, v, *self._places)
+            self._plant = v, sample(*self.real.system(v), self._timing), H
+        return self._plant[1:]
+
+    def matrix(self, v: float, read: float | None = None) -> Array:
+        """The map over one sample at measured speed ``v`` [m/s], (m, m), of ``states``.
+
+        Where gains and observer went by another speed, ``read`` is that.
+        """
+        read = v if read is None else read
+        model, H = self._plant_at(v)
+        E, S = observer_maps(self._settings, read, self._places[-1])
+        K = self.schedule.gains(read)
         whole = np.zeros((len(self.states), len(self.states)))
         whole[:5, :5] = model.F[:5, :5]
         whole[6:13, :6] = S @ H
@@ -155,6 +167,10 @@ class SampledLoop:
             whole[:5] = sample(*self.real.system(v), self._timing).G[:5]
         return whole
 
+    def misread(self, v: float) -> Array:
+        """Change of `matrix` per m/s by which the controller reads a speed other than ``v``, (m, m)."""
+        return (self.matrix(v, v + SPEED_STEP) - self.matrix(v)) / SPEED_STEP
+
     def noise(self, v: float, stds: Array) -> Array:
         """What one sample of noise in each instrument does to the next state, (m, 4).
 
@@ -170,7 +186,7 @@ class SampledLoop:
         N[6:13] = S * stds
         N[U_PREV] = -self.schedule.gains(v)[:4] @ N[6:10]
         if not self._whole:
-            N[:5] += np.outer(sample(*self.real.system(v), self._timing).G[:5], N[U_PREV])
+            N[:5] += np.outer(self._plant_at(v)[0].G[:5], N[U_PREV])
         return N
 
     def embed(self, v: float) -> Array:

@@ -50,7 +50,7 @@ def test_a_weak_drive_is_measured(weak, monkeypatch, capsys):
 def test_the_table_says_what_is_confounded(weak, monkeypatch, capsys):
     _, out, _ = called(monkeypatch, capsys, weak, "--free", "steer_stiffness,c", "--prior", "none")
     assert "Identified from 3 windows, Benchmark" in out
-    assert "these data hardly tell c from steer_stiffness: correlation +0.99" in out  # at one speed, trail is a spring
+    assert "these data hardly tell c from steer_stiffness: correlation +0.98" in out  # at one speed, trail is a spring
 
 
 @pytest.mark.parametrize(
