@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2 as chi_square
+from scipy.special import chdtrc
 
 from experiments.excited import Array, Complex
 from experiments.frequency_response import MEASURED, SHOWN, TRUSTED, FrequencyResponse, ratio_of
@@ -145,7 +145,7 @@ def goodness(found: Sequence[FrequencyResponse] | FrequencyResponse, of: str) ->
         of_lines=of_lines,
         chi2=chi2,
         dof=dof,
-        p=float(chi_square.sf(chi2, dof)),
+        p=float(chdtrc(dof, chi2)),
         gain=float(np.exp(log_gain)),
         gain_std=float(np.exp(log_gain) * std[0]),
         delay=float(delay),

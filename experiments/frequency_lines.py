@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import signal
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -81,6 +80,8 @@ def lines(played: Array, measured: Array, predicted: Array, rate: float, band: t
 
     def blocks(y: Array) -> Complex:
         """Spectra of p signals in m blocks, (m, p, size)."""
+        from scipy import signal  # half a second to load, for a run that played a torque only
+
         spectra = np.fft.rfft(signal.detrend(y))[..., inside]
         return np.asarray(spectra.reshape(-1, count, size).swapaxes(0, 1), complex)
 

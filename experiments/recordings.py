@@ -27,6 +27,7 @@ from models.variant import Variant
 BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 GRAIN = 0.005  # s
 TOLD = 5  # gaps by name
+SAME_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
 KEPT = 64  # speeds
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
@@ -54,7 +55,7 @@ def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = 
 
 
 def run_of(path: Path) -> Run:
-    """A run as `hil.log.read_run` gives it; the last one read is kept, for the report wants what the analysis had."""
+    """A run as `hil.log.read_run` gives it, without raw bytes; the last one is kept, for the report wants it again."""
     file = path / FILE if path.is_dir() else path
     if not file.exists():
         return read_run(path)  # says what is missing
@@ -64,7 +65,7 @@ def run_of(path: Path) -> Run:
 
 @lru_cache(maxsize=1)
 def _run_of(path: Path, mtime: int, size: int) -> Run:
-    return read_run(path)
+    return read_run(path, everything=False)
 
 
 def is_run(path: Path) -> bool:
@@ -132,9 +133,10 @@ def recorded_run(run: Run) -> Recorded:
     keep = np.concatenate([[True], np.diff(t_device) > 0])
     ticks, t_device = _rows(ticks, keep), t_device[keep]
     t = t_device[0] + np.arange(round((t_device[-1] - t_device[0]) * rate) + 1) / rate
+    regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_TIME
 
     def even(name: str) -> Array:
-        return np.interp(t, t_device, ticks[name])
+        return np.array(ticks[name], float) if regular else np.interp(t, t_device, ticks[name])
 
     nearest = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
     gap = t_device[nearest] - t_device[nearest - 1] > BRIDGED / rate

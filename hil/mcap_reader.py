@@ -24,6 +24,7 @@ from hil.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
 # what the parsers of the libraries raise on bytes that are not what they should be
 DAMAGE = (McapError, ZstdError, struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError)
 WANTED = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
+INDEX = bytes([Opcode.MESSAGE_INDEX])
 # first and last time, bytes and CRC of the records, name of the compression, bytes compressed (record 0x06)
 CHUNK_HEAD = struct.Struct("<QQQII4sQ")
 
@@ -37,13 +38,16 @@ class McapContents:
         The one whose messages are rows of a `wire_schema`.
     dtype
         Of its rows, as long as the file has not said otherwise.
+    without
+        A topic whose chunks are passed over, unread and unchecked.
     """
 
-    def __init__(self, topic: str, dtype: np.dtype) -> None:
+    def __init__(self, topic: str, dtype: np.dtype, without: str = "") -> None:
         self.metadata: dict[str, dict[str, str]] = {}
         self.messages: list[tuple[Channel, bytes, bytes]] = []  # of other topics: channel, schema, data
         self.damaged = 0  # records that are broken inside although their length is right
-        self._topic = topic
+        self._topic, self._without = topic, without
+        self._passed: set[bytes] = set()  # channels, as their messages' indices have them
         self._schemas: dict[int, bytes] = {}
         self._channels: dict[int, Channel] = {}
         self._stretches: list[bytes] = []
@@ -61,6 +65,8 @@ class McapContents:
             try:
                 if opcode == Opcode.MESSAGE and data[body : body + 2] == self._rows_channel:
                     end = self._take_rows(data, start)
+                elif opcode == Opcode.CHUNK and self._of_nobody(data, end):
+                    pass
                 elif opcode in WANTED:  # a long run has tens of thousands of the others
                     self._take_one(opcode, data[body:end])
             except DAMAGE:
@@ -70,10 +76,17 @@ class McapContents:
                 break
         return start
 
-    def rows(self) -> NDArray:
-        """The rows (n,) with the columns they were written with."""
+    def rows(self, copied: bool = True) -> NDArray:
+        """The rows (n,) with the columns they were written with; or a view of them as they lie in the file."""
         records = np.frombuffer(b"".join(self._stretches), self._record)
-        return wire_schema.unpack(records["data"], self._dtype)
+        if copied:
+            return wire_schema.unpack(records["data"], self._dtype)
+        return np.asarray(records["data"][list(self._dtype.names or ())])
+
+    def _of_nobody(self, data: bytes, end: int) -> bool:
+        """Does an index of messages passed over follow a chunk that ends there?"""
+        index = end + RECORD_HEAD.size
+        return data[end : end + 1] == INDEX and data[index : index + 2] in self._passed
 
     def _set_rows(self, channel: int | None, dtype: np.dtype) -> None:
         self._rows_channel = b"" if channel is None else struct.pack("<H", channel)
@@ -130,5 +143,7 @@ class McapContents:
         if channel.metadata["schema_crc32"] != crc32_text(schema):
             raise ValueError("a damaged schema")
         self._channels[channel.id] = channel
+        if channel.topic == self._without:
+            self._passed.add(struct.pack("<H", channel.id))
         if channel.topic == self._topic:
             self._set_rows(channel.id, wire_schema.row_dtype(schema))

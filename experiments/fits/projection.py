@@ -79,6 +79,9 @@ def sensitivity(solution: Solution) -> Array:
     norms = np.linalg.norm(J, axis=0)
     norms = np.where(norms > 0.0, norms, 1.0)
     p = len(solution.theta)
+    q, r = np.linalg.qr(J / norms)
+    if abs(np.diag(r)).min() > DEPENDENT * abs(np.diag(r)).max():
+        return np.asarray(np.linalg.solve(r, q.T)[:p] / norms[:p, None])
     return np.asarray(np.linalg.pinv(J / norms)[:p] / norms[:p, None])
 
 

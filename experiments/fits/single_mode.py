@@ -80,13 +80,7 @@ def starts(tau: Array, y: Array, bounds: tuple[Array, Array], near: Fit | None =
     tau, y = (s[: len(s) // each * each].reshape(-1, each).mean(axis=1) for s in (tau, y))
     d = np.linspace(-8.0, 5.0, SCAN_D)  # where weave lives; the searches may leave it
     w = np.geomspace(bounds[0][1] * 1.01, W_MAX * 0.99, SCAN_W)
-    waves = np.exp((d[:, None] + 1j * w)[..., None] * tau)  # (d, w, n)
-    # scaled so that growing and decaying waves are equally long vectors
-    waves /= np.linalg.norm(waves, axis=-1, keepdims=True)
-    phi = np.stack([np.full(waves.shape, 1.0 / np.sqrt(len(tau))), waves.real, waves.imag], axis=-2)
-    gram = phi @ phi.swapaxes(-1, -2) + 1e-9 * np.eye(3)
-    right = phi @ y
-    cost = y @ y - np.sum(right * np.linalg.solve(gram, right[..., None])[..., 0], axis=-1)
+    cost = left_by(tau, y, d, w)
     around = np.pad(cost, 1, constant_values=np.inf)
     lowest = np.min([np.roll(around, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j], axis=0)[
         1:-1, 1:-1
@@ -94,6 +88,20 @@ def starts(tau: Array, y: Array, bounds: tuple[Array, Array], near: Fit | None =
     minima = np.argwhere(cost <= lowest)
     minima = minima[np.argsort(cost[tuple(minima.T)], kind="stable")][:SEARCHES]
     return [np.array([d[i], w[j]]) for i, j in minima]
+
+
+def left_by(tau: Array, y: Array, d: Array, w: Array) -> Array:
+    """Sum of squares that the best oscillation about a constant leaves at each d (k,) and w (l,), (k, l)."""
+    n, level = len(tau), y.mean()
+    size, cosine, sine = np.exp(np.outer(d, tau)), np.cos(np.outer(w, tau)).T, np.sin(np.outer(w, tau)).T
+    # products of the two waves and y, each less its mean: sums over time that are products of matrices
+    a, b = size @ cosine / n, size @ sine / n
+    aa = size**2 @ cosine**2 - n * a**2
+    bb = size**2 @ sine**2 - n * b**2
+    ab = size**2 @ (cosine * sine) - n * a * b
+    ay, by = size @ (cosine * (y - level)[:, None]), size @ (sine * (y - level)[:, None])
+    within = (ay**2 * bb - 2.0 * ay * by * ab + by**2 * aa) / (aa * bb - ab**2 + 1e-12 * (aa + bb) ** 2)
+    return np.asarray(np.sum((y - level) ** 2) - within)
 
 
 def judge(solution: Solution, tau: Array, bounds: tuple[Array, Array]) -> str:
