@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 3.5  # in, 89 mm: one column of most journals
-PAD = 0.1  # in, left and right: half of the last number of an axis stands out
 STYLE = {"pdf.fonttype": 42}  # a PDF holds its fonts, and prints anywhere
 
 
@@ -32,7 +31,6 @@ def save(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
         figure.set_size_inches(WIDTH, WIDTH * height / width)
         with style(STYLE):
             if engine := figure.get_layout_engine():  # once for both files: it takes longer than the drawing
-                engine.set(w_pad=PAD)
                 engine.execute(figure)
                 figure.set_layout_engine("none")
             figure.set_facecolor("white")

@@ -49,6 +49,7 @@ STYLE = {
     "font.size": 10.0,
     "figure.facecolor": "none",
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.1,  # in: half of an axis's last number stands out
     "axes.facecolor": "none",
     "axes.edgecolor": MUTED,
     "axes.linewidth": 0.7,

@@ -89,9 +89,13 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Ar
 
 
 def change_by_speed(dynamics: Dynamics, v: float, dt: float) -> Array:
-    """Change of the map over ``dt`` s per m/s by which the controller misreads the speed ``v``, (m, m)."""
+    """Change of the map over ``dt`` s per m/s by which the controller misreads the speed ``v``, (m, m).
+
+    Of a small effect: taken at a speed nearby, so that windows share it.
+    """
     if dynamics.misread is None or dynamics.dt is None:
         return np.zeros((len(dynamics.states),) * 2)
+    v = max(round(v, 1), 0.1)
     M, steps = dynamics.matrix(v), round(dt / dynamics.dt)
     one, other = np.linalg.matrix_power(np.array([M, M + SPEED_STEP * dynamics.misread(v)]), steps)
     return np.asarray((other - one) / SPEED_STEP)

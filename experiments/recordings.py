@@ -264,7 +264,7 @@ def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
             embed=loop.embed,
             dt=loop.dt,
             hidden=lambda v: loop.slow_errors(),
-            misread=loop.misread,
+            misread=lru_cache(KEPT)(loop.misread),
             noise=lambda v: loop.noise(v, noise),
             reading={name.removesuffix("_meas"): row for name, row in zip(MEASURED, np.diag(noise), strict=True)},
         )
