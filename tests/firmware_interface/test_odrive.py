@@ -155,13 +155,20 @@ def test_numbers_are_read_as_python_reads_them(value, how):
     assert first == pytest.approx(float(words), rel=1e-12, abs=1e-300)
 
 
-@given(st.floats(-2e3, 2e3))
+@given(st.floats(-1999.9, 1999.9))
 def test_positions_come_through_to_the_count(turns):
     link = tuned_in()
     said(link)
     words = f"{turns:f}"
     assert heard(link, answered("8", f"{words} 0.000000", *ANSWERS[2:])) == 1
     assert link["raw"]["steer_counts"] == round(float(words) * 1e6)
+
+
+def test_from_two_thousand_turns_on_a_position_is_off_scale():
+    link = tuned_in()
+    said(link)
+    assert heard(link, answered("8", "2000.000000 0.000000", *ANSWERS[2:])) == 1
+    assert (link["raw"]["steer_counts"], link["raw"]["off_scale"]) == (0, 1)
 
 
 @pytest.mark.parametrize(
