@@ -11,6 +11,7 @@ own deviations, to where it fits best: the sum is then what a covariance with th
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,11 @@ def goodness(found: Sequence[FrequencyResponse] | FrequencyResponse, of: str) ->
     of : str
         "loop" or "plant".
     """
-    several = [found] if isinstance(found, FrequencyResponse) else list(found)
+    return _goodness((found,) if isinstance(found, FrequencyResponse) else tuple(found), of)
+
+
+@lru_cache(maxsize=64)  # the first line, the section and the numbers of a report ask for the same
+def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> Goodness:
     parts = [_Part.of_run(one, of) for one in several]
     n, of_lines = sum(len(part.f) for part in parts), sum(len(one.f) for one in several)
     dof = 2 * len(SHOWN) * n
