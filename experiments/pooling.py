@@ -44,16 +44,16 @@ def _pool(values: Array, variances: Array, between: float, k: float) -> Pool:
     n, nan = len(values), float("nan")
     if n == 0:
         return Pool(0, nan, nan, nan, nan)
-    mean, std = _mean(values, variances + between)
+    mean, std = weighted_mean(values, variances + between)
     if n == 1:
         return Pool(1, mean, k * std, nan, nan)
-    centre, _ = _mean(values, variances)
+    centre, _ = weighted_mean(values, variances)
     ratio = np.sqrt(np.sum((values - centre) ** 2 / variances) / (n - 1))
     return Pool(n, mean, k * std, float(np.std(values, ddof=1)), float(ratio))
 
 
-def _mean(values: Array, variances: Array) -> tuple[float, float]:
-    """Weighted mean and its standard deviation."""
+def weighted_mean(values: Array, variances: Array) -> tuple[float, float]:
+    """Mean of values (n,) weighted by the inverse of their variances, and its standard deviation."""
     weights = 1.0 / variances
     return float(weights @ values / weights.sum()), float(weights.sum() ** -0.5)
 

@@ -19,7 +19,7 @@ from experiments.bands import slopes
 from experiments.compare import compare
 from experiments.nouns import Array, Comparison, Response
 from experiments.output_error import STEP, Piece, near
-from experiments.pooling import TINY, between_runs
+from experiments.pooling import TINY, between_runs, weighted_mean
 from experiments.theory import theory_for, unit
 
 LEVEL = 0.01  # probability of a worse misfit below which a model is rejected
@@ -134,9 +134,9 @@ def pooled(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[Conditio
         left = [np.array([getattr(_residual(c), part) for _, c in some]) for some in by_label]
         var = [np.array([c.prediction.difference_std[i] ** 2 for _, c in some]) for some in by_label]
         between = between_runs(left, var)
-        weights = [1.0 / np.maximum(v + between, TINY) for v in var]
-        means.append([float(np.sum(w * y) / np.sum(w)) for w, y in zip(weights, left, strict=True)])
-        variances.append([1.0 / float(np.sum(w)) for w in weights])
+        found = [weighted_mean(y, np.maximum(v + between, TINY)) for y, v in zip(left, var, strict=True)]
+        means.append([mean for mean, _ in found])
+        variances.append([std**2 for _, std in found])
         spread.append(between)
     residual = np.array(means).T.ravel()
     covariance = np.diag(np.array(variances).T.ravel()) + _of_parameters(by_label)

@@ -1,6 +1,6 @@
 """`python -m tests.coverage --doc docs/estimators.md`: study the estimators and write the page's tables.
 
-Takes about 20 minutes on one core with the default number of windows.
+Takes about 5 minutes on one core with the default number of windows.
 """
 
 import argparse
@@ -11,13 +11,29 @@ from time import perf_counter
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # the matrices are small: more threads only get in each other's way
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """What every study of intervals takes."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--doc", type=Path, help="Markdown file with the marks of the tables")
-    parser.add_argument("--windows", type=int, default=13, help="of each setting")
-    parser.add_argument("--campaigns", type=int, default=5, help="emulated, of 14 runs each")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
+    return parser
+
+
+def write(tables: dict[str, str], doc: Path | None) -> None:
+    """Print the tables, and put them into a page if one is named."""
+    from experiments import coverage_page
+
+    for name, text in tables.items():
+        print(f"\n{name}\n\n{text}")
+    if doc:
+        coverage_page.put(doc, tables)
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--windows", type=int, default=13, help="of each setting")
+    parser.add_argument("--campaigns", type=int, default=5, help="emulated, of 14 runs each")
     parser.add_argument("--delft", type=Path, help="folder with the Delft logs and author_windows.json")
     options = parser.parse_args()
 
@@ -43,10 +59,7 @@ def main() -> None:
         cuts = hand_cut.read(paths)
         sources = {cut.source for cut in cuts}
         tables |= coverage_page.authors([read(p) for p in paths if p.name in sources], cuts)
-    for name, text in tables.items():
-        print(f"\n{name}\n\n{text}")
-    if options.doc:
-        coverage_page.put(options.doc, tables)
+    write(tables, options.doc)
 
 
 if __name__ == "__main__":
