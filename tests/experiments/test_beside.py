@@ -130,7 +130,7 @@ def test_the_board_counts_and_tells_cues(file):
     assert shown.count("waiting") == 2
 
 
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_the_same_condition_on_ports(tmp_path, file):
     """One condition against a twin behind a port that the campaign takes for a bicycle, with a person's k."""
     (condition,) = read_campaign(file).conditions[:1]
@@ -158,7 +158,7 @@ def test_the_same_condition_on_ports(tmp_path, file):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_a_person_at_a_terminal_goes_through_a_campaign(file, tmp_path):
     rig, folder = Rig(catalogue.load("Benchmark")), tmp_path / "runs" / "beside"
     with start_twin(rig, Scenario(speed=((0.0, 5.0),))) as twin:

@@ -89,7 +89,7 @@ def require_drive(said, gain, friction):
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_everything_that_is_otherwise_is_found_and_written(machine):
     node = machine("node")
     otherwise = {
@@ -120,7 +120,7 @@ def test_everything_that_is_otherwise_is_found_and_written(machine):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_a_machine_as_its_rig_says_changes_nothing(machine):
     vesc = machine("vectornav-vesc")
     before = sorted((path.name, path.read_text()) for path in vesc.file.parent.iterdir())
@@ -132,7 +132,7 @@ def test_a_machine_as_its_rig_says_changes_nothing(machine):
 
 @pytest.mark.slow
 @pytest.mark.timeout(400)
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 @pytest.mark.parametrize("stiffness", [0.0, -0.6])
 def test_a_torque_constant_is_corrected_once(machine, stiffness):
     """Also with bars that topple by their own weight."""
@@ -154,7 +154,7 @@ def test_a_torque_constant_is_corrected_once(machine, stiffness):
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 @pytest.mark.parametrize("moment", ["lean", "sweep"])
 def test_an_interruption_leaves_the_file_alone_and_the_drive_off(machine, monkeypatch, moment):
     node = machine("node")
@@ -180,7 +180,7 @@ def test_an_interruption_leaves_the_file_alone_and_the_drive_off(machine, monkey
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_a_step_that_fails_ends_with_exit_code_1_and_no_drive(machine):
     node = machine("node")
     node.is_really({"friction": 6.0}, gyro_offset=(0.5, 0.0, 0.0))
@@ -193,7 +193,7 @@ def test_a_step_that_fails_ends_with_exit_code_1_and_no_drive(machine):
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 @pytest.mark.parametrize("answer", [True, False])
 def test_a_person_presses_enter_and_is_asked_before_writing(machine, monkeypatch, capsys, answer):
     node = machine("node")
@@ -215,7 +215,7 @@ def test_a_person_presses_enter_and_is_asked_before_writing(machine, monkeypatch
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_any_key_stops_a_drive_that_is_on(machine, monkeypatch, capsys):
     node = machine("node")
     at_the_keys(monkeypatch, ["\n", *[""] * 30, "q"], True)

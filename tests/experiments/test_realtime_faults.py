@@ -17,7 +17,7 @@ from hil.log import RunWriter, read_run
 from hil.record import TICK
 from models.errors import InputError
 
-pytestmark = pytest.mark.xdist_group("realtime")  # one after the other: they share the clock
+pytestmark = pytest.mark.realtime
 
 SEED = 1
 CASES = realtime_cases(SEED)

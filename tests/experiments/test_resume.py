@@ -248,7 +248,7 @@ def test_campaign_json_is_whole_or_the_old_one(file, begun, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_a_campaign_in_real_time_is_killed_and_goes_on(tmp_path):
     path = tmp_path / "long.toml"
     path.write_text(SHORT)

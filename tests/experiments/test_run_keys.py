@@ -60,7 +60,7 @@ def terminal(*command):
         opened.close()
 
 
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_enter_arms_k_marks_and_a_key_stops(tmp_path):
     rig = Rig(catalogue.load("Benchmark"))
     with (

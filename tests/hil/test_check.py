@@ -45,7 +45,7 @@ def bad(found):
     return [name for name, finding in found.items() if not finding.good]
 
 
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_rigs_are_in_order(name):
     found, outcome = findings(Rig.from_toml(RIGS / f"{name}.toml"))
@@ -54,7 +54,7 @@ def test_example_rigs_are_in_order(name):
     assert outcome.reason == "success"
 
 
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_signs_and_mounting_that_are_wrong_are_found():
     turned = ((-1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0))  # the box sits backwards
     rig = Rig.from_toml(RIGS / "node.toml")
@@ -66,14 +66,14 @@ def test_signs_and_mounting_that_are_wrong_are_found():
     assert outcome.cause == "not in order: lean, steer right, steer left, wheel"
 
 
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_a_drive_that_steers_into_the_fall_is_found():
     found, _ = findings(Rig.from_toml(RIGS / "vectornav-vesc.toml"), torque_sign=-1)
     assert bad(found) == ["drive's direction"]
     assert "torque_sign" in found["drive's direction"].sentence
 
 
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_offsets_tilt_and_an_early_stop_are_found():
     c, s = math.cos(0.15), math.sin(0.15)
     found, _ = findings(

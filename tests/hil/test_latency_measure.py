@@ -18,7 +18,7 @@ from hil.latency import SHORT, LatencyResult, recent, surroundings
 from hil.latency_measure import Trial, loaded
 from models.errors import InputError
 
-pytestmark = pytest.mark.xdist_group("realtime")
+pytestmark = pytest.mark.realtime
 
 # as printed by cyclictest 2.40 (-q -t1 -i5000 -l10 -h8), with three wake-ups beyond its histogram
 RECORDED = """\

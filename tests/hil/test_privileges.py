@@ -13,7 +13,7 @@ from hil import privileges as module
 from hil.privileges import privileges, require_existing
 from models.errors import InputError
 
-pytestmark = pytest.mark.xdist_group("realtime")
+pytestmark = pytest.mark.realtime
 
 IN_FORCE = """
 import ctypes, json, os, sys

@@ -19,7 +19,7 @@ from hil.states import State
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 
-pytestmark = pytest.mark.xdist_group("realtime")  # one after the other: they share the clock
+pytestmark = pytest.mark.realtime
 
 CONTROLLER = """
 import sys

@@ -16,7 +16,7 @@ from tests.hil.machine import gains, scenario
 RIG = Path(__file__).resolve().parents[2] / "docs/rigs/vectornav-vesc.toml"
 
 
-@pytest.mark.xdist_group("realtime")
+@pytest.mark.realtime
 def test_pulled_and_plugged_in_again(tmp_path):
     rig = Rig.from_toml(RIG)
     twin = start_twin(rig, scenario(), fifo=20)
