@@ -13,8 +13,8 @@ from hil.emulation import emulated_machine
 from hil.procedure import Step
 from hil.rig import Rig
 from hil.states import State
-from models.by_hand import Bars, ByHand
-from models.whipple import totals
+from models.linear.whipple import totals
+from models.plant.workstand import Bars, ByHand
 
 
 class StandIn:
@@ -55,7 +55,7 @@ def start_by_hand(
     Parameters
     ----------
     posture : shared array of 3 doubles
-        What the person does, see `models.by_hand.POSTURE`; of multiprocessing's spawn context.
+        What the person does, see `models.plant.workstand.POSTURE`; of multiprocessing's spawn context.
     bars : Bars
         By default with the inertia of the rig's bicycle and their stops a tenth beyond the rig's limit.
     truth : Calibration

@@ -17,7 +17,7 @@ from hil.rig import Rig
 from hil.sampled_loop import MEASURED, SampledLoop, instrument_map
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
-from models.variant import Variant
+from models.linear.perturbed import Variant
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -11,16 +11,16 @@ import numpy as np
 
 from experiments.figures import BLUE, CARD, GREEN, GRID, INK, MUTED, SERIES, STYLE, VERMILION
 from models.errors import InputError
-from models.mode_shapes import ModeShape
-from models.modes import CriticalSpeeds, Modes
+from models.linear.mode_shapes import ModeShape
+from models.linear.modes import CriticalSpeeds, Modes
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from models.hands_free import Family
-    from models.steady_turns import SteadyTurn
+    from models.nonlinear.hands_free import Family
+    from models.nonlinear.steady_turns import SteadyTurn
 
 FORMATS = (".svg", ".pdf", ".png")
 MODE_COLOURS = {"weave": BLUE, "capsize": VERMILION, "caster": GREEN}

@@ -23,7 +23,7 @@ from hil.log import FILE, Run
 from hil.rig import Rig
 from hil.states import State
 from models.errors import InputError
-from models.variant import Variant
+from models.linear.perturbed import Variant
 
 SHORTEST = 20.0  # s of torque, below which the lines lie too far apart
 TAIL = 2.0  # s after it, in which the answer dies away

@@ -21,8 +21,8 @@ from hil.log import FILE, Run, read_run
 from hil.sampled_loop import MEASURED, SampledLoop
 from hil.states import State, Verdict
 from models.errors import InputError
+from models.linear.perturbed import Variant
 from models.parameters import Bicycle
-from models.variant import Variant
 
 BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 GRAIN = 0.005  # s

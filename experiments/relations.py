@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from experiments.nouns import Array
 from experiments.recorded import Recorded
-from models.whipple import canonical
+from models.linear.whipple import canonical
 
 COARSEST = 0.01  # s; faster recordings are averaged to about this
 LONGEST = 60_000  # rows of that, ten minutes, looked at

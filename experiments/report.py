@@ -25,8 +25,9 @@ from experiments.published import Figure7
 from experiments.theory import Theory, bicycle_for, theory_for, unit
 from experiments.verdict import Verdict
 from experiments.window_pictures import window_picture
-from models import catalogue, modes
+from models import catalogue
 from models.errors import InputError
+from models.linear import modes
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from hil.operator import Outcome
 from hil.rehearsal import run_lockstep
 from hil.rig import Rig
 from models.errors import InputError
-from models.plant import Scenario
+from models.plant.plant import Scenario
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -16,9 +16,9 @@ from experiments.nouns import Array, Dynamics, Response
 from models import catalogue
 from models.coordinates import PHI_DOT, STATES
 from models.errors import InputError
+from models.linear.perturbed import ENTRIES, Variant
+from models.linear.whipple import canonical
 from models.parameters import PARAMETERS, Bicycle
-from models.variant import ENTRIES, Variant
-from models.whipple import canonical
 
 
 class Quantity(NamedTuple):

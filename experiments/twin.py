@@ -6,7 +6,7 @@ from contextlib import suppress
 from firmware_interface.virtual import VirtualProcess, spawn
 from hil.emulation import Emulation, emulated_machine, emulated_plant
 from hil.rig import Rig
-from models.plant import Scenario
+from models.plant.plant import Scenario
 
 
 def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(), fifo: int = 0) -> VirtualProcess:

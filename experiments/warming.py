@@ -18,7 +18,7 @@ from hil.replay import replay
 from hil.rig import Rig
 from hil.warmup import warm_up
 from models import catalogue
-from models.scenario import Scenario
+from models.plant.scenario import Scenario
 
 
 def _machine() -> tuple[Rig, GainSchedule]:

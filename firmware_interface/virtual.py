@@ -36,7 +36,7 @@ CORES = {"python": mischief, "c": c_node}  # who keeps the node's rules
 
 
 class PlantLike(Protocol):
-    """What stands behind the instruments; ``models.plant.Plant`` is one."""
+    """What stands behind the instruments; ``models.plant.plant.Plant`` is one."""
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> object:
         """Let ``dt`` seconds pass under the steer torque command ``T_cmd`` (N m)."""

@@ -26,8 +26,8 @@ from scipy.signal import savgol_filter
 
 from hil.calibrating import Estimate, usable
 from hil.states import State
+from models.linear.whipple import totals
 from models.parameters import PARAMETERS, Bicycle
-from models.whipple import totals
 
 Array = NDArray[np.float64]
 

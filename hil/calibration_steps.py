@@ -21,8 +21,8 @@ from hil.excitation import Excitation
 from hil.procedure import Finding, Step
 from hil.rig import Rig
 from hil.states import SENTENCES, Cause, Demand, State
-from models.by_hand import FREE
 from models.errors import InputError
+from models.plant.workstand import FREE
 
 PARTS = ("gyro", "mounting", "steer", "wheel", "drive")
 LEAN, STEER, WHEEL = 0.35, 1.0, 6.0  # rad, rad (beyond any stop), rad/s: what a person does when asked

@@ -14,7 +14,7 @@ from hil.excitation import Excitation
 from hil.procedure import Finding, Step, armed
 from hil.rig import Rig
 from hil.states import SENTENCES, Cause, Demand, State
-from models.by_hand import FREE
+from models.plant.workstand import FREE
 
 STILL = 2.0  # s of rows for what is measured at rest
 LEAN, STEER, WHEEL = 0.2, 1.0, 6.0  # rad, rad (beyond any stop), rad/s: what a person does when asked

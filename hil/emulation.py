@@ -10,14 +10,14 @@ from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.virtual import NodeConfig
 from hil.rig import Port, Rig
 from models.errors import InputError
-from models.plant import Drive, Instruments, Plant, Scenario, Surroundings
+from models.plant.plant import Drive, Instruments, Plant, Scenario, Surroundings
 
 
 @dataclass(frozen=True)
 class Emulation:
     """What an emulated machine is, beyond its rig: equations of motion, surroundings, and how good its drive is."""
 
-    model: str = "linear"  # a name in `models.plant.MODELS`
+    model: str = "linear"  # a name in `models.plant.plant.MODELS`
     surroundings: Surroundings = Surroundings()
     drive: Drive = Drive()  # lag and greatest torque are the rig's
     noise: float = 1.0  # times that of the emulated instruments

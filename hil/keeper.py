@@ -10,7 +10,7 @@ from hil.states import State
 
 
 class Fallible(Protocol):
-    """A plant in memory that may fall; ``models.plant.Plant`` is one."""
+    """A plant in memory that may fall; ``models.plant.plant.Plant`` is one."""
 
     @property
     def fall(self) -> str:

@@ -20,11 +20,11 @@ from hil.operator import Operator
 from hil.record import TICK
 from hil.tick import Loop, tick
 from hil.wire import Wire, lay_down, new_tape, new_wire, tape_length
-from models import plant as bicycle_plant
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
-from models.plant import Plant
-from models.sensors import READINGS
+from models.plant import plant as bicycle_plant
+from models.plant.plant import Plant
+from models.plant.sensors import READINGS
 
 BATCH = 50  # ticks between two looks of the operator: few enough to react, many enough to be fast
 

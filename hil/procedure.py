@@ -22,7 +22,7 @@ from hil.tick import new_loop
 from hil.warmup import warm_up
 
 _MEMORY = 20_000  # batches of rows a step looks back on, minutes
-_REST = (0.0, 0.0, 0.0)  # upright, straight, standing: a posture as in `models.by_hand`
+_REST = (0.0, 0.0, 0.0)  # upright, straight, standing: a posture as in `models.plant.workstand`
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from hil.operator import Operator, Outcome
 from hil.rig import Rig
 from hil.session import Watcher, header, require_fitting
 from hil.tick import new_loop
-from models.plant import Scenario
+from models.plant.plant import Scenario
 
 
 def run_lockstep(

@@ -17,8 +17,8 @@ from hil.design.loop import STATES as PLANT
 from hil.design.schedule import GainSchedule
 from hil.estimator import ESTIMATE, Observer, observe
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from models.linear.perturbed import Variant
 from models.parameters import Bicycle
-from models.variant import Variant
 
 Array = NDArray[np.float64]
 

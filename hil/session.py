@@ -24,7 +24,7 @@ from hil.rig import Rig
 from hil.tick import Loop, new_loop
 from hil.warmup import warm_up
 from models.errors import InputError
-from models.whipple import canonical
+from models.linear.whipple import canonical
 
 Watcher = Callable[[np.void], None]
 

@@ -29,7 +29,7 @@ from hil.emulation import emulated_node, emulated_plant  # noqa: E402
 from hil.operator import Operator  # noqa: E402
 from hil.record import TICK  # noqa: E402
 from hil.tick import new_loop, tick  # noqa: E402
-from models import plant as bicycle_plant  # noqa: E402
+from models.plant import plant as bicycle_plant  # noqa: E402
 from tests import bench_nonlinear  # noqa: E402
 from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
 

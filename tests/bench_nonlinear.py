@@ -7,8 +7,8 @@ import numpy as np
 from numba import njit
 
 from models import catalogue
-from models.ensemble import LANES, Ensemble
-from models.nonlinear import derivative, initial, pack, run
+from models.nonlinear.ensemble import LANES, Ensemble
+from models.nonlinear.nonlinear import derivative, initial, pack, run
 from models.nonlinear_coordinates import REAR, ROLL, STEER
 
 DURATION, DT = 5.0, 0.001  # s, figure 4 of Meijaard et al. (2007)

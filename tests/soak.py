@@ -33,7 +33,7 @@ from hil.rig import Rig  # noqa: E402
 from hil.session import run_realtime  # noqa: E402
 from hil.states import State  # noqa: E402
 from hil.timebase import WINDOW  # noqa: E402
-from models.scenario import KICKS, Kick, Scenario  # noqa: E402
+from models.plant.scenario import KICKS, Kick, Scenario  # noqa: E402
 from tests.hil.machine import gains, rig_of  # noqa: E402
 
 LOOK = 5.0  # s between two looks; a short soak looks more often

@@ -9,7 +9,7 @@ def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     """List the bicycles of the catalogue with their speeds of stability and sources."""
     from experiments.console import emit_json, number, table
     from models import catalogue
-    from models.modes import critical_speeds
+    from models.linear.modes import critical_speeds
 
     rows: list[dict[str, Any]] = []
     for name in catalogue.names():

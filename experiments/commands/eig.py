@@ -18,8 +18,8 @@ def eig(
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     from experiments.console import eigenvalue, emit_json, number, parse_speeds, screen, table
     from models import catalogue
-    from models.modes import critical_speeds, follow
-    from models.whipple import canonical
+    from models.linear.modes import critical_speeds, follow
+    from models.linear.whipple import canonical
 
     bicycle = catalogue.load(bike)
     modes = follow(bicycle, parse_speeds(speeds))
@@ -79,7 +79,7 @@ def _draw(bicycle: "Bicycle", low: float, high: float, path: Path) -> None:
 
     from experiments.figures_theory import eigenvalues_figure, save
     from models.errors import InputError
-    from models.modes import critical_speeds, follow
+    from models.linear.modes import critical_speeds, follow
 
     if not high > low:
         raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")

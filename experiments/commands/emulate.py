@@ -32,7 +32,7 @@ def emulate(
     from hil.rig import Rig
     from models import catalogue
     from models.errors import InputError
-    from models.scenario import KICKS, Scenario
+    from models.plant.scenario import KICKS, Scenario
 
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
         if not value >= 0.0:

@@ -36,8 +36,8 @@ def identify(
     from experiments.theory import QUANTITIES
     from experiments.windows import find_windows
     from models.errors import InputError
+    from models.linear.perturbed import ENTRIES
     from models.parameters import PARAMETERS
-    from models.variant import ENTRIES
 
     names = [name.strip() for name in free.split(",") if name.strip()]
     if not names:

@@ -99,7 +99,7 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]
     from hil.session import introduced
     from hil.tick import new_loop
     from models.errors import InputError
-    from models.plant import Scenario
+    from models.plant.plant import Scenario
 
     with ExitStack() as stack:
         if not paths:

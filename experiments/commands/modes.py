@@ -18,7 +18,7 @@ def modes(
     from experiments.console import eigenvalue, emit_json, screen, table
     from experiments.figures_theory import check_format, mode_shapes_figure, save
     from models import catalogue
-    from models.mode_shapes import ModeShape, mode_shapes
+    from models.linear.mode_shapes import ModeShape, mode_shapes
 
     if plot is not None:
         check_format(plot)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from hil.operator import Operator
     from hil.rig import Rig
-    from models.plant import Scenario
+    from models.plant.plant import Scenario
 
 
 def run(
@@ -129,7 +129,7 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
     import numpy as np
 
     from experiments.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
-    from models.plant import Scenario
+    from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
     times = np.arange(FIRST_KICK, duration, SPACING)

@@ -59,7 +59,7 @@ def simulate(
     from hil.rig import Rig
     from models import catalogue
     from models.errors import InputError
-    from models.plant import Drive, Kick, Knock, Scenario, Surroundings
+    from models.plant.plant import Drive, Kick, Knock, Scenario, Surroundings
 
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")

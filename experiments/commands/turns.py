@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from models.hands_free import Family
+    from models.nonlinear.hands_free import Family
+    from models.nonlinear.steady_turns import SteadyTurn
     from models.parameters import Bicycle
-    from models.steady_turns import SteadyTurn
 
 ROWS = 12  # turns of a family in the table; --json has all
 
@@ -48,7 +48,7 @@ def turns(
     bicycle = catalogue.load(bike)
     path = {"path": str(plot) if plot else None}
     if hands_free:
-        from models.hands_free import hands_free as all_families
+        from models.nonlinear.hands_free import hands_free as all_families
 
         families = all_families(bicycle)
         if plot is not None:
@@ -59,7 +59,7 @@ def turns(
             return
         _show_families(bicycle, families)
     else:
-        from models.steady_turns import from_angles, from_speed_and_radius
+        from models.nonlinear.steady_turns import from_angles, from_speed_and_radius
 
         if lean is not None and steer is not None:
             turn = from_angles(bicycle, radians(lean), radians(steer))

@@ -16,7 +16,7 @@ from hil.design.schedule import GainSchedule
 from hil.rig import Rig
 from hil.states import Demand
 from models import catalogue
-from models.scenario import Scenario
+from models.plant.scenario import Scenario
 
 MACHINES = (
     ("Benchmark", "lqr"),

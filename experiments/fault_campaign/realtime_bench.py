@@ -30,7 +30,7 @@ from hil.log import Run, read_run
 from hil.rig import Rig
 from hil.warmup import warm_up
 from models import catalogue
-from models.scenario import Scenario
+from models.plant.scenario import Scenario
 
 FIFO = 20  # priority of the controllers' loops where priorities are permitted; the bicycle's is one higher
 PATIENCE = 30.0  # s, for anything at all to happen

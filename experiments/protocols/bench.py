@@ -13,7 +13,7 @@ from hil.emulation import Emulation
 from hil.rig import Rig
 from models.errors import InputError
 from models.parameters import Bicycle
-from models.plant import Scenario
+from models.plant.plant import Scenario
 
 STEP = 0.25  # m/s, from one set of gains to the next
 

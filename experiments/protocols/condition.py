@@ -11,9 +11,9 @@ from hil.design.methods import GainSchedule
 from hil.emulation import Emulation
 from hil.excitation import Excitation
 from hil.rig import Rig
+from models.linear.whipple import canonical
 from models.parameters import Bicycle
-from models.plant import Kick, Scenario
-from models.whipple import canonical
+from models.plant.plant import Kick, Scenario
 
 KICKS = 3
 FIRST_KICK = 0.6  # s after the release

@@ -15,7 +15,7 @@ from experiments.protocols.condition import Settings as Common
 from hil.excitation import Excitation
 from hil.rig import Rig
 from models.errors import InputError
-from models.modes import critical_speeds
+from models.linear.modes import critical_speeds
 from models.parameters import Bicycle
 
 FIRST = 1.5  # s after the hands are off: the controller has settled

@@ -8,7 +8,7 @@ from experiments.protocols.bench import Bench
 from experiments.protocols.condition import RELEASE, Condition, belt, kick_cues
 from experiments.protocols.condition import Settings as Common
 from models.errors import InputError
-from models.modes import critical_speeds
+from models.linear.modes import critical_speeds
 from models.parameters import Bicycle
 
 AROUND = 0.8  # m/s to either side of the weave speed

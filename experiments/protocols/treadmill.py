@@ -16,7 +16,7 @@ from hil.design.methods import Loop, design
 from hil.emulation import Emulation
 from hil.rig import Rig
 from models import catalogue
-from models.plant import Scenario
+from models.plant.plant import Scenario
 
 # Bicycle, method, speeds [m/s]: below, inside and above the uncontrolled bicycle's stable range.
 PLAN = (

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from models.coordinates import STATES as BICYCLE_STATES
 from models.coordinates import T_DELTA
 from models.errors import InputError
-from models.integrate import zoh
+from models.linear.whipple import input_matrix, system_matrix
+from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
-from models.whipple import input_matrix, system_matrix
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from scipy.linalg import LinAlgError, null_space, solve_sylvester
 from hil.design.loop import Array, SampledModel
 from hil.design.stabilisability import require_stabilisable, uncontrollable_speeds
 from models.errors import InputError
-from models.modes import follow
+from models.linear.modes import follow
+from models.linear.whipple import system_matrix
 from models.parameters import Bicycle
-from models.whipple import system_matrix
 
 Poles = NDArray[np.complex128]
 Number = float | Callable[[float], float]

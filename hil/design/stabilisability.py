@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.errors import InputError
+from models.linear.whipple import canonical
 from models.parameters import Bicycle
-from models.whipple import canonical
 
 NEAR_UNSTABLE = 1e-3
 """[m/s] A bicycle's speed is not held better than this: nearer to an unstable stuck mode is refused."""

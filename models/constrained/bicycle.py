@@ -1,6 +1,6 @@
 """The bicycle from Newton's and Euler's equations: four bodies, three hinges, two rolling knife edges.
 
-Nothing here is shared with the Kane derivation of `models.nonlinear` but the names of the coordinates, so that each
+Nothing here is shared with the Kane derivation of `models.nonlinear.nonlinear` but the names of the coordinates, so that each
 checks the other. Body axes are parallel to x forward, y right, z down when the bicycle stands upright and straight;
 the bodies are R rear wheel, B rear frame, H front frame and F front wheel (Meijaard et al. 2007).
 """
@@ -23,7 +23,7 @@ from models.constrained.loads import Gravity, Load, Torque
 from models.constrained.motion import Bodies
 from models.constrained.spatial import Body
 from models.constrained.system import Solution, System
-from models.nonlinear import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
+from models.nonlinear.nonlinear import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
 from models.parameters import Bicycle
 
 AHEAD, DOWN = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
@@ -35,7 +35,7 @@ REAR_CONTACT, FRONT_CONTACT = "rear contact", "front contact"
 
 @dataclass(frozen=True)
 class ConstrainedBicycle:
-    """A bicycle as a `System`, and the way between its bodies and the eight coordinates of `models.nonlinear`.
+    """A bicycle as a `System`, and the way between its bodies and the eight coordinates of `models.nonlinear.nonlinear`.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from models.constrained.bicycle import ConstrainedBicycle
 from models.constrained.constraints.prescribed_motion import PrescribedMotion
 from models.errors import InputError
-from models.nonlinear import initial
+from models.nonlinear.nonlinear import initial
 from models.parameters import Bicycle
 
 Path = Callable[[float], tuple[float, float, float]]
@@ -27,7 +27,7 @@ class FeedForward(NamedTuple):
 
     t : (n,) array, s
     T_delta : (n,) array, N m
-    q, u : (n, 8) arrays, coordinates and speeds of `models.nonlinear`
+    q, u : (n, 8) arrays, coordinates and speeds of `models.nonlinear.nonlinear`
     """
 
     t: NDArray

@@ -4,7 +4,7 @@ import numpy as np
 
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.whipple import input_matrix, system_matrix
+from models.linear.whipple import input_matrix, system_matrix
 from tests.experiments.simulated import coast
 
 BICYCLE, K, V0 = "DelftSbW2024", 2.0, 6.5

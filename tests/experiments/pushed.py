@@ -5,7 +5,7 @@ import numpy as np
 from experiments.nouns import Array, Response
 from models import catalogue
 from models.coordinates import PHI_DOT
-from models.plant import Kick
+from models.plant.plant import Kick
 from tests.experiments.synthetic import coloured
 from tests.models.riding import DT, free
 

@@ -6,7 +6,7 @@ from scipy.linalg import expm
 from experiments.nouns import Dynamics, Marker, Response, Window
 from models import catalogue
 from models.coordinates import PHI_DOT, STATES
-from models.whipple import input_matrix, system_matrix
+from models.linear.whipple import input_matrix, system_matrix
 
 DT = 0.005  # s
 

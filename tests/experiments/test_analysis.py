@@ -9,7 +9,7 @@ from experiments.nouns import Response
 from experiments.theory import open_loop
 from models import catalogue
 from models.errors import InputError
-from models.whipple import system_matrix
+from models.linear.whipple import system_matrix
 
 DT = 0.005
 

@@ -22,7 +22,7 @@ from hil.record import TICK
 from hil.rig import Rig
 from hil.states import State
 from models import catalogue
-from models.plant import Scenario
+from models.plant.plant import Scenario
 from tests.experiments.test_run_keys import terminal
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -21,8 +21,8 @@ from experiments import by_hand, cli
 from hil.calibrating import angle_of
 from hil.rig import Rig
 from hil.states import State
-from models.by_hand import Bars
-from models.whipple import totals
+from models.linear.whipple import totals
+from models.plant.workstand import Bars
 
 RIGS = Path(__file__).resolve().parents[2] / "docs/rigs"
 BUSY = 'reason = "other tests run on this computer"\n'

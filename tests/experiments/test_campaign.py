@@ -11,7 +11,7 @@ from experiments.protocols.treadmill import KICKS, PLAN, conditions
 from hil.log import FILE, read_run
 from hil.operator import Outcome
 from models import catalogue
-from models.modes import critical_speeds
+from models.linear.modes import critical_speeds
 from tests.experiments.test_cli import call
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from experiments import cli
 from models import catalogue
-from models.whipple import canonical, system_matrix
+from models.linear.whipple import canonical, system_matrix
 from tests.hil.machine import gains, rig_of, scenario
 
 

@@ -19,7 +19,7 @@ from experiments.coverage import (
 )
 from models import catalogue
 from models.errors import InputError
-from models.whipple import system_matrix
+from models.linear.whipple import system_matrix
 
 QUICK = {name: STUDIED[name] for name in ("single_mode", "single_mode, blocks")}
 

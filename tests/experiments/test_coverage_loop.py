@@ -17,8 +17,8 @@ from experiments.windows import find_windows
 from hil.emulation import Emulation, emulated_plant
 from hil.rig import Rig
 from models import catalogue
-from models.actuator import Drive
-from models.plant import Scenario
+from models.plant.plant import Scenario
+from models.plant.steer_drive import Drive
 from tests.experiments.test_verdict import lockstep
 
 LEAN, LQR = Cell("DelftSbW2024", 5.0, 3.0), Cell("Benchmark", 7.0, 1.0)

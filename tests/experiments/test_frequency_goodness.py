@@ -16,8 +16,8 @@ from hil.excitation import Excitation
 from hil.log import read_run
 from hil.rehearsal import run_lockstep
 from models import catalogue
-from models.actuator import Drive
 from models.errors import InputError
+from models.plant.steer_drive import Drive
 
 BENCHMARK = catalogue.load("Benchmark")
 RATE = 200.0

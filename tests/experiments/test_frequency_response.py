@@ -15,9 +15,9 @@ from hil.rehearsal import run_lockstep
 from hil.rig import Rig
 from models import catalogue
 from models.errors import InputError
-from models.plant import Scenario
-from models.variant import Variant
-from models.whipple import canonical
+from models.linear.perturbed import Variant
+from models.linear.whipple import canonical
+from models.plant.plant import Scenario
 
 BENCHMARK = catalogue.load("Benchmark")
 V = 4.0  # m/s, below the weave speed: the plant alone is unstable

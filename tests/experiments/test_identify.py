@@ -9,7 +9,7 @@ from experiments import cli
 from experiments.protocols.treadmill import conditions
 from hil.emulation import Emulation
 from hil.rehearsal import run_lockstep
-from models.actuator import Drive
+from models.plant.steer_drive import Drive
 
 
 @pytest.fixture(scope="module")

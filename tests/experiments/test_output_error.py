@@ -12,7 +12,7 @@ from experiments.prediction import dominant_mode, explain
 from experiments.theory import lean_feedback, open_loop, theory_for
 from models import catalogue
 from models.errors import InputError
-from models.variant import Variant
+from models.linear.perturbed import Variant
 from tests.experiments.simulated import DT, coast, quadratic
 
 BICYCLE = catalogue.load("Balanceassistv1")

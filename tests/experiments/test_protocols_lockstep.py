@@ -14,7 +14,7 @@ from hil.log import read_run
 from hil.replay import replay
 from hil.states import Verdict
 from models import catalogue
-from models.whipple import canonical
+from models.linear.whipple import canonical
 from tests.experiments.test_cli import call
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "campaigns"

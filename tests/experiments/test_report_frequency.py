@@ -16,8 +16,8 @@ from hil.log import read_run
 from hil.rehearsal import run_lockstep
 from hil.rig import Rig
 from models import catalogue
-from models.actuator import Drive
-from models.plant import Scenario
+from models.plant.plant import Scenario
+from models.plant.steer_drive import Drive
 from tests.experiments.browser import LEAST, looked_at
 from tests.experiments.test_cli import call
 

@@ -18,7 +18,7 @@ from hil.operator import Operator
 from hil.rig import Rig
 from hil.states import Demand, State
 from models import catalogue
-from models.plant import Scenario
+from models.plant.plant import Scenario
 
 
 class Terminal:

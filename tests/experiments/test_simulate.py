@@ -9,7 +9,7 @@ from experiments.recordings import read
 from hil.log import read_run
 from hil.states import State
 from models import catalogue
-from models.whipple import system_matrix
+from models.linear.whipple import system_matrix
 from tests.experiments.test_cli import call
 
 

@@ -13,7 +13,7 @@ from hil.emulation import Emulation
 from hil.rig import Rig
 from models import catalogue
 from models.errors import InputError
-from models.plant import Scenario
+from models.plant.plant import Scenario
 
 
 def busy(seconds):

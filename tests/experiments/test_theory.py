@@ -13,8 +13,8 @@ from hil.sampled_loop import SampledLoop
 from models import catalogue
 from models.coordinates import PHI_DOT
 from models.errors import InputError
-from models.variant import Variant
-from models.whipple import input_matrix, system_matrix
+from models.linear.perturbed import Variant
+from models.linear.whipple import input_matrix, system_matrix
 from tests.experiments.simulated import sampled_lean_feedback
 
 BALANCE = catalogue.load("Balanceassistv1")
@@ -56,7 +56,7 @@ def test_a_band_near_a_double_root_says_that_it_is_not_linear():
 
 
 def _double_root():
-    from models.modes import critical_speeds
+    from models.linear.modes import critical_speeds
 
     return critical_speeds(BALANCE).double_root
 

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import cli
 from models import catalogue
-from models.modes import critical_speeds
+from models.linear.modes import critical_speeds
 
 FORMATS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
 

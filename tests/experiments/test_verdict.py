@@ -12,7 +12,7 @@ from experiments.verdict import verdict
 from hil import rehearsal
 from hil.emulation import Emulation
 from hil.rehearsal import run_lockstep
-from models.actuator import Drive
+from models.plant.steer_drive import Drive
 
 
 def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6")):

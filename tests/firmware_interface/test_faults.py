@@ -6,7 +6,7 @@ import pytest
 
 from firmware_interface.errors import DeviceError
 from firmware_interface.faults import BOTH, READINGS, Fault, Kind, pack
-from models.sensors import READINGS as OF_THE_PLANT
+from models.plant.sensors import READINGS as OF_THE_PLANT
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hil.operator import Operator
 from hil.rig import Rig
 from hil.tick import new_loop
 from models import catalogue
-from models.plant import Kick, Scenario
+from models.plant.plant import Kick, Scenario
 
 
 def rig_of(name="Silver", **changes):

@@ -15,7 +15,7 @@ from hil.procedure import go_through
 from hil.record import TICK
 from hil.rig import Rig
 from hil.states import State
-from models.by_hand import Bars
+from models.plant.workstand import Bars
 
 RIGS = Path(__file__).resolve().parents[2] / "docs/rigs"
 FIFO = 20  # where it is permitted: other tests keep the processors busy

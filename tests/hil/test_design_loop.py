@@ -10,7 +10,7 @@ from hil.design.loop import STATES, Loop, continuous, sampled_model
 from models.catalogue import load
 from models.coordinates import T_DELTA
 from models.errors import InputError
-from models.whipple import input_matrix, system_matrix
+from models.linear.whipple import input_matrix, system_matrix
 
 K = np.array([-20.0, 15.0, -4.0, 1.5, 0.05, 0.04])
 

@@ -14,7 +14,7 @@ from hil.design.stabilisability import uncontrollable_speeds
 from models.catalogue import load
 from models.coordinates import T_DELTA
 from models.errors import InputError
-from models.whipple import input_matrix, system_matrix
+from models.linear.whipple import input_matrix, system_matrix
 
 UNIT = Weights(1.0, 1.0, 1.0, 1.0, 1.0)  # Q = I, R = 1
 

@@ -12,7 +12,7 @@ from hil.design.stabilisability import uncontrollable_speeds
 from models.catalogue import load, names
 from models.coordinates import T_DELTA
 from models.errors import InputError
-from models.whipple import input_matrix, system_matrix
+from models.linear.whipple import input_matrix, system_matrix
 
 
 def distance(found, wanted):

@@ -9,9 +9,9 @@ from hil.estimator import ESTIMATE, Observer, follow_drive, observe
 from hil.sampled_loop import LOOP_STATES, SampledLoop, instrument_map
 from models import catalogue
 from models.errors import InputError
-from models.plant import Drive, Instruments, Kick, Plant, Scenario
-from models.variant import Variant
-from models.whipple import input_matrix, system_matrix
+from models.linear.perturbed import Variant
+from models.linear.whipple import input_matrix, system_matrix
+from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario
 
 DT = 0.005
 X_IMU, Z_IMU = 0.3, -0.5

@@ -7,7 +7,7 @@ from hil.log import FILE, read_run
 from hil.rehearsal import run_lockstep
 from hil.sampled_loop import SampledLoop
 from hil.states import Cause, State, Verdict
-from models.plant import Drive, Instruments, Kick, Plant, Scenario
+from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario
 from tests.hil.machine import gains, lockstep_rows, rig_of, scenario
 
 

@@ -15,8 +15,8 @@ from hil.record import TICK
 from hil.states import Demand, State, Symptom
 from hil.tick import new_loop
 from hil.wire import new_tape
-from models.plant import Drive, Instruments, Kick, Plant, Scenario, Surroundings
-from models.scenario import Knock
+from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario, Surroundings
+from models.plant.scenario import Knock
 from tests.hil.machine import gains, rig_of
 
 DT = 0.005  # s

@@ -11,7 +11,7 @@ from hil.rehearsal import run_lockstep
 from hil.replay import replay
 from hil.states import Cause, State, Verdict
 from models.errors import InputError
-from models.plant import Kick, Scenario
+from models.plant.plant import Kick, Scenario
 from tests.hil.machine import gains, rig_of
 
 BEGIN, LENGTH = 2.0, 1.5

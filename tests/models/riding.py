@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.plant import Drive, Instruments, Plant, Scenario, Surroundings
+from models.plant.plant import Drive, Instruments, Plant, Scenario, Surroundings
 
 DT = 0.005
 QUIET = Instruments(gyro_noise=0.0, accel_noise=0.0, wheel_noise=0.0)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from models import actuator
-from models.actuator import DRIVE, DRIVE_STATE, WAITING, Drive
 from models.errors import InputError
+from models.plant import steer_drive
+from models.plant.steer_drive import DRIVE, DRIVE_STATE, WAITING, Drive
 
 
 def make(**fields):
@@ -19,8 +19,8 @@ def make(**fields):
 
 def follow(p, s, t, T_cmd, enabled=True):
     """The torque followed just after a command at `t`."""
-    actuator.latch(p, s, t, T_cmd, enabled)
-    actuator.obey(p, s, t)
+    steer_drive.latch(p, s, t, T_cmd, enabled)
+    steer_drive.obey(p, s, t)
     return s["target"]
 
 
@@ -28,14 +28,14 @@ def test_lag_is_first_order():
     p, s = make(lag=0.004)
     follow(p, s, 0.0, 2.0)
     assert s["T"] == 0.0
-    assert actuator.torque_after(p, s, 0.004) == pytest.approx(2.0 * 0.6321205588285577, rel=1e-15)  # 1 - 1/e
+    assert steer_drive.torque_after(p, s, 0.004) == pytest.approx(2.0 * 0.6321205588285577, rel=1e-15)  # 1 - 1/e
 
 
 def test_without_lag_the_torque_is_there_at_once():
     p, s = make(lag=0.0)
     follow(p, s, 0.0, 2.0)
     assert s["T"] == 2.0
-    assert actuator.torque_nodes(p, s, 1e-3) == (2.0, 2.0, 2.0)
+    assert steer_drive.torque_nodes(p, s, 1e-3) == (2.0, 2.0, 2.0)
 
 
 @pytest.mark.parametrize("lag", [1e-9, 1e-4, 1e-3, 2.01e-3, 0.005, 0.3, 1e4])
@@ -44,7 +44,7 @@ def test_nodes_carry_the_integrals_of_the_exponential(lag):
     p, s = make(lag=lag)
     s["T"], h = -1.5, 1e-3
     follow(p, s, 0.0, 2.0)
-    T0, T1, T2 = actuator.torque_nodes(p, s, h)
+    T0, T1, T2 = steer_drive.torque_nodes(p, s, h)
     made = ((T0 + 4 * T1 + T2) / 6 * h, (T0 + 2 * T1) / 6 * h**2, (T0 + T1) / 12 * h**3)
     for n, (value, factorial) in enumerate(zip(made, (1, 1, 2), strict=True)):
 
@@ -72,15 +72,15 @@ def test_a_command_that_is_not_finite_asks_for_nothing(T_cmd):
 def test_delay_keeps_the_order_and_the_instants():
     p, s = make(delay=0.0123)
     for k in range(20):
-        actuator.latch(p, s, 0.001 * k, 0.1 * k, True)
+        steer_drive.latch(p, s, 0.001 * k, 0.1 * k, True)
     for k in range(1, 20):  # the first asks for 0, which is no news
         due = 0.001 * k + 0.0123
-        assert actuator.next_due(s) == pytest.approx(due, abs=1e-15)
-        actuator.obey(p, s, due - 1e-6)
+        assert steer_drive.next_due(s) == pytest.approx(due, abs=1e-15)
+        steer_drive.obey(p, s, due - 1e-6)
         assert s["target"] == 0.1 * (k - 1)
-        actuator.obey(p, s, due)
+        steer_drive.obey(p, s, due)
         assert s["target"] == 0.1 * k
-    assert actuator.next_due(s) == np.inf
+    assert steer_drive.next_due(s) == np.inf
 
 
 def test_the_ring_goes_round_many_times():
@@ -92,9 +92,9 @@ def test_the_ring_goes_round_many_times():
 def test_a_full_ring_keeps_the_newest_command():
     p, s = make(delay=0.1)
     for k in range(WAITING + 5):
-        actuator.latch(p, s, 1e-6 * k, 1e-3 * k, True)
+        steer_drive.latch(p, s, 1e-6 * k, 1e-3 * k, True)
     assert s["waiting"] == WAITING
-    actuator.obey(p, s, 1.0)
+    steer_drive.obey(p, s, 1.0)
     assert s["target"] == 1e-3 * (WAITING + 4)
 
 
@@ -104,20 +104,20 @@ def test_disabling_is_immediate_and_forgets_what_was_on_its_way():
     follow(p, s, 0.02, 2.0)
     assert s["target"] == 1.0
     assert follow(p, s, 0.03, 2.0, enabled=False) == 0.0
-    actuator.obey(p, s, 1.0)
+    steer_drive.obey(p, s, 1.0)
     assert s["target"] == 0.0
 
 
 def test_dry_friction_opposes_motion_and_holds_up_to_its_torque():
     p, _ = make(coulomb=0.2, viscous=0.5)
-    assert actuator.slipping(p, 1e-9, 0.0) == 1.0
-    assert actuator.slipping(p, -1e-9, 0.0) == -1.0
-    assert actuator.slipping(p, 0.0, 0.2) == 0.0
-    assert actuator.slipping(p, 0.0, -0.2) == 0.0
-    assert actuator.slipping(p, 0.0, 0.21) == -1.0  # it would take more to the right than friction has
-    assert actuator.slipping(p, 0.0, -0.21) == 1.0
-    assert actuator.friction(p, 2.0, 1.0) == pytest.approx(-1.2)
-    assert actuator.friction(p, -2.0, -1.0) == pytest.approx(1.2)
+    assert steer_drive.slipping(p, 1e-9, 0.0) == 1.0
+    assert steer_drive.slipping(p, -1e-9, 0.0) == -1.0
+    assert steer_drive.slipping(p, 0.0, 0.2) == 0.0
+    assert steer_drive.slipping(p, 0.0, -0.2) == 0.0
+    assert steer_drive.slipping(p, 0.0, 0.21) == -1.0  # it would take more to the right than friction has
+    assert steer_drive.slipping(p, 0.0, -0.21) == 1.0
+    assert steer_drive.friction(p, 2.0, 1.0) == pytest.approx(-1.2)
+    assert steer_drive.friction(p, -2.0, -1.0) == pytest.approx(1.2)
 
 
 @pytest.mark.parametrize("name", ["lag", "delay", "torque_max", "viscous", "coulomb", "backlash", "rotor"])

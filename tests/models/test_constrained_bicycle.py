@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models import nonlinear
 from models.catalogue import load, names
 from models.constrained.bicycle import ConstrainedBicycle
 from models.constrained.servo import change, lean_feedforward
 from models.errors import InputError
-from models.nonlinear import PITCH, REAR, ROLL, STEER, X, Y
+from models.linear.whipple import canonical
+from models.nonlinear import nonlinear
+from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, X, Y
 from models.parameters import Bicycle
-from models.plant import Drive, Plant, Scenario, Surroundings
-from models.whipple import canonical
+from models.plant.plant import Drive, Plant, Scenario, Surroundings
 
 
 def _scaled(found, wanted):

@@ -7,7 +7,7 @@ import pytest
 
 from models import catalogue, conventions
 from models.errors import InputError
-from models.nonlinear import accelerations, pack
+from models.nonlinear.nonlinear import accelerations, pack
 from models.nonlinear_coordinates import PITCH, ROLL, STEER
 from models.parameters import PARAMETERS, Bicycle
 from tests.models.test_nonlinear import accelerate, random_states

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from models import catalogue
-from models.ensemble import LANES, Ensemble
 from models.errors import InputError
-from models.nonlinear import initial, pack, run
+from models.nonlinear.contact_forces import OUTSIDE
+from models.nonlinear.ensemble import LANES, Ensemble
+from models.nonlinear.nonlinear import initial, pack, run
+from models.nonlinear.vectors import compiled, sincos, sincos_tilt
 from models.nonlinear_coordinates import REAR, ROLL, STEER
-from models.nonlinear_forces import OUTSIDE
-from models.nonlinear_vectors import compiled, sincos, sincos_tilt
 
 
 def alone(bicycle, q, u, T, dt, steps):

@@ -6,7 +6,7 @@ from scipy.linalg import expm
 
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, T_DELTA
-from models.ground import (
+from models.linear.path import (
     GROUND_STATES,
     PSI,
     Y_P,
@@ -15,7 +15,7 @@ from models.ground import (
     lateral_forces,
     position_rates,
 )
-from models.whipple import canonical, input_matrix, system_matrix
+from models.linear.whipple import canonical, input_matrix, system_matrix
 
 
 def dalembert(b, v, x, x_dot):

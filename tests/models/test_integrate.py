@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import cont2discrete
 
 from models.errors import InputError
-from models.integrate import zoh
+from models.linear.zero_order_hold import zoh
 
 
 def test_zoh_agrees_with_the_reference(shared):

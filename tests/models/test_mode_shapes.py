@@ -7,9 +7,9 @@ from scipy.linalg import expm
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.errors import InputError
-from models.mode_shapes import mode_shapes
-from models.modes import follow
-from models.whipple import system_matrix
+from models.linear.mode_shapes import mode_shapes
+from models.linear.modes import follow
+from models.linear.whipple import system_matrix
 
 SPEEDS = (0.0, 0.5, 2.0, 5.0, 9.0)
 

@@ -11,9 +11,9 @@ import pytest
 
 from models import catalogue
 from models.errors import InputError
-from models.modes import critical_speeds, eigenvalues, follow
+from models.linear.modes import critical_speeds, eigenvalues, follow
+from models.linear.whipple import Canonical, canonical
 from models.parameters import PARAMETERS, Bicycle
-from models.whipple import Canonical, canonical
 from tests.models.test_whipple import by_virtual_work
 
 # Meijaard et al. (2007), Table 2, benchmark bicycle, as printed: v, then Re and Im of weave, capsize, caster.

@@ -8,7 +8,9 @@ import pytest
 
 from models import catalogue
 from models.errors import InputError
-from models.nonlinear import (
+from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.nonlinear.contact_forces import OUTSIDE
+from models.nonlinear.nonlinear import (
     accelerations,
     dependent_speeds,
     derivative,
@@ -20,9 +22,7 @@ from models.nonlinear import (
     step,
 )
 from models.nonlinear_coordinates import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
-from models.nonlinear_forces import OUTSIDE
 from models.parameters import Bicycle
-from models.whipple import canonical, input_matrix, system_matrix
 from tests.models import four_bodies
 
 NO_TORQUE = np.zeros(3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from models import catalogue
-from models.nonlinear import initial, pack, run
+from models.nonlinear.nonlinear import initial, pack, run
 from models.nonlinear_coordinates import YAW
 from tests.models import four_bodies
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from models import catalogue, ground
+from models import catalogue
 from models.coordinates import DELTA, PHI
-from models.nonlinear import accelerations, contact_forces, initial, pack, simulate, status
+from models.linear import path
+from models.linear.whipple import system_matrix
+from models.nonlinear.contact_forces import FRONT_LIFTS, FRONT_SLIPS, OUTSIDE, REAR_LIFTS, REAR_SLIPS, describe, grip
+from models.nonlinear.nonlinear import accelerations, contact_forces, initial, pack, simulate, status
 from models.nonlinear_coordinates import PITCH, REAR, ROLL, STEER, YAW
-from models.nonlinear_forces import FRONT_LIFTS, FRONT_SLIPS, OUTSIDE, REAR_LIFTS, REAR_SLIPS, describe, grip
-from models.whipple import system_matrix
 from tests.models import four_bodies
 from tests.models.test_nonlinear import random_states
 
@@ -67,7 +68,7 @@ def test_standing_the_weight_rests_on_the_wheels(benchmark_bicycle):
 def test_near_upright_the_lateral_forces_are_the_linear_ones(benchmark_bicycle):
     b, v, small = benchmark_bicycle, 5.0, 1e-6
     for x in np.eye(4):
-        expected = ground.lateral_forces(b, v, x, system_matrix(b, v) @ x)
+        expected = path.lateral_forces(b, v, x, system_matrix(b, v) @ x)
         found, _ = forces(b, *initial(b, *(small * x[[PHI, DELTA, 2, 3]]), v))
         # The ground's y and the front wheel's right differ by a second-order part of the (small) drag.
         np.testing.assert_allclose(found[[1, 4]] / small, expected, rtol=0, atol=1e-4 * np.abs(expected).max())

@@ -11,9 +11,9 @@ from scipy.linalg import expm
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT
 from models.errors import InputError
-from models.plant import Drive, Kick, Plant, Scenario
-from models.scenario import KICKS, POINTS
-from models.whipple import input_matrix, system_matrix
+from models.linear.whipple import input_matrix, system_matrix
+from models.plant.plant import Drive, Kick, Plant, Scenario
+from models.plant.scenario import KICKS, POINTS
 from tests.models.riding import DT, X0, free, ride
 
 # Meijaard et al. (2007), Table 2, v = 5 m/s

@@ -8,9 +8,9 @@ from scipy.linalg import expm
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI
 from models.errors import InputError
-from models.plant import Drive
-from models.plant_records import ROTOR, ROTOR_DOT
-from models.whipple import canonical, input_matrix, system_matrix
+from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.plant.plant import Drive
+from models.plant.records import ROTOR, ROTOR_DOT
 from tests.models.riding import DT, free, ride
 
 

@@ -5,8 +5,8 @@ import pytest
 
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.plant import Instruments, Kick
-from models.whipple import input_matrix
+from models.linear.whipple import input_matrix
+from models.plant.plant import Instruments, Kick
 from tests.models.riding import DT, free
 
 

@@ -7,8 +7,8 @@ from scipy.linalg import expm
 
 from models import catalogue
 from models.coordinates import PHI, PHI_DOT
-from models.plant import Drive, Kick
-from models.whipple import canonical, input_matrix, system_matrix
+from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.plant.plant import Drive, Kick
 from tests.models.riding import DT, free, ride
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from models import catalogue, nonlinear
+from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.nonlinear import PITCH, REAR, ROLL, STEER
-from models.plant import Drive, Instruments, Kick, Knock, Plant, Scenario, Surroundings
+from models.nonlinear import nonlinear
+from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER
+from models.plant.plant import Drive, Instruments, Kick, Knock, Plant, Scenario, Surroundings
 from tests.models.riding import DT, QUIET, free, ride
 
 REST = (0.0, 0.0, 0.0, 0.0)

@@ -5,8 +5,8 @@ import pytest
 
 from models import catalogue
 from models.coordinates import DELTA, PHI
-from models.plant import Drive, Instruments, Kick, Plant, Scenario
-from models.scenario import DELTA_MAX, PHI_MAX
+from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario
+from models.plant.scenario import DELTA_MAX, PHI_MAX
 from tests.models.riding import free, ride
 
 

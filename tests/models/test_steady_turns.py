@@ -12,11 +12,11 @@ from scipy.spatial.transform import Rotation
 
 from models import catalogue
 from models.errors import InputError
-from models.hands_free import hands_free
-from models.modes import critical_speeds, eigenvalues
-from models.nonlinear import PITCH, REAR, ROLL, STEER, accelerations, dependent_speeds, pack, pitch
-from models.steady_turns import from_angles, from_speed_and_radius
-from models.whipple import canonical
+from models.linear.modes import critical_speeds, eigenvalues
+from models.linear.whipple import canonical
+from models.nonlinear.hands_free import hands_free
+from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, accelerations, dependent_speeds, pack, pitch
+from models.nonlinear.steady_turns import from_angles, from_speed_and_radius
 
 DOWN = np.array([0.0, 0.0, 1.0])
 AHEAD = np.array([1.0, 0.0, 0.0])

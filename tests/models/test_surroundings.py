@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.errors import InputError
-from models.plant import Drive, Kick, Knock, Plant, Scenario, Surroundings
-from models.surroundings import TRAINING_WHEELS, weight_out_of_place
-from models.whipple import canonical, input_matrix, system_matrix
+from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.plant.environment import TRAINING_WHEELS, weight_out_of_place
+from models.plant.plant import Drive, Kick, Knock, Plant, Scenario, Surroundings
 from tests.models.riding import DT, X0, free, ride
 
 SMALL = 1e-3

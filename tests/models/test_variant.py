@@ -5,8 +5,8 @@ import pytest
 
 from models import catalogue
 from models.errors import InputError
-from models.variant import ENTRIES, NAMES, Variant
-from models.whipple import canonical, input_matrix, system_matrix
+from models.linear.perturbed import ENTRIES, NAMES, Variant
+from models.linear.whipple import canonical, input_matrix, system_matrix
 
 SILVER = catalogue.load("Silver")
 

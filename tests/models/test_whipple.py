@@ -10,8 +10,8 @@ import pytest
 from models import catalogue
 from models.coordinates import INPUTS, STATES
 from models.errors import InputError
+from models.linear.whipple import Canonical, canonical, input_matrix, state_space, system_matrix
 from models.parameters import Bicycle
-from models.whipple import Canonical, canonical, input_matrix, state_space, system_matrix
 
 MATRICES = ("M", "C1", "K0", "K2")
 

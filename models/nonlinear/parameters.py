@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.conventions import moore_from_meijaard
-from models.nonlinear_vectors import inlined
+from models.nonlinear.vectors import inlined
 from models.parameters import Bicycle
 
 Array = NDArray[np.float64]

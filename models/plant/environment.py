@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from models import sensors
 from models.errors import InputError
-from models.scenario import DELTA_MAX, PHI_MAX
+from models.plant import sensors
+from models.plant.scenario import DELTA_MAX, PHI_MAX
 
 TRAINING_WHEELS = np.radians(30.0)  # rad, the usual lean at which they touch
 STIFFNESS = 150.0  # rad/s, at which a bicycle rings on its training wheels or steer stops

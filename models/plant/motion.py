@@ -8,12 +8,12 @@ of `MOTION`.
 import numpy as np
 from numba import njit
 
-from models import actuator, plant_linear, plant_nonlinear
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.ground import Y_P
-from models.plant_records import LINEAR, ROTOR, ROTOR_DOT, V
-from models.scenario import DELTA_MAX, PHI_MAX
-from models.surroundings import contact, resistance
+from models.linear.path import Y_P
+from models.plant import linear_dynamics, nonlinear_dynamics, steer_drive
+from models.plant.environment import contact, resistance
+from models.plant.records import LINEAR, ROTOR, ROTOR_DOT, V
+from models.plant.scenario import DELTA_MAX, PHI_MAX
 
 UPRIGHT, LEANT, OFF_BELT = 0, 1, 2  # why a bicycle has fallen
 
@@ -67,15 +67,15 @@ def forward(p, s, t, x):
 def push(p, s, force, x, z):
     """Lean, rear wheel and steer torque (N m) of a lateral `force` (N) at (x, z) of the rear frame."""
     if p.model == LINEAR:
-        return plant_linear.push(p, force, x, z)
-    return plant_nonlinear.push(p, s, force, x, z)
+        return linear_dynamics.push(p, force, x, z)
+    return nonlinear_dynamics.push(p, s, force, x, z)
 
 
 @njit(cache=True, nogil=True)
 def loads(p, s, t, x, v, T):
     """T_phi, T_rear and T_delta (N m) at time `t` on the bicycle, the drive reporting `T`; without friction."""
     around = p.surroundings
-    T_phi, T_delta = plant_linear.unbalance(p) if p.model == LINEAR else plant_nonlinear.unbalance(p, s)
+    T_phi, T_delta = linear_dynamics.unbalance(p) if p.model == LINEAR else nonlinear_dynamics.unbalance(p, s)
     T_phi += contact(around.wheels, x[PHI], x[PHI_DOT])
     T_rear = p.rR * resistance(around, v)
     T_delta += s.T_noise + contact(around.stops, x[DELTA], x[DELTA_DOT])
@@ -101,8 +101,8 @@ def loads(p, s, t, x, v, T):
 def accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
     """Lean, steer (rad/s^2) and forward acceleration (m/s^2) in the motion `x` under the torques (N m)."""
     if p.model == LINEAR:
-        return plant_linear.accelerations(p, x, v, v_dot, T_phi, T_rear, T_delta)
-    return plant_nonlinear.accelerations(p, s, v_dot, T_phi, T_rear, T_delta)
+        return linear_dynamics.accelerations(p, x, v, v_dot, T_phi, T_rear, T_delta)
+    return nonlinear_dynamics.accelerations(p, s, v_dot, T_phi, T_rear, T_delta)
 
 
 @njit(cache=True, nogil=True)
@@ -122,10 +122,10 @@ def slipping(p, s, x):
         return np.sign(x[DELTA_DOT])
     v, v_dot = forward(p, s, s.t, x)
     if p.model != LINEAR:
-        plant_nonlinear.place(p, s, x, v)
+        nonlinear_dynamics.place(p, s, x, v)
     T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, s.drive.T)
     holding = holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
-    return actuator.slipping(p.drive, x[DELTA_DOT], holding)
+    return steer_drive.slipping(p.drive, x[DELTA_DOT], holding)
 
 
 @njit(cache=True, nogil=True)
@@ -133,15 +133,15 @@ def derivative(p, s, t, x, T, side):
     """Time derivative of the motion `x` at time `t`, the drive reporting `T`, the steer slipping to `side`."""
     v, v_dot = forward(p, s, t, x)
     if p.model != LINEAR:
-        plant_nonlinear.place(p, s, x, v)
+        nonlinear_dynamics.place(p, s, x, v)
     T_phi, T_rear, T_delta = loads(p, s, t, x, v, T)
-    T_delta += actuator.friction(p.drive, x[DELTA_DOT], side)
+    T_delta += steer_drive.friction(p.drive, x[DELTA_DOT], side)
     if side == 0.0:
         T_delta += holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     phi_ddot, delta_ddot, v_dot = accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     if side == 0.0:
         delta_ddot = 0.0  # not to rounding only, or the axis would creep
-    psi_dot, y_dot, x_dot = plant_linear.track(p, x, v) if p.model == LINEAR else plant_nonlinear.track(s)
+    psi_dot, y_dot, x_dot = linear_dynamics.track(p, x, v) if p.model == LINEAR else nonlinear_dynamics.track(s)
     rotor_ddot = 0.0
     if p.drive.backlash > 0.0:
         mesh = contact(p.mesh, x[ROTOR] - x[DELTA], x[ROTOR_DOT] - x[DELTA_DOT])
@@ -153,7 +153,7 @@ def derivative(p, s, t, x, T, side):
 def after(p, s, x, side, h):
     """The motion `h` seconds from now (RK4), if the steer goes on slipping to `side`."""
     t, half = s.t, 0.5 * h
-    T0, T1, T2 = actuator.torque_nodes(p.drive, s.drive, h)
+    T0, T1, T2 = steer_drive.torque_nodes(p.drive, s.drive, h)
     k1 = derivative(p, s, t, x, T0, side)
     k2 = derivative(p, s, t + half, ahead(x, half, k1), T1, side)
     k3 = derivative(p, s, t + half, ahead(x, half, k2), T1, side)
@@ -190,7 +190,7 @@ def fallen(p, x):
         return LEANT
     half = p.surroundings.half_belt
     if half < np.inf:
-        front = plant_linear.front_contact(p, x) if p.model == LINEAR else plant_nonlinear.front_contact(p, x)
+        front = linear_dynamics.front_contact(p, x) if p.model == LINEAR else nonlinear_dynamics.front_contact(p, x)
         if abs(x[Y_P]) > half or abs(front) > half:
             return OFF_BELT
     return UPRIGHT

@@ -1,7 +1,7 @@
 """The nonlinear Whipple model as the plant wants it: constraints on its motion, pushes, and its instruments.
 
 The plant's state gives roll, steer, their rates and the speed; pitch and the other speeds follow
-(`models.nonlinear`). The kernel's coordinates, speeds and accelerations lie in the plant's state record, so
+(`models.nonlinear.nonlinear`). The kernel's coordinates, speeds and accelerations lie in the plant's state record, so
 that nothing is allocated: :func:`place` fills the first two, :func:`accelerations` the third.
 
 Whoever keeps the speed (a belt, a person on the pedals) does it through the rear wheel: the accelerations are affine in
@@ -20,11 +20,11 @@ and as the frame pitches at theta_dot they change at (h + rR) theta_dot and -x' 
 import numpy as np
 from numba import njit
 
-from models import nonlinear
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
-from models.ground import PSI, Y_P
-from models.nonlinear import PITCH, REAR, ROLL, STEER, YAW, X, Y
-from models.surroundings import weight_out_of_place
+from models.linear.path import PSI, Y_P
+from models.nonlinear import nonlinear
+from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, YAW, X, Y
+from models.plant.environment import weight_out_of_place
 
 
 @njit(cache=True, nogil=True)
@@ -120,7 +120,7 @@ def stand_still(p, s, x):
 
 @njit(cache=True, nogil=True)
 def report(p, s):
-    """Add to ``s.status`` what `models.nonlinear.status` says of the accelerations last found.
+    """Add to ``s.status`` what `models.nonlinear.nonlinear.status` says of the accelerations last found.
 
     A lateral force on the frame is not known there; while one acts, the lateral forces of the ground are not right.
     """

@@ -9,7 +9,7 @@ A command passes, in this order, through
 4. a first-order lag, dT/dt = (target - T) / lag, taken exactly (:func:`torque_nodes`);
 5. ``gain``, the torque really made per torque asked for and reported (1 when the drive is honest);
 6. play in the gears, ``backlash``: the rotor then turns on its own, and torque reaches the steer axis only
-   where the teeth touch, through a stiff one-sided contact (`models.surroundings`). Without play the rotor is part of
+   where the teeth touch, through a stiff one-sided contact (`models.plant.environment`). Without play the rotor is part of
    the handlebar.
 
 The steer axis itself rubs: viscous friction, and Coulomb friction as the set-valued law it is. While

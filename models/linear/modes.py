@@ -26,8 +26,8 @@ from numpy.polynomial.polynomial import polyder, polyval2d
 from numpy.typing import ArrayLike, NDArray
 
 from models.errors import InputError
+from models.linear.whipple import canonical, system_matrix
 from models.parameters import Bicycle
-from models.whipple import canonical, system_matrix
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.errors import InputError
-from models.nonlinear import initial
+from models.nonlinear.contact_forces import OUTSIDE, inside
+from models.nonlinear.integrator import lower, rk4
+from models.nonlinear.nonlinear import initial
+from models.nonlinear.parameters import Packed, pack
+from models.nonlinear.vectors import compiled, inlined
 from models.nonlinear_coordinates import REAR, ROLL, STEER
-from models.nonlinear_forces import OUTSIDE, inside
-from models.nonlinear_parameters import Packed, pack
-from models.nonlinear_step import lower, rk4
-from models.nonlinear_vectors import compiled, inlined
 from models.parameters import Bicycle
 
 Array = NDArray[np.float64]
 
 LANES = 16
 _PARAMETERS = len(Packed._fields)
-_STATES = 12  # the eleven of `models.nonlinear_step`, and whether the bicycle is still riding (1) or held (0)
+_STATES = 12  # the eleven of `models.nonlinear.integrator`, and whether the bicycle is still riding (1) or held (0)
 _L = LANES
 
 
@@ -86,7 +86,7 @@ def ride(p, x, T, dt, n):
 
 
 class Ensemble:
-    """``N`` bicycles that ride together, from states of `models.nonlinear.initial`.
+    """``N`` bicycles that ride together, from states of `models.nonlinear.nonlinear.initial`.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Ensemble:
 
     @classmethod
     def starting(cls, bicycles: Sequence[Bicycle], **states: ArrayLike) -> "Ensemble":
-        """Ensemble from the arguments of `models.nonlinear.initial`, each one number or one a bicycle."""
+        """Ensemble from the arguments of `models.nonlinear.nonlinear.initial`, each one number or one a bicycle."""
         columns = {key: np.broadcast_to(np.asarray(value, dtype=float), len(bicycles)) for key, value in states.items()}
         rows = [
             initial(bicycle, **{key: float(column[m]) for key, column in columns.items()})

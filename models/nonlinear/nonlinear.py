@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.errors import InputError
+from models.nonlinear.contact_forces import OUTSIDE, contact_forces_of, describe, grip, inside
+from models.nonlinear.integrator import SETTLED, TRIES, lower, rk4, settle, slopes
+from models.nonlinear.kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
+from models.nonlinear.parameters import pack, unpack
+from models.nonlinear.vectors import compiled, inlined, sincos
 from models.nonlinear_coordinates import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
-from models.nonlinear_forces import OUTSIDE, contact_forces_of, describe, grip, inside
-from models.nonlinear_kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
-from models.nonlinear_parameters import pack, unpack
-from models.nonlinear_step import SETTLED, TRIES, lower, rk4, settle, slopes
-from models.nonlinear_vectors import compiled, inlined, sincos
 from models.parameters import Bicycle
 
 Array = NDArray[np.float64]
@@ -115,7 +115,7 @@ def energy(p, q, u):
 def contact_forces(p, q, u, T, u_dot, out):
     """Forces [N] of the ground into ``out`` (6,): rear then front wheel, each longitudinal, lateral, normal.
 
-    Directions as in `models.nonlinear_forces`. ``u_dot`` (8,) is what `accelerations` gave for the same ``T``.
+    Directions as in `models.nonlinear.contact_forces`. ``u_dot`` (8,) is what `accelerations` gave for the same ``T``.
     """
     b = unpack(p)
     o, k, v, i, h, _ = _evaluate(b, q, u, T)
@@ -125,7 +125,7 @@ def contact_forces(p, q, u, T, u_dot, out):
 
 @compiled
 def status(p, q, u, T, friction):
-    """Status flags of `models.nonlinear_forces`, on ground with a coefficient of ``friction`` [1]; 0: all is well."""
+    """Status flags of `models.nonlinear.contact_forces`, on ground with a coefficient of ``friction`` [1]; 0: all is well."""
     b = unpack(p)
     o, k, v, i, h, rates = _evaluate(b, q, u, T)
     if not inside(q[ROLL], q[PITCH], q[STEER], v.u4, v.V, v.u7, o.p, o.g1):
@@ -184,7 +184,7 @@ class Trajectory:
     q, u : (n, 8) arrays
         Coordinates and speeds, rad and m.
     status : (n,) array of int
-        Flags of `models.nonlinear_forces` at each instant.
+        Flags of `models.nonlinear.contact_forces` at each instant.
     ended : str
         Why it ended before its time; empty when it did not.
     """

@@ -21,7 +21,7 @@ All functions are inlined by the compiler; vectors are tuples of three floats, w
 import math
 from typing import NamedTuple
 
-from models.nonlinear_vectors import add, apply, cross, dot, inlined, mix, sincos_tilt, tensor, tensor_rolled
+from models.nonlinear.vectors import add, apply, cross, dot, inlined, mix, sincos_tilt, tensor, tensor_rolled
 
 Vector = tuple[float, float, float]
 Tensor = tuple[float, float, float, float, float, float]  # xx, yy, zz, xy, xz, yz

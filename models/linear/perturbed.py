@@ -1,7 +1,7 @@
 """A bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
 
 ``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + S) q = f`` with q = (phi, delta): the linear bicycle of
-`models.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
+`models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import InputError
+from models.linear.whipple import Canonical, canonical
 from models.parameters import Bicycle
-from models.whipple import Canonical, canonical
 
 Array = NDArray[np.float64]
 

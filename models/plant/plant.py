@@ -4,8 +4,8 @@ Everything that moves is compiled: :func:`advance` and :func:`read` work on two 
 one element, the parameters ``p`` (only read) and the state ``s``, and can be called from compiled
 code. :class:`Plant` fills the two and is the door for ordinary Python.
 
-The bicycle is the linear Whipple model (`models.plant_linear`) at the speed the profile gives at each
-instant, or the nonlinear one (`models.plant_nonlinear`). On a treadmill the belt takes the speed and the frame
+The bicycle is the linear Whipple model (`models.plant.linear_dynamics`) at the speed the profile gives at each
+instant, or the nonlinear one (`models.plant.nonlinear_dynamics`). On a treadmill the belt takes the speed and the frame
 stands still, so its accelerometer does not feel dv/dt; on the floor it does. All else is the same (Galileo),
 and ``y_P`` on a treadmill is the lateral position relative to the belt's middle.
 
@@ -19,19 +19,19 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models import actuator, plant_linear, plant_nonlinear, sensors
-from models.actuator import INSTANT, Drive
 from models.coordinates import DELTA
 from models.errors import InputError
-from models.ground import PSI, Y_P
-from models.nonlinear import PITCH
-from models.nonlinear_forces import describe
+from models.linear.path import PSI, Y_P
+from models.nonlinear.contact_forces import describe
+from models.nonlinear.nonlinear import PITCH
 from models.parameters import Bicycle
-from models.plant_motion import derivative, forward, motion, move, slipping
-from models.plant_records import KICK_STEPS, LINEAR, MODELS, MOTION, ROTOR, X_P, V, initial, pack
-from models.scenario import Kick, Knock, Scenario
-from models.sensors import READINGS, Instruments
-from models.surroundings import Surroundings, next_gust
+from models.plant import linear_dynamics, nonlinear_dynamics, sensors, steer_drive
+from models.plant.environment import Surroundings, next_gust
+from models.plant.motion import derivative, forward, motion, move, slipping
+from models.plant.records import KICK_STEPS, LINEAR, MODELS, MOTION, ROTOR, X_P, V, initial, pack
+from models.plant.scenario import Kick, Knock, Scenario
+from models.plant.sensors import READINGS, Instruments
+from models.plant.steer_drive import INSTANT, Drive
 
 __all__ = ["MODELS", "Drive", "Instruments", "Kick", "Knock", "Plant", "Scenario", "Surroundings", "advance", "read"]
 
@@ -45,8 +45,8 @@ def to_next_event(p, s):
 
     A kick is gone through in steps that resolve it, however short it is.
     """
-    actuator.obey(p.drive, s.drive, s.t)
-    wait = actuator.next_due(s.drive) - s.t
+    steer_drive.obey(p.drive, s.drive, s.t)
+    wait = steer_drive.next_due(s.drive) - s.t
     if s.held:
         return wait
     tau = s.t - s.t_release + INSTANT
@@ -105,7 +105,7 @@ def advance(p, s, T_cmd, enabled, dt):
     """
     p, s = p[0], s[0]
     hold_or_release(p, s, enabled, dt)
-    actuator.latch(p.drive, s.drive, s.t, T_cmd, enabled)
+    steer_drive.latch(p.drive, s.drive, s.t, T_cmd, enabled)
     if p.torque_noise > 0.0:
         s.T_noise = p.torque_noise * sensors.normal(s.noise)
     if p.surroundings.gusts > 0.0:
@@ -115,7 +115,7 @@ def advance(p, s, T_cmd, enabled, dt):
         h = min(t_end - s.t, p.step, to_next_event(p, s))
         if not (s.held or s.fallen):
             h = move(p, s, h)
-        s.drive.T = actuator.torque_after(p.drive, s.drive, h)
+        s.drive.T = steer_drive.torque_after(p.drive, s.drive, h)
         s.t += h
     s.t = max(s.t, t_end)
 
@@ -142,13 +142,13 @@ def read(p, s, out):
     if p.surroundings.coasting:
         v_dot = x_dot[V]
     if p.model == LINEAR:
-        plant_linear.read(p, x, x_dot, v, v_dot, a_belt, out)
+        linear_dynamics.read(p, x, x_dot, v, v_dot, a_belt, out)
     else:
         if still:
-            plant_nonlinear.stand_still(p, s, x)
+            nonlinear_dynamics.stand_still(p, s, x)
         else:
-            plant_nonlinear.report(p, s)
-        plant_nonlinear.read(p, s, a_belt, out)
+            nonlinear_dynamics.report(p, s)
+        nonlinear_dynamics.read(p, s, a_belt, out)
     out.delta, out.wheel_rate, out.T = x[DELTA], v / p.rR, s.drive.T
     sensors.measure(p.instruments, s.instruments, out)
 

@@ -9,7 +9,7 @@ two equations, for the accelerations of lean and steer, whose coefficients the n
 that of the rear wheel, follows from the energy. So a posture has at most one turn, found without iteration.
 
 Speeds: v of the rear contact, forward; psi_dot yaw, positive to the right. Angles in rad. Turns without steer torque
-are in `models.hands_free`.
+are in `models.nonlinear.hands_free`.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import null_space
 
 from models.errors import InputError
-from models.nonlinear import (
+from models.nonlinear.nonlinear import (
     FRONT,
     PITCH,
     REAR,
@@ -89,7 +89,7 @@ class SteadyTurn:
     def state(self) -> tuple[Array, Array]:
         """Coordinates and speeds, each (8,), of the nonlinear model; at the origin, heading along x.
 
-        A turn may steer by more than `models.nonlinear.simulate` takes.
+        A turn may steer by more than `models.nonlinear.nonlinear.simulate` takes.
         """
         q, u = np.zeros(8), np.zeros(8)
         q[[ROLL, PITCH, STEER]] = self.phi, self.theta, self.delta

@@ -1,12 +1,12 @@
 """The nonlinear bicycle in time: rates of its state and a fourth-order step, on tuples inlined by the compiler.
 
-The state is the eight coordinates of `models.nonlinear` and the speeds (u4, V, u7). The pitch is integrated with the
+The state is the eight coordinates of `models.nonlinear.nonlinear` and the speeds (u4, V, u7). The pitch is integrated with the
 rest and put right after each step.
 """
 
-from models.nonlinear_forces import inside
-from models.nonlinear_kernel import evaluate, pose
-from models.nonlinear_vectors import inlined, sincos
+from models.nonlinear.contact_forces import inside
+from models.nonlinear.kernel import evaluate, pose
+from models.nonlinear.vectors import inlined, sincos
 
 SETTLED = 1e-8  # rad; the next change of Newton's method would be about the square of this
 TRIES = 20  # of that method; five do anywhere in the domain

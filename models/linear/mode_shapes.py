@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.errors import InputError
-from models.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, Complex, follow
+from models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, Complex, follow
+from models.linear.whipple import canonical
 from models.parameters import Bicycle
-from models.whipple import canonical
 
 NAMES = {WEAVE: "weave", WEAVE_TWIN: "weave", CAPSIZE: "capsize", CASTER: "caster"}  # by column of Modes.all
 

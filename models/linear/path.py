@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from models.linear.whipple import system_matrix, totals
 from models.parameters import Bicycle
-from models.whipple import system_matrix, totals
 
 Array = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ A status is a sum of the flags below, 0 when the model holds.
 
 from numba import njit
 
-from models.nonlinear_vectors import apply, cross, inlined
+from models.nonlinear.vectors import apply, cross, inlined
 
 REAR_LIFTS, FRONT_LIFTS, REAR_SLIPS, FRONT_SLIPS, OUTSIDE = 1, 2, 4, 8, 16
 MEANING = {

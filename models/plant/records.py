@@ -3,22 +3,22 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from models import nonlinear
-from models.actuator import DRIVE, DRIVE_STATE, ROTOR_MIN, Drive
 from models.coordinates import DELTA, DELTA_DOT
 from models.errors import InputError
-from models.ground import GROUND_STATES
-from models.nonlinear import PITCH
-from models.nonlinear_parameters import Packed
+from models.linear.path import GROUND_STATES
+from models.linear.whipple import canonical, input_matrix, system_matrix, totals
+from models.nonlinear import nonlinear
+from models.nonlinear.nonlinear import PITCH
+from models.nonlinear.parameters import Packed
 from models.parameters import Bicycle
-from models.scenario import KICKS, POINTS, Knock, Scenario
-from models.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
-from models.surroundings import AIR, CONTACT, SURROUNDINGS, Surroundings, stiff
-from models.whipple import canonical, input_matrix, system_matrix, totals
+from models.plant.environment import AIR, CONTACT, SURROUNDINGS, Surroundings, stiff
+from models.plant.scenario import KICKS, POINTS, Knock, Scenario
+from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
+from models.plant.steer_drive import DRIVE, DRIVE_STATE, ROTOR_MIN, Drive
 
 LINEAR, NONLINEAR = 0, 1
 MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
-X_P, V, ROTOR, ROTOR_DOT = 6, 7, 8, 9  # after those of `models.ground`
+X_P, V, ROTOR, ROTOR_DOT = 6, 7, 8, 9  # after those of `models.linear.path`
 MOTION = (*GROUND_STATES, "x_P", "v", "rotor", "rotor_dot")  # v only where nobody keeps the speed
 STEP_MIN, STEP_MAX = 1e-6, 1e-3  # s
 MESH, MESH_STEP = 1e3, 1e-4  # rad/s, at which rotor and steer ring tooth on tooth; s, the step that resolves it
@@ -63,7 +63,7 @@ STATE = np.dtype(
         ("x", "f8", (len(MOTION),)),
         ("held", "i8"),  # a person has it
         ("fallen", "i8"),  # and why
-        ("status", "i8"),  # flags of `models.nonlinear_forces` seen since the release
+        ("status", "i8"),  # flags of `models.nonlinear.contact_forces` seen since the release
         ("t_release", "f8"),
         ("enabled_for", "f8"),  # s, the drive without a break
         ("disabled_for", "f8"),

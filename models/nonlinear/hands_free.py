@@ -1,6 +1,6 @@
 """Turns without steer torque: the families of postures in which a bicycle circles by itself.
 
-Such postures, where gravity and motion are in line (`models.steady_turns`), are curves in the plane of lean and steer.
+Such postures, where gravity and motion are in line (`models.nonlinear.steady_turns`), are curves in the plane of lean and steer.
 They are followed from the straight running where they begin, at the capsize speed with the handlebar forward or
 reversed, and from wherever else a scan of the plane meets them. Basu-Mandal, Chatterjee and Papadopoulos (2007)
 describe the three families of the benchmark bicycle. A posture mirrored, (-phi, -delta), turns the other way and is
@@ -14,8 +14,8 @@ from math import copysign, hypot, pi, sin
 import numpy as np
 from numpy.typing import NDArray
 
+from models.nonlinear.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, settle
 from models.parameters import Bicycle
-from models.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, settle
 
 Array = NDArray[np.float64]
 
