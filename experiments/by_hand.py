@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.twin import hastened
 from firmware_interface.calibration import Calibration
-from firmware_interface.virtual import VirtualProcess, spawn
+from firmware_interface.twins.virtual_node import VirtualProcess, spawn
 from hil.emulation import emulated_machine
 from hil.procedure import Step
 from hil.rig import Rig

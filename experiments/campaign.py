@@ -13,7 +13,7 @@ import numpy as np
 from experiments.console import new_folder
 from experiments.protocols.condition import Condition
 from experiments.twin import start_twin
-from firmware_interface.virtual import VirtualProcess
+from firmware_interface.twins.virtual_node import VirtualProcess
 from hil.operator import Operator, Outcome
 from hil.rehearsal import run_lockstep
 from hil.session import run_realtime

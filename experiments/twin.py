@@ -3,7 +3,7 @@
 import os
 from contextlib import suppress
 
-from firmware_interface.virtual import VirtualProcess, spawn
+from firmware_interface.twins.virtual_node import VirtualProcess, spawn
 from hil.emulation import Emulation, emulated_machine, emulated_plant
 from hil.rig import Rig
 from models.plant.plant import Scenario

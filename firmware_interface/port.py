@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import serial
 from serial.tools import list_ports
 
-from firmware_interface import node_plain
 from firmware_interface.errors import DeviceError
+from firmware_interface.node import reference_codec
 
 DEFAULT_BAUD = 921600
 ASK_AGAIN = 0.1  # s between two requests for HELLO
@@ -98,7 +98,9 @@ def hello(port: Port, timeout: float = 1.0) -> Hello:
     """
     heard = _Heard()
     # the delimiter in front ends whatever a dead controller left half-said
-    for data in answers(port, lambda k: b"\0" + node_plain.encode(node_plain.HelloRequest(k & 0xFFFF)), timeout):
+    for data in answers(
+        port, lambda k: b"\0" + reference_codec.encode(reference_codec.HelloRequest(k & 0xFFFF)), timeout
+    ):
         answer = heard.take(data)
         if answer is not None:
             return answer
@@ -120,15 +122,15 @@ class _Heard:
         *frames, rest = (self._rest + data).split(b"\0")
         self._rest = rest[:_LONGEST]
         for stuffed in filter(None, frames):
-            payload = node_plain.unframe(stuffed)
+            payload = reference_codec.unframe(stuffed)
             if payload is None:
                 self.rejected += 1
                 continue
             self.good += 1
-            if payload[0] != node_plain.VERSION:
+            if payload[0] != reference_codec.VERSION:
                 self.other_version = payload[0]
-            message = node_plain.decode(stuffed)
-            if isinstance(message, node_plain.Hello):
+            message = reference_codec.decode(stuffed)
+            if isinstance(message, reference_codec.Hello):
                 return _in_si(message)
         return None
 
@@ -175,7 +177,7 @@ def _read(port: Port) -> bytes:
     return data
 
 
-def _in_si(answer: node_plain.Hello) -> Hello:
+def _in_si(answer: reference_codec.Hello) -> Hello:
     return Hello(
         firmware=answer.firmware.rstrip(b"\0").decode("ascii", errors="replace"),
         rate_hz=answer.rate_hz,
@@ -269,7 +271,7 @@ def _why_no_hello(port: Port, timeout: float, heard: _Heard) -> str:
         return f"{wanted}, but nothing came; is it powered, and is this its port?"
     if heard.other_version is not None:
         return (
-            f"{wanted} in protocol version {node_plain.VERSION}, but it speaks version "
+            f"{wanted} in protocol version {reference_codec.VERSION}, but it speaks version "
             f"{heard.other_version}; load the firmware that fits"
         )
     if heard.good > 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.link import DRIVE
 from firmware_interface.devices.registry import device
 from hil.calibrating import Estimate, angle_of

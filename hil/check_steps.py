@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.driver import Introduction
 from hil.excitation import Excitation
 from hil.procedure import Finding, Step, armed
 from hil.rig import Rig

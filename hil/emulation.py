@@ -7,7 +7,7 @@ from firmware_interface.devices.link import DRIVE
 from firmware_interface.devices.registry import device
 from firmware_interface.twins.machine import MachineConfig, StationConfig
 from firmware_interface.twins.twin import TwinConfig
-from firmware_interface.virtual import NodeConfig
+from firmware_interface.twins.virtual_node import NodeConfig
 from hil.rig import Port, Rig
 from models.errors import InputError
 from models.plant.plant import Drive, Instruments, Plant, Scenario, Surroundings

@@ -3,7 +3,7 @@
 Bytes are exchanged once per sampling instant, in the order in which they pass on the wire: the node
 takes the command that answered its last sample, latches it, and sends the next sample; the tick
 answers it. Time is the device's clock; the same seed gives the same bytes. What can go wrong is played
-by the hooks of `firmware_interface.mischief`, here as on a pseudo-terminal.
+by the hooks of `firmware_interface.twins.faulty_node`, here as on a pseudo-terminal.
 """
 
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from firmware_interface.faults import DOWN, Faults
-from firmware_interface.mail import fetch, post
-from firmware_interface.mischief import Node, instant, made, new_node
-from firmware_interface.virtual import NodeConfig
+from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.faulty_node import Node, instant, made, new_node
+from firmware_interface.twins.virtual_node import NodeConfig
 from hil.operator import Operator
 from hil.record import TICK
 from hil.tick import Loop, tick

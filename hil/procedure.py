@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.driver import Introduction
 from hil import realtime
 from hil.design.schedule import GainSchedule
 from hil.excitation import Excitation

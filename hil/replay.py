@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.driver import Introduction
 from hil.design.schedule import GainSchedule
 from hil.estimator import Observer
 from hil.excitation import Excitation

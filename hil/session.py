@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.device import Introduction, Wants
+from firmware_interface.devices.driver import Introduction, Wants
 from firmware_interface.devices.link import DRIVE, IMU, STEER
 from firmware_interface.devices.registry import device
 from firmware_interface.port import Port, open_port

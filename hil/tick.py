@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.calibration import CLOCK, calibrate, drive_torque
-from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.link import DRIVE, IMU, LINK, STEER, WHEEL, hear, new_link, say
 from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON

@@ -18,12 +18,12 @@ from numba import njit  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from firmware_interface import node_plain  # noqa: E402
-from firmware_interface.faults import DOWN  # noqa: E402
-from firmware_interface.mail import fetch, post  # noqa: E402
 from firmware_interface.messages import RAW  # noqa: E402
-from firmware_interface.mischief import instant, made  # noqa: E402
-from firmware_interface.node import encode_sample, new_receiver, receive  # noqa: E402
+from firmware_interface.node import reference_codec  # noqa: E402
+from firmware_interface.node.protocol import encode_sample, new_receiver, receive  # noqa: E402
+from firmware_interface.twins.faults import DOWN  # noqa: E402
+from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
+from firmware_interface.twins.faulty_node import instant, made  # noqa: E402
 from hil import libc, lockstep  # noqa: E402
 from hil.emulation import emulated_node, emulated_plant  # noqa: E402
 from hil.operator import Operator  # noqa: E402
@@ -104,7 +104,7 @@ def decode_rates() -> tuple[float, float]:
     frames = [frame for frame in data[:100_000].tobytes().split(b"\0") if frame]
     began = time.process_time()
     for frame in frames:
-        node_plain.decode(frame)
+        reference_codec.decode(frame)
     return compiled, 0.1 / (time.process_time() - began)
 
 

@@ -10,7 +10,7 @@ the records may be written; memory stays flat. Three ways to run it, each repeat
     # the same with every index of the compiled code checked
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(mktemp -d) python -m tests.fuzz --bytes 1e8
 
-    # libFuzzer looks for new paths through framing.py, run by the interpreter, and node_plain.py; compiled code has
+    # libFuzzer looks for new paths through framing.py, run by the interpreter, and reference_codec.py; compiled code has
     # no branches to show. Needs `pip install atheris` (tried: 3.0 on Python 3.11, Linux).
     NUMBA_DISABLE_JIT=1 python -m tests.fuzz --guided 300
 """
@@ -33,12 +33,13 @@ import numpy as np  # noqa: E402
 from numba import njit  # noqa: E402
 from rich.console import Console  # noqa: E402
 
-from firmware_interface import framing, node_plain  # noqa: E402
+from firmware_interface import framing  # noqa: E402
 from firmware_interface.calibration import Calibration  # noqa: E402
 from firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame  # noqa: E402
 from firmware_interface.messages import COMMAND, RAW  # noqa: E402
-from firmware_interface.node import RECEIVER, receive  # noqa: E402
-from firmware_interface.node_firmware import FIRMWARE, firmware_receive, new_firmware  # noqa: E402
+from firmware_interface.node import reference_codec  # noqa: E402
+from firmware_interface.node.protocol import RECEIVER, receive  # noqa: E402
+from firmware_interface.node.rules import FIRMWARE, firmware_receive, new_firmware  # noqa: E402
 from tests.firmware_interface.damaged_line import Counters, Oracle, framed, kind_of, stream  # noqa: E402
 
 BATCH = 1_000_000  # bytes
@@ -230,7 +231,7 @@ def guided(seconds: int, seed: int) -> None:
     """Let libFuzzer search; ends the process."""
     import atheris
 
-    for module in (framing, node_plain):
+    for module in (framing, reference_codec):
         for function in vars(module).values():
             if isinstance(function, FunctionType) and function.__module__ == module.__name__:
                 atheris.instrument_func(function)
@@ -245,7 +246,7 @@ def guided(seconds: int, seed: int) -> None:
 
 
 def check_interpreted(line: bytes) -> None:
-    """framing.py, run by the interpreter on plain numbers, and node_plain.py against the packages."""
+    """framing.py, run by the interpreter on plain numbers, and reference_codec.py against the packages."""
     decoder = SimpleNamespace(size=0, payload=[0] * (MAX_PAYLOAD + 2), first=0, filled=0, **asdict(Counters()))
     found, i = [], 0
     while i < len(line):
@@ -259,8 +260,8 @@ def check_interpreted(line: bytes) -> None:
     oracle.counters.frames_bad_version = 0
     assert Counters(**{counter.name: getattr(decoder, counter.name) for counter in fields(Counters)}) == oracle.counters
     frames = [stuffed for stuffed in line.split(b"\0") if stuffed]
-    assert [p for p in map(node_plain.unframe, frames) if p is not None] == [payload for _, payload in wanted]
-    numbers = [message.seq for message in map(node_plain.decode, frames) if message is not None]
+    assert [p for p in map(reference_codec.unframe, frames) if p is not None] == [payload for _, payload in wanted]
+    numbers = [message.seq for message in map(reference_codec.decode, frames) if message is not None]
     assert numbers == [int.from_bytes(payload[2:4], "little") for _, payload in wanted if kind_of(payload)]
 
 

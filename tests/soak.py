@@ -25,7 +25,7 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from experiments.twin import start_twin  # noqa: E402
-from firmware_interface.virtual import Report, VirtualProcess  # noqa: E402
+from firmware_interface.twins.virtual_node import Report, VirtualProcess  # noqa: E402
 from hil.limits import Limit, Limits  # noqa: E402
 from hil.log import Run, read_run  # noqa: E402
 from hil.replay import replay  # noqa: E402

@@ -30,8 +30,8 @@ ONE_DOOR = {  # what only these files may import
 CLOCKS = {"time", "datetime"}
 MAY_KNOW_TIME = {
     "firmware_interface/port.py",  # how long to wait for a hello
-    "firmware_interface/virtual.py",  # the twin beats real time
-    "firmware_interface/line.py",  # at its baud rate
+    "firmware_interface/twins/virtual_node.py",  # the twin beats real time
+    "firmware_interface/twins/paced_line.py",  # at its baud rate
     "firmware_interface/twins/machine.py",  # and several twins together
     "hil/append_only.py",  # fsync once a second
     "hil/log.py",  # the date of a run

@@ -27,7 +27,7 @@ def emulate(
 
     from experiments.console import emit_json, progress_screen
     from experiments.protocols.treadmill import hand_kick
-    from firmware_interface.virtual import VirtualNode
+    from firmware_interface.twins.virtual_node import VirtualNode
     from hil.emulation import Emulation, emulated_node, emulated_plant
     from hil.rig import Rig
     from models import catalogue

@@ -10,7 +10,7 @@ import numpy as np
 from experiments.fault_campaign.threat import PERIOD, Order, Threat
 from experiments.fault_campaign.threats import THREATS
 from experiments.protocols.treadmill import hand_kick
-from firmware_interface.faults import Fault, Faults, Kind
+from firmware_interface.twins.faults import Fault, Faults, Kind
 from hil.design.methods import Loop, design
 from hil.design.schedule import GainSchedule
 from hil.rig import Rig

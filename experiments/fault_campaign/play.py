@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.fault_campaign.cases import END, Case, machine
-from firmware_interface import node_plain
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.driver import Introduction
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import DOWN, Faults
-from firmware_interface.mail import fetch, post
-from firmware_interface.mischief import instant, new_node
-from firmware_interface.virtual import NodeConfig
+from firmware_interface.node import reference_codec
+from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.faulty_node import instant, new_node
+from firmware_interface.twins.virtual_node import NodeConfig
 from hil import lockstep
 from hil.design.schedule import GainSchedule
 from hil.emulation import emulated_node, emulated_plant
@@ -90,12 +90,12 @@ def _over(states: NDArray) -> bool:
 def introduction(config: NodeConfig, faults: Faults) -> Introduction:
     """What the node says of itself when asked, before anything else."""
     node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
-    request = np.frombuffer(bytearray(node_plain.encode(node_plain.HelloRequest(1))), np.uint8)
+    request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
     post(node.down, node.faults, DOWN, request, len(request), 0.0, 0.0)
     instant(node, np.zeros(9), config.bus, 0.0, 0.0)
     said = out[: fetch(node.up, 0.0, out)].tobytes()
-    told = node_plain.decode(said.split(b"\0")[0])
-    if not isinstance(told, node_plain.Hello):
+    told = reference_codec.decode(said.split(b"\0")[0])
+    if not isinstance(told, reference_codec.Hello):
         raise DeviceError("the node should say HELLO, but does not; is it powered?")
     return Introduction(
         name=told.firmware.rstrip(b"\0").decode("ascii", "replace"),

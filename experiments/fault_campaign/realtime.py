@@ -21,7 +21,7 @@ from experiments.fault_campaign.realtime_controller import HESITANT
 from experiments.fault_campaign.realtime_faults import FAULTS, Fault, NotKeptError, When
 from experiments.fault_campaign.realtime_judge import allowed, end, gaps, late, time_to_zero
 from experiments.fault_campaign.tally import Row
-from firmware_interface.virtual import Report
+from firmware_interface.twins.virtual_node import Report
 from models.errors import InputError
 
 PUSHED = 1.0  # N m: the answer to a push

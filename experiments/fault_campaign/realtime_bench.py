@@ -24,7 +24,7 @@ from experiments.fault_campaign.realtime_controller import NOTHING
 from experiments.protocols.treadmill import hand_kick
 from experiments.twin import start_twin
 from firmware_interface.errors import DeviceError
-from firmware_interface.virtual import Report, VirtualProcess
+from firmware_interface.twins.virtual_node import Report, VirtualProcess
 from hil.design.methods import Loop, design
 from hil.log import Run, read_run
 from hil.rig import Rig

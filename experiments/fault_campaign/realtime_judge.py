@@ -7,7 +7,7 @@ import numpy as np
 
 from experiments.fault_campaign.realtime_bench import Bench, Controller, Moment
 from experiments.fault_campaign.realtime_faults import Fault, quiet
-from firmware_interface.virtual import Report
+from firmware_interface.twins.virtual_node import Report
 from hil.log import KILLED, Run
 from hil.replay import replay
 from hil.states import State

@@ -8,7 +8,7 @@ Times count from the moment at which the fault meets a bicycle under control.
 from dataclasses import dataclass
 from enum import Enum
 
-from firmware_interface.faults import DOWN, UP, Kind
+from firmware_interface.twins.faults import DOWN, UP, Kind
 from hil.states import Cause
 
 PERIOD = 0.005  # s, of the node's samples

@@ -1,7 +1,7 @@
 """What can happen to the bytes between computer and node, and what is promised then."""
 
 from experiments.fault_campaign.threat import ONCE, Threat
-from firmware_interface.faults import BOTH, DOWN, UP, Kind
+from firmware_interface.twins.faults import BOTH, DOWN, UP, Kind
 from hil.states import Cause
 
 SILENT = frozenset({Cause.STALE_SAMPLE, Cause.DRIVE_WATCHDOG, Cause.RATE_LOW})

@@ -2,7 +2,7 @@
 
 from experiments.fault_campaign.threat import Order, Threat
 from experiments.fault_campaign.threats_link import LONG, SILENT
-from firmware_interface.faults import Kind
+from firmware_interface.twins.faults import Kind
 from hil.states import Cause
 
 CLOCK = frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED})

@@ -8,7 +8,7 @@ import math
 
 from experiments.fault_campaign.threat import Threat
 from experiments.fault_campaign.threats_link import LONG
-from firmware_interface.faults import READINGS, Kind
+from firmware_interface.twins.faults import READINGS, Kind
 from hil.states import Cause
 
 INERTIAL = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z")

@@ -15,7 +15,7 @@ from numba import from_dtype, njit, types
 from numba.extending import intrinsic
 
 from firmware_interface.messages import COMMAND, RAW
-from firmware_interface.node import RECEIVER
+from firmware_interface.node.protocol import RECEIVER
 
 # What a device carries, as bits.
 IMU, STEER, WHEEL, DRIVE = 1, 2, 4, 8

@@ -30,7 +30,7 @@ import math
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.device import Device, Example, Setting, Settings, Traffic
+from firmware_interface.devices.driver import Device, Example, Setting, Settings, Traffic
 from firmware_interface.devices.link import DRIVE, HEAR, SAY, STEER, TX_SIZE, WHEEL
 from firmware_interface.devices.odrive_setup import CLOSED_LOOP, COUNTS_PER_TURN, IDLE, introduce
 from firmware_interface.devices.odrive_text import (

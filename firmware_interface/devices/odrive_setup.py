@@ -8,7 +8,7 @@ import math
 from functools import reduce
 from operator import xor
 
-from firmware_interface.devices.device import Introduction, Settings, Wants
+from firmware_interface.devices.driver import Introduction, Settings, Wants
 from firmware_interface.errors import DeviceError
 from firmware_interface.port import Port, answers
 

@@ -2,11 +2,11 @@
 
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.device import Device, Example, Introduction, Settings, Traffic, Wants
+from firmware_interface.devices.driver import Device, Example, Introduction, Settings, Traffic, Wants
 from firmware_interface.devices.link import DRIVE, HEAR, SAY, SENSORS, TX_SIZE
 from firmware_interface.framing import DELIMITER, FRAME_OVERHEAD
-from firmware_interface.node import COMMAND_SIZE, SAMPLE_SIZE, encode_command
-from firmware_interface.node import receive as receive_samples
+from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
+from firmware_interface.node.protocol import receive as receive_samples
 from firmware_interface.port import Port, hello
 
 _TIMEOUT = 2.0  # s

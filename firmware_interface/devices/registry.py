@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from firmware_interface.devices.device import Device
+from firmware_interface.devices.driver import Device
 from firmware_interface.errors import DeviceError
 
 DEVICES = {

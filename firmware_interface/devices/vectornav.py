@@ -24,12 +24,12 @@ import re
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.device import Device, Example, Introduction, Setting, Settings, Traffic, Wants
+from firmware_interface.devices.driver import Device, Example, Introduction, Setting, Settings, Traffic, Wants
 from firmware_interface.devices.link import HEAR, IMU, SAY, TX_SIZE, new_link
 from firmware_interface.devices.xmodem import crc_xmodem
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
-from firmware_interface.node import laid_over
+from firmware_interface.node.protocol import laid_over
 from firmware_interface.port import Port, answers
 
 GYRO_LSB, ACCEL_LSB = 2.0**-20, 2.0**-16  # rad/s and m/s^2 per count, far below the sensor's noise

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.device import Device, Example, Introduction, Setting, Settings, Traffic, Wants
+from firmware_interface.devices.driver import Device, Example, Introduction, Setting, Settings, Traffic, Wants
 from firmware_interface.devices.link import DRIVE, HEAR, SAY, STEER, TX_SIZE
 from firmware_interface.devices.xmodem import crc_xmodem
 from firmware_interface.errors import DeviceError

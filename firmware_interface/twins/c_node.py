@@ -13,11 +13,11 @@ import numpy as np
 
 from firmware_interface.calibration import to_counts
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import UP, Faults, Kind, pack
 from firmware_interface.framing import MAX_FRAME
-from firmware_interface.mail import fetch, new_mail, post
 from firmware_interface.messages import FAULT_DRIVE
 from firmware_interface.twins.c_library import Identity, Readings, State, load, pointer
+from firmware_interface.twins.faults import UP, Faults, Kind, pack
+from firmware_interface.twins.faulty_link import fetch, new_mail, post
 from firmware_interface.twins.twin import playing
 
 _RX_SIZE = 4096  # bytes

@@ -18,11 +18,11 @@ import numpy as np
 from firmware_interface.devices.link import DRIVE, RX_SIZE
 from firmware_interface.devices.registry import DEVICES
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import DOWN, UP, Faults, pack
-from firmware_interface.line import BITS_PER_BYTE, Line, wait
-from firmware_interface.mail import fetch, new_mail, post
+from firmware_interface.twins.faults import DOWN, UP, Faults, pack
+from firmware_interface.twins.faulty_link import fetch, new_mail, post
+from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, wait
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
-from firmware_interface.virtual import PlantLike, Report
+from firmware_interface.twins.virtual_node import PlantLike, Report
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import struct
 
 import numpy as np
 
-from firmware_interface.faults import Kind
+from firmware_interface.twins.faults import Kind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig, playing
 
 IDLE, CLOSED_LOOP = 1, 8

@@ -3,10 +3,10 @@
 import numpy as np
 
 from firmware_interface.devices.link import RX_SIZE
-from firmware_interface.faults import DOWN
-from firmware_interface.mail import fetch, post
-from firmware_interface.mischief import instant, made, new_node
-from firmware_interface.node_firmware import new_firmware
+from firmware_interface.node.rules import new_firmware
+from firmware_interface.twins.faults import DOWN
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.faulty_node import instant, made, new_node
 from firmware_interface.twins.twin import TwinConfig
 
 

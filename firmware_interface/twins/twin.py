@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.faults import Fault, Faults, Kind
+from firmware_interface.twins.faults import Fault, Faults, Kind
 
 STEP_RATE = 1000  # Hz
 

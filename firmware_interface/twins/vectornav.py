@@ -15,7 +15,7 @@ from operator import xor
 
 import numpy as np
 
-from firmware_interface.faults import Kind
+from firmware_interface.twins.faults import Kind
 from firmware_interface.twins.twin import TwinConfig, playing
 
 _TICK_ns = 1_250_000  # of its 800 Hz

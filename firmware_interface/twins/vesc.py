@@ -14,7 +14,7 @@ import struct
 
 import numpy as np
 
-from firmware_interface.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault, Kind
 from firmware_interface.twins.twin import TwinConfig, playing
 
 ABS_OVER_CURRENT = 4  # the fault code it shows

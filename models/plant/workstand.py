@@ -32,7 +32,7 @@ class Bars:
 
 
 class ByHand:
-    """Plant of a virtual machine; see `firmware_interface.virtual.PlantLike`.
+    """Plant of a virtual machine; see `firmware_interface.twins.virtual_node.PlantLike`.
 
     Parameters
     ----------

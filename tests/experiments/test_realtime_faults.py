@@ -12,7 +12,7 @@ from experiments.fault_campaign.realtime import case_of, merged, realtime_cases,
 from experiments.fault_campaign.realtime_bench import Bench, Moment
 from experiments.fault_campaign.realtime_faults import FAULTS, When
 from experiments.fault_campaign.realtime_judge import gaps, late, time_to_zero
-from firmware_interface.virtual import Report
+from firmware_interface.twins.virtual_node import Report
 from hil.log import RunWriter, read_run
 from hil.record import TICK
 from models.errors import InputError

@@ -8,7 +8,7 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.messages import RAW, SAMPLE
-from firmware_interface.node import new_receiver, receive
+from firmware_interface.node.protocol import new_receiver, receive
 from tests.firmware_interface.wire import command_frame, record
 
 

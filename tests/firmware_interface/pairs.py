@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
-from firmware_interface.devices.device import Device, Introduction
+from firmware_interface.devices.driver import Device, Introduction
 from firmware_interface.devices.link import DRIVE, LINK, hear, new_link, say
 from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE

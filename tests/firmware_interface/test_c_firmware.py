@@ -7,23 +7,23 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from firmware_interface import mischief, node, node_plain
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import BOTH, DOWN, Fault, Kind
 from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, new_decoder
-from firmware_interface.mail import fetch, post
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, RAW, STATUS_WATCHDOG
-from firmware_interface.node_firmware import (
+from firmware_interface.node import protocol, reference_codec
+from firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_receive,
     firmware_sample,
     new_firmware,
 )
-from firmware_interface.twins import c_library, c_node
+from firmware_interface.twins import c_library, c_node, faulty_node
 from firmware_interface.twins.c_node import Core
-from firmware_interface.virtual import NodeConfig
+from firmware_interface.twins.faults import BOTH, DOWN, Fault, Kind
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.virtual_node import NodeConfig
 from tests.firmware_interface.test_framing import PAYLOADS
 from tests.firmware_interface.test_node import COMMANDS, FRAMES, HELLOS, SAMPLES, U16
 from tests.firmware_interface.wire import as_bytes, command_frame, encoded, record
@@ -58,7 +58,7 @@ def said(tell, *arguments) -> bytes:
 
 
 @given(SAMPLES)
-@example(node_plain.decode(FRAMES["SAMPLE"]["line"][:-1]))
+@example(reference_codec.decode(FRAMES["SAMPLE"]["line"][:-1]))
 def test_samples_are_those_of_both_codecs(sample):
     library, state = c_library.load(), c_library.State()
     library.node_init(state, c_library.Identity())
@@ -66,32 +66,32 @@ def test_samples_are_those_of_both_codecs(sample):
     state.status, state.faults, state.obeyed_seq, state.rejected = sample[12:]
     readings = c_library.Readings(tuple(sample[2:5]), tuple(sample[5:8]), *sample[8:12])
     line = said(lambda out: library.node_sample(state, readings, c_library.pointer(out)))
-    assert line == node_plain.encode(sample)
+    assert line == reference_codec.encode(sample)
     raw = record(RAW, gyro_counts=sample[2:5], accel_counts=sample[5:8])
     for name in set(RAW.names) & set(sample._fields):
         raw[name] = getattr(sample, name)
-    assert line == encoded(node.encode_sample, raw)
+    assert line == encoded(protocol.encode_sample, raw)
     assert state.seq == (sample.seq + 1) % 65536
 
 
 @given(HELLOS)
-@example(node_plain.decode(FRAMES["HELLO"]["line"][:-1]))
+@example(reference_codec.decode(FRAMES["HELLO"]["line"][:-1]))
 def test_hellos_are_those_of_both_codecs(hello):
     firmware = new_firmware(CALIBRATION)
     for name, value in hello._asdict().items():
         firmware["hello"][name] = list(value) if name == "firmware" else value
-    core = hear(Core(firmware), node_plain.encode(node_plain.HelloRequest(hello.seq)))
+    core = hear(Core(firmware), reference_codec.encode(reference_codec.HelloRequest(hello.seq)))
     assert core.state.hello_pending
     line = said(core.hello)
-    assert line == node_plain.encode(hello) == encoded(node.encode_hello, firmware["hello"])
+    assert line == reference_codec.encode(hello) == encoded(protocol.encode_hello, firmware["hello"])
     assert said(core.hello) == b""
 
 
 @given(COMMANDS)
-@example(node_plain.decode(FRAMES["COMMAND"]["line"][:-1]))
-@example(node_plain.Command(0, -32768, 65535, 0, 255))
+@example(reference_codec.decode(FRAMES["COMMAND"]["line"][:-1]))
+@example(reference_codec.Command(0, -32768, 65535, 0, 255))
 def test_commands_are_understood(command):
-    core = hear(new_core(), node_plain.encode(command))
+    core = hear(new_core(), reference_codec.encode(command))
     state = core.state
     found = state.command_seq, state.command_mNm, state.command_expiry_ms, state.command_flags
     assert found == (command.seq, command.torque_mNm, command.expiry_ms, command.flags)
@@ -102,13 +102,13 @@ def test_commands_are_understood(command):
 def test_frames_are_those_of_plain_python(payload):
     out = as_bytes(bytes([0xAA]) + payload + bytes(3))
     n = c_library.load().node_close_frame(c_library.pointer(out), len(payload))
-    assert out.tobytes() == node_plain.frame(payload)
+    assert out.tobytes() == reference_codec.frame(payload)
     assert n == len(out)
 
 
 @given(PAYLOADS, st.data())
 def test_any_payload_is_unstuffed_wherever_it_is_split(payload, data):
-    line = node_plain.frame(payload)
+    line = reference_codec.frame(payload)
     cut = data.draw(st.integers(0, len(line)))
     core = hear(new_core(), line[:cut], line[cut:])
     assert core.state.frames_ok == 1
@@ -118,7 +118,7 @@ def test_any_payload_is_unstuffed_wherever_it_is_split(payload, data):
 @pytest.mark.parametrize("size", [1, 2, 249, MAX_PAYLOAD])
 @pytest.mark.parametrize("byte", [0, 1, 255])
 def test_extreme_payloads(size, byte):
-    assert hear(new_core(), node_plain.frame(bytes([byte]) * size)).state.frames_ok == 1
+    assert hear(new_core(), reference_codec.frame(bytes([byte]) * size)).state.frames_ok == 1
 
 
 @pytest.mark.parametrize(
@@ -130,12 +130,12 @@ def test_extreme_payloads(size, byte):
         b"\x05\x11\x22\x33\x44\0",
         b"\xff" + b"\x11" * 300 + b"\0",
         b"\x11" * 65536 + command_frame(9, T=3.0),  # where a count of 16 bits begins anew
-        node_plain.frame(b"\x02" + FRAMES["COMMAND"]["payload"][1:]),
-        node_plain.frame(FRAMES["COMMAND"]["payload"] + b"\0"),
-        node_plain.frame(FRAMES["COMMAND"]["payload"][:-1]),
-        node_plain.frame(b"\x01\x04\x07\0\0"),
-        node_plain.frame(b"\x01\x09\x07\0"),
-        node_plain.frame(b"\x01"),
+        reference_codec.frame(b"\x02" + FRAMES["COMMAND"]["payload"][1:]),
+        reference_codec.frame(FRAMES["COMMAND"]["payload"] + b"\0"),
+        reference_codec.frame(FRAMES["COMMAND"]["payload"][:-1]),
+        reference_codec.frame(b"\x01\x04\x07\0\0"),
+        reference_codec.frame(b"\x01\x09\x07\0"),
+        reference_codec.frame(b"\x01"),
     ],
     ids=lambda garbage: garbage[:8].hex(),
 )
@@ -151,14 +151,14 @@ def test_each_bad_frame_is_counted_and_costs_only_itself(garbage):
 @pytest.mark.parametrize("size", [MAX_PAYLOAD + 1, MAX_PAYLOAD + 2])
 def test_over_long_frame_with_the_right_crc_is_refused(size):
     payload = bytes(random.Random(size).choices(range(1, 256), k=size))
-    body = payload + node_plain.crc16(payload).to_bytes(2, "little")
+    body = payload + reference_codec.crc16(payload).to_bytes(2, "little")
     core = hear(new_core(), bytes([len(body) + 1]) + body + b"\0")
     assert (core.state.frames_ok, core.state.rejected) == (0, 1)
 
 
 def test_over_long_frame_is_refused_whatever_stands_at_the_end_of_its_place():
     payload = bytes(random.Random(1).choices(range(1, 256), k=MAX_PAYLOAD))
-    crc = node_plain.crc16(payload).to_bytes(2, "big")  # its bytes change places with one byte too many
+    crc = reference_codec.crc16(payload).to_bytes(2, "big")  # its bytes change places with one byte too many
     assert 0 not in crc
     core = hear(new_core(), b"\xfd" + payload + crc + b"\x11\0")
     assert (core.state.frames_ok, core.state.rejected) == (0, 1)
@@ -213,15 +213,19 @@ class Line:
         torque_mNm = rng.choice((0, rng.randint(-1500, 1500), rng.randint(-32768, 32767), 7000, -7000, 6999))
         flags = rng.choices((COMMAND_ENABLE, 0, COMMAND_CLEAR, rng.randrange(256)), (20, 1, 3, 1))[0]
         expiry_ms = rng.choice((1000, 15, 15, 10, 5, 0, 65535))
-        return node_plain.encode(node_plain.Command(self.seq, torque_mNm, expiry_ms, rng.randrange(65536), flags))
+        return reference_codec.encode(
+            reference_codec.Command(self.seq, torque_mNm, expiry_ms, rng.randrange(65536), flags)
+        )
 
     def other(self) -> bytes:
         rng = self.rng
         stray = rng.choice((b"", b"\0\0", rng.randbytes(rng.randint(1, 40)), rng.randbytes(rng.randint(1, 600))))
-        frame = rng.choice((FRAMES["HELLO"]["line"], FRAMES["SAMPLE"]["line"], node_plain.frame(rng.randbytes(11))))
+        frame = rng.choice(
+            (FRAMES["HELLO"]["line"], FRAMES["SAMPLE"]["line"], reference_codec.frame(rng.randbytes(11)))
+        )
         damaged = bytearray(self.command())
         damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
-        request = node_plain.encode(node_plain.HelloRequest(rng.randrange(65536)))
+        request = reference_codec.encode(reference_codec.HelloRequest(rng.randrange(65536)))
         return rng.choice((stray, frame, damaged, bytes(damaged[: rng.randrange(15)]), request, request))
 
     def take(self, silent: bool) -> bytes:
@@ -271,7 +275,7 @@ def test_behind_a_bad_line_both_say_the_same():
         Fault(Kind.BUS, 12.0, start=2.5),
     )
     up = []
-    for core in (mischief, c_node):
+    for core in (faulty_node, c_node):
         node_, rx, enabled = core.new_node(new_firmware(CALIBRATION), faults, 1e-5), np.zeros(4096, np.uint8), 0
         said_by_it = b""
         for k in range(800):
@@ -370,7 +374,7 @@ def test_library_that_is_none(tmp_path):
 
 def test_library_of_another_version(monkeypatch):
     monkeypatch.setattr(c_library, "_LAYOUT", c_library._LAYOUT[:-1])
-    with pytest.raises(DeviceError, match=r"was built from another version of node.h: build it again"):
+    with pytest.raises(DeviceError, match=r"was built from another version of protocol.h: build it again"):
         c_library.load.__wrapped__(c_library.build())
 
 

@@ -11,11 +11,11 @@ import subprocess
 import numpy as np
 import pytest
 
-from firmware_interface import node_plain
 from firmware_interface.calibration import Calibration
 from firmware_interface.framing import new_decoder
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU
-from firmware_interface.node_firmware import firmware_latch, firmware_receive, new_firmware
+from firmware_interface.node import reference_codec
+from firmware_interface.node.rules import firmware_latch, firmware_receive, new_firmware
 from firmware_interface.twins.c_library import SOURCES
 from tests.firmware_interface.wire import as_bytes
 
@@ -177,12 +177,12 @@ def board(image) -> Board:
     return board
 
 
-def heard(data: bytes) -> list[node_plain.Message]:
-    return [node_plain.decode(frame) for frame in data.split(b"\0") if frame]
+def heard(data: bytes) -> list[reference_codec.Message]:
+    return [reference_codec.decode(frame) for frame in data.split(b"\0") if frame]
 
 
 def command(seq: int, torque_mNm: int = 0, flags: int = COMMAND_ENABLE) -> bytes:
-    return node_plain.encode(node_plain.Command(seq % 65536, torque_mNm, 1000, 0, flags))
+    return reference_codec.encode(reference_codec.Command(seq % 65536, torque_mNm, 1000, 0, flags))
 
 
 def test_start(board):
@@ -216,7 +216,7 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
             seq += 1
             line += command(seq, rng.randint(-9000, 9000), rng.choices((COMMAND_ENABLE, COMMAND_CLEAR), (12, 1))[0])
         if rng.random() < 0.1:
-            line += rng.randbytes(rng.randint(1, 300)) + node_plain.encode(node_plain.HelloRequest(k))
+            line += rng.randbytes(rng.randint(1, 300)) + reference_codec.encode(reference_codec.HelloRequest(k))
         if k % 100 > 90:
             line = b""
         stop = rng.random() < 0.02

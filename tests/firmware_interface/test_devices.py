@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.devices.device import Device
+from firmware_interface.devices.driver import Device
 from firmware_interface.devices.link import DRIVE, IMU, LINK, STEER, WHEEL, hear
 from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Fault, Kind
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
+from firmware_interface.twins.faults import Fault, Kind
 from tests.firmware_interface.pairs import READINGS, SCALES, SETTINGS, Pair, linked
 
 NAMES = tuple(DEVICES)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import BOTH, READINGS, Fault, Kind, pack
+from firmware_interface.twins.faults import BOTH, READINGS, Fault, Kind, pack
 from models.plant.sensors import READINGS as OF_THE_PLANT
 
 

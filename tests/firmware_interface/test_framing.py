@@ -9,8 +9,8 @@ from cobs import cobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_interface import node_plain
 from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, crc16, encode_frame, new_decoder
+from firmware_interface.node import reference_codec
 from tests.firmware_interface.wire import as_bytes, payloads
 
 PAYLOADS = st.one_of(
@@ -31,14 +31,14 @@ def frame_by_packages(payload: bytes) -> bytes:
 def test_crc_check_value():
     # the check value of CRC-16/CCITT-FALSE in the catalogues: CRC of "123456789"
     assert crc16(as_bytes(b"123456789"), 0, 9) == 0x29B1
-    assert node_plain.crc16(b"123456789") == 0x29B1
+    assert reference_codec.crc16(b"123456789") == 0x29B1
 
 
 @given(PAYLOADS)
 def test_frames_equal_those_of_the_packages_and_of_plain_python(payload):
     wanted = frame_by_packages(payload)
     assert frame(payload) == wanted
-    assert node_plain.frame(payload) == wanted
+    assert reference_codec.frame(payload) == wanted
 
 
 @given(PAYLOADS)
@@ -46,7 +46,7 @@ def test_frames_of_the_packages_are_decoded(payload):
     stuffed = frame_by_packages(payload)
     decoder = new_decoder()
     assert payloads(decoder, stuffed) == [payload]
-    assert node_plain.unframe(stuffed[:-1]) == payload
+    assert reference_codec.unframe(stuffed[:-1]) == payload
     assert decoder["frames_ok"] == 1
     assert decoder["bytes_skipped"] == 0
 

@@ -5,10 +5,11 @@ import random
 import numpy as np
 import pytest
 
-from firmware_interface import node_plain, port
+from firmware_interface import port
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
+from firmware_interface.node import reference_codec
 from tests.firmware_interface.damaged_line import Oracle, kind_of, stream
 from tests.fuzz import Fuzz
 
@@ -31,8 +32,8 @@ def test_plain_codec_reads_what_the_packages_read(seed):
     data = bytes(stream(random.Random(seed), 20_000).data)
     frames = [stuffed for stuffed in data.split(b"\0")[:-1] if stuffed]
     wanted = [payload for _, payload in Oracle().read(data)]
-    assert [payload for payload in map(node_plain.unframe, frames) if payload is not None] == wanted
-    messages = [message for message in map(node_plain.decode, frames) if message is not None]
+    assert [payload for payload in map(reference_codec.unframe, frames) if payload is not None] == wanted
+    messages = [message for message in map(reference_codec.decode, frames) if message is not None]
     assert len(messages) == sum(kind_of(payload) > 0 for payload in wanted) > 100
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.device import Wants
+from firmware_interface.devices.driver import Wants
 from firmware_interface.devices.registry import device
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Fault, Kind
 from firmware_interface.port import open_port
 from firmware_interface.twins import odrive, own_node, vectornav, vesc
+from firmware_interface.twins.faults import Fault, Kind
 from firmware_interface.twins.twin import TwinConfig
 from tests.firmware_interface.pairs import SETTINGS
 

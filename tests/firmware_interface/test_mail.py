@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from firmware_interface import node_plain
-from firmware_interface.faults import BOTH, DOWN, UP, Fault, Kind, pack
-from firmware_interface.mail import fetch, new_mail, next_due, post
+from firmware_interface.node import reference_codec
+from firmware_interface.twins.faults import BOTH, DOWN, UP, Fault, Kind, pack
+from firmware_interface.twins.faulty_link import fetch, new_mail, next_due, post
 from tests.firmware_interface.wire import as_bytes, command_frame, sample_frame
 
 PERIOD = 0.005
@@ -161,8 +161,8 @@ def test_noise_comes_before_the_frame():
 @pytest.mark.parametrize("version", [0, 2, 255])
 def test_another_version_has_the_right_crc(version):
     for frame in (sample_frame(1000, t_us=12345), command_frame(77, 1.5)):
-        payload = node_plain.unframe(Wire(Fault(Kind.VERSION, version)).pass_on(frame)[:-1])
-        assert payload == bytes([version]) + node_plain.unframe(frame[:-1])[1:]
+        payload = reference_codec.unframe(Wire(Fault(Kind.VERSION, version)).pass_on(frame)[:-1])
+        assert payload == bytes([version]) + reference_codec.unframe(frame[:-1])[1:]
 
 
 def test_damage_upon_damage_stays_within_bounds():

@@ -5,11 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from firmware_interface import node_plain
 from firmware_interface.calibration import Calibration
-from firmware_interface.faults import DOWN, Fault, Kind
 from firmware_interface.framing import MAX_FRAME, new_decoder
-from firmware_interface.mail import fetch, post
 from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
@@ -18,8 +15,11 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.mischief import instant, made, new_node
-from firmware_interface.node_firmware import firmware_latch, firmware_receive, firmware_sample, new_firmware
+from firmware_interface.node import reference_codec
+from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample, new_firmware
+from firmware_interface.twins.faults import DOWN, Fault, Kind
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.faulty_node import instant, made, new_node
 from tests.firmware_interface.wire import as_bytes, command_frame
 
 PERIOD = 0.005
@@ -44,7 +44,7 @@ class Bench:
     def __init__(self, *faults: Fault) -> None:
         self.node = new_node(new_firmware(CALIBRATION), faults)
         self.k = 0
-        self.said: list[node_plain.Sample | None] = []
+        self.said: list[reference_codec.Sample | None] = []
         self.made: list[float] = []
         self._out = np.zeros(4096, np.uint8)
 
@@ -59,7 +59,7 @@ class Bench:
                 post(self.node.down, self.node.faults, DOWN, line, len(line), t, t)
             instant(self.node, np.full(9, reading(t)), 24.0, t, t)
             data = self._out[: fetch(self.node.up, t, self._out)].tobytes()
-            self.said.append(node_plain.decode(data[:-1]) if data else None)
+            self.said.append(reference_codec.decode(data[:-1]) if data else None)
             self.k += 1
         return self
 
@@ -85,7 +85,7 @@ def test_without_faults_a_node_says_what_its_firmware_says():
         firmware_receive(firmware, decoder, as_bytes(line), len(line))
         firmware_latch(firmware, k * PERIOD)
         n = firmware_sample(firmware, np.full(9, math.sin(k * PERIOD)), 24.0, out)
-        assert node_plain.decode(out[: n - 1].tobytes()) == said
+        assert reference_codec.decode(out[: n - 1].tobytes()) == said
 
 
 @pytest.mark.parametrize("channel", SCALES)
@@ -222,9 +222,9 @@ def test_slowing_skips_more_and_more_instants_and_no_number():
 
 def test_hello_without_a_scale():
     node, out = new_node(new_firmware(CALIBRATION), (Fault(Kind.HELLO_NAN),)), np.zeros(4096, np.uint8)
-    line = as_bytes(node_plain.encode(node_plain.HelloRequest(1)))
+    line = as_bytes(reference_codec.encode(reference_codec.HelloRequest(1)))
     post(node.down, node.faults, DOWN, line, len(line), 0.0, 0.0)
     instant(node, np.zeros(9), 24.0, 0.0, 0.0)
-    hello = node_plain.decode(out[: fetch(node.up, 0.0, out)].tobytes().split(b"\0")[0])
+    hello = reference_codec.decode(out[: fetch(node.up, 0.0, out)].tobytes().split(b"\0")[0])
     assert math.isnan(hello.gyro_lsb)
     assert hello.accel_lsb == pytest.approx(0.01)

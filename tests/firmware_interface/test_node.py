@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface import node, node_plain
 from firmware_interface.framing import new_decoder
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, RAW
+from firmware_interface.node import protocol, reference_codec
 from tests.firmware_interface.wire import as_bytes, encoded, payloads, record, sample_frame
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "node-protocol.md"
@@ -61,9 +61,9 @@ HELLO_7 = {
     "steer_counts_per_turn": 20000,
 }
 MEANING = {
-    "SAMPLE": (RAW, SAMPLE_1000, node.encode_sample, node.decode_sample),
-    "COMMAND": (COMMAND, COMMAND_1234, node.encode_command, node.decode_command),
-    "HELLO": (node.HELLO, HELLO_7, node.encode_hello, node.decode_hello),
+    "SAMPLE": (RAW, SAMPLE_1000, protocol.encode_sample, protocol.decode_sample),
+    "COMMAND": (COMMAND, COMMAND_1234, protocol.encode_command, protocol.decode_command),
+    "HELLO": (protocol.HELLO, HELLO_7, protocol.encode_hello, protocol.decode_hello),
 }
 
 
@@ -95,7 +95,7 @@ def test_worked_frame_is_what_both_codecs_make_and_read(name):
     dtype, values, encode, decode = MEANING[name]
     line = FRAMES[name]["line"]
     assert encoded(encode, record(dtype, **values)) == line
-    assert node_plain.encode(node_plain.decode(line[:-1])) == line
+    assert reference_codec.encode(reference_codec.decode(line[:-1])) == line
     (payload,) = payloads(new_decoder(), line)
     assert payload == FRAMES[name]["payload"]
     message = record(dtype)
@@ -105,8 +105,8 @@ def test_worked_frame_is_what_both_codecs_make_and_read(name):
 
 def test_worked_hello_request():
     line = FRAMES["HELLO_REQUEST"]["line"]
-    assert node_plain.decode(line[:-1]) == node_plain.HelloRequest(7)
-    assert node_plain.encode(node_plain.HelloRequest(7)) == line
+    assert reference_codec.decode(line[:-1]) == reference_codec.HelloRequest(7)
+    assert reference_codec.encode(reference_codec.HelloRequest(7)) == line
 
 
 def integers(bits: int, signed: bool = False) -> st.SearchStrategy[int]:
@@ -121,29 +121,29 @@ U8, U16, U32, I16, I32 = (
     integers(32, signed=True),
 )
 F32 = st.floats(width=32, allow_nan=False)
-SAMPLES = st.builds(node_plain.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8)
-COMMANDS = st.builds(node_plain.Command, U16, st.integers(-32767, 32767), U16, U16, U8)
-HELLOS = st.builds(node_plain.Hello, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32)
+SAMPLES = st.builds(reference_codec.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8)
+COMMANDS = st.builds(reference_codec.Command, U16, st.integers(-32767, 32767), U16, U16, U8)
+HELLOS = st.builds(reference_codec.Hello, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32)
 
 
 @given(SAMPLES)
 def test_samples_of_the_two_codecs(sample):
-    line = node_plain.encode(sample)
+    line = reference_codec.encode(sample)
     (payload,) = payloads(new_decoder(), line)
     raw = record(RAW)
-    assert node.decode_sample(as_bytes(payload), len(payload), raw)
+    assert protocol.decode_sample(as_bytes(payload), len(payload), raw)
     assert [*np.hstack([raw[name] for name in RAW.names[:-1]]).tolist()] == list(sample)
     ends = {-32768, 32767}
     assert raw["off_scale"] == bool(ends & {*raw["gyro_counts"], *raw["accel_counts"], raw["torque_mNm"]})
-    assert encoded(node.encode_sample, raw) == line
+    assert encoded(protocol.encode_sample, raw) == line
 
 
 @given(COMMANDS)
 def test_commands_of_the_two_codecs(command):
-    line = node_plain.encode(command)
+    line = reference_codec.encode(command)
     (payload,) = payloads(new_decoder(), line)
     read = record(COMMAND)
-    assert node.decode_command(as_bytes(payload), len(payload), read)
+    assert protocol.decode_command(as_bytes(payload), len(payload), read)
     assert round(1e3 * float(read["T_cmd"])) == command.torque_mNm
     assert [int(read[name]) for name in ("seq", "expiry_ms", "sample_seq", "flags")] == [
         command.seq,
@@ -151,41 +151,43 @@ def test_commands_of_the_two_codecs(command):
         command.sample_seq,
         command.flags,
     ]
-    assert encoded(node.encode_command, read) == line
+    assert encoded(protocol.encode_command, read) == line
 
 
 @given(HELLOS)
 def test_hellos_of_the_two_codecs(hello):
-    line = node_plain.encode(hello)
+    line = reference_codec.encode(hello)
     (payload,) = payloads(new_decoder(), line)
-    read = record(node.HELLO)
-    assert node.decode_hello(as_bytes(payload), len(payload), read)
+    read = record(protocol.HELLO)
+    assert protocol.decode_hello(as_bytes(payload), len(payload), read)
     assert read["firmware"].tobytes() == hello.firmware
     assert tuple(read.tolist())[2:] == tuple(hello)[2:]
-    assert encoded(node.encode_hello, read) == line
+    assert encoded(protocol.encode_hello, read) == line
 
 
 @pytest.mark.parametrize("T", [math.nan, math.inf, -math.inf])
 def test_torque_that_is_no_number_never_leaves(T):
     line = encoded(
-        node.encode_command,
+        protocol.encode_command,
         record(COMMAND, T_cmd=T, seq=5, flags=COMMAND_ENABLE | COMMAND_CLEAR, expiry_ms=15, sample_seq=9),
     )
-    assert node_plain.decode(line[:-1]) == node_plain.Command(5, 0, 15, 9, COMMAND_CLEAR)
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(5, 0, 15, 9, COMMAND_CLEAR)
 
 
 @pytest.mark.parametrize(("T", "torque_mNm"), [(32.767, 32767), (40.0, 32767), (-1e300, -32767), (0.0004, 0)])
 def test_torque_is_clamped_and_rounded(T, torque_mNm):
-    line = encoded(node.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
-    assert node_plain.decode(line[:-1]) == node_plain.Command(0, torque_mNm, 0, 0, COMMAND_ENABLE)
+    line = encoded(protocol.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(0, torque_mNm, 0, 0, COMMAND_ENABLE)
 
 
 @given(st.floats(width=64))
 def test_torque_on_the_line_is_a_clamped_whole_number(T):
-    line = encoded(node.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
+    line = encoded(protocol.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
     finite = math.isfinite(T)
     wanted = round(min(max(1e3 * T, -32767), 32767)) if finite else 0
-    assert node_plain.decode(line[:-1]) == node_plain.Command(0, wanted, 0, 0, COMMAND_ENABLE if finite else 0)
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(
+        0, wanted, 0, 0, COMMAND_ENABLE if finite else 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -199,18 +201,18 @@ def test_torque_on_the_line_is_a_clamped_whole_number(T):
     ],
 )
 def test_foreign_frames_are_counted_and_ignored(payload):
-    receiver, raw = node.new_receiver(), record(RAW, seq=7)
-    line = node_plain.frame(payload)
-    assert node.receive(receiver, as_bytes(line), len(line), raw) == 0
+    receiver, raw = protocol.new_receiver(), record(RAW, seq=7)
+    line = reference_codec.frame(payload)
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == 0
     assert receiver["frames_bad_version"] == 1
     assert raw == record(RAW, seq=7)
-    assert node_plain.decode(line[:-1]) is None
+    assert reference_codec.decode(line[:-1]) is None
 
 
 def test_other_messages_are_no_samples_and_no_offence():
-    receiver, raw = node.new_receiver(), record(RAW)
+    receiver, raw = protocol.new_receiver(), record(RAW)
     line = FRAMES["HELLO"]["line"] + FRAMES["COMMAND"]["line"]
-    assert node.receive(receiver, as_bytes(line), len(line), raw) == 0
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == 0
     assert receiver["frames_ok"] == 2
     assert receiver["frames_bad_version"] == 0
 
@@ -228,32 +230,32 @@ def test_other_messages_are_no_samples_and_no_offence():
     ],
 )
 def test_sequence_numbers(numbers, new, lost, repeated):
-    receiver, raw = node.new_receiver(), record(RAW)
+    receiver, raw = protocol.new_receiver(), record(RAW)
     line = b"".join(sample_frame(seq) for seq in numbers)
-    assert node.receive(receiver, as_bytes(line), len(line), raw) == new
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == new
     assert receiver["samples_lost"] == lost
     assert receiver["samples_repeated"] == repeated
     assert raw["seq"] == numbers[-1]
 
 
 def test_newest_of_several_samples_stays():
-    receiver, raw = node.new_receiver(), record(RAW)
+    receiver, raw = protocol.new_receiver(), record(RAW)
     line = sample_frame(1, steer_counts=10) + sample_frame(2, steer_counts=20) + sample_frame(3)[:-2]
-    assert node.receive(receiver, as_bytes(line), len(line), raw) == 2
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == 2
     assert (raw["seq"], raw["steer_counts"]) == (2, 20)
     rest = sample_frame(3)[-2:]
-    assert node.receive(receiver, as_bytes(rest), len(rest), raw) == 1
+    assert protocol.receive(receiver, as_bytes(rest), len(rest), raw) == 1
     assert raw["seq"] == 3
 
 
 def test_plain_layouts_have_the_documented_sizes():
-    sizes = {kind: 2 + layout.size for kind, (_, layout) in node_plain.LAYOUTS.items()}
+    sizes = {kind: 2 + layout.size for kind, (_, layout) in reference_codec.LAYOUTS.items()}
     assert sizes == {1: 37, 2: 11, 3: 38, 4: 4}
     assert sizes == {
-        node.FRAME_SAMPLE: node.SAMPLE_SIZE,
-        node.FRAME_COMMAND: node.COMMAND_SIZE,
-        node.FRAME_HELLO: node.HELLO_SIZE,
-        node.FRAME_HELLO_REQUEST: node.HELLO_REQUEST_SIZE,
+        protocol.FRAME_SAMPLE: protocol.SAMPLE_SIZE,
+        protocol.FRAME_COMMAND: protocol.COMMAND_SIZE,
+        protocol.FRAME_HELLO: protocol.HELLO_SIZE,
+        protocol.FRAME_HELLO_REQUEST: protocol.HELLO_REQUEST_SIZE,
     }
 
 
@@ -262,7 +264,7 @@ TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "i16": "<i2", "i32": "<i4", "f3
 
 @pytest.mark.parametrize(
     ("title", "layout"),
-    [("1 SAMPLE", node.SAMPLE_LAYOUT), ("2 COMMAND", node.COMMAND_LAYOUT), ("3 HELLO", node.HELLO_LAYOUT)],
+    [("1 SAMPLE", protocol.SAMPLE_LAYOUT), ("2 COMMAND", protocol.COMMAND_LAYOUT), ("3 HELLO", protocol.HELLO_LAYOUT)],
 )
 def test_layout_is_the_table_of_the_document(title, layout):
     section = DOCUMENT.read_text().split(f"### {title}")[1].split("###")[0]
@@ -276,6 +278,6 @@ def test_layout_is_the_table_of_the_document(title, layout):
         else:
             wanted[name] = (np.dtype((TYPES[kind], (int(count),))) if count else np.dtype(TYPES[kind]), at)
     fields = {name: layout.fields[name][:2] for name in layout.names}
-    header = {name: fields.pop(name) for name in node.HEADER_LAYOUT.names}
+    header = {name: fields.pop(name) for name in protocol.HEADER_LAYOUT.names}
     assert header == {"version": (np.dtype("u1"), 0), "type": (np.dtype("u1"), 1), "seq": (np.dtype("<u2"), 2)}
     assert fields == wanted

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from firmware_interface import node_plain
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_FRAME, new_decoder
@@ -16,7 +15,8 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.node_firmware import (
+from firmware_interface.node import reference_codec
+from firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_receive,
@@ -56,10 +56,10 @@ class Bench:
         assert self.status & STATUS_ENABLED
         return self
 
-    def sample(self, bus: float = 24.0) -> node_plain.Sample:
+    def sample(self, bus: float = 24.0) -> reference_codec.Sample:
         """The sample of the latest instant, as read by the plain codec."""
         out = np.zeros(MAX_FRAME, np.uint8)
-        return node_plain.decode(out[: firmware_sample(self.fw, self.readings, bus, out) - 1].tobytes())
+        return reference_codec.decode(out[: firmware_sample(self.fw, self.readings, bus, out) - 1].tobytes())
 
     @property
     def status(self) -> int:
@@ -210,7 +210,7 @@ def test_sample_carries_clock_number_and_readings():
     bench.sample()
     bench.command(flags=0)
     bench.readings[:] = (0.1, -0.2, 0.3, 0.0, 1.0, -9.8, 0.25 * np.pi, 15.0, -1.5)
-    assert bench.sample(bus=24.5) == node_plain.Sample(
+    assert bench.sample(bus=24.5) == reference_codec.Sample(
         seq=1,
         t_us=5000,
         gyro_x_counts=100,
@@ -250,10 +250,10 @@ def test_hello_is_told_once_for_each_request():
     out = np.zeros(MAX_FRAME, np.uint8)
     bench.instant()
     assert firmware_hello(bench.fw, out) == 0
-    bench.instant(node_plain.encode(node_plain.HelloRequest(321)))
+    bench.instant(reference_codec.encode(reference_codec.HelloRequest(321)))
     n = firmware_hello(bench.fw, out)
-    hello = node_plain.decode(out[: n - 1].tobytes())
-    assert hello == node_plain.Hello(
+    hello = reference_codec.decode(out[: n - 1].tobytes())
+    assert hello == reference_codec.Hello(
         321,
         b"riderless twin\0\0",
         200,

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import pytest
 
 from firmware_interface.devices import odrive_setup
-from firmware_interface.devices.device import Wants
+from firmware_interface.devices.driver import Wants
 from firmware_interface.devices.odrive import DEVICE
 from firmware_interface.devices.odrive_setup import introduce
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Fault, Kind
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
+from firmware_interface.twins.faults import Fault, Kind
 from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
 from tests.firmware_interface.odrive_bench import GEAR, READINGS, SETTINGS, Bench, checked, config
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.faults import Fault, Kind
 from firmware_interface.twins import odrive
+from firmware_interface.twins.faults import Fault, Kind
 from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
 from tests.firmware_interface.odrive_bench import GEAR, READINGS, checked, config
 

@@ -11,12 +11,12 @@ from contextlib import contextmanager
 import pytest
 import serial
 
-from firmware_interface import node_plain
 from firmware_interface.errors import DeviceError
+from firmware_interface.node import reference_codec
 from firmware_interface.port import hello, open_port
 
-HELLO = node_plain.Hello(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
-SAMPLE = node_plain.Sample(*range(16))
+HELLO = reference_codec.Hello(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
+SAMPLE = reference_codec.Sample(*range(16))
 
 
 @pytest.fixture
@@ -121,15 +121,17 @@ def test_hello(terminal):
 
     def answer(data: bytes) -> bytes:
         requests.append(data)
-        number = node_plain.decode(data.strip(b"\0")).seq
+        number = reference_codec.decode(data.strip(b"\0")).seq
         # the end of a sample cut in two, a good one, the answer
         return (
-            node_plain.encode(SAMPLE)[20:] + node_plain.encode(SAMPLE) + node_plain.encode(HELLO._replace(seq=number))
+            reference_codec.encode(SAMPLE)[20:]
+            + reference_codec.encode(SAMPLE)
+            + reference_codec.encode(HELLO._replace(seq=number))
         )
 
     with device(master, answer), open_port(path) as port:
         told = hello(port, timeout=5.0)
-    assert requests[0] == b"\0" + node_plain.encode(node_plain.HelloRequest(0))
+    assert requests[0] == b"\0" + reference_codec.encode(reference_codec.HelloRequest(0))
     assert told.firmware == "demo"
     assert (told.rate_hz, told.steer_counts_per_turn) == (200, 20000)
     assert (told.torque_limit, told.watchdog) == (7.0, 0.025)
@@ -149,8 +151,8 @@ def test_silent_device(terminal):
     [
         (b"$GPGGA,123519\r\n", r"bytes of something else came \(0 frames rejected\); is it another device"),
         (b"\x11\x00\x22\x33\x00", "frames rejected\\); is it another device, or is 921600 not its baud rate"),
-        (node_plain.encode(SAMPLE), "other good frames came and no HELLO"),
-        (node_plain.frame(b"\x02\x03\0\0abc"), "version 1, but it speaks version 2; load the firmware"),
+        (reference_codec.encode(SAMPLE), "other good frames came and no HELLO"),
+        (reference_codec.frame(b"\x02\x03\0\0abc"), "version 1, but it speaks version 2; load the firmware"),
     ],
 )
 def test_device_that_says_something_else(terminal, says, words):

@@ -10,11 +10,11 @@ import pytest
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices import vectornav as driver
-from firmware_interface.devices.device import Wants
+from firmware_interface.devices.driver import Wants
 from firmware_interface.devices.link import IMU, new_link
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Fault, Kind
 from firmware_interface.messages import SAMPLE
+from firmware_interface.twins.faults import Fault, Kind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
 from firmware_interface.twins.vectornav import VectorNavTwin, make
 from tests.firmware_interface.wire import as_bytes, record

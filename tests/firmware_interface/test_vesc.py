@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from firmware_interface.devices import vesc
-from firmware_interface.devices.device import Wants
+from firmware_interface.devices.driver import Wants
 from firmware_interface.devices.link import ANY, DRIVE, STEER, new_link
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import (

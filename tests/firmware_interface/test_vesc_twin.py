@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from firmware_interface.calibration import Calibration, calibrate, drive_torque, new_clock
 from firmware_interface.devices import vesc as driver
-from firmware_interface.devices.device import Wants
+from firmware_interface.devices.driver import Wants
 from firmware_interface.devices.link import DRIVE, LINK, STEER, hear, new_link, say
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import Fault, Kind
 from firmware_interface.messages import (
     COMMAND,
     COMMAND_CLEAR,
@@ -30,6 +29,7 @@ from firmware_interface.messages import (
 )
 from firmware_interface.port import open_port
 from firmware_interface.twins import vesc
+from firmware_interface.twins.faults import Fault, Kind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
 from tests.firmware_interface.test_port import device as in_a_thread
 from tests.firmware_interface.wire import as_bytes, record

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import DOWN, UP, Fault, Kind, pack
-from firmware_interface.mail import new_mail, post
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
 from firmware_interface.port import hello, open_port
 from firmware_interface.twins import c_library
-from firmware_interface.virtual import NodeConfig, Report, VirtualNode, spawn
+from firmware_interface.twins.faults import DOWN, UP, Fault, Kind, pack
+from firmware_interface.twins.faulty_link import new_mail, post
+from firmware_interface.twins.virtual_node import NodeConfig, Report, VirtualNode, spawn
 from tests.firmware_interface.listener import Listener
 from tests.firmware_interface.plants import Broken, Short, Spinner, refuse
 
@@ -220,15 +220,15 @@ def test_incoming_bytes_are_taken_no_faster_than_the_line_carries_them(core):
 
 def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     # on a clock of our own: a sample of 41 bytes takes 410 bits / 82000 bit/s = 5 ms
-    from firmware_interface import line
+    from firmware_interface.twins import paced_line
 
     now = [100.0]
-    monkeypatch.setattr(line.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(line.time, "sleep", lambda duration: now.__setitem__(0, now[0] + max(duration, 1e-9)))
+    monkeypatch.setattr(paced_line.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(paced_line.time, "sleep", lambda duration: now.__setitem__(0, now[0] + max(duration, 1e-9)))
     read, write = os.pipe()
     os.set_blocking(read, False)
     mail, frame = new_mail(10 / 82000), np.full(41, 7, np.uint8)
-    sender = line.Line(write, mail)
+    sender = paced_line.Line(write, mail)
     for _ in range(3):
         post(mail, pack(()), UP, frame, 41, 0.0, now[0])
     arrived = []
@@ -244,7 +244,7 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
 
 
 def test_late_wake_up_slips_the_schedule_and_sends_no_burst(monkeypatch):
-    from firmware_interface import virtual
+    from firmware_interface.twins import virtual_node
 
     now = [0.0]
     node = VirtualNode(Spinner(), NodeConfig())
@@ -256,7 +256,7 @@ def test_late_wake_up_slips_the_schedule_and_sends_no_burst(monkeypatch):
         instants.append(now[0])
         return now[0]
 
-    monkeypatch.setattr(virtual.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(virtual_node.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(node._line, "wait", wait)
     report = serve_instants(node, 6)
     assert instants == pytest.approx([0.0, 0.005, 0.010, 0.027, 0.032, 0.037])

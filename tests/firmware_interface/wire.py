@@ -4,7 +4,7 @@ import numpy as np
 
 from firmware_interface.framing import MAX_FRAME, next_frame
 from firmware_interface.messages import COMMAND, RAW
-from firmware_interface.node import encode_command, encode_sample
+from firmware_interface.node.protocol import encode_command, encode_sample
 
 
 def record(dtype: np.dtype, **values) -> np.void:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from firmware_interface.devices.device import Introduction
+from firmware_interface.devices.driver import Introduction
 from hil import calibration_steps as steps
 from hil.calibration_notes import Notes
 from hil.rig import Rig

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from firmware_interface.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault, Kind
 from hil import lockstep
 from hil.emulation import emulated_node
 from hil.record import TICK

@@ -3,7 +3,7 @@
 import numpy as np
 
 from firmware_interface.framing import new_decoder
-from firmware_interface.node_firmware import firmware_latch, firmware_receive, firmware_sample
+from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample
 from hil.emulation import emulated_node, emulated_plant
 from hil.record import TICK
 from hil.rig import Port

@@ -9,8 +9,8 @@ import math
 import numpy as np
 from numba import njit
 
-from firmware_interface.faults import Kind
 from firmware_interface.framing import DELIMITER, MAX_FRAME, close_frame
+from firmware_interface.twins.faults import Kind
 
 _PARCELS = 128
 _ROOM = MAX_FRAME  # bytes of a parcel

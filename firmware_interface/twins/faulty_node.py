@@ -15,18 +15,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from firmware_interface.faults import UP, Faults, Kind, pack
 from firmware_interface.framing import MAX_FRAME, new_decoder
-from firmware_interface.mail import fetch, new_mail, post, uniform
 from firmware_interface.messages import FAULT_DRIVE
-from firmware_interface.node import encode_sample
-from firmware_interface.node_firmware import (
+from firmware_interface.node.protocol import encode_sample
+from firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_measure,
     firmware_receive,
     firmware_restart,
 )
+from firmware_interface.twins.faults import UP, Faults, Kind, pack
+from firmware_interface.twins.faulty_link import fetch, new_mail, post, uniform
 
 _RX_SIZE = 4096  # bytes
 _REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from firmware_interface.devices.link import ANY
 from firmware_interface.errors import DeviceError
-from firmware_interface.line import BITS_PER_BYTE
 from firmware_interface.port import Port
+from firmware_interface.twins.paced_line import BITS_PER_BYTE
 
 Settings = Mapping[str, float]
 

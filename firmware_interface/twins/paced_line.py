@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firmware_interface.mail import fetch, next_due
+from firmware_interface.twins.faulty_link import fetch, next_due
 
 BITS_PER_BYTE = 10  # start, eight data, stop
 

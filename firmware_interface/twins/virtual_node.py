@@ -19,20 +19,19 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from firmware_interface import mischief
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
-from firmware_interface.faults import DOWN, Faults
 from firmware_interface.framing import FRAME_OVERHEAD
-from firmware_interface.line import BITS_PER_BYTE, Line, bytes_per
-from firmware_interface.mail import post
-from firmware_interface.node import SAMPLE_SIZE
-from firmware_interface.node_firmware import new_firmware
-from firmware_interface.twins import c_node
+from firmware_interface.node.protocol import SAMPLE_SIZE
+from firmware_interface.node.rules import new_firmware
+from firmware_interface.twins import c_node, faulty_node
+from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faulty_link import post
+from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, bytes_per
 
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
-CORES = {"python": mischief, "c": c_node}  # who keeps the node's rules
+CORES = {"python": faulty_node, "c": c_node}  # who keeps the node's rules
 
 
 class PlantLike(Protocol):
@@ -208,7 +207,7 @@ class VirtualNode:
         os.close(self._slave)
 
     def _instant(self, now: float, period: float) -> None:
-        """One sampling instant, in the order ``mischief.py`` prescribes."""
+        """One sampling instant, in the order ``faulty_node.py`` prescribes."""
         node, firmware = self._node, self._node.firmware
         t = self._k * period
         T_before, obeyed = float(firmware["T"]), int(firmware["commands"])

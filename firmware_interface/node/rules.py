@@ -31,7 +31,7 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.node import (
+from firmware_interface.node.protocol import (
     FRAME_COMMAND,
     FRAME_HELLO_REQUEST,
     HELLO,
