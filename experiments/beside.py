@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from experiments.campaign import Answer
 from experiments.protocols.condition import Condition
-from hil.operator import Outcome
+from hil.runners.operator import Outcome
 
 if TYPE_CHECKING:
     from experiments.progress import Board

@@ -9,10 +9,10 @@ import numpy as np
 from experiments.twin import hastened
 from firmware_interface.calibration import Calibration
 from firmware_interface.twins.virtual_node import VirtualProcess, spawn
-from hil.emulation import emulated_machine
-from hil.procedure import Step
-from hil.rig import Rig
-from hil.states import State
+from hil.commissioning.steps import Step
+from hil.loop.states import State
+from hil.rig.rig import Rig
+from hil.runners.emulation import emulated_machine
 from models.linear.whipple import totals
 from models.plant.workstand import Bars, ByHand
 

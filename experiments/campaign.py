@@ -14,10 +14,10 @@ from experiments.console import new_folder
 from experiments.protocols.condition import Condition
 from experiments.twin import start_twin
 from firmware_interface.twins.virtual_node import VirtualProcess
-from hil.operator import Operator, Outcome
-from hil.rehearsal import run_lockstep
-from hil.session import run_realtime
-from hil.warmup import warm_up
+from hil.runners.operator import Operator, Outcome
+from hil.runners.session import run_realtime
+from hil.runners.simulated_run import run_lockstep
+from hil.runners.warmup import warm_up
 
 ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
 

@@ -14,9 +14,9 @@ from experiments.protocols import PROTOCOLS
 from experiments.protocols.bench import Bench, Controller
 from experiments.protocols.condition import Condition, Settings
 from hil.design.methods import METHODS, GainSchedule
-from hil.emulation import Emulation
-from hil.rig import Rig
-from hil.toml_lines import faults_of, lines_of
+from hil.rig.rig import Rig
+from hil.rig.toml_lines import faults_of, lines_of
+from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
 from models.parameters import Bicycle

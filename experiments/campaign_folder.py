@@ -15,9 +15,9 @@ from typing import Any
 
 from experiments.campaign_file import Campaign
 from experiments.console import new_folder
-from hil.log import FILE as LOG
-from hil.log import read_run
-from hil.operator import Outcome
+from hil.logs.log import FILE as LOG
+from hil.logs.log import read_run
+from hil.runners.operator import Outcome
 from models.errors import InputError
 
 FILE = "campaign.json"

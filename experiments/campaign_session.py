@@ -19,8 +19,8 @@ from experiments.protocols.condition import Condition
 from experiments.protocols.treadmill import conditions
 from experiments.recordings import read
 from experiments.reporting import report_on
-from hil.emulation import Emulation
-from hil.rig import Rig
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
 
 FREQUENCY = "frequency_response.json"
 

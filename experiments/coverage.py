@@ -25,7 +25,7 @@ from experiments.recordings import read
 from experiments.sweeps import spread
 from experiments.theory import Theory, dynamics_for, lean_feedback, open_loop
 from experiments.windows import find_windows, make_window
-from hil.rehearsal import run_lockstep
+from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 
 Estimator = Callable[[Response, Window], Fit]

@@ -27,8 +27,8 @@ from experiments.recordings import read
 from experiments.sweeps import spread
 from experiments.theory import dynamics_for, theory_for
 from experiments.windows import find_windows
-from hil.emulation import Emulation
-from hil.rehearsal import run_lockstep
+from hil.runners.emulation import Emulation
+from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 
 LOOPS = {  # bicycle -> controller and speeds [m/s]

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from experiments.protocols.condition import Condition
-from hil.limits import Limit, Limits
-from hil.log import read_run
-from hil.operator import Outcome
-from hil.rehearsal import run_lockstep
-from hil.rig import Port, Rig
-from hil.states import State, Verdict
+from hil.logs.log import read_run
+from hil.loop.limits import Limit, Limits
+from hil.loop.states import State, Verdict
+from hil.rig.rig import Port, Rig
+from hil.runners.operator import Outcome
+from hil.runners.simulated_run import run_lockstep
 
 MOST = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
 FARTHER = {"lean": 0.78, "steer": 1.04}  # rad, just before an emulated bicycle has fallen

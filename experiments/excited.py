@@ -1,6 +1,6 @@
 """The loop under a torque played on top of the controller's: what theory expects of it, linear and sampled.
 
-With x the states of `hil.sampled_loop` and r the torque played, x[k+1] = W x[k] + B r[k]; the torque commanded is
+With x the states of `hil.design.closed_loop` and r the torque played, x[k+1] = W x[k] + B r[k]; the torque commanded is
 u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the answer to u is that of the plant:
 drive and bicycle.
 """
@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hil.design.closed_loop import MEASURED, SampledLoop, instrument_map
 from hil.design.schedule import GainSchedule
-from hil.excitation import Excitation
-from hil.rig import Rig
-from hil.sampled_loop import MEASURED, SampledLoop, instrument_map
+from hil.loop.excitation import Excitation
+from hil.rig.rig import Rig
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
 from models.linear.perturbed import Variant
@@ -31,7 +31,7 @@ class ExcitedLoop:
     W: Array  # (m, m)
     B: Array  # (m,)
     w: Array  # (m,)
-    H: Array  # (4, m), rows as `hil.sampled_loop.MEASURED`
+    H: Array  # (4, m), rows as `hil.design.closed_loop.MEASURED`
     dt: float
 
     @property

@@ -17,11 +17,11 @@ from experiments.excited import Array, Complex, ExcitedLoop, excited_loop
 from experiments.frequency_lines import Lines, lines
 from experiments.recordings import bicycle_of, played_torque, run_of, schedule_of, theory_of
 from experiments.theory import Theory
-from hil.estimator import Observer
-from hil.excitation import Excitation
-from hil.log import FILE, Run
-from hil.rig import Rig
-from hil.states import State
+from hil.logs.log import FILE, Run
+from hil.loop.excitation import Excitation
+from hil.loop.observer import Observer
+from hil.loop.states import State
+from hil.rig.rig import Rig
 from models.errors import InputError
 from models.linear.perturbed import Variant
 

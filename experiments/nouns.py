@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from hil.log import Marker
+from hil.logs.log import Marker
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:

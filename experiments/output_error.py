@@ -27,7 +27,7 @@ from experiments.innovations import Innovations, innovations
 from experiments.nouns import Array, Response, Window
 from experiments.prediction import PRIOR_SCALE
 from experiments.theory import Theory, theory_for
-from hil.sampled_loop import yaw_rate
+from hil.design.closed_loop import yaw_rate
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from models.errors import InputError
 

@@ -15,8 +15,8 @@ from rich.table import Table
 from experiments.analysis import Analysis, analyze
 from experiments.nouns import Response
 from experiments.so_far import SoFar
-from hil.operator import Outcome
-from hil.states import State
+from hil.loop.states import State
+from hil.runners.operator import Outcome
 
 
 class Planned(Protocol):

@@ -13,13 +13,13 @@ from experiments.inspection import inspected
 from experiments.nouns import Array, Dynamics, Marker, Response
 from experiments.recorded import Recorded
 from experiments.theory import Theory, open_loop
+from hil.design.closed_loop import MEASURED, SampledLoop
 from hil.design.schedule import GainSchedule
-from hil.estimator import Observer
-from hil.excitation import Excitation
-from hil.export import MARKERS_SUFFIX
-from hil.log import FILE, Run, read_run
-from hil.sampled_loop import MEASURED, SampledLoop
-from hil.states import State, Verdict
+from hil.logs.export import MARKERS_SUFFIX
+from hil.logs.log import FILE, Run, read_run
+from hil.loop.excitation import Excitation
+from hil.loop.observer import Observer
+from hil.loop.states import State, Verdict
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle
@@ -55,7 +55,7 @@ def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = 
 
 
 def run_of(path: Path) -> Run:
-    """A run as `hil.log.read_run` gives it, without raw bytes; the last one is kept, for the report wants it again."""
+    """A run as `hil.logs.log.read_run` gives it, without raw bytes; the last one is kept, for the report wants it again."""
     file = path / FILE if path.is_dir() else path
     if not file.exists():
         return read_run(path)  # says what is missing

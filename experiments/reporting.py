@@ -9,10 +9,10 @@ from experiments.hand_cut import Beside
 from experiments.published import Figure7, figure7
 from experiments.recordings import run_of, schedule_of
 from experiments.report import ReportInput, write_report
-from hil.log import Run
-from hil.provenance import provenance
-from hil.record import COUNTERS
-from hil.states import State
+from hil.logs.log import Run
+from hil.logs.provenance import provenance
+from hil.loop.states import State
+from hil.loop.tick_record import COUNTERS
 
 
 def report_on(

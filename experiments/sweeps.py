@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hil.design.schedule import GainSchedule
-from hil.emulation import Emulation
-from hil.operator import Outcome
-from hil.rehearsal import run_lockstep
-from hil.rig import Rig
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
+from hil.runners.operator import Outcome
+from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
 from models.plant.plant import Scenario
 
@@ -29,7 +29,7 @@ CONNECT = 10.0  # s, for the answer of a cluster
 
 @dataclass(frozen=True)
 class Case:
-    """One simulated run: what `hil.rehearsal.run_lockstep` wants to know."""
+    """One simulated run: what `hil.runners.simulated_run.run_lockstep` wants to know."""
 
     rig: Rig
     schedule: GainSchedule

@@ -4,8 +4,8 @@ import os
 from contextlib import suppress
 
 from firmware_interface.twins.virtual_node import VirtualProcess, spawn
-from hil.emulation import Emulation, emulated_machine, emulated_plant
-from hil.rig import Rig
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation, emulated_machine, emulated_plant
 from models.plant.plant import Scenario
 
 

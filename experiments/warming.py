@@ -12,11 +12,11 @@ from experiments.nouns import Response
 from experiments.windows import make_window
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
-from hil.log import read_run
-from hil.rehearsal import run_lockstep
-from hil.replay import replay
-from hil.rig import Rig
-from hil.warmup import warm_up
+from hil.logs.log import read_run
+from hil.rig.rig import Rig
+from hil.runners.replay import replay
+from hil.runners.simulated_run import run_lockstep
+from hil.runners.warmup import warm_up
 from models import catalogue
 from models.plant.scenario import Scenario
 

@@ -22,7 +22,7 @@ from experiments import published
 from experiments.nouns import Note, Rejected, Response, Window
 from experiments.recordings import find
 from experiments.windows import make_window
-from hil.log import FILE as LOG
+from hil.logs.log import FILE as LOG
 from models.errors import InputError
 
 FILE = "windows.txt"

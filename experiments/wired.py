@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hil.rig import Rig
+from hil.rig.rig import Rig
 from models import catalogue
 from models.errors import InputError
 

@@ -24,11 +24,11 @@ from firmware_interface.node.protocol import encode_sample, new_receiver, receiv
 from firmware_interface.twins.faults import DOWN  # noqa: E402
 from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
 from firmware_interface.twins.faulty_node import instant, made  # noqa: E402
-from hil import libc, lockstep  # noqa: E402
-from hil.emulation import emulated_node, emulated_plant  # noqa: E402
-from hil.operator import Operator  # noqa: E402
-from hil.record import TICK  # noqa: E402
-from hil.tick import new_loop, tick  # noqa: E402
+from hil.loop.tick import new_loop, tick  # noqa: E402
+from hil.loop.tick_record import TICK  # noqa: E402
+from hil.runners import libc, lockstep  # noqa: E402
+from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
+from hil.runners.operator import Operator  # noqa: E402
 from models.plant import plant as bicycle_plant  # noqa: E402
 from tests import bench_nonlinear  # noqa: E402
 from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
@@ -36,7 +36,7 @@ from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
 TICKS = 20_000
 STARTED = (
     "import time; t = time.perf_counter();"
-    "from hil.warmup import warm_up; from tests.hil.machine import gains, rig_of;"
+    "from hil.runners.warmup import warm_up; from tests.hil.machine import gains, rig_of;"
     "rig = rig_of(); warm_up(rig, gains(rig, speeds=(5.0,))); print(time.perf_counter() - t)"
 )
 

@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.progress import track
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCES = ("hil/supervisor.py", "hil/limits.py")
-TABLE = "hil/transitions.py"
+SOURCES = ("hil/loop/supervisor.py", "hil/loop/limits.py")
+TABLE = "hil/loop/transitions.py"
 TESTS = (
     "tests/hil/test_supervisor_table.py",
     "tests/hil/test_supervisor.py",
@@ -140,15 +140,15 @@ def source_mutants(path: str) -> Iterator[tuple[str, str, str]]:
 
 def table_mutants() -> Iterator[tuple[str, str, str]]:
     """The table with one entry removed, or one cause exchanged."""
-    from hil.transitions import CAUSE, NEXT, RULES, STAY, Stage
+    from hil.loop.transitions import CAUSE, NEXT, RULES, STAY, Stage
 
     text = (ROOT / TABLE).read_text(encoding="utf-8")
     for stage, event in np.argwhere(NEXT != STAY):
         name = f"{TABLE} entry removed: {RULES[event].event} at {Stage(int(stage)).name}"
-        yield name, "hil.transitions", f"{text}\nNEXT[{stage}, {event}] = STAY\n"
+        yield name, "hil.loop.transitions", f"{text}\nNEXT[{stage}, {event}] = STAY\n"
     for event in np.flatnonzero(CAUSE):
         name = f"{TABLE} another cause: {RULES[event].event}"
-        yield name, "hil.transitions", f"{text}\nCAUSE[{event}] = 1 + CAUSE[{event}] % 29\n"
+        yield name, "hil.loop.transitions", f"{text}\nCAUSE[{event}] = 1 + CAUSE[{event}] % 29\n"
 
 
 class Mutated(SourceFileLoader):

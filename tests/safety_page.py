@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from hil.limits import Limits
-from hil.transitions import as_markdown
+from hil.loop.limits import Limits
+from hil.loop.transitions import as_markdown
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "safety.md"
 

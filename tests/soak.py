@@ -26,13 +26,13 @@ from rich.table import Table  # noqa: E402
 
 from experiments.twin import start_twin  # noqa: E402
 from firmware_interface.twins.virtual_node import Report, VirtualProcess  # noqa: E402
-from hil.limits import Limit, Limits  # noqa: E402
-from hil.log import Run, read_run  # noqa: E402
-from hil.replay import replay  # noqa: E402
-from hil.rig import Rig  # noqa: E402
-from hil.session import run_realtime  # noqa: E402
-from hil.states import State  # noqa: E402
-from hil.timebase import WINDOW  # noqa: E402
+from hil.logs.log import Run, read_run  # noqa: E402
+from hil.loop.clock_offset import WINDOW  # noqa: E402
+from hil.loop.limits import Limit, Limits  # noqa: E402
+from hil.loop.states import State  # noqa: E402
+from hil.rig.rig import Rig  # noqa: E402
+from hil.runners.replay import replay  # noqa: E402
+from hil.runners.session import run_realtime  # noqa: E402
 from models.plant.scenario import KICKS, Kick, Scenario  # noqa: E402
 from tests.hil.machine import gains, rig_of  # noqa: E402
 

@@ -18,8 +18,8 @@ ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
     "matplotlib": {f"experiments/{name}.py" for name in ("figure_files", "report")}
     | {f"experiments/figures{name}.py" for name in ("", "_frequency", "_loop", "_plane", "_theory")},
-    "pyarrow": {"experiments/foreign/format_parquet.py", "hil/export_parquet.py"},
-    "mcap": {"hil/mcap_reader.py", "hil/mcap_writer.py", "hil/log.py"},
+    "pyarrow": {"experiments/foreign/format_parquet.py", "hil/logs/export_parquet.py"},
+    "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py"},
     "rich": {
         "experiments/console.py",
         "experiments/progress.py",
@@ -33,11 +33,11 @@ MAY_KNOW_TIME = {
     "firmware_interface/twins/virtual_node.py",  # the twin beats real time
     "firmware_interface/twins/paced_line.py",  # at its baud rate
     "firmware_interface/twins/machine.py",  # and several twins together
-    "hil/append_only.py",  # fsync once a second
-    "hil/log.py",  # the date of a run
-    "hil/provenance.py",
-    "hil/libc.py",  # the clock of the loop
-    "hil/latency.py",  # the date of a latency test
+    "hil/logs/append_only.py",  # fsync once a second
+    "hil/logs/log.py",  # the date of a run
+    "hil/logs/provenance.py",
+    "hil/runners/libc.py",  # the clock of the loop
+    "hil/runners/latency_certificate.py",  # the date of a latency test
     "experiments/fault_campaign/realtime_bench.py",  # real faults happen in real time
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced
     "experiments/commands/emulate.py",  # how long to emulate

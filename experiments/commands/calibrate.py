@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
 
-    from hil.calibration_notes import Notes
-    from hil.procedure import Finding, Step
+    from hil.commissioning.calibration_results import Notes
+    from hil.commissioning.steps import Finding, Step
 
 _EMULATED_ROLLOUT = 5.0  # m
 
@@ -43,10 +43,10 @@ def calibrate(
 
     from experiments.by_hand import StandIn, start_by_hand
     from experiments.wired import paths_of
-    from hil.calibrating_drive import inertia_of
-    from hil.calibration_notes import Notes
-    from hil.calibration_steps import PARTS, sweep_torque
-    from hil.rig import Rig
+    from hil.commissioning.calibration_results import Notes
+    from hil.commissioning.calibration_steps import PARTS, sweep_torque
+    from hil.commissioning.drive_calibration import inertia_of
+    from hil.rig.rig import Rig
     from models.errors import InputError
 
     rig = Rig.from_toml(rig_file)
@@ -117,8 +117,8 @@ class _Bench:
         fifo: int,
     ) -> str | None:
         """Go through the phases until one fails; returns why it was stopped, None if nobody stopped it."""
-        from hil.calibration_steps import phases
-        from hil.procedure import go_through
+        from hil.commissioning.calibration_steps import phases
+        from hil.commissioning.steps import go_through
 
         try:
             for phase in phases(notes, parts, rollout, torque, added):
@@ -171,7 +171,7 @@ class _Bench:
     def _watch(self, row: "np.void") -> None:
         from math import degrees
 
-        from hil.states import Demand, State
+        from hil.loop.states import Demand, State
 
         if self._person is not None:
             self._person.see(row)
@@ -198,7 +198,7 @@ def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
 def _write(file: Path, notes: "Notes") -> Path | None:
     from datetime import datetime
 
-    from hil.rig_writer import write
+    from hil.rig.writer import write
 
     values = {place: change.new for place, change in notes.changes.items()}
     return write(file, values, datetime.now().strftime("%Y-%m-%d-%H%M%S"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hil.procedure import Finding, Step
+    from hil.commissioning.steps import Finding, Step
 
 
 def check(
@@ -28,9 +28,9 @@ def check(
     from experiments.by_hand import start_by_hand
     from experiments.console import emit_json, progress_screen
     from experiments.wired import paths_of, rig_of
-    from hil import check_steps
+    from hil.commissioning import preflight
+    from hil.commissioning.steps import go_through
     from hil.design.methods import design
-    from hil.procedure import go_through
 
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
@@ -53,9 +53,9 @@ def check(
             for path, wired, said in zip(paths, rig.ports, devices, strict=True):
                 verdicts.append((path, True, f"{wired.device}: {said.name}"))
                 _show(path, True, f"{wired.device}: {said.name}", as_json)
-            return check_steps.steps(agreed, devices) + ([check_steps.push_step()] if push else [])
+            return preflight.steps(agreed, devices) + ([preflight.push_step()] if push else [])
 
-        outcome = go_through(rig, paths, schedule, all_steps, tell, check_steps.PUSH, fifo=fifo).outcome()
+        outcome = go_through(rig, paths, schedule, all_steps, tell, preflight.PUSH, fifo=fifo).outcome()
     if as_json:
         lines = [{"what": what, "good": good, "finding": sentence} for what, good, sentence in verdicts]
         emit_json({"rig": rig.name, "reason": outcome.reason, "cause": outcome.cause, "checks": lines})

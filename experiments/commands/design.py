@@ -24,9 +24,9 @@ def design(
     import numpy as np
 
     from experiments.console import eigenvalue, emit_json, number, parse_speeds, screen, table
-    from hil.design.loop import STATES
     from hil.design.methods import Loop
     from hil.design.methods import design as design_gains
+    from hil.design.sampled_plant import STATES
     from models import catalogue
     from models.errors import InputError
 

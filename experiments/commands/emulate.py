@@ -28,8 +28,8 @@ def emulate(
     from experiments.console import emit_json, progress_screen
     from experiments.protocols.treadmill import hand_kick
     from firmware_interface.twins.virtual_node import VirtualNode
-    from hil.emulation import Emulation, emulated_node, emulated_plant
-    from hil.rig import Rig
+    from hil.rig.rig import Rig
+    from hil.runners.emulation import Emulation, emulated_node, emulated_plant
     from models import catalogue
     from models.errors import InputError
     from models.plant.scenario import KICKS, Scenario

@@ -19,8 +19,8 @@ def export(
     index, also of a run that was killed. `riderless analyze` reads all of them.
     """
     from experiments.console import emit_json, screen
-    from hil.export import export as write
-    from hil.log import read_run
+    from hil.logs.export import export as write
+    from hil.logs.log import read_run
 
     log = read_run(run)
     files = write(log, to, out)

@@ -12,8 +12,8 @@ def info(
 ) -> None:
     """Say what a run folder holds: bicycle, controller, duration, markers, counters, stop reason."""
     from experiments.console import emit_json, screen
-    from hil.log import read_run
-    from hil.record import COUNTERS
+    from hil.logs.log import read_run
+    from hil.loop.tick_record import COUNTERS
 
     log = read_run(run)
     ticks = log.ticks

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hil.latency import LatencyResult
-    from hil.latency_measure import Measured
-    from hil.rig import Rig
-    from hil.tick import Loop
+    from hil.commissioning.latency_measure import Measured
+    from hil.loop.tick import Loop
+    from hil.rig.rig import Rig
+    from hil.runners.latency_certificate import LatencyResult
 
 _EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)  # us, of the printed histogram
 _BAR = 30  # characters of the longest bar
@@ -46,9 +46,9 @@ def latency(
 
     from experiments.console import emit_json, screen
     from experiments.plain import plain
-    from hil.latency import UNFIT, keep
-    from hil.latency_measure import Trial, measure
-    from hil.rig import Rig
+    from hil.commissioning.latency_measure import Trial, measure
+    from hil.rig.rig import Rig
+    from hil.runners.latency_certificate import UNFIT, keep
     from models import catalogue
     from models.errors import InputError
 
@@ -95,9 +95,9 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]
     """Open ports with their devices set up, and a loop for them that will never be armed."""
     from experiments.twin import start_twin
     from hil.design.methods import design
-    from hil.rig import Port
-    from hil.session import introduced
-    from hil.tick import new_loop
+    from hil.loop.tick import new_loop
+    from hil.rig.rig import Port
+    from hil.runners.session import introduced
     from models.errors import InputError
     from models.plant.plant import Scenario
 

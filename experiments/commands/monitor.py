@@ -26,8 +26,8 @@ def monitor(
     from experiments.by_hand import start_by_hand
     from experiments.console import progress_screen
     from experiments.wired import paths_of, rig_of
+    from hil.commissioning.steps import Finding, Step, go_through
     from hil.design.methods import design
-    from hil.procedure import Finding, Step, go_through
     from models.errors import InputError
 
     if not duration > 0.0:

@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
 
-    from hil.operator import Operator
-    from hil.rig import Rig
+    from hil.rig.rig import Rig
+    from hil.runners.operator import Operator
     from models.plant.plant import Scenario
 
 
@@ -50,10 +50,10 @@ def run(
     from experiments.twin import start_twin
     from experiments.wired import paths_of, rig_of
     from hil.design.methods import METHODS, GainSchedule, design
-    from hil.emulation import Emulation
-    from hil.log import run_folder
-    from hil.operator import Operator
-    from hil.session import run_realtime
+    from hil.logs.log import run_folder
+    from hil.runners.emulation import Emulation
+    from hil.runners.operator import Operator
+    from hil.runners.session import run_realtime
     from models.errors import InputError
 
     if emulated and port:
@@ -106,7 +106,7 @@ def line(row: "np.void", rig: "Rig", operator: "Operator") -> str:
     """State, time left, and each quantity with its limit."""
     import math
 
-    from hil.states import State
+    from hil.loop.states import State
 
     state = State(int(row["state"]))
     if operator.waiting:

@@ -54,9 +54,9 @@ def simulate(
     from experiments.progress import watching
     from experiments.sweeps import Case, simulate_all
     from hil.design.methods import METHODS, GainSchedule, Loop, design
-    from hil.emulation import Emulation
-    from hil.log import run_folder
-    from hil.rig import Rig
+    from hil.logs.log import run_folder
+    from hil.rig.rig import Rig
+    from hil.runners.emulation import Emulation
     from models import catalogue
     from models.errors import InputError
     from models.plant.plant import Drive, Kick, Knock, Scenario, Surroundings

@@ -13,8 +13,8 @@ from experiments.protocols.treadmill import hand_kick
 from firmware_interface.twins.faults import Fault, Faults, Kind
 from hil.design.methods import Loop, design
 from hil.design.schedule import GainSchedule
-from hil.rig import Rig
-from hil.states import Demand
+from hil.loop.states import Demand
+from hil.rig.rig import Rig
 from models import catalogue
 from models.plant.scenario import Scenario
 

@@ -22,8 +22,8 @@ from experiments.fault_campaign.cases import END, STOP, Case
 from experiments.fault_campaign.play import LIMITS, Played
 from experiments.fault_campaign.threat import AT_ONCE, GROSSLY, HARD, PERIOD
 from experiments.fault_campaign.written import comes_back, is_written
-from hil.limits import Limits
-from hil.states import Cause, State
+from hil.loop.limits import Limits
+from hil.loop.states import Cause, State
 
 NO_TORQUE = 0.07  # N m: a hundredth of the limit; static friction of a head set is more
 QUIET = 0.2  # s, at the end of a case, in which there must be no torque at all

@@ -15,16 +15,16 @@ from firmware_interface.twins.faults import DOWN, Faults
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import instant, new_node
 from firmware_interface.twins.virtual_node import NodeConfig
-from hil import lockstep
 from hil.design.schedule import GainSchedule
-from hil.emulation import emulated_node, emulated_plant
-from hil.limits import Limit, Limits
-from hil.record import TICK
-from hil.rig import Rig
-from hil.session import agreed
-from hil.states import Demand, State
-from hil.tick import Loop, new_loop
-from hil.wire import RX_SIZE, new_tape
+from hil.loop.limits import Limit, Limits
+from hil.loop.states import Demand, State
+from hil.loop.tick import Loop, new_loop
+from hil.loop.tick_record import TICK
+from hil.loop.wire_tape import RX_SIZE, new_tape
+from hil.rig.rig import Rig
+from hil.runners import lockstep
+from hil.runners.emulation import emulated_node, emulated_plant
+from hil.runners.session import agreed
 from models.errors import InputError
 
 LOOK = 25  # ticks between two looks of the operator
@@ -36,7 +36,7 @@ class Played:
     """What came of a case: the loop's own word, the drive's, and the raw bytes."""
 
     rows: NDArray  # (n,) of TICK, as they go into the log
-    diary: NDArray  # (n,) of hil.lockstep.DIARY: what drive and bicycle truly did
+    diary: NDArray  # (n,) of hil.runners.lockstep.DIARY: what drive and bicycle truly did
     tapes: tuple[bytes, ...]  # of each look
     looks: tuple[int, ...]  # first row of each
     rig: Rig

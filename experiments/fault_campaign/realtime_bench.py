@@ -26,9 +26,9 @@ from experiments.twin import start_twin
 from firmware_interface.errors import DeviceError
 from firmware_interface.twins.virtual_node import Report, VirtualProcess
 from hil.design.methods import Loop, design
-from hil.log import Run, read_run
-from hil.rig import Rig
-from hil.warmup import warm_up
+from hil.logs.log import Run, read_run
+from hil.rig.rig import Rig
+from hil.runners.warmup import warm_up
 from models import catalogue
 from models.plant.scenario import Scenario
 

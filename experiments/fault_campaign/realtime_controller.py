@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments import cli
-from hil import append_only, session
-from hil.operator import Operator
-from hil.states import Demand
+from hil.logs import append_only
+from hil.loop.states import Demand
+from hil.runners import session
+from hil.runners.operator import Operator
 
 NOTHING, HESITANT, HOG, DISK = "", "never asks for more than ARMED", "hogs the interpreter", "has a disk that may hang"
 IMPORTS = (__name__, "experiments.commands.run", "experiments.protocols.treadmill", "hil.design.methods", "rich.live")

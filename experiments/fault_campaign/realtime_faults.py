@@ -17,7 +17,7 @@ from experiments.fault_campaign.realtime_bench import Bench, Controller, Moment
 from experiments.fault_campaign.realtime_controller import DISK, HOG, NOTHING
 from experiments.fault_campaign.threat import PERIOD, RAMP
 from firmware_interface.twins.virtual_node import Report
-from hil.states import SENTENCES, Cause
+from hil.loop.states import SENTENCES, Cause
 
 LOOK = 0.02  # s between two looks of the operator
 DRAIN = 0.05  # s between two visits of the recorder

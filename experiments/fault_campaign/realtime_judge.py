@@ -8,9 +8,9 @@ import numpy as np
 from experiments.fault_campaign.realtime_bench import Bench, Controller, Moment
 from experiments.fault_campaign.realtime_faults import Fault, quiet
 from firmware_interface.twins.virtual_node import Report
-from hil.log import KILLED, Run
-from hil.replay import replay
-from hil.states import State
+from hil.logs.log import KILLED, Run
+from hil.loop.states import State
+from hil.runners.replay import replay
 
 SCHEDULING = 0.1  # s, that a busy computer may take on top of everything else
 LOST = 0.25  # s of a run that a log may lack

@@ -4,7 +4,7 @@ import numpy as np
 
 from experiments.fault_campaign.cases import Case
 from experiments.fault_campaign.play import Played
-from hil.states import Cause, Demand, State, Symptom
+from hil.loop.states import Cause, Demand, State, Symptom
 
 COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked", "T true", "lean", "lean est", "steer")
 

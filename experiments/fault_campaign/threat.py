@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from firmware_interface.twins.faults import DOWN, UP, Kind
-from hil.states import Cause
+from hil.loop.states import Cause
 
 PERIOD = 0.005  # s, of the node's samples
 DECAY = 0.025  # s, five time constants of the drive: less than a hundredth of its torque is left

@@ -2,7 +2,7 @@
 
 from experiments.fault_campaign.threat import ONCE, Threat
 from firmware_interface.twins.faults import BOTH, DOWN, UP, Kind
-from hil.states import Cause
+from hil.loop.states import Cause
 
 SILENT = frozenset({Cause.STALE_SAMPLE, Cause.DRIVE_WATCHDOG, Cause.RATE_LOW})
 NOISY = SILENT | {Cause.LINK_NOISY}

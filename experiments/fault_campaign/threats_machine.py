@@ -3,7 +3,7 @@
 from experiments.fault_campaign.threat import Order, Threat
 from experiments.fault_campaign.threats_link import LONG, SILENT
 from firmware_interface.twins.faults import Kind
-from hil.states import Cause
+from hil.loop.states import Cause
 
 CLOCK = frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED})
 FALLS = frozenset(  # what sensors may show of a bicycle that falls

@@ -1,6 +1,6 @@
 """What can happen to the instruments, and what is promised then.
 
-Where a size has a bound, it is a limit of `hil.limits` seen through the reading concerned: well below it the fault is
+Where a size has a bound, it is a limit of `hil.loop.limits` seen through the reading concerned: well below it the fault is
 small enough to be borne, well above it the monitor must speak, and between the two either may happen.
 """
 
@@ -9,7 +9,7 @@ import math
 from experiments.fault_campaign.threat import Threat
 from experiments.fault_campaign.threats_link import LONG
 from firmware_interface.twins.faults import READINGS, Kind
-from hil.states import Cause
+from hil.loop.states import Cause
 
 INERTIAL = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z")
 UNUSED = ("theta_dot", "a_x", "a_z")

@@ -7,10 +7,10 @@ import numpy as np
 
 from experiments.fault_campaign.cases import Case
 from experiments.fault_campaign.play import Played
-from hil.keeper import Keeper
-from hil.log import RunWriter, read_run
-from hil.replay import replay
-from hil.session import header
+from hil.logs.log import RunWriter, read_run
+from hil.runners.log_sink import Keeper
+from hil.runners.replay import replay
+from hil.runners.session import header
 
 EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
 

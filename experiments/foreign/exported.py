@@ -8,8 +8,8 @@ import numpy as np
 
 from experiments.foreign.table import MIN_ROWS, Table
 from experiments.recorded import Recorded
-from hil.export import HEADER_SUFFIX, META
-from hil.log import Marker, Run, Stop
+from hil.logs.export import HEADER_SUFFIX, META
+from hil.logs.log import Marker, Run, Stop
 from models.errors import InputError
 
 KIND = "riderless-table"

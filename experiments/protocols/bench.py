@@ -9,8 +9,8 @@ import numpy as np
 from experiments.protocols.condition import RELEASE, Condition, hand_kick
 from hil.design.methods import GainSchedule, Loop, design
 from hil.design.poles import natural
-from hil.emulation import Emulation
-from hil.rig import Rig
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
 from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import Scenario

@@ -8,9 +8,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from hil.design.methods import GainSchedule
-from hil.emulation import Emulation
-from hil.excitation import Excitation
-from hil.rig import Rig
+from hil.loop.excitation import Excitation
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
 from models.linear.whipple import canonical
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Scenario

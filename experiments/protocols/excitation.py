@@ -9,8 +9,8 @@ from experiments.excited import crest_factor, within_limits
 from experiments.protocols.bench import Bench
 from experiments.protocols.condition import RELEASE, Condition, belt
 from experiments.protocols.condition import Settings as Common
-from hil.excitation import Excitation
-from hil.rig import Rig
+from hil.loop.excitation import Excitation
+from hil.rig.rig import Rig
 
 LEAD = 1.5  # s under control before the torque begins to play
 TAIL = 2.0  # s after it, in which the answer dies away

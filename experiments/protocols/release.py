@@ -12,8 +12,8 @@ from experiments.excited import within_limits
 from experiments.protocols.bench import Bench
 from experiments.protocols.condition import RELEASE, Condition, belt
 from experiments.protocols.condition import Settings as Common
-from hil.excitation import Excitation
-from hil.rig import Rig
+from hil.loop.excitation import Excitation
+from hil.rig.rig import Rig
 from models.errors import InputError
 from models.linear.modes import critical_speeds
 from models.parameters import Bicycle

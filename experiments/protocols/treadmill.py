@@ -13,8 +13,8 @@ from experiments.protocols.bench import Bench, gentle
 from experiments.protocols.condition import FIRST_KICK, KICKS, RELEASE, SPACING, Condition, belt, hand_kick, kick_cues
 from experiments.protocols.condition import Settings as Common
 from hil.design.methods import Loop, design
-from hil.emulation import Emulation
-from hil.rig import Rig
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
 from models import catalogue
 from models.plant.plant import Scenario
 

@@ -5,7 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from hil.design.loop import STATES, Array, SampledModel
+from hil.design.sampled_plant import STATES, Array, SampledModel
 from models.coordinates import PHI_DOT
 from models.errors import InputError
 from models.parameters import Bicycle

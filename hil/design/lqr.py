@@ -7,7 +7,7 @@ from math import isfinite, pi, radians
 import numpy as np
 from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
 
-from hil.design.loop import Array, SampledModel
+from hil.design.sampled_plant import Array, SampledModel
 from hil.design.stabilisability import require_stabilisable
 from models.errors import InputError
 from models.parameters import Bicycle

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.loop import Array, SampledModel
+from hil.design.sampled_plant import Array, SampledModel
 
 SLOWEST = 1e-3
 """[rad/s] Where the search for crossings starts; slower than any mode of a bicycle that matters."""

@@ -12,11 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from hil.design.lean import SteerIntoLean
-from hil.design.loop import Array, Loop, SampledModel, continuous, sampled_model
 from hil.design.lqr import LQR
 from hil.design.margins import margins
 from hil.design.off import Off
 from hil.design.poles import PolePlacement
+from hil.design.sampled_plant import Array, Loop, SampledModel, continuous, sampled_model
 from hil.design.schedule import GainSchedule
 from models.errors import InputError
 from models.parameters import Bicycle

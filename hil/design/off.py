@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.design.loop import STATES, Array, SampledModel
+from hil.design.sampled_plant import STATES, Array, SampledModel
 from models.parameters import Bicycle
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, null_space, solve_sylvester
 
-from hil.design.loop import Array, SampledModel
+from hil.design.sampled_plant import Array, SampledModel
 from hil.design.stabilisability import require_stabilisable, uncontrollable_speeds
 from models.errors import InputError
 from models.linear.modes import follow

@@ -9,8 +9,8 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
-from hil.design.loop import STATES, Array, Loop
 from hil.design.margins import Margins
+from hil.design.sampled_plant import STATES, Array, Loop
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -19,7 +19,7 @@ FORMAT = "riderless gain schedule 1"
 
 @dataclass(frozen=True, eq=False)
 class GainSchedule:
-    """Gains of T_delta = -K z over a grid of speeds, z the six states of ``hil.design.loop``.
+    """Gains of T_delta = -K z over a grid of speeds, z the six states of ``hil.design.sampled_plant``.
 
     Parameters
     ----------

@@ -16,11 +16,11 @@ from experiments.campaign_folder import made
 from experiments.commands.run import heed
 from experiments.progress import board_of
 from experiments.twin import start_twin
-from hil.log import read_run
-from hil.operator import Outcome
-from hil.record import TICK
-from hil.rig import Rig
-from hil.states import State
+from hil.logs.log import read_run
+from hil.loop.states import State
+from hil.loop.tick_record import TICK
+from hil.rig.rig import Rig
+from hil.runners.operator import Outcome
 from models import catalogue
 from models.plant.plant import Scenario
 from tests.experiments.test_run_keys import terminal

@@ -18,9 +18,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from experiments import by_hand, cli
-from hil.calibrating import angle_of
-from hil.rig import Rig
-from hil.states import State
+from hil.commissioning.sensor_calibration import angle_of
+from hil.loop.states import State
+from hil.rig.rig import Rig
 from models.linear.whipple import totals
 from models.plant.workstand import Bars
 

@@ -8,8 +8,8 @@ import pytest
 from experiments import campaign
 from experiments.campaign import in_lockstep, in_real_time
 from experiments.protocols.treadmill import KICKS, PLAN, conditions
-from hil.log import FILE, read_run
-from hil.operator import Outcome
+from hil.logs.log import FILE, read_run
+from hil.runners.operator import Outcome
 from models import catalogue
 from models.linear.modes import critical_speeds
 from tests.experiments.test_cli import call
@@ -166,7 +166,7 @@ def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_p
     """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
     from experiments.analysis import analyze
     from experiments.recordings import read
-    from hil.emulation import Emulation
+    from hil.runners.emulation import Emulation
 
     condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
     (attempt,) = in_lockstep([condition], tmp_path, lambda c, row: None)

@@ -34,7 +34,7 @@ def riderless(capsys, monkeypatch):
 @pytest.fixture(scope="module")
 def run_folder(tmp_path_factory):
     """A short lockstep run with one kick."""
-    from hil.rehearsal import run_lockstep
+    from hil.runners.simulated_run import run_lockstep
 
     folder = tmp_path_factory.mktemp("runs") / "run"
     rig = rig_of()

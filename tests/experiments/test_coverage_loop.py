@@ -14,8 +14,8 @@ from experiments.prediction import kicked_mode
 from experiments.theory import dynamics_for
 from experiments.verdict import verdicts
 from experiments.windows import find_windows
-from hil.emulation import Emulation, emulated_plant
-from hil.rig import Rig
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation, emulated_plant
 from models import catalogue
 from models.plant.plant import Scenario
 from models.plant.steer_drive import Drive

@@ -9,10 +9,10 @@ import pytest
 from experiments.dry_run import dry_run
 from experiments.protocols import release, treadmill
 from experiments.protocols.bench import Bench, Controller
-from hil.log import read_run
-from hil.rehearsal import run_lockstep
-from hil.rig import Rig
-from hil.states import State
+from hil.logs.log import read_run
+from hil.loop.states import State
+from hil.rig.rig import Rig
+from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]

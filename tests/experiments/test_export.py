@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 from experiments.analysis import analyze
 from experiments.cli import app
 from experiments.recordings import find, read
-from hil.columns import MEANINGS
-from hil.export import FORMATS, export
-from hil.log import Marker, read_run
-from hil.record import TICK
-from hil.rehearsal import run_lockstep
-from hil.states import State
+from hil.logs.columns import MEANINGS
+from hil.logs.export import FORMATS, export
+from hil.logs.log import Marker, read_run
+from hil.loop.states import State
+from hil.loop.tick_record import TICK
+from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 

@@ -17,8 +17,8 @@ from experiments.fault_campaign.story import about, timeline
 from experiments.fault_campaign.tally import COLUMNS, Row, markdown, tally, text
 from experiments.fault_campaign.threats import THREATS
 from experiments.fault_campaign.written import EVERY, comes_back, is_written
-from hil.limits import Limit
-from hil.states import Cause, State
+from hil.loop.limits import Limit
+from hil.loop.states import Cause, State
 from models.errors import InputError
 
 ROUNDS = 4

@@ -11,10 +11,10 @@ from experiments.frequency_lines import LEAST, block_size, lines
 from experiments.frequency_response import frequency_response
 from experiments.protocols import identification, sine_sweep
 from experiments.protocols.bench import Bench, Controller
-from hil.emulation import Emulation
-from hil.excitation import Excitation
-from hil.log import read_run
-from hil.rehearsal import run_lockstep
+from hil.logs.log import read_run
+from hil.loop.excitation import Excitation
+from hil.runners.emulation import Emulation
+from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.errors import InputError
 from models.plant.steer_drive import Drive

@@ -9,10 +9,10 @@ from experiments.frequency_response import SHORTEST, error, frequency_response
 from experiments.protocols import sine_sweep
 from experiments.protocols.bench import Bench, Controller
 from hil.design.methods import design
-from hil.excitation import Excitation
-from hil.log import read_run
-from hil.rehearsal import run_lockstep
-from hil.rig import Rig
+from hil.logs.log import read_run
+from hil.loop.excitation import Excitation
+from hil.rig.rig import Rig
+from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.errors import InputError
 from models.linear.perturbed import Variant

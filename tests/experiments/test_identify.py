@@ -7,8 +7,8 @@ import pytest
 
 from experiments import cli
 from experiments.protocols.treadmill import conditions
-from hil.emulation import Emulation
-from hil.rehearsal import run_lockstep
+from hil.runners.emulation import Emulation
+from hil.runners.simulated_run import run_lockstep
 from models.plant.steer_drive import Drive
 
 

@@ -10,7 +10,7 @@ from experiments.protocols.condition import SPACING
 from experiments.protocols.treadmill import conditions
 from experiments.recordings import read
 from experiments.windows import find_windows
-from hil.rehearsal import run_lockstep
+from hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed
 
 NEAR = 0.1  # s, that a kick may lie from where a careful person puts it

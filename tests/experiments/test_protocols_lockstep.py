@@ -10,9 +10,9 @@ import pytest
 from experiments.campaign_folder import FILE, made
 from experiments.campaign_session import FREQUENCY
 from experiments.recordings import read
-from hil.log import read_run
-from hil.replay import replay
-from hil.states import Verdict
+from hil.logs.log import read_run
+from hil.loop.states import Verdict
+from hil.runners.replay import replay
 from models import catalogue
 from models.linear.whipple import canonical
 from tests.experiments.test_cli import call

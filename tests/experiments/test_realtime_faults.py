@@ -13,8 +13,8 @@ from experiments.fault_campaign.realtime_bench import Bench, Moment
 from experiments.fault_campaign.realtime_faults import FAULTS, When
 from experiments.fault_campaign.realtime_judge import gaps, late, time_to_zero
 from firmware_interface.twins.virtual_node import Report
-from hil.log import RunWriter, read_run
-from hil.record import TICK
+from hil.logs.log import RunWriter, read_run
+from hil.loop.tick_record import TICK
 from models.errors import InputError
 
 pytestmark = pytest.mark.realtime
@@ -121,7 +121,7 @@ def written(folder, ks, reason="fault"):
 @pytest.fixture
 def _no_replay(monkeypatch):
     """A log without raw bytes cannot be replayed; here only its rows matter."""
-    from hil.replay import Replay
+    from hil.runners.replay import Replay
 
     monkeypatch.setattr("experiments.fault_campaign.realtime_judge.replay", lambda run: Replay(1, 1, None, ""))
 

@@ -20,10 +20,10 @@ from experiments.published import figure7
 from experiments.report import ReportInput, number, write_report
 from experiments.theory import fixed
 from experiments.window_pictures import Axis, envelope, round_step, window_picture
-from hil.design.loop import Loop
 from hil.design.margins import Margins
+from hil.design.sampled_plant import Loop
 from hil.design.schedule import GainSchedule
-from hil.record import TICK
+from hil.loop.tick_record import TICK
 from models import catalogue
 from models.errors import InputError
 from tests.experiments.browser import LEAST, looked_at

@@ -10,11 +10,11 @@ from experiments.frequency_page import Section
 from experiments.frequency_response import frequency_response
 from experiments.report import ReportInput, write_report
 from hil.design.methods import design
-from hil.emulation import Emulation
-from hil.excitation import Excitation
-from hil.log import read_run
-from hil.rehearsal import run_lockstep
-from hil.rig import Rig
+from hil.logs.log import read_run
+from hil.loop.excitation import Excitation
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
+from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.plant.plant import Scenario
 from models.plant.steer_drive import Drive

@@ -15,9 +15,9 @@ from experiments import campaign_folder
 from experiments.campaign_file import read_campaign
 from experiments.campaign_folder import FILE, Made, choose, made, missing, write
 from experiments.campaign_session import FREQUENCY
-from hil.log import FILE as LOG
-from hil.log import read_run
-from hil.operator import Outcome
+from hil.logs.log import FILE as LOG
+from hil.logs.log import read_run
+from hil.runners.operator import Outcome
 from models.errors import InputError
 
 TEXT = """

@@ -13,10 +13,10 @@ import pytest
 
 from experiments.commands.run import heed
 from experiments.twin import start_twin
-from hil.log import read_run
-from hil.operator import Operator
-from hil.rig import Rig
-from hil.states import Demand, State
+from hil.logs.log import read_run
+from hil.loop.states import Demand, State
+from hil.rig.rig import Rig
+from hil.runners.operator import Operator
 from models import catalogue
 from models.plant.plant import Scenario
 
@@ -88,7 +88,7 @@ def test_enter_arms_k_marks_and_a_key_stops(tmp_path):
 
 
 def row(t, state=State.DISARMED):
-    from hil.record import TICK
+    from hil.loop.tick_record import TICK
 
     made = np.zeros(1, TICK)[0]
     made["t_host"], made["state"] = t, state

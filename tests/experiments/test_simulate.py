@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from experiments.recordings import read
-from hil.log import read_run
-from hil.states import State
+from hil.logs.log import read_run
+from hil.loop.states import State
 from models import catalogue
 from models.linear.whipple import system_matrix
 from tests.experiments.test_cli import call

@@ -9,8 +9,8 @@ import pytest
 from experiments import sweeps
 from experiments.sweeps import Case, cores, simulate_all, spread
 from hil.design.methods import design
-from hil.emulation import Emulation
-from hil.rig import Rig
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
 from models.plant.plant import Scenario

@@ -6,10 +6,10 @@ import pytest
 from experiments.bands import band, monte_carlo, slopes
 from experiments.prediction import kicked_mode
 from experiments.theory import MACHINE, fixed, lean_feedback, open_loop, usual_std
-from hil.design.loop import Loop
+from hil.design.closed_loop import SampledLoop
 from hil.design.methods import design
-from hil.estimator import Observer
-from hil.sampled_loop import SampledLoop
+from hil.design.sampled_plant import Loop
+from hil.loop.observer import Observer
 from models import catalogue
 from models.coordinates import PHI_DOT
 from models.errors import InputError
@@ -116,7 +116,7 @@ def test_a_long_delay_of_the_sampled_loop_is_that_of_a_loop_sampled_more_often(m
     drive = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5)
     whole, part = divmod(0.005 + more, 0.005)
     whole, part = (int(whole), part) if part > 1e-9 else (int(whole) - 1, 0.005)
-    from hil.design.loop import sample
+    from hil.design.sampled_plant import sample
 
     A, b = drive.real.system(v)
     old = sample(A, b, Loop(1 / part, 0, 0.005))

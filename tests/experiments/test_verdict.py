@@ -9,9 +9,9 @@ from experiments.analysis import analyze
 from experiments.protocols.treadmill import conditions
 from experiments.recordings import read
 from experiments.verdict import verdict
-from hil import rehearsal
-from hil.emulation import Emulation
-from hil.rehearsal import run_lockstep
+from hil.runners import simulated_run
+from hil.runners.emulation import Emulation
+from hil.runners.simulated_run import run_lockstep
 from models.plant.steer_drive import Drive
 
 
@@ -65,14 +65,14 @@ def test_a_late_drive_is_rejected_and_named(tmp_path):
 
 @pytest.mark.slow
 def test_a_heavier_fork_is_rejected_and_among_the_best(tmp_path, monkeypatch):
-    original = rehearsal.emulated_plant
+    original = simulated_run.emulated_plant
 
     def plant(rig, scenario, emulation):
         b = rig.bicycle
         heavy = {name: 1.1 * getattr(b, name) for name in ("IHxx", "IHxz", "IHyy", "IHzz")}
         return original(replace(rig, bicycle=replace(b, **heavy)), scenario, emulation)
 
-    monkeypatch.setattr(rehearsal, "emulated_plant", plant)
+    monkeypatch.setattr(simulated_run, "emulated_plant", plant)
     found = judged(lockstep(tmp_path))
     assert not found.explained
     fork = next(c for c in found.causes[:4] if c.name == "fork_inertia")

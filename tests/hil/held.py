@@ -5,11 +5,11 @@ import math
 import numpy as np
 from numba import njit
 
-from hil.calibrating import FORCE, GRAVITY, GYRO
-from hil.calibrating_drive import Centring
-from hil.excitation import Excitation
-from hil.record import TICK
-from hil.states import State
+from hil.commissioning.drive_calibration import Centring
+from hil.commissioning.sensor_calibration import FORCE, GRAVITY, GYRO
+from hil.loop.excitation import Excitation
+from hil.loop.states import State
+from hil.loop.tick_record import TICK
 
 RATE = 200.0
 SUBSTEPS = 200  # of a sample

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from hil.log import RunWriter
-from hil.record import TICK
+from hil.logs.log import RunWriter
+from hil.loop.tick_record import TICK
 
 PERIOD = 0.005  # s
 HEADER = {"controller": "lqr", "rate": 200.0}

@@ -3,10 +3,10 @@
 import numpy as np
 
 from hil.design.methods import design
-from hil.emulation import emulated_node, emulated_plant
-from hil.operator import Operator
-from hil.rig import Rig
-from hil.tick import new_loop
+from hil.loop.tick import new_loop
+from hil.rig.rig import Rig
+from hil.runners.emulation import emulated_node, emulated_plant
+from hil.runners.operator import Operator
 from models import catalogue
 from models.plant.plant import Kick, Scenario
 
@@ -25,7 +25,7 @@ def scenario(v=5.0, seed=1, kicks=(1.0,)):
 
 def lockstep_rows(duration=3.0, method="lqr", spoil=lambda loop, plant: None, seed=1, **changes):
     """Rows of one lockstep run, and its outcome."""
-    from hil import lockstep
+    from hil.runners import lockstep
 
     rig = rig_of(**changes)
     loop = new_loop(rig, gains(rig, method), rig.calibrated().as_record())

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from firmware_interface.calibration import Calibration
-from hil import calibrating as c
-from hil.calibrating_drive import NAMES, Centring, drive, inertia_of, swung
+from hil.commissioning import sensor_calibration as c
+from hil.commissioning.drive_calibration import NAMES, Centring, drive, inertia_of, swung
 from models import catalogue
 from tests.hil.held import rows_of, swinging_rows
 

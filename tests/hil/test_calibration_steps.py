@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from firmware_interface.devices.driver import Introduction
-from hil import calibration_steps as steps
-from hil.calibration_notes import Notes
-from hil.rig import Rig
-from hil.states import Cause, Demand, State
+from hil.commissioning import calibration_steps as steps
+from hil.commissioning.calibration_results import Notes
+from hil.loop.states import Cause, Demand, State
+from hil.rig.rig import Rig
 from models.errors import InputError
 from tests.hil.held import rows_of
 from tests.hil.machine import rig_of

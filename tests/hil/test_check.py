@@ -9,12 +9,12 @@ import pytest
 
 from experiments.by_hand import start_by_hand
 from firmware_interface.devices.registry import device
-from hil import check_steps
+from hil.commissioning import preflight
+from hil.commissioning.steps import go_through
 from hil.design.methods import design
-from hil.procedure import go_through
-from hil.record import TICK
-from hil.rig import Rig
-from hil.states import State
+from hil.loop.states import State
+from hil.loop.tick_record import TICK
+from hil.rig.rig import Rig
 from models.plant.workstand import Bars
 
 RIGS = Path(__file__).resolve().parents[2] / "docs/rigs"
@@ -33,11 +33,11 @@ def findings(rig, push=True, bars=None, **truth):
             posture[:] = step.posture
 
     def steps(agreed, devices):
-        return check_steps.steps(agreed, devices) + ([check_steps.push_step()] if push else [])
+        return preflight.steps(agreed, devices) + ([preflight.push_step()] if push else [])
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
     with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
-        procedure = go_through(rig, twin.paths, schedule, steps, tell, check_steps.PUSH, fifo=FIFO)
+        procedure = go_through(rig, twin.paths, schedule, steps, tell, preflight.PUSH, fifo=FIFO)
     return {step.name: finding for step, finding in procedure.findings}, procedure.outcome()
 
 
@@ -102,10 +102,10 @@ def rows(n=400, rate=200.0, **columns):
 
 def test_looks_wait_until_there_is_something_to_see():
     still = rows()
-    assert check_steps.leaning(still, False) is None
-    assert check_steps.rolling(still, False) is None
-    assert check_steps.pushing(still, False) is None
-    for look in (check_steps.leaning, check_steps.rolling, check_steps.pushing):
+    assert preflight.leaning(still, False) is None
+    assert preflight.rolling(still, False) is None
+    assert preflight.pushing(still, False) is None
+    for look in (preflight.leaning, preflight.rolling, preflight.pushing):
         finding = look(still, True)
         assert finding is not None
         assert not finding.good
@@ -114,17 +114,17 @@ def test_looks_wait_until_there_is_something_to_see():
 def test_gyro_and_gravity_must_agree_on_a_lean():
     ramp = np.r_[np.zeros(50), np.full(100, 0.4), np.zeros(250)]  # 0.2 rad to the right
     lean = np.cumsum(ramp) / 200
-    good = check_steps.leaning(rows(phi_dot_meas=ramp, a_y_meas=-9.81 * np.sin(lean)), False)
+    good = preflight.leaning(rows(phi_dot_meas=ramp, a_y_meas=-9.81 * np.sin(lean)), False)
     assert good is not None
     assert good.good
-    crossed = check_steps.leaning(rows(phi_dot_meas=ramp, a_y_meas=9.81 * np.sin(lean)), False)
+    crossed = preflight.leaning(rows(phi_dot_meas=ramp, a_y_meas=9.81 * np.sin(lean)), False)
     assert crossed is not None
     assert "they must agree" in crossed.sentence
 
 
 def test_a_drive_that_is_refused_says_why():
     fault = rows(state=State.FAULT, cause=9)
-    finding = check_steps.pushing(fault, False)
+    finding = preflight.pushing(fault, False)
     assert finding is not None
     assert "watchdog" in finding.sentence
 

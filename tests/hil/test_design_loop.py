@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from hil.design.loop import STATES, Loop, continuous, sampled_model
+from hil.design.sampled_plant import STATES, Loop, continuous, sampled_model
 from models.catalogue import load
 from models.coordinates import T_DELTA
 from models.errors import InputError

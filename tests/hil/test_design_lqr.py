@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
-from hil.design.loop import sampled_model
 from hil.design.lqr import LQR, Weights, dlqr_gain, lqr_gain
 from hil.design.methods import Loop, design
+from hil.design.sampled_plant import sampled_model
 from hil.design.stabilisability import uncontrollable_speeds
 from models.catalogue import load
 from models.coordinates import T_DELTA

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hil.design.loop import sampled_model
 from hil.design.margins import margins
 from hil.design.methods import Loop, design
+from hil.design.sampled_plant import sampled_model
 from models.catalogue import load
 
 CASES = [

@@ -50,7 +50,7 @@ def test_every_method_fills_the_schedule(method):
 @pytest.mark.parametrize("method", ["lqr", "poles"])
 @pytest.mark.parametrize("name", ["Benchmark", "Silver"])
 def test_interpolated_gains_balance_too(method, name):
-    from hil.design.loop import sampled_model
+    from hil.design.sampled_plant import sampled_model
 
     schedule = design(load(name), method, np.arange(1.0, 8.5, 0.5))
     for v in np.arange(1.25, 8.0, 0.5):

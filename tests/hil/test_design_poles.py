@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from hil.design.loop import sampled_model
 from hil.design.methods import Loop, design
 from hil.design.poles import PolePlacement, place_beside, place_gain, predictor
+from hil.design.sampled_plant import sampled_model
 from hil.design.stabilisability import uncontrollable_speeds
 from models.catalogue import load, names
 from models.coordinates import T_DELTA

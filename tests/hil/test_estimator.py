@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from firmware_interface.messages import SAMPLE
+from hil.design.closed_loop import LOOP_STATES, SampledLoop, instrument_map
 from hil.design.methods import Loop, design
-from hil.estimator import ESTIMATE, Observer, follow_drive, observe
-from hil.sampled_loop import LOOP_STATES, SampledLoop, instrument_map
+from hil.loop.observer import ESTIMATE, Observer, follow_drive, observe
 from models import catalogue
 from models.errors import InputError
 from models.linear.perturbed import Variant

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from hil.latency import (
+from hil.runners.latency_certificate import (
     CARE,
     FIT,
     SHORT,

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from hil import latency_floor
-from hil.latency import SHORT, LatencyResult, recent, surroundings
-from hil.latency_measure import Trial, loaded
+from hil.commissioning import cyclictest
+from hil.commissioning.latency_measure import Trial, loaded
+from hil.runners.latency_certificate import SHORT, LatencyResult, recent, surroundings
 from models.errors import InputError
 
 pytestmark = pytest.mark.realtime
@@ -54,7 +54,7 @@ def state(tmp_path, monkeypatch):
 
 
 def test_the_recorded_output_of_cyclictest_is_understood():
-    floor = latency_floor.parse(RECORDED, bins=9)
+    floor = cyclictest.parse(RECORDED, bins=9)
     assert floor.counts.tolist() == [0, 0, 1, 4, 2, 0, 0, 0, 3]
     assert floor.worst == pytest.approx(31e-6, abs=1e-12)
     assert floor.percentile(50) == pytest.approx(4e-6, abs=1e-12)  # the fifth of ten ends the bin of 3 us
@@ -64,13 +64,13 @@ def test_the_recorded_output_of_cyclictest_is_understood():
 @pytest.mark.parametrize("text", ["", "usage: cyclictest", RECORDED.replace("Max", "Most"), "000001 000001\n"])
 def test_other_output_is_refused(text):
     with pytest.raises(InputError, match="printed no histogram"):
-        latency_floor.parse(text, 9)
+        cyclictest.parse(text, 9)
 
 
 def test_cyclictest_is_asked_for_what_we_do_ourselves():
-    words = latency_floor.command(rate=200.0, n=400, bins=5001)
+    words = cyclictest.command(rate=200.0, n=400, bins=5001)
     assert words == ["cyclictest", "-q", "-t1", "-i5000", "-l400", "-h5000"]
-    words = latency_floor.command(rate=1000.0, n=1000, bins=1001, fifo=80, cpu=1)
+    words = cyclictest.command(rate=1000.0, n=1000, bins=1001, fifo=80, cpu=1)
     assert words[3:] == ["-i1000", "-l1000", "-h1000", "-m", "-p80", "-a1"]
 
 
@@ -84,14 +84,14 @@ def fake_cyclictest(folder, script, monkeypatch):
 def test_its_refusal_is_passed_on_in_its_own_words(tmp_path, monkeypatch):
     fake_cyclictest(tmp_path, "echo 'no thread for you' >&2; exit 3", monkeypatch)
     with pytest.raises(InputError, match="ended with 'no thread for you'"):
-        latency_floor.measure(200.0, 10, 9)
+        cyclictest.measure(200.0, 10, 9)
 
 
 def test_it_inherits_our_timer_slack(tmp_path, monkeypatch):
     (tmp_path / "said").write_text(RECORDED)
     script = f"cat /proc/$$/timerslack_ns > {tmp_path}/slack; cat {tmp_path}/said"
     fake_cyclictest(tmp_path, script, monkeypatch)
-    assert latency_floor.measure(200.0, 10, 9).n == 10
+    assert cyclictest.measure(200.0, 10, 9).n == 10
     assert (tmp_path / "slack").read_text().strip() == "1"
 
 
@@ -135,7 +135,7 @@ def test_the_load_leaves_the_loop_s_cpu_alone():
 
 
 def test_the_load_does_not_outlive_a_killed_program():
-    script = "import time; from hil.latency_measure import loaded\n"
+    script = "import time; from hil.commissioning.latency_measure import loaded\n"
     script += "with loaded() as hogs: print(*hogs, flush=True); time.sleep(60)"
     program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     hogs = [int(pid) for pid in program.stdout.readline().split()]
@@ -173,7 +173,7 @@ def test_a_short_real_run_has_everything_and_is_kept(state, tmp_path):
     assert document == json.loads((tmp_path / "latency.json").read_text())
     assert 20 < document["ours"]["n"] < 200  # half a second, however busy this computer is
     assert sum(document["histogram_us"]["ours"].values()) == document["ours"]["n"]
-    if latency_floor.installed():
+    if cyclictest.installed():
         assert document["floor"]["n"] == 50
     else:
         assert document["floor"] is None
@@ -187,7 +187,7 @@ def test_a_short_real_run_has_everything_and_is_kept(state, tmp_path):
 
 
 def test_without_cyclictest_there_is_a_sentence_and_idle_is_not_kept(state, monkeypatch):
-    monkeypatch.setattr(latency_floor, "installed", lambda: False)
+    monkeypatch.setattr(cyclictest, "installed", lambda: False)
     done = riderless("--duration", "0.2", "--rate", "100", "--no-load")
     assert "sudo apt install rt-tests" in " ".join(done.stdout.split())
     assert "cyclictest %" not in done.stdout

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from hil.limits import LIMITS, OWN, SENSIBLE, Limit, Limits
+from hil.loop.limits import LIMITS, OWN, SENSIBLE, Limit, Limits
 from models.errors import InputError
 
 STATED = {name: {"value": getattr(Limits(), name).value, "reason": "as always"} for name in OWN}

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from hil.log import FILE, read_run
-from hil.rehearsal import run_lockstep
-from hil.sampled_loop import SampledLoop
-from hil.states import Cause, State, Verdict
+from hil.design.closed_loop import SampledLoop
+from hil.logs.log import FILE, read_run
+from hil.loop.states import Cause, State, Verdict
+from hil.runners.simulated_run import run_lockstep
 from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario
 from tests.hil.machine import gains, lockstep_rows, rig_of, scenario
 
@@ -94,10 +94,10 @@ def test_what_goes_wrong_ends_at_zero_torque_with_its_cause(spoil, cause):
 @pytest.mark.parametrize(("name", "v"), [("Silver", 5.0), ("Benchmark", 5.0)])
 def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     """Two routes to the closed loop: the compiled tick against the plant, and the linear map's powers."""
-    from hil import lockstep
-    from hil.emulation import emulated_node
-    from hil.operator import Operator
-    from hil.tick import new_loop
+    from hil.loop.tick import new_loop
+    from hil.runners import lockstep
+    from hil.runners.emulation import emulated_node
+    from hil.runners.operator import Operator
 
     rig = rig_of(name, calibration={"gyro_lsb": 2e-5, "accel_lsb": 1e-3, "steer_counts_per_turn": 2e8})
     schedule = gains(rig, "poles", zeta=0.3)

@@ -13,10 +13,10 @@ from mcap.reader import make_reader
 from mcap.stream_reader import StreamReader
 from mcap_protobuf.decoder import DecoderFactory
 
-from hil import wire_schema
-from hil.export import export_csv
-from hil.log import FILE, KILLED, Marker, RunWriter, read_run, run_folder, warm_up
-from hil.record import TICK
+from hil.logs import protobuf_schema
+from hil.logs.export import export_csv
+from hil.logs.log import FILE, KILLED, Marker, RunWriter, read_run, run_folder, warm_up
+from hil.loop.tick_record import TICK
 from models.errors import InputError
 from tests.hil.logs import HEADER, assert_same_bits, random_rows, timed_rows, write_run
 
@@ -156,7 +156,7 @@ def test_the_stream_reader_opens_an_unfinished_run(tmp_path):
 
 def test_every_message_is_equally_long_and_tags_are_those_of_the_protobuf_encoding():
     dtype = np.dtype([(f"c{i}", "f8" if i % 2 else "u4") for i in range(1, 18)])
-    wire = wire_schema.pack(np.zeros(2, dtype))
+    wire = protobuf_schema.pack(np.zeros(2, dtype))
     # 9 doubles (field 1, 3, .. 17) and 8 fixed32; fields from 16 on have two-byte tags
     assert wire.itemsize == 9 * 8 + 8 * 4 + 15 + 2 * 2
     message = wire[0].tobytes()
@@ -169,24 +169,24 @@ def test_every_message_is_equally_long_and_tags_are_those_of_the_protobuf_encodi
 @pytest.mark.parametrize("kind", ["f8", "f4", "u8", "u4", "i8", "i4"])
 def test_every_fixed_width_type_survives_the_schema_and_the_standard_decoder(kind):
     dtype = np.dtype([("a", kind), ("b", "f8")], align=True)
-    schema = wire_schema.schema("Row", dtype)
-    assert wire_schema.row_dtype(schema) == dtype
+    schema = protobuf_schema.schema("Row", dtype)
+    assert protobuf_schema.row_dtype(schema) == dtype
     limits = np.finfo(kind) if kind[0] == "f" else np.iinfo(kind)
     rows = np.array([(limits.max, 1.5), (limits.min, -0.0)], dtype)
-    decode = wire_schema.message_class(schema).FromString
-    for row, message in zip(rows, wire_schema.pack(rows), strict=True):
+    decode = protobuf_schema.message_class(schema).FromString
+    for row, message in zip(rows, protobuf_schema.pack(rows), strict=True):
         assert decode(message.tobytes()).a == row["a"]
-    assert_same_bits(wire_schema.unpack(wire_schema.pack(rows), dtype), rows)
+    assert_same_bits(protobuf_schema.unpack(protobuf_schema.pack(rows), dtype), rows)
 
 
 @pytest.mark.parametrize("dtype", [[("flag", "?")], [("name", "U4")], [("x", "f8", (3,))], "f8"])
 def test_columns_without_a_fixed_width_protobuf_type_are_refused(dtype):
     with pytest.raises(TypeError):
-        wire_schema.schema("Row", np.dtype(dtype))
+        protobuf_schema.schema("Row", np.dtype(dtype))
 
 
 def test_the_embedded_schema_names_the_columns_in_order():
-    (file,) = FileDescriptorSet.FromString(wire_schema.schema("Tick", TICK)).file
+    (file,) = FileDescriptorSet.FromString(protobuf_schema.schema("Tick", TICK)).file
     assert [field.name for field in file.message_type[0].field] == list(TICK.names)
 
 
@@ -194,7 +194,7 @@ def test_a_log_with_other_columns_is_read_with_its_own(tmp_path, monkeypatch):
     older = np.dtype([("k", "u8"), ("t_host", "f8"), ("phi_est", "f4")], align=True)
     rows = np.array([(1, 0.1, 0.5), (2, 0.2, 0.25)], older)
     with monkeypatch.context() as patch:
-        patch.setattr("hil.log.TICK", older)
+        patch.setattr("hil.logs.log.TICK", older)
         write_run(tmp_path / "run", rows)
     assert_same_bits(read_run(tmp_path / "run").ticks, rows)
 

@@ -7,16 +7,16 @@ import sys
 import numpy as np
 import pytest
 
-from hil.log import FILE, KILLED, RunWriter, read_run
-from hil.record import TICK
+from hil.logs.log import FILE, KILLED, RunWriter, read_run
+from hil.loop.tick_record import TICK
 from models.errors import InputError
 from tests.hil.logs import HEADER, assert_same_bits, timed_rows, write_run
 
 LIVE = """
 import sys, time
 import numpy as np
-from hil.log import RunWriter
-from hil.record import TICK
+from hil.logs.log import RunWriter
+from hil.loop.tick_record import TICK
 
 with RunWriter(sys.argv[1], {}) as writer:
     k, start = 0, time.monotonic()
@@ -130,8 +130,8 @@ def test_zeros_that_a_power_cut_left_end_the_reading(tmp_path, finished):
 DISK_FULL = """
 import resource, sys
 import numpy as np
-from hil.log import RunWriter
-from hil.record import TICK
+from hil.logs.log import RunWriter
+from hil.loop.tick_record import TICK
 
 _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 rng = np.random.default_rng(0)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from firmware_interface.messages import RAW, SAMPLE
-from hil.estimator import ESTIMATE, observe
-from hil.limits import Limits
-from hil.plausibility import COUNT, SMOOTH, judge, new_monitor
-from hil.states import Symptom
+from hil.loop.limits import Limits
+from hil.loop.observer import ESTIMATE, observe
+from hil.loop.plausibility import COUNT, SMOOTH, judge, new_monitor
+from hil.loop.states import Symptom
 from tests.hil.machine import rig_of
 
 DT = 0.005  # s

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from firmware_interface.twins.faults import Fault, Kind
-from hil import lockstep
-from hil.emulation import emulated_node
-from hil.record import TICK
-from hil.states import Demand, State, Symptom
-from hil.tick import new_loop
-from hil.wire import new_tape
+from hil.loop.states import Demand, State, Symptom
+from hil.loop.tick import new_loop
+from hil.loop.tick_record import TICK
+from hil.loop.wire_tape import new_tape
+from hil.runners import lockstep
+from hil.runners.emulation import emulated_node
 from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario, Surroundings
 from models.plant.scenario import Knock
 from tests.hil.machine import gains, rig_of

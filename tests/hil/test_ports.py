@@ -4,12 +4,12 @@ import numpy as np
 
 from firmware_interface.framing import new_decoder
 from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample
-from hil.emulation import emulated_node, emulated_plant
-from hil.record import TICK
-from hil.rig import Port
-from hil.states import Cause, Demand, State
-from hil.tick import new_loop, tick
-from hil.wire import new_wire
+from hil.loop.states import Cause, Demand, State
+from hil.loop.tick import new_loop, tick
+from hil.loop.tick_record import TICK
+from hil.loop.wire_tape import new_wire
+from hil.rig.rig import Port
+from hil.runners.emulation import emulated_node, emulated_plant
 from tests.hil.machine import gains, rig_of, scenario
 
 APART = (Port(carries=("sensors",)), Port(carries=("drive",)))

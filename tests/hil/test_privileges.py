@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from hil import privileges as module
-from hil.privileges import privileges, require_existing
+from hil.runners import scheduling as module
+from hil.runners.scheduling import privileges, require_existing
 from models.errors import InputError
 
 pytestmark = pytest.mark.realtime
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.realtime
 IN_FORCE = """
 import ctypes, json, os, sys
 from pathlib import Path
-from hil.privileges import privileges
+from hil.runners.scheduling import privileges
 def now():
     locked = [l for l in Path("/proc/self/status").read_text().splitlines() if l.startswith("VmLck")][0]
     slack = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
@@ -82,7 +82,7 @@ def test_priority_memory_and_cpu_are_taken_and_given_back():
 
 def test_under_normal_scheduling_turns_are_short_where_the_kernel_knows_them():
     script = """
-from hil.privileges import privileges, _turn
+from hil.runners.scheduling import privileges, _turn
 before = _turn()
 with privileges() as said:
     during = _turn()

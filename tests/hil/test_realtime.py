@@ -11,11 +11,11 @@ import pytest
 
 from experiments.twin import start_twin
 from firmware_interface.errors import DeviceError
-from hil import session
-from hil.log import read_run
-from hil.operator import Operator
-from hil.replay import replay
-from hil.states import State
+from hil.logs.log import read_run
+from hil.loop.states import State
+from hil.runners import session
+from hil.runners.operator import Operator
+from hil.runners.replay import replay
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.realtime
 CONTROLLER = """
 import sys
 from pathlib import Path
-from hil import session
+from hil.runners import session
 from tests.hil.machine import gains, rig_of
 rig = rig_of()
 print("started", flush=True)

@@ -4,8 +4,8 @@ import threading
 
 import numpy as np
 
-from hil.recorder import HEAD, RING_ROWS, TAIL, TAPE_BYTES, TAPE_HEAD, TAPE_TAIL, WAITING, Recorder
-from hil.wire import lay_down, new_wire, pick_up, tape_length
+from hil.loop.wire_tape import lay_down, new_wire, pick_up, tape_length
+from hil.runners.ring_buffer import HEAD, RING_ROWS, TAIL, TAPE_BYTES, TAPE_HEAD, TAPE_TAIL, WAITING, Recorder
 
 
 def loop_writes(recorder, k, n_wire):

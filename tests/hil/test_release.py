@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hil.excitation import Excitation
-from hil.log import read_run
-from hil.rehearsal import run_lockstep
-from hil.replay import replay
-from hil.states import Cause, State, Verdict
+from hil.logs.log import read_run
+from hil.loop.excitation import Excitation
+from hil.loop.states import Cause, State, Verdict
+from hil.runners.replay import replay
+from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
 from models.plant.plant import Kick, Scenario
 from tests.hil.machine import gains, rig_of

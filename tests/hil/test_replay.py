@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from hil.design.schedule import GainSchedule
-from hil.emulation import Emulation
-from hil.log import FILE, read_run
-from hil.rehearsal import run_lockstep
-from hil.replay import rebuilt_loop, replay
-from hil.states import State
+from hil.logs.log import FILE, read_run
+from hil.loop.states import State
+from hil.runners.emulation import Emulation
+from hil.runners.replay import rebuilt_loop, replay
+from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
 

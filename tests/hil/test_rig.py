@@ -7,8 +7,8 @@ import pytest
 from experiments.theory import MACHINE
 from firmware_interface.devices.link import DRIVE, SENSORS
 from firmware_interface.errors import DeviceError
-from hil.limits import OWN, Limit, Limits
-from hil.rig import Rig
+from hil.loop.limits import OWN, Limit, Limits
+from hil.rig.rig import Rig
 from models.errors import InputError
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "rigs/measured.toml"

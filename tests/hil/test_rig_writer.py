@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hil.rig import Rig
-from hil.rig_writer import changes, write
+from hil.rig.rig import Rig
+from hil.rig.writer import changes, write
 from models.errors import InputError
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs/rigs/measured.toml"

@@ -1,7 +1,7 @@
 """docs/safety.md holds the very tables the code runs."""
 
-from hil.limits import Limits
-from hil.transitions import NEXT, OBSTACLES, RULES, STAY, Stage
+from hil.loop.limits import Limits
+from hil.loop.transitions import NEXT, OBSTACLES, RULES, STAY, Stage
 from tests.safety_page import PAGE, page
 
 

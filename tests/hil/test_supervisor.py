@@ -16,10 +16,10 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.estimator import ESTIMATE
-from hil.limits import Limits
-from hil.states import SENTENCES, Cause, Demand, State, Verdict
-from hil.supervisor import NEWS, new_supervisor, supervise
+from hil.loop.limits import Limits
+from hil.loop.observer import ESTIMATE
+from hil.loop.states import SENTENCES, Cause, Demand, State, Verdict
+from hil.loop.supervisor import NEWS, new_supervisor, supervise
 from tests.hil.records import usable
 
 DT = 0.005

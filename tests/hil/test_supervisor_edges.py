@@ -5,8 +5,8 @@ import math
 import pytest
 
 from firmware_interface.messages import STATUS_ENABLED, STATUS_WATCHDOG
-from hil.states import Demand, Verdict
-from hil.transitions import Stage
+from hil.loop.states import Demand, Verdict
+from hil.loop.transitions import Stage
 from tests.hil.test_supervisor_table import DT, LIMITS, Machine
 
 WATCHDOG = 0.025

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firmware_interface.messages import COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON, STATUS_WATCHDOG
-from hil.states import Cause, Demand, State, Verdict
-from hil.transitions import Stage
+from hil.loop.states import Cause, Demand, State, Verdict
+from hil.loop.transitions import Stage
 from tests.hil.test_supervisor_table import DT, LIMITS, Machine
 
 ANY = st.sampled_from([math.nan, math.inf, -math.inf])

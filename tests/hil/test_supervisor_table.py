@@ -12,11 +12,11 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.estimator import ESTIMATE
-from hil.limits import Limits
-from hil.states import Cause, Demand, Symptom
-from hil.supervisor import NEWS, new_supervisor, supervise
-from hil.transitions import Stage
+from hil.loop.limits import Limits
+from hil.loop.observer import ESTIMATE
+from hil.loop.states import Cause, Demand, Symptom
+from hil.loop.supervisor import NEWS, new_supervisor, supervise
+from hil.loop.transitions import Stage
 from tests.hil.records import usable
 from tests.safety_page import PAGE
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.timebase import STEP, TIMEBASE, WINDOW, follow
+from hil.loop.clock_offset import STEP, TIMEBASE, WINDOW, follow
 
 DT = 0.005
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from experiments.twin import start_twin
-from hil.log import read_run
-from hil.replay import replay
-from hil.rig import Rig
-from hil.session import run_realtime
-from hil.states import State
+from hil.logs.log import read_run
+from hil.loop.states import State
+from hil.rig.rig import Rig
+from hil.runners.replay import replay
+from hil.runners.session import run_realtime
 from tests.hil.machine import gains, scenario
 
 RIG = Path(__file__).resolve().parents[2] / "docs/rigs/vectornav-vesc.toml"

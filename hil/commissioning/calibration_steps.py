@@ -1,0 +1,333 @@
+"""The steps of a calibration: what a person does, when enough was seen, and what it says.
+
+What a step finds goes into the notes; the rows of a phase are read with the calibration that the phase
+began with. Phases are made one after the other, for each rests on what the ones before have found: the drive is
+switched on only for a frame whose lean and a steer whose angle can be believed.
+"""
+
+import math
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hil.commissioning import sensor_calibration as c
+from hil.commissioning.calibration_results import CONSTANT, Notes
+from hil.commissioning.drive_calibration import UNITS, Centring, drive, inertia_of, swung
+from hil.commissioning.preflight import PUSH
+from hil.commissioning.steps import Finding, Step
+from hil.design.methods import design
+from hil.design.schedule import GainSchedule
+from hil.loop.excitation import Excitation
+from hil.loop.states import SENTENCES, Cause, Demand, State
+from hil.rig.rig import Rig
+from models.errors import InputError
+from models.plant.workstand import FREE
+
+PARTS = ("gyro", "mounting", "steer", "wheel", "drive")
+LEAN, STEER, WHEEL = 0.35, 1.0, 6.0  # rad, rad (beyond any stop), rad/s: what a person does when asked
+SWING = 0.15  # rad, of the bars in the sweep, about
+TIMES_OVER, NATURAL = 17.0, 2.0 * math.pi  # s of sweep; rad/s, of the bars on their spring, at least
+BAND = (0.5, 4.0)  # Hz
+_FASTEST, _DAMPED = 2.5 * 2.0 * math.pi, 0.35  # rad/s at most; damping ratio
+_LEANT, _TURNED, _ROLLED, _PUSHED = math.radians(8.0), 0.1, 2.0 * math.pi, 0.03  # rad, at least
+_AGREE, _ASTRAY = 0.15, math.radians(2.0)  # lean by gyro and by gravity: share and angle
+_LARGEST_BIAS = 0.35  # rad/s: 20 deg/s
+_SCALE = 0.03  # of gravity, by which an accelerometer may be wrong
+_RADIUS = 0.1  # of the bicycle's, by which the roll-out may differ
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One stretch of the loop: the rig it runs with, what it plays, its steps, and what it says when it is over."""
+
+    rig: Rig
+    schedule: GainSchedule
+    excitation: Excitation
+    steps: list[Step]
+    conclude: Callable[[], Finding | None] = lambda: None
+
+
+def phases(
+    notes: Notes, parts: Collection[str], rollout: float, torque: float | None = None, added: float = 0.0
+) -> Iterator[Phase]:
+    """The phases of a calibration, each to be gone through before the next is asked for.
+
+    Parameters
+    ----------
+    parts : names of `PARTS`.
+    rollout : float
+        m between the marks.
+    torque : float
+        N m, of the sweep; by default what swings the bars by about `SWING`.
+    added : float
+        kg m^2, inertia about the steer axis that the bicycle's parameters do not hold.
+    """
+    rig = notes.rig
+    off = design(rig.bicycle, "off", (5.0,), rig.timing)
+    sensors = _Sensors(notes, rollout)
+    steps = [step for part in PARTS if part in parts and part != "drive" for step in sensors.of(part)]
+    if steps:
+        yield Phase(notes.sensing(), off, Excitation(), steps)
+    if "drive" not in parts:
+        return
+    inertia = inertia_of(rig.bicycle, added)
+    amplitude = sweep_torque(rig, inertia.value, torque)
+    push = replace(PUSH, amplitude=min(max(PUSH.amplitude, 0.5 * amplitude), rig.limits.torque.value))
+    yield Phase(notes.rig, off, push, [_direction_step(notes)])
+    centring = centring_of(amplitude, inertia.value, rig)
+    K = np.zeros_like(off.K)
+    K[:, 1], K[:, 3] = centring.stiffness, centring.damping
+    sweep = Excitation("sweep", amplitude, TIMES_OVER, *BAND)
+    swinging = _Swinging(notes, centring, inertia)
+    yield Phase(notes.rig, replace(off, K=K), sweep, [swinging.step()], swinging.conclude)
+
+
+def sweep_torque(rig: Rig, inertia: float, wanted: float | None) -> float:
+    """Amplitude [N m] of the sweep; raises InputError for one that the rig's limit leaves no room for."""
+    most = 0.5 * rig.limits.torque.value
+    if wanted is None:
+        return min(most, _swing(rig) * inertia * NATURAL**2)
+    if not 0.0 < wanted <= most:
+        raise InputError(
+            f"the torque of the sweep must be above 0 and at most half the rig's limit of {2.0 * most:g} N m, for the "
+            f"bars are held as well; found {wanted:g} N m: give at most {most:g}"
+        )
+    return wanted
+
+
+def centring_of(amplitude: float, inertia: float, rig: Rig) -> Centring:
+    """A spring that lets the sweep swing the bars by about `SWING`, and a damper."""
+    omega = min(max(NATURAL, math.sqrt(amplitude / (_swing(rig) * inertia))), _FASTEST)
+    return Centring(inertia * omega**2, 2.0 * _DAMPED * omega * inertia, rig.observer.steer_bandwidth)
+
+
+def _swing(rig: Rig) -> float:
+    return min(SWING, rig.limits.steer.value / 3.0)
+
+
+class _Sensors:
+    """Steps with the drive off; their rows are read with the calibration at the beginning."""
+
+    def __init__(self, notes: Notes, rollout: float) -> None:
+        self._notes, self._rollout = notes, rollout
+        self._read_with = notes.rig.calibrated()
+        self._upright: np.ndarray | None = None
+        self._straight: np.ndarray | None = None
+        self._right: np.ndarray | None = None
+
+    def of(self, part: str) -> list[Step]:
+        """The steps of a part."""
+        level = "both wheels on level floor: hold it upright by a spirit level, still"
+        ahead = "upright again: hold the front wheel exactly straight ahead"
+        mark = f"put the rear wheel on the first of two marks {self._rollout:g} m apart, straight ahead"
+        roll = "roll it onto the second mark without a stop on the way, and hold it there"
+        steps = {
+            "gyro": [Step("gyro", self._gyro, "put it on its stand and touch nothing", 40.0, waits=True)],
+            "mounting": [
+                Step("upright", self._stand, level, 40.0, waits=True),
+                Step("lean", self._lean, "lean it to the right, 10 to 30 deg, and hold it still", 60.0),
+            ],
+            "steer": [
+                Step("straight", self._ahead, ahead, 40.0, waits=True),
+                Step("right stop", self._turn_right, "turn the bars right to the stop and hold them", 40.0),
+                Step("left stop", self._turn_left, "turn the bars left to the stop and hold them", 40.0),
+            ],
+            "wheel": [
+                Step("first mark", self._mark, mark, 60.0, waits=True),
+                Step("roll-out", self._roll, roll, 180.0),
+            ],
+        }
+        postures = {"lean": (LEAN, 0.0, 0.0), "right stop": (0.0, STEER, 0.0), "left stop": (0.0, -STEER, 0.0)}
+        postures["roll-out"] = (0.0, 0.0, WHEEL)
+        return [replace(step, posture=postures.get(step.name, step.posture)) for step in steps[part]]
+
+    def _gyro(self, rows: np.ndarray, over: bool) -> Finding | None:
+        still = c.still(rows, 5.0)
+        if still is None:
+            return Finding(False, "it never stood still for 5 s") if over else None
+        bias = c.gyro_bias(still, self._read_with)
+        read = f"at rest the gyros read ({', '.join(f'{x:+.4f}' for x in bias.value)}) rad/s, to {bias.error.max():.4f}"
+        if np.abs(bias.value).max() > _LARGEST_BIAS:
+            return Finding(False, f"{read}: more than {_LARGEST_BIAS:g} is no offset; is the sensor broken?")
+        self._notes.calibrate("gyro_offset", bias.value.tolist(), bias.error.tolist(), "rad/s")
+        return Finding(True, read)
+
+    def _stand(self, rows: np.ndarray, over: bool) -> Finding | None:
+        still = c.still(rows, 3.0)
+        if still is None:
+            return Finding(False, "it was never held still for 3 s") if over else None
+        self._upright = still
+        size = float(np.linalg.norm(self._gravity(still)))
+        if abs(size / c.GRAVITY - 1.0) > _SCALE:
+            return Finding(False, f"gravity reads {size:.2f} m/s^2, wanted {c.GRAVITY:g}: scale or offsets are wrong")
+        return Finding(True, f"gravity reads {size:.2f} m/s^2")
+
+    def _lean(self, rows: np.ndarray, over: bool) -> Finding | None:
+        if self._upright is None:
+            return Finding(False, "it was not held upright before")
+        still = c.still(rows, 3.0)
+        if still is None or c.angle_between(self._gravity(self._upright), self._gravity(still)) < _LEANT:
+            return Finding(False, f"no lean of {math.degrees(_LEANT):.0f} deg or more was held") if over else None
+        notes, way = self._notes, c.usable(rows)
+        bias = np.array(notes.rig.calibrated().gyro_offset)
+        found = c.mounting(self._upright, still, self._read_with, way, bias)
+        said = f"leant by {math.degrees(found.lean):.1f} deg, by gyro {math.degrees(found.lean_by_gyro):.1f} deg"
+        if abs(found.gravity[1] / c.GRAVITY - 1.0) > _SCALE:
+            return Finding(False, f"{said}; gravity reads {found.gravity[1]:.2f} m/s^2 there: its scale is wrong")
+        began_upright = c.angle_between(self._gravity(self._upright), self._gravity(way[:20])) < 0.3 * found.lean
+        if began_upright and abs(found.lean_by_gyro - found.lean) > max(_AGREE * found.lean, _ASTRAY):
+            return Finding(False, f"{said}: they must agree; the gyro's axes are not the accelerometer's")
+        old = np.array(notes.rig.calibrated().mounting)
+        changed = notes.calibrate("mounting", found.rotation.tolist(), found.error.tolist(), "rad")
+        notes.measure("lean", found.lean, math.nan, "rad")
+        apart = math.degrees(c.angle_of(found.rotation @ old.T))
+        said += f"; turned by {apart:.1f} deg from the rig's mounting, to {math.degrees(found.error.max()):.2f}"
+        if changed and apart > 150.0 and found.rotation[2] @ old[2] > 0.9:
+            said += "; that is half a turn: was it leant to the right?"
+        return Finding(True, said)
+
+    def _ahead(self, rows: np.ndarray, over: bool) -> Finding | None:
+        self._straight = c.held(rows, 2.0)
+        if self._straight is None:
+            return Finding(False, "the bars were never held still for 2 s") if over else None
+        return Finding(True, f"the encoder read {np.mean(self._straight['delta_meas']):+.4f} rad")
+
+    def _turn_right(self, rows: np.ndarray, over: bool) -> Finding | None:
+        held = c.held(rows, 1.0)
+        if self._straight is None:
+            return Finding(False, "they were not held straight before")
+        if held is None or abs(_apart(held, self._straight)) < _TURNED:
+            return Finding(False, "no turn of the bars was seen") if over else None
+        self._right = held
+        return Finding(True, f"at {_apart(held, self._straight):+.3f} rad from straight, by the encoder")
+
+    def _turn_left(self, rows: np.ndarray, over: bool) -> Finding | None:
+        held, straight, right = c.held(rows, 1.0), self._straight, self._right
+        if straight is None or right is None:
+            return Finding(False, "straight and right must be known before")
+        side = _apart(right, straight)
+        if held is None or abs(_apart(held, straight)) < _TURNED or _apart(held, straight) * side > 0.0:
+            return Finding(False, "no turn of the bars to the other side was seen") if over else None
+        notes, found = self._notes, c.steer(straight, right, held, self._read_with)
+        notes.calibrate("steer_sign", found.sign, 0.0, "")
+        notes.calibrate("steer_offset", found.offset.value, found.offset.error, "rad")
+        notes.measure("stop_right", found.right, math.nan, "rad")
+        notes.measure("stop_left", found.left, math.nan, "rad")
+        stops = f"{math.degrees(found.right):+.1f} and {math.degrees(found.left):+.1f} deg"
+        said = f"zero at {found.offset.value:+.4f} rad, right counts {found.sign:+d}, stops at {stops}"
+        if min(found.right, -found.left) < notes.rig.limits.steer.value:
+            said += (
+                f"; the rig's limit is {math.degrees(notes.rig.limits.steer.value):.1f} deg: lower it below the stops"
+            )
+        return Finding(True, said)
+
+    def _mark(self, rows: np.ndarray, over: bool) -> Finding | None:
+        if not c.at_rest(rows, self._read_with, 1.0):
+            return Finding(False, "the wheel never stood for 1 s") if over else None
+        return Finding(True, "the wheel stands")
+
+    def _roll(self, rows: np.ndarray, over: bool) -> Finding | None:
+        new = c.usable(rows)
+        if len(new) < 2 or abs(c.turned(new, self._read_with)) < _ROLLED or not c.at_rest(new, self._read_with, 2.0):
+            return Finding(False, "the wheel was not seen to turn once or more, and stand") if over else None
+        notes, found = self._notes, c.wheel(new, self._read_with, self._rollout)
+        said = f"{found.angle / (2.0 * math.pi):.2f} turns: radius {found.radius.value:.4f} m, forward {found.sign:+d}"
+        wanted = notes.rig.bicycle.rR
+        if abs(found.radius.value / wanted - 1.0) > _RADIUS:
+            return Finding(False, f"{said}; the bicycle's rear wheel has {wanted:.3f} m: did it stop at the mark?")
+        notes.calibrate("wheel_sign", found.sign, 0.0, "")
+        notes.calibrate("wheel_radius", *found.radius, "m")
+        return Finding(True, said)
+
+    def _gravity(self, rows: np.ndarray) -> c.Array:
+        """Mean specific force [m/s^2] in the sensor's axes."""
+        return c.sensor_axes(rows, self._read_with)[1].mean(axis=0) - self._read_with.accel_offset
+
+
+def _apart(rows: np.ndarray, straight: np.ndarray) -> float:
+    return float(np.median(rows["delta_meas"]) - np.median(straight["delta_meas"]))
+
+
+_LIFTED = "lift the front wheel, hold the frame upright and the bars straight; let them go when the drive takes them: "
+
+
+def _direction_step(notes: Notes) -> Step:
+    """A push to the right: which way do the bars go?"""
+
+    def look(rows: np.ndarray, over: bool) -> Finding | None:
+        running = rows[rows["state"] == State.RUNNING]
+        turned = float(running["delta_meas"][-1] - running["delta_meas"][0]) if len(running) else 0.0
+        if abs(turned) > _PUSHED:
+            sign = notes.rig.calibrated().torque_sign * (1 if turned > 0.0 else -1)
+            notes.calibrate("torque_sign", sign, 0.0, "")
+            side = "right" if turned > 0.0 else "left: the sign of its torque is wrong"
+            return Finding(True, f"told to push to the right, it pushed to the {side}")
+        why = _ended(rows)
+        if why or over:
+            return Finding(False, why or "the bars did not move: is the wheel lifted, is the drive wired? try --torque")
+        return None
+
+    ask = f"{_LIFTED}it pushes them to the right, gently"
+    return Step("direction", look, ask, 30.0, Demand.RUN, (0.0, FREE, 0.0), waits=True, lets_go=True)
+
+
+class _Swinging:
+    """The sweep: rows while it lasts, the fit when the machine is off again (a fit keeps nobody attended)."""
+
+    def __init__(self, notes: Notes, centring: Centring, inertia: c.Estimate) -> None:
+        self._notes, self._centring, self._inertia = notes, centring, inertia
+        self._rows: np.ndarray | None = None
+
+    def step(self) -> Step:
+        """Hold, let go, watch."""
+        ask = f"{_LIFTED}it swings them for {TIMES_OVER:.0f} s"
+        return Step("sweep", self._look, ask, 45.0, Demand.RUN, (0.0, FREE, 0.0), waits=True, lets_go=True)
+
+    def _look(self, rows: np.ndarray, over: bool) -> Finding | None:
+        running = rows[rows["state"] == State.RUNNING]
+        if len(running) and running["t_host"][-1] - running["t_host"][0] >= TIMES_OVER:
+            self._rows = swung(rows)
+            return Finding(True, f"the bars swung by up to {np.abs(self._rows['delta_meas']).max():.2f} rad")
+        why = _ended(rows)
+        return Finding(False, why or "it did not come to its end") if why or over else None
+
+    def conclude(self) -> Finding | None:
+        """Gain, friction and delay; None if there was no sweep."""
+        if self._rows is None:
+            return None
+        notes = self._notes
+        try:
+            found = drive(self._rows, self._inertia, notes.rig.drive_lag, self._centring)
+        except ValueError as problem:
+            return Finding(False, f"{problem}: hands off? friction may want more --torque")
+        gain = found.found["gain"]
+        said = (
+            f"makes {_pm(gain, 3)} of the torque asked for, {1e3 * found.found['delay'].value:.1f} ms after it; "
+            f"friction {_pm(found.found['friction'], 3)} N m, damping {_pm(found.found['damping'], 3)} N m s/rad"
+        )
+        if found.residual > 0.25 * found.motion or gain.error > 0.1 * gain.value:
+            return Finding(
+                False, f"{said}; but the bars moved {found.residual:.3f} rad otherwise: did something touch?"
+            )
+        for name, estimate in found.found.items():
+            notes.measure(f"drive_{name}", *estimate, UNITS[name])
+        written = notes.correct_torque(*gain)
+        if written is None and abs(gain.value - 1.0) > max(2.0 * gain.error, 0.01):
+            said += f"; the rig has no {CONSTANT} for this drive: multiply its own torque constant by {gain.value:.3f}"
+        most, limit = notes.torque_limit, notes.rig.limits.torque.value
+        if written and most is not None and gain.value * most < limit:
+            said += f"; that is {gain.value * most:.2f} N m at most: lower limits.torque from {limit:g} N m below it"
+        return Finding(True, said)
+
+
+def _ended(rows: np.ndarray) -> str:
+    """Why the machine is not, or no longer, on its way to RUNNING; empty if it is."""
+    state, cause = State(int(rows["state"][-1])), Cause(int(rows["cause"][-1]))
+    tried = bool((rows["state"] != State.DISARMED).any())
+    over = state in (State.FAULT, State.RAMPDOWN) or (state is State.DISARMED and tried)
+    return SENTENCES[cause] if over and cause else ""
+
+
+def _pm(estimate: c.Estimate, digits: int) -> str:
+    return f"{estimate.value:.{digits}f} ± {estimate.error:.{digits}f}"

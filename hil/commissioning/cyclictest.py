@@ -1,0 +1,87 @@
+"""The floor: what `cyclictest`, the kernel developers' own instrument, gets on the same computer."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+
+from hil.runners.latency_certificate import Lateness
+from hil.runners.scheduling import privileges
+from models.errors import InputError
+
+PROGRAM = "cyclictest"
+HOW_TO_GET_IT = f"no floor beside it: {PROGRAM} is not installed; get it with `sudo apt install rt-tests`"
+_BIN = re.compile(r"^(\d+)\s+(\d+)$", re.MULTILINE)
+_WORST = re.compile(r"^# Max Latencies:\s*(\d+)", re.MULTILINE)
+_OVERFLOWS = re.compile(r"^# Histogram Overflows:\s*(\d+)", re.MULTILINE)
+
+
+def installed() -> bool:
+    """It can be run."""
+    return shutil.which(PROGRAM) is not None
+
+
+def command(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = None) -> list[str]:
+    """The call that makes ``n`` wake-ups at ``rate`` [Hz] under the settings our own loop gets."""
+    words = [PROGRAM, "-q", "-t1", f"-i{round(1e6 / rate)}", f"-l{n}", f"-h{bins - 1}"]
+    if fifo:
+        words += ["-m", f"-p{fifo}"]
+    if cpu is not None:
+        words += [f"-a{cpu}"]
+    return words
+
+
+def measure(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = None) -> Lateness:
+    """Let it wake ``n`` times.
+
+    It inherits our timer slack of 1 ns, which by itself it would leave at 50 us: the floor shall be as
+    low as it can be.
+
+    Raises
+    ------
+    InputError
+        When it refuses, with its own words.
+    """
+    with (
+        privileges(),
+        subprocess.Popen(
+            command(rate, n, bins, fifo, cpu),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            process_group=0,  # Ctrl-C is ours to answer
+        ) as process,
+    ):
+        try:
+            said, complaint = process.communicate(timeout=10.0 + 10.0 * n / rate)
+        except BaseException as error:
+            process.kill()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise InputError(f"no floor beside it: {PROGRAM} did not end in time") from None
+            raise
+    if process.returncode != 0:
+        lines = [line for line in complaint.splitlines() if line.strip()]
+        raise InputError(f"no floor beside it: {PROGRAM} ended with '{lines[-1] if lines else process.returncode}'")
+    return parse(said, bins)
+
+
+def parse(text: str, bins: int) -> Lateness:
+    """The distribution out of what ``cyclictest -q -h`` prints for one thread; ``bins`` of 1 us.
+
+    Raises
+    ------
+    InputError
+        When there is no histogram in it.
+    """
+    worst, overflows = _WORST.search(text), _OVERFLOWS.search(text)
+    rows = [(int(us), int(n)) for us, n in _BIN.findall(text)]
+    if worst is None or overflows is None or not rows:
+        raise InputError(
+            f"no floor beside it: {PROGRAM} printed no histogram for one thread; is it version 1 or later?"
+        )
+    counts = np.zeros(bins, np.int64)
+    for us, n in rows:
+        counts[min(us, bins - 1)] += n
+    counts[bins - 1] += int(overflows[1])
+    return Lateness(counts, 1e-6 * int(worst[1]))

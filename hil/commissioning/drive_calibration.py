@@ -1,0 +1,214 @@
+"""The steer drive and the friction of the bars, from a sine sweep with the front wheel lifted.
+
+The bars are simulated under the torque that was commanded,
+
+    I delta_ddot = gain T(t - delay) + T_bias - damping delta_dot - stiffness delta - friction sign(delta_dot)
+
+and the parameters are those whose steer angle is nearest to the measured one (output error). ``I``, the inertia of the
+front assembly about the steer axis, is known from the bicycle (I_A,lambda,lambda of Meijaard et al. 2007, appendix A),
+so every torque is known in units of it. The drive holds the bars near straight meanwhile with a spring and a damper
+(`Centring`), for bars without would run away. What the measured angle is beyond the simulated one has
+made a torque through them; the simulation gets that torque back, so that it rests on the sweep alone and a
+disturbance (a cable, a breath) neither carries it away nor passes for a property of the drive: the
+closed-loop output error of Landau and Karimi (1997). Residuals are not white, and standard errors rest on the scatter
+between blocks of `BLOCK` seconds.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+from scipy.signal import savgol_filter
+
+from hil.commissioning.sensor_calibration import Estimate, usable
+from hil.loop.states import State
+from models.linear.whipple import totals
+from models.parameters import PARAMETERS, Bicycle
+
+Array = NDArray[np.float64]
+
+NAMES = ("gain", "damping", "friction", "stiffness", "bias", "delay")
+UNITS = {"gain": "", "damping": "N m s/rad", "friction": "N m", "stiffness": "N m/rad", "bias": "N m", "delay": "s"}
+# For the fit they are followed by the first angle [rad] and rate [rad/s].
+LOWEST = (0.02, 0.0, 0.0, -100.0, -10.0, 0.0, -10.0, -100.0)
+HIGHEST = (50.0, 50.0, 10.0, 100.0, 10.0, 0.2, 10.0, 100.0)
+STEPS = (1e-3, 1e-3, 1e-3, 1e-2, 1e-3, 1e-4, 1e-4, 1e-3)  # for differences
+BEYOND = (3e-3, 1e-3, 1e-3, 3e-3, 1e-4, 5e-4)  # errors of the model itself, in the parameters' units
+BLOCK = 1.0  # s
+HANDS = 2.0  # s after the drive has taken over in which a hand may still be at the bars
+SUBSTEPS = 5  # of a sample, for friction
+FEWEST = 200  # samples
+LEAST = 0.02  # rad, standard deviation of the steer; with less the friction tells nothing
+
+
+class Centring(NamedTuple):
+    """Feedback of the drive that keeps the bars near straight, and the observer's bandwidth by which it sees them."""
+
+    stiffness: float  # N m/rad
+    damping: float  # N m s/rad
+    bandwidth: float  # rad/s
+
+
+@dataclass(frozen=True)
+class Drive:
+    """What the sweep has shown.
+
+    Attributes
+    ----------
+    found : mapping of name to Estimate
+        `NAMES`, in `UNITS`. ``gain`` is the torque made per torque asked for; ``delay`` is from a sample to
+        its command's torque, the lag of the drive included.
+    residual : float
+        rad rms, of the steer angle.
+    motion : float
+        rad, standard deviation of the steer angle.
+    """
+
+    found: dict[str, Estimate]
+    residual: float
+    motion: float
+
+
+def inertia_of(bicycle: Bicycle, added: float = 0.0) -> Estimate:
+    """Inertia [kg m^2] of the front assembly about the steer axis; ``added`` is a drive's own, seen at the bars."""
+
+    def inertia(**changes: float) -> float:
+        return totals(Bicycle(**{**bicycle.as_dict(), **changes})).IAll
+
+    parts = []
+    for name, std in bicycle.std.items():
+        if name in PARAMETERS and std > 0.0:
+            step = 0.01 * std  # so small that the bicycle remains one that can be
+            parts.append((inertia(**{name: getattr(bicycle, name) + step}) - inertia()) / 0.01)
+    return Estimate(inertia() + added, math.hypot(*parts))
+
+
+def swung(rows: np.ndarray) -> np.ndarray:
+    """Rows under control, without those in which a hand may still be at the bars."""
+    new = usable(rows)
+    new = new[new["state"] == State.RUNNING]
+    return new[new["t"] > new["t"][0] + HANDS] if len(new) else new
+
+
+def drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centring) -> Drive:
+    """Fit gain, friction and delay to the rows of a sweep.
+
+    Parameters
+    ----------
+    rows : rows of TICK, fresh and under control.
+    inertia : Estimate
+        kg m^2; its error goes into those of all torques.
+    lag : float
+        s, time constant of the drive; what the delay is beyond it is found.
+    centring : Centring
+        What the loop did beside the sweep.
+
+    Raises
+    ------
+    ValueError
+        When the bars hardly moved, or no parameters fit.
+    """
+    motion = float(np.std(rows["delta_meas"])) if len(rows) else 0.0
+    if len(rows) < FEWEST or motion < LEAST:
+        raise ValueError(f"the bars moved by {motion:.3f} rad rms in {len(rows)} samples, wanted {LEAST:g} rad")
+    seen = rows["t"] - rows["steer_age"]  # what the encoder saw is that much older
+    rows = rows[np.diff(np.maximum.accumulate(seen), prepend=-np.inf) > 0.0]
+    t, delta, T, age = (np.ascontiguousarray(rows[name], float) for name in ("t", "delta_meas", "T_cmd", "steer_age"))
+    t_delta, dt = t - age, float(np.median(np.diff(t)))
+
+    def residuals(p: Array) -> Array:
+        torque = _torque(t, T, t_delta, p[5] - lag)
+        return _residuals(t_delta, delta, torque, p, inertia.value, lag, *centring)
+
+    def slopes(p: Array) -> Array:
+        columns = []
+        for i, step in enumerate(STEPS):
+            up, down = p.copy(), p.copy()
+            up[i], down[i] = min(p[i] + step, HIGHEST[i]), max(p[i] - step, LOWEST[i])
+            columns.append((residuals(up) - residuals(down)) / (up[i] - down[i]))
+        return np.array(columns).T
+
+    start = _guess(t_delta, delta, _torque(t, T, t_delta, lag + dt), inertia.value, lag + dt)
+    inside = np.clip(start, np.array(LOWEST) + STEPS, np.array(HIGHEST) - STEPS)
+    fit = least_squares(residuals, inside, slopes, (LOWEST, HIGHEST), x_scale=np.array(STEPS))
+    if not fit.success:
+        raise ValueError(f"no parameters fit ({fit.message})")
+    goes_with_inertia = np.abs(fit.x[: len(NAMES)]) * [name != "delay" for name in NAMES]
+    error = np.sqrt(
+        _variances(residuals(fit.x), slopes(fit.x), t)[: len(NAMES)]
+        + np.square(goes_with_inertia * inertia.error / inertia.value)
+        + np.square(BEYOND)
+    )
+    found = {name: Estimate(float(v), float(e)) for name, v, e in zip(NAMES, fit.x, error, strict=False)}
+    return Drive(found, float(np.sqrt(np.mean(residuals(fit.x) ** 2))), motion)
+
+
+def _torque(t: Array, T: Array, at: Array, delay: float) -> Array:
+    """Torque commanded so long before the sub-steps between the instants ``at``: (n - 1, SUBSTEPS) means [N m].
+
+    A command stands until the next one.
+    """
+    edges = at[:-1, None] + np.diff(at)[:, None] * np.arange(SUBSTEPS + 1) / SUBSTEPS
+    impulse = np.interp(edges - delay, t, np.append(0.0, np.cumsum(T[:-1] * np.diff(t))))
+    return np.ascontiguousarray(np.diff(impulse, axis=1) / np.diff(edges, axis=1))
+
+
+@njit(cache=True)
+def _residuals(t, delta, T, p, inertia, lag, spring, damper, bandwidth):
+    """Measured less simulated steer angle, (n,) [rad]; ``T`` as of `_torque`, ``p`` in the order of `STEPS`."""
+    gain, damping, friction, stiffness, bias = p[0], p[1], p[2], p[3], p[4]
+    out = np.zeros(t.size)
+    x, rate, made = p[6], p[7], T[0, 0]
+    beyond = beyond_rate = 0.0  # of the measured angle, as the loop saw it
+    for i in range(t.size):
+        out[i] = delta[i] - x
+        if i + 1 == t.size:
+            break
+        dt = t[i + 1] - t[i]
+        z = math.exp(-bandwidth * dt)
+        beyond += dt * beyond_rate
+        error = out[i] - beyond
+        beyond += (1.0 - z * z) * error
+        beyond_rate += (1.0 - z) * (1.0 - z) / dt * error
+        back = spring * beyond + damper * beyond_rate
+        h = dt / T.shape[1]
+        keep = math.exp(-h / lag)
+        for j in range(T.shape[1]):  # half a drift, a kick, half a drift: no energy comes or goes by rounding
+            x += 0.5 * h * rate
+            before, made = made, keep * made + (1.0 - keep) * (T[i, j] + back)
+            push = gain * 0.5 * (before + made) + bias - stiffness * x
+            side = math.copysign(1.0, rate if rate != 0.0 else push)
+            drag = 0.5 * h * damping / inertia
+            after = ((1.0 - drag) * rate + h * (push - side * friction) / inertia) / (1.0 + drag)
+            if after * side < 0.0:  # it comes to rest on the way, and sticks or turns for the rest of the sub-step
+                left = after / (after - rate) * h
+                rate = left * math.copysign(max(0.0, abs(push) - friction), push) / inertia
+            else:
+                rate = after
+            x += 0.5 * h * rate
+    return out
+
+
+def _guess(t: Array, delta: Array, T: Array, inertia: float, delay: float) -> Array:
+    """Parameters by linear least squares on smoothed derivatives: near enough for a start."""
+    dt = float(np.median(np.diff(t)))
+    width = 2 * max(3, round(0.03 / dt)) + 1
+    angle, rate, turn = (savgol_filter(delta, width, 3, deriv=n, delta=dt)[:-1] for n in range(3))
+    columns = np.column_stack([T.mean(axis=1), -rate, -np.tanh(rate / 0.05), -angle, np.ones(len(rate))])
+    found = np.linalg.lstsq(columns, inertia * turn, rcond=None)[0]
+    return np.concatenate([found, [delay, angle[0], rate[0]]])
+
+
+def _variances(residual: Array, slope: Array, t: Array) -> Array:
+    """Squared standard errors that hold whatever the residuals are within a block (clusters; Liang and Zeger 1986)."""
+    bread = np.linalg.pinv(slope.T @ slope)
+    block = ((t - t[0]) / BLOCK).astype(int)
+    sums = np.array([(slope * residual[:, None])[block == b].sum(axis=0) for b in np.unique(block)])
+    n = len(sums)
+    between = bread @ (sums.T @ sums) @ bread * n / max(n - len(STEPS), 1)
+    within = bread * float(np.mean(residual**2))
+    return np.maximum(np.diag(between), np.diag(within))

@@ -1,0 +1,104 @@
+"""A run as plain tables, for tools that do not read the log itself. A format is one file and one line below."""
+
+import csv
+import dataclasses
+import json
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hil.logs.columns import MEANINGS, Meaning
+from hil.logs.log import Run
+from models.errors import InputError
+
+META = "riderless"  # name under which a table carries what is not in its columns
+HEADER_SUFFIX = ".header.json"  # of the file beside a table that can carry nothing
+MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
+
+# format: (suffix, module of hil, function there): (run, path) -> files written
+FORMATS: dict[str, tuple[str, str, str]] = {
+    "csv": (".csv", "hil.logs.export", "export_tables"),
+    "parquet": (".parquet", "hil.logs.export_parquet", "export_parquet"),
+    "mat": (".mat", "hil.logs.export_mat", "export_mat"),
+    "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
+}
+
+
+def export(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
+    """Write a run in one of ``FORMATS``, by default as ``ticks`` beside it; the files written.
+
+    Raises
+    ------
+    InputError
+        The format is not known, needs a library that is not installed, or a file cannot be written.
+    """
+    if to not in FORMATS:
+        raise InputError(f"runs are exported to {', '.join(FORMATS)}, not to '{to}': choose one with --to")
+    suffix, module, function = FORMATS[to]
+    write: Callable[[Run, Path], tuple[Path, ...]] = getattr(import_module(module), function)
+    path = path or run.folder / f"ticks{suffix}"
+    try:
+        return write(run, path)
+    except OSError as error:
+        raise InputError(
+            f"cannot write {error.filename or path}: {error.strerror or error}; name a file in a writable folder"
+        ) from None
+
+
+def export_tables(run: Run, path: Path) -> tuple[Path, ...]:
+    """Three files: the ticks (CSV), the markers, and `document` as JSON. Raises as `export_csv` does."""
+    ticks, markers = export_csv(run, path)
+    header = path.with_suffix(HEADER_SUFFIX)
+    header.write_text(json.dumps(document(run), indent=1), encoding="utf-8")
+    return ticks, markers, header
+
+
+def document(run: Run) -> dict[str, Any]:
+    """What a table of ticks leaves out: the run's header, markers and stop record, and what its columns mean."""
+    return {
+        "header": run.header,
+        "markers": [dataclasses.asdict(marker) for marker in run.markers],
+        "stop": dataclasses.asdict(run.stop),
+        "columns": {name: meaning(name)._asdict() for name in run.ticks.dtype.names or ()},
+    }
+
+
+def meaning(column: str) -> Meaning:
+    """Unit and meaning of a column, also of one that only another version writes."""
+    return MEANINGS.get(column, Meaning("", "not a column of this version"))
+
+
+def export_csv(run: Run, path: str | Path) -> tuple[Path, Path]:
+    """Write the ticks to `path` and the markers beside it, to `<stem>.markers.csv`.
+
+    The first line names the columns, the rest are numbers in SI units (docs/log-format.md), written so
+    that they read back as the same numbers.
+
+    Returns
+    -------
+    tuple of Path
+        The two files.
+
+    Raises
+    ------
+    InputError
+        A file cannot be written.
+    """
+    path = Path(path)
+    beside = path.with_suffix(MARKERS_SUFFIX)
+    try:
+        _write(path, run.ticks.dtype.names or (), run.ticks.tolist())
+        _write(beside, ("t", "kind", "text"), map(dataclasses.astuple, run.markers))
+    except OSError as error:
+        raise InputError(
+            f"cannot write {error.filename or path}: {error.strerror}; name a file in a writable folder"
+        ) from None
+    return path, beside
+
+
+def _write(path: Path, names: Iterable[str], rows: Iterable[tuple]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows(rows)

@@ -1,0 +1,72 @@
+"""A run as one MCAP file with its index, whatever became of the log: for Foxglove, PlotJuggler and their like."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hil.logs import protobuf_schema
+from hil.logs.append_only import AppendOnlyFile
+from hil.logs.export import document
+from hil.logs.log import MARKER_SCHEMA, MARKER_TOPIC, TICK_TOPIC, WIRE_SCHEMA, WIRE_TOPIC, Run
+from hil.logs.mcap_writer import McapWriter, crc32_text
+from models.errors import InputError
+
+BATCH = 1_000  # rows that go to the file at a time
+
+
+def export_mcap(run: Run, path: Path) -> tuple[Path]:
+    """Write header, rows, markers, raw bytes and stop record as the log has them, and the columns' units.
+
+    A log that was cut has no index, which most tools want; this file has one. `riderless analyze` reads it as the run.
+
+    Raises
+    ------
+    InputError
+        The file exists already.
+    OSError
+        It cannot be written.
+    """
+    if path.exists():
+        raise InputError(f"wanted a new file for the export, found {path}; name another one with --out")
+    content = document(run)
+    file = AppendOnlyFile(path)
+    try:
+        mcap = McapWriter(file, profile=protobuf_schema.PACKAGE)
+        mcap.metadata("header", _sealed(content["header"]))
+        mcap.metadata("columns", _sealed(content["columns"]))
+        ticks = mcap.channel(TICK_TOPIC, "riderless.Tick", protobuf_schema.schema("Tick", run.ticks.dtype))
+        marks = mcap.channel(MARKER_TOPIC, "riderless.Marker", MARKER_SCHEMA)
+        tapes = mcap.channel(WIRE_TOPIC, "riderless.Wire", WIRE_SCHEMA)
+        for start in range(0, len(run.ticks), BATCH):
+            rows = run.ticks[start : start + BATCH]
+            mcap.messages(ticks, rows["k"], nanoseconds(rows["t_host"]), protobuf_schema.pack(rows))
+        marker_class = protobuf_schema.message_class(MARKER_SCHEMA)
+        for n, marker in enumerate(run.markers, start=1):
+            data = marker_class(t=marker.t, kind=marker.kind, text=marker.text).SerializeToString()
+            mcap.messages(marks, np.array([n]), nanoseconds([marker.t]), np.frombuffer(data, f"V{len(data)}"))
+        wire_class = protobuf_schema.message_class(WIRE_SCHEMA)
+        first = int(run.ticks["k"][0]) if len(run.ticks) else 0
+        for k, tape in run.tapes.items():
+            data = wire_class(k=k, tape=tape).SerializeToString()
+            when = run.ticks["t_host"][k - first : k - first + 1] if 0 <= k - first < len(run.ticks) else [0.0]
+            mcap.messages(tapes, np.array([k]), nanoseconds(when), np.frombuffer(data, f"V{len(data)}"))
+        if run.stop.utc or run.stop.rows is not None:
+            mcap.metadata("stop", _sealed(content["stop"]))
+        mcap.finish()
+        file.sync()
+    finally:
+        file.close()
+    return (path,)
+
+
+def nanoseconds(t: ArrayLike) -> NDArray[np.uint64]:
+    """Time stamps as MCAP wants them; 0 for what is no time, whose column keeps its bits."""
+    t = np.asarray(t, np.float64)
+    return np.rint(np.where((t >= 0) & (t < 1e10), t, 0.0) * 1e9).astype(np.uint64)
+
+
+def _sealed(content: object) -> dict[str, str]:
+    text = json.dumps(content)
+    return {"json": text, "crc32": crc32_text(text.encode())}

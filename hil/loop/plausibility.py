@@ -1,0 +1,161 @@
+"""The plausibility monitor: what the device does not say of itself, noticed within the tick.
+
+Each symptom rests on one relation that holds whatever pushes the bicycle:
+
+* a gyro's or accelerometer's last digit never rests: the same counts for long are a dead sensor;
+* a steer angle or a rate cannot change by more than torque and inertia let it within one sample;
+* rolling without slip ties yaw rate to steer, ``psi_dot = (v delta + c delta_dot) cos(lam) / w``: the two
+  steer angles, by encoder and by yaw gyro, agree;
+* gravity ties lean to the lateral force (the innovation of the observer), so a roll gyro that lies is
+  found out by the accelerometer, and the other way round;
+* the torque the drive reports follows the commands through its lag;
+* the device's clock advances one period with each sequence number.
+
+Errors are smoothed over `SMOOTH`, so a kick, which shakes the accelerometer, is no alarm; the limits and
+their reasons stand in `hil.loop.limits`.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from hil.loop.states import Symptom
+
+SMOOTH = 0.1  # s, time constant of the errors
+COUNT = 0.5  # s, time constant of the rates of samples and broken frames
+_SLOW = 1.0  # m/s, below it yaw says little about steer
+_NEARLY_WRAPPED = 0xF0000000  # us, of a clock of 32 bits
+
+_STUCK = int(Symptom.SENSOR_STUCK)
+_RANGE = int(Symptom.SENSOR_RANGE)
+_JUMP = int(Symptom.SENSOR_JUMP)
+_DISAGREE = int(Symptom.SENSORS_DISAGREE)
+_DISOBEYS = int(Symptom.DRIVE_DISOBEYS)
+_CLOCK = int(Symptom.CLOCK_STEP)
+_RESTARTED = int(Symptom.DEVICE_RESTARTED)
+_RATE = int(Symptom.RATE_LOW)
+_NOISY = int(Symptom.LINK_NOISY)
+
+MONITOR = np.dtype(
+    [
+        ("counts", "i8", (6,)),  # last of three gyros and three accelerometers
+        ("resting", "f8", (6,)),  # s, without a change
+        ("invalid", "f8"),  # s, of samples that are no good
+        ("seq", "i8"),  # of the last sample
+        ("t_us", "i8"),
+        ("delta", "f8"),  # rad, steer angle of the last sample and of the one before
+        ("delta_before", "f8"),
+        ("phi_dot", "f8"),  # rad/s, of the last sample
+        ("psi_dot", "f8"),
+        ("seen", "i8"),  # samples in a row without a gap
+        ("lean_error", "f8"),  # rad, smoothed
+        ("steer_error", "f8"),  # rad, smoothed
+        ("torque_error", "f8"),  # N m, smoothed
+        ("rate", "f8"),  # 1/s, samples
+        ("broken", "f8"),  # 1/s, frames
+        ("since", "f8"),  # s, since the first sample
+    ],
+    align=True,
+)
+
+
+def new_monitor() -> np.void:
+    """A monitor that has seen nothing yet, a record of MONITOR."""
+    return np.zeros(1, MONITOR)[0]
+
+
+@njit(cache=True, nogil=True)
+def judge(limits, observer, m, raw, sample, e, samples, broken, running, dt):
+    """Look at what this tick has learnt; returns `Symptom` bits. Runs inside the tick.
+
+    Parameters
+    ----------
+    limits, observer : records of LIMITS and OBSERVER (its nominal dt, w and cos_lam).
+    m : record of MONITOR, changed in place.
+    raw, sample, e : records of RAW, SAMPLE and ESTIMATE.
+    samples, broken : int
+        Samples and broken frames since the last tick.
+    running : bool
+        The controller's torque is on.
+    dt : float
+        Time since the last tick [s].
+    """
+    on = 0
+    if samples > 0 and m.since > 0.0:
+        on |= _look_at_clock(observer.dt, m, raw)
+        on |= _look_at_counts(limits, m, raw, sample, dt)
+        if sample.valid and dt <= limits.stale:  # over a gap the observer has lost the thread, not the sensors
+            on |= _look_at_motion(limits, observer, m, raw, sample, e, running, dt)
+    if samples > 0:
+        _remember(m, raw, sample)
+        if m.since == 0.0:
+            m.rate = 1.0 / observer.dt
+    if m.since > 0.0 or samples > 0:
+        m.since += dt
+        part = min(dt / COUNT, 1.0)
+        m.rate += part * (samples / dt - m.rate) if dt > 0.0 else 0.0
+        m.broken += part * (broken / dt - m.broken) if dt > 0.0 else 0.0
+    if m.since > 2.0 * COUNT and m.rate * observer.dt < limits.seldom:
+        on |= _RATE
+    if m.since > 2.0 * COUNT and m.broken * observer.dt > limits.broken:
+        on |= _NOISY
+    return on
+
+
+@njit(cache=True, nogil=True)
+def _look_at_clock(period, m, raw):
+    """Does the device's clock go with its numbers? Runs inside the tick."""
+    steps = (np.int64(raw.seq) - m.seq) & 0xFFFF
+    if steps >= 0x8000:
+        return _RESTARTED
+    elapsed = np.int64(raw.t_us) - m.t_us
+    if elapsed < 0 and m.t_us > _NEARLY_WRAPPED:
+        elapsed += 1 << 32
+    wanted = 1e6 * period * steps
+    return _CLOCK if abs(elapsed - wanted) > 0.5 * wanted else 0
+
+
+@njit(cache=True, nogil=True)
+def _look_at_counts(limits, m, raw, sample, dt):
+    """Do the noisy channels still stir, and are the readings on their scales? Runs inside the tick."""
+    on = 0
+    for channel in range(6):
+        counts = raw.gyro_counts[channel] if channel < 3 else raw.accel_counts[channel - 3]
+        m.resting[channel] = m.resting[channel] + dt if counts == m.counts[channel] else 0.0
+        on |= _STUCK if m.resting[channel] > limits.stuck else 0
+    m.invalid = 0.0 if sample.valid else m.invalid + dt
+    return on | (_RANGE if m.invalid > limits.invalid else 0)
+
+
+@njit(cache=True, nogil=True)
+def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
+    """Can a bicycle move as the readings say? Runs inside the tick."""
+    on, follows = 0, ((np.int64(raw.seq) - m.seq) & 0xFFFF) == 1
+    if follows and m.seen >= 2:  # over a gap even a slow steer goes far
+        turned = sample.delta_meas - 2.0 * m.delta + m.delta_before
+        rolled, yawed = sample.phi_dot_meas - m.phi_dot, sample.psi_dot_meas - m.psi_dot
+        on |= _JUMP if abs(turned) > limits.steer_jump or max(abs(rolled), abs(yawed)) > limits.gyro_jump else 0
+    part = 1.0 - math.exp(-dt / SMOOTH)
+    steer_error = e.yaw_error * observer.w / (observer.cos_lam * max(e.v, _SLOW))
+    m.lean_error += part * (e.lean_error - m.lean_error)
+    m.steer_error += part * (steer_error - m.steer_error)
+    m.torque_error += part * ((sample.T_meas - e.T if running else 0.0) - m.torque_error)
+    on |= _DISAGREE if abs(m.lean_error) > limits.lean_error or abs(m.steer_error) > limits.steer_error else 0
+    return on | (_DISOBEYS if abs(m.torque_error) > limits.torque_error else 0)
+
+
+@njit(cache=True, nogil=True)
+def _remember(m, raw, sample):
+    """Keep this sample for the next. Runs inside the tick."""
+    follows = ((np.int64(raw.seq) - m.seq) & 0xFFFF) == 1
+    for axis in range(3):
+        m.counts[axis] = raw.gyro_counts[axis]
+        m.counts[axis + 3] = raw.accel_counts[axis]
+    m.seen = m.seen + 1 if follows and sample.valid else 0
+    m.seq = raw.seq
+    m.t_us = raw.t_us
+    m.delta_before = m.delta
+    m.delta = sample.delta_meas
+    m.phi_dot = sample.phi_dot_meas
+    m.psi_dot = sample.psi_dot_meas

@@ -1,0 +1,390 @@
+"""The tick: bytes in, bytes out. The whole controller, short enough to read aloud.
+
+    bytes -> Sample -> Estimate -> Request -> Verdict -> Command -> bytes, and one row of the log
+
+It is pure (all state lies in the `Loop` handed to it), allocates nothing, does no input or output
+and never meets the interpreter. The lockstep runner, the real-time runner and the replay call this
+same function; only what carries its bytes differs.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.calibration import CLOCK, calibrate, drive_torque
+from firmware_interface.devices.driver import Introduction
+from firmware_interface.devices.link import DRIVE, IMU, LINK, STEER, WHEEL, hear, new_link, say
+from firmware_interface.devices.registry import device
+from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
+from hil.design.schedule import GainSchedule
+from hil.loop.clock_offset import TIMEBASE, follow
+from hil.loop.excitation import Excitation, left_alone, played
+from hil.loop.observer import ESTIMATE, follow_drive, observe
+from hil.loop.plausibility import judge, new_monitor
+from hil.loop.states import State
+from hil.loop.supervisor import NEWS, new_supervisor, supervise
+from hil.loop.tick_record import COUNTERS
+from hil.rig.rig import Rig
+
+FAREWELL = 5  # how many times zero torque is sent at the end
+
+_RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
+_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
+_PULSE = np.dtype(
+    [
+        ("k", "i8"),
+        ("t_host", "f8"),
+        ("seq", "i8"),
+        ("dt", "f8"),
+        ("expiry_ms", "i8"),
+        ("played", "i8"),  # ticks under control
+        ("caught", "i8"),  # this release has ended early
+    ]
+)
+ORDERS = np.dtype(
+    [
+        ("demand", "i8"),  # the operator's `Demand`
+        ("beat", "i8"),  # counted up by the program around the loop as long as it lives
+        ("acknowledged", "u1"),
+        ("attended", "u1"),
+        ("recording", "u1"),
+        ("tested", "u1"),
+        ("late", "u1"),
+    ],
+    align=True,
+)
+
+
+class Loop(NamedTuple):
+    """Everything the tick knows: records, which compiled code and Python share."""
+
+    # settings, constant during a run
+    calibration: np.void
+    observer: np.void
+    limits: np.void
+    speeds: np.ndarray  # (n,) m/s
+    gains: np.ndarray  # (n, 6)
+    excitation: np.ndarray  # (m,) N m, added to the controller's wish from the first tick under control on
+    freedom: np.ndarray  # (n,) share of its limits up to which the bicycle is left to itself at each such tick; often 0
+    # state
+    links: np.ndarray  # (P,) LINK, one for each port
+    clock: np.void
+    timebase: np.void
+    raw: np.void
+    sample: np.void
+    estimate: np.void
+    monitor: np.void
+    news: np.void
+    supervisor: np.void
+    command: np.void
+    counters: np.void
+    pulse: np.void
+    # from outside
+    orders: np.void
+
+
+def new_loop(
+    rig: Rig,
+    schedule: GainSchedule,
+    calibration: np.void,
+    devices: Sequence[Introduction] | None = None,
+    excitation: Excitation = Excitation(),
+) -> Loop:
+    """A disarmed loop for a rig under a schedule.
+
+    ``calibration`` as given by Calibration.as_record(); ``devices`` as they introduced themselves, by default
+    as our node would.
+    """
+    pulse, orders = _zero(_PULSE), _zero(ORDERS)
+    pulse["dt"] = rig.dt
+    pulse["expiry_ms"] = round(rig.watchdog * 1e3)
+    orders["attended"] = orders["recording"] = orders["tested"] = 1
+    links = _links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports))
+    return Loop(
+        calibration=calibration,
+        observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
+        limits=rig.limits.as_record(),
+        speeds=np.array(schedule.v, float),
+        gains=np.array(schedule.K, float),
+        excitation=excitation.samples(rig.rate),
+        freedom=excitation.freedom(rig.rate),
+        links=links,
+        clock=_zero(CLOCK),
+        timebase=_zero(TIMEBASE),
+        raw=_zero(RAW),
+        sample=_zero(SAMPLE),
+        estimate=_zero(ESTIMATE),
+        monitor=new_monitor(),
+        news=_zero(NEWS),
+        supervisor=new_supervisor(rig.watchdog),
+        command=_zero(COMMAND),
+        counters=_zero(_COUNTERS),
+        pulse=pulse,
+        orders=orders,
+    )
+
+
+def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
+    """What the tick keeps of each port, (P,) of LINK."""
+    links = np.zeros(len(rig.ports), LINK)
+    for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
+        driver, link = device(port.device), new_link()
+        settings = driver.settled(port.settings)
+        link["hear"], link["say"], link["delimiter"] = driver.hear or 0, driver.say or 0, driver.delimiter
+        link["role"] = port.role
+        link["period_us"] = round(1e6 * rig.dt)
+        link["polled"] = said.rate_hz is None
+        link["scale"], link["per_amp"] = said.scale, said.per_amp
+        link["axis"] = settings.get("axis", 0)
+        link["wheel_axis"] = settings.get("wheel_axis", -1)
+        links[i] = link
+    return links
+
+
+def _zero(dtype: np.dtype) -> np.void:
+    return np.zeros(1, dtype)[0]
+
+
+@njit(cache=True, nogil=True)
+def tick(loop, wire, t_host, t_due, row):
+    """One beat of the controller. Runs inside the tick.
+
+    Parameters
+    ----------
+    loop : Loop
+    wire : Wire
+        Bytes that came in since the last tick; filled with those to send. None are sent when a command
+        would not rest on a fresh sample.
+    t_host, t_due : float
+        When this tick woke and when it should have [s, host clock].
+    row : record of TICK, filled.
+    """
+    supervisor, estimate, sample, news = loop.supervisor, loop.estimate, loop.sample, loop.news
+    _hear_orders(loop.orders, news)
+    news.dt = _beat(loop.pulse, t_host)
+
+    samples, broken = _listen(loop, wire, t_host)
+    steered = supervisor.state == _RUNNING or supervisor.state == _RAMPDOWN
+    if news.fresh:
+        observe(loop.observer, estimate, sample, not steered)
+    news.symptoms = judge(
+        loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
+    )
+    news.released = left_alone(loop.pulse, loop.freedom, loop.limits, estimate)
+    news.T_req = _wish(loop.speeds, loop.gains, estimate)
+    news.T_req += played(loop.pulse, loop.excitation) if supervisor.state == _RUNNING else 0.0
+    supervise(supervisor, loop.limits, news, sample, estimate)
+    follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
+    _speak(loop, wire, supervisor.send, t_host)
+    _note(loop, t_host, t_due, row)
+
+
+@njit(cache=True, nogil=True)
+def _hear_orders(orders, news):
+    """What the program around the loop wants and says of itself. Runs inside the tick."""
+    news.demand = orders.demand
+    news.acknowledged = orders.acknowledged
+    news.attended = orders.attended
+    news.recording = orders.recording
+    news.tested = orders.tested
+    news.late = orders.late
+
+
+@njit(cache=True, nogil=True)
+def _beat(pulse, t_host):
+    """Time since the last tick [s]. Runs inside the tick."""
+    elapsed = t_host - pulse.t_host if pulse.k > 0 else pulse.dt
+    pulse.t_host = t_host
+    pulse.k += 1
+    return elapsed
+
+
+@njit(cache=True, nogil=True)
+def _listen(loop, wire, t_host):
+    """Bytes to the newest sample; how many came, and how many frames were broken. Runs inside the tick."""
+    news, raw, samples, broken, lost, silence = loop.news, loop.raw, 0, 0, 0, 0.0
+    for port in range(loop.links.size):
+        link = loop.links[port]
+        receiver = link.receiver
+        broken_before, lost_before = _broken(receiver), receiver.samples_lost
+        came = hear(link, wire.rx[port], wire.n_rx[port])
+        broken += _broken(receiver) - broken_before
+        lost += receiver.samples_lost - lost_before
+        link.silence = 0.0 if came > 0 else link.silence + news.dt
+        silence = max(silence, link.silence)
+        if came > 0:
+            link.taken = link.asked if link.polled else t_host
+        samples += came if link.role & IMU else 0
+    _merge(loop.links, raw)
+    if samples > 0:
+        calibrate(raw, loop.calibration, loop.clock, loop.sample)
+        loop.sample.steer_age = _age_of(loop.links, STEER, t_host)
+        follow(loop.timebase, loop.sample.t, t_host)
+    news.fresh = samples > 0 and loop.sample.valid == 1
+    news.clean = broken == 0 and lost == 0
+    # samples that come late, and commands that are answered late, are as bad as samples that are missing
+    unanswered = ((loop.pulse.seq - raw.command_seq) & 0xFFFF) - 1
+    news.silence = max(silence, loop.timebase.age, unanswered * loop.pulse.dt)
+    if not news.fresh:
+        loop.counters.samples_stale += 1
+    return samples, broken
+
+
+@njit(cache=True, nogil=True)
+def _broken(receiver):
+    """How many frames were broken so far. Runs inside the tick."""
+    return receiver.frames_bad_crc + receiver.frames_bad_length + receiver.frames_bad_version
+
+
+@njit(cache=True, nogil=True)
+def _merge(links, raw):
+    """Take from each device what it carries; a button or a fault counts wherever it is. Runs inside the tick."""
+    raw.status = 0
+    raw.faults = 0
+    raw.off_scale = 0
+    for port in range(links.size):
+        part, role = links[port].raw, links[port].role
+        if role & IMU:
+            raw.seq = part.seq
+            raw.t_us = part.t_us
+            for axis in range(3):
+                raw.gyro_counts[axis] = part.gyro_counts[axis]
+                raw.accel_counts[axis] = part.accel_counts[axis]
+        if role & STEER:
+            raw.steer_counts = part.steer_counts
+        if role & WHEEL:
+            raw.wheel_mrad_s = part.wheel_mrad_s
+        if role & DRIVE:
+            raw.torque_mNm = part.torque_mNm
+            raw.bus_mV = part.bus_mV
+            raw.command_seq = part.command_seq
+            raw.rejected = part.rejected
+        raw.status |= part.status if role & DRIVE else part.status & STATUS_STOP_BUTTON
+        raw.faults |= part.faults
+        raw.off_scale |= part.off_scale
+
+
+@njit(cache=True, nogil=True)
+def _age_of(links, role, t_host):
+    """How much older the readings of ``role`` are than the newest inertial ones [s]. Runs inside the tick."""
+    age = 0.0
+    for port in range(links.size):
+        if links[port].role & role and not links[port].role & IMU:
+            age = t_host - links[port].taken
+    return age if age < math.inf else 0.0  # nothing came yet: its silence tells
+
+
+@njit(cache=True, nogil=True)
+def _wish(speeds, gains, e):
+    """The controller: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev]. Runs inside the tick."""
+    last, j = speeds.size - 1, 0
+    while j < last and speeds[j] < e.v:
+        j += 1
+    i = j - 1 if j > 0 else 0
+    part = (e.v - speeds[i]) / (speeds[j] - speeds[i]) if j > i and e.v < speeds[j] else 1.0
+    T = 0.0
+    for n, z in enumerate((e.phi, e.delta, e.phi_dot, e.delta_dot, e.T, e.u_prev)):
+        T -= (gains[i, n] + part * (gains[j, n] - gains[i, n])) * z
+    return T
+
+
+@njit(cache=True, nogil=True)
+def _speak(loop, wire, send, t_host):
+    """The supervisor's command as bytes to every drive, or silence; questions to who answers only then.
+
+    Runs inside the tick.
+    """
+    command, pulse = loop.command, loop.pulse
+    if send:
+        pulse.seq = (pulse.seq + 1) & 0xFFFF
+        command.T_cmd = drive_torque(loop.supervisor.T_cmd, loop.calibration)
+        command.flags = loop.supervisor.flags
+        command.expiry_ms = pulse.expiry_ms
+        command.seq = pulse.seq
+        command.sample_seq = loop.sample.seq
+    for port in range(loop.links.size):
+        link = loop.links[port]
+        heeds = send and link.role & DRIVE
+        wire.n_tx[port] = say(link, command, 1 if heeds else 0, wire.tx[port])
+        link.asked = t_host
+
+
+@njit(cache=True, nogil=True)
+def farewell(loop, wire):
+    """Zero torque, drive off, whatever the supervisor thinks: the loop's last words, in bytes."""
+    loop.supervisor.T_cmd = 0.0
+    loop.supervisor.flags = 0
+    loop.supervisor.send = 1
+    _speak(loop, wire, loop.supervisor.send, loop.pulse.t_host)
+
+
+@njit(cache=True, nogil=True)
+def _note(loop, t_host, t_due, row):
+    """Fill one row of the log. Runs inside the tick."""
+    sample, e, supervisor, news = loop.sample, loop.estimate, loop.supervisor, loop.news
+    counters, pulse = loop.counters, loop.pulse
+    counters.ticks_late += news.late
+    row.k = pulse.k
+    row.t_host = t_host
+    row.t_due = t_due
+    row.compute = 0.0
+    row.silence = news.silence
+    row.host_offset = loop.timebase.offset
+    row.age = loop.timebase.age
+    row.t = sample.t
+    row.phi_dot_meas = sample.phi_dot_meas
+    row.theta_dot_meas = sample.theta_dot_meas
+    row.psi_dot_meas = sample.psi_dot_meas
+    row.a_x_meas = sample.a_x_meas
+    row.a_y_meas = sample.a_y_meas
+    row.a_z_meas = sample.a_z_meas
+    row.delta_meas = sample.delta_meas
+    row.v_meas = sample.v_meas
+    row.T_meas = sample.T_meas
+    row.bus_meas = sample.bus_meas
+    row.steer_age = sample.steer_age
+    row.wheel_age = _age_of(loop.links, WHEEL, t_host)
+    row.drive_age = _age_of(loop.links, DRIVE, t_host)
+    row.phi_est = e.phi
+    row.delta_est = e.delta
+    row.phi_dot_est = e.phi_dot
+    row.delta_dot_est = e.delta_dot
+    row.v_est = e.v
+    row.T_est = e.T
+    row.gyro_bias_est = e.gyro_bias
+    row.yaw_bias_est = e.yaw_bias
+    row.T_req = news.T_req
+    row.T_cmd = supervisor.T_cmd
+    row.verdict = supervisor.verdict
+    row.cause = supervisor.cause
+    row.seq = sample.seq
+    row.command_seq = pulse.seq
+    row.acked_seq = sample.command_seq
+    row.state = supervisor.state
+    row.status = sample.status
+    row.faults = sample.faults
+    row.valid = news.fresh
+    row.symptoms = news.symptoms
+    row.demand = news.demand
+    row.acknowledged = news.acknowledged
+    row.attended = news.attended
+    row.recording = news.recording
+    row.tested = news.tested
+    row.late = news.late
+    row.frames_ok = row.frames_bad_crc = row.frames_bad_length = row.frames_bad_version = 0
+    row.bytes_skipped = row.samples_lost = 0
+    for port in range(loop.links.size):
+        receiver = loop.links[port].receiver
+        row.frames_ok += receiver.frames_ok
+        row.frames_bad_crc += receiver.frames_bad_crc
+        row.frames_bad_length += receiver.frames_bad_length
+        row.frames_bad_version += receiver.frames_bad_version
+        row.bytes_skipped += receiver.bytes_skipped
+        row.samples_lost += receiver.samples_lost
+    row.samples_stale = counters.samples_stale
+    row.ticks_late = counters.ticks_late
+    row.ticks_skipped = counters.ticks_skipped
+    row.write_short = counters.write_short

@@ -1,0 +1,139 @@
+"""The supervisor's table: what each event does at each stage. The supervisor runs it, docs/safety.md prints it.
+
+A stage is a state, or one of the four steps of CHECK. Events are asked in the order of this file, and the
+first one that means something at the present stage decides; the cause it carries is kept if none is
+kept yet.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from hil.loop.states import Cause, State
+
+
+class Stage(IntEnum):
+    """Where the machine stands, finer than `State`."""
+
+    DISARMED = 0
+    STREAM = 1  # CHECK: a second of good samples, upright, nothing in the way
+    ENABLE = 2  # CHECK: the drive is told to switch on, at zero torque
+    WITHHOLD = 3  # CHECK: no command is sent until the drive's watchdog trips
+    CLEAR = 4  # CHECK: the tripped watchdog is cleared
+    ARMED = 5
+    RUNNING = 6
+    RAMPDOWN = 7
+    FAULT = 8
+
+
+STATE_OF = {
+    Stage.DISARMED: State.DISARMED,
+    Stage.STREAM: State.CHECK,
+    Stage.ENABLE: State.CHECK,
+    Stage.WITHHOLD: State.CHECK,
+    Stage.CLEAR: State.CHECK,
+    Stage.ARMED: State.ARMED,
+    Stage.RUNNING: State.RUNNING,
+    Stage.RAMPDOWN: State.RAMPDOWN,
+    Stage.FAULT: State.FAULT,
+}
+
+_D, _S, _E, _W, _C, _A, _R, _RD, _F = Stage
+_CHECKS = (_S, _E, _W, _C)
+_OFF_NOW = dict.fromkeys((*_CHECKS, _A, _R, _RD), _D)
+_HARD = dict.fromkeys((_E, _W, _C, _A, _R, _RD), _F)  # in STREAM it is in the way, see `OBSTACLES`
+_UNPROVOKED = dict.fromkeys((_E, _A, _R, _RD), _F)
+_SOFT = {**dict.fromkeys((_E, _W, _C, _A), _D), _R: _RD}
+
+
+class Rule(NamedTuple):
+    """One event: when it is on, where it leads from which stage, and the cause it leaves."""
+
+    event: str
+    when: str
+    goes: dict[Stage, Stage]
+    cause: Cause = Cause.NONE
+
+
+# How each is found out stands in `hil.loop.supervisor`; symptoms are the bits of `Symptom`, in its order.
+HARD = (
+    Rule("not a number", "the wish, lean, steer, their rates or speed is not a number", _HARD, Cause.NOT_A_NUMBER),
+    Rule("stop button", "the device says it is pressed", _HARD, Cause.STOP_BUTTON),
+    Rule("device fault", "the device reports one", _HARD, Cause.DEVICE_FAULT),
+    Rule("sensor stuck", "symptom", _HARD, Cause.SENSOR_STUCK),
+    Rule("sensor out of range", "symptom", _HARD, Cause.SENSOR_RANGE),
+    Rule("sensor jumped", "symptom", _HARD, Cause.SENSOR_JUMP),
+    Rule("sensors disagree", "symptom", _HARD, Cause.SENSORS_DISAGREE),
+    Rule("drive disobeys", "symptom", _HARD, Cause.DRIVE_DISOBEYS),
+    Rule("clock stepped", "symptom", _HARD, Cause.CLOCK_STEP),
+    Rule("device restarted", "symptom", _HARD, Cause.DEVICE_RESTARTED),
+    Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
+    Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
+    Rule("lean limit", "lean to either side beyond `lean`", _HARD, Cause.LEAN_LIMIT),
+    Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
+    Rule("drive went off", "a fresh sample says it is off under torque", {_R: _F, _RD: _F}, Cause.DRIVE_OFF),
+)
+SOFT = (
+    Rule("samples seldom", "symptom", _SOFT, Cause.RATE_LOW),
+    Rule("link noisy", "symptom", _SOFT, Cause.LINK_NOISY),
+    Rule("speed window", "speed outside `speed_min` to `speed_max`", _SOFT, Cause.SPEED_WINDOW),
+    Rule("bus voltage", "supply outside `bus_min` to `bus_max`", _SOFT, Cause.BUS_VOLTAGE),
+    Rule("saturated", "the wish beyond `torque` for longer than `saturated`", _SOFT, Cause.SATURATED),
+    Rule("ticks late", "late ticks pile up faster than `late` per second", _SOFT, Cause.TICKS_LATE),
+    Rule("unattended", "the program around the loop has not looked for a second", _SOFT, Cause.UNATTENDED),
+    Rule("log fails", "the log does not take what it is given", _SOFT, Cause.RECORDER),
+)
+OPERATOR = (
+    Rule("stop", "demand STOP", {**dict.fromkeys((*_CHECKS, _A), _D), _R: _RD}, Cause.OPERATOR_STOP),
+    Rule("arm", "demand ARM or RUN, which has been lower since the last disarming", {_D: _S}),
+    Rule("disarm", "demand lowered from RUN to ARM", {_R: _RD}, Cause.OPERATOR_STOP),
+)
+STEPS = (
+    Rule("untested", "no latency test vouches for the computer", {_S: _D}, Cause.CHECK_LATENCY),
+    Rule("nothing in the way", "for as long as `check`", {_S: _E}),
+    Rule("something in the way", "still, after `check_timeout`", {_S: _D}),  # its cause is what is in the way
+    Rule("switched on", "the drive says so", {_E: _W}),
+    Rule("not switched on", "not within 0.25 s", {_E: _F, _A: _F}, Cause.CHECK_ENABLE),
+    Rule("tripped as it should", "the watchdog tripped, the drive is off", {_W: _C}),
+    Rule("not tripped", "within twice the watchdog's time and 0.05 s", {_W: _F}, Cause.CHECK_WATCHDOG),
+    Rule("cleared", "the watchdog's flag is gone; upright", {_C: _A}),
+    Rule("cleared, not upright", "the watchdog's flag is gone", {_C: _D}, Cause.CHECK_UPRIGHT),
+    Rule("not cleared", "not within 0.25 s", {_C: _F}, Cause.CHECK_ENABLE),
+    Rule("go", "demand RUN, a fresh sample, the drive on", {_A: _R}),
+    Rule("stopped", "the ramp that the operator asked for is over", {_RD: _D}),
+    Rule("ramped down", "the ramp after a fault is over", {_RD: _F}),
+)
+FIRST = (
+    Rule("off", "demand OFF", _OFF_NOW, Cause.OPERATOR_OFF),
+    Rule("acknowledged", "demand OFF and the fault acknowledged", {_F: _D}),
+)
+IN_THE_WAY = (  # of arming, beside what is hard or soft
+    Rule("stream broken", "a gap, a broken frame, or silence as long as the watchdog", {}, Cause.CHECK_STREAM),
+    Rule("not upright", "lean beyond `lean_arm` or steer beyond `steer_arm`", {_A: _D}, Cause.CHECK_UPRIGHT),
+)
+RULES = (*FIRST, *IN_THE_WAY[:1], *HARD, *OPERATOR[:1], *SOFT, *IN_THE_WAY[1:], *OPERATOR[1:], *STEPS)
+INDEX = {rule.event: i for i, rule in enumerate(RULES)}
+
+# What keeps STREAM from passing: all of that but what only a drive under torque can show.
+OBSTACLES = [
+    rule.event
+    for rule in (*IN_THE_WAY, *HARD, *SOFT)
+    if rule.event not in ("stale sample", "watchdog tripped", "drive went off")
+]
+
+STAY = -1
+NEXT = np.array([[rule.goes.get(stage, STAY) for rule in RULES] for stage in Stage], np.int64)
+CAUSE = np.array([rule.cause for rule in RULES], np.int64)
+
+
+def as_markdown() -> str:
+    """The table as documentation: one row an event, one column a stage; "waits" is what keeps STREAM from passing."""
+    head = ["event", "when", *(stage.name for stage in Stage)]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for rule in RULES:
+        cells = [rule.goes[stage].name if stage in rule.goes else "" for stage in Stage]
+        if rule.event in OBSTACLES:
+            cells[Stage.STREAM] = "waits"
+        lines.append("| " + " | ".join([rule.event, rule.when, *cells]) + " |")
+    return "\n".join(lines) + "\n"

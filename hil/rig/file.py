@@ -1,0 +1,123 @@
+"""The file of a rig, checked key by key; units stand in the names of the keys."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from firmware_interface.errors import DeviceError
+from hil.loop.limits import Limits
+from hil.loop.observer import Observer
+from hil.rig.rig import Port, Rig
+from hil.rig.toml_lines import faults_of, line_naming, lines_of
+from models import catalogue
+from models.errors import InputError
+
+
+def read(path: Path) -> Rig:
+    """The rig a file describes; raises as `Rig.from_toml`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(
+            f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
+        ) from None
+    lines = lines_of(text)
+    try:
+        return _RigFile.model_validate(tomllib.loads(text)).build()
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
+    except ValidationError as error:
+        raise InputError(f"rig file {path}: {faults_of(error, lines)}") from None
+    except (InputError, DeviceError) as error:
+        line = line_naming(lines, str(error))
+        raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Port(_Strict):
+    path: str | None = None
+    baud: int = Field(default=921600, gt=0)
+    carries: tuple[Literal["imu", "steer", "wheel", "drive", "sensors"], ...] = ("sensors", "drive")
+    device: str = "node"
+    settings: dict[str, float] = {}
+
+
+class _Loop(_Strict):
+    rate_Hz: float = Field(default=200.0, gt=10.0, le=2000.0)
+    clock: Literal["device", "host"] = "device"
+    drive_lag_s: float = Field(default=0.005, ge=1e-4, lt=0.5)
+    command_delay_s: float | None = Field(default=None, gt=0.0, lt=0.2)
+    watchdog_s: float = Field(default=0.025, gt=0.0, lt=1.0)
+    latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
+
+
+class _Imu(_Strict):
+    x_m: float = 0.3
+    z_m: float = -0.5
+
+
+class _Std(_Strict):
+    """How well the machine around the bicycle is known, one standard deviation each; the names as in the analysis."""
+
+    speed_scale: float = Field(default=0.0, ge=0.0, lt=1.0)
+    drive_gain: float = Field(default=0.0, ge=0.0, lt=1.0)
+    more_delay_s: float = Field(default=0.0, ge=0.0, lt=0.1)
+    steer_damping_Nms_per_rad: float = Field(default=0.0, ge=0.0)
+    steer_stiffness_Nm_per_rad: float = Field(default=0.0, ge=0.0)
+    steer_inertia_kgm2: float = Field(default=0.0, ge=0.0)
+
+    def quantities(self) -> dict[str, float]:
+        """Those that are not zero, without the units in their names."""
+        units = ("_Nms_per_rad", "_Nm_per_rad", "_kgm2", "_s")
+        named = {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(self).items()}
+        return {name: x for name, x in named.items() if x > 0.0}
+
+
+def _several(ports: Any) -> Any:
+    """One [port] is a list of one."""
+    return [ports] if isinstance(ports, dict) else ports
+
+
+class _RigFile(_Strict):
+    """The TOML file, key by key; units stand in the names."""
+
+    name: str
+    bicycle: str
+    port: Annotated[tuple[_Port, ...], BeforeValidator(_several)] = (_Port(),)
+    loop: _Loop = _Loop()
+    imu: _Imu = _Imu()
+    observer: dict[str, float] = {}
+    calibration: dict[str, Any] = {}
+    limits: dict[str, dict[str, Any]] = {}
+    std: _Std = _Std()
+
+    def build(self) -> Rig:
+        try:
+            observer = Observer(**self.observer)
+        except TypeError:
+            known = ", ".join(vars(Observer()))
+            raise InputError(
+                f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
+            ) from None
+        return Rig(
+            bicycle=catalogue.load(self.bicycle),
+            name=self.name,
+            ports=tuple(Port(**vars(p)) for p in self.port),
+            clock=self.loop.clock,
+            rate=self.loop.rate_Hz,
+            drive_lag=self.loop.drive_lag_s,
+            command_delay=self.loop.command_delay_s,
+            watchdog=self.loop.watchdog_s,
+            x_imu=self.imu.x_m,
+            z_imu=self.imu.z_m,
+            calibration=self.calibration,
+            observer=observer,
+            limits=Limits.of_machine(self.limits),
+            latency_days=self.loop.latency_test_days,
+            std=self.std.quantities(),
+        )

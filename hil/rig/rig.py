@@ -1,0 +1,129 @@
+"""A wired machine: which bicycle, port, rates, instrument places and limits. One TOML file each."""
+
+import functools
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from firmware_interface.calibration import Calibration
+from firmware_interface.devices.link import CARRIES, PARTS
+from firmware_interface.devices.registry import device
+from hil.design.sampled_plant import Loop
+from hil.loop.limits import Limits
+from hil.loop.observer import Observer
+from models.errors import InputError
+from models.parameters import Bicycle
+
+
+@dataclass(frozen=True)
+class Port:
+    """One serial port, the device behind it, and what that carries."""
+
+    path: str | None = None
+    baud: int = 921600
+    carries: tuple[str, ...] = ("sensors", "drive")
+    device: str = "node"  # a name in `firmware_interface.devices.registry`
+    settings: Mapping[str, float] = field(default_factory=dict)  # the device's own
+
+    @property
+    def role(self) -> int:
+        """Bits of what it carries: IMU, STEER, WHEEL, DRIVE."""
+        return functools.reduce(operator.or_, (CARRIES[name] for name in self.carries), 0)
+
+
+@dataclass(frozen=True)
+class Rig:
+    """Everything the loop must know of a machine. The defaults are the emulated one.
+
+    ``clock`` says who beats time: "device" ticks when a sample arrives, "host" on the computer's
+    own clock. Either way our node obeys a command at its next sampling instant, one period after the
+    measurement it answers; a drive that obeys when the command comes has a `command_delay` of its own.
+    """
+
+    bicycle: Bicycle
+    name: str = "emulated"
+    ports: tuple[Port, ...] = (Port(),)
+    clock: Literal["device", "host"] = "device"
+    rate: float = 200.0  # Hz
+    drive_lag: float = 0.005  # s
+    command_delay: float | None = None  # s, from a sample to the moment its command is obeyed; None: one period
+    watchdog: float = 0.025  # s, the drive's own time-out; 3 to 5 periods
+    x_imu: float = 0.3  # m, on the rear frame, forward of the rear contact
+    z_imu: float = -0.5  # m, negative above ground
+    calibration: Mapping[str, Any] = field(default_factory=dict)  # keys of Calibration that this machine sets
+    observer: Observer = field(default_factory=Observer)
+    limits: Limits = field(default_factory=Limits)
+    std: Mapping[str, float] = field(
+        default_factory=dict
+    )  # of what is uncertain about it: drive_gain, speed_scale, ...
+    latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
+
+    def __post_init__(self) -> None:
+        carried = [CARRIES[name] & part for port in self.ports for name in port.carries for part in PARTS.values()]
+        if sorted(filter(None, carried)) != sorted(PARTS.values()):
+            found = [", ".join(port.carries) for port in self.ports]
+            raise InputError(
+                f"the ports of a rig must carry {', '.join(PARTS)} once each, together or apart ('sensors' is the "
+                f"first three), found {found}: say in each [[port]] what it carries"
+            )
+        if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
+            raise InputError(
+                f"the rig's command delay must be above 0 and at most one period of {self.dt:g} s, found "
+                f"{self.command_delay:g} s: measure it with a torque step, or leave it out"
+            )
+        for port in self.ports:
+            driver = device(port.device)
+            if port.role & ~driver.carries:
+                able = ", ".join(name for name, part in PARTS.items() if part & driver.carries)
+                raise InputError(
+                    f"a {port.device} can carry {able}, found {', '.join(port.carries)}: correct what its [[port]] "
+                    "carries"
+                )
+            driver.require_room(port.role, driver.settled(port.settings), self.rate, port.baud)
+
+    @property
+    def roles(self) -> list[int]:
+        """What each port's device carries."""
+        return [port.role for port in self.ports]
+
+    @property
+    def dt(self) -> float:
+        """Nominal period of the loop [s]."""
+        return 1.0 / self.rate
+
+    @property
+    def timing(self) -> Loop:
+        """The loop as the design of controllers must know it."""
+        delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
+        return Loop(rate=self.rate, delay=delay, drive_lag=self.drive_lag)
+
+    def calibrated(self, **scales: float) -> Calibration:
+        """Counts to SI for this machine; ``scales`` are what the device says of itself.
+
+        Raises
+        ------
+        InputError
+            For a calibration key that does not exist.
+        """
+        try:
+            return Calibration(**{"wheel_radius": self.bicycle.rR, **scales, **self.calibration})
+        except TypeError:
+            known = ", ".join(f.name for f in fields(Calibration))
+            raise InputError(
+                f"unknown calibration key among {sorted(self.calibration)}: the keys are {known}"
+            ) from None
+
+    @classmethod
+    def from_toml(cls, path: Path) -> "Rig":
+        """Read a rig file.
+
+        Raises
+        ------
+        InputError
+            One sentence naming the file and all its faults.
+        """
+        from hil.rig.file import read  # the checks of files cost 0.1 s, which the emulated rig need not wait for
+
+        return read(path)

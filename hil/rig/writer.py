@@ -1,0 +1,112 @@
+"""New values into a rig file: comments and order stay, the old file is kept, and nothing is replaced half-way."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomlkit
+
+from firmware_interface.errors import DeviceError
+from hil.rig.rig import Rig
+from models.errors import InputError
+
+
+class Change(NamedTuple):
+    """One key of a rig file; ``table`` is a path such as ``calibration`` or ``port.0.settings``."""
+
+    table: str
+    key: str
+    old: Any  # None if it was not there
+    new: Any
+
+
+def changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[Change]:
+    """What writing ``values`` (by table and key) would change in the rig file; equal values are left out.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read.
+    """
+    document = _document(path)
+    found = []
+    for (table, key), new in values.items():
+        old = _table(document, table).get(key)
+        old = old.unwrap() if hasattr(old, "unwrap") else old
+        if old != new:
+            found.append(Change(table, key, old, new))
+    return found
+
+
+def write(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path | None:
+    """Put ``values`` into the rig file; returns where the old file is kept, None if nothing changes.
+
+    The new text is read as a rig before it takes the old one's place, in one step.
+
+    Parameters
+    ----------
+    values : mapping
+        (table, key) to a number, or nested lists of numbers. A table inside another is written with points
+        between; the ports are numbered from 0, also where the file has only one.
+    stamp : str
+        Part of the kept file's name, such as the time.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read or written, or would no longer be a rig.
+    """
+    document, made = _document(path), changes(path, values)
+    if not made:
+        return None
+    for change in made:
+        _table(document, change.table)[change.key] = change.new
+    kept, draft = _free(path, stamp), path.with_name(f".{path.name}.new")
+    try:
+        draft.write_text(tomlkit.dumps(document), encoding="utf-8")
+        Rig.from_toml(draft).calibrated()
+        os.link(path, kept)  # the old file under a second name: at no moment is there none
+        os.replace(draft, path)
+    except (InputError, DeviceError) as error:
+        raise InputError(f"{path} would not be a rig any more and was left alone: {error}") from None
+    except OSError as error:
+        raise InputError(
+            f"{path} could not be written ({error.strerror}) and was left alone: look at its folder"
+        ) from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return kept
+
+
+def _document(path: Path) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(
+            f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
+        ) from None
+    except tomlkit.exceptions.ParseError as error:
+        raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
+
+
+def _table(document: tomlkit.TOMLDocument, path: str) -> Any:
+    """The table at a path; it is made where there is none."""
+    found: Any = document
+    for part in path.split("."):
+        if part.isdigit():
+            found = found[int(part)] if isinstance(found, list) else found  # [port] is one of one
+            continue
+        if part not in found:
+            found[part] = tomlkit.table()
+        found = found[part]
+    return found
+
+
+def _free(path: Path, stamp: str) -> Path:
+    """A name for the old file that nothing has yet."""
+    kept, n = path.with_name(f"{path.stem}-{stamp}{path.suffix}"), 1
+    while kept.exists():
+        n += 1
+        kept = path.with_name(f"{path.stem}-{stamp}-{n}{path.suffix}")
+    return kept

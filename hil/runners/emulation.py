@@ -1,0 +1,80 @@
+"""The emulated machine of a rig: its plant and the devices it carries."""
+
+from dataclasses import dataclass, replace
+
+from firmware_interface.calibration import Calibration
+from firmware_interface.devices.link import DRIVE
+from firmware_interface.devices.registry import device
+from firmware_interface.twins.machine import MachineConfig, StationConfig
+from firmware_interface.twins.twin import TwinConfig
+from firmware_interface.twins.virtual_node import NodeConfig
+from hil.rig.rig import Port, Rig
+from models.errors import InputError
+from models.plant.plant import Drive, Instruments, Plant, Scenario, Surroundings
+
+
+@dataclass(frozen=True)
+class Emulation:
+    """What an emulated machine is, beyond its rig: equations of motion, surroundings, and how good its drive is."""
+
+    model: str = "linear"  # a name in `models.plant.plant.MODELS`
+    surroundings: Surroundings = Surroundings()
+    drive: Drive = Drive()  # lag and greatest torque are the rig's
+    noise: float = 1.0  # times that of the emulated instruments
+
+
+def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig | MachineConfig:
+    """The devices behind the rig's ports; ``truth`` is how they are really mounted, by default as the rig says."""
+    if len(rig.ports) == 1 and rig.ports[0].device == "node" and truth is None:
+        return emulated_node(rig)
+    return MachineConfig(tuple(_station(rig, port, truth) for port in rig.ports))
+
+
+def _station(rig: Rig, port: Port, truth: Calibration | None) -> StationConfig:
+    driver = device(port.device)
+    config = TwinConfig(
+        carries=port.role,
+        calibration=truth or rig.calibrated(),
+        rate_hz=round(rig.rate),
+        watchdog=rig.watchdog,
+        torque_limit=rig.limits.torque.value,
+        settings={**driver.settled(port.settings), "baud": port.baud},
+    )
+    return StationConfig(port.device, config, port.baud)
+
+
+def emulated_node(rig: Rig) -> NodeConfig:
+    """The node that the emulated rig carries, all of it behind one port.
+
+    Raises
+    ------
+    InputError
+        When the rig has other devices: they exist in real time only.
+    """
+    if len(rig.ports) > 1 or rig.ports[0].device != "node" or rig.ports[0].role & DRIVE == 0:
+        found = ", ".join(port.device for port in rig.ports)
+        raise InputError(
+            f"simulated time knows a rig with one node that carries everything, found {found}: run this rig with "
+            "`riderless run RIG --emulated`, in real time"
+        )
+    return NodeConfig(
+        calibration=rig.calibrated(),
+        rate_hz=round(rig.rate),
+        torque_limit=rig.limits.torque.value,
+        watchdog_ms=round(1e3 * rig.watchdog),
+        baud=rig.ports[0].baud,
+    )
+
+
+def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> Plant:
+    """The bicycle of the emulated rig, with the rig's drive and instruments where the rig says they are."""
+    quiet = Instruments(x_imu=rig.x_imu, z_imu=rig.z_imu, gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0))
+    levels = ("gyro_noise", "accel_noise", "steer_noise", "wheel_noise")
+    return Plant(
+        rig.bicycle,
+        scenario,
+        replace(emulation.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value),
+        replace(quiet, **{name: emulation.noise * getattr(quiet, name) for name in levels}),
+        emulation.model,
+        emulation.surroundings,
+    )

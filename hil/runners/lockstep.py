@@ -1,0 +1,173 @@
+"""The same tick against the emulated plant in memory: deterministic, far faster than real time.
+
+Bytes are exchanged once per sampling instant, in the order in which they pass on the wire: the node
+takes the command that answered its last sample, latches it, and sends the next sample; the tick
+answers it. Time is the device's clock; the same seed gives the same bytes. What can go wrong is played
+by the hooks of `firmware_interface.twins.faulty_node`, here as on a pseudo-terminal.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.faulty_node import Node, instant, made, new_node
+from firmware_interface.twins.virtual_node import NodeConfig
+from hil.loop.tick import Loop, tick
+from hil.loop.tick_record import TICK
+from hil.loop.wire_tape import Wire, lay_down, new_tape, new_wire, tape_length
+from hil.runners.operator import Operator
+from models.coordinates import DELTA, PHI
+from models.errors import InputError
+from models.plant import plant as bicycle_plant
+from models.plant.plant import Plant
+from models.plant.sensors import READINGS
+
+BATCH = 50  # ticks between two looks of the operator: few enough to react, many enough to be fast
+
+
+DIARY = np.dtype(
+    [
+        ("t", "f8"),  # s, sampling instant
+        ("T", "f8"),  # N m, torque on the steer at this instant
+        ("T_asked", "f8"),  # N m, what the node asks of the drive from now on
+        ("T_made", "f8"),  # N m, what the drive makes of that
+        ("phi", "f8"),  # rad, true lean
+        ("delta", "f8"),  # rad, true steer
+        ("command_seq", "i8"),  # of the command obeyed
+        ("on", "i1"),  # the node has the drive enabled
+        ("tripped", "i1"),  # its watchdog is latched
+        ("awake", "i1"),  # it took a sample at this instant
+        ("fallen", "i1"),
+    ],
+    align=True,
+)
+
+
+class Bench(NamedTuple):
+    """The emulated side of the wire: plant, node, and the bytes under way."""
+
+    p: np.ndarray
+    s: np.ndarray
+    node: Node
+    readings: np.ndarray  # (9,) f8, the same memory as `instruments`
+    instruments: np.ndarray  # (1,) READINGS
+    wire: Wire  # bytes under way
+    k: np.ndarray  # (1,) i8, sampling instant
+
+
+def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> Bench:
+    """Plant and node as after power-up."""
+    instruments = np.zeros(1, READINGS)
+    return Bench(
+        p=plant.p,
+        s=plant.s,
+        node=new_node(config.new_firmware(), faults),
+        readings=instruments.view(np.float64),
+        instruments=instruments,
+        wire=new_wire(),
+        k=np.zeros(1, np.int64),
+    )
+
+
+def new_diary(ticks: int) -> np.ndarray:
+    """Room for what drive and bicycle truly did in each of ``ticks`` ticks, an array of DIARY."""
+    return np.zeros(ticks, DIARY)
+
+
+@njit(cache=True, nogil=True)
+def advance(loop, bench, bus, dt, rows, tape, diary):
+    """One tick for each row of ``rows`` (n,) of TICK, its bytes on the ``tape``; ``bus`` in V, ``dt`` in s.
+
+    ``diary``, (n,) of DIARY, is filled with what no controller can know; an empty one is left alone.
+
+    Returns
+    -------
+    int
+        Bytes on the tape.
+    """
+    node, wire, length = bench.node, bench.wire, 0
+    for i in range(rows.size):
+        t = bench.k[0] * dt
+        if bench.k[0] > 0:
+            T, enabled = made(node, (bench.k[0] - 1) * dt)
+            bicycle_plant.advance(bench.p, bench.s, T, enabled, dt)
+        bicycle_plant.read(bench.p, bench.s, bench.instruments)
+        awake = instant(node, bench.readings, bus, t, t)
+        wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
+        tick(loop, wire, t, t, rows[i])
+        post(node.down, node.faults, DOWN, wire.tx[0], wire.n_tx[0], t, t)
+        rows[i].n_wire = tape_length(wire)
+        length = lay_down(wire, tape, length)
+        if diary.size > 0:
+            _confide(bench, awake, t, diary[i])
+        bench.k[0] += 1
+    return length
+
+
+@njit(cache=True, nogil=True)
+def _confide(bench, awake, t, entry):
+    """Write what drive and bicycle truly do at ``t`` into one record of DIARY."""
+    p, s, firmware = bench.p[0], bench.s[0], bench.node.firmware
+    entry.t = t
+    entry.T = p.drive.gain * s.drive.T
+    entry.T_asked = firmware.T
+    entry.T_made = made(bench.node, t)[0]
+    entry.phi = s.x[PHI]
+    entry.delta = s.x[DELTA]
+    entry.command_seq = firmware.raw.command_seq
+    entry.on = firmware.enabled
+    entry.tripped = firmware.tripped
+    entry.awake = awake
+    entry.fallen = s.fallen
+
+
+def run(
+    loop: Loop,
+    plant: Plant,
+    config: NodeConfig,
+    operator: Operator,
+    record: Callable[[np.ndarray, np.ndarray], None],
+    watch: Callable[[np.void], None] | None = None,
+    longest: float = 3600.0,
+    faults: Faults = (),
+) -> None:
+    """Run tick and plant in turn until the operator has finished.
+
+    Parameters
+    ----------
+    record : callable
+        Given each batch of TICK rows and the tape that belongs to it.
+    watch : callable
+        Given the newest row of each batch.
+    longest : float
+        Simulated time [s] after which the run is given up.
+    faults : tuple of Fault
+        What goes wrong with the node.
+
+    Raises
+    ------
+    InputError
+        When the operator has not finished within ``longest``.
+    """
+    bench, dt, tape = new_bench(plant, config, faults), 1.0 / config.rate_hz, new_tape(1, BATCH)
+    diary = new_diary(0)
+    with operator.heeding_signals():
+        while True:
+            rows = np.zeros(BATCH, TICK)
+            loop.orders["demand"] = operator.demand
+            length = advance(loop, bench, config.bus, dt, rows, tape, diary)
+            operator.watch(rows[-1])
+            record(rows, tape[:length])
+            if watch is not None:
+                watch(rows[-1])
+            t = float(rows[-1]["t_host"])
+            if operator.finished(t):
+                return
+            if t > longest:
+                raise InputError(
+                    f"the lockstep run did not end within {longest:g} s of simulated time: ask for a shorter one"
+                )

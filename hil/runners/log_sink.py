@@ -1,0 +1,73 @@
+"""What is kept of a run: its rows and bytes, and markers for changes of state, late ticks and mishaps."""
+
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+
+from hil.logs.log import RunWriter
+from hil.loop.states import State
+
+
+class Fallible(Protocol):
+    """A plant in memory that may fall; ``models.plant.plant.Plant`` is one."""
+
+    @property
+    def fall(self) -> str:
+        """Why it fell; empty while it has not."""
+
+    @property
+    def status(self) -> str:
+        """What its equations of motion no longer cover; empty if nothing."""
+
+
+class Keeper:
+    """Takes batches of rows with their tape to the log.
+
+    Attributes
+    ----------
+    fall : str
+        Why the plant in memory fell; empty while it has not.
+    late : str
+        The first late tick, in words; empty while there was none.
+    """
+
+    def __init__(
+        self,
+        writer: RunWriter,
+        plant: Fallible | None = None,
+        marks: deque[tuple[float, str, str]] | None = None,
+    ) -> None:
+        self.fall = self.late = ""
+        self._writer, self._plant = writer, plant
+        self._marks = deque() if marks is None else marks  # (s, kind, text) that others put there
+        self._state, self._status = State.DISARMED, ""
+
+    def __call__(self, rows: np.ndarray, tape: np.ndarray) -> None:
+        self._writer.write(rows, tape)
+        for row in rows[np.flatnonzero(np.diff(rows["state"], prepend=np.uint32(self._state)))]:
+            self._state = State(int(row["state"]))
+            self._writer.marker(float(row["t_host"]), "state", self._state.name)
+        while self._marks:
+            self._writer.marker(*self._marks.popleft())
+        if not self.late and rows["late"].any():
+            self._note_late(rows[int(np.argmax(rows["late"]))])
+        if self._plant is not None:
+            self._look_at(self._plant, float(rows[-1]["t_host"]))
+
+    def _note_late(self, row: np.void) -> None:
+        """Report an over-run once, with its context; afterwards `ticks_late` counts them."""
+        self.late = (
+            f"tick {int(row['k'])} in state {State(int(row['state'])).name} woke "
+            f"{1e3 * float(row['t_host'] - row['t_due']):.1f} ms after it was due; "
+            "missed beats are left out, not made up"
+        )
+        self._writer.marker(float(row["t_host"]), "late", self.late)
+
+    def _look_at(self, plant: Fallible, t: float) -> None:
+        """Mark at time ``t`` [s] what has happened to the plant in memory and no instrument tells."""
+        if plant.fall and not self.fall:
+            self._writer.marker(t, "fall", plant.fall)
+        if plant.status not in ("", self._status):
+            self._writer.marker(t, "model", plant.status)
+        self.fall, self._status = self.fall or plant.fall, plant.status

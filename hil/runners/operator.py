@@ -1,0 +1,122 @@
+"""The operator's part of a run: what to demand, when, judged from the rows just recorded.
+
+The same object drives the lockstep and the real-time runner, so that a run means the same in both.
+"""
+
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+import numpy as np
+
+from hil.loop.states import SENTENCES, Cause, Demand, State
+
+_AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    reason: str  # "success", "abort", "fault"
+    cause: str  # one sentence
+    remarks: tuple[str, ...] = ()  # what else a person should know
+
+
+class Operator:
+    """Arm, run for a while, stop; switch off at the first sign of trouble.
+
+    Parameters
+    ----------
+    duration : float
+        Time to stay RUNNING [s].
+    waiting : bool
+        Arm only when `arm` is called: a person must want it.
+    """
+
+    def __init__(self, duration: float, waiting: bool = False) -> None:
+        self.duration = duration
+        self.waiting = waiting
+        self.demand = Demand.OFF if waiting else Demand.RUN
+        self.marks: deque[tuple[float, str, str]] = deque()  # (s, kind, text) for the log, not yet written
+        self.seen: float | None = None  # s, host clock of the newest row
+        self.running_since: float | None = None
+        self.over_since: float | None = None
+        self.interrupted = ""
+        self._cause = Cause.NONE
+        self._was_armed = False
+
+    def arm(self) -> None:
+        """The explicit act of a person."""
+        if self.waiting and not self.interrupted:
+            self.waiting = False
+            self.demand = Demand.RUN
+
+    def mark(self, kind: str, text: str = "") -> None:
+        """A moment a person wants to find again in the log: a kick, for instance."""
+        if self.seen is not None:
+            self.marks.append((self.seen, kind, text))
+
+    @property
+    def left(self) -> float:
+        """Time left under control [s]; the whole of it while it has not begun."""
+        gone = 0.0 if self.running_since is None or self.seen is None else self.seen - self.running_since
+        return max(0.0, self.duration - gone)
+
+    def interrupt(self, what: str) -> None:
+        """A person or the system wants an end: ramp down; the second time, off at once."""
+        self.demand = Demand.OFF if self.interrupted else min(self.demand, Demand.STOP)
+        self.interrupted = what
+
+    def watch(self, row: np.void) -> None:
+        """Take note of the newest TICK row and decide the next demand."""
+        state, t = State(int(row["state"])), float(row["t_host"])
+        self.seen = t
+        if self.waiting and not self.interrupted:
+            return
+        if int(row["cause"]):
+            self._cause = Cause(int(row["cause"]))
+        if state in (State.CHECK, State.ARMED):
+            self._was_armed = True
+        if state is State.RUNNING:
+            if self.running_since is None:
+                self.running_since = t
+            if t - self.running_since >= self.duration and self.demand == Demand.RUN:
+                self.demand = Demand.STOP
+        ended = state is State.FAULT or (state is State.DISARMED and (self._was_armed or self.demand < Demand.ARM))
+        if ended and self.over_since is None:
+            self.over_since = t
+            self.demand = Demand.OFF
+
+    def finished(self, t: float) -> bool:
+        """Nothing more will happen and the aftermath has been recorded."""
+        return self.over_since is not None and t - self.over_since >= _AFTERMATH
+
+    def outcome(self) -> Outcome:
+        """The stop reason for the log."""
+        if self.interrupted:
+            return Outcome("abort", self.interrupted)
+        if self._cause in (Cause.NONE, Cause.OPERATOR_STOP) and self.running_since is not None:
+            return Outcome("success", "the planned duration was reached")
+        return Outcome("fault", SENTENCES[self._cause])
+
+    @contextmanager
+    def heeding_signals(self) -> Iterator[None]:
+        """SIGINT, SIGTERM and SIGHUP become interruptions while this lasts; signals reach the main thread only."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def heed(number: int, frame: FrameType | None) -> None:
+            self.interrupt(f"stopped by {signal.Signals(number).name}")
+
+        kept = {s: signal.signal(s, heed) for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            yield
+        finally:
+            for number, handler in kept.items():
+                signal.signal(number, handler)

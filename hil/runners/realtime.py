@@ -1,0 +1,264 @@
+"""The compiled runner: the tick on file descriptors, in real time, clear of the interpreter lock.
+
+One thread runs `_loop` (wait, read, tick, write, record) without ever meeting the interpreter. The
+recorder empties its ring into the log in a second thread; the operator and the display live in the
+main one. None of them can delay the loop, and the loop notices when one of them is gone.
+
+Shortly before each beat the loop wakes a first time and rehearses: it ticks a ghost of itself on the last
+beat's bytes, so that code and data are in the caches, the CPU is awake, and what counts is quick.
+
+A beat that is missed is left out, counted and never made up for: two commands in a hurry would both
+rest on the same sample.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.devices.link import ANY, IMU
+from hil.loop.states import Demand
+from hil.loop.tick import FAREWELL, Loop, farewell, tick
+from hil.loop.tick_record import TICK
+from hil.loop.wire_tape import lay_down, new_wire, tape_length
+from hil.runners import libc
+from hil.runners.operator import Operator
+from hil.runners.ring_buffer import DROPPED, FLOWS, HEAD, TAIL, TAPE_HEAD, TAPE_TAIL, Recorder, Rows
+from hil.runners.scheduling import privileges
+
+QUIT, LINK_ERROR, LINK, BEAT, BEAT_AT = range(FLOWS, FLOWS + 5)
+_EARLY_ns = 100_000  # how long before the beat the loop rehearses; at most a quarter of a period
+_SHARED = {
+    "calibration",
+    "observer",
+    "limits",
+    "speeds",
+    "gains",
+    "excitation",
+    "freedom",
+    "orders",
+}  # parts of a Loop the tick only reads
+_LOOK = 0.02  # s between two looks of the operator
+_ATTENDED_ns = 1_000_000_000  # a program that has not looked for so long has hung; a person stands beside it
+
+
+@njit(cache=True, nogil=True)
+def _take(ports, wire, links, lead, flow, count):
+    """Read what waits on every port; True when a message has ended on the port ``lead``. Runs inside the tick."""
+    ended = False
+    for port in range(ports.size):
+        n = wire.n_rx[port]
+        if ports[port].fd < 0 or n == wire.rx.shape[1]:
+            continue
+        got = libc.waiting(ports[port].fd, count)
+        if got == 0 and not ports[port].revents & libc.HUNG_UP:
+            continue
+        if got >= 0:
+            got = libc.read(ports[port].fd, wire.rx[port], n)
+        if got > 0:
+            wire.n_rx[port] = n + got
+            if port == lead and links[port].delimiter == ANY:
+                ended = wire.n_rx[port] >= links[port].missing
+            elif port == lead:
+                for i in range(n, n + got):
+                    ended = ended or wire.rx[port, i] == links[port].delimiter
+        elif got not in (-libc.EAGAIN, -libc.EINTR):
+            flow[LINK_ERROR] = max(1, -got)
+            flow[LINK] = port
+            ports[port].fd = -1 - ports[port].fd  # a dead link reads as ready for ever
+    return ended
+
+
+@njit(cache=True, nogil=True)
+def _await_message(ports, wire, links, lead, until, scratch, flow, count):
+    """Read until a message has ended on the port that beats time, or time is up. Runs inside the tick."""
+    ended = False
+    while not ended and libc.wait_readable(ports, until, scratch):
+        if wire.n_rx[lead] == wire.rx.shape[1]:
+            return
+        ended = _take(ports, wire, links, lead, flow, count)
+
+
+@njit(cache=True, nogil=True)
+def _send(ports, wire, counters):
+    """Write each port's bytes, whole or not at all as far as we are concerned. Runs inside the tick."""
+    for port in range(ports.size):
+        n = wire.n_tx[port]
+        if n > 0 and libc.write(ports[port].fd, wire.tx[port], n) != n:
+            counters.write_short += 1
+
+
+@njit(cache=True, nogil=True)
+def _keep_for_rehearsal(wire, spare):
+    """Copy what came in. Runs inside the tick."""
+    for port in range(wire.n_rx.size):
+        n = wire.n_rx[port]
+        spare.n_rx[port] = n
+        for i in range(n):
+            spare.rx[port, i] = wire.rx[port, i]
+
+
+@njit(cache=True, nogil=True)
+def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tape, flow, scratch):
+    """Wait, read, tick, write, record, until told to quit. Times in ns."""
+    orders, half, early = loop.orders, period // 2, min(_EARLY_ns, period // 4)
+    count = np.zeros(1, np.int32)
+    due = libc.now(scratch) + period
+    flow[BEAT_AT] = due
+    while not flow[QUIT]:
+        if device_clock:
+            waiting = libc.wait_readable(ports, due - early, scratch)  # a sample that comes early is not kept waiting
+        else:
+            libc.sleep_until(due - early, scratch)
+            waiting = False
+        if not waiting:
+            tick(ghost, spare, due * 1e-9, due * 1e-9, ring[flow[HEAD] % ring.size])  # a row the real tick overwrites
+        wire.n_rx[:] = 0
+        wanted = due + half if device_clock else due
+        if device_clock:
+            _await_message(ports, wire, loop.links, lead, wanted, scratch, flow, count)
+            began = woken = libc.now(scratch)
+        else:
+            libc.sleep_until(due, scratch)
+            woken = libc.now(scratch)
+            _take(ports, wire, loop.links, lead, flow, count)
+            began = libc.now(scratch)
+        if orders.beat != flow[BEAT]:
+            flow[BEAT] = orders.beat
+            flow[BEAT_AT] = woken
+        orders.attended = woken - flow[BEAT_AT] < _ATTENDED_ns
+        orders.late = woken - wanted > half
+        head = flow[HEAD]
+        row = ring[head % ring.size]
+        tick(loop, wire, woken * 1e-9, due * 1e-9, row)
+        row.compute = (libc.now(scratch) - began) * 1e-9
+        _send(ports, wire, loop.counters)
+        length = tape_length(wire)
+        if head - flow[TAIL] < ring.size - 1 and length <= tape.size - (flow[TAPE_HEAD] - flow[TAPE_TAIL]):
+            row.n_wire = length
+            flow[TAPE_HEAD] = lay_down(wire, tape, flow[TAPE_HEAD])
+            flow[HEAD] = head + 1
+        else:
+            flow[DROPPED] += 1
+        _keep_for_rehearsal(wire, spare)
+        if device_clock and wire.n_rx[lead] > 0:
+            due = woken + period
+        else:
+            due += period
+            if due < woken:
+                skipped = (woken - due) // period + 1
+                loop.counters.ticks_skipped += skipped
+                due += skipped * period
+    for _ in range(FAREWELL):
+        farewell(loop, wire)
+        _send(ports, wire, loop.counters)
+        libc.sleep_until(libc.now(scratch) + period, scratch)
+
+
+def _ghost(loop: Loop) -> Loop:
+    """A loop with the same settings and orders and a state of its own, to rehearse on; its bytes go nowhere."""
+    state = {name: getattr(loop, name).copy() for name in Loop._fields if name not in _SHARED}
+    return loop._replace(**state)
+
+
+def run(
+    fds: Sequence[int],
+    loop: Loop,
+    rate: float,
+    operator: Operator,
+    record: Callable[[Rows, np.ndarray], None],
+    watch: Callable[[np.void], None] | None = None,
+    clock: str = "device",
+    fifo: int = 0,
+    cpu: int | None = None,
+) -> Recorder:
+    """Run the tick in real time until the operator has finished.
+
+    Whatever ends it (an exception here or in ``watch``, a signal, the operator), the loop's last acts are
+    zero-torque, drive-off commands. An exception in ``record`` ramps the torque down and is kept in
+    `Recorder.failure`.
+
+    Parameters
+    ----------
+    fds : sequence of int
+        Open, non-blocking file descriptors of the ports, in the order of ``loop.links``.
+    rate : float
+        Ticks per second [Hz].
+    record : callable
+        Given each batch of TICK rows and its tape (see `hil.loop.wire_tape`), in a thread of its own.
+    watch : callable
+        Given the newest row now and then; may be slow.
+    clock : {"device", "host"}
+        Who beats time.
+    fifo, cpu : int
+        Real-time priority, 0 for none; the processor to stay on, None for any.
+    """
+    ports, period = libc.poll_set(fds), round(1e9 / rate)
+    lead = int(np.flatnonzero(loop.links["role"] & IMU)[0])
+    wire, scratch = new_wire(len(fds)), np.zeros(1, libc.TIMESPEC)
+    recorder = Recorder(record, BEAT_AT + 1)
+
+    ghost, spare = _ghost(loop), new_wire(len(fds))
+
+    def body() -> None:
+        with privileges(fifo, cpu):
+            _loop(
+                ports,
+                lead,
+                clock == "device",
+                period,
+                loop,
+                wire,
+                ghost,
+                spare,
+                recorder.ring,
+                recorder.tape,
+                recorder.flow,
+                scratch,
+            )
+
+    thread = threading.Thread(target=body, name="tick", daemon=True)
+    loop.orders["demand"] = operator.demand
+    try:
+        with operator.heeding_signals():
+            recorder.start()
+            thread.start()
+            while thread.is_alive():
+                thread.join(_LOOK)
+                row = recorder.newest()
+                loop.orders["beat"] += 1
+                loop.orders["recording"] = recorder.keeps_up
+                if row is None:
+                    continue
+                operator.watch(row)
+                loop.orders["demand"] = operator.demand
+                if watch is not None:
+                    watch(row)
+                if operator.finished(float(row["t_host"])):
+                    break
+    finally:
+        loop.orders["demand"] = Demand.OFF
+        recorder.flow[QUIT] = 1
+        thread.join(timeout=2.0)
+        recorder.finish()
+    return recorder
+
+
+def warm_up(loop: Loop) -> None:
+    """Compile (or load) everything the loop runs, on pipes that nobody writes to."""
+    pipes = [os.pipe() for _ in loop.links]
+    try:
+        readers = [reader for reader, _ in pipes]
+        for reader in readers:
+            os.set_blocking(reader, False)
+        flow = np.zeros(BEAT_AT + 1, np.int64)
+        flow[QUIT] = 1
+        wire, scratch = new_wire(len(pipes)), np.zeros(1, libc.TIMESPEC)
+        ring, tape, ghost, spare = np.zeros(8, TICK), np.zeros(8, np.uint8), _ghost(loop), new_wire(len(pipes))
+        _loop(libc.poll_set(readers), 0, True, 1, loop, wire, ghost, spare, ring, tape, flow, scratch)
+    finally:
+        for pipe in pipes:
+            for fd in pipe:
+                os.close(fd)

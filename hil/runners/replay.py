@@ -1,0 +1,163 @@
+"""A run's raw bytes through the tick again: bit-identical commands, or the tick from which they are not.
+
+The header rebuilds the loop (rig, bicycle, gains, limits, calibration); the log's tape gives each tick the
+bytes it had, its row the times and orders. Nothing else enters a tick, so everything it said must come out
+again, bit for bit. Where it does not, the program has changed, or the log has been.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.calibration import Calibration
+from firmware_interface.devices.driver import Introduction
+from hil.design.schedule import GainSchedule
+from hil.logs.log import Run
+from hil.loop.excitation import Excitation
+from hil.loop.limits import Limits
+from hil.loop.observer import Observer
+from hil.loop.tick import Loop, new_loop, tick
+from hil.loop.tick_record import TICK
+from hil.loop.wire_tape import Wire, new_wire, pick_up
+from hil.rig.rig import Port, Rig
+from models.errors import InputError
+from models.parameters import Bicycle
+
+RUNNERS = ("compute", "ticks_skipped", "write_short", "n_wire")  # columns that the runner fills, not the tick
+LOOP_SETTINGS = ("clock", "rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu")  # of a rig
+_SAME, _CUT, _OTHER_BYTES = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What came of it."""
+
+    ticks: int  # replayed, all with the same commands if `first` is None
+    commands: int  # frames compared
+    first: int | None  # number k of the first tick that differs
+    difference: str  # what differs there, or why the replay could not go on; empty if nothing
+
+    @property
+    def identical(self) -> bool:
+        """Every tick of the log was replayed and said the same."""
+        return not self.difference
+
+
+def rebuilt_loop(header: Mapping[str, Any]) -> Loop:
+    """The loop as it stood before the first tick of a run.
+
+    Raises
+    ------
+    InputError
+        When the header lacks something, as those of versions before the tape do.
+    """
+    try:
+        wired = header["rig"]
+        rig = Rig(
+            bicycle=Bicycle(**{**header["bicycle"], "missing": tuple(header["bicycle"].get("missing", ()))}),
+            name=wired["name"],
+            ports=tuple(Port(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]),
+            observer=Observer(**wired["observer"]),
+            limits=Limits.from_dict(wired["limits"]),
+            **{
+                name: wired[name]
+                for name in ("clock", "rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu")
+            },
+        )
+        calibration = Calibration(**{f.name: wired["calibration"][f.name] for f in fields(Calibration)})
+        schedule = GainSchedule.from_toml(header["schedule"])
+        devices = [Introduction(**said) for said in header["devices"]] if "devices" in header else None
+    except (KeyError, TypeError) as error:
+        raise InputError(
+            f"wanted a run whose header can rebuild its loop, found one without {error}: it was made by another "
+            "version of riderless; replay it with that version (the header names it)"
+        ) from None
+    return new_loop(rig, schedule, calibration.as_record(), devices, Excitation(**header.get("excitation", {})))
+
+
+def replay(run: Run) -> Replay:
+    """Replay a run as far as its tape reaches.
+
+    Raises
+    ------
+    InputError
+        When its loop cannot be rebuilt, its rows have other columns than this version's, or it has no tape.
+    """
+    loop = rebuilt_loop(run.header)
+    if run.ticks.dtype != TICK:
+        raise InputError(
+            "wanted a run with this version's columns, found others: replay it with the version that made it "
+            f"({run.header.get('provenance', {}).get('packages', {}).get('riderless', 'unknown')})"
+        )
+    if not run.tapes:
+        raise InputError(f"the run {run.folder} holds no raw bytes: it cannot be replayed")
+    wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
+    again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
+    done, commands, expected = 0, 0, 1
+    for k, rows in _batches(run):
+        if k != expected:
+            return Replay(done, commands, expected, f"ticks {expected} to {k - 1} are missing from the log")
+        tape = np.frombuffer(run.tapes.get(k, b""), np.uint8)
+        made = np.zeros(len(rows), TICK)
+        n, verdict, sent = _replay(loop, wire, again, tape, rows, made)
+        done, commands, expected = done + n, commands + sent, k + len(rows)
+        difference = _difference(rows[:n], made[:n])
+        if difference:
+            return Replay(done, commands, *difference)
+        if verdict == _CUT:
+            return Replay(done, commands, int(k + n), "the raw bytes end here")
+        if verdict == _OTHER_BYTES:
+            return Replay(done, commands, int(k + n), "the bytes sent to the drive differ")
+    return Replay(done, commands, None, "")
+
+
+def _batches(run: Run) -> list[tuple[int, np.ndarray]]:
+    """The rows in the batches their tapes were written in, each with the number of its first tick."""
+    k = run.ticks["k"].astype(np.int64)
+    starts = sorted({0, *np.flatnonzero(np.diff(k, prepend=k[:1]) > 1), *np.searchsorted(k, sorted(run.tapes))})
+    ends = [*starts[1:], len(k)]
+    return [(int(k[a]), run.ticks[a:b]) for a, b in zip(starts, ends, strict=True) if a < b]
+
+
+@njit(cache=True, nogil=True)
+def _replay(loop, wire, again, tape, rows, made):
+    """Replay ``rows``; how many said the same bytes, why it ended, and how many frames were compared."""
+    place, sent = 0, 0
+    for i in range(rows.size):
+        place = pick_up(wire, tape, place)
+        if place < 0:
+            return i, _CUT, sent
+        row, orders = rows[i], loop.orders
+        orders.demand = row.demand
+        orders.acknowledged = row.acknowledged
+        orders.attended = row.attended
+        orders.recording = row.recording
+        orders.tested = row.tested
+        orders.late = row.late
+        tick(loop, again, row.t_host, row.t_due, made[i])
+        for port in range(wire.n_tx.size):
+            if wire.n_tx[port] != again.n_tx[port]:
+                return i, _OTHER_BYTES, sent
+            for j in range(wire.n_tx[port]):
+                if wire.tx[port, j] != again.tx[port, j]:
+                    return i, _OTHER_BYTES, sent
+            sent += wire.n_tx[port] > 0
+    return rows.size, _SAME, sent
+
+
+def _difference(rows: np.ndarray, made: np.ndarray) -> tuple[int, str] | None:
+    """The first tick whose row came out otherwise, and in which columns; bits are compared, so NaN equals NaN."""
+    differing: dict[str, np.ndarray] = {}
+    for name in rows.dtype.names or ():
+        if name not in RUNNERS:
+            bits = f"u{rows.dtype[name].itemsize}"
+            differing[name] = np.ascontiguousarray(rows[name]).view(bits) != np.ascontiguousarray(made[name]).view(bits)
+    wrong = np.any(list(differing.values()), axis=0)
+    if not wrong.any():
+        return None
+    i = int(np.argmax(wrong))
+    columns = [f"{name} {rows[name][i]} became {made[name][i]}" for name, at in differing.items() if at[i]]
+    return int(rows["k"][i]), ", ".join(columns)

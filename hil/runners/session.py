@@ -1,0 +1,241 @@
+"""A run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from firmware_interface.calibration import Calibration
+from firmware_interface.devices.driver import Introduction, Wants
+from firmware_interface.devices.link import DRIVE, IMU, STEER
+from firmware_interface.devices.registry import device
+from firmware_interface.port import Port, open_port
+from hil.design.schedule import GainSchedule
+from hil.logs import log
+from hil.logs.provenance import provenance
+from hil.loop.excitation import Excitation
+from hil.loop.tick import Loop, new_loop
+from hil.rig.rig import Rig
+from hil.runners import realtime
+from hil.runners.log_sink import Keeper
+from hil.runners.operator import Operator, Outcome
+from hil.runners.warmup import warm_up
+from models.errors import InputError
+from models.linear.whipple import canonical
+
+Watcher = Callable[[np.void], None]
+
+
+def require_fitting(rig: Rig, schedule: GainSchedule) -> None:
+    """Refuse gains that were designed for another rate than the rig's.
+
+    Raises
+    ------
+    InputError
+    """
+    if abs(schedule.rate - rig.rate) > 1e-6 * rig.rate:
+        raise InputError(
+            f"the gains were designed for {schedule.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
+            f"design them again with --rate {rig.rate:g}"
+        )
+
+
+def run_realtime(
+    folder: Path,
+    rig: Rig,
+    schedule: GainSchedule,
+    paths: str | Sequence[str],
+    duration: float,
+    label: str = "",
+    extra: Mapping[str, Any] | None = None,
+    watch: Watcher | None = None,
+    fifo: int = 0,
+    cpu: int | None = None,
+    excitation: Excitation = Excitation(),
+    operator: Operator | None = None,
+) -> Outcome:
+    """Run on serial ports for ``duration`` s of RUNNING; writes the run to ``folder``.
+
+    Parameters
+    ----------
+    paths : str or sequence of str
+        One for each port of the rig.
+    watch : callable
+        Given the newest row of TICK now and then.
+    excitation : Excitation
+        Torque played on top of the controller's.
+    operator : Operator
+        Who demands what when; by default one that arms, runs for ``duration`` and stops.
+
+    Raises
+    ------
+    DeviceError
+        When a port is missing or busy, or what is behind it is not the device of the rig.
+    InputError
+        When gains, rig and device do not fit together.
+    """
+    require_fitting(rig, schedule)
+    paths = [paths] if isinstance(paths, str) else list(paths)
+    warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
+    with introduced(rig, paths) as (fds, devices, rig, calibration):
+        loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
+        latency = latency_of(rig, fifo)
+        loop.orders["tested"] = not rig.latency_days or latency is not None
+        operator = operator or Operator(duration)
+        with realtime.privileges(fifo, cpu) as settings:
+            pass
+        about = {
+            "runner": "realtime",
+            "label": label or folder.name,
+            "ports": paths,
+            "devices": devices,
+            "excitation": excitation,
+            "timing": settings,
+            "latency": latency.as_dict() if latency else None,
+        }
+        head = header(rig, schedule, calibration, {**about, **(extra or {})})
+        with log.RunWriter(folder, head) as writer:
+            keep = Keeper(writer, marks=operator.marks)
+            recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
+            outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
+            try:
+                writer.close(outcome.reason, outcome.cause, recorder.dropped)
+            except OSError:
+                if recorder.failure is None:  # else the outcome says so already
+                    raise
+    return outcome
+
+
+@contextmanager
+def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
+    """Ports opened and devices set up: file descriptors, what the devices said, the rig and calibration agreed on.
+
+    Raises
+    ------
+    DeviceError
+        When a port is missing or busy, or what is behind it is not the device of the rig.
+    InputError
+        When rig and devices do not fit together.
+    """
+    with ExitStack() as stack:
+        ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
+        devices = introductions(rig, ports)
+        rig, calibration = agreed(rig, devices)
+        yield [port.fd for port in ports], devices, rig, calibration
+
+
+def introductions(rig: Rig, ports: Sequence[Port]) -> list[Introduction]:
+    """Set every device of the rig up and let it say what it is; raises DeviceError."""
+    found = []
+    for wired, port in zip(rig.ports, ports, strict=True):
+        driver = device(wired.device)
+        found.append(driver.introduce(port, Wants(rig.rate, rig.watchdog, driver.settled(wired.settings))))
+    return found
+
+
+def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
+    """Rig and calibration with what the devices say of themselves.
+
+    Raises
+    ------
+    InputError
+        When a device samples at another rate than the rig, or makes less torque than the rig allows.
+    """
+    imu, steer, drive = (
+        next(said for port, said in zip(rig.ports, devices, strict=True) if port.role & part)
+        for part in (IMU, STEER, DRIVE)
+    )
+    for said in devices:
+        if said.rate_hz is not None and said.rate_hz != round(rig.rate):
+            raise InputError(
+                f"the device '{said.name}' samples at {said.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
+                "set the rig's rate, or the device's"
+            )
+    if drive.torque_limit is not None and drive.torque_limit < rig.limits.torque.value:
+        raise InputError(
+            f"the rig allows {rig.limits.torque.value:g} N m but the drive makes no more than "
+            f"{drive.torque_limit:g} N m: lower the torque limit in the rig"
+        )
+    scales = {
+        "gyro_lsb": imu.gyro_lsb,
+        "accel_lsb": imu.accel_lsb,
+        "steer_counts_per_turn": steer.steer_counts_per_turn,
+    }
+    calibration = rig.calibrated(**{name: scale for name, scale in scales.items() if scale is not None})
+    watchdog = drive.watchdog or rig.watchdog  # what the check has to prove
+    return replace(rig, watchdog=watchdog), calibration
+
+
+def latency_of(rig: Rig, fifo: int) -> Any:
+    """The latency test that vouches for this computer, or None."""
+    if not rig.latency_days:
+        return None
+    from hil.runners.latency_certificate import recent
+
+    return recent(rig.rate, fifo, rig.latency_days)
+
+
+def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:
+    """How the run ended, with what only the runner knows."""
+    outcome = operator.outcome()
+    if recorder.failure is not None:
+        return Outcome("fault", f"the log could not be written: {recorder.failure}; make room and run again")
+    error = int(recorder.flow[realtime.LINK_ERROR])
+    if error and outcome.reason == "fault":
+        path = paths[int(recorder.flow[realtime.LINK])]
+        return Outcome("fault", f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again")
+    return outcome
+
+
+def _remarks(keep: Keeper, loop: Loop, recorder: realtime.Recorder) -> Iterator[str]:
+    """What went wrong without ending the run."""
+    if keep.late:
+        late, skipped = int(loop.counters["ticks_late"]), int(loop.counters["ticks_skipped"])
+        yield f"{late} late ticks and {skipped} beats left out; the first: {keep.late}"
+    if recorder.dropped:
+        yield f"{recorder.dropped} rows were made and could not be kept: the log has gaps"
+
+
+def header(
+    rig: Rig,
+    schedule: GainSchedule,
+    calibration: Calibration,
+    extra: Mapping[str, Any],
+    simulated: bool = False,
+) -> dict[str, Any]:
+    """The first record of a log: all that is needed to say what ran, and to run it again.
+
+    In simulated time there is no date and no command line, so that the same seed gives the same bytes.
+    """
+    origin = provenance()
+    if simulated:
+        for key in ("utc", "command"):
+            origin.pop(key)
+    return {
+        **extra,
+        "rig": {
+            "name": rig.name,
+            "ports": rig.ports,
+            "clock": rig.clock,
+            "rate": rig.rate,
+            "drive_lag": rig.drive_lag,
+            "command_delay": rig.command_delay,
+            "watchdog": rig.watchdog,
+            "x_imu": rig.x_imu,
+            "z_imu": rig.z_imu,
+            "latency_days": rig.latency_days,
+            "std": dict(rig.std),
+            "observer": vars(rig.observer),
+            "limits": rig.limits.as_dict(),
+            "calibration": vars(calibration),
+        },
+        "bicycle": rig.bicycle.as_dict(),
+        "matrices": canonical(rig.bicycle)._asdict(),
+        "controller": schedule.method,
+        "schedule": schedule.to_toml(),
+        "provenance": origin,
+    }
