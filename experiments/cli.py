@@ -32,7 +32,7 @@ from experiments.commands import (
     turns,
     warmup,
 )
-from experiments.kernel_cache import use_kernel_cache
+from experiments.commands._kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
 from models.errors import InputError
 

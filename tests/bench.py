@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from experiments.kernel_cache import use_kernel_cache
+from experiments.commands._kernel_cache import use_kernel_cache
 
 use_kernel_cache()
 

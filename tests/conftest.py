@@ -6,7 +6,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
-from experiments.kernel_cache import use_kernel_cache
+from experiments.commands._kernel_cache import use_kernel_cache
 from tests.realtime_floor import measured_floor
 
 use_kernel_cache()  # before any test imports numba

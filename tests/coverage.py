@@ -22,12 +22,12 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 def write(tables: dict[str, str], doc: Path | None) -> None:
     """Print the tables, and put them into a page if one is named."""
-    from experiments import coverage_page
+    from experiments.studies import interval_coverage_page
 
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if doc:
-        coverage_page.put(doc, tables)
+        interval_coverage_page.put(doc, tables)
 
 
 def main() -> None:
@@ -37,28 +37,29 @@ def main() -> None:
     parser.add_argument("--delft", type=Path, help="folder with the Delft logs and author_windows.json")
     options = parser.parse_args()
 
-    from experiments import coverage, coverage_page, hand_cut
-    from experiments.recordings import find, read
+    from experiments.recordings import author_windows
+    from experiments.recordings.runs import find, read
+    from experiments.studies import interval_coverage, interval_coverage_page
 
     answers = []
-    grid = coverage.settings()
-    for found in coverage.study(grid, options.windows, options.seed, options.jobs, perf_counter):
+    grid = interval_coverage.settings()
+    for found in interval_coverage.study(grid, options.windows, options.seed, options.jobs, perf_counter):
         answers += found
         print(f"\r{len(answers)} answers", end="", flush=True)
     answers.sort(key=lambda a: grid.index(a.setting))
     emulator = [
         a
         for k in range(options.campaigns)
-        for some in coverage.emulated(options.seed + k, clock=perf_counter)
+        for some in interval_coverage.emulated(options.seed + k, clock=perf_counter)
         for a in some
     ]
     print()
-    tables = coverage_page.tables(answers, emulator, options.seed)
+    tables = interval_coverage_page.tables(answers, emulator, options.seed)
     if options.delft:
         paths = find([options.delft])
-        cuts = hand_cut.read(paths)
+        cuts = author_windows.read(paths)
         sources = {cut.source for cut in cuts}
-        tables |= coverage_page.authors([read(p) for p in paths if p.name in sources], cuts)
+        tables |= interval_coverage_page.authors([read(p) for p in paths if p.name in sources], cuts)
     write(tables, options.doc)
 
 

@@ -14,9 +14,12 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=30, help="to identify from, of each loop and noise")
     options = parser.parse_args()
 
-    from experiments import coverage_loop
+    from experiments.studies import interval_coverage_loop
 
-    write(coverage_loop.tables(options.kicks, options.campaigns, options.seed, options.jobs, perf_counter), options.doc)
+    write(
+        interval_coverage_loop.tables(options.kicks, options.campaigns, options.seed, options.jobs, perf_counter),
+        options.doc,
+    )
 
 
 if __name__ == "__main__":

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
-from experiments import foreign
-from experiments.coverage_page import put, table
-from experiments.fits.uncertainty import fit_window
-from experiments.kicks import Kick, KickRules, background, find_kicks, levelled
-from experiments.nouns import Fit, Rejected, Response, Window
-from experiments.windows import find_windows
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.kicks import Kick, KickRules, background, find_kicks, levelled
+from experiments.analysis.windows import find_windows
+from experiments.datatypes import Fit, Rejected, Response, Window
+from experiments.recordings import foreign
+from experiments.studies.interval_coverage_page import put, table
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed
 

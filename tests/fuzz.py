@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 from types import FunctionType, SimpleNamespace
 
-from experiments.kernel_cache import use_kernel_cache
+from experiments.commands._kernel_cache import use_kernel_cache
 
 use_kernel_cache()
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.kernel_cache import use_kernel_cache
+from experiments.commands._kernel_cache import use_kernel_cache
 
 use_kernel_cache()
 
@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from experiments.twin import start_twin  # noqa: E402
+from experiments.emulation.spawn import start_twin  # noqa: E402
 from firmware_interface.twins.virtual_node import Report, VirtualProcess  # noqa: E402
 from hil.logs.log import Run, read_run  # noqa: E402
 from hil.loop.clock_offset import WINDOW  # noqa: E402

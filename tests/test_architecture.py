@@ -18,11 +18,11 @@ ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
     "matplotlib": {f"experiments/{name}.py" for name in ("figure_files", "report")}
     | {f"experiments/figures{name}.py" for name in ("", "_frequency", "_loop", "_plane", "_theory")},
-    "pyarrow": {"experiments/foreign/format_parquet.py", "hil/logs/export_parquet.py"},
+    "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_parquet.py"},
     "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py"},
     "rich": {
-        "experiments/console.py",
-        "experiments/progress.py",
+        "experiments/terminal/console.py",
+        "experiments/terminal/progress.py",
         "experiments/commands/monitor.py",
         "experiments/commands/run.py",
     },
@@ -38,7 +38,7 @@ MAY_KNOW_TIME = {
     "hil/logs/provenance.py",
     "hil/runners/libc.py",  # the clock of the loop
     "hil/runners/latency_certificate.py",  # the date of a latency test
-    "experiments/fault_campaign/realtime_bench.py",  # real faults happen in real time
+    "experiments/studies/fault_injection/realtime/bench.py",  # real faults happen in real time
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced
     "experiments/commands/emulate.py",  # how long to emulate
 }
@@ -81,7 +81,7 @@ def test_files_are_short_and_library_code_is_silent(path):
     name = path.relative_to(ROOT).as_posix()
     speaks = name.startswith("experiments/commands/") or name in (
         "experiments/cli.py",
-        "experiments/console.py",
+        "experiments/terminal/console.py",
     )
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":

@@ -8,11 +8,11 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from experiments.analysis import Analysis
-    from experiments.frequency_response import FrequencyResponse
-    from experiments.hand_cut import Beside
-    from experiments.nouns import Response
-    from experiments.verdict import Verdict
+    from experiments.analysis.analyze import Analysis
+    from experiments.analysis.goodness_of_fit import Verdict
+    from experiments.datatypes import Response
+    from experiments.frequency.response import FrequencyResponse
+    from experiments.recordings.author_windows import Beside
 
 MOST_REMARKS = 8  # of one recording, on the screen
 
@@ -55,16 +55,17 @@ def analyze(
     A line such as 'veto 12.3 "hand touched"' in a file windows.txt beside a recording takes a window out;
     'move 12.3 to 12.6-15.1 "..."' and 'add 20.0-23.5 "..."' set others.
     """
-    from experiments import coasting, hand_cut, published
-    from experiments.compare import figure7_residuals
-    from experiments.console import emit_json, progress_screen, screen
-    from experiments.frequency_goodness import document as frequency_document
-    from experiments.frequency_response import add_response
-    from experiments.frequency_screen import show as show_frequency
-    from experiments.progress import analysed
-    from experiments.recordings import find, is_run, read
-    from experiments.reporting import report_on
-    from experiments.window_notes import noted
+    from experiments.analysis import coasting
+    from experiments.analysis.compare import figure7_residuals
+    from experiments.analysis.window_notes import noted
+    from experiments.frequency.goodness_of_fit import document as frequency_document
+    from experiments.frequency.response import add_response
+    from experiments.recordings import author_windows, published
+    from experiments.recordings.runs import find, is_run, read
+    from experiments.reports.gather import report_on
+    from experiments.terminal.console import emit_json, progress_screen, screen
+    from experiments.terminal.frequency_tables import show as show_frequency
+    from experiments.terminal.progress import analysed
 
     found = find(paths)
     tables = [path for path in found if published.is_table(path)]
@@ -79,7 +80,7 @@ def analyze(
             add_response(path, played, silent)
     responses = noted(responses, recordings, windows)
     analysis = analysed(progress_screen, responses, _parse_window(window), estimator)
-    by_hand = hand_cut.beside(hand_cut.read(recordings), analysis.comparisons)
+    by_hand = author_windows.beside(author_windows.read(recordings), analysis.comparisons)
     page = None
     if out is not None:
         runs = [path for path in recordings if is_run(path)]
@@ -92,7 +93,7 @@ def analyze(
             document["frequency_responses"] = [frequency_document(one) for one in played]
             document["no_frequency_response"] = silent
         if by_hand:
-            document["beside_hand_cut"] = hand_cut.as_json(by_hand)
+            document["beside_hand_cut"] = author_windows.as_json(by_hand)
         if measured is not None:
             document["published"] = vars(figure7_residuals(measured))
         emit_json({**document, **({"report": str(page)} if page else {})})
@@ -121,7 +122,7 @@ def analyze(
 
 def show_remarks(responses: "Sequence[Response]") -> None:
     """Print what was found wrong in the recordings, the first of each."""
-    from experiments.console import screen
+    from experiments.terminal.console import screen
 
     for response in responses:
         for remark in response.remarks[:MOST_REMARKS]:
@@ -132,7 +133,7 @@ def show_remarks(responses: "Sequence[Response]") -> None:
 
 def show_beside(rows: "Sequence[Beside]") -> None:
     """Print the automatic windows beside those cut by hand."""
-    from experiments.console import eigenvalue, table
+    from experiments.terminal.console import eigenvalue, table
 
     table(
         "Beside the windows cut by hand: eigenvalues 1/s, means over the shared windows",
@@ -155,8 +156,8 @@ def show_beside(rows: "Sequence[Beside]") -> None:
 
 def show(analysis: "Analysis") -> None:
     """Print what was measured beside what was predicted: per window when few, else per condition."""
-    from experiments.console import eigenvalue, number, screen, table
-    from experiments.window_notes import BY_PERSON
+    from experiments.analysis.window_notes import BY_PERSON
+    from experiments.terminal.console import eigenvalue, number, screen, table
 
     summary = analysis.summary
     if not analysis.comparisons:
@@ -229,7 +230,7 @@ def show(analysis: "Analysis") -> None:
 
 def show_causes(verdict: "Verdict") -> None:
     """Print what would explain a model that is rejected, each quantity moved alone."""
-    from experiments.console import number, table
+    from experiments.terminal.console import number, table
 
     table(
         f"What would explain it, {verdict.bicycle}: each alone, the best first",

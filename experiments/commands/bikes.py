@@ -7,7 +7,7 @@ import typer
 
 def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the bicycles of the catalogue with their speeds of stability and sources."""
-    from experiments.console import emit_json, number, table
+    from experiments.terminal.console import emit_json, number, table
     from models import catalogue
     from models.linear.modes import critical_speeds
 

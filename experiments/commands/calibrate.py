@@ -41,8 +41,8 @@ def calibrate(
     import math
     from contextlib import ExitStack
 
-    from experiments.by_hand import StandIn, start_by_hand
-    from experiments.wired import paths_of
+    from experiments.commands._rig_arguments import paths_of
+    from experiments.emulation.workstand import StandIn, start_by_hand
     from hil.commissioning.calibration_results import Notes
     from hil.commissioning.calibration_steps import PARTS, sweep_torque
     from hil.commissioning.drive_calibration import inertia_of
@@ -95,8 +95,8 @@ class _Bench:
     def __init__(self, person: Any, stack: Any) -> None:
         import sys
 
-        from experiments.console import progress_screen
-        from experiments.keys import keys
+        from experiments.terminal.console import progress_screen
+        from experiments.terminal.keys import keys
 
         self.findings: list[tuple[str, Finding]] = []
         self._person, self._screen = person, progress_screen
@@ -205,7 +205,7 @@ def _write(file: Path, notes: "Notes") -> Path | None:
 
 
 def _table(notes: "Notes") -> None:
-    from experiments.console import table
+    from experiments.terminal.console import table
 
     rows = [
         [f"{change.table}.{change.key}", _text(change.old), _text(change.new), _text(change.error), change.unit]
@@ -222,7 +222,7 @@ def _text(value: Any) -> str:
 
 def _report(file: Path, notes: "Notes", bench: _Bench, stopped: str | None, kept: Path | None, as_json: bool) -> None:
     """What was found, and what became of it."""
-    from experiments.console import emit_json, screen
+    from experiments.terminal.console import emit_json, screen
 
     if as_json:
         findings = [{"step": what, "good": f.good, "finding": f.sentence} for what, f in bench.findings]

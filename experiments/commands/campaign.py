@@ -8,12 +8,12 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from experiments.campaign import Attempt
-    from experiments.campaign_file import Campaign
-    from experiments.campaign_session import Finished
-    from experiments.dry_run import DryRun
-    from experiments.progress import Board
-    from experiments.protocols.condition import Condition
+    from experiments.campaigns.file import Campaign
+    from experiments.campaigns.protocols.condition import Condition
+    from experiments.campaigns.rehearsal import DryRun
+    from experiments.campaigns.run import Attempt
+    from experiments.campaigns.session import Finished
+    from experiments.terminal.progress import Board
 
 
 def campaign(
@@ -52,12 +52,12 @@ def campaign(
     """
     from dataclasses import replace
 
-    from experiments import campaign_folder as state
-    from experiments.campaign_file import is_campaign, read_campaign
-    from experiments.campaign_session import finish, usual
-    from experiments.console import emit_json, progress_screen
-    from experiments.progress import analysed, board_of
-    from experiments.wired import paths_of
+    from experiments.campaigns import folder as state
+    from experiments.campaigns.file import is_campaign, read_campaign
+    from experiments.campaigns.session import finish, usual
+    from experiments.commands._rig_arguments import paths_of
+    from experiments.terminal.console import emit_json, progress_screen
+    from experiments.terminal.progress import analysed, board_of
     from models.errors import InputError
 
     of_file = file is not None and is_campaign(file)
@@ -143,11 +143,11 @@ def _runner(
     whole: "Campaign", left: "Sequence[Condition]", folder: Path, board: "Board", paths: list[str], fifo: int
 ) -> "Iterable[Attempt]":
     """In simulated time, in real time against twins, or on the bicycle behind ``paths``."""
-    from experiments.beside import asking
-    from experiments.campaign import in_lockstep, in_real_time, on_a_bicycle
+    from experiments.campaigns.operator_prompts import asking
+    from experiments.campaigns.run import in_lockstep, in_real_time, on_a_bicycle
     from experiments.commands.run import heed
-    from experiments.console import progress_screen
-    from experiments.keys import keys
+    from experiments.terminal.console import progress_screen
+    from experiments.terminal.keys import keys
 
     if whole.lockstep:
         return in_lockstep(left, folder, board.watch)
@@ -159,8 +159,8 @@ def _runner(
 
 def _rehearsed(whole: "Campaign", of: "Sequence[Condition]") -> "list[DryRun]":
     """All rehearsals, with a line that tells how far they are."""
-    from experiments.campaign_session import rehearsals
-    from experiments.console import progress_screen
+    from experiments.campaigns.session import rehearsals
+    from experiments.terminal.console import progress_screen
 
     made = []
     with progress_screen.status("rehearsing every condition in simulated time") as line:
@@ -172,7 +172,7 @@ def _rehearsed(whole: "Campaign", of: "Sequence[Condition]") -> "list[DryRun]":
 
 def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
     """Peaks as shares of the limits, and what is refused."""
-    from experiments.console import emit_json, screen, table
+    from experiments.terminal.console import emit_json, screen, table
 
     if as_json:
         emit_json({"rehearsals": [one.as_json() for one in made]})
@@ -197,10 +197,10 @@ def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
 
 def _show(found: "Finished", folder: Path) -> None:
     """Windows, frequency responses, and where the rest is."""
-    from experiments.campaign_session import FREQUENCY
+    from experiments.campaigns.session import FREQUENCY
     from experiments.commands.analyze import show
-    from experiments.console import screen
-    from experiments.frequency_screen import show as show_frequency
+    from experiments.terminal.console import screen
+    from experiments.terminal.frequency_tables import show as show_frequency
 
     if found.analysis.responses:
         show(found.analysis)

@@ -25,9 +25,9 @@ def check(
     from contextlib import nullcontext
     from multiprocessing import get_context
 
-    from experiments.by_hand import start_by_hand
-    from experiments.console import emit_json, progress_screen
-    from experiments.wired import paths_of, rig_of
+    from experiments.commands._rig_arguments import paths_of, rig_of
+    from experiments.emulation.workstand import start_by_hand
+    from experiments.terminal.console import emit_json, progress_screen
     from hil.commissioning import preflight
     from hil.commissioning.steps import go_through
     from hil.design.methods import design
@@ -67,7 +67,7 @@ def check(
 
 def _show(what: str, good: bool, sentence: str, as_json: bool) -> None:
     """One line of the verdict."""
-    from experiments.console import screen
+    from experiments.terminal.console import screen
 
     if not as_json:
         mark = "[green]ok [/]" if good else "[red]BAD[/]"

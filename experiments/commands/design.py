@@ -23,7 +23,7 @@ def design(
     """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable."""
     import numpy as np
 
-    from experiments.console import eigenvalue, emit_json, number, parse_speeds, screen, table
+    from experiments.terminal.console import eigenvalue, emit_json, number, parse_speeds, screen, table
     from hil.design.methods import Loop
     from hil.design.methods import design as design_gains
     from hil.design.sampled_plant import STATES

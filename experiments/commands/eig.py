@@ -16,7 +16,7 @@ def eig(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
-    from experiments.console import eigenvalue, emit_json, number, parse_speeds, screen, table
+    from experiments.terminal.console import eigenvalue, emit_json, number, parse_speeds, screen, table
     from models import catalogue
     from models.linear.modes import critical_speeds, follow
     from models.linear.whipple import canonical
@@ -77,7 +77,7 @@ def _draw(bicycle: "Bicycle", low: float, high: float, path: Path) -> None:
     """The eigenvalues between two speeds, on a grid of its own, fine enough to look smooth."""
     import numpy as np
 
-    from experiments.figures_theory import eigenvalues_figure, save
+    from experiments.reports.theory import eigenvalues_figure, save
     from models.errors import InputError
     from models.linear.modes import critical_speeds, follow
 

@@ -25,8 +25,8 @@ def emulate(
 
     import numpy as np
 
-    from experiments.console import emit_json, progress_screen
-    from experiments.protocols.treadmill import hand_kick
+    from experiments.campaigns.protocols.treadmill import hand_kick
+    from experiments.terminal.console import emit_json, progress_screen
     from firmware_interface.twins.virtual_node import VirtualNode
     from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation, emulated_node, emulated_plant

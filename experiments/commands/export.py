@@ -18,7 +18,7 @@ def export(
     header in it. mat: MATLAB's version 5, structs ticks, units, meanings and markers. mcap: the log with its
     index, also of a run that was killed. `riderless analyze` reads all of them.
     """
-    from experiments.console import emit_json, screen
+    from experiments.terminal.console import emit_json, screen
     from hil.logs.export import export as write
     from hil.logs.log import read_run
 

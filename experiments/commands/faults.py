@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from experiments.fault_campaign.judge import Verdict
-    from experiments.fault_campaign.tally import Row
+    from experiments.studies.fault_injection.judge import Verdict
+    from experiments.studies.fault_injection.summary_table import Row
 
 
 def faults(
@@ -28,10 +28,10 @@ def faults(
     Every case draws bicycle, speed, controller, fault and moment from the seed and its number. Exit code 1 if any
     promise was broken; the command that plays that very case again is printed with it.
     """
-    from experiments.console import emit_json
-    from experiments.fault_campaign import campaign
-    from experiments.fault_campaign.document import put_table
-    from experiments.fault_campaign.tally import tally
+    from experiments.studies.fault_injection import campaign
+    from experiments.studies.fault_injection.docs_table import put_table
+    from experiments.studies.fault_injection.summary_table import tally
+    from experiments.terminal.console import emit_json
 
     if real_time:
         rows = _in_real_time(seed, case)
@@ -57,8 +57,8 @@ def _in_real_time(seed: int, index: int | None) -> "list[Row]":
     """The cases with real components, or one of them."""
     from tempfile import TemporaryDirectory
 
-    from experiments.console import progress_screen
-    from experiments.fault_campaign import realtime
+    from experiments.studies.fault_injection.realtime import campaign as realtime
+    from experiments.terminal.console import progress_screen
 
     cases = realtime.realtime_cases(seed) if index is None else [realtime.case_of(seed, index)]
     with TemporaryDirectory() as folder, progress_screen.status(f"{len(cases)} cases in real time"):
@@ -67,11 +67,11 @@ def _in_real_time(seed: int, index: int | None) -> "list[Row]":
 
 def _one(seed: int, index: int, as_json: bool) -> None:
     """Play one case again and tell it."""
-    from experiments.console import emit_json, screen, table
-    from experiments.fault_campaign.cases import draw
-    from experiments.fault_campaign.judge import judge
-    from experiments.fault_campaign.play import play
-    from experiments.fault_campaign.story import COLUMNS, about, timeline
+    from experiments.studies.fault_injection.cases import draw
+    from experiments.studies.fault_injection.judge import judge
+    from experiments.studies.fault_injection.simulate import play
+    from experiments.studies.fault_injection.timeline import COLUMNS, about, timeline
+    from experiments.terminal.console import emit_json, screen, table
     from models.errors import InputError
 
     if index < 0:
@@ -96,7 +96,7 @@ def _one(seed: int, index: int, as_json: bool) -> None:
 @contextmanager
 def _counting(count: int) -> "Iterator[Callable[[list[Verdict]], None]]":
     """A live line: cases played, promises broken."""
-    from experiments.console import progress_screen
+    from experiments.terminal.console import progress_screen
 
     played = broken = 0
     with progress_screen.status(f"fault campaign: 0 of {count} cases") as line:
@@ -112,8 +112,8 @@ def _counting(count: int) -> "Iterator[Callable[[list[Verdict]], None]]":
 
 
 def _show(rows: "list[Row]", count: int, seed: int, violations: list[str]) -> None:
-    from experiments.console import screen
-    from experiments.fault_campaign.tally import text
+    from experiments.studies.fault_injection.summary_table import text
+    from experiments.terminal.console import screen
 
     screen.print(f"{count} cases of seed {seed}", style="bold")
     screen.print(text(rows), soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from experiments.output_error import Identified
+    from experiments.analysis.output_error import Identified
 
 PRIORS = ("own", "usual", "none")
 
@@ -29,12 +29,12 @@ def identify(
     By output error: no derivative of a measurement is taken. Says which quantities these data cannot tell apart.
     Without --free it lists what can be identified. One bicycle at a time.
     """
-    from experiments.console import emit_json, screen
-    from experiments.output_error import Piece
-    from experiments.output_error import identify as search
-    from experiments.recordings import find, read
-    from experiments.theory import QUANTITIES
-    from experiments.windows import find_windows
+    from experiments.analysis.output_error import Piece
+    from experiments.analysis.output_error import identify as search
+    from experiments.analysis.windows import find_windows
+    from experiments.recordings.runs import find, read
+    from experiments.terminal.console import emit_json, screen
+    from experiments.theory.theory import QUANTITIES
     from models.errors import InputError
     from models.linear.perturbed import ENTRIES
     from models.parameters import PARAMETERS
@@ -88,8 +88,8 @@ def as_document(found: "Identified") -> dict:
 
 def show(found: "Identified", bicycle: str) -> None:
     """Print values with their deviations, and what cannot be told apart."""
-    from experiments.console import number, screen, table
-    from experiments.theory import unit
+    from experiments.terminal.console import number, screen, table
+    from experiments.theory.theory import unit
 
     table(
         f"Identified from {found.windows} windows, {bicycle}",

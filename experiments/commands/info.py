@@ -11,7 +11,7 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, the whole header included.")] = False,
 ) -> None:
     """Say what a run folder holds: bicycle, controller, duration, markers, counters, stop reason."""
-    from experiments.console import emit_json, screen
+    from experiments.terminal.console import emit_json, screen
     from hil.logs.log import read_run
     from hil.loop.tick_record import COUNTERS
 

@@ -44,9 +44,9 @@ def latency(
     """
     import json
 
-    from experiments.console import emit_json, screen
-    from experiments.plain import plain
+    from experiments.terminal.console import emit_json, screen
     from hil.commissioning.latency_measure import Trial, measure
+    from hil.logs.json_values import plain
     from hil.rig.rig import Rig
     from hil.runners.latency_certificate import UNFIT, keep
     from models import catalogue
@@ -93,7 +93,7 @@ def latency(
 @contextmanager
 def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]"]:
     """Open ports with their devices set up, and a loop for them that will never be armed."""
-    from experiments.twin import start_twin
+    from experiments.emulation.spawn import start_twin
     from hil.design.methods import design
     from hil.loop.tick import new_loop
     from hil.rig.rig import Port
@@ -116,7 +116,7 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]
 @contextmanager
 def _progress() -> Iterator[Callable[[float], None]]:
     """A line that says how far the test is."""
-    from experiments.console import progress_screen
+    from experiments.terminal.console import progress_screen
 
     with progress_screen.status("latency: preparing") as line:
         yield lambda done: line.update(f"latency: {100 * done:3.0f} % done; Ctrl-C ends it")
@@ -130,7 +130,7 @@ def _histograms(measured: "Measured") -> dict[str, Any]:
 
 def _show(measured: "Measured", result: "LatencyResult") -> None:
     """Histogram, figures, settings, verdict."""
-    from experiments.console import number, screen, table
+    from experiments.terminal.console import number, screen, table
 
     sides = [("riderless", measured.ours, result.ours)]
     if measured.floor is not None and result.floor is not None:
@@ -168,7 +168,7 @@ def _bar(share: float) -> str:
 
 def _show_matrix(results: "list[LatencyResult]") -> None:
     """The table of docs/latency.md, as Markdown."""
-    from experiments.console import number
+    from experiments.terminal.console import number
 
     print("| scheduling | wake-ups of | p50 us | p99 us | p99.9 us | latest us | missed | tick p50 us | tick p99 us |")
     print("|---|---|---|---|---|---|---|---|---|")

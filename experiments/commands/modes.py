@@ -15,8 +15,8 @@ def modes(
     """Mode shapes of the uncontrolled bicycle: amplitude ratio and phase of lean and steer."""
     import numpy as np
 
-    from experiments.console import eigenvalue, emit_json, screen, table
-    from experiments.figures_theory import check_format, mode_shapes_figure, save
+    from experiments.reports.theory import check_format, mode_shapes_figure, save
+    from experiments.terminal.console import eigenvalue, emit_json, screen, table
     from models import catalogue
     from models.linear.mode_shapes import ModeShape, mode_shapes
 

@@ -23,9 +23,9 @@ def monitor(
 
     from rich.live import Live
 
-    from experiments.by_hand import start_by_hand
-    from experiments.console import progress_screen
-    from experiments.wired import paths_of, rig_of
+    from experiments.commands._rig_arguments import paths_of, rig_of
+    from experiments.emulation.workstand import start_by_hand
+    from experiments.terminal.console import progress_screen
     from hil.commissioning.steps import Finding, Step, go_through
     from hil.design.methods import design
     from models.errors import InputError

@@ -10,7 +10,7 @@ def ports(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
     In a rig file, prefer the name under /dev/serial/by-id: it stays when plugs change places.
     """
-    from experiments.console import emit_json, screen, table
+    from experiments.terminal.console import emit_json, screen, table
     from firmware_interface.port import found_ports
 
     found = found_ports()

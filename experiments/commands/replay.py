@@ -14,7 +14,7 @@ def replay(
 
     Exit code 0: every tick of the log said the same; 1: one did not, or the bytes end before the rows.
     """
-    from experiments.console import emit_json, screen
+    from experiments.terminal.console import emit_json, screen
     from hil.logs.log import read_run
     from hil.runners.replay import replay as replayed
 

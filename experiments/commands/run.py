@@ -45,10 +45,10 @@ def run(
     import numpy as np
     from rich.live import Live
 
-    from experiments.console import emit_json, parse_speeds, progress_screen, screen
-    from experiments.keys import keys
-    from experiments.twin import start_twin
-    from experiments.wired import paths_of, rig_of
+    from experiments.commands._rig_arguments import paths_of, rig_of
+    from experiments.emulation.spawn import start_twin
+    from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
+    from experiments.terminal.keys import keys
     from hil.design.methods import METHODS, GainSchedule, design
     from hil.logs.log import run_folder
     from hil.runners.emulation import Emulation
@@ -128,7 +128,7 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
     """A treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
-    from experiments.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
+    from experiments.campaigns.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
     from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)

@@ -50,9 +50,9 @@ def simulate(
     """
     import numpy as np
 
-    from experiments.console import emit_json, new_folder, parse_speeds, progress_screen, screen
-    from experiments.progress import watching
-    from experiments.sweeps import Case, simulate_all
+    from experiments.campaigns.sweeps import Case, simulate_all
+    from experiments.terminal.console import emit_json, new_folder, parse_speeds, progress_screen, screen
+    from experiments.terminal.progress import watching
     from hil.design.methods import METHODS, GainSchedule, Loop, design
     from hil.logs.log import run_folder
     from hil.rig.rig import Rig

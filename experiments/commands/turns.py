@@ -26,8 +26,8 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.console import emit_json, screen
-    from experiments.figures_theory import check_format, families_figure, save, turn_figure
+    from experiments.reports.theory import check_format, families_figure, save, turn_figure
+    from experiments.terminal.console import emit_json, screen
     from models import catalogue
     from models.errors import InputError
 
@@ -87,7 +87,7 @@ def _row(turn: "SteadyTurn") -> dict[str, Any]:
 def _show(bicycle: "Bicycle", turn: "SteadyTurn") -> None:
     from math import degrees
 
-    from experiments.console import eigenvalue, table
+    from experiments.terminal.console import eigenvalue, table
 
     side = "right" if turn.psi_dot > 0.0 else "left"
     upper = [s for s in turn.eigenvalues if s.imag >= 0.0]
@@ -113,7 +113,7 @@ def _show_families(bicycle: "Bicycle", families: "tuple[Family, ...]") -> None:
 
     import numpy as np
 
-    from experiments.console import screen, table
+    from experiments.terminal.console import screen, table
 
     if not families:
         screen.print(f"{bicycle.name} has no turns without steer torque")

@@ -14,9 +14,9 @@ def warmup(
 
     Every command does so itself when it must; this one does it while nobody waits.
     """
-    from experiments.console import progress_screen, screen
-    from experiments.progress import one_by_one
-    from experiments.warming import ANALYSIS, EMULATION, LOOP
+    from experiments.commands._warmup_steps import ANALYSIS, EMULATION, LOOP
+    from experiments.terminal.console import progress_screen, screen
+    from experiments.terminal.progress import one_by_one
 
     one_by_one(progress_screen, {**LOOP, **(EMULATION | ANALYSIS if emulation else {})})
     screen.print("everything is compiled")

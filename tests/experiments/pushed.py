@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.nouns import Array, Response
+from experiments.datatypes import Array, Response
 from models import catalogue
 from models.coordinates import PHI_DOT
 from models.plant.plant import Kick

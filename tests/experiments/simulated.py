@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import expm
 
-from experiments.nouns import Dynamics, Marker, Response, Window
+from experiments.datatypes import Dynamics, Marker, Response, Window
 from models import catalogue
 from models.coordinates import PHI_DOT, STATES
 from models.linear.whipple import input_matrix, system_matrix

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from experiments.nouns import Array, Marker, Response
+from experiments.datatypes import Array, Marker, Response
 
 
 def coloured(rng: np.random.Generator, n: int, std: float, lag_1: float) -> Array:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from experiments.analysis import analyze, given_window, suitable
-from experiments.nouns import Response
-from experiments.theory import open_loop
+from experiments.analysis.analyze import analyze, given_window, suitable
+from experiments.datatypes import Response
+from experiments.theory.theory import open_loop
 from models import catalogue
 from models.errors import InputError
 from models.linear.whipple import system_matrix

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from experiments import campaign
-from experiments.beside import asking
-from experiments.campaign import on_a_bicycle
-from experiments.campaign_file import read_campaign
-from experiments.campaign_folder import made
+from experiments.campaigns import run as campaign
+from experiments.campaigns.file import read_campaign
+from experiments.campaigns.folder import made
+from experiments.campaigns.operator_prompts import asking
+from experiments.campaigns.run import on_a_bicycle
 from experiments.commands.run import heed
-from experiments.progress import board_of
-from experiments.twin import start_twin
+from experiments.emulation.spawn import start_twin
+from experiments.terminal.progress import board_of
 from hil.logs.log import read_run
 from hil.loop.states import State
 from hil.loop.tick_record import TICK

@@ -17,7 +17,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from experiments import by_hand, cli
+from experiments import cli
+from experiments.emulation import workstand
 from hil.commissioning.sensor_calibration import angle_of
 from hil.loop.states import State
 from hil.rig.rig import Rig
@@ -45,8 +46,8 @@ class Machine:
         self.truth, self.bars = self.rig.calibrated(), {}
         self.started = []
         self._set, self._capsys = monkeypatch.setattr, capsys
-        self._start = by_hand.start_by_hand
-        monkeypatch.setattr(by_hand, "start_by_hand", self.start)
+        self._start = workstand.start_by_hand
+        monkeypatch.setattr(workstand, "start_by_hand", self.start)
 
     def is_really(self, bars, **truth):
         """What the machine is."""
@@ -160,7 +161,7 @@ def test_an_interruption_leaves_the_file_alone_and_the_drive_off(machine, monkey
     node = machine("node")
     node.is_really({}, gyro_offset=(0.02, 0.0, 0.0), torque_sign=-1)
     before = sorted((path.name, path.read_text()) for path in node.file.parent.iterdir())
-    see = by_hand.StandIn.see
+    see = workstand.StandIn.see
 
     def ctrl_c(self, row):
         see(self, row)
@@ -168,7 +169,7 @@ def test_an_interruption_leaves_the_file_alone_and_the_drive_off(machine, monkey
         if self._step is not None and self._step.name == moment and (armed or moment == "lean"):
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(by_hand.StandIn, "see", ctrl_c)
+    monkeypatch.setattr(workstand.StandIn, "see", ctrl_c)
     code, said, err = node.calibrate("--yes", "--only", "drive" if moment == "sweep" else "gyro,mounting")
     assert code == 1, err
     assert said["stopped"] == "stopped by SIGINT"
@@ -200,7 +201,7 @@ def test_a_person_presses_enter_and_is_asked_before_writing(machine, monkeypatch
     node.is_really({}, gyro_offset=(0.02, -0.03, 0.01))
     asked = at_the_keys(monkeypatch, ["", "x", "", "\n"], answer)
     before = node.file.read_text()
-    with node.start(node.rig, by_hand.StandIn().posture, math.inf, 20) as twin:
+    with node.start(node.rig, workstand.StandIn().posture, math.inf, 20) as twin:
         monkeypatch.setattr(sys, "argv", ["riderless", "calibrate", str(node.file), "--port", twin.path])
         monkeypatch.setattr(sys, "argv", [*sys.argv, "--only", "gyro", "--fifo", "20"])
         with pytest.raises(SystemExit) as end:
@@ -220,7 +221,7 @@ def test_any_key_stops_a_drive_that_is_on(machine, monkeypatch, capsys):
     node = machine("node")
     at_the_keys(monkeypatch, ["\n", *[""] * 30, "q"], True)
     before = node.file.read_text()
-    with node.start(node.rig, by_hand.StandIn().posture, math.inf, 20) as twin:
+    with node.start(node.rig, workstand.StandIn().posture, math.inf, 20) as twin:
         monkeypatch.setattr(sys, "argv", ["riderless", "calibrate", str(node.file), "--port", twin.path])
         monkeypatch.setattr(sys, "argv", [*sys.argv, "--only", "drive", "--fifo", "20"])
         with pytest.raises(SystemExit) as end:
@@ -243,7 +244,7 @@ def at_the_keys(monkeypatch, pressed, answer):
         asked.append(question)
         return answer
 
-    monkeypatch.setattr("experiments.keys.keys", keys)
+    monkeypatch.setattr("experiments.terminal.keys.keys", keys)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.confirm", confirm)
     return asked

@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from experiments import campaign
-from experiments.campaign import in_lockstep, in_real_time
-from experiments.protocols.treadmill import KICKS, PLAN, conditions
+from experiments.campaigns import run as campaign
+from experiments.campaigns.protocols.treadmill import KICKS, PLAN, conditions
+from experiments.campaigns.run import in_lockstep, in_real_time
 from hil.logs.log import FILE, read_run
 from hil.runners.operator import Outcome
 from models import catalogue
@@ -147,8 +147,8 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     """A tenth more spin inertia in the front wheel than the prediction knows: other eigenvalues, other verdict."""
     from dataclasses import replace
 
-    from experiments.analysis import analyze
-    from experiments.recordings import read, theory_of
+    from experiments.analysis.analyze import analyze
+    from experiments.recordings.runs import read, theory_of
 
     condition = next(c for c in conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
@@ -164,8 +164,8 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
 
 def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_path):
     """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
-    from experiments.analysis import analyze
-    from experiments.recordings import read
+    from experiments.analysis.analyze import analyze
+    from experiments.recordings.runs import read
     from hil.runners.emulation import Emulation
 
     condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")

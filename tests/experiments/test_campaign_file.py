@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.campaign_file import is_campaign, read_campaign
+from experiments.campaigns.file import is_campaign, read_campaign
 from models.errors import InputError
 from tests.experiments.test_cli import call
 

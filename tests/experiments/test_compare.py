@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.compare import Spread, compare, figure7_residuals, summary, unusable
-from experiments.fits import estimate
-from experiments.nouns import Comparison, Fit, Prediction
-from experiments.theory import lean_feedback
+from experiments.analysis.compare import Spread, compare, figure7_residuals, summary, unusable
+from experiments.analysis.estimators import estimate
+from experiments.datatypes import Comparison, Fit, Prediction
+from experiments.theory.theory import lean_feedback
 from models import catalogue
 from tests.experiments.simulated import DT, recording
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments import coverage_page
-from experiments.coverage import (
+from experiments.studies import interval_coverage_page
+from experiments.studies.interval_coverage import (
     COLOURED,
     OSCILLATING,
     QUANTUM,
@@ -98,10 +98,10 @@ def test_an_emulated_run_is_asked_the_same():
 
 def test_the_page_gets_its_tables_between_the_marks(small, tmp_path):
     page = tmp_path / "page.md"
-    found = coverage_page.tables(small, small, 11)
+    found = interval_coverage_page.tables(small, small, 11)
     page.write_text("before\n" + "\n".join(f"<!-- {n} -->\nold\n<!-- end of {n} -->" for n in found) + "\nafter\n")
     for _ in range(2):  # a second time changes nothing
-        coverage_page.put(page, found)
+        interval_coverage_page.put(page, found)
     text = page.read_text()
     assert "old" not in text
     assert text.startswith("before\n")
@@ -109,14 +109,14 @@ def test_the_page_gets_its_tables_between_the_marks(small, tmp_path):
     assert text.count("| single_mode |") >= 2
     assert "96 windows in 24 settings, seed 11" in text
     with pytest.raises(InputError, match="has no place"):
-        coverage_page.put(page, {"elsewhere": "x"})
+        interval_coverage_page.put(page, {"elsewhere": "x"})
     with pytest.raises(InputError, match="cannot be put"):
-        coverage_page.put(tmp_path / "none.md", found)
+        interval_coverage_page.put(tmp_path / "none.md", found)
 
 
 def test_shares_are_counted_by_hand(small):
     mine = [a for a in small if a.ok and a.estimator == "single_mode" and a.setting.noise == 0.01]
     inside = sum(abs(a.error.real) <= a.half[0] for a in mine), sum(abs(a.error.imag) <= a.half[1] for a in mine)
     expected = " / ".join(f"{100 * n / len(mine):.0f}" for n in inside)
-    assert coverage_page.share(mine) == expected
+    assert interval_coverage_page.share(mine) == expected
     assert set(OSCILLATING) <= set(STUDIED)

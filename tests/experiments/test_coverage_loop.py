@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments import coverage_loop
-from experiments.analysis import analyze
-from experiments.coverage_loop import HALF, LOOPS, NOISES, WIDE, Cell, cells, identified, joint, rides
-from experiments.joint_fit import fit
-from experiments.output_error import Piece, near
-from experiments.prediction import kicked_mode
-from experiments.theory import dynamics_for
-from experiments.verdict import verdicts
-from experiments.windows import find_windows
+from experiments.analysis.analyze import analyze
+from experiments.analysis.goodness_of_fit import verdicts
+from experiments.analysis.joint_fit import fit
+from experiments.analysis.output_error import Piece, near
+from experiments.analysis.prediction import kicked_mode
+from experiments.analysis.windows import find_windows
+from experiments.studies import interval_coverage_loop
+from experiments.studies.interval_coverage_loop import HALF, LOOPS, NOISES, WIDE, Cell, cells, identified, joint, rides
+from experiments.theory.theory import dynamics_for
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_plant
 from models import catalogue
@@ -90,11 +90,11 @@ def test_the_verdict_by_joint_fits_accepts_the_truth_and_rejects_a_weak_drive(tm
 
 def test_the_tables_count_what_was_found():
     held = [
-        coverage_loop.Held(True, np.array([0.1, -0.3]), np.array([0.1, 0.1]), 5.0),
-        coverage_loop.Held(True, np.array([0.1, 0.1]), np.array([0.1, 0.1]), 7.0),
-        coverage_loop.Held(False, np.array([9.0, 9.0]), np.array([0.1, 0.1]), 9.0),
+        interval_coverage_loop.Held(True, np.array([0.1, -0.3]), np.array([0.1, 0.1]), 5.0),
+        interval_coverage_loop.Held(True, np.array([0.1, 0.1]), np.array([0.1, 0.1]), 7.0),
+        interval_coverage_loop.Held(False, np.array([9.0, 9.0]), np.array([0.1, 0.1]), 9.0),
     ]
-    assert coverage_loop.row(held) == ["3", "1", "0.15 / 0.3", "0.1 / 0.1", "100 / 50", "7"]
+    assert interval_coverage_loop.row(held) == ["3", "1", "0.15 / 0.3", "0.1 / 0.1", "100 / 50", "7"]
     assert pytest.approx(1.959964, abs=1e-6) == HALF
     assert len(cells()) == len(NOISES) * sum(len(speeds) for _, speeds in LOOPS.values())
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments import foreign
-from experiments.kicks import Kick
-from experiments.nouns import Marker
-from experiments.windows import WindowRules, find_windows
+from experiments.analysis.kicks import Kick
+from experiments.analysis.windows import WindowRules, find_windows
+from experiments.datatypes import Marker
+from experiments.recordings import foreign
 from tests import delft_windows
 from tests.delft_windows import DT, LOGS, look, study
 

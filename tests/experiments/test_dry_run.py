@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.dry_run import dry_run
-from experiments.protocols import release, treadmill
-from experiments.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols import release, treadmill
+from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.campaigns.rehearsal import dry_run
 from hil.logs.log import read_run
 from hil.loop.states import State
 from hil.rig.rig import Rig

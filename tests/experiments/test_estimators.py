@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from experiments.fits import estimate, several_modes
-from experiments.fits.projection import terms
-from experiments.fits.uncertainty import fit_window
-from experiments.nouns import Response
-from experiments.windows import make_window
+from experiments.analysis.estimators import estimate, several_modes
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.estimators.variable_projection import terms
+from experiments.analysis.windows import make_window
+from experiments.datatypes import Response
 from tests.experiments.synthetic import coloured, damped
 
 OSCILLATING = ("single_mode", "several_modes", "log_decrement", "era")

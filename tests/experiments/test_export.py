@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis import analyze
+from experiments.analysis.analyze import analyze
 from experiments.cli import app
-from experiments.recordings import find, read
+from experiments.recordings.runs import find, read
 from hil.logs.columns import MEANINGS
 from hil.logs.export import FORMATS, export
 from hil.logs.log import Marker, read_run

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.fault_campaign import campaign
-from experiments.fault_campaign.cases import MACHINES, RUN, STOP, Case, Moment, draw
-from experiments.fault_campaign.document import BEGIN, END, put_table
-from experiments.fault_campaign.judge import REFUSED, RODE, judge
-from experiments.fault_campaign.play import LIMITS, Played, play
-from experiments.fault_campaign.story import about, timeline
-from experiments.fault_campaign.tally import COLUMNS, Row, markdown, tally, text
-from experiments.fault_campaign.threats import THREATS
-from experiments.fault_campaign.written import EVERY, comes_back, is_written
+from experiments.studies.fault_injection import campaign
+from experiments.studies.fault_injection.cases import MACHINES, RUN, STOP, Case, Moment, draw
+from experiments.studies.fault_injection.docs_table import BEGIN, END, put_table
+from experiments.studies.fault_injection.fault_list import THREATS
+from experiments.studies.fault_injection.judge import REFUSED, RODE, judge
+from experiments.studies.fault_injection.log_check import EVERY, comes_back, is_written
+from experiments.studies.fault_injection.simulate import LIMITS, Played, play
+from experiments.studies.fault_injection.summary_table import COLUMNS, Row, markdown, tally, text
+from experiments.studies.fault_injection.timeline import about, timeline
 from hil.loop.limits import Limit
 from hil.loop.states import Cause, State
 from models.errors import InputError
@@ -261,7 +261,7 @@ def test_command_in_json_and_one_case():
 
 
 def test_command_fails_when_a_promise_is_broken(monkeypatch):
-    monkeypatch.setattr("experiments.fault_campaign.judge.QUIET", 10.0)  # no torque at all is allowed
+    monkeypatch.setattr("experiments.studies.fault_injection.judge.QUIET", 10.0)  # no torque at all is allowed
     shown = command("--count", "1", "--jobs", "1")
     assert shown.exit_code == 1
     assert "riderless faults --seed 1 --case 0" in shown.output.replace("\n", " ")

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from experiments import foreign
-from experiments.fits import ESTIMATORS, estimate
-from experiments.fits.uncertainty import fit_window
-from experiments.nouns import Response, Window
-from experiments.windows import make_window
+from experiments.analysis.estimators import ESTIMATORS, estimate
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.windows import make_window
+from experiments.datatypes import Response, Window
+from experiments.recordings import foreign
 from models.errors import InputError
 from tests.experiments.synthetic import coloured, damped
 

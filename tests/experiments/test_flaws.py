@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.flaws import mended
-from experiments.inspection import inspected
-from experiments.nouns import Response
-from experiments.recorded import Recorded
-from experiments.windows import find_windows
+from experiments.analysis.windows import find_windows
+from experiments.datatypes import Response
+from experiments.recordings.artefacts import mended
+from experiments.recordings.checked import Recorded
+from experiments.recordings.inspection import inspected
 from models.errors import InputError
 from tests.experiments.synthetic import kicked
 

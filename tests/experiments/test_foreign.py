@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments import foreign
-from experiments.foreign import delft, kooijman
+from experiments.recordings import foreign
+from experiments.recordings.foreign import delft, kooijman
 from models.errors import InputError
 
 DELFT_HEADER = ",".join((*delft.COLUMNS, "hand_angle"))

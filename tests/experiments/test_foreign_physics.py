@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments import flaws, foreign, physics
 from experiments.cli import app
-from experiments.foreign import delft
-from experiments.foreign.formats import read_table
-from experiments.foreign.table import Table
-from experiments.inspection import inspected
-from experiments.nouns import Response
-from experiments.recorded import Recorded
-from experiments.relations import kept, regression, signals, spread_of
+from experiments.datatypes import Response
+from experiments.recordings import artefacts, foreign, unit_checks
+from experiments.recordings.checked import Recorded
+from experiments.recordings.foreign import delft
+from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.table import Table
+from experiments.recordings.inspection import inspected
+from experiments.recordings.kinematic_relations import kept, regression, signals, spread_of
 from models import catalogue
 from models.errors import InputError
 from tests.conftest import SHARED
@@ -73,8 +73,8 @@ def test_spoilt_copies_of_every_delft_log_are_refused_with_the_right_cause(table
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
 def test_nothing_is_said_against_the_real_logs(path):
-    recorded = flaws.mended(foreign.recorded(path))
-    assert physics.doubts(recorded) == []
+    recorded = artefacts.mended(foreign.recorded(path))
+    assert unit_checks.doubts(recorded) == []
     relations = {relation.name: relation for relation in kept(signals(recorded))}
     assert set(relations) == {"lean", "steer", "law", "balance"}
     assert all(relation.agrees for relation in relations.values())
@@ -95,9 +95,9 @@ def test_without_law_or_steer_rate_the_equations_of_motion_still_tell(tables):
         ("phi", -1.0, "the sign of lean_angle is reversed"),
     ]:
         for table in tables:
-            whole = flaws.mended(delft.recorded(table))
+            whole = artefacts.mended(delft.recorded(table))
             less = replace(whole, law=None, beside={})
-            (finding,) = physics.doubts(less.put(quantity, less.signal(quantity) * factor))
+            (finding,) = unit_checks.doubts(less.put(quantity, less.signal(quantity) * factor))
             assert finding.clear
             assert cause in finding.sentence, (table.source, finding.sentence)
 
@@ -127,7 +127,7 @@ def test_theory_keeps_every_relation():
         # the kicks, blows of no duration, are no part of the equations of motion
         assert relation.factor == pytest.approx(1.0, abs=0.15 if relation.name == "balance" else 0.01)
         assert relation.correlation > 0.95
-    assert physics.doubts(made()) == []
+    assert unit_checks.doubts(made()) == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_theory_keeps_every_relation():
     ],
 )
 def test_mistakes_in_what_only_some_recordings_have(quantity, factor, cause):
-    (finding,) = physics.doubts(made(**{quantity: factor}))
+    (finding,) = unit_checks.doubts(made(**{quantity: factor}))
     assert cause in finding.sentence
     assert finding.clear == (quantity != "a_z")  # gravity enters no eigenvalue
 
@@ -153,7 +153,7 @@ def test_mistakes_in_what_only_some_recordings_have(quantity, factor, cause):
 def test_two_columns_that_contradict_each_other_are_both_named_where_nothing_decides():
     recorded = made(phi=-1.0)
     response = replace(recorded.response, delta=None, psi_dot=None, T_delta=None, bicycle=None)
-    (finding,) = physics.doubts(Recorded(response))
+    (finding,) = unit_checks.doubts(Recorded(response))
     assert "the sign of phi_dot is reversed" in finding.sentence
     assert "the sign of phi is reversed" in finding.sentence
     assert "phi_dot is -1" in finding.sentence
@@ -161,17 +161,17 @@ def test_two_columns_that_contradict_each_other_are_both_named_where_nothing_dec
 
 def test_impossible_values_are_told_where_there_is_nothing_to_compare_with():
     response = replace(made(phi_dot=DEGREES).response, phi=None, delta=None, T_delta=None, psi_dot=None)
-    (finding,) = physics.doubts(Recorded(response))
+    (finding,) = unit_checks.doubts(Recorded(response))
     assert finding.clear
     assert "phi_dot is in degrees/s" in finding.sentence
     response = replace(made(v=-1.0).response, phi=None, delta=None, T_delta=None, psi_dot=None)
-    assert "the sign of v is reversed" in physics.doubts(Recorded(response))[0].sentence
+    assert "the sign of v is reversed" in unit_checks.doubts(Recorded(response))[0].sentence
 
 
 def test_noise_that_answers_nothing_is_a_remark_not_a_refusal():
     recorded = made()
     noise = np.random.default_rng(2).standard_normal(len(recorded.response.t))
-    (finding,) = physics.doubts(recorded.put("delta_dot", noise))
+    (finding,) = unit_checks.doubts(recorded.put("delta_dot", noise))
     assert not finding.clear
     assert "hardly belong together" in finding.sentence
 
@@ -198,7 +198,7 @@ def test_the_command_refuses_and_trusts(tables, tmp_path):
 
 def test_two_mistakes_at_once_are_not_blamed_on_a_column_that_is_right():
     """A reversed lean rate would explain both, but then nothing else would hold."""
-    (finding,) = physics.doubts(made(phi=-1.0, T_delta=-1.0))
+    (finding,) = unit_checks.doubts(made(phi=-1.0, T_delta=-1.0))
     assert "several columns may have a wrong unit or sign" in finding.sentence
     assert finding.clear
 
@@ -219,9 +219,9 @@ def test_two_mistakes_at_once_are_not_blamed_on_a_column_that_is_right():
 )
 def test_a_sensor_that_is_wrong_as_a_whole(tables, factor, quantities, cause):
     for table in tables[::2]:
-        recorded = flaws.mended(delft.recorded(table))
+        recorded = artefacts.mended(delft.recorded(table))
         for quantity in quantities:
             recorded = recorded.put(quantity, recorded.signal(quantity) * factor)
-        (finding,) = physics.doubts(recorded)
+        (finding,) = unit_checks.doubts(recorded)
         assert f"most likely {cause}" in finding.sentence
         assert finding.clear

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import signal, stats
 
-from experiments.frequency_goodness import answers, document, goodness, step_down
-from experiments.frequency_lines import LEAST, block_size, lines
-from experiments.frequency_response import frequency_response
-from experiments.protocols import identification, sine_sweep
-from experiments.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols import identification, sine_sweep
+from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.frequency.goodness_of_fit import answers, document, goodness, step_down
+from experiments.frequency.response import frequency_response
+from experiments.frequency.spectral_lines import LEAST, block_size, lines
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.runners.emulation import Emulation

@@ -4,10 +4,10 @@ import control
 import numpy as np
 import pytest
 
-from experiments.excited import crest_factor, excited_loop, within_limits
-from experiments.frequency_response import SHORTEST, error, frequency_response
-from experiments.protocols import sine_sweep
-from experiments.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols import sine_sweep
+from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.frequency.response import SHORTEST, error, frequency_response
+from experiments.theory.excited_loop import crest_factor, excited_loop, within_limits
 from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from experiments import hand_cut, published
-from experiments.analysis import analyze
-from experiments.recordings import find, read
+from experiments.analysis.analyze import analyze
+from experiments.recordings import author_windows, published
+from experiments.recordings.runs import find, read
 from models.errors import InputError
 
 
@@ -20,7 +20,7 @@ def delft(shared):
 
 def test_windows_of_the_authors_are_found(delft):
     paths, analysis = delft
-    rows = hand_cut.beside(hand_cut.read(paths), analysis.comparisons)
+    rows = author_windows.beside(author_windows.read(paths), analysis.comparisons)
     assert [round(row.v_mean, 1) for row in rows] == [2.0, 3.6, 5.2]
     assert sum(row.found for row in rows) >= 0.9 * sum(row.by_hand for row in rows)
     for row in rows:
@@ -33,16 +33,16 @@ def test_decay_agrees_with_theory_and_frequency_lies_below_it(delft):
     Our windows are not quite theirs, so the bounds are wider by a few per cent.
     """
     paths, analysis = delft
-    for row in hand_cut.beside(hand_cut.read(paths), analysis.comparisons):
+    for row in author_windows.beside(author_windows.read(paths), analysis.comparisons):
         assert abs(row.shared.real / row.frozen.real - 1) < 0.14
         assert -0.19 < row.shared.imag / row.frozen.imag - 1 < -0.01
 
 
 def test_a_file_of_another_kind_is_told(tmp_path):
-    (tmp_path / hand_cut.FILE).write_text(json.dumps({"windows": [{"file": "a.log"}]}))
+    (tmp_path / author_windows.FILE).write_text(json.dumps({"windows": [{"file": "a.log"}]}))
     with pytest.raises(InputError, match="start"):
-        hand_cut.read([tmp_path / "a.log"])
-    assert hand_cut.read([tmp_path.parent / "elsewhere.log"]) == []
+        author_windows.read([tmp_path / "a.log"])
+    assert author_windows.read([tmp_path.parent / "elsewhere.log"]) == []
 
 
 def test_a_folder_stands_for_what_lies_in_it(shared):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from experiments import cli
-from experiments.protocols.treadmill import conditions
+from experiments.campaigns.protocols.treadmill import conditions
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models.plant.steer_drive import Drive

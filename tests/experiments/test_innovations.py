@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.innovations import EARLIER, innovations
-from experiments.nouns import Dynamics
+from experiments.datatypes import Dynamics
+from experiments.theory.kalman import EARLIER, innovations
 
 DT = 0.005  # s
 RNG = np.random.default_rng(3)

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
-from experiments.kicks import KickRules, find_kicks
-from experiments.protocols.condition import SPACING
-from experiments.protocols.treadmill import conditions
-from experiments.recordings import read
-from experiments.windows import find_windows
+from experiments.analysis.kicks import KickRules, find_kicks
+from experiments.analysis.windows import find_windows
+from experiments.campaigns.protocols.condition import SPACING
+from experiments.campaigns.protocols.treadmill import conditions
+from experiments.recordings.runs import read
 from hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed
 

@@ -6,9 +6,9 @@ from scipy.linalg import toeplitz
 from scipy.signal import lfilter
 from scipy.stats import t as student
 
-from experiments.fits import bootstrap, estimate
-from experiments.fits.noise import answered_by, chances, grid, noise_of, pooled, whitened
-from experiments.nouns import Fit
+from experiments.analysis.estimators import bootstrap, estimate
+from experiments.analysis.estimators.coloured_noise import answered_by, chances, grid, noise_of, pooled, whitened
+from experiments.datatypes import Fit
 from tests.experiments.synthetic import damped
 
 

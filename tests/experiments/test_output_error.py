@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.joint_fit import FREE, fit
-from experiments.nouns import Response, Window
-from experiments.output_error import Piece, identify
-from experiments.prediction import dominant_mode, explain
-from experiments.theory import lean_feedback, open_loop, theory_for
+from experiments.analysis.joint_fit import FREE, fit
+from experiments.analysis.output_error import Piece, identify
+from experiments.analysis.prediction import dominant_mode, explain
+from experiments.datatypes import Response, Window
+from experiments.theory.theory import lean_feedback, open_loop, theory_for
 from models import catalogue
 from models.errors import InputError
 from models.linear.perturbed import Variant

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.pooling import between_runs, pools
+from experiments.analysis.random_effects import between_runs, pools
 
 
 def test_scatter_between_runs_is_the_moment_estimate():

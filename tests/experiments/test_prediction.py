@@ -6,16 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.fits import estimate
-from experiments.free_motion import free_response
-from experiments.nouns import Fit
-from experiments.prediction import (
+from experiments.analysis.estimators import estimate
+from experiments.analysis.prediction import (
     explain,
     kicked_mode,
     kicked_modes,
     predict,
 )
-from experiments.theory import dynamics_for, fixed, lean_feedback, open_loop
+from experiments.datatypes import Fit
+from experiments.theory.free_response import free_response
+from experiments.theory.theory import dynamics_for, fixed, lean_feedback, open_loop
 from models import catalogue
 from models.coordinates import PHI_DOT
 from models.errors import InputError

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaign_file import read_campaign
-from experiments.protocols import PROTOCOLS
-from experiments.protocols.bench import Bench, Controller, grid_over
-from experiments.protocols.condition import FIRST_KICK, RELEASE
-from experiments.protocols.speed_sweep import WINDOW
+from experiments.campaigns.file import read_campaign
+from experiments.campaigns.protocols import PROTOCOLS
+from experiments.campaigns.protocols.bench import Bench, Controller, grid_over
+from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE
+from experiments.campaigns.protocols.speed_sweep import WINDOW
 from models import catalogue
 from models.errors import InputError
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaign_folder import FILE, made
-from experiments.campaign_session import FREQUENCY
-from experiments.recordings import read
+from experiments.campaigns.folder import FILE, made
+from experiments.campaigns.session import FREQUENCY
+from experiments.recordings.runs import read
 from hil.logs.log import read_run
 from hil.loop.states import Verdict
 from hil.runners.replay import replay

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.coasting import STARTS, slowing
-from experiments.published import figure7
+from experiments.analysis.coasting import STARTS, slowing
+from experiments.recordings.published import figure7
 
 
 def test_the_table_is_the_published_one(shared):

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.fault_campaign.realtime import case_of, merged, realtime_cases, run_case
-from experiments.fault_campaign.realtime_bench import Bench, Moment
-from experiments.fault_campaign.realtime_faults import FAULTS, When
-from experiments.fault_campaign.realtime_judge import gaps, late, time_to_zero
+from experiments.studies.fault_injection.realtime.bench import Bench, Moment
+from experiments.studies.fault_injection.realtime.campaign import case_of, merged, realtime_cases, run_case
+from experiments.studies.fault_injection.realtime.faults import FAULTS, When
+from experiments.studies.fault_injection.realtime.judge import gaps, late, time_to_zero
 from firmware_interface.twins.virtual_node import Report
 from hil.logs.log import RunWriter, read_run
 from hil.loop.tick_record import TICK
@@ -123,7 +123,7 @@ def _no_replay(monkeypatch):
     """A log without raw bytes cannot be replayed; here only its rows matter."""
     from hil.runners.replay import Replay
 
-    monkeypatch.setattr("experiments.fault_campaign.realtime_judge.replay", lambda run: Replay(1, 1, None, ""))
+    monkeypatch.setattr("experiments.studies.fault_injection.realtime.judge.replay", lambda run: Replay(1, 1, None, ""))
 
 
 @pytest.mark.usefixtures("_no_replay")
@@ -136,7 +136,7 @@ def test_a_log_with_gaps_or_a_missing_end_is_noticed(tmp_path):
 
 
 def test_rows_of_one_fault_become_one_with_the_worst_of_each():
-    from experiments.fault_campaign.tally import Row
+    from experiments.studies.fault_injection.summary_table import Row
 
     good = Row("kill -9", 1, (("killed", 1),), 0.02, "stops", True)
     bad = replace(good, worst=0.03, log_intact=False, violations=("it did not",))

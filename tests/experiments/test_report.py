@@ -10,16 +10,16 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from experiments import figures, figures_loop
-from experiments.compare import Spread, compare
-from experiments.fits import estimate
-from experiments.fits.uncertainty import fit_window
-from experiments.free_motion import free_response
-from experiments.nouns import Rejected
-from experiments.published import figure7
-from experiments.report import ReportInput, number, write_report
-from experiments.theory import fixed
-from experiments.window_pictures import Axis, envelope, round_step, window_picture
+from experiments.analysis.compare import Spread, compare
+from experiments.analysis.estimators import estimate
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.datatypes import Rejected
+from experiments.recordings.published import figure7
+from experiments.reports import eigenvalues, loop
+from experiments.reports.html import ReportInput, number, write_report
+from experiments.reports.window_pictures import Axis, envelope, round_step, window_picture
+from experiments.theory.free_response import free_response
+from experiments.theory.theory import fixed
 from hil.design.margins import Margins
 from hil.design.sampled_plant import Loop
 from hil.design.schedule import GainSchedule
@@ -212,7 +212,7 @@ def test_a_comparison_without_its_recording_is_refused(everything, tmp_path):
 
 
 def test_more_windows_than_are_drawn(everything, tmp_path, monkeypatch):
-    monkeypatch.setattr("experiments.report.WINDOWS_SHOWN", 2)
+    monkeypatch.setattr("experiments.reports.html.WINDOWS_SHOWN", 2)
     html = write_report(tmp_path, everything).read_text(encoding="utf-8")
     assert len(re.findall(r'<figure id="w\d+">', html)) == 2
     assert "The 2 of 5 windows that agree least are drawn" in html
@@ -270,24 +270,24 @@ def test_ticks_are_written_with_the_digits_they_need():
 def test_confidence_interval_of_a_mean_is_students():
     # Student's t for 4 degrees of freedom, 95 % two-sided: 2.776 (any table)
     spread = Spread.of([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert figures.half_width(spread) == pytest.approx(2.776 * np.sqrt(2.5 / 5), abs=5e-4)
+    assert eigenvalues.half_width(spread) == pytest.approx(2.776 * np.sqrt(2.5 / 5), abs=5e-4)
 
 
 def test_a_figure_on_its_own_says_where_it_came_from(everything, tmp_path):
-    series = [figures.Series("open loop", everything.comparisons[:3])]
-    figure = figures.eigenvalue_figure(series, note="open-0 to open-2, windows 1-3, commit 0123abc")
+    series = [eigenvalues.Series("open loop", everything.comparisons[:3])]
+    figure = eigenvalues.eigenvalue_figure(series, note="open-0 to open-2, windows 1-3, commit 0123abc")
     figure.savefig(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 5000
-    assert "commit 0123abc" in figures.to_svg(figure, "eigenvalues")
+    assert "commit 0123abc" in eigenvalues.to_svg(figure, "eigenvalues")
 
 
 def test_many_runs_share_one_histogram():
     times = {f"run-{i}": (np.full(10, 1e-4), np.full(10, 1e-5)) for i in range(9)}
-    assert "all 9 runs" in figures.to_svg(figures_loop.timing_figure(times), "timing")
+    assert "all 9 runs" in eigenvalues.to_svg(loop.timing_figure(times), "timing")
 
 
 def test_importing_the_report_does_not_import_the_plotting_library():
-    code = "import sys, experiments.report; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, experiments.reports.html; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

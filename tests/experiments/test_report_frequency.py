@@ -6,9 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from experiments.frequency_page import Section
-from experiments.frequency_response import frequency_response
-from experiments.report import ReportInput, write_report
+from experiments.frequency.response import frequency_response
+from experiments.reports.frequency_section import Section
+from experiments.reports.html import ReportInput, write_report
 from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation

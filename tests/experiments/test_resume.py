@@ -11,10 +11,10 @@ from contextlib import suppress
 
 import pytest
 
-from experiments import campaign_folder
-from experiments.campaign_file import read_campaign
-from experiments.campaign_folder import FILE, Made, choose, made, missing, write
-from experiments.campaign_session import FREQUENCY
+from experiments.campaigns import folder as campaign_folder
+from experiments.campaigns.file import read_campaign
+from experiments.campaigns.folder import FILE, Made, choose, made, missing, write
+from experiments.campaigns.session import FREQUENCY
 from hil.logs.log import FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
@@ -136,7 +136,7 @@ def test_killed_interrupted_and_finished(file):
 @pytest.fixture
 def begun(file):
     """A folder with three runs of the file, of which the second was cut off as by a kill."""
-    from experiments.campaign import in_lockstep
+    from experiments.campaigns.run import in_lockstep
 
     whole = read_campaign(file)
     folder = file.parent / "runs" / "long"
@@ -213,7 +213,7 @@ def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatc
     def interrupted(conditions, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.campaign.in_lockstep", interrupted)
+    monkeypatch.setattr("experiments.campaigns.run.in_lockstep", interrupted)
     given = ["--seed", 7, "--model", "nonlinear", "--lockstep", "--out", tmp_path / "runs of mine"]
     code, _, err = call(capsys, monkeypatch, "campaign", *given)
     assert code == 130

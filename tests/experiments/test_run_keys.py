@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from experiments.commands.run import heed
-from experiments.twin import start_twin
+from experiments.emulation.spawn import start_twin
 from hil.logs.log import read_run
 from hil.loop.states import Demand, State
 from hil.rig.rig import Rig

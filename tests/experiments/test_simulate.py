@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from experiments.recordings import read
+from experiments.recordings.runs import read
 from hil.logs.log import read_run
 from hil.loop.states import State
 from models import catalogue

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from experiments import sweeps
-from experiments.sweeps import Case, cores, simulate_all, spread
+from experiments.campaigns import sweeps
+from experiments.campaigns.sweeps import Case, cores, simulate_all, spread
 from hil.design.methods import design
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation

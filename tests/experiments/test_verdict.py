@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from scipy.stats import chi2
 
-from experiments.analysis import analyze
-from experiments.protocols.treadmill import conditions
-from experiments.recordings import read
-from experiments.verdict import verdict
+from experiments.analysis.analyze import analyze
+from experiments.analysis.goodness_of_fit import verdict
+from experiments.campaigns.protocols.treadmill import conditions
+from experiments.recordings.runs import read
 from hil.runners import simulated_run
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep

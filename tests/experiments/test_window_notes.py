@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis import analyze
+from experiments.analysis.analyze import analyze
+from experiments.analysis.window_notes import applied, noted, read
+from experiments.analysis.windows import find_windows
 from experiments.cli import app
-from experiments.nouns import Note
-from experiments.window_notes import applied, noted, read
-from experiments.windows import find_windows
+from experiments.datatypes import Note
 from models.errors import InputError
 from tests.experiments import foreign_log
 from tests.experiments.foreign_log import write_csv

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments import foreign
-from experiments.fits.uncertainty import fit_window
-from experiments.kicks import KickRules, find_kicks, swings
-from experiments.windows import WindowRules, find_windows, pushed_again
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.kicks import KickRules, find_kicks, swings
+from experiments.analysis.windows import WindowRules, find_windows, pushed_again
+from experiments.recordings import foreign
 from tests.experiments.synthetic import kicked
 
 DELFT = {

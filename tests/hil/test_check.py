@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.by_hand import start_by_hand
+from experiments.emulation.workstand import start_by_hand
 from firmware_interface.devices.registry import device
 from hil.commissioning import preflight
 from hil.commissioning.steps import go_through

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from experiments.twin import start_twin
+from experiments.emulation.spawn import start_twin
 from firmware_interface.errors import DeviceError
 from hil.logs.log import read_run
 from hil.loop.states import State

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.theory import MACHINE
+from experiments.theory.theory import MACHINE
 from firmware_interface.devices.link import DRIVE, SENSORS
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import OWN, Limit, Limits

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.twin import start_twin
+from experiments.emulation.spawn import start_twin
 from hil.logs.log import read_run
 from hil.loop.states import State
 from hil.rig.rig import Rig

@@ -1,0 +1,146 @@
+"""A log's walk: Response -> windows -> fits -> comparisons, the same for every kind of recording."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from experiments.analysis.compare import Summary, compare, summary, unusable
+from experiments.analysis.estimators import real_mode, single_mode
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.goodness_of_fit import Verdict, verdicts
+from experiments.analysis.joint_fit import NAME as FOUR_STATE
+from experiments.analysis.joint_fit import fit_cuts
+from experiments.analysis.prediction import kicked_mode
+from experiments.analysis.window_notes import applied
+from experiments.analysis.windows import find_windows, make_window
+from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from experiments.theory.theory import dynamics_for
+from models.errors import InputError
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What was found in a set of recordings."""
+
+    responses: tuple[Response, ...]
+    comparisons: tuple[Comparison, ...]
+    rejected: tuple[Rejected, ...]
+
+    @property
+    def summary(self) -> Summary:
+        """How many windows agree with the prediction, and the pooled values per condition."""
+        return summary(self.comparisons)
+
+    @cached_property
+    def verdicts(self) -> list[Verdict]:
+        """For each bicycle: do its model's parameters explain all windows together, and if not, which would?"""
+        return verdicts(self.responses, self.comparisons)
+
+    def as_json(self) -> dict[str, Any]:
+        """The document that `riderless analyze --json` prints."""
+        return {
+            "verdicts": [_verdict_json(v) for v in self.verdicts],
+            "windows": [_window_json(c) for c in self.comparisons],
+            "rejected": [
+                {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason} for r in self.rejected
+            ],
+        }
+
+
+def analyze(
+    responses: Sequence[Response],
+    given: tuple[float, float] | None = None,
+    estimator: str | None = None,
+    on_progress: Callable[[Response], None] = lambda response: None,
+) -> Analysis:
+    """Find windows, fit, predict and compare.
+
+    Parameters
+    ----------
+    responses : sequence of Response
+    given : (t_start, t_end) or None
+        A window [s] given by a person instead of the automatic ones.
+    estimator : str or None
+        A name of `experiments.analysis.estimators.ESTIMATORS`, or four_state; None takes the one that suits what theory expects.
+    on_progress : callable
+        Told each response when it is done.
+    """
+    comparisons: list[Comparison] = []
+    rejected: list[Rejected] = []
+    for response in responses:
+        if given is None:
+            windows, refused = applied(response, find_windows(response))  # a person's notes have the last word
+        else:
+            windows, refused = [given_window(response, *given)], []
+        fits = [fitted(response, window, estimator or suitable(response, window)) for window in windows]
+        comparisons += compare(response, windows, fits)
+        rejected += [*refused, *unusable(windows, fits)]
+        on_progress(response)
+    return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))
+
+
+def fitted(response: Response, window: Window, estimator: str) -> Fit:
+    """Fit of one window by a named estimator: those of `experiments.analysis.estimators`, or the joint four-state fit."""
+    return fit_cuts(response, window) if estimator == FOUR_STATE else fit_window(response, window, estimator)
+
+
+def suitable(response: Response, window: Window) -> str:
+    """Which estimator fits what should be seen: oscillation, or, where theory knows none, real exponentials.
+
+    An uncontrolled bicycle at rest or slower than its double-root speed falls over without swinging.
+    """
+    oscillates = np.isfinite(kicked_mode(dynamics_for(response), window.v_mean))
+    return single_mode.NAME if oscillates else real_mode.NAME
+
+
+def given_window(response: Response, t_start: float, t_end: float) -> Window:
+    """The rows of a response with t_start <= t <= t_end as a window.
+
+    Raises
+    ------
+    InputError
+        When the recording does not hold that time.
+    """
+    half = 0.5 * response.dt
+    rows = np.flatnonzero((response.t >= t_start - half) & (response.t <= t_end + half))
+    if t_end <= t_start or len(rows) < 10:
+        raise InputError(
+            f"the window {t_start:g} to {t_end:g} s holds {len(rows)} samples of {response.source}, which runs "
+            f"from {response.t[0]:.3f} to {response.t[-1]:.3f} s: give a start and a later end within it"
+        )
+    return make_window(response, int(rows[0]), int(rows[-1]) + 1, "given by a person")
+
+
+def _verdict_json(v: Verdict) -> dict[str, Any]:
+    return {**asdict(v), "explained": v.explained, "sentence": v.sentence}
+
+
+def _window_json(c: Comparison) -> dict[str, Any]:
+    return {
+        "source": c.window.source,
+        "label": c.label,
+        "t_start": c.window.t_start,
+        "t_end": c.window.t_end,
+        "v_mean": c.window.v_mean,
+        "v_start": c.window.v_start,
+        "v_end": c.window.v_end,
+        "re": c.fit.re,
+        "im": c.fit.im,
+        "re_std": c.fit.re_std,
+        "im_std": c.fit.im_std,
+        "predicted_re": c.prediction.frozen.real,
+        "predicted_im": c.prediction.frozen.imag,
+        "like_re": c.prediction.like.real,
+        "like_im": c.prediction.like.imag,
+        "difference_re_std": c.prediction.difference_std[0],
+        "difference_im_std": c.prediction.difference_std[1],
+        "z_re": c.z_re,
+        "z_im": c.z_im,
+        "r2": c.fit.r2,
+        "mode": c.prediction.mode,
+        "rule": c.window.rule,
+        "status": c.fit.status,
+    }

@@ -1,0 +1,197 @@
+"""Measured beside predicted, in units of their joint standard deviation; then pooled over windows.
+
+A single window's interval is too small: in published data the scatter between pushes is three to
+five times the standard error of one fit. Pooled means therefore have an effect between windows in their
+intervals (`pooling.py`), and say how many there were.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.analysis.prediction import kicked_mode, predict
+from experiments.analysis.random_effects import Pool, pools
+from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from experiments.recordings.published import Figure7, figure7
+from experiments.theory.theory import open_loop
+from models import catalogue
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Mean of n numbers, their scatter (sample standard deviation) and the mean's standard error.
+
+    With one number scatter and standard error are not known: nan.
+    """
+
+    n: int
+    mean: float
+    scatter: float
+    sem: float
+
+    @classmethod
+    def of(cls, values: Sequence[float] | np.ndarray) -> "Spread":
+        values = np.asarray(values, dtype=float)
+        n = len(values)
+        mean = float(np.mean(values)) if n else float("nan")
+        scatter = float(np.std(values, ddof=1)) if n > 1 else float("nan")
+        return cls(n, mean, scatter, scatter / n**0.5 if n else float("nan"))
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """All windows of one condition; eigenvalue parts in 1/s (re) and rad/s (im)."""
+
+    label: str
+    n: int
+    agreeing: int
+    v_mean: float  # m/s
+    re: Pool  # measured
+    im: Pool
+    left_re: Pool  # measured minus like for like
+    left_im: Pool
+    like: complex  # mean like-for-like prediction
+    frozen: complex  # mean frozen eigenvalue
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a set of comparisons says as a whole; residuals are measured minus predicted."""
+
+    n: int
+    agreeing: int  # both parts within three joint standard deviations, like for like
+    like_re: Spread
+    like_im: Spread
+    frozen_re: Spread
+    frozen_im: Spread
+    z_re: float  # root mean square of z; 1 where the standard deviations of single fits are right,
+    z_im: float  # below 1 where they are too large
+    pooled: tuple[Pooled, ...]
+
+    @property
+    def fraction(self) -> float:
+        """Share of the windows that agree, 0 to 1; nan without windows."""
+        return self.agreeing / self.n if self.n else float("nan")
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Measured minus predicted eigenvalues: mean and root mean square of both parts."""
+
+    n: int
+    re_mean: float
+    im_mean: float
+    re_rms: float
+    im_rms: float
+
+
+def compare(response: Response, windows: Sequence[Window], fits: Sequence[Fit]) -> list[Comparison]:
+    """Set each usable fit beside its prediction; fits that are not ``ok`` are left out.
+
+    z = (measured - like for like) / (standard deviation of that difference), for each part. The deviation
+    is that of the window's coloured noise. What a single mode cannot describe stands in both fits and
+    cancels, so it does not count here, though it does in the standard deviation of the fit itself.
+    """
+    comparisons = []
+    for window, fit in zip(windows, fits, strict=True):
+        if not fit.ok:
+            continue
+        p = predict(response, window, fit)
+        z_re = _z(fit.re - p.like.real, p.difference_std[0])
+        z_im = _z(fit.im - p.like.imag, p.difference_std[1])
+        comparisons.append(Comparison(window, fit, p, z_re, z_im, response.label or response.source))
+    return comparisons
+
+
+def unusable(windows: Sequence[Window], fits: Sequence[Fit]) -> list[Rejected]:
+    """The windows whose fit may not be compared, with what the fit says about it."""
+    return [
+        Rejected(window.source, window.t_start, window.t_end, fit.status)
+        for window, fit in zip(windows, fits, strict=True)
+        if not fit.ok
+    ]
+
+
+def _z(difference: float, std: float) -> float:
+    """Difference in standard deviations; 0 where it is not uncertain and there is none."""
+    if std > 0 or np.isnan(std):
+        return difference / std
+    return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
+
+
+def summary(comparisons: Sequence[Comparison]) -> Summary:
+    """Count, pool per label (in order of appearance) and average the residuals."""
+    like = np.array([_measured(c) - c.prediction.like for c in comparisons], dtype=complex)
+    frozen = np.array([_measured(c) - c.prediction.frozen for c in comparisons], dtype=complex)
+    labels = dict.fromkeys(c.label for c in comparisons)
+    return Summary(
+        n=len(comparisons),
+        agreeing=sum(c.agrees for c in comparisons),
+        like_re=Spread.of(like.real),
+        like_im=Spread.of(like.imag),
+        frozen_re=Spread.of(frozen.real),
+        frozen_im=Spread.of(frozen.imag),
+        z_re=_rms([c.z_re for c in comparisons]),
+        z_im=_rms([c.z_im for c in comparisons]),
+        pooled=_pooled([[c for c in comparisons if c.label == label] for label in labels]),
+    )
+
+
+def _rms(values: Sequence[float] | np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
+
+
+def _measured(comparison: Comparison) -> complex:
+    return complex(comparison.fit.re, comparison.fit.im)
+
+
+def _pooled(groups: Sequence[Sequence[Comparison]]) -> tuple[Pooled, ...]:
+    """Each group of one label pooled, with an effect between windows that all groups share."""
+    re = _pools(groups, lambda c: (c.fit.re, c.fit.re_std))
+    im = _pools(groups, lambda c: (c.fit.im, c.fit.im_std))
+    left_re = _pools(groups, lambda c: (c.fit.re - c.prediction.like.real, c.prediction.difference_std[0]))
+    left_im = _pools(groups, lambda c: (c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]))
+    return tuple(
+        Pooled(
+            label=group[0].label,
+            n=len(group),
+            agreeing=sum(c.agrees for c in group),
+            v_mean=float(np.mean([c.window.v_mean for c in group])),
+            re=re[i],
+            im=im[i],
+            left_re=left_re[i],
+            left_im=left_im[i],
+            like=complex(np.mean([c.prediction.like for c in group])),
+            frozen=complex(np.mean([c.prediction.frozen for c in group])),
+        )
+        for i, group in enumerate(groups)
+    )
+
+
+def _pools(groups: Sequence[Sequence[Comparison]], of: Callable[[Comparison], tuple[float, float]]) -> list[Pool]:
+    """One quantity of every group, pooled; ``of`` gives its value and standard deviation in a window."""
+    pairs = [np.array([of(c) for c in group]) for group in groups]
+    known = [pair[np.isfinite(pair).all(axis=1)].T for pair in pairs]
+    return pools([y for y, _ in known], [std**2 for _, std in known])
+
+
+def figure7_residuals(measured: Figure7 | None = None) -> Residuals:
+    """Kooijman's 26 measurements minus the frozen weave eigenvalue of Silver at mid-range speed.
+
+    Parameters
+    ----------
+    measured : Figure7, optional
+        Other measurements of the kind; the published ones when omitted.
+    """
+    if measured is None:
+        measured = figure7()
+    dynamics = open_loop(catalogue.load("Silver")).dynamics()
+    frozen = np.array([kicked_mode(dynamics, float(v)) for v in measured.v_mean])
+    return residuals(measured, frozen)
+
+
+def residuals(measured: Figure7, predicted: np.ndarray) -> Residuals:
+    """Measured minus predicted, (n,) complex."""
+    re, im = measured.re - predicted.real, measured.im - predicted.imag
+    return Residuals(len(predicted), float(np.mean(re)), float(np.mean(im)), _rms(re), _rms(im))

@@ -1,0 +1,38 @@
+"""Modes from a free response. An estimator is one file and one line below."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from experiments.analysis.estimators import era, log_decrement, real_mode, several_modes, single_mode
+from experiments.datatypes import Array, Fit
+from models.errors import InputError
+
+ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
+    single_mode.NAME: single_mode.fit,
+    several_modes.NAME: several_modes.fit,
+    real_mode.NAME: real_mode.fit,
+    log_decrement.NAME: log_decrement.fit,
+    era.NAME: era.fit,
+}
+
+
+def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None = None) -> Fit:
+    """Mode in the lean rate y (n,) at the times t (n,) [s], by the named estimator.
+
+    A fit of nearly the same motion, as of a longer part of it, spares the search and the study of the noise: ``near``.
+
+    Raises
+    ------
+    InputError
+        No such estimator, lengths that differ, or values that are not finite.
+    """
+    if name not in ESTIMATORS:
+        raise InputError(f"wanted an estimator among {', '.join(ESTIMATORS)}, found '{name}'; choose one of them")
+    t, y = np.asarray(t, float), np.asarray(y, float)
+    if t.shape != y.shape or t.ndim != 1 or not (np.isfinite(t).all() and np.isfinite(y).all()):
+        raise InputError(
+            f"wanted as many finite times as values, found shapes {t.shape} and {y.shape} with "
+            f"{np.sum(~np.isfinite(t)) + np.sum(~np.isfinite(y))} not finite; cut the window elsewhere"
+        )
+    return ESTIMATORS[name](t, y, near)

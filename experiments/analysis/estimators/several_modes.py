@@ -1,0 +1,96 @@
+"""Weave beside a slow mode: an oscillation, one real exponential and a constant at once.
+
+    phi_dot = c1 + c4 (e^(a t) - 1) / a + e^(d t) (c2 cos w t + c3 sin w t),      eigenvalue d +- i w
+
+In a short window one oscillation about a constant takes the capsize mode, what is left of caster, or a
+drift of the gyro for decay. Here they have a place of their own; written like this the second term is a
+straight line where a = 0, so nothing becomes singular when the slow mode is slower than the window is long.
+
+The extra mode costs precision, so the data must ask for it: Akaike's criterion, counted in independent rows
+of the (coloured) residual, weighs both forms. (Not Schwarz's: a bicycle has those modes for certain, and the
+question is not whether but whether they matter here.) The likelier one answers; what the other one says, times
+its weight, is part of the covariance (Buckland, Burnham, Augustin 1997, Biometrics 53).
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.analysis.estimators import single_mode
+from experiments.analysis.estimators.coloured_noise import lag_1
+from experiments.analysis.estimators.result import answered, of_fit, refused, unusable
+from experiments.analysis.estimators.variable_projection import Array, Form, Solution, minimise, sensitivity
+from experiments.datatypes import Fit
+
+NAME = "several_modes"
+FORM = Form(waves=1, rises=1)
+
+A_MIN, A_MAX = -20.0, 12.0  # 1/s, as in real_mode: caster of a bicycle at speed is at the lower end
+A_STARTS = (-6.0, -0.5, 2.0)
+MIN_ROWS = 16
+EXTRA = 2  # unknowns of the extra mode: a and c4
+
+
+def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
+    """Eigenvalue of the oscillation in a response that may hold one more, real, mode.
+
+    Parameters
+    ----------
+    t : (n,) time [s], evenly spaced, increasing.
+    y : (n,) lean rate, in any unit.
+    near : a fit of nearly the same motion. The search begins there, and its covariance stands for this one's.
+
+    Returns
+    -------
+    Fit
+        As of `single_mode`; ``coefficients`` holds ``extra``, the weight of the extra mode, and where that
+        is more than a half its rate ``a`` [1/s] and c4. The status says which of the two it was.
+    """
+    tau = t - t[0]
+    if reason := unusable(t, y, MIN_ROWS):
+        return refused(reason, NAME)
+    lower, upper = (
+        np.array([single_mode.D_MIN, single_mode.slowest(tau)]),
+        np.array([single_mode.D_MAX, single_mode.W_MAX]),
+    )
+    if lower[1] >= upper[1]:
+        return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle", NAME)
+    first = single_mode.starts(tau, y, (lower, upper), near)
+    one = minimise(single_mode.FORM, tau, y, first, (lower, upper))
+    bounds = np.append(lower, A_MIN), np.append(upper, A_MAX)
+    begins = [np.append(start, a) for start in [one.theta, *first[:2]] for a in A_STARTS]
+    two = minimise(FORM, tau, y, begins, bounds)
+    probability = supported(one, two)
+    chosen, other, share = (two, one, 1.0 - probability) if probability > 0.5 else (one, two, probability)
+    d, w = chosen.theta[:2]
+    if chosen is two:
+        told = f"and an extra mode of {two.theta[2]:.2g} 1/s ({probability:.0%} likely)"
+        more = dict(zip(("a", "c1", "c4", "c2", "c3"), map(float, [two.theta[2], *two.c]), strict=True))
+    else:
+        told = f"alone (an extra mode is {probability:.0%} likely)"
+        more = dict(zip(("c1", "c2", "c3"), map(float, one.c), strict=True))
+    result = answered(
+        NAME,
+        complex(d, w),
+        y,
+        chosen.curve,
+        sensitivity(chosen)[:2],
+        taken=chosen.jacobian,
+        problem=single_mode.judge(chosen, tau, (lower, upper)),
+        status=f"{w * tau[-1] / (2 * np.pi):.1f} cycles {told}, residual {chosen.rms:.2g} rms",
+        coefficients=more | {"extra": probability},
+        noise=of_fit(near),
+    )
+    apart = other.theta[:2] - chosen.theta[:2]
+    if not np.all(np.abs(apart) < single_mode.MAX_DAMPING * w):  # another oscillation, not another opinion of this one
+        return result
+    return replace(result, covariance=result.covariance + share * np.outer(apart, apart))
+
+
+def supported(one: Solution, two: Solution) -> float:
+    """Akaike's weight of the larger model (`two`), 0 to 1."""
+    alike = min(max(lag_1(two.residual), 0.0), 0.99)
+    rows = len(two.residual) * (1.0 - alike) / (1.0 + alike)  # independent ones, of first-order noise
+    least = (1e-12 * np.linalg.norm(two.curve)) ** 2 + 1e-300  # a perfect fit is no infinite evidence
+    gain = rows * np.log((one.cost + least) / (two.cost + least)) - 2.0 * EXTRA
+    return float(1.0 / (1.0 + np.exp(-np.clip(gain / 2.0, -700.0, 700.0))))

@@ -1,0 +1,133 @@
+"""Where in a recording somebody kicked the bicycle, and when the kick was over.
+
+A marker of kind "kick" is believed. Without markers a kick is a sudden rise: the lean rate soon reaches
+several times what it was just before. A decaying motion never does that, and an unstable one grows slower.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from experiments.datatypes import Array, Response
+
+
+@dataclass(frozen=True)
+class KickRules:
+    """What counts as a kick; each number with its reason."""
+
+    smooth: float = 0.05  # s, averaging that takes the ringing of a struck frame (10-30 Hz) away
+    rise: float = 0.4  # s, a push by hand lasts 0.1 to 0.3 s
+    calm: float = 0.5  # s before it, over which "just before" is meant: half a cycle of weave
+    ratio: float = 2.5  # times the lean rate just before; growth of 2 1/s over rise + calm/2 makes 3.3
+    above_noise: float = 5.0  # times the background motion
+    moved: float = 0.05  # of the whole rise: less is the drift that a push sets out from
+    turned: float = 0.1  # s without a higher value: the push is over where the lean rate turns back
+
+
+@dataclass(frozen=True)
+class Kick:
+    """Rows of one kick: the first it moved, and the one where the lean rate turned back."""
+
+    onset: int
+    end: int
+    marked: bool = False
+
+
+def find_kicks(response: Response, rules: KickRules) -> list[Kick]:
+    """Kicks in order of time, marked ones if there are any marks, else those the signal shows."""
+    s, dt = levelled(response, rules.smooth), response.dt
+    marks = [marker.t for marker in response.markers if marker.kind == "kick"]
+    if marks:
+        onsets = np.clip(np.searchsorted(response.t, sorted(marks)), 0, len(s) - 2)
+        return [Kick(int(i), end_of_kick(s, int(i), dt, rules), marked=True) for i in onsets]
+    size = np.abs(s)
+    ahead = reach(size, rows(rules.rise, dt))
+    behind = reach(size[::-1], rows(rules.calm, dt))[::-1]
+    sudden = (ahead > rules.ratio * behind) & (ahead > rules.above_noise * background(response, s))
+    kicks: list[Kick] = []
+    for last in np.flatnonzero(sudden & ~np.append(sudden[1:], False)):
+        calm = np.flatnonzero(~sudden[: last + 1])
+        onset = int(calm[-1]) if len(calm) else 0
+        # the rise begins where the lean rate last was as small as before
+        quiet = np.flatnonzero(size[onset : last + 1] <= behind[onset])
+        onset += int(quiet[-1]) if len(quiet) else 0
+        end = end_of_kick(s, onset, dt, rules)
+        kick = Kick(first_moved(s, onset, end, rules), end)
+        if not kicks or kick.onset > kicks[-1].end:
+            kicks.append(kick)
+    return kicks
+
+
+def first_moved(s: Array, onset: int, end: int, rules: KickRules) -> int:
+    """Row where the rise to the end of a kick begins: what wavered before it may have begun to look like it."""
+    way = np.sign(s[end] - s[onset]) * s[onset : end + 1]
+    low = way <= way.min() + rules.moved * np.ptp(way)
+    return onset + int(np.flatnonzero(low)[-1]) if end > onset else onset
+
+
+def end_of_kick(s: Array, onset: int, dt: float, rules: KickRules) -> int:
+    """Row where the lean rate, having moved away from its value at the onset, first turns back."""
+    return onset + turn(s[onset:], rows(rules.rise, dt), rows(rules.turned, dt))
+
+
+def turn(s: Array, within: int, ahead: int) -> int:
+    """First row at which a signal turns back towards its first value.
+
+    Sought in the first ``within`` rows: at least half as far from s[0] as any of them, and no further in the
+    ``ahead`` rows that follow. Where it never turns, the last of those rows.
+    """
+    away = np.abs(s[: within + ahead + 1] - s[0])
+    turned = (away >= 0.5 * away[: within + 1].max()) & (away >= reach(away, ahead))
+    return min(int(np.argmax(turned)) if turned.any() else within, within, len(s) - 1)
+
+
+def swings(s: Array, least: float) -> list[tuple[int, int]]:
+    """Swings of a signal as rows (from, to) of its turning points; a way of less than ``least`` back is no turning.
+
+    The last one goes as far as the signal got.
+    """
+    found: list[tuple[int, int]] = []
+    begin = low = high = way = 0
+    for i in range(1, len(s)):
+        low, high = (i if s[i] < s[low] else low), (i if s[i] > s[high] else high)
+        if way >= 0 and s[high] - s[i] >= least:  # it has come down from its highest
+            if way:
+                found.append((begin, high))
+            begin, low, way = high, i, -1
+        elif way <= 0 and s[i] - s[low] >= least:
+            if way:
+                found.append((begin, low))
+            begin, high, way = low, i, 1
+    if way:
+        found.append((begin, high if way > 0 else low))
+    return found
+
+
+def levelled(response: Response, smooth: float) -> Array:
+    """Lean rate (n,) without the gyro's bias (median where free) and without ringing."""
+    y = np.nan_to_num(response.phi_dot)
+    free = y if response.free is None or not response.free.any() else y[response.free]
+    width = min(rows(smooth, response.dt) | 1, len(y))  # odd, so that nothing shifts in time
+    padded = np.pad(y - np.median(free), width // 2, mode="edge")
+    return np.convolve(padded, np.full(width, 1.0 / width), "valid")
+
+
+def background(response: Response, s: Array) -> float:
+    """Amplitude of what moves when nothing happens: lowest fifth of the half-second amplitudes."""
+    width = min(rows(0.5, response.dt), len(s))
+    usable = np.ones(len(s), bool) if response.free is None or not response.free.any() else response.free
+    blocks = np.flatnonzero(usable[: len(s) - width + 1])
+    amplitude = np.sqrt(2.0) * sliding_window_view(s, width)[blocks[:: max(1, width // 4)]].std(axis=1)
+    return float(np.percentile(amplitude, 20.0)) if len(amplitude) else 0.0
+
+
+def reach(size: Array, width: int) -> Array:
+    """Largest value (n,) among this row and the ``width`` rows after it."""
+    padded = np.append(size, np.zeros(width))
+    return sliding_window_view(padded, width + 1).max(axis=1)
+
+
+def rows(seconds: float, dt: float) -> int:
+    """Rows in a time, at least one."""
+    return max(1, round(seconds / dt))

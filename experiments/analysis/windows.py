@@ -1,0 +1,278 @@
+"""The rules that cut a recording into free responses, and why a part was refused.
+
+A window begins after a kick is over and ends before the motion sinks into the background, before the next
+kick, where the recording stops being free, or at a greatest length. Everything that looked like a window
+and was refused is returned as well, with the reason: a choice that is not reported cannot be checked.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from experiments.analysis.kicks import Kick, KickRules, background, find_kicks, levelled, rows, swings, turn
+from experiments.datatypes import Array, Rejected, Response, Window
+
+
+@dataclass(frozen=True)
+class WindowRules:
+    """Every number of the cutting, with its reason."""
+
+    kicks: KickRules = field(default_factory=KickRules)
+    settle: float = 0.3  # s left out after a kick: caster dies within it, and it biases d by 0.1 1/s
+    settle_needs: float = 1.5  # s of response after an unmarked kick, without which 0.3 s is too dear
+    margin: float = 0.05  # s kept away from the next kick: half the time the smoothing spreads it
+    longest: float = 4.0  # s; later the speed, the slow modes and the drift of the bias rule
+    slowest: float = 1.6  # s, half a cycle of 2 rad/s, within which the swing back is sought
+    least_cycles: float = 1.5  # from turning points, which a kick and damping draw together by a quarter
+    least_marked: float = 2.0  # ... after a marked kick, whose recording is quiet enough to afford more
+    faded: float = 0.08  # of the peak: 2.5 time constants, after which nothing is learnt
+    weak: float = 0.25  # of the peak, under which a response that ...
+    steady: float = 0.8  # ... keeps this much of its size over one more cycle has sunk into other motion
+    peak_marked: float = 4.0  # times the background that a marked kick must reach
+    peak_unmarked: float = 8.0  # ... and one known from the signal alone, where bumps are common
+    alike: float = 0.4  # of the largest kick: one person kicks alike, and a bump under this is none
+    rest: float = 3.0  # s since the last push, if unmarked: sooner it is a hand that brings it back
+    stirred: float = 0.33  # of the peak: a push that counts here, be it too small for a window of its own
+    unrest: float = 0.1  # of the peak, and ...
+    unrest_noise: float = 4.0  # ... times the background: a way back smaller than both is no turning point
+    again: float = 1.25  # times the smallest swing before, and by ...
+    pushed: float = 0.25  # ... this share of the first: what decays and then grows so has been pushed again
+    begun: float = 0.15  # s that a push may have lasted when the motion turns: half the longest push by hand
+    speed_change: float = 0.2  # of the mean speed, over which one eigenvalue means nothing
+    speed_rise: float = 0.15  # m/s^2; a free bicycle slows down: somebody pushes
+    stuck: float = 0.1  # s of the very same value while the bicycle moves: a signal lost
+    clipped: int = 3  # rows in a row at the greatest value of the recording: a range exceeded
+
+
+def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[list[Window], list[Rejected]]:
+    """Free responses in a recording, and what was refused with the reason.
+
+    Parameters
+    ----------
+    response : evenly sampled lean rate and speed; ``free`` and kick markers are obeyed where present.
+    rules : WindowRules() when None.
+    """
+    rules = rules or WindowRules()
+    if any(marker.kind == "release" for marker in response.markers):
+        return released_windows(response, rules)
+    windows: list[Window] = []
+    rejected: list[Rejected] = not_free(response)
+    s = levelled(response, rules.kicks.smooth)
+    noise = background(response, s)
+    kicks = []
+    found = find_kicks(response, rules.kicks)
+    largest = max((abs(s[kick.end]) for kick in found), default=0.0)
+    for kick in found:
+        needed = rules.peak_marked * noise
+        if not kick.marked:
+            needed = max(rules.peak_unmarked * noise, rules.alike * largest)
+        if abs(s[kick.end]) >= needed:
+            kicks.append(kick)
+        else:
+            rejected.append(too_small(response, s, kick, needed))
+    for i, kick in enumerate(kicks):
+        before = push_before(s, found, kick, rules)
+        following = kicks[i + 1] if i + 1 < len(kicks) else None
+        start, stop, rule = cut(response, s, noise, kick, following, rules)
+        window = make_window(response, start, stop, rule)
+        reason = objection(response, s, before, kick, window, rules)
+        if reason:
+            t_start = float(response.t[kick.onset])
+            rejected.append(Rejected(response.source, t_start, window.t_end, reason))
+        else:
+            windows.append(window)
+    if not kicks:
+        reason = f"no kick: no sudden rise above the background of {noise:.2g} {response.phi_dot_unit}"
+        rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), reason))
+    return windows, sorted(rejected, key=lambda r: r.t_start)
+
+
+def push_before(s: Array, found: list[Kick], kick: Kick, rules: WindowRules) -> Kick | None:
+    """The last push before a kick that counts beside it, be it too small to make a window of its own."""
+    least = rules.stirred * abs(s[kick.end])
+    return next((k for k in reversed(found) if k.end <= kick.onset and abs(s[k.end]) >= least), None)
+
+
+def released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
+    """Windows of a recording in which the torque went off now and then: the free parts, without the caster's time.
+
+    What grows from a release needs no kick, and begins too small to look like one.
+    """
+    windows: list[Window] = []
+    rejected = not_free(response)
+    s, dt = levelled(response, rules.kicks.smooth), response.dt
+    free = np.zeros(len(s), int) if response.free is None else response.free.astype(int)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], free, [0]])))
+    for a, b in zip(edges[::2], edges[1::2], strict=True):
+        start, stop = int(a) + round(rules.settle / dt), int(b)
+        end = "the torque came back"
+        if stop - start > rows(rules.longest, dt):
+            stop, end = start + rows(rules.longest, dt), "greatest length"
+        length = (stop - start) * dt
+        cycle = cycle_rows(s, Kick(start, start), dt, rules) * dt if length > 0.0 else np.inf
+        t_start, t_end = float(response.t[a]), float(response.t[b - 1])
+        if length < cycle:
+            reason = f"too short: {max(length, 0.0):.2f} s of torque off, wanted one cycle, {cycle:.2f} s"
+            rejected.append(Rejected(response.source, t_start, t_end, reason))
+        elif lost := lost_signal(response.phi_dot, slice(start, stop), dt, rules):
+            rejected.append(Rejected(response.source, t_start, t_end, lost))
+        else:
+            rule = f"{rules.settle:g} s after the torque went off at {t_start:.2f} s, until {end}"
+            windows.append(make_window(response, start, stop, rule))
+    return windows, sorted(rejected, key=lambda r: r.t_start)
+
+
+def too_small(response: Response, s: Array, kick: Kick, needed: float) -> Rejected:
+    """Refusal of a bump no higher than the unrest of the recording explains."""
+    peak, unit = abs(s[kick.end]), response.phi_dot_unit
+    return Rejected(
+        response.source,
+        float(response.t[kick.onset]),
+        float(response.t[kick.end]),
+        f"too small: {peak:.2g} {unit} at its peak, wanted {needed:.2g} in this recording",
+    )
+
+
+def make_window(response: Response, start: int, stop: int, rule: str) -> Window:
+    """Window of rows start to stop, with the straight line through its speeds."""
+    start = min(start, len(response.t) - 2)
+    stop = max(stop, start + 2)
+    t, v = response.t[start:stop], response.v[start:stop]
+    middle = 0.5 * (t[0] + t[-1])
+    slope, v_mean = np.polyfit(t - middle, v, 1)
+    half = slope * (t[-1] - middle)
+    return Window(
+        response.source,
+        start,
+        stop,
+        float(t[0]),
+        float(t[-1]),
+        float(v_mean),
+        float(v_mean - half),
+        float(v_mean + half),
+        rule,
+    )
+
+
+def cut(
+    response: Response, s: Array, noise: float, kick: Kick, following: Kick | None, rules: WindowRules
+) -> tuple[int, int, str]:
+    """First row, row past the last, and the rule that gave them, of the response to one kick."""
+    t, dt, n = response.t, response.dt, len(s)
+    ends = {"end of recording": n}
+    if following is not None:
+        ends["next kick"] = following.onset - rows(rules.margin, dt)
+    if response.free is not None and not response.free[kick.end :].all():
+        ends["end of the free part"] = kick.end + int(np.argmin(response.free[kick.end :]))
+    last = min(ends.values())
+    seen = min(last, kick.end + rows(rules.longest + rules.slowest, dt))
+    again = None if kick.marked else pushed_again(s[kick.end : seen], noise, rules)
+    if again is not None:
+        ends["it is pushed again"] = kick.end + again - rows(rules.begun, dt)
+        last = ends["it is pushed again"]
+    cycle = cycle_rows(s, kick, dt, rules)
+    faded = kick.end + fade(s[kick.end : last], cycle, rules)
+    affordable = kick.marked or (faded - kick.end) * dt >= rules.settle_needs
+    settle = rules.settle if affordable else 0.0
+    start = kick.end + round(settle / dt)
+    least = rules.least_marked if kick.marked else rules.least_cycles
+    if faded < last:
+        ends["it fades"] = max(faded, start + round(least * cycle))
+    ends["greatest length"] = start + rows(rules.longest, dt)
+    why = min(ends, key=lambda name: ends[name])
+    origin = "marked kick" if kick.marked else "kick"
+    rule = f"{settle:g} s after the {origin} of {t[kick.onset]:.2f}-{t[kick.end]:.2f} s, until {why}"
+    return start, ends[why], rule
+
+
+def pushed_again(s: Array, noise: float, rules: WindowRules) -> int | None:
+    """Row of a response, begun at its peak, where a swing begins that grows though they had shrunk; None if none does.
+
+    One mode never does that, and of several only where a small growing one is left when the others have died: such
+    a recording wants marks. A push into a motion still going on is no sudden rise above what was just before, so
+    the rule that finds kicks misses it.
+    """
+    found = swings(s, max(rules.unrest * abs(s[0]), rules.unrest_noise * noise)) if len(s) else []
+    size = [abs(s[b] - s[a]) for a, b in found]
+    for i in range(1, len(found)):
+        smallest = min(size[:i])
+        if smallest < size[0] and size[i] > rules.again * smallest and size[i] - smallest > rules.pushed * size[0]:
+            return found[i][0]
+    return None
+
+
+def cycle_rows(s: Array, kick: Kick, dt: float, rules: WindowRules) -> int:
+    """Rows of one cycle: turning points of a mode lie half a cycle apart, however damped it is."""
+    return 2 * (turn(s[kick.end :], rows(rules.slowest, dt), rows(rules.kicks.turned, dt)) or 1)
+
+
+def fade(s: Array, cycle: int, rules: WindowRules) -> int:
+    """Row of a response, begun at its peak, from which it no longer answers the kick; its length if never."""
+    half = cycle // 2
+    if len(s) <= half:
+        return len(s)
+    parts = sliding_window_view(np.pad(s, (0, half), mode="edge"), 2 * half)
+    # half the range of the cycle after each row, whatever the offset; at the end of half a cycle at least
+    size = 0.5 * (parts.max(axis=1) - parts.min(axis=1))
+    then = np.append(size[2 * half :], np.zeros(min(2 * half, len(size))))
+    gone = size < rules.faded * abs(s[0])
+    gone |= (size < rules.weak * abs(s[0])) & (then > rules.steady * size)
+    return int(np.argmax(gone)) if gone.any() else len(s)
+
+
+def objection(response: Response, s: Array, before: Kick | None, kick: Kick, window: Window, rules: WindowRules) -> str:
+    """Why this window is refused; empty when it is not."""
+    part = slice(window.start, window.stop)
+    length = window.t_end - window.t_start
+    change = window.v_end - window.v_start
+    speeds = f"from {window.v_start:.2f} to {window.v_end:.2f} m/s"
+    if response.free is not None and not response.free[kick.onset : window.stop].all():
+        return "not free: the recording says so for a part of it"
+    if not (np.isfinite(response.phi_dot[part]).all() and np.isfinite(response.v[part]).all()):
+        return "values are missing in the lean rate or the speed"
+    if before is not None and not kick.marked:
+        since, last = response.t[kick.onset] - response.t[before.end], response.t[before.end]
+        if since < rules.rest:
+            size = abs(s[before.end] / s[kick.end])
+            return (
+                f"overlaps: {since:.1f} s after the push of {last:.2f} s, {size:.2g} times as hard; "
+                f"wanted {rules.rest:g} s after one of {rules.stirred:g} times or more"
+            )
+    if change > rules.speed_rise * length:
+        return f"not free: the speed rises {speeds}, somebody pushes"
+    if abs(change) > rules.speed_change * abs(window.v_mean):
+        return f"the speed changes too much, {speeds}"
+    cycle = cycle_rows(s, kick, response.dt, rules) * response.dt
+    if length < cycle:
+        return f"too short: {length:.2f} s ({window.rule}), wanted one cycle, {cycle:.2f} s"
+    return lost_signal(response.phi_dot, part, response.dt, rules)
+
+
+def lost_signal(y: Array, part: slice, dt: float, rules: WindowRules) -> str:
+    """Sentence about a clipped or stuck lean rate; empty when it lives."""
+    same = np.diff(y[part]) == 0.0
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        value, count = y[part][first], last - first + 1
+        if count >= rules.clipped and value in (np.nanmin(y), np.nanmax(y)):
+            return f"clipped: {count} rows in a row at {value:.4g}, the limit of the recording"
+        if count * dt >= rules.stuck:
+            return f"drop-out: the very same lean rate for {count * dt:.2f} s"
+    return ""
+
+
+def not_free(response: Response) -> list[Rejected]:
+    """The stretches that the recording itself marks as not free."""
+    if response.free is None:
+        return []
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], ~response.free, [0]])))
+    return [
+        Rejected(
+            response.source,
+            float(response.t[a]),
+            float(response.t[b - 1]),
+            f"not free, says the recording; speed {response.v[a]:.2f} to {response.v[b - 1]:.2f} m/s",
+        )
+        for a, b in zip(edges[::2], edges[1::2], strict=True)
+    ]

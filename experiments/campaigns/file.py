@@ -1,0 +1,225 @@
+"""The file of a campaign (TOML), checked key by key; units stand in the names of the keys."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from experiments.campaigns.protocols import PROTOCOLS
+from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols.condition import Condition, Settings
+from hil.design.methods import METHODS, GainSchedule
+from hil.rig.rig import Rig
+from hil.rig.toml_lines import faults_of, lines_of
+from hil.runners.emulation import Emulation
+from models import catalogue
+from models.errors import InputError
+from models.parameters import Bicycle
+
+EMULATED = "emulated"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Controller(_Strict):
+    name: str | None = None
+    method: str | None = None
+    options: dict[str, Any] | None = None
+    gains: str | None = None  # a file of `riderless design`
+
+
+class _File(_Strict):
+    """What a campaign file may say."""
+
+    name: str
+    rig: str = EMULATED
+    bicycles: tuple[str, ...] = ()
+    seed: int = Field(default=1, ge=0)
+    model: Literal["linear", "nonlinear"] = "linear"
+    time: Literal["real", "lockstep"] = "real"
+    share_of_limits: float = Field(default=0.9, gt=0.0, le=1.0)  # that a rehearsal may reach
+    controller: tuple[_Controller, ...] = (_Controller(method="lqr"),)
+    protocol: tuple[dict[str, Any], ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """What is to be done.
+
+    Attributes
+    ----------
+    name : str
+    conditions : tuple of Condition
+        In the order in which they are to be run.
+    digest : dict
+        Of this file and each that it names, to notice a change.
+    machine : Rig or None
+        A wired one; None for the emulated one.
+    lockstep : bool
+        In simulated time.
+    most : float
+        Share of the limits that a rehearsal may reach.
+    settings : dict
+        What the run folder's `campaign.json` tells of it.
+    """
+
+    name: str
+    conditions: tuple[Condition, ...]
+    digest: dict[str, str]
+    machine: Rig | None = None
+    lockstep: bool = False
+    most: float = 0.9
+    settings: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        names: set[str] = set()
+        for condition in self.conditions:
+            if condition.name in names:
+                raise InputError(
+                    f"two runs of the campaign would be called '{condition.name}': say the speed once and ask for "
+                    "repeats, or give the controllers different names"
+                )
+            names.add(condition.name)
+
+
+def is_campaign(path: Path) -> bool:
+    """Whether a TOML file is a campaign's (True) or a rig's.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is not TOML, or is neither.
+    """
+    table = _toml(path)
+    if "protocol" in table:
+        return True
+    if table.keys() & {"port", "limits", "loop"}:
+        return False
+    raise InputError(
+        f"{path} is neither a campaign file, which has [[protocol]] tables, nor a rig file, which has [[port]] and "
+        "[limits]: give one of these; docs/campaigns and docs/rigs have examples"
+    )
+
+
+def read_campaign(path: Path) -> Campaign:
+    """The campaign that a file describes, planned to the last kick; nothing has been rehearsed.
+
+    Raises
+    ------
+    InputError
+        One sentence naming the file and what is wrong with it.
+    """
+    table, lines = _toml(path), lines_of(path.read_text(encoding="utf-8"))
+    try:
+        file = _File.model_validate(table)
+    except ValidationError as error:
+        raise InputError(f"campaign file {path}: {faults_of(error, lines)}") from None
+    rig_file = None if file.rig == EMULATED else path.parent / file.rig
+    try:
+        machine = Rig.from_toml(rig_file) if rig_file else None
+        settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
+        bench = _bench(file, machine, path.parent)
+        conditions: list[Condition] = []
+        for i, given in enumerate(settings):
+            conditions += PROTOCOLS[given.kind].plan(given, _chosen(bench, given, i))
+        used = [rig_file] if rig_file else []
+        used += [path.parent / c.gains for c in file.controller if c.gains]
+        return Campaign(
+            name=file.name,
+            conditions=tuple(conditions),
+            digest={str(path.name): _digest(table), **{str(p): _digest(_toml(p)) for p in used}},
+            machine=machine,
+            lockstep=file.time == "lockstep",
+            most=file.share_of_limits,
+            settings=table,
+        )
+    except InputError as error:
+        raise InputError(f"campaign file {path}: {error}") from None
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InputError(
+            f"no campaign or rig file can be read at {path} ({why}): give the path of a TOML file"
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None
+
+
+def _digest(table: Mapping[str, Any]) -> str:
+    """Of what a file says, not of how it is laid out: a comment may change."""
+    return hashlib.sha256(json.dumps(table, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int, ...], int]) -> Settings:
+    kind = table.get("kind")
+    if kind not in PROTOCOLS:
+        raise InputError(f"protocol {number + 1} wants a kind among {', '.join(PROTOCOLS)}, found {kind!r}")
+    try:
+        return PROTOCOLS[kind].Settings.model_validate(table)
+    except ValidationError as error:
+        raise InputError(faults_of(error, lines, ("protocol", number))) from None
+
+
+def _bench(file: _File, machine: Rig | None, folder: Path) -> Bench:
+    """Everything that protocols choose from."""
+    if machine and file.bicycles:
+        raise InputError(
+            f"the rig '{machine.name}' carries the bicycle {machine.bicycle.name}: leave 'bicycles' out, or leave the "
+            f"rig {EMULATED}"
+        )
+    bicycles = (machine.bicycle,) if machine else tuple(map(_bicycle, file.bicycles or ("Benchmark",)))
+    controllers = tuple(_controller(c, folder) for c in file.controller)
+    names = [c.name for c in controllers]
+    if len(set(names)) < len(names):
+        raise InputError(f"controllers need different names, found {', '.join(names)}: give each [[controller]] a name")
+    return Bench(bicycles, controllers, Emulation(file.model), machine, (file.seed,))
+
+
+def _bicycle(name: str) -> Bicycle:
+    return catalogue.load(name)
+
+
+def _controller(given: _Controller, folder: Path) -> Controller:
+    if (given.method is None) == (given.gains is None):
+        raise InputError(
+            f"a controller wants either a method ({', '.join(METHODS)}) or a file of gains, found "
+            f"{'both' if given.gains else 'neither'}: correct the [[controller]] {given.name or ''}".rstrip()
+        )
+    if given.gains is not None:
+        gains = GainSchedule.from_toml(folder / given.gains)
+        return Controller(given.name or gains.method, gains.method, None, gains)
+    if given.method not in METHODS:
+        raise InputError(f"a controller's method is one of {', '.join(METHODS)}, found '{given.method}'")
+    return Controller(given.name or given.method, given.method, given.options)
+
+
+def _chosen(bench: Bench, given: Settings, number: int) -> Bench:
+    """What one protocol uses of it all."""
+
+    def some(what: str, all_of: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
+        known = {item.name: item for item in all_of}
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"protocol {number + 1} ({given.kind}) names the {what} '{name}', but the campaign has "
+                    f"{', '.join(known)}: correct the name, or add it"
+                )
+        return tuple(known[name] for name in names) or all_of
+
+    return replace(
+        bench,
+        bicycles=some("bicycle", bench.bicycles, given.bicycles),
+        controllers=some("controller", bench.controllers, given.controllers),
+        seed=(*bench.seed, number),
+    )

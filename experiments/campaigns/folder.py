@@ -1,0 +1,188 @@
+"""The folder of a campaign: what has been measured lies in the run folders, what was wanted in `campaign.json`.
+
+A campaign that was stopped goes on in its folder: runs that ended in success are kept and not made again, all others
+are kept too, with their reason, and made again. A run that was killed has no stop record and says so.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.campaigns.file import Campaign
+from experiments.terminal.console import new_folder
+from hil.logs.log import FILE as LOG
+from hil.logs.log import read_run
+from hil.runners.operator import Outcome
+from models.errors import InputError
+
+FILE = "campaign.json"
+FORMAT = "riderless campaign 1"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run that lies in the folder, good or not; ``name`` is its condition's, empty if it cannot be told."""
+
+    name: str
+    folder: Path
+    outcome: Outcome
+
+
+def made(folder: Path) -> list[Made]:
+    """Every run of the folder as its log tells it, those begun first first."""
+    found = []
+    for run in sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime_ns):
+        if not (run / LOG).exists():
+            continue
+        try:
+            log = read_run(run)
+        except InputError as error:
+            found.append(Made("", run, Outcome("killed", str(error))))
+            continue
+        name = log.header.get("condition", {}).get("name", log.header.get("label", ""))
+        found.append(Made(name, run, Outcome(log.stop.reason, log.stop.cause)))
+    return found
+
+
+def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:
+    """The folder to work in, new or one to go on with.
+
+    Parameters
+    ----------
+    out : Path
+        Where it is made, or the folder itself.
+    stem : str
+        Its name.
+    resume : bool
+        There must be something to go on with.
+    always_new : bool
+        Go on with nothing unless told to.
+
+    Raises
+    ------
+    InputError
+        There is nothing to go on with, or what there is belongs to another campaign.
+    """
+    given = (out / FILE).exists()
+    begun = out if given else _latest(out, stem)
+    if begun is None:
+        if resume:
+            raise InputError(
+                f"no campaign '{stem}' was begun in {out}: give the --out of the one to go on with, or no --resume"
+            )
+        return new_folder(out, stem)
+    if resume:
+        require_same(begun, campaign)
+        return begun
+    if always_new or not missing(campaign, made(begun)):
+        if given:
+            raise InputError(f"{out} holds a campaign already: give another --out, or --resume to go on with it")
+        return new_folder(out, stem)
+    require_same(begun, campaign)
+    return begun
+
+
+def _latest(out: Path, stem: str) -> Path | None:
+    """The newest campaign of this name, by the number behind it."""
+    name, n, found = new_folder(Path("/dev/null"), stem).name, 1, None
+    while (folder := out / (name if n == 1 else f"{name}-{n}")).exists():
+        found = folder if (folder / FILE).exists() else found
+        n += 1
+    return found
+
+
+def require_same(folder: Path, campaign: Campaign) -> None:
+    """Refuse to go on with what was begun otherwise.
+
+    Raises
+    ------
+    InputError
+    """
+    begun = read(folder)
+    changed = [name for name in {**begun["digest"], **campaign.digest} if _differs(name, begun, campaign)]
+    otherwise = "put it back to go on, or give another --out to begin anew"
+    if changed:
+        raise InputError(f"{' and '.join(changed)} changed since the campaign in {folder} was begun: {otherwise}")
+    if begun["lockstep"] != campaign.lockstep:
+        how = "in simulated time" if begun["lockstep"] else "in real time"
+        raise InputError(f"the campaign in {folder} was begun {how}: go on like that, or give another --out")
+    if begun["planned"] != [condition.name for condition in campaign.conditions]:
+        raise InputError(
+            f"this version of riderless plans other runs than the one that began {folder}: go on with that one, or "
+            "give another --out"
+        )
+
+
+def _differs(name: str, begun: Mapping[str, Any], campaign: Campaign) -> bool:
+    return begun["digest"].get(name) != campaign.digest.get(name)
+
+
+def missing(campaign: Campaign, runs: Sequence[Made]) -> list:
+    """The conditions that no run has met with success, in the campaign's order."""
+    have = {run.name for run in runs if run.outcome.reason == "success"}
+    return [condition for condition in campaign.conditions if condition.name not in have]
+
+
+def read(folder: Path) -> dict[str, Any]:
+    """What `write` wrote; raises InputError."""
+    try:
+        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{folder / FILE} cannot be read ({error}): give another --out") from None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(
+            f"{folder / FILE} was written by another version of riderless: give another --out to begin anew"
+        )
+    return found
+
+
+def write(folder: Path, campaign: Campaign, runs: Sequence[Made], **more: Any) -> None:
+    """Write `campaign.json` whole or not at all, however the computer stops."""
+    about = {
+        "format": FORMAT,
+        "name": campaign.name,
+        "digest": campaign.digest,
+        "lockstep": campaign.lockstep,
+        "planned": [condition.name for condition in campaign.conditions],
+        "settings": campaign.settings,
+        "runs": [as_json(run) for run in runs],
+        **more,
+    }
+    new = folder / f".{FILE}.new"
+    with new.open("w", encoding="utf-8") as file:
+        json.dump(about, file, indent=1, default=str)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(new, folder / FILE)
+
+
+def as_json(run: Made) -> dict[str, str]:
+    """A run in the document."""
+    return {"condition": run.name, "run": str(run.folder), "reason": run.outcome.reason, "cause": run.outcome.cause}
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Nobody else works in the folder meanwhile; the system lets go of it however this program ends.
+
+    Raises
+    ------
+    InputError
+        Somebody does.
+    """
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(
+                f"another riderless is at work in {folder}: wait for its end, or give another --out"
+            ) from None
+        yield
+    finally:
+        os.close(fd)

@@ -1,0 +1,49 @@
+"""What a person beside a real bicycle is asked before each run of a campaign."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from experiments.campaigns.protocols.condition import Condition
+from experiments.campaigns.run import Answer
+from hil.runners.operator import Outcome
+
+if TYPE_CHECKING:
+    from experiments.terminal.progress import Board
+
+KEYS = "Enter arms, n skips it, q stops the campaign"
+
+
+def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board") -> Callable[..., Answer]:
+    """A function that says what to prepare and waits for the answer.
+
+    Parameters
+    ----------
+    say, listen : callable
+        Print a line; read one, raising EOFError where nobody is there.
+    """
+
+    def ask(condition: Condition, last: Outcome | None) -> Answer:
+        with board.aside():
+            if last is not None:
+                say(f"it ended otherwise ({last.reason}: {last.cause}); once more?")
+            say(f"next: {condition.name}, {condition.duration:.0f} s. {sentence(condition.instruction)}")
+            say(f"{KEYS}; while it runs k marks a kick, any other key stops it")
+            while True:
+                try:
+                    answer = listen().strip().lower()
+                except EOFError:
+                    say("nobody answers: the campaign stops here")
+                    return "stop"
+                if answer in MEANS:
+                    return MEANS[answer]
+                say(f"found '{answer}': {KEYS}")
+
+    return ask
+
+
+MEANS: dict[str, Answer] = {"": "go", "n": "skip", "q": "stop"}
+
+
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""

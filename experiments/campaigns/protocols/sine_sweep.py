@@ -1,0 +1,19 @@
+"""The steer-torque sine sweep: frequency response of the loop and of the plant (`experiments.frequency.response`)."""
+
+from pydantic import Field
+
+from experiments.campaigns.protocols.bench import Bench
+from experiments.campaigns.protocols.condition import Condition
+from experiments.campaigns.protocols.excitation import Settings as Played
+from experiments.campaigns.protocols.excitation import plan_played
+
+
+class Settings(Played):
+    """As any torque that is played, but long enough for a frequency response."""
+
+    duration_s: float = Field(default=60.0, ge=30.0, le=600.0)
+
+
+def plan(settings: Settings, bench: Bench) -> list[Condition]:
+    """A sine whose frequency grows exponentially, on top of the controller, at every speed."""
+    return plan_played(settings, bench, "sweep", "sine sweep")

@@ -1,0 +1,94 @@
+"""The treadmill perturbation: constant speed, kicks by hand, speeds times repeats in random order.
+
+Also the emulated campaign that runs when no file says otherwise: two bicycles, uncontrolled inside their stable
+range, and under LQR and pole placement below, inside and above it.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from pydantic import Field
+
+from experiments.campaigns.protocols.bench import Bench, gentle
+from experiments.campaigns.protocols.condition import (
+    FIRST_KICK,
+    KICKS,
+    RELEASE,
+    SPACING,
+    Condition,
+    belt,
+    hand_kick,
+    kick_cues,
+)
+from experiments.campaigns.protocols.condition import Settings as Common
+from hil.design.methods import Loop, design
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation
+from models import catalogue
+from models.plant.plant import Scenario
+
+# Bicycle, method, speeds [m/s]: below, inside and above the uncontrolled bicycle's stable range.
+PLAN = (
+    ("Benchmark", "off", (5.2,)),
+    ("Benchmark", "lqr", (3.8, 5.0, 7.0)),
+    ("Benchmark", "poles", (3.0, 5.6, 7.6)),
+    ("Silver", "off", (5.5,)),
+    ("Silver", "lqr", (3.6, 5.0, 8.5)),
+    ("Silver", "poles", (2.8, 6.2, 9.0)),
+)
+GRID = tuple(2.5 + 0.25 * i for i in range(28))  # m/s, of the gains
+
+
+class Settings(Common):
+    """Speeds times repeats, so many kicks in each run."""
+
+    speeds_m_s: tuple[float, ...] = Field(min_length=1)
+    kicks: int = Field(default=KICKS, ge=1, le=100)
+    spacing_s: float = Field(default=SPACING, ge=1.0, le=60.0)
+
+
+def plan(settings: Settings, bench: Bench) -> list[Condition]:
+    """Every bicycle, controller and speed, so many times, in random order."""
+    times = [FIRST_KICK + i * settings.spacing_s for i in range(settings.kicks)]
+    conditions = []
+    for number, (bicycle, controller, v, repeat) in enumerate(bench.runs(settings.speeds_m_s, settings.repeats)):
+        conditions.append(
+            Condition(
+                bicycle=bicycle,
+                method=controller.method,
+                v=v,
+                schedule=bench.schedule(bicycle, controller, settings.speeds_m_s),
+                scenario=bench.scenario(bicycle, [(0.0, v)], times, bench.chance(number), settings.lean_rate_rad_s),
+                emulation=bench.emulation,
+                machine=bench.machine,
+                controller=controller.name,
+                protocol=settings.kind,
+                repeat=repeat,
+                repeats=settings.repeats,
+                length=RELEASE + FIRST_KICK + settings.kicks * settings.spacing_s,
+                instruction=belt(v),
+                cues=kick_cues(times),
+                remedy="lower lean_rate_rad_s, or choose another speed or controller",
+            )
+        )
+    return bench.in_random_order(conditions)
+
+
+def conditions(seed: int, emulation: Emulation = Emulation(), machine: Rig | None = None) -> Iterator[Condition]:
+    """All runs of the campaign, in order, on a machine's devices; the seed fixes kicks and noise."""
+    timing = machine.timing if machine else Loop()
+    streams = iter(np.random.SeedSequence(seed).spawn(sum(len(speeds) for *_, speeds in PLAN)))
+    for name, method, speeds in PLAN:
+        bicycle = catalogue.load(name)
+        schedule = design(bicycle, method, GRID, timing, **gentle(bicycle, method))
+        for v in speeds:
+            rng = np.random.default_rng(next(streams))
+            scenario = Scenario(
+                speed=((0.0, v),),
+                kicks=tuple(
+                    hand_kick(bicycle, FIRST_KICK + i * SPACING, (-1) ** i, rng, emulation.model) for i in range(KICKS)
+                ),
+                release_after=RELEASE,
+                seed=int(rng.integers(2**31)),
+            )
+            yield Condition(bicycle, method, v, schedule, scenario, emulation, machine)

@@ -1,0 +1,126 @@
+"""The rehearsal of a condition in simulated time: it must end well, and stay away from every limit.
+
+A condition that is refused says which limit it would pass, by how much, and what to change.
+"""
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.campaigns.protocols.condition import Condition
+from hil.logs.log import read_run
+from hil.loop.limits import Limit, Limits
+from hil.loop.states import State, Verdict
+from hil.rig.rig import Port, Rig
+from hil.runners.operator import Outcome
+from hil.runners.simulated_run import run_lockstep
+
+MOST = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
+FARTHER = {"lean": 0.78, "steer": 1.04}  # rad, just before an emulated bicycle has fallen
+UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s", "speed_max": "m/s"}
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What a rehearsal came to.
+
+    Attributes
+    ----------
+    shares : dict
+        Largest torque asked for, lean and steer, as shares of their limits.
+    refusal : str
+        Why the condition must not be run, and what to change; empty if it may.
+    """
+
+    condition: Condition
+    shares: dict[str, float]
+    refusal: str
+
+    def as_json(self) -> dict[str, Any]:
+        """For `campaign.json` and `--json`."""
+        return {"condition": self.condition.label, "shares_of_limits": self.shares, "refusal": self.refusal}
+
+    def said(self) -> str:
+        """The shares in words: "lean 12 %, steer 5 %, torque 30 % of the limits"."""
+        return ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares.items()) + " of the limits"
+
+
+def dry_run(condition: Condition, most: float = MOST) -> DryRun:
+    """Rehearse a condition, whose machine may have any devices: in simulated time they are our node."""
+    outside = _speed_outside(condition)
+    if outside:
+        return DryRun(condition, {}, f"{condition.name} is refused: {outside}")
+    rig = replace(condition.rig, ports=(Port(),), clock="device", command_delay=None, latency_days=0.0)
+    outcome, peaks = _rehearse(condition, rig)
+    if outcome.reason == "abort":  # nothing but Ctrl-C does that to a rehearsal
+        raise KeyboardInterrupt
+    limits = {name: getattr(rig.limits, name).value for name in peaks}
+    shares = {name: peaks[name] / limits[name] for name in peaks}
+    worst = max(shares, key=lambda name: shares[name], default="")
+    if outcome.reason == "success" and (not worst or shares[worst] <= most):
+        return DryRun(condition, shares, "")
+    if not worst or shares[worst] <= most:
+        refusal = f"its rehearsal ended otherwise: {outcome.cause}"
+    else:
+        fell = False
+        if outcome.reason != "success" and worst in FARTHER:  # a limit ended it: how far would it have gone?
+            farther, peaks = _rehearse(condition, replace(rig, limits=_opened(rig.limits)))
+            shares = {name: peaks[name] / limits[name] for name in peaks}
+            fell = farther.reason != "success"
+        reach = (
+            "passes all bounds, for the bicycle falls:" if fell else f"would reach {peaks[worst]:.3g} {UNITS[worst]},"
+        )
+        refusal = (
+            f"{worst} {reach} {100 * shares[worst]:.0f} % of its limit of {limits[worst]:g} {UNITS[worst]}, wanted at "
+            f"most {100 * most:.0f} %"
+        )
+    return DryRun(condition, shares, f"{condition.name} is refused: {refusal}; {condition.remedy}")
+
+
+def _speed_outside(condition: Condition) -> str:
+    """The speed limit that a profile passes, in words; empty if none."""
+    limits, speeds = condition.rig.limits, [v for _, v in condition.scenario.speed]
+    for name, found, wrong in (
+        ("speed_min", min(speeds), min(speeds) < limits.speed_min.value),
+        ("speed_max", max(speeds), max(speeds) > limits.speed_max.value),
+    ):
+        if wrong:
+            limit = getattr(limits, name).value
+            return (
+                f"its speed of {found:g} m/s lies {abs(found - limit):.2g} m/s beyond the limit {name} of {limit:g} "
+                "m/s; choose a speed within the rig's limits"
+            )
+    return ""
+
+
+def _opened(limits: Limits) -> Limits:
+    """Limits that only a bicycle that falls passes."""
+    wide = {name: Limit(2.0 * far, "rad", "to see how far it would go") for name, far in FARTHER.items()}
+    return replace(limits, **wide)
+
+
+def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]]:
+    """How it ends, and the largest torque asked for [N m], lean and steer [rad] under control."""
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = run_lockstep(
+            Path(folder) / "rehearsal",
+            rig,
+            condition.schedule,
+            condition.scenario,
+            condition.duration,
+            condition.label,
+            None,
+            condition.emulation,
+            condition.excitation,
+        )
+        ticks = read_run(Path(folder) / "rehearsal").ticks
+    rows = ticks[ticks["state"] == State.RUNNING]
+    if not len(rows):
+        return outcome, {}
+    asked = rows[(rows["verdict"] & Verdict.RELEASED) == 0]
+    torque = float(np.abs(asked["T_req"]).max()) if len(asked) else 0.0
+    lean, steer = (float(np.abs(rows[name]).max()) for name in ("phi_est", "delta_est"))
+    return outcome, {"torque": torque, "lean": lean, "steer": steer}

@@ -1,0 +1,182 @@
+"""The campaign: run every condition of a protocol, keep every attempt, in simulated or real time."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from experiments.campaigns.protocols.condition import Condition
+from experiments.emulation.spawn import start_twin
+from experiments.terminal.console import new_folder
+from firmware_interface.twins.virtual_node import VirtualProcess
+from hil.runners.operator import Operator, Outcome
+from hil.runners.session import run_realtime
+from hil.runners.simulated_run import run_lockstep
+from hil.runners.warmup import warm_up
+
+ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One run of a condition, good or not."""
+
+    condition: Condition
+    folder: Path
+    outcome: Outcome
+
+
+Watcher = Callable[[Condition, np.void], None]
+Answer = Literal["go", "skip", "stop"]
+
+
+def in_lockstep(conditions: Iterable[Condition], out: Path, watch: Watcher) -> Iterator[Attempt]:
+    """Run the conditions in simulated time; a person's interruption ends the campaign."""
+    for condition in conditions:
+        folder = new_folder(out, condition.name)
+        outcome = run_lockstep(
+            folder,
+            condition.rig,
+            condition.schedule,
+            condition.scenario,
+            condition.duration,
+            condition.label,
+            partial(watch, condition),
+            condition.emulation,
+            condition.excitation,
+            {"condition": condition.said()},
+        )
+        yield Attempt(condition, folder, outcome)
+        if outcome.reason == "abort":
+            return
+
+
+def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher, fifo: int = 0) -> Iterator[Attempt]:
+    """Run the conditions in real time, each against its twin; the next twin starts meanwhile.
+
+    A run that does not end in success stays in its folder with its reason, and is made again up to
+    `ATTEMPTS` times. A person's interruption ends the campaign.
+    """
+    waiting = list(conditions)
+    if not waiting:
+        return
+    with ThreadPoolExecutor(1) as starter:
+        coming: list[Future[VirtualProcess]] = [starter.submit(_twin, condition, fifo) for condition in waiting[:1]]
+        try:
+            warm_up(waiting[0].rig, waiting[0].schedule)  # the controller compiles while the first twin does
+            for condition, following in zip(waiting, [*waiting[1:], None], strict=True):
+                twin = coming[0].result()
+                coming.clear()
+                if following:
+                    coming.append(starter.submit(_twin, following, fifo))
+                for _ in range(ATTEMPTS):
+                    with twin:
+                        attempt = _attempt(condition, twin.paths, out, watch, fifo)
+                    yield attempt
+                    if attempt.outcome.reason == "abort":
+                        return
+                    if attempt.outcome.reason == "success":
+                        break
+                    twin = _twin(condition, fifo)
+                else:
+                    twin.stop()
+        finally:
+            for future in coming:
+                future.result().stop()
+
+
+def on_a_bicycle(
+    conditions: Iterable[Condition],
+    out: Path,
+    watch: Watcher,
+    ports: Sequence[str],
+    ask: Callable[[Condition, Outcome | None], Answer],
+    keys: Callable[[], AbstractContextManager[Callable[[], str]]],
+    heed: Callable[[str, Operator], None],
+    fifo: int = 0,
+) -> Iterator[Attempt]:
+    """Run the conditions on a real bicycle, each when a person says so, and again if they want it.
+
+    Parameters
+    ----------
+    ports : sequence of str
+        One for each port of the rig.
+    ask : callable
+        Told a condition, and how its last attempt ended if there was one; says what to do.
+    keys, heed : callable
+        A context that gives a function for the keys pressed since it was last called, and what they mean to the
+        operator of a run.
+    """
+    for condition in conditions:
+        last: Outcome | None = None
+        while last is None or last.reason != "success":
+            answer = ask(condition, last)
+            if answer == "stop":
+                return
+            if answer == "skip":
+                break
+            operator = Operator(condition.duration)
+            with keys() as pressed:
+                attempt = _run(
+                    condition, ports, out, _heeding(condition, operator, pressed, heed, watch), fifo, operator
+                )
+            last = attempt.outcome
+            yield attempt
+            if last.cause.startswith("stopped by SIG"):
+                return
+
+
+def _heeding(
+    condition: Condition,
+    operator: Operator,
+    pressed: Callable[[], str],
+    heed: Callable[[str, Operator], None],
+    watch: Watcher,
+) -> Callable[[np.void], None]:
+    """What to do with every look at a run: obey the person, then show it."""
+
+    def watched(row: np.void) -> None:
+        heed(pressed(), operator)
+        watch(condition, row)
+
+    return watched
+
+
+def _twin(condition: Condition, fifo: int) -> VirtualProcess:
+    return start_twin(condition.rig, condition.scenario, condition.emulation, fifo)
+
+
+def _attempt(condition: Condition, ports: Sequence[str], out: Path, watch: Watcher, fifo: int) -> Attempt:
+    about = {"scenario": condition.scenario, "emulation": condition.emulation}
+    return _run(condition, ports, out, partial(watch, condition), fifo, Operator(condition.duration), about)
+
+
+def _run(
+    condition: Condition,
+    ports: Sequence[str],
+    out: Path,
+    watch: Callable[[np.void], None],
+    fifo: int,
+    operator: Operator,
+    about: dict | None = None,
+) -> Attempt:
+    folder = new_folder(out, condition.name)
+    outcome = run_realtime(
+        folder,
+        condition.rig,
+        condition.schedule,
+        ports,
+        condition.duration,
+        condition.label,
+        {"condition": condition.said(), **(about or {})},
+        watch,
+        fifo,
+        excitation=condition.excitation,
+        operator=operator,
+    )
+    return Attempt(condition, folder, outcome)

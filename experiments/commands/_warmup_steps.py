@@ -1,0 +1,51 @@
+"""What there is to compile, in the order in which a session needs it."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from experiments.analysis.compare import compare
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.windows import make_window
+from experiments.datatypes import Response
+from hil.design.methods import design
+from hil.design.schedule import GainSchedule
+from hil.logs.log import read_run
+from hil.rig.rig import Rig
+from hil.runners.replay import replay
+from hil.runners.simulated_run import run_lockstep
+from hil.runners.warmup import warm_up
+from models import catalogue
+from models.plant.scenario import Scenario
+
+
+def _machine() -> tuple[Rig, GainSchedule]:
+    rig = Rig(catalogue.load("Benchmark"))
+    return rig, design(rig.bicycle, "lqr", (5.0,), rig.timing)
+
+
+def _loop() -> None:
+    warm_up(*_machine())
+
+
+def _bicycle() -> None:
+    """A moment of lockstep, and its replay."""
+    with tempfile.TemporaryDirectory() as root:
+        folder = Path(root) / "run"
+        run_lockstep(folder, *_machine(), Scenario(speed=((0.0, 5.0),)), 0.1)
+        replay(read_run(folder))
+
+
+def _fits() -> None:
+    """A window fitted and predicted, at a speed that changes."""
+    t = np.arange(0.0, 2.0, 0.02)
+    response = Response("warm-up", "kooijman", t, np.exp(-t) * np.cos(5.0 * t), 5.0 - 0.1 * t)
+    window = make_window(response, 0, len(t), "all")
+    compare(response, [window], [fit_window(response, window)])
+
+
+LOOP: dict[str, Callable[[], None]] = {"the loop": _loop}
+EMULATION: dict[str, Callable[[], None]] = {"the emulated bicycle and the replay": _bicycle}
+ANALYSIS: dict[str, Callable[[], None]] = {"the fits": _fits}

@@ -1,0 +1,75 @@
+"""The emulated bicycle on a stand, moved by hand, as devices on pseudo-terminals: for checks and calibrations."""
+
+from collections.abc import MutableSequence
+from math import inf
+from multiprocessing import get_context
+
+import numpy as np
+
+from experiments.emulation.spawn import hastened
+from firmware_interface.calibration import Calibration
+from firmware_interface.twins.virtual_node import VirtualProcess, spawn
+from hil.commissioning.steps import Step
+from hil.loop.states import State
+from hil.rig.rig import Rig
+from hil.runners.emulation import emulated_machine
+from models.linear.whipple import totals
+from models.plant.workstand import Bars, ByHand
+
+
+class StandIn:
+    """Who does what the steps ask of a person, on an emulated bicycle.
+
+    Attributes
+    ----------
+    posture : shared array of 3 doubles
+        For `start_by_hand`.
+    """
+
+    def __init__(self) -> None:
+        self.posture = get_context("spawn").RawArray("d", 3)
+        self._step: Step | None = None
+
+    def hear(self, step: Step) -> None:
+        """Take the posture of a step; bars that are to be let go are held straight until the drive takes them."""
+        lean, steer, wheel = step.posture
+        self._step = step
+        self.posture[:] = (lean, 0.0 if step.lets_go else steer, wheel)
+
+    def see(self, row: np.void) -> None:
+        """Let the bars go, if it is time."""
+        if self._step is not None and self._step.lets_go and int(row["state"]) == State.RUNNING:
+            self.posture[:] = self._step.posture
+
+
+def start_by_hand(
+    rig: Rig,
+    posture: MutableSequence[float],
+    bars: Bars | None = None,
+    truth: Calibration | None = None,
+    rollout: float = inf,
+    fifo: int = 0,
+) -> VirtualProcess:
+    """Start it and wait until it serves.
+
+    Parameters
+    ----------
+    posture : shared array of 3 doubles
+        What the person does, see `models.plant.workstand.POSTURE`; of multiprocessing's spawn context.
+    bars : Bars
+        By default with the inertia of the rig's bicycle and their stops a tenth beyond the rig's limit.
+    truth : Calibration
+        How the devices are really mounted and scaled; by default as the rig says.
+    rollout : float
+        m after which the person stops the rolling wheel.
+    fifo : int
+        Real-time priority of the loop, 0 for none; as for `experiments.emulation.spawn.start_twin`.
+
+    Raises
+    ------
+    DeviceError
+        When it cannot start.
+    """
+    bars = bars or Bars(inertia=totals(rig.bicycle).IAll, stop=1.1 * rig.limits.steer.value)
+    mark = rollout / (truth or rig.calibrated()).wheel_radius
+    return hastened(spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark)), fifo)

@@ -1,0 +1,267 @@
+"""Missing samples, jumps and saturations: found in every kind of recording, named, and not free.
+
+A missing value and a spike of a few samples are bridged by a straight line, so that one bad sample does not
+spoil its surroundings; nothing is ever fitted there, for the recording is not free where it was mended.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.datatypes import Array
+from experiments.recordings.checked import BESIDE, SIGNALS, Recorded
+from models.errors import InputError
+
+Spans = list[tuple[int, int]]  # first row, one past the last
+ROUNDING = 1e-9  # of the range
+FEW = 0.2  # levels by rows, under which a signal is quantised
+SOME = 20_000  # rows that show how rough a signal is
+
+
+@dataclass(frozen=True)
+class FlawRules:
+    """What counts as a flaw; each number with its reason."""
+
+    margin: float = 0.05  # s kept away on either side: half the time the search for kicks smooths over
+    mostly: float = 0.5  # of the values missing: the column was not recorded
+    spike: int = 3  # rows at most; a longer excursion may be motion
+    above: float = 12.0  # times the usual roughness of the signal
+    of_range: float = 0.5  # of its usual range (1 % to 99 %): a spike under this does little harm
+    clipped: int = 3  # rows in a row at the greatest value, and ...
+    overshoot: float = 16.0  # ... least steps that the motion would have gone on: a quantised turning point has 4
+    again: int = 2  # times at that value: friction may hold a steer once where it turns
+    stuck: float = 0.1  # s of the very same reading of a gyro while the bicycle moves
+    held: float = 0.3  # of the readings repeat anyway: a column sampled slower than its rows cannot be stuck
+    moving: float = 0.3  # m/s
+    told: int = 5  # of one kind in one column by name
+
+
+# What one sample cannot change by: (least step, and rate) in SI. No bicycle leans at 20 or steers at 60 rad/s or
+# brakes at 2 g; a wheel's speed from few pulses has steps of a few tenths. Rates have no limit: a blow on the
+# frame of a real one changed its lean rate by 2.5 rad/s from one sample to the next.
+STEPS = {
+    "phi": (0.1, 20.0),
+    "delta": (0.2, 60.0),
+    "v": (1.0, 20.0),
+}
+GYROS = ("phi_dot", "psi_dot")
+
+
+def mended(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
+    """The recording with its flaws named in `Response.remarks`, bridged where they can be, and not free.
+
+    Raises
+    ------
+    InputError
+        Most of the lean rate or of the speed is missing.
+    """
+    rules = rules or FlawRules()
+    n = len(recorded.response.t)
+    used = np.zeros(n, bool)
+    for quantity in (*SIGNALS, *BESIDE):
+        values = recorded.signal(quantity)
+        if values is None:
+            continue
+        lost = ~np.isfinite(values)
+        if lost.mean() > rules.mostly:
+            recorded = _without(recorded, quantity, float(lost.mean()))
+            continue
+        serves = quantity not in BESIDE
+        if lost.any():
+            recorded, values = _bridged(recorded, quantity, values, lost, rules)
+            used |= widened(lost, recorded, rules) & serves
+        for what, finder in FINDERS.items():
+            # what a machine does before it runs or after it fell concerns nobody
+            spans = [span for span in finder(recorded, quantity, values, rules) if _concerns(recorded, *span)]
+            if not spans:
+                continue
+            bad = _mask(spans, n)
+            recorded = recorded.remarked(*_sentences(recorded, quantity, what, spans, values, rules))
+            if what == "spike":
+                recorded, values = _filled(recorded, quantity, values, bad)
+            used |= widened(bad, recorded, rules) & serves
+    if used.any():
+        free = recorded.response.free
+        recorded = replace(recorded, response=replace(recorded.response, free=~used if free is None else free & ~used))
+    return recorded
+
+
+def spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
+    """Excursions of one to three rows, far above roughness and a good part of the range, that come back."""
+    padded = np.pad(values, 3, mode="edge")
+
+    def off(rows: NDArray[np.intp]) -> Array:
+        near = padded[rows[:, None] + np.arange(7)]
+        return np.abs(values[rows] - np.median(near, axis=1))
+
+    some = np.arange(0, len(values), max(1, len(values) // SOME))
+    roughness = off(some)
+    rough = 1.4826 * float(np.median(roughness[roughness > 0])) if (roughness > 0).any() else 0.0
+    usual = float(np.ptp(np.percentile(values[some], (1.0, 99.0))))
+    limit = max(rules.above * rough, rules.of_range * usual)
+    leaps = np.abs(np.diff(values, prepend=values[0])) > 0.4 * limit  # three rows rise in two steps at most
+    if usual == 0.0 or not leaps.any():
+        return []
+    suspects = np.flatnonzero(np.convolve(leaps, np.ones(2 * rules.spike + 1), "same") > 0.5)
+    outside = np.zeros(len(values), bool)
+    outside[suspects] = off(suspects) > limit
+    return [(a, b) for a, b in _spans(outside) if b - a <= rules.spike]
+
+
+def steps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
+    """Changes from one row to the next that no bicycle can make."""
+    if quantity not in STEPS or len(values) < 2:
+        return []
+    least, rate = STEPS[quantity]
+    limit = max(least, rate * recorded.response.dt)
+    return [(int(i), int(i) + 2) for i in np.flatnonzero(np.abs(np.diff(values)) > limit)]
+
+
+def clips(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
+    """Rows in a row at the greatest or least value, though the motion was on its way beyond it."""
+    if quantity == "v":
+        return []
+    found: Spans = []
+    same = ROUNDING * float(np.ptp(values))  # between two readings of one level, after interpolation
+    for limit in (values.max(), values.min()) if same else ():
+        there = [(a, b) for a, b in _spans(np.abs(values - limit) <= same) if b - a >= rules.clipped]
+        if there and np.mean(np.diff(values) == 0.0) > rules.held:  # as many new readings as else rows
+            usual = np.median(np.diff(np.flatnonzero(np.diff(values))))
+            there = [(a, b) for a, b in there if b - a >= rules.clipped * usual]
+        least = rules.overshoot * _quantum(values, same) if there else 0.0
+        sure = [span for span in there if _overshoot(values, *span) > least]
+        if len(sure) >= (1 if quantity in GYROS else rules.again):
+            found += there
+    return sorted(found)
+
+
+def _quantum(values: Array, same: float) -> float:
+    """The step between levels of a signal that has few, else the least that it moves by."""
+    levels = np.unique(np.rint(values / same))
+    if len(levels) < FEW * len(values):
+        return float(np.median(np.diff(levels))) * same
+    moves = np.abs(np.diff(values))
+    return float(np.percentile(moves[moves > same], 5.0))
+
+
+def _overshoot(values: Array, a: int, b: int) -> float:
+    """How far a motion would have gone beyond the rows a to b, by its slopes before and after them."""
+    length = b - a
+    if a == 0 or b == len(values):
+        return 0.0
+    before = abs(values[a - 1] - values[max(0, a - 1 - length)]) / length if a > 1 else 0.0
+    after = abs(values[min(len(values) - 1, b + length)] - values[b]) / length
+    return float(0.25 * (before + after) * length)
+
+
+def stuck(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
+    """Gyros whose reading rests while the bicycle moves: their last digit never does."""
+    same = np.diff(values) == 0.0
+    if quantity not in GYROS or same.mean() > rules.held:
+        return []
+    moving = np.abs(recorded.response.v) > rules.moving
+    least = rules.stuck / recorded.response.dt
+    return [(a, b + 1) for a, b in _spans(same & moving[1:]) if b - a >= least]
+
+
+Finder = Callable[[Recorded, str, Array, FlawRules], Spans]
+FINDERS: dict[str, Finder] = {"spike": spikes, "jump": steps, "saturated": clips, "stuck": stuck}
+SAYS = {
+    "spike": "leaves its surroundings by {size:.3g} for {rows}, not free",
+    "jump": "jumps by {size:.3g} from one row to the next, not free",
+    "saturated": "is saturated at {value:.4g} for {rows}, not free",
+    "stuck": "gives the very same value {value:.4g} for {rows}, not free",
+}
+
+
+def widened(bad: NDArray[np.bool_], recorded: Recorded, rules: FlawRules) -> NDArray[np.bool_]:
+    """Rows (n,) that are bad, with the margin on either side."""
+    width = max(1, round(rules.margin / recorded.response.dt))
+    return np.convolve(bad, np.ones(2 * width + 1), "same") > 0.5
+
+
+def _spans(mask: NDArray[np.bool_]) -> Spans:
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _concerns(recorded: Recorded, a: int, b: int) -> bool:
+    """Does a part touch what the recording says is free?"""
+    free = recorded.response.free
+    return free is None or bool(free[a:b].any())
+
+
+def _mask(spans: Spans, n: int) -> NDArray[np.bool_]:
+    mask = np.zeros(n, bool)
+    for a, b in spans:
+        mask[a:b] = True
+    return mask
+
+
+def _filled(recorded: Recorded, quantity: str, values: Array, bad: NDArray[np.bool_]) -> tuple[Recorded, Array]:
+    good = np.flatnonzero(~bad)
+    filled = np.interp(np.arange(len(values)), good, values[good])
+    return recorded.put(quantity, filled), filled
+
+
+def _bridged(
+    recorded: Recorded, quantity: str, values: Array, lost: NDArray[np.bool_], rules: FlawRules
+) -> tuple[Recorded, Array]:
+    t, name = recorded.response.t, recorded.name(quantity)
+    spans = _spans(lost)
+    said = [
+        f"{name}: {'a value is' if b - a == 1 else f'{b - a} values are'} missing {_when(t, a, b)}, not free"
+        for a, b in spans
+    ]
+    recorded = recorded.remarked(*_shortened(said, f"{name}: {{}} more parts without values", rules))
+    return _filled(recorded, quantity, values, lost)
+
+
+def _without(recorded: Recorded, quantity: str, share: float) -> Recorded:
+    """The recording without a column that hardly exists."""
+    name, source = recorded.name(quantity), recorded.response.source
+    if quantity in ("phi_dot", "v"):
+        raise InputError(
+            f"wanted values in column {name} of {source}, found {100 * share:.0f} % of them missing; "
+            "nothing can be analysed without it"
+        )
+    return recorded.put(quantity, None).remarked(f"{name}: {100 * share:.0f} % of the values are missing, left out")
+
+
+def _sentences(
+    recorded: Recorded, quantity: str, what: str, spans: Spans, values: Array, rules: FlawRules
+) -> Iterator[str]:
+    t, name = recorded.response.t, recorded.name(quantity)
+    unit = UNITS.get(quantity, "")
+    said = []
+    for a, b in spans:
+        if what == "spike":
+            size = float(np.abs(values[a:b] - np.median(values[max(0, a - 3) : b + 3])).max())
+        else:
+            size = float(np.ptp(values[a:b]))
+        says = SAYS[what].format(size=size, rows=_rows(b - a), value=float(values[a]))
+        says = says.replace(" for ", f" {unit} for ").replace(" from one", f" {unit} from one")
+        said.append(f"{name}: {says}, {_when(t, a, b)}")
+    yield from _shortened(said, f"{name}: {{}} more like these ({what})", rules)
+
+
+def _when(t: Array, a: int, b: int) -> str:
+    return f"at {t[a]:.3f} s" if b - a == 1 else f"from {t[a]:.3f} to {t[b - 1]:.3f} s"
+
+
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
+
+
+def _shortened(said: list[str], rest: str, rules: FlawRules) -> list[str]:
+    if len(said) <= rules.told + 1:
+        return said
+    return [*said[: rules.told], rest.format(len(said) - rules.told)]
+
+
+UNITS = {
+    "phi_dot": "rad/s", "v": "m/s", "phi": "rad", "delta": "rad", "psi_dot": "rad/s", "T_delta": "N m",
+    "delta_dot": "rad/s", "wheel": "rad/s", "a_y": "m/s^2", "a_z": "m/s^2",
+}  # fmt: skip

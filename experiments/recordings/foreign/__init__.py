@@ -1,0 +1,82 @@
+"""Recordings that others made, read as a Response: through a mapping file, or as a kind that is known.
+
+A format is one file and one line of `formats.FORMATS`. A kind is one file and one line below; it is
+recognised by its columns alone, in whatever format; the file's name is only a label.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.datatypes import Response
+from experiments.recordings.checked import Recorded
+from experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
+from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.table import Table
+from experiments.recordings.inspection import inspected
+from models import catalogue
+from models.errors import InputError
+from models.parameters import nearest
+
+KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table], Recorded]]] = {
+    kooijman.KIND: (kooijman.COLUMNS, kooijman.recorded),
+    delft.KIND: (delft.COLUMNS, delft.recorded),
+    exported.KIND: (exported.COLUMNS, exported.recorded),
+}
+
+
+def read(
+    path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+) -> Response:
+    """Response recorded in a file of a known format, with remarks on its flaws.
+
+    Parameters
+    ----------
+    path
+    mapping_file
+        A mapping (TOML), or the name of a shipped one; without it the columns must be those of a kind.
+    preset
+        A kind of ``KINDS``, instead of recognising it.
+    bicycle
+        Of the catalogue, or a file; instead of the one that the mapping names.
+    trust
+        Units and signs that physics contradicts become remarks.
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, of no known kind, cut short, holds something that is not a number, or
+        a unit or sign in it is clearly wrong.
+    """
+    return inspected(recorded(path, mapping_file, preset, bicycle), refuse=not trust)
+
+
+def recorded(path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "") -> Recorded:
+    """What `read` reads, before it is inspected."""
+    given = mapping.load(mapping_file) if mapping_file else None
+    if bicycle and not given:
+        raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
+    if given and bicycle:
+        given = replace(given, bicycle=catalogue.load(bicycle))
+    kind = preset or (given.kind if given else "")
+    if kind:
+        return _of_kind(read_table(path, **(given.text if given else {})), kind)
+    if given:
+        return mapped.read(path, given)
+    table = read_table(path)
+    for columns, read_kind in KINDS.values():
+        if all(table.has(column) for column in columns):
+            return read_kind(table.with_rows())
+    wanted = "; or ".join(f"{name}: {', '.join(columns)}" for name, (columns, _) in KINDS.items())
+    raise InputError(
+        f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:120]} in {path}; "
+        "say with --mapping which column is what (docs/foreign-logs.md), or add the header"
+    )
+
+
+def _of_kind(table: Table, kind: str) -> Recorded:
+    if kind not in KINDS:
+        close = nearest(kind, KINDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else "give one of those, or a mapping file"
+        raise InputError(f"wanted a kind out of {', '.join(KINDS)}, found {kind!r}; {hint}")
+    return KINDS[kind][1](table.with_rows())

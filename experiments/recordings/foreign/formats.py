@@ -1,0 +1,47 @@
+"""The file formats that others' recordings come in. A format is one file and one line below."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from experiments.recordings.foreign import format_csv, format_hdf5, format_mat, format_parquet
+from experiments.recordings.foreign.table import Table
+from models.errors import InputError
+
+# format: does it begin so? (its first bytes, its suffix in small letters), and its reader; the first that fits
+FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]]] = {
+    "HDF5 (also MAT 7.3)": (format_hdf5.fits, format_hdf5.read),
+    "Parquet": (format_parquet.fits, format_parquet.read),
+    "MAT": (format_mat.fits, format_mat.read),
+    "CSV": (format_csv.fits, format_csv.read),
+}
+SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet")  # sought in a folder
+HEAD = 4096  # bytes looked at
+
+
+def read_table(path: str | Path, **how: object) -> Table:
+    """The columns of a file of any known format, recognised by how it begins.
+
+    Parameters
+    ----------
+    path
+    how
+        For text: `delimiter`, `decimal`, `header_line`, `skip`; see `format_csv.read`.
+
+    Raises
+    ------
+    InputError
+        The file is missing or empty, damaged, or needs a library that is not installed.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise InputError(f"wanted a readable recording, found {path}: {error.strerror}; check the path") from error
+    for fits, read in FORMATS.values():
+        if fits(head, path.suffix.lower()):
+            return read(path, **how)
+    raise InputError(
+        f"wanted a readable file of a known format ({', '.join(FORMATS)}), found something else in {path}; "
+        "convert it to one of them"
+    )

@@ -1,0 +1,178 @@
+"""A recording read through a mapping."""
+
+import csv
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.datatypes import Array, Marker, Response
+from experiments.recordings.checked import BESIDE, Recorded
+from experiments.recordings.foreign import times, units
+from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.mapping import Column, Mapping
+from experiments.recordings.foreign.table import MIN_ROWS, Table
+from experiments.theory.theory import Theory, lean_feedback, open_loop
+from models.errors import InputError
+from models.parameters import Bicycle
+
+KIND = "mapped"
+
+
+def recorded(table: Table, mapping: Mapping) -> Recorded:
+    """What a mapping makes of a file's columns, on an even grid, in SI.
+
+    Raises
+    ------
+    InputError
+        A column is missing, not as long as the others, or not of numbers; times that no grid can be made of.
+    """
+    table = _chosen(table, mapping)
+    grid = _grid(table, mapping)
+    signals = {
+        quantity: _signal(table, f"{mapping.name} [{quantity}]", column, grid)
+        for quantity, column in mapping.quantities.items()
+    }
+    markers, remarks = _kicks(table, mapping, grid)
+    beside = {name: signals.pop(name) for name in BESIDE if name in signals}
+    response = Response(
+        source=table.source,
+        kind=KIND,
+        t=grid.t,
+        free=_free(table, mapping, grid) & ~grid.gap,
+        markers=markers,
+        bicycle=mapping.bicycle,
+        theory=theory(mapping.bicycle, mapping.law),
+        label=mapping.label or table.source,
+        remarks=(*grid.remarks, *remarks),
+        **signals,  # type: ignore[arg-type]
+    )
+    columns = {name: column.column or f"the constant {name}" for name, column in mapping.quantities.items()}
+    return Recorded(response, columns, beside, mapping.law)
+
+
+def theory(bicycle: Bicycle | None, law: tuple[float, float] | None) -> Theory | None:
+    """What theory says moves: the bicycle alone, or steered into its lean; None where the bicycle is not known."""
+    if bicycle is None:
+        return None
+    return open_loop(bicycle) if law is None else lean_feedback(bicycle, *law)
+
+
+def _chosen(table: Table, mapping: Mapping) -> Table:
+    """The table with only the rows that the mapping wants."""
+    if not mapping.rows:
+        return table
+    keep = _flag(table, mapping.rows, f"{mapping.name} [rows]")
+    columns = {name: values[keep] if len(values) == len(keep) else values for name, values in table.columns.items()}
+    return Table(table.path, columns, table.meta, table.first_line)
+
+
+def _grid(table: Table, mapping: Mapping) -> times.Grid:
+    if not mapping.time:
+        name = mapping.quantities["phi_dot"].column
+        if not name:
+            raise InputError(f"{mapping.name} [phi_dot]: wanted a column, found a constant; a response must move")
+        assert mapping.rate is not None
+        return times.counted(len(table.raw(name)), mapping.rate)
+    where = f"column {mapping.time} of {table.source}"
+    values = table.raw(mapping.time)
+    if mapping.time_unit != "date-time" and values.dtype.kind == "O":
+        values = table.numbers(mapping.time)
+    factor = 1.0 if mapping.time_unit == "date-time" else units.factor(mapping.time_unit, units.TIME, mapping.name)
+    t, origin = times.seconds(values, factor, where)
+    if len(t) < MIN_ROWS:
+        raise InputError(f"{where}: wanted at least {MIN_ROWS} rows, found {len(t)}; record it again")
+    grid = times.grid(t, where, mapping.rate)
+    return replace(grid, remarks=(*origin, *grid.remarks))
+
+
+def _signal(table: Table, where: str, column: Column, grid: times.Grid) -> Array:
+    if column.constant is not None:
+        return np.full(len(grid.t), column.constant)
+    values = _as_long(table, column.column, table.numbers(column.column), grid, where)
+    return column.sign * column.factor * (grid.even(values) - column.zero) + column.offset
+
+
+def _as_long(table: Table, name: str, values: Any, grid: times.Grid, where: str) -> Any:
+    if len(values) != grid.length:
+        raise InputError(
+            f"{where}: wanted column {name} of {table.source} as long as the times ({grid.length} rows), "
+            f"found {len(values)} rows; it belongs to another table of the file"
+        )
+    return values
+
+
+def _flag(table: Table, given: Any, where: str) -> NDArray[np.bool_]:
+    """Rows (n,) where a column is what it should be: equal to something, else not zero."""
+    if "column" not in given:
+        raise InputError(f"{where}: wanted a column, found {', '.join(given)}; add it")
+    values = table.raw(given["column"])
+    if "equals" not in given:
+        return np.nan_to_num(table.numbers(given["column"])) != 0.0
+    equals = given["equals"]
+    if isinstance(equals, str):
+        return np.array([str(value) == equals for value in values])
+    return np.isin(table.numbers(given["column"]), np.atleast_1d(equals))
+
+
+def _free(table: Table, mapping: Mapping, grid: times.Grid) -> NDArray[np.bool_]:
+    where, given = f"{mapping.name} [free]", mapping.free
+    free = np.ones(len(grid.t), bool)
+    if "column" in given:
+        flag = _as_long(table, given["column"], _flag(table, given, where), grid, where)
+        free &= grid.nearest(flag)
+        if free.any():
+            free &= grid.t >= grid.t[int(np.argmax(free))] + given.get("after", 0.0)
+    if "intervals" in given:
+        inside, half = np.zeros(len(grid.t), bool), 0.5 * (grid.t[1] - grid.t[0])
+        for interval in given["intervals"]:
+            inside |= (grid.t >= interval[0] - half) & (grid.t <= interval[1] + half)
+        free &= inside
+    return free
+
+
+def _kicks(table: Table, mapping: Mapping, grid: times.Grid) -> tuple[tuple[Marker, ...], tuple[str, ...]]:
+    """Markers from a list of times, from a column that rises, or from a file beside the recording."""
+    where, given = f"{mapping.name} [kicks]", mapping.kicks
+    if "times" in given:
+        found = [float(t) for t in given["times"]]
+    elif "column" in given and "beside" not in given:
+        values = _as_long(table, given["column"], np.nan_to_num(table.numbers(given["column"])), grid, where)
+        kicked = grid.nearest(values) > 0.0
+        found = [float(t) for t in grid.t[1:][kicked[1:] & ~kicked[:-1]]]
+    elif "beside" in given:
+        path = table.path.with_suffix("." + str(given["beside"]).lstrip("."))
+        if not path.exists():
+            return (), (f"no kicks are marked: there is no {path.name} beside {table.source}",)
+        found = _marked(path, str(given.get("column", "t")), given.get("kind", "kick"))
+        if "clock" in given:
+            clock = _as_long(table, given["clock"], table.numbers(given["clock"]), grid, where)
+            found = [float(t) for t in np.interp(found, grid.even(clock), grid.t)]
+    else:
+        return (), ()
+    outside = [t for t in found if not grid.t[0] <= t <= grid.t[-1]]
+    if outside and "times" in given:
+        raise InputError(
+            f"{where}: wanted times of {table.source}, which runs from {grid.t[0]:.3f} to {grid.t[-1]:.3f} s, "
+            f"found {outside[0]:g} s; correct it"
+        )
+    return tuple(Marker(t, "kick") for t in found if t not in outside), ()
+
+
+def _marked(path: Path, column: str, kind: str) -> list[float]:
+    """Times of the markers of one kind in a file of markers, as `riderless export` writes it."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    try:
+        return [float(row[column]) for row in rows if row["kind"] == kind]
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(
+            f"wanted numbers under {column} and a column kind in {path}, found {error}; correct it"
+        ) from None
+
+
+def read(path: str | Path, mapping: Mapping) -> Recorded:
+    """The recording in a file of any known format, through a mapping. Raises as `recorded` and `read_table` do."""
+    return recorded(read_table(path, **mapping.text).with_rows(), mapping)

@@ -1,0 +1,219 @@
+"""The mapping file (TOML): which column of somebody's recording is which quantity, in which unit and sign.
+
+docs/foreign-logs.md shows one. Every table of it is read and checked here; `mapped` applies it.
+"""
+
+import tomllib
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from experiments.recordings.foreign import units
+from models import catalogue
+from models.errors import InputError
+from models.parameters import Bicycle, nearest
+
+QUANTITIES: dict[str, dict[str, float]] = {
+    "phi_dot": units.RATE,
+    "v": units.SPEED,
+    "phi": units.ANGLE,
+    "delta": units.ANGLE,
+    "psi_dot": units.RATE,
+    "T_delta": units.TORQUE,
+    "delta_dot": units.RATE,
+    "wheel": units.RATE,
+    "a_y": units.ACCELERATION,
+    "a_z": units.ACCELERATION,
+}
+REQUIRED = ("phi_dot", "v")
+COLUMN_KEYS = ("column", "unit", "sign", "zero", "scale", "offset", "constant")
+OTHER_KEYS = {
+    "time": ("column", "unit", "rate"),
+    "law": ("steer_into_lean", "v0"),
+    "kicks": ("times", "column", "beside", "kind", "clock"),
+    "free": ("column", "equals", "after", "intervals"),
+    "rows": ("column", "equals"),
+    "text": ("delimiter", "decimal", "header_line", "skip"),
+}
+PLAIN_KEYS = ("label", "bicycle", "law", "kind")
+SHIPPED = "mapping-{}.toml"  # in experiments/recordings/data
+
+
+@dataclass(frozen=True)
+class Column:
+    """A quantity in SI: sign * factor * (reading - zero) + offset, or the same all the time."""
+
+    column: str = ""
+    factor: float = 1.0
+    sign: float = 1.0
+    zero: float = 0.0  # reading that means zero, in the column's own unit
+    offset: float = 0.0  # SI
+    constant: float | None = None  # SI
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A mapping file, checked."""
+
+    name: str
+    quantities: AnyMapping[str, Column]
+    time: str  # column, or "" where only a rate is known
+    time_unit: str  # a unit, or "date-time"
+    rate: float | None  # Hz
+    bicycle: Bicycle | None
+    law: tuple[float, float] | None  # k, v0
+    kicks: AnyMapping[str, Any]
+    free: AnyMapping[str, Any]
+    rows: AnyMapping[str, Any]
+    text: AnyMapping[str, Any]
+    label: str
+    kind: str  # a preset to use instead of columns, or ""
+
+
+def load(path: str | Path) -> Mapping:
+    """A mapping from a TOML file, or a shipped one by its name.
+
+    Raises
+    ------
+    InputError
+        There is none, it is not TOML, or says something that no mapping can.
+    """
+    shipped = files("experiments.recordings").joinpath("data", SHIPPED.format(path))
+    try:
+        if not Path(path).exists() and shipped.is_file():
+            return of(tomllib.loads(shipped.read_text(encoding="utf-8")), str(path), Path())
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
+    try:
+        return of(tomllib.loads(text), Path(path).name, Path(path).parent)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"wanted a mapping file in TOML, found in {path}: {error}; correct that line") from None
+
+
+def of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
+    """A mapping from its document; paths in it begin at ``folder``. Raises as `load` does."""
+    known = [*QUANTITIES, *OTHER_KEYS, *PLAIN_KEYS]
+    for key, value in document.items():
+        if key not in known:
+            raise InputError(f"{name}: nothing is called {key!r}{_near(key, known)}")
+        allowed = COLUMN_KEYS if key in QUANTITIES else OTHER_KEYS.get(key)
+        if isinstance(value, dict) and allowed:
+            for inner in value:
+                if inner not in allowed:
+                    raise InputError(f"{name} [{key}]: nothing is called {inner!r}{_near(inner, allowed)}")
+        elif key in QUANTITIES or (key in OTHER_KEYS and key not in PLAIN_KEYS):
+            raise InputError(f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {value!r}")
+    kind = document.get("kind", "")
+    quantities = {key: column(f"{name} [{key}]", key, document[key]) for key in QUANTITIES if key in document}
+    missing = [key for key in REQUIRED if key not in quantities and not kind]
+    if missing:
+        raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
+    time = document.get("time", {})
+    if not kind and not ("column" in time or "rate" in time):
+        raise InputError(f"{name}: wanted [time] with a column (and its unit) or a rate in Hz, found neither; add one")
+    rate = _number(time, "rate", f"{name} [time]")
+    if rate is not None and rate <= 0:
+        raise InputError(f"{name} [time]: wanted a rate above 0 Hz, found {rate:g}; correct it")
+    time_unit = time.get("unit", "s")
+    if time_unit != "date-time":
+        units.factor(time_unit, units.TIME, f"{name} [time]")
+    return Mapping(
+        name=name,
+        quantities=quantities,
+        time=time.get("column", ""),
+        time_unit=time_unit,
+        rate=rate,
+        bicycle=_bicycle(document.get("bicycle"), folder, name),
+        law=_law(document.get("law", "uncontrolled"), name),
+        **{key: _checked(document.get(key, {}), f"{name} [{key}]") for key in ("kicks", "free", "rows", "text")},
+        label=str(document.get("label", "")),
+        kind=str(kind),
+    )
+
+
+def column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:
+    """One quantity's table. Raises InputError that begins with ``where``."""
+    known = QUANTITIES[quantity]
+    unit = given.get("unit")
+    if not isinstance(unit, str) and "scale" not in given:
+        raise InputError(f"{where}: wanted a unit ({', '.join(known)}, V or counts), found {unit!r}; add it")
+    if "scale" not in given:
+        factor = units.factor(str(unit), known, where)
+    elif unit is None or units.ALIASES.get(str(unit), unit) in units.RAW:
+        factor = units.quantity(str(given["scale"]), known, f"{where} scale")
+    else:
+        raise InputError(f"{where}: wanted a unit or a scale (of a reading in V or counts), found both; leave one out")
+    constant = _number(given, "constant", where)
+    if (constant is None) == ("column" not in given):
+        raise InputError(f"{where}: wanted a column or a constant, found {'both' if 'column' in given else 'neither'}")
+    sign = _number(given, "sign", where)
+    if sign not in (None, 1.0, -1.0):
+        raise InputError(f"{where}: wanted a sign of 1 or -1, found {given['sign']!r}; give a scale for other factors")
+    return Column(
+        column=str(given.get("column", "")),
+        factor=factor,
+        sign=1.0 if sign is None else sign,
+        zero=_number(given, "zero", where) or 0.0,
+        offset=(_number(given, "offset", where) or 0.0) * factor,
+        constant=None if constant is None else constant * factor,
+    )
+
+
+def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
+    """A table whose values are of the kind they have to be."""
+    for key in ("column", "beside", "kind", "clock", "delimiter", "decimal"):
+        if not isinstance(table.get(key, ""), str):
+            raise InputError(f"{where}: wanted a text for {key}, found {table[key]!r}; write it in quotes")
+    for key in ("after", "skip", "header_line"):
+        _number(table, key, where)
+    for key in ("skip", "header_line"):
+        if not isinstance(table.get(key, 1), int) or table.get(key, 1) < (key == "header_line"):
+            raise InputError(f"{where}: wanted a number of lines for {key}, found {table[key]!r}; correct it")
+    times = table.get("times", [])
+    if not (isinstance(times, list) and all(isinstance(t, int | float) for t in times)):
+        raise InputError(f"{where}: wanted times such as [4.1, 9.7] in s, found {times!r}; correct it")
+    intervals = table.get("intervals", [])
+    for pair in intervals if isinstance(intervals, list) else [intervals]:
+        numbers = isinstance(pair, list) and len(pair) == 2 and all(isinstance(t, int | float) for t in pair)
+        if not numbers or pair[0] >= pair[1]:
+            raise InputError(f"{where}: wanted intervals such as [[1.0, 9.5]] in s, found {pair!r}; correct it")
+    return table
+
+
+def _number(table: AnyMapping[str, Any], key: str, where: str) -> float | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError(f"{where}: wanted a number for {key}, found {value!r}; write it without quotes")
+    return float(value)
+
+
+def _law(given: Any, name: str) -> tuple[float, float] | None:
+    if given == "uncontrolled":
+        return None
+    if isinstance(given, dict) and set(given) == {"steer_into_lean", "v0"}:
+        return _number(given, "steer_into_lean", f"{name} [law]") or 0.0, _number(given, "v0", f"{name} [law]") or 0.0
+    raise InputError(
+        f'{name}: wanted law = "uncontrolled" or [law] with steer_into_lean (k, N s^2) and v0 (m/s) of '
+        f"T_delta = k (v0 - v) phi_dot, found {given!r}; give one of them"
+    )
+
+
+def _bicycle(given: Any, folder: Path, name: str) -> Bicycle | None:
+    if given is None:
+        return None
+    try:
+        if str(given).endswith(catalogue.SUFFIX):
+            return catalogue.load(folder / str(given))
+        return catalogue.load(str(given))
+    except InputError as error:
+        raise InputError(f"{name}: bicycle: {error}") from None
+
+
+def _near(word: str, known: Any) -> str:
+    close = nearest(word, known, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; it may have {', '.join(known)}"

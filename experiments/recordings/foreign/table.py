@@ -1,0 +1,122 @@
+"""A file of numbers with names, whatever its format."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.datatypes import Array
+from models.errors import InputError
+from models.parameters import nearest
+
+MIN_ROWS = 50  # less than half a second of any recording
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns as the file has them: numbers (n,) with nan where a value is missing, texts, or date-times.
+
+    Files that hold more than one table give all columns, of any length. A name may be shortened to its last
+    part where that is unique: ``phi_dot`` for ``log.imu.phi_dot``.
+    """
+
+    path: Path
+    columns: Mapping[str, np.ndarray]
+    meta: Mapping[str, str] = field(default_factory=dict)  # texts that the file carries beside its columns
+    first_line: int = 1  # of the first row, where rows are lines of a text
+
+    @property
+    def source(self) -> str:
+        """Name of the file."""
+        return self.path.name
+
+    def with_rows(self) -> "Table":
+        """This table; raises InputError where even its longest column is too short to be a recording."""
+        rows = max((len(values) for values in self.columns.values()), default=0)
+        if rows < MIN_ROWS:
+            raise InputError(f"wanted at least {MIN_ROWS} rows in {self.path}, found {rows}; record it again")
+        return self
+
+    def has(self, name: str) -> bool:
+        """Is there such a column?"""
+        return bool(self._find(name))
+
+    def raw(self, name: str) -> np.ndarray:
+        """A column (n,) as the file has it.
+
+        Raises
+        ------
+        InputError
+            There is none of that name, or several of that last part.
+        """
+        found = self._find(name)
+        if len(found) == 1:
+            return self.columns[found[0]]
+        if found:
+            raise InputError(
+                f"wanted one column {name!r} in {self.source}, found {', '.join(found)}; give the whole name"
+            )
+        close = nearest(name, self.columns, n=3)
+        listed = ", ".join(list(self.columns)[:20]) + (" ..." if len(self.columns) > 20 else "")
+        hint = f"did you mean {' or '.join(close)}?" if close else "give one of those"
+        raise InputError(f"wanted a column {name!r} in {self.source}, found {listed or 'no columns'}; {hint}")
+
+    def numbers(self, name: str) -> Array:
+        """A column (n,) of numbers; a missing one is nan. Raises as `raw` does, and where there is text."""
+        values = self.raw(name)
+        if values.dtype.kind in "biuf":
+            return values.astype(np.float64)
+        if values.dtype.kind == "M":
+            raise InputError(
+                f"wanted numbers in column {name} of {self.source}, found date-times; they serve as time only"
+            )
+        out = np.empty(len(values))
+        for row, text in enumerate(values):
+            out[row] = self._number(name, row, text)
+        return out
+
+    def _number(self, name: str, row: int, text: Any) -> float:
+        if text is None or str(text).strip().lower() in ("", "na", "n/a", "null"):
+            return np.nan
+        try:
+            return float(text)
+        except ValueError:
+            raise InputError(
+                f"wanted numbers, found '{text}' in column {name}, line {row + self.first_line} of {self.path}; "
+                "correct or delete that line"
+            ) from None
+
+    def _find(self, name: str) -> list[str]:
+        if name in self.columns:
+            return [name]
+        wanted = dotted(name)
+        whole = [known for known in self.columns if dotted(known) == wanted]
+        tails = [known for known in self.columns if dotted(known).endswith("." + wanted)]
+        long = [known for known in tails if len(self.columns[known]) >= MIN_ROWS]
+        return whole or long or tails
+
+
+def dotted(name: str) -> str:
+    """A path inside a file (``/log/imu/phi_dot``) as MATLAB writes it: ``log.imu.phi_dot``."""
+    return name.strip("/ ").replace("/", ".")
+
+
+def unfolded(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    """An array as columns: one if it is a row or a column, ``name[1]``, ``name[2]``, ... if it is a matrix.
+
+    The longer axis counts the rows, for MATLAB's files of version 7.3 have them the other way round.
+    """
+    values = np.asarray(values)
+    if values.dtype.names:
+        parts = [unfolded(f"{name}.{part}", values[part]) for part in values.dtype.names]
+        return {key: column for part in parts for key, column in part.items()}
+    if values.dtype.kind not in "biufMUSO" or values.ndim > 2:
+        return {}
+    if values.dtype.kind == "S":
+        values = np.char.decode(values, "utf-8", "replace")
+    if values.ndim < 2 or 1 in values.shape:
+        return {name: values.reshape(-1)}
+    by_column = values if values.shape[0] < values.shape[1] else values.T
+    return {f"{name}[{i}]": column for i, column in enumerate(by_column, start=1)}

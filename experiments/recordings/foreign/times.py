@@ -1,0 +1,218 @@
+"""Times of a recording, and its columns on an even grid."""
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.datatypes import Array
+from experiments.recordings.foreign.table import MIN_ROWS
+from models.errors import InputError
+
+EPOCH = 1e7  # s; a time beyond 115 days is a date, and the recording is timed from its first row
+SLOWEST, FASTEST = 0.05, 2e-5  # s between samples: 20 Hz cannot show weave, 50 kHz is a unit gone wrong
+EVEN = 1e-6  # of a step: times that are even already
+UNEVEN = 0.02  # of a step: times further from even than this are interpolated
+BRIDGED = 0.0225  # s; weave turns by less than a tenth of a radian meanwhile
+BACKWARDS = 0.1  # of the rows may have to go because their time does not increase
+MOST_TOLD = 5  # gaps by name
+MOST_GAPS = 10  # times the rows there are, beyond which a file is no one recording
+OTHER_RATE = 0.1  # of the step, by which times may differ from the stated rate
+ROUNDED = 0.75  # of the last digit of the times, which a rounded even time cannot exceed by far
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How rows come onto an even grid: ``rows`` to use, at the times ``at`` [s]; ``t`` (n,) [s] are wanted."""
+
+    t: Array
+    rows: NDArray[np.intp] | None  # None: the rows as they are
+    at: Array
+    gap: NDArray[np.bool_]  # (n,) where too many rows in a row are missing
+    length: int  # rows of the file
+    remarks: tuple[str, ...] = ()
+
+    def even(self, values: Array) -> Array:
+        """A column on the grid, linear between rows; a missing value stays missing in the row it belongs to."""
+        if self.rows is None:
+            return values
+        values = values[self.rows]
+        return np.interp(self.t, self.at, values)
+
+    def nearest(self, values: np.ndarray) -> np.ndarray:
+        """A column of codes or flags on the grid: the value of the row nearest in time."""
+        if self.rows is None:
+            return values
+        right = np.clip(np.searchsorted(self.at, self.t), 1, len(self.at) - 1)
+        left_is_nearer = self.t - self.at[right - 1] < self.at[right] - self.t
+        return values[self.rows][right - left_is_nearer]
+
+
+def counted(n: int, rate: float) -> Grid:
+    """Rows at a known rate [Hz], from 0 s."""
+    t = np.arange(n) / rate
+    return Grid(t, None, t, np.zeros(n, bool), n)
+
+
+def seconds(values: np.ndarray, factor: float, where: str) -> tuple[Array, tuple[str, ...]]:
+    """Times (n,) [s] from numbers or date-times, and what is to be said of their origin.
+
+    Raises
+    ------
+    InputError
+        A text is no date-time.
+    """
+    if values.dtype.kind == "M":
+        stamps = values.astype("datetime64[ns]")
+    elif values.dtype.kind in "OU":
+        stamps = _stamps(values, where)
+    else:
+        t = values.astype(np.float64) * factor
+        first = t[np.isfinite(t)][0] if np.isfinite(t).any() else 0.0
+        if abs(first) < EPOCH:
+            return t, ()
+        return t - first, (f"{where} counts {first:.3f} s at its first row: here that row is at 0 s",)
+    t = (stamps - stamps[0]) / np.timedelta64(1, "ns") * 1e-9
+    return t, (f"{where} begins at {np.datetime_as_string(stamps[0], unit='ms')}: here that is 0 s",)
+
+
+def _stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:
+    """ISO date-times, with their offset from UTC taken off where they tell one."""
+    out = np.empty(len(values), "datetime64[ns]")
+    for row, value in enumerate(values):
+        text = str(value).strip().strip('"')
+        zone = re.search(r"(?:Z|([+-])(\d\d):?(\d\d))$", text) if ":" in text else None
+        try:
+            out[row] = np.datetime64((text[: zone.start()] if zone else text).replace(" ", "T", 1))
+        except ValueError:
+            raise InputError(
+                f"{where}: wanted date-times such as 2026-11-20T12:34:56.789 or numbers, found {text!r} "
+                f"in row {row + 1}; correct it"
+            ) from None
+        if zone and zone[1]:
+            minutes = int(zone[2]) * 60 + int(zone[3])
+            out[row] -= np.timedelta64(minutes if zone[1] == "+" else -minutes, "m")
+    return out
+
+
+def grid(t: Array, where: str, rate: float | None = None) -> Grid:
+    """An even grid for rows at the times ``t`` (n,) [s].
+
+    Rows whose time is missing or does not increase are left out. Times that are even but for the rounding of
+    their last digit are taken as even; others are interpolated, at ``rate`` [Hz] or the usual one.
+
+    Raises
+    ------
+    InputError
+        Too many rows have to go, or the step between them is no sensible one; ``where`` begins the sentence.
+    """
+    remarks: list[str] = []
+    known = np.isfinite(t)
+    if rate is None and known.all() and len(t) >= MIN_ROWS and np.all(np.diff(t) >= 0.0):
+        even = _straight(t)
+        if even is not None:
+            return Grid(even, None, even, np.zeros(len(t), bool), len(t))
+    ahead = np.maximum.accumulate(np.where(known, t, -np.inf))
+    good = known & (t > np.concatenate([[-np.inf], ahead[:-1]]))
+    rows = np.flatnonzero(good)
+    lost = len(t) - len(rows)
+    if len(rows) < MIN_ROWS or lost > BACKWARDS * len(t):
+        raise InputError(
+            f"{where}: wanted times that increase, found {lost} of {len(t)} that do not; is it the right one?"
+        )
+    if lost:
+        first = int(np.flatnonzero(~good)[0])
+        beside = f"after {t[first - 1]:.3f} s" if first else "at the beginning"
+        remarks.append(
+            f"{where}: {lost} rows without a time or with one that does not increase, first {beside}, left out"
+        )
+    at = t[rows]
+    usual = float(np.median(np.diff(at)))
+    step = 1.0 / rate if rate else usual
+    if abs(step - usual) > OTHER_RATE * step:
+        raise InputError(
+            f"{where}: wanted steps of {step:g} s, for the mapping says {rate:g} Hz, found {usual:g} s; "
+            "correct one of them"
+        )
+    if not FASTEST <= step <= SLOWEST:
+        factor = "ms" if step > SLOWEST else "s"
+        raise InputError(
+            f"{where}: wanted steps between {FASTEST:g} and {SLOWEST:g} s, found {step:g} s; is its unit {factor}?"
+        )
+    if rate is None:
+        step = _fine(at, step)
+    count = round((at[-1] - at[0]) / step) + 1
+    if count > MOST_GAPS * len(at):
+        raise InputError(
+            f"{where}: wanted a recording, found {len(at)} rows in {at[-1] - at[0]:.6g} s, most of which is gaps; "
+            "cut the file into recordings"
+        )
+    wanted = at[0] + np.arange(count) * step
+    missing = _missing(at, step)
+    long = (missing > 0) & ((missing + 1) * step > BRIDGED)
+    left = np.clip(np.searchsorted(at, wanted), 1, len(at) - 1) - 1
+    gap = long[left] & (wanted > at[left]) & (wanted < at[left + 1])
+    remarks += _told(at, step, missing, long, where)
+    return Grid(wanted, rows, at, gap, len(t), tuple(remarks))
+
+
+def _missing(at: Array, step: float) -> NDArray[np.intp]:
+    """Rows (n - 1,) that are missing after each row, by the place of every row in a regular beat."""
+    beats = at / step
+    phase = float(np.angle(np.exp(2j * np.pi * beats).mean()) / (2 * np.pi))
+    return np.maximum(np.diff(np.rint(beats - phase).astype(np.intp)) - 1, 0)
+
+
+def _straight(at: Array) -> Array | None:
+    """Even times instead of these, when only rounding keeps them from being even."""
+    n = np.arange(len(at))
+    slope, first = np.polyfit(n, at - at[0], 1)
+    if not FASTEST <= slope <= SLOWEST:
+        return None
+    off = np.abs(at - at[0] - first - slope * n).max()
+    if off < EVEN * slope:
+        return at  # as they were written: 9.9 s stays 9.9 s
+    digit = _digit(at)
+    if off > max(UNEVEN * slope, ROUNDED * digit):
+        return None
+    if digit > UNEVEN * slope:  # the ends are rounded too
+        return at[0] + first + slope * n
+    return at[0] + n * (at[-1] - at[0]) / (len(at) - 1)
+
+
+def _digit(at: Array) -> float:
+    """Last decimal digit [s] that the times are written with."""
+    for digits in range(1, 10):
+        scaled = at * 10.0**digits
+        if np.abs(scaled - np.rint(scaled)).max() < 1e-5 * max(1.0, np.abs(scaled).max() * 1e-9):
+            return 10.0**-digits
+    return 0.0
+
+
+def _fine(at: Array, step: float) -> float:
+    """The usual step, better and better known over more and more rows: jitter and gaps drop out of the median."""
+    lag = 1
+    while lag < len(at):
+        spans = at[lag:] - at[:-lag]
+        step = float(np.median(spans / np.maximum(np.rint(spans / step), 1.0)))
+        lag *= 4
+    return step
+
+
+def _told(at: Array, step: float, missing: NDArray[np.intp], long: NDArray[np.bool_], where: str) -> list[str]:
+    """Sentences about what the grid had to fill."""
+    said = []
+    for i in np.flatnonzero(missing):
+        rows = "a row is" if missing[i] == 1 else f"{missing[i]} rows are"
+        fate = "not free" if long[i] else "bridged"
+        said.append(f"{where}: {rows} missing from {at[i]:.3f} to {at[i + 1]:.3f} s, {fate}")
+    if len(said) > MOST_TOLD:
+        said = [*said[:MOST_TOLD], f"{where}: {len(said) - MOST_TOLD} more gaps like these"]
+    usual = np.diff(at)[missing == 0]
+    if len(usual) and np.abs(usual - step).max() > UNEVEN * step:
+        said.append(
+            f"{where}: steps from {usual.min() * 1e3:.4g} to {usual.max() * 1e3:.4g} ms, "
+            f"brought to an even {step * 1e3:.4g} ms by straight lines between the rows"
+        )
+    return said

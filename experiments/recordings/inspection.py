@@ -1,0 +1,34 @@
+"""What every recording goes through before it is analysed: its flaws are named, and physics may object."""
+
+from dataclasses import replace
+
+from experiments.datatypes import Response
+from experiments.recordings import artefacts, unit_checks
+from experiments.recordings.checked import Recorded
+from models.errors import InputError
+
+CORRECT = "correct the file or its mapping, or say --trust to analyse it all the same"
+
+
+def inspected(recorded: Recorded, refuse: bool = True) -> Response:
+    """The response of a recording, with remarks on what is wrong with it.
+
+    Parameters
+    ----------
+    recorded
+    refuse
+        A clear contradiction with physics is an error; else it is a remark like the others.
+
+    Raises
+    ------
+    InputError
+        A unit or a sign is clearly wrong, unless ``refuse`` is False.
+    """
+    said_free = recorded.response.free
+    recorded = artefacts.mended(recorded)
+    # a wrong unit looks like jumps everywhere, so physics looks at all that the recording itself calls free
+    findings = unit_checks.doubts(replace(recorded, response=replace(recorded.response, free=said_free)))
+    fatal = [finding for finding in findings if finding.clear]
+    if fatal and refuse:
+        raise InputError(f"{recorded.response.source}: {fatal[0].sentence}; {CORRECT}")
+    return recorded.remarked(*(finding.sentence for finding in findings)).response

@@ -1,0 +1,69 @@
+"""Eigenvalues that others measured and printed: tables with the columns v_start, v_end, re, im."""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from experiments.datatypes import Array
+from models.errors import InputError
+
+COLUMNS = ("v_start", "v_end", "re", "im")
+
+
+@dataclass(frozen=True)
+class Figure7:
+    """Weave of an uncontrolled bicycle in n runs, as in Kooijman, Schwab, Meijaard (2008), figure 7; (n,)."""
+
+    v_start: Array  # m/s, lower end of the run's speeds
+    v_end: Array  # m/s, upper end
+    re: Array  # 1/s
+    im: Array  # rad/s
+
+    @property
+    def v_mean(self) -> Array:
+        """Middle of each run's speed range [m/s]."""
+        return 0.5 * (self.v_start + self.v_end)
+
+
+def figure7() -> Figure7:
+    """The 26 published points, read off the vector figure to about 0.01."""
+    return _parse(files("experiments.recordings").joinpath("data/kooijman2008_figure7.csv").read_text())
+
+
+def is_table(path: Path) -> bool:
+    """Is this a table of eigenvalues, by its header?"""
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = (line for line in file if not line.startswith("#"))
+            return tuple(next(lines, "").strip().split(",")) == COLUMNS
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def read(path: Path) -> Figure7:
+    """A table of eigenvalues in a CSV file.
+
+    Raises
+    ------
+    InputError
+        When it holds no rows, or something that is not a number.
+    """
+    try:
+        return _parse(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(
+            f"{path} wants rows of four numbers under {','.join(COLUMNS)} (m/s, m/s, 1/s, rad/s), found: {error}; "
+            "correct that row"
+        ) from None
+
+
+def _parse(text: str) -> Figure7:
+    rows = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if len(rows) < 2:
+        raise ValueError("no rows")
+    table = np.loadtxt(rows[1:], delimiter=",", ndmin=2)
+    if table.shape[1] != len(COLUMNS) or not np.isfinite(table).all():
+        raise ValueError(f"an array {table.shape} of numbers")
+    return Figure7(*table.T)

@@ -1,0 +1,272 @@
+"""Runs and foreign files as a Response, the one noun the analysis takes."""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from experiments.datatypes import Array, Dynamics, Marker, Response
+from experiments.recordings import foreign
+from experiments.recordings.checked import Recorded
+from experiments.recordings.foreign.formats import SUFFIXES
+from experiments.recordings.inspection import inspected
+from experiments.theory.theory import Theory, open_loop
+from hil.design.closed_loop import MEASURED, SampledLoop
+from hil.design.schedule import GainSchedule
+from hil.logs.export import MARKERS_SUFFIX
+from hil.logs.log import FILE, Run, read_run
+from hil.loop.excitation import Excitation
+from hil.loop.observer import Observer
+from hil.loop.states import State, Verdict
+from models.errors import InputError
+from models.linear.perturbed import Variant
+from models.parameters import Bicycle
+
+BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
+GRAIN = 0.005  # s
+TOLD = 5  # gaps by name
+SAME_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
+KEPT = 64  # speeds
+_HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
+_FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
+
+
+def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False) -> Response:
+    """A recording of any known kind: a run folder (or its log), or a file of somebody else's.
+
+    Parameters
+    ----------
+    path
+    mapping, preset, bicycle, trust
+        As `experiments.recordings.foreign.read` takes them; they do not concern our own runs.
+
+    Raises
+    ------
+    InputError
+        When there is nothing at ``path``, or nothing that is known.
+    """
+    if is_run(path):
+        run = run_of(path)
+        exported = path.is_file() and path.name != FILE  # lies among others, and has a name of its own
+        return of_run(replace(run, folder=path) if exported else run)
+    return foreign.read(path, mapping, preset, bicycle, trust)
+
+
+def run_of(path: Path) -> Run:
+    """A run as `hil.logs.log.read_run` gives it, without raw bytes; the last one is kept, for the report wants it again."""
+    file = path / FILE if path.is_dir() else path
+    if not file.exists():
+        return read_run(path)  # says what is missing
+    about = file.stat()
+    return _run_of(path, about.st_mtime_ns, about.st_size)
+
+
+@lru_cache(maxsize=1)
+def _run_of(path: Path, mtime: int, size: int) -> Run:
+    return read_run(path, everything=False)
+
+
+def is_run(path: Path) -> bool:
+    """Is this a run of ours, a folder or a log?"""
+    return path.is_dir() or path.suffix == Path(FILE).suffix
+
+
+def find(paths: list[Path]) -> list[Path]:
+    """The recordings among files and folders: a folder of runs or logs stands for all of them."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir() or (path / FILE).exists():
+            found.append(path)
+            continue
+        inside = sorted((p.parent for p in path.glob(f"*/{FILE}")), key=_by_number)
+        inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
+        if not inside:
+            raise InputError(
+                f"no run and no recording ({', '.join(SUFFIXES)}) lies in {path}: give a run folder or a file"
+            )
+        found += inside
+    return found
+
+
+def _recorded(path: Path) -> bool:
+    """Is this a file of a known format, and not one that belongs to a recording?"""
+    return path.suffix.lower() in (*SUFFIXES, Path(FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
+
+
+def _by_number(path: Path) -> list[tuple[float, str]]:
+    """Sorts names that hold numbers by the numbers: 5.4 before 12.6."""
+    parts = re.findall(r"(\d+\.?\d*)|(\D+)", path.name)
+    return [(float(number or 0.0), text) for number, text in parts]
+
+
+def of_run(run: Run) -> Response:
+    """A run of ours, its flaws named. What physics says of it is a remark: CHECK proved its units and signs."""
+    return coarse(inspected(recorded_run(run), refuse=False))
+
+
+def coarse(response: Response) -> Response:
+    """Means over as many samples as make `GRAIN`: a weave asks for no more, and every fit takes time per sample."""
+    k = round(GRAIN / response.dt)
+    if k < 2:
+        return response
+    n = len(response.t) // k
+    signals = {
+        name: getattr(response, name) for name in ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
+    }
+    means = {name: y[: n * k].reshape(n, k).mean(axis=1) for name, y in signals.items() if y is not None}
+    free = None if response.free is None else np.asarray(response.free[: n * k].reshape(n, k).all(axis=1), dtype=bool)
+    return replace(response, free=free, **means)
+
+
+def recorded_run(run: Run) -> Recorded:
+    """A run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
+    header = run.header
+    ticks = _rows(run.ticks, run.ticks["valid"] == 1)
+    if len(ticks) < 2:
+        raise InputError(
+            f"the run {run.folder.name} holds {len(ticks)} usable samples ({run.stop.cause}): nothing can be analysed"
+        )
+    rate = float(header["rig"]["rate"])
+    t_device = ticks["t"]
+    keep = np.concatenate([[True], np.diff(t_device) > 0])
+    ticks, t_device = _rows(ticks, keep), t_device[keep]
+    t = t_device[0] + np.arange(round((t_device[-1] - t_device[0]) * rate) + 1) / rate
+    regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_TIME
+
+    def even(name: str) -> Array:
+        return np.array(ticks[name], float) if regular else np.interp(t, t_device, ticks[name])
+
+    nearest = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
+    gap = t_device[nearest] - t_device[nearest - 1] > BRIDGED / rate
+    running = even("state") == State.RUNNING
+    begun = np.flatnonzero(running)
+    free = running & ~gap
+    if len(begun):
+        free &= t >= t[begun[0]] + _HELD
+    bicycle = bicycle_of(header)
+    released = np.interp(t, t_device, released_rows(ticks, rate, float(header["rig"]["drive_lag"]))) > 0.99
+    alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
+    free &= released if alone else np.interp(t, t_device, played_torque(run, ticks) != 0.0) == 0.0
+    kicks = (m for m in run.markers if m.kind == "kick")
+    response = Response(
+        source=run.folder.name,
+        kind="riderless",
+        t=t,
+        phi_dot=even("phi_dot_meas"),
+        v=even("v_meas"),
+        phi=even("phi_est"),
+        delta=np.interp(t, t_device - ticks["steer_age"], ticks["delta_meas"]),
+        psi_dot=even("psi_dot_meas"),
+        T_delta=even("T_cmd"),
+        v_read=even("v_est"),
+        free=free,
+        # marked on the host's clock; the rows tell what the device's clock said then
+        markers=releases(t, free)
+        if alone
+        else tuple(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
+        bicycle=bicycle,
+        theory=open_loop(bicycle) if alone else theory_of(header, bicycle, ticks),
+        label=header.get("label", run.folder.name),
+        remarks=tuple(
+            f"t: no samples from {t_device[i]:.3f} to {t_device[i + 1]:.3f} s, not free"
+            for i in np.flatnonzero(np.diff(t_device) > BRIDGED / rate)[:TOLD]
+        ),
+    )
+    columns = {"phi_dot": "phi_dot_meas", "v": "v_meas", "phi": "phi_est", "delta": "delta_meas"}
+    columns |= {"psi_dot": "psi_dot_meas", "T_delta": "T_cmd", "a_z": "a_z_meas"}
+    beside = {"a_z": even("a_z_meas")} if "a_z_meas" in (ticks.dtype.names or ()) else {}
+    return Recorded(response, columns, beside)
+
+
+def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:
+    """The rows to keep, not copied where that is all of them: a long run has hundreds of megabytes."""
+    return ticks if keep.all() else ticks[keep]
+
+
+def releases(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
+    """A marker where each free part begins."""
+    return tuple(Marker(float(t[i]), "release") for i in np.flatnonzero(np.diff(free.astype(int), prepend=0) > 0))
+
+
+def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
+    """1 at the rows in which the bicycle was left to itself and the drive's torque has died away, else 0, (n,)."""
+    released = (ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0
+    fading = np.ones(round((_FADED * drive_lag + 2.0 / rate) * rate) + 1)
+    torque = np.abs(np.where(released, ticks["T_cmd"], np.inf)) > 0.0
+    return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
+
+
+def played_torque(run: Run, ticks: np.ndarray) -> Array:
+    """The excitation's torque [N m] at rows ``ticks`` (n,) of a run: it begins one tick after RUNNING does."""
+    settings = run.header.get("excitation")
+    running = run.ticks["k"][run.ticks["state"] == State.RUNNING]
+    if not settings or not len(running):
+        return np.zeros(len(ticks))
+    samples = Excitation(**settings).samples(float(run.header["rig"]["rate"]))
+    n = ticks["k"].astype(np.int64) - int(running[0]) - 1
+    inside = (n >= 0) & (n < len(samples))
+    return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
+
+
+def bicycle_of(header: dict) -> Bicycle:
+    """The bicycle a run was made with, from its header."""
+    return Bicycle(**header["bicycle"])
+
+
+def schedule_of(header: dict) -> GainSchedule:
+    """The gains a run was made with, from its header."""
+    return GainSchedule.from_toml(header["schedule"])
+
+
+def instrument_noise(ticks: np.ndarray) -> Array:
+    """Standard deviations (4,) of white noise in the readings of `MEASURED`, while RUNNING.
+
+    From third differences: motion is smooth over four samples, noise and the steps of an encoder are not.
+    Third differences of white noise have 20 times its variance.
+    """
+    running = ticks["state"] == State.RUNNING
+    if np.count_nonzero(running) < 100:
+        return np.zeros(len(MEASURED))
+    differences = np.array([np.diff(ticks[name][running], 3) for name in MEASURED])
+    return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
+
+
+def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
+    """What theory says moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
+    rig, noise = header["rig"], instrument_noise(ticks)
+    steer_age = float(np.median(ticks["steer_age"]))
+    std = rig.get("std", {})
+    if header["controller"] == "off":
+        return replace(open_loop(bicycle), std=std)
+    schedule, observer = schedule_of(header), Observer(**rig["observer"])
+
+    def build(real: Variant, more_delay: float) -> Dynamics:
+        loop = SampledLoop(
+            bicycle,
+            schedule,
+            observer,
+            1.0 / rig["rate"],
+            rig["drive_lag"],
+            rig["x_imu"],
+            rig["z_imu"],
+            rig.get("command_delay"),
+            steer_age,
+            real,
+            more_delay,
+        )
+        return Dynamics(
+            name=f"whole sampled loop, {header['controller']}",
+            states=loop.states,
+            matrix=lru_cache(KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
+            output=loop.output,
+            embed=loop.embed,
+            dt=loop.dt,
+            hidden=lambda v: loop.slow_errors(),
+            misread=lru_cache(KEPT)(loop.misread),
+            noise=lambda v: loop.noise(v, noise),
+            reading={name.removesuffix("_meas"): row for name, row in zip(MEASURED, np.diag(noise), strict=True)},
+        )
+
+    return Theory(f"whole sampled loop, {header['controller']}", bicycle, build, std)

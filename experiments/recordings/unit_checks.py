@@ -1,0 +1,176 @@
+"""Units and signs that physics contradicts, and the mistake behind them.
+
+When a relation fails (`experiments.recordings.kinematic_relations`), each mistake that people make is undone in turn, in one column, and
+all relations are looked at again. What makes everything agree is named; where two mistakes do, both are.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import log, pi
+
+import numpy as np
+
+from experiments.recordings.checked import Recorded
+from experiments.recordings.kinematic_relations import MOVING, Kept, Signals, kept, signals
+
+DEGREE = pi / 180
+GRAVITY = 9.81  # m/s^2
+ALIKE = log(1.15)  # between factors of two derivatives that a wrong time scales alike
+EQUAL = 0.25  # of misfit, under which two explanations are as good as each other
+SIGN = ("the sign of {c} is reversed", -1.0)
+TURNS = (
+    SIGN,
+    ("{c} is in degrees{s}, not in radians{s}", DEGREE),
+    ("{c} is in radians{s}, not in degrees{s}", 1 / DEGREE),
+    ("{c} is in degrees{s}, not in radians{s}, and its sign is reversed", -DEGREE),
+    ("{c} is in radians{s}, not in degrees{s}, and its sign is reversed", -1 / DEGREE),
+)
+# quantity: (what may be wrong with its column {c}, the factor that takes it back), most usual first
+MISTAKES: dict[str, tuple[tuple[str, float], ...]] = {
+    "phi_dot": TURNS,
+    "phi": TURNS,
+    "delta": TURNS,
+    "delta_dot": TURNS,
+    "psi_dot": TURNS,
+    "v": (
+        ("{c} is in km/h, not in m/s", 1 / 3.6),
+        ("{c} is in m/s, not in km/h", 3.6),
+        ("{c} is in mph, not in m/s", 0.44704),
+        ("{c} is in m/s, not in mph", 1 / 0.44704),
+    ),
+    "T_delta": (SIGN, ("{c} is in N mm, not in N m", 1e-3), ("{c} is in N m, not in N mm", 1e3)),
+    "wheel": (
+        SIGN,
+        ("{c} is in degrees/s, not in radians/s", DEGREE),
+        ("{c} is in rpm, not in rad/s", pi / 30),
+        ("{c} is in turns per second, not in rad/s", 2 * pi),
+    ),
+}
+RATES = ("phi_dot", "delta_dot", "psi_dot")
+# several columns wrong together: a sensor that faces backwards, a file that is all in degrees
+TOGETHER = (
+    (("phi", "phi_dot"), "the signs of {c} are reversed", -1.0),
+    (("phi_dot", "psi_dot"), "the signs of {c} are reversed", -1.0),
+    (("phi", "phi_dot", "psi_dot"), "the signs of {c} are reversed", -1.0),
+    (("delta", "delta_dot"), "the signs of {c} are reversed", -1.0),
+    (("phi", "phi_dot"), "{c} are in degrees, not in radians", DEGREE),
+    (("delta", "delta_dot"), "{c} are in degrees, not in radians", DEGREE),
+    (("phi", "phi_dot", "delta", "delta_dot", "psi_dot"), "{c} are in degrees, not in radians", DEGREE),
+)
+SURE = 0.9  # correlation from which on a reversed sign is certain, whoever made it
+# No riderless bicycle does more: (quantity, unit, the most, what is likely)
+MOST = (
+    ("phi", "rad", 1.6, "{c} is in degrees, not in radians"),
+    ("phi_dot", "rad/s", 12.0, "{c} is in degrees/s, not in radians/s"),
+    ("delta", "rad", 6.3, "{c} is in degrees, not in radians"),
+    ("v", "m/s", 15.0, "{c} is in km/h, not in m/s"),
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence; ``clear`` when a unit or a sign is certainly wrong."""
+
+    sentence: str
+    clear: bool
+
+
+def doubts(recorded: Recorded) -> list[Finding]:
+    """What physics says against a recording; empty when nothing."""
+    s = signals(recorded)
+    found = kept(s)
+    wrong = [relation for relation in found if relation.alarms]
+    clear = bool(wrong)
+    wrong = wrong or [relation for relation in found if not relation.agrees]
+    if not wrong:
+        return [*impossible(recorded), *gravity(recorded)]
+    causes = explanations(s, found, {relation.name for relation in wrong})
+    if not causes and not clear and (reached := list(impossible(recorded))):
+        return [*reached, *gravity(recorded)]
+    told = "; ".join(factor_told(recorded, relation) for relation in wrong)
+    likely = f"{'most likely' if clear else 'perhaps'} {' or '.join(causes)}"
+    unexplained = "several columns may have a wrong unit or sign" if clear else "they hardly belong together"
+    certain = bool(causes) or any(r.factor < 0 and abs(r.correlation) > SURE and r.name != "balance" for r in wrong)
+    return [Finding(f"{told}: {likely if causes else unexplained}", clear and certain), *gravity(recorded)]
+
+
+def explanations(s: Signals, before: Sequence[Kept], wrong: set[str]) -> list[str]:
+    """The mistakes that, undone one at a time, set right what is wrong and spoil nothing; the best, and its equals."""
+    tried: list[tuple[str, Signals]] = []
+    for quantity, mistakes in MISTAKES.items():
+        if s.has(quantity):
+            words = {"c": s.recorded.name(quantity), "s": "/s" if quantity in RATES else ""}
+            tried += [(text.format(**words), replace(s, undone={quantity: undo})) for text, undo in mistakes]
+    for quantities, text, undo in TOGETHER:
+        there = [quantity for quantity in quantities if s.has(quantity)]
+        if len(there) > 1:
+            together = text.format(c=" and ".join(s.recorded.name(quantity) for quantity in there))
+            tried.append((together, replace(s, undone=dict.fromkeys(there, undo))))
+    rates = [r for r in before if r.name in ("lean", "steer") and r.alarms and r.factor > 0]
+    if len(rates) == 2 and abs(log(rates[0].factor / rates[1].factor)) < ALIKE:
+        long = float(np.sqrt(rates[0].factor * rates[1].factor))
+        text = f"the times are {long:.3g} times too long (sample rate, or unit of the time column)"
+        tried.append((text, replace(s, time=1.0 / long)))
+    left: dict[str, float] = {}
+    for text, mended in tried:
+        after = kept(mended, spread=False)
+        if wrong <= {r.name for r in after if r.agrees} and not any(r.alarms for r in after):
+            left[text] = sum(misfit(relation) for relation in after)
+    best = min(left.values(), default=0.0)
+    return sorted((text for text, size in left.items() if size < best + EQUAL), key=lambda text: left[text])
+
+
+def misfit(relation: Kept) -> float:
+    """How far a relation is from being kept: 0 for a factor of one and a correlation of one."""
+    return abs(log(max(abs(relation.factor), 1e-3))) + 1.0 - relation.correlation
+
+
+def factor_told(recorded: Recorded, relation: Kept) -> str:
+    """The first half of a sentence: which column, and what was found."""
+    names = {q: recorded.name(q) for q in MISTAKES}
+    spread = f" +- {relation.spread:.2g}" if relation.spread else ""
+    what = recorded.name(relation.left) + ("'s derivative" if relation.name == "balance" else "")
+    return (
+        f"{what} is {relation.factor:.3g}{spread} times {relation.right.format(**names)} "
+        f"(correlation {relation.correlation:.2f})"
+    )
+
+
+def impossible(recorded: Recorded) -> Iterator[Finding]:
+    """Values that no bicycle reaches, and a speed that goes backwards."""
+    moving = np.abs(recorded.response.v) > MOVING
+    if not moving.any():
+        return
+    for quantity, unit, most, likely in MOST:
+        values = recorded.signal(quantity)
+        if values is None:
+            continue
+        name = recorded.name(quantity)
+        middle = values[moving] - (0.0 if quantity == "v" else np.median(values[moving]))
+        reached = float(np.percentile(np.abs(middle), 50.0 if quantity == "v" else 99.9))
+        if reached > most:
+            sentence = (
+                f"{name} reaches {reached:.3g} {unit}, wanted at most {most:g}: most likely {likely.format(c=name)}"
+            )
+            yield Finding(sentence, True)
+    if np.median(recorded.response.v[moving]) < 0:
+        v = float(np.median(recorded.response.v[moving]))
+        name = recorded.name("v")
+        yield Finding(f"{name} is {v:.3g} m/s at its middle: most likely the sign of {name} is reversed", True)
+
+
+def gravity(recorded: Recorded) -> Iterator[Finding]:
+    """What an accelerometer says of up and down; it enters no eigenvalue, but its axes may be the gyro's too."""
+    down, side = recorded.signal("a_z"), recorded.signal("a_y")
+    for quantity, values, wanted in (("a_z", down, -GRAVITY), ("a_y", side, 0.0)):
+        if values is None:
+            continue
+        mean, name = float(np.median(values)), recorded.name(quantity)
+        if abs(mean - wanted) < 0.3 * GRAVITY:
+            continue
+        likely = "the sensor's axes are not x forward, y right, z down"
+        if quantity == "a_z" and abs(mean + wanted) < 0.3 * GRAVITY:
+            likely = f"the sign of {name} is reversed, or the sensor's z axis points up"
+        elif quantity == "a_z" and 0.7 < abs(mean) < 1.3:
+            likely = f"{name} is in g, not in m/s^2"
+        yield Finding(f"{name} is {mean:.3g} m/s^2 at its middle, wanted {wanted:g}: most likely {likely}", False)

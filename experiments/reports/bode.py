@@ -1,0 +1,100 @@
+"""Frequency responses as drawn by every textbook: gain, phase and coherence against frequency."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from experiments.frequency.response import TRUSTED, FrequencyResponse, Transfer
+from experiments.reports.eigenvalues import BARS, CONFIDENCE, MUTED, SERIES, new_figure, style
+from experiments.theory.excited_loop import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAMES = {"phi_dot": "lean rate [rad/s]", "delta": "steer [rad]", "T": "torque [N m]"}
+FAINT = 0.25  # opacity of a line that is not to be trusted
+FINE = 300  # points of a predicted curve
+FIXED = {"figure.constrained_layout.use": False}  # finding a layout takes longer than drawing
+
+
+def response_figure(found: FrequencyResponse, of: str, note: str = "") -> "Figure":
+    """Measured lines with bars of 95 % on the predicted curves, of the "loop" or the "plant".
+
+    From the top: gain, its ratio to the predicted one, phase, coherence. Lines with a coherence under `TRUSTED` are
+    faint.
+    """
+    responses = [one for one in found.responses if one.of == of]
+    with style(FIXED):
+        figure = new_figure(5.5, 7.6, note)
+        axes = figure.subplots(4, 1, sharex=True, height_ratios=(3.0, 1.5, 2.2, 1.2))
+        figure.subplots_adjust(left=0.135, right=0.985, top=0.945, bottom=0.07, hspace=0.13)
+        f = np.geomspace(found.f[0], found.f[-1], FINE)
+        legend: dict[str, Any] = {}
+        for one, (colour, marker) in zip(responses, SERIES, strict=False):
+            curve = getattr(found.theory, of)(f, one.output)
+            turned = np.unwrap(np.angle(curve))
+            drawn = axes[0].plot(f, np.abs(curve), color=colour)[0]
+            axes[2].plot(f, np.degrees(turned), color=colour)
+            points = _lines(axes, found, one, np.interp(np.log(found.f), np.log(f), turned), colour, marker)
+            legend[NAMES[one.output]] = (drawn, points)
+        axes[0].set(xscale="log", yscale="log", ylabel="gain  [per N m]")
+        axes[1].set_ylabel("ratio")
+        axes[1].axhline(1.0, color=MUTED, lw=0.8, zorder=1)
+        axes[2].set_ylabel("phase  [deg]")
+        axes[3].set(ylabel="coherence", xlabel="frequency  [Hz]", ylim=(-0.05, 1.08))
+        axes[3].axhline(TRUSTED, color=MUTED, lw=0.8, zorder=1)
+        _limit(axes, responses)
+        _ticks(axes)
+        figure.align_ylabels(axes)
+        figure.legend(legend.values(), legend.keys(), loc="upper left", bbox_to_anchor=(0.1, 1.0), ncols=3)
+    return figure
+
+
+def _lines(
+    axes: "Sequence[Axes]", found: FrequencyResponse, one: Transfer, near: Array, colour: str, marker: str
+) -> Any:
+    """Draw the measured lines of one response, phases turned next to the predicted ones (m,) [rad]."""
+    half = float(stdtrit(2 * found.lines.freedom, 0.5 + CONFIDENCE / 2)) * one.std
+    below = np.minimum(half, 0.95)  # a logarithm has no place for more
+    y, ratio = np.abs(one.measured), np.abs(one.measured / one.predicted)
+    angle = np.degrees(near + np.angle(one.measured / one.predicted))
+    points = None
+    for trusted, alpha in ((False, FAINT), (True, 1.0)):
+        rows = (one.coherence >= TRUSTED) == trusted
+        how: dict[str, Any] = {"fmt": marker, "color": colour, "alpha": alpha, **BARS}
+        points = axes[0].errorbar(found.f[rows], y[rows], yerr=[(below * y)[rows], (half * y)[rows]], **how)
+        axes[1].errorbar(found.f[rows], ratio[rows], yerr=(half * ratio)[rows], **how)
+        axes[2].errorbar(found.f[rows], angle[rows], yerr=np.degrees(np.minimum(half, np.pi))[rows], **how)
+        axes[3].plot(found.f[rows], one.coherence[rows], marker, color=colour, alpha=alpha, ms=3.0, mec="none")
+    return points
+
+
+def _limit(axes: "Sequence[Axes]", responses: Sequence[Transfer]) -> None:
+    """Show predictions and trusted lines with room around them, not the long bars of faint ones."""
+    seen, ratios = [], [0.97, 1.03]
+    for one in responses:
+        trusted = one.coherence >= TRUSTED
+        seen += [*np.abs(one.predicted), *np.abs(one.measured)[trusted]]
+        ratios += [*np.abs(one.measured / one.predicted)[trusted]]
+    axes[0].set_ylim(min(seen) / 1.6, max(seen) * 1.6)
+    margin = 0.15 * (max(ratios) - min(ratios))
+    axes[1].set_ylim(max(min(ratios) - margin, 0.0), max(ratios) + margin)
+
+
+def _ticks(axes: "Sequence[Axes]") -> None:
+    """Frequencies and gains in plain numbers: 0.2, 0.5, 1, 2, 5; angles in parts of a turn."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
+
+    plain = FuncFormatter(lambda value, _: f"{value:g}")
+    low, high = axes[0].get_ylim()
+    wide = np.log10(high / low) > 2.0
+    for axis, subs in ((axes[0].xaxis, (1.0, 2.0, 5.0)), (axes[0].yaxis, (1.0,) if wide else (1.0, 2.0, 5.0))):
+        axis.set_major_locator(LogLocator(subs=subs, numticks=15))
+        axis.set_major_formatter(plain)
+    for ax in axes:
+        ax.minorticks_off()
+    axes[1].yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    axes[2].yaxis.set_major_locator(MaxNLocator(5, steps=[1, 1.8, 3, 4.5, 9, 10]))

@@ -1,0 +1,47 @@
+"""The complex plane: where the measured eigenvalues lie, and where theory moves them over speed."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.reports.eigenvalues import BARS, MUTED, STDS, Series, legend_above, new_figure, style, styled
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MARGIN = 0.6  # 1/s, around what was measured
+
+
+def plane_figure(series: Sequence[Series], note: str = "") -> "Figure":
+    """Windows in the complex plane, with what the same fit makes of the model (open), and theory's path over speed."""
+    with style():
+        figure = new_figure(5.5, 4.6, note)
+        ax = figure.subplots()
+        legend: dict[str, Any] = {}
+        for colour, marker, one in styled(series):
+            if one.curve is not None:
+                values = one.curve.values.reshape(len(one.curve.v), -1)
+                ax.plot(values.real, values.imag, color=colour, lw=1.1, alpha=0.7)
+            if not one.comparisons:
+                continue
+            like = np.array([c.prediction.like for c in one.comparisons])
+            ax.plot(like.real, like.imag, marker, mfc="none", mec=colour, ms=7.0, mew=0.8)
+            fits = [c.fit for c in one.comparisons]
+            legend[one.label] = ax.errorbar(
+                [fit.re for fit in fits],
+                [fit.im for fit in fits],
+                xerr=[STDS * fit.re_std for fit in fits],
+                yerr=[STDS * fit.im_std for fit in fits],
+                fmt=marker,
+                color=colour,
+                **BARS,
+            )
+        ax.axvline(0.0, color=MUTED, lw=0.8, zorder=1)
+        ax.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
+        seen = np.array([complex(c.fit.re, c.fit.im) for one in series for c in one.comparisons])
+        if len(seen):
+            ax.set_xlim(min(seen.real.min(), 0.0) - MARGIN, max(seen.real.max(), 0.0) + MARGIN)
+            ax.set_ylim(max(0.0, seen.imag.min() - MARGIN), seen.imag.max() + MARGIN)
+        legend_above(figure, legend)
+    return figure

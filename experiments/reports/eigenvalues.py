@@ -1,0 +1,321 @@
+"""The figures of the report, each usable on its own; with report.py the only room of plotting.
+
+matplotlib is imported inside the functions (it costs half a second that no other command should pay)
+and without pyplot: nothing here needs a display or leaves global state behind. Colours are a
+colour-blind safe palette with a light and a dark value each; `to_svg` writes them as CSS variables, so
+that a page can follow the reader's setting.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from io import StringIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from experiments.analysis.compare import Spread
+from experiments.datatypes import Array, Comparison
+from experiments.recordings.published import Figure7
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+CONFIDENCE = 0.95
+STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
+
+PALETTE = {  # name: (light, dark)
+    "ink": ("#1d2126", "#e6e8eb"),
+    "muted": ("#67707b", "#99a3ae"),
+    "grid": ("#e4e7eb", "#31373f"),
+    "card": ("#fefefe", "#1b2027"),
+    "blue": ("#0b64ad", "#6cb4f8"),
+    "vermilion": ("#c14f0b", "#ff9a5e"),
+    "green": ("#0e7c61", "#52d0a6"),
+    "purple": ("#87509d", "#d0a6f7"),
+}
+INK, MUTED, GRID, CARD, BLUE, VERMILION, GREEN, PURPLE = (light for light, _ in PALETTE.values())
+SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D"))
+
+STYLE = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "riderless",
+    "font.family": "DejaVu Sans",
+    "font.size": 10.0,
+    "figure.facecolor": "none",
+    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.w_pad": 0.1,  # in: half of an axis's last number stands out
+    "axes.facecolor": "none",
+    "axes.edgecolor": MUTED,
+    "axes.linewidth": 0.7,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.unicode_minus": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.7,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+    "lines.linewidth": 1.6,
+}
+
+BARS: dict[str, Any] = {"ms": 4.0, "mec": CARD, "mew": 0.5, "elinewidth": 0.9, "zorder": 3}  # points with bars
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A prediction over speed: v (n,) m/s, values (n,) or, for k modes, (n, k) complex, nan where none."""
+
+    label: str
+    v: Array
+    values: np.ndarray
+
+
+@dataclass(frozen=True)
+class Bands:
+    """How uncertain a predicted mode is over speed: v (k,) m/s, mode and std (k,) complex, both parts in one."""
+
+    v: Array
+    mode: np.ndarray
+    std: np.ndarray
+
+
+@dataclass(frozen=True)
+class Series:
+    """Windows measured under one condition, drawn in one colour."""
+
+    label: str
+    comparisons: Sequence[Comparison]
+    curve: Curve | None = None
+    bands: Bands | None = None
+
+
+def style(more: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextManager[None]:
+    """The style of every figure, while it is made and while it is drawn."""
+    from matplotlib import rc_context
+
+    settings: Any = {**STYLE, **more}
+    return rc_context(settings)
+
+
+def new_figure(width: float, height: float, note: str = "") -> "Figure":
+    """An empty figure of so many inches; the note, small, at its foot."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    if note:
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=MUTED)
+    return figure
+
+
+def half_width(spread: Spread, confidence: float = CONFIDENCE) -> float:
+    """Half the confidence interval of a mean, by Student's t from the scatter; nan for n < 2."""
+    if spread.n < 2:
+        return float("nan")
+    return float(stdtrit(spread.n - 1, 0.5 + confidence / 2) * spread.sem)
+
+
+def eigenvalue_figure(
+    series: Sequence[Series],
+    others: Sequence[Curve] = (),
+    figure7: Figure7 | None = None,
+    note: str = "",
+) -> "Figure":
+    """Eigenvalue against speed, after Kooijman, Schwab and Meijaard (2008), figure 7.
+
+    Parameters
+    ----------
+    series : sequence of Series
+        Measured windows with the curve that predicts them. Vertical bars: +-1.96 standard deviations of
+        the fit; horizontal bars: the speed range of the window.
+    others : sequence of Curve
+        Up to three more predictions, drawn thin.
+    figure7 : Figure7, optional
+        Published measurements to show beside them.
+    note : str
+        Run, windows and commit, written under the figure; the report has them in its caption.
+    """
+    with style():
+        figure = new_figure(5.5, 6.2, note)
+        axes = figure.subplots(2, 1, sharex=True)
+        for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
+            legend: dict[str, Any] = {}  # label: what is drawn for it, on top of one another
+            for colour, marker, one in styled(series):
+                label = f"{one.label} (n = {len(one.comparisons)})"
+                legend[label] = _measured(ax, one, part, colour, marker)
+            for curve, dashes in zip(others, ("--", ":", "-."), strict=False):
+                (legend[curve.label],) = ax.plot(curve.v, part(curve.values), color=MUTED, lw=1.1, ls=dashes)
+            if figure7 is not None:
+                label = f"Kooijman et al. 2008 (n = {len(figure7.re)})"
+                legend[label] = _published(ax, figure7, "re" if part is np.real else "im")
+            ax.set_ylabel(name)
+            ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
+        axes[1].set_xlabel("forward speed v  [m/s]")
+        _limit(axes, series, figure7)
+        legend_above(figure, legend)
+    return figure
+
+
+def styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
+    """Each series with its colour and marker."""
+    return [(*SERIES[i % len(SERIES)], one) for i, one in enumerate(series)]
+
+
+def legend_above(figure: "Figure", entries: Mapping[str, Any]) -> None:
+    """Entries above the axes, in two columns where the words are short."""
+    columns = 2 if max(map(len, entries), default=0) <= 34 else 1
+    figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
+
+
+def _measured(
+    ax: "Axes", one: Series, part: Callable[[np.ndarray], np.ndarray], colour: str, marker: str
+) -> tuple[Any, ...]:
+    """Draw a series' predicted curve and measured points; returns both for the legend."""
+    drawn: tuple[Any, ...] = ()
+    if one.curve is not None:
+        drawn += tuple(ax.plot(one.curve.v, part(one.curve.values), color=colour)[:1])
+    if one.bands is not None:
+        middle, half = part(one.bands.mode), STDS * part(one.bands.std)
+        ax.fill_between(one.bands.v, middle - half, middle + half, color=colour, alpha=0.16, lw=0, zorder=0)
+    if not one.comparisons:
+        return drawn
+    v = np.array([c.window.v_mean for c in one.comparisons])
+    ends = np.array([(c.window.v_start, c.window.v_end) for c in one.comparisons])
+    y = part(np.array([complex(c.fit.re, c.fit.im) for c in one.comparisons]))
+    std = [c.fit.re_std if part is np.real else c.fit.im_std for c in one.comparisons]
+    points = ax.errorbar(
+        v,
+        y,
+        yerr=STDS * np.array(std),
+        xerr=np.abs(np.sort(ends, axis=1).T - v),
+        fmt=marker,
+        color=colour,
+        **BARS,
+    )
+    return (*drawn, points)
+
+
+def _published(ax: "Axes", figure7: Figure7, part: str) -> Any:
+    half = 0.5 * np.abs(figure7.v_end - figure7.v_start)
+    return ax.errorbar(
+        figure7.v_mean,
+        getattr(figure7, part),
+        xerr=half,
+        fmt="x",
+        color=INK,
+        ms=4.0,
+        elinewidth=0.7,
+        zorder=2,
+    )
+
+
+def _limit(axes: Sequence["Axes"], series: Sequence[Series], figure7: Figure7 | None) -> None:
+    """Show what was measured with room around it, not the far ends of the curves."""
+    v = [c.window.v_mean for one in series for c in one.comparisons]
+    values = [complex(c.fit.re, c.fit.im) for one in series for c in one.comparisons]
+    if figure7 is not None:
+        v += [*figure7.v_start, *figure7.v_end]
+        values += list(figure7.re + 1j * figure7.im)
+    if not v:
+        return
+    low, high = max(0.0, min(v) - 0.6), max(v) + 0.6
+    axes[0].set_xlim(low, high)
+    for one in series:
+        if one.curve is not None:
+            inside = (one.curve.v >= low) & (one.curve.v <= high)
+            values += list(one.curve.values[inside].ravel())
+    seen = np.array(values)
+    seen = seen[np.isfinite(seen)]
+    for ax, y in zip(axes, (seen.real, seen.imag), strict=True):
+        margin = 0.12 * max(float(np.ptp(y)), 1.0)
+        ax.set_ylim(min(y.min(), 0.0) - margin, max(y.max(), 0.0) + margin)
+
+
+def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
+    """Measured minus predicted per window against speed, with the mean and its 95 % interval.
+
+    Filled: minus like for like, bars +-1.96 joint standard deviations. Open: minus the frozen eigenvalue.
+    """
+    with style():
+        figure = new_figure(5.5, 6.2, note)
+        axes = figure.subplots(2, 1, sharex=True)
+        for ax, part in zip(axes, ("re", "im"), strict=True):
+            everything: list[float] = []
+            legend: dict[str, Any] = {}
+            for colour, marker, one in styled(series):
+                legend[one.label], like = _residuals(ax, one, part, colour, marker)
+                everything += like
+            _mean_band(ax, Spread.of(everything), "1/s" if part == "re" else "rad/s")
+            ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
+            name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
+            ax.set_ylabel(f"{name}, measured − predicted  [{unit}]")
+        axes[1].set_xlabel("forward speed v  [m/s]")
+        legend_above(figure, legend)
+    return figure
+
+
+def _residuals(ax: "Axes", one: Series, part: str, colour: str, marker: str) -> tuple[Any, list[float]]:
+    """Draw one series of residuals; returns the points, and the values against like for like."""
+    i = 0 if part == "re" else 1
+    v = [c.window.v_mean for c in one.comparisons]
+    measured = np.array([(c.fit.re, c.fit.im)[i] for c in one.comparisons])
+    like = measured - [(c.prediction.like.real, c.prediction.like.imag)[i] for c in one.comparisons]
+    frozen = measured - [(c.prediction.frozen.real, c.prediction.frozen.imag)[i] for c in one.comparisons]
+    joint = [c.prediction.difference_std[i] for c in one.comparisons]
+    ax.plot(v, frozen, marker, mfc="none", mec=colour, ms=4.5, mew=0.8)
+    points = ax.errorbar(
+        v,
+        like,
+        yerr=STDS * np.array(joint),
+        fmt=marker,
+        color=colour,
+        **BARS,
+    )
+    return points, [float(r) for r in like if np.isfinite(r)]
+
+
+def _mean_band(ax: "Axes", spread: Spread, unit: str) -> None:
+    half = half_width(spread)
+    if not np.isfinite(half):
+        return
+    ax.axhspan(spread.mean - half, spread.mean + half, color=MUTED, alpha=0.22, lw=0, zorder=0)
+    ax.set_title(
+        f"like for like: mean {spread.mean:+.3f} ± {half:.3f} {unit} (95 %, n = {spread.n})".replace("-", "−"),
+        loc="left",
+        fontsize=9.5,
+        color=MUTED,
+    )
+
+
+def to_svg(figure: "Figure", title: str) -> str:
+    """The figure as an SVG element for an HTML page: no address in it, colours as CSS variables."""
+    from html import escape
+
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    out = StringIO()
+    with style():
+        FigureCanvasSVG(figure).print_svg(out)  # savefig would draw everything twice
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg)
+    svg = re.sub(r' id="[a-zA-Z0-9.]+_\d+"', "", svg)  # names of groups, not unique on a page
+    svg = re.sub(r' d="[^"]*"', lambda d: re.sub(r"(\.\d\d)\d+", r"\1", d[0]), svg)  # 0.01 pt is enough
+    svg = re.sub(r"(font: [\d.]+px) [^;\"]*", r"\1 var(--font)", svg)
+    for name, (light, _) in PALETTE.items():
+        svg = svg.replace(light, f"var(--{name})")
+    svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(title, quote=True)}"', 1)

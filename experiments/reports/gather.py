@@ -1,0 +1,71 @@
+"""Gathers what the report shows: analysis, gains, timing, stop reasons and where all of it came from."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.analysis.analyze import Analysis
+from experiments.frequency.response import FrequencyResponse
+from experiments.recordings.author_windows import Beside
+from experiments.recordings.published import Figure7, figure7
+from experiments.recordings.runs import run_of, schedule_of
+from experiments.reports.html import ReportInput, write_report
+from hil.logs.log import Run
+from hil.logs.provenance import provenance
+from hil.loop.states import State
+from hil.loop.tick_record import COUNTERS
+
+
+def report_on(
+    folder: Path,
+    title: str,
+    analysis: Analysis,
+    runs: Sequence[Path] = (),
+    published: Figure7 | None = None,
+    hand_cut: Sequence[Beside] = (),
+    frequency: Sequence[FrequencyResponse] = (),
+    no_frequency: Sequence[str] = (),
+) -> Path:
+    """Write the report of an analysis, with gains, timing and faults of our own runs; its page.
+
+    The published measurements of the Silver bicycle are shown whenever it appears.
+    """
+    logs = [run_of(run) for run in runs]
+    schedules = {}
+    for log in logs:
+        key = (log.header["bicycle"]["name"], log.header["controller"])
+        if key not in schedules and key[1] != "off":
+            schedules[key] = schedule_of(log.header)
+    origin = provenance()
+    bicycles = {response.bicycle.name for response in analysis.responses if response.bicycle}
+    return write_report(
+        folder,
+        ReportInput(
+            title=title,
+            responses=analysis.responses,
+            comparisons=analysis.comparisons,
+            rejected=analysis.rejected,
+            verdicts=analysis.verdicts,
+            figure7=published or (figure7() if "Silver" in bicycles else None),
+            hand_cut=hand_cut,
+            frequency=frequency,
+            no_frequency=no_frequency,
+            schedules=tuple(schedules.values()),
+            timings={log.folder.name: log.ticks for log in logs if log.header["runner"] == "realtime"},
+            runs=[_run_row(log) for log in logs],
+            provenance={
+                "commit": origin["git"]["commit"] + (" with changes" if origin["git"]["dirty"] else ""),
+                "python": origin["python"],
+                **{name: str(version) for name, version in origin["packages"].items()},
+            },
+        ),
+    )
+
+
+def _run_row(log: Run) -> dict:
+    last = log.ticks[-1] if len(log.ticks) else None
+    return {
+        "name": log.folder.name,
+        "state": State(int(last["state"])).name if last is not None else "no rows",
+        "stop_reason": f"{log.stop.reason}: {log.stop.cause}",
+        "counters": {name: int(last[name]) for name in COUNTERS} if last is not None else {},
+    }

@@ -1,0 +1,118 @@
+"""The small picture of one window: lean rate, the fit on it, and below what the fit leaves.
+
+A report shows forty of them. They are drawn by a template (templates/window.svg), in a fiftieth of the time that a
+plotting library takes; here is only where everything lies.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.datatypes import Array, Comparison, Response
+
+WIDTH, HEIGHT = 209.0, 137.0  # of the picture, points
+LEFT, RIGHT = 32.0, 206.0  # of the axes
+SIGNAL, RESIDUAL = (4.0, 88.0), (97.0, 121.0)  # top and bottom of the two axes
+CONTEXT = 0.4  # s of signal shown before and after a window
+BINS = 120  # of a min/max envelope: about one per two pixels of a small picture
+ROOM = 0.06  # of the range, left free above and below
+MOST_TICKS = 5
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of a picture: values low to high lie at the points ``first`` to ``last``."""
+
+    low: float
+    high: float
+    first: float
+    last: float
+
+    def at(self, values: Array) -> Array:
+        """Points of values."""
+        return self.first + (values - self.low) / (self.high - self.low) * (self.last - self.first)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Place and text of round values."""
+        step = round_step((self.high - self.low) / MOST_TICKS)
+        values = step * np.arange(np.ceil(self.low / step), np.floor(self.high / step) + 1)
+        digits = max(0, -int(np.floor(np.log10(step) + 1e-9)))
+        return [
+            (float(place), f"{value + 0.0:.{digits}f}".replace("-", "\u2212"))
+            for value, place in zip(values, self.at(values), strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class WindowPicture:
+    """What the template draws: the axes, and paths by the part they play."""
+
+    number: int
+    t: Axis
+    signal: Axis
+    residual: Axis
+    around: tuple[str, str]  # the signal before and after the window
+    inside: str  # the signal within it
+    curve: str  # the fit
+    left: str  # what the fit leaves
+    zero: float  # where the residual is none
+    width: float = WIDTH
+    height: float = HEIGHT
+
+
+def window_picture(number: int, response: Response, comparison: Comparison) -> WindowPicture:
+    """The picture of a window with its number on the page."""
+    window, fit = comparison.window, comparison.fit
+    more = round(CONTEXT / response.dt)
+    shown = slice(max(0, window.start - more), window.stop + more)
+    inside = slice(window.start, window.stop)
+    before, after = slice(shown.start, window.start + 1), slice(window.stop - 1, shown.stop)
+    t, y = response.t, response.phi_dot
+    time = Axis(float(t[shown][0]), float(t[shown][-1]), LEFT, RIGHT)
+    signal = axis(y[shown], *SIGNAL)
+    residual = y[inside] - fit.curve if len(fit.curve) else np.zeros(window.stop - window.start)
+    left = axis(np.append(residual, -residual), *RESIDUAL)
+    thin = slice(None, None, max(1, len(fit.curve) // BINS))
+    return WindowPicture(
+        number,
+        time,
+        signal,
+        left,
+        (area(time, signal, t[before], y[before]), area(time, signal, t[after], y[after])),
+        area(time, signal, t[inside], y[inside]),
+        path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",
+        area(time, left, t[inside], residual),
+        float(left.at(np.zeros(1))[0]),
+    )
+
+
+def axis(values: Array, top: float, bottom: float) -> Axis:
+    """An axis upwards that holds all values with a little room."""
+    low, high = float(np.min(values)), float(np.max(values))
+    room = ROOM * (high - low) or 1e-9
+    return Axis(low - room, high + room, bottom, top)
+
+
+def round_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is not below ``least``."""
+    power = 10.0 ** np.floor(np.log10(least))
+    return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= least * (1.0 - 1e-9)))
+
+
+def envelope(t: Array, y: Array, bins: int = BINS) -> tuple[Array, Array, Array]:
+    """Lowest and highest value in each of at most ``bins`` equal runs of samples: (t, low, high)."""
+    edges = np.linspace(0, len(y), min(bins, len(y)) + 1).astype(int)[:-1]
+    return t[edges], np.minimum.reduceat(y, edges), np.maximum.reduceat(y, edges)
+
+
+def area(across: Axis, up: Axis, t: Array, y: Array) -> str:
+    """The envelope of a signal as a closed path."""
+    at, low, high = envelope(t, y)
+    x = across.at(at)
+    return path(np.append(x, x[::-1]), np.append(up.at(high), up.at(low)[::-1])) + "Z"
+
+
+def path(x: Array, y: Array) -> str:
+    """Points joined by straight lines."""
+    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))

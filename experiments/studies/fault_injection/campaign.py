@@ -1,0 +1,46 @@
+"""Thousands of cases, on all cores, in any order and with the same result."""
+
+from collections.abc import Callable
+
+from experiments.campaigns.sweeps import spread
+from experiments.studies.fault_injection.cases import draw
+from experiments.studies.fault_injection.judge import Verdict, judge
+from experiments.studies.fault_injection.simulate import play
+from models.errors import InputError
+
+BATCH = 50  # cases handed out at a time
+
+
+def run(
+    count: int, seed: int, jobs: int | None = None, tell: Callable[[list[Verdict]], None] = lambda verdicts: None
+) -> list[Verdict]:
+    """Play and judge the first ``count`` cases of a seed; the verdicts come in order, whatever ``jobs`` is.
+
+    Parameters
+    ----------
+    jobs : int or None
+        Processes, see `experiments.campaigns.sweeps.spread`.
+    tell : callable
+        Given each batch of verdicts as it is finished.
+
+    Raises
+    ------
+    InputError
+        For a count below 1 or a negative seed.
+    """
+    if count < 1:
+        raise InputError(f"the number of cases must be 1 or more, found {count}")
+    if seed < 0:
+        raise InputError(f"the seed must be a whole number from 0, found {seed}")
+    verdicts: list[Verdict] = []
+    for _, batch in spread(_batch, [(seed, i, min(i + BATCH, count)) for i in range(0, count, BATCH)], jobs):
+        verdicts += batch
+        tell(batch)
+    return sorted(verdicts, key=lambda verdict: verdict.index)
+
+
+def _batch(work: tuple[int, int, int]) -> list[Verdict]:
+    """Play and judge cases ``first`` to below ``last`` of a seed."""
+    seed, first, last = work
+    cases = (draw(seed, index) for index in range(first, last))
+    return [judge(case, play(case)) for case in cases]

@@ -1,0 +1,144 @@
+"""A case: one bicycle, one controller, one fault at one moment, all drawn from a seed and a number."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+import numpy as np
+
+from experiments.campaigns.protocols.treadmill import hand_kick
+from experiments.studies.fault_injection.fault_list import THREATS
+from experiments.studies.fault_injection.fault_spec import PERIOD, Order, Threat
+from firmware_interface.twins.faults import Fault, Faults, Kind
+from hil.design.methods import Loop, design
+from hil.design.schedule import GainSchedule
+from hil.loop.states import Demand
+from hil.rig.rig import Rig
+from models import catalogue
+from models.plant.scenario import Scenario
+
+MACHINES = (
+    ("Benchmark", "lqr"),
+    ("Benchmark", "poles"),
+    ("Silver", "lqr"),
+    ("Silver", "poles"),
+    ("Silver", "lean"),
+    ("Browser", "lqr"),
+    ("Crescendo", "lqr"),
+)
+SPEEDS = (4.0, 6.0)  # m/s, drawn between
+GRID = tuple(3.5 + 0.5 * i for i in range(7))  # m/s, of the gains
+
+FOREVER = 1e5  # s
+
+# The plan of every case, s since power-up.
+ARM, RUN, STOP, END = 0.3, 1.7, 3.6, 4.4
+RELEASE = 0.4  # s after the drive was enabled
+KICK = 0.4  # s after the release
+
+
+class Moment(StrEnum):
+    """When a fault begins."""
+
+    BEFORE = "before CHECK"
+    CHECK = "during CHECK"
+    ARMED = "ARMED"
+    RUNNING = "RUNNING"
+    IN_A_KICK = "in a kick"
+    RAMPDOWN = "RAMPDOWN"
+
+
+WINDOWS = {  # s, in which a fault that begins at that moment begins
+    Moment.BEFORE: (0.05, 0.28),
+    Moment.CHECK: (0.32, 1.33),
+    Moment.ARMED: (1.42, 1.66),
+    Moment.RUNNING: (1.85, 2.1),
+    Moment.IN_A_KICK: (2.17, 2.24),
+    Moment.RAMPDOWN: (3.62, 3.78),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is to happen."""
+
+    seed: int
+    index: int
+    threat: Threat
+    machine: tuple[str, str]  # bicycle and method
+    scenario: Scenario
+    kick: float  # N s, positive to the right
+    moment: Moment
+    onset: float  # s since power-up
+    faults: Faults
+    orders: tuple[tuple[float, Demand], ...]  # s since power-up, and what the operator demands from then on
+
+    @property
+    def over(self) -> float:
+        """When the fault ends [s since power-up]."""
+        end = max((fault.stop for fault in self.faults), default=math.inf)
+        return end if end < FOREVER else math.inf
+
+    @property
+    def replay(self) -> str:
+        """The command that plays it again, with all details."""
+        return f"riderless faults --seed {self.seed} --case {self.index}"
+
+
+@cache
+def machine(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
+    """The emulated rig of a bicycle and the gains it is given."""
+    rig = Rig(catalogue.load(bicycle))
+    return rig, design(rig.bicycle, method, GRID, Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+
+
+def draw(seed: int, index: int) -> Case:
+    """Case number ``index`` of the campaign with this seed; the threats take turns, all else is drawn."""
+    rng = np.random.default_rng([seed, index])
+    threat = THREATS[index % len(THREATS)]
+    bicycle, method = MACHINES[rng.integers(len(MACHINES))]
+    moment = list(Moment)[rng.integers(len(Moment))]
+    onset = 0.0 if threat.refused else float(rng.uniform(*WINDOWS[moment]))
+    kick = hand_kick(machine(bicycle, method)[0].bicycle, KICK, int(rng.choice((-1, 1))), rng)
+    scenario = Scenario(
+        speed=((0.0, float(rng.uniform(*SPEEDS))),),
+        kicks=(kick,),
+        release_after=RELEASE,
+        seed=int(rng.integers(2**31)),
+    )
+    orders = [(0.0, Demand.OFF), (ARM, Demand.ARM), (RUN, Demand.RUN), (STOP, Demand.STOP)]
+    faults: Faults = ()
+    if isinstance(threat.what, Order):
+        onset = round(onset / PERIOD) * PERIOD  # a person is heard at the next tick
+        demand = Demand.STOP if threat.what is Order.STOP else Demand.OFF
+        orders = [order for order in orders if order[0] < onset] + [(onset, demand)]
+    else:
+        faults = (_fault(threat, threat.what, onset, rng),)
+    return Case(seed, index, threat, (bicycle, method), scenario, kick.impulse, moment, onset, faults, tuple(orders))
+
+
+def _fault(threat: Threat, kind: Kind, onset: float, rng: np.random.Generator) -> Fault:
+    channel = str(rng.choice(threat.channels))
+    return Fault(
+        kind,
+        size=_size(threat, channel, rng),
+        start=onset,
+        stop=onset + float(rng.uniform(*threat.lasting)),
+        chance=float(rng.uniform(*threat.chances)),
+        channel=channel,
+        way=int(rng.choice(threat.ways)),
+        seed=int(rng.integers(2**31)),
+    )
+
+
+def _size(threat: Threat, channel: str, rng: np.random.Generator) -> float:
+    """Drawn evenly over the logarithm where the range is wide."""
+    low, high = threat.sizes
+    if not math.isfinite(low):
+        return low
+    size = math.exp(rng.uniform(math.log(low), math.log(high))) if low > 0.0 else rng.uniform(low, high)
+    if threat.whole:
+        size = round(size)
+    sign = rng.choice((-1.0, 1.0)) if threat.signed else 1.0
+    return float(sign * size)

@@ -1,0 +1,39 @@
+"""The campaigns' tables in the documentation, between marks that nobody else touches."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from experiments.studies.fault_injection.summary_table import Row, markdown, reasons
+from models.errors import InputError
+
+BEGIN, END = "<!-- table: written by `riderless faults --doc`, not by hand -->", "<!-- end of table -->"
+BEGIN_REAL, END_REAL = (
+    "<!-- table: written by `riderless faults --real-time --doc`, not by hand -->",
+    "<!-- end of the table in real time -->",
+)
+
+
+def put_table(path: Path, rows: Sequence[Row], seed: int, real_time: bool = False) -> None:
+    """Put the table of a campaign between its marks in a Markdown file.
+
+    In simulated time the reasons of the promises come with it.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or written, or has no marks.
+    """
+    begin, end = (BEGIN_REAL, END_REAL) if real_time else (BEGIN, END)
+    try:
+        text = path.read_text(encoding="utf-8")
+        before, rest = text.split(begin)
+        _, after = rest.split(end)
+        cases = sum(row.cases for row in rows)
+        broken = sum(len(row.violations) for row in rows)
+        summary = f"{cases} cases of seed {seed}, {broken} broken promises."
+        why = "" if real_time else f"\n\n## Promises and reasons\n\n{reasons()}"
+        path.write_text(f"{before}{begin}\n{summary}\n\n{markdown(rows)}{why}\n{end}{after}", encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the table cannot be put into {path} ({error.strerror}): name a file that exists") from None
+    except ValueError:
+        raise InputError(f"the table has no place in {path}: give it the two lines '{begin}' and '{end}'") from None

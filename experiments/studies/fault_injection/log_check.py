@@ -1,0 +1,48 @@
+"""The log of a case on disk: written as a run writes it, read back, and put through the tick again."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from experiments.studies.fault_injection.cases import Case
+from experiments.studies.fault_injection.simulate import Played
+from hil.logs.log import RunWriter, read_run
+from hil.runners.log_sink import Keeper
+from hil.runners.replay import replay
+from hil.runners.session import header
+
+EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
+
+
+def is_written(case: Case) -> bool:
+    """Whether this case's log goes to disk and comes back; the choice walks through all threats."""
+    return case.index % EVERY == case.seed % EVERY
+
+
+def comes_back(case: Case, played: Played) -> list[str]:
+    """What is wrong with the log of a case once it has been on disk; nothing, if all is well."""
+    with TemporaryDirectory() as folder:
+        run = read_run(_write(Path(folder) / "run", case, played))
+        wrong = []
+        if not run.complete:
+            wrong.append(f"the log is not complete: {run.recovered}")
+        if not np.array_equal(run.ticks.view(np.uint8), played.rows.view(np.uint8)):
+            wrong.append("the rows read are not the rows written")
+        if b"".join(run.tapes.values()) != b"".join(played.tapes):
+            wrong.append("the bytes read are not the bytes written")
+        again = replay(run)
+        if not again.identical or again.ticks != len(played.rows):
+            wrong.append(f"the replay differs at tick {again.first}: {again.difference}")
+    return wrong
+
+
+def _write(folder: Path, case: Case, played: Played) -> Path:
+    assert played.calibration is not None, "a session that was refused has no log"
+    head = header(played.rig, played.schedule, played.calibration, {"runner": "lockstep"}, simulated=True)
+    with RunWriter(folder, head, simulated=True) as writer:
+        keep = Keeper(writer)
+        for first, last, tape in zip(played.looks, [*played.looks[1:], len(played.rows)], played.tapes, strict=True):
+            keep(played.rows[first:last], np.frombuffer(tape, np.uint8))
+        writer.close("fault" if case.faults else "success", case.threat.name)
+    return folder

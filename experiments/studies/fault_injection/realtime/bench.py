@@ -1,0 +1,271 @@
+"""The bench of the real-time faults: one emulated bicycle on a pseudo-terminal, and controllers that come and go.
+
+The bicycle stays the same from case to case: each case also shows that what the last one left behind can be
+taken up again. Only a bicycle that was unplugged is replaced.
+"""
+
+import os
+import pty
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from subprocess import Popen
+
+import numpy as np
+
+from experiments.campaigns.protocols.treadmill import hand_kick
+from experiments.emulation.spawn import start_twin
+from experiments.studies.fault_injection.realtime import controller_process
+from experiments.studies.fault_injection.realtime.controller_process import NOTHING
+from firmware_interface.errors import DeviceError
+from firmware_interface.twins.virtual_node import Report, VirtualProcess
+from hil.design.methods import Loop, design
+from hil.logs.log import Run, read_run
+from hil.rig.rig import Rig
+from hil.runners.warmup import warm_up
+from models import catalogue
+from models.plant.scenario import Scenario
+
+FIFO = 20  # priority of the controllers' loops where priorities are permitted; the bicycle's is one higher
+PATIENCE = 30.0  # s, for anything at all to happen
+_GLANCE = 0.001  # s
+
+
+class NeverCameError(DeviceError):
+    """Something that had to happen did not."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An instant on both clocks, and the bicycle's own record at it."""
+
+    host: float  # s
+    report: Report
+
+
+class Controller:
+    """A `riderless run` in a process of its own, and what it left behind.
+
+    Attributes
+    ----------
+    hold : Path
+        While this file exists, its disk hangs, if it was started with a disk that may.
+    terminal : int
+        Our end of its terminal; -1 if it has none.
+    """
+
+    def __init__(self, process: BaseProcess, root: Path, terminal: int = -1) -> None:
+        self.process, self.hold, self.terminal = process, controller_process.hold_file(root / "said"), terminal
+        self._root = root
+
+    @property
+    def pid(self) -> int:
+        """Its process number."""
+        assert self.process.pid is not None
+        return self.process.pid
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal, unless it has ended."""
+        if self.process.is_alive():
+            os.kill(self.pid, number)
+
+    def ended(self) -> int:
+        """Its exit code, once it has ended (minus the signal that killed it).
+
+        Raises
+        ------
+        NeverCameError
+        """
+        self.process.join(PATIENCE)
+        if self.process.exitcode is None:
+            raise NeverCameError(f"the controller should have ended within {PATIENCE:g} s, but has not")
+        return self.process.exitcode
+
+    def stop(self) -> None:
+        """End it, whatever it does."""
+        if self.process.is_alive():
+            self.process.kill()
+        self.process.join()
+        self.close_terminal()
+
+    def close_terminal(self) -> None:
+        """Close the window it runs in; harmless when it has none."""
+        if self.terminal >= 0:
+            os.close(self.terminal)
+            self.terminal = -1
+
+    @property
+    def log(self) -> Path:
+        """The file of its run.
+
+        Raises
+        ------
+        NeverCameError
+            When it has none.
+        """
+        files = list(self._root.glob("runs/*/run.mcap"))
+        if not files:
+            raise NeverCameError("the controller made no run")
+        return files[0]
+
+    @property
+    def run(self) -> Run:
+        """Its run as read back."""
+        return read_run(self.log)
+
+    @property
+    def said(self) -> str:
+        """All it said on standard output and standard error."""
+        texts = [(self._root / name).read_text(errors="replace") for name in ("said", "terminal") if self._has(name)]
+        return re.sub(r"\s+", " ", " ".join(texts))
+
+    def _has(self, name: str) -> bool:
+        return (self._root / name).exists()
+
+
+class Bench:
+    """An emulated bicycle and those who come to control it.
+
+    Parameters
+    ----------
+    folder : Path
+        For gains, runs and what the controllers say.
+    seed : int
+        Of pushes and sensor noise.
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.rig = Rig(catalogue.load("Benchmark"))
+        rng = np.random.default_rng(seed)
+        kicks = tuple(hand_kick(self.rig.bicycle, 0.3 + 0.8 * i, (-1) ** i, rng) for i in range(200))
+        self._scenario = Scenario(speed=((0.0, 5.0),), kicks=kicks, seed=seed)
+        self._folder = folder
+        self._gains = folder / "gains.toml"
+        folder.mkdir(parents=True, exist_ok=True)
+        timing = Loop(rate=self.rig.rate, drive_lag=self.rig.drive_lag)
+        schedule = design(self.rig.bicycle, "lqr", (4.5, 5.0, 5.5), timing)
+        self._gains.write_text(schedule.to_toml())
+        warm_up(self.rig, schedule)  # no controller shall spend its case on compiling
+        self._twin: VirtualProcess | None = None
+        self._visits = 0
+        self._fifo = FIFO if _may_have_priority() else 0
+
+    def __enter__(self) -> "Bench":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.unplug()
+
+    @property
+    def twin(self) -> VirtualProcess:
+        """The bicycle; plugged in if it is not."""
+        if self._twin is None:
+            self._twin = start_twin(self.rig, self._scenario)
+            if self._fifo:  # a bicycle does not wait for the computer's other work
+                os.sched_setscheduler(self._pid, os.SCHED_FIFO, os.sched_param(self._fifo + 1))
+        return self._twin
+
+    def unplug(self) -> None:
+        """The bicycle is gone, and its port with it."""
+        if self._twin is not None:
+            self._twin.kill()
+            self._twin = None
+
+    def signal_twin(self, number: signal.Signals) -> None:
+        """Send the bicycle's own process a signal."""
+        os.kill(self._pid, number)
+
+    def now(self) -> Moment:
+        """This instant."""
+        return Moment(time.monotonic(), self.twin.report)
+
+    def wait(self, duration: float) -> None:
+        """Let time pass [s]."""
+        time.sleep(duration)
+
+    def until(self, what: str, condition: Callable[[Report], bool], controller: Controller | None = None) -> None:
+        """Wait until the bicycle's record says so.
+
+        Raises
+        ------
+        NeverCameError
+            When it does not, or the controller ends before.
+        """
+        end = time.monotonic() + PATIENCE
+        while not condition(self.twin.report):
+            if time.monotonic() > end:
+                raise NeverCameError(f"waited {PATIENCE:g} s for {what}")
+            if controller is not None and not controller.process.is_alive():
+                raise NeverCameError(f"the controller ended before {what}: {controller.said}")
+            time.sleep(_GLANCE)
+
+    def control(self, root: Path, spoil: str = NOTHING, terminal: bool = False) -> Controller:
+        """Start a controller on the bicycle.
+
+        Parameters
+        ----------
+        root : Path
+            Folder for what it leaves behind, see `visit`.
+        spoil : str
+            What is the matter with it, see `realtime_controller`.
+        terminal : bool
+            Give it a terminal of its own.
+        """
+        ours, path = -1, root / "terminal"
+        if terminal:
+            ours, theirs = pty.openpty()
+            path = Path(os.ttyname(theirs))
+            os.close(theirs)
+        process = controller_process.start(self._command(root), root / "said", path, spoil)
+        return Controller(process, root, ours)
+
+    def visit(self) -> Path:
+        """A new folder for a controller."""
+        self._visits += 1
+        root = self._folder / f"controller-{self._visits}"
+        root.mkdir(parents=True)
+        return root
+
+    def command_line(self, root: Path) -> "Popen[bytes]":
+        """Start a controller as a person would, from the command line, imports and all."""
+        with (root / "said").open("wb") as said:
+            return Popen([sys.executable, "-m", "experiments.cli", *self._command(root)], stdout=said, stderr=said)
+
+    @property
+    def _pid(self) -> int:
+        pid = self.twin.pid
+        assert pid is not None
+        return pid
+
+    def _command(self, root: Path) -> list[str]:
+        options = {
+            "--bike": self.rig.bicycle.name,
+            "--port": self.twin.path,
+            "--controller": self._gains,
+            "--duration": 600,
+            "--fifo": self._fifo,
+            "--out": root / "runs",
+        }
+        return ["run", "--json", *(str(word) for pair in options.items() for word in pair)]
+
+
+def _may_have_priority() -> bool:
+    """Whether this process may raise the priority of others; tried on a thread of its own."""
+    refused = []
+
+    def attempt() -> None:
+        try:
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO))
+        except PermissionError as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return not refused

@@ -1,0 +1,185 @@
+"""The campaign in real time: real processes, signals, disks and terminals, on an emulated bicycle's port.
+
+Smaller than the one in simulated time, and about what that one cannot show: that whatever happens to the
+program, the computer or the cable, the bicycle's own record ends at zero torque in time, and the log holds
+what had happened until then.
+"""
+
+import math
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from experiments.studies.fault_injection.realtime.bench import Bench, Controller, NeverCameError
+from experiments.studies.fault_injection.realtime.controller_process import HESITANT
+from experiments.studies.fault_injection.realtime.faults import FAULTS, Fault, NotKeptError, When
+from experiments.studies.fault_injection.realtime.judge import allowed, end, gaps, late, time_to_zero
+from experiments.studies.fault_injection.summary_table import Row
+from firmware_interface.twins.virtual_node import Report
+from models.errors import InputError
+
+PUSHED = 1.0  # N m: the answer to a push
+TRIES = 3  # on a computer so busy that the emulated bicycle itself came late
+SMALL = "2m"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One fault at one state; the exact moment is drawn from the seed."""
+
+    seed: int
+    index: int
+    fault: Fault
+    when: When
+
+    @property
+    def replay(self) -> str:
+        """The command that plays it again."""
+        return f"riderless faults --real-time --seed {self.seed} --case {self.index}"
+
+
+class NotPossibleError(Exception):
+    """This computer does not allow the fault to be tried."""
+
+
+def realtime_cases(seed: int) -> list[Case]:
+    """Every fault at every state it is tried at, numbered from 0."""
+    places = [(fault, when) for fault in FAULTS for when in fault.at]
+    return [Case(seed, index, fault, when) for index, (fault, when) in enumerate(places)]
+
+
+def case_of(seed: int, index: int) -> Case:
+    """Case number ``index``.
+
+    Raises
+    ------
+    InputError
+    """
+    cases = realtime_cases(seed)
+    if not 0 <= index < len(cases):
+        raise InputError(
+            f"the real-time cases are numbered from 0 to {len(cases) - 1}, found {index}: name one of them"
+        )
+    return cases[index]
+
+
+def run(cases: Iterable[Case], folder: Path, tell: Callable[[Case, Row], None] = lambda case, row: None) -> list[Row]:
+    """Play cases one after the other on one bicycle; one row for each fault."""
+    rows: dict[str, list[Row]] = {}
+    with ExitStack() as stack:
+        bench: Bench | None = None
+        for case in cases:
+            bench = bench or stack.enter_context(Bench(folder, case.seed))
+            row = run_case(case, folder, bench)
+            rows.setdefault(case.fault.name, []).append(row)
+            tell(case, row)
+    return [merged(of_fault) for of_fault in rows.values()]
+
+
+def run_case(case: Case, folder: Path, bench: Bench | None = None) -> Row:
+    """Play and judge one case.
+
+    Parameters
+    ----------
+    folder : Path
+        For what it leaves behind.
+    bench : Bench
+        The bicycle to play it on; one of its own by default.
+    """
+    if bench is None:
+        with Bench(folder, case.seed) as own:
+            return run_case(case, folder, own)
+    for _ in range(TRIES):
+        slips = bench.twin.report.slips
+        row = _played(case, bench)
+        if not row.violations or bench.twin.report.slips <= slips:
+            break
+    return row
+
+
+def merged(rows: Sequence[Row]) -> Row:
+    """The rows of one fault as one."""
+    outcomes: Counter[str] = Counter()
+    for row in rows:
+        outcomes.update(dict(row.outcomes))
+    times = [row.worst for row in rows if math.isfinite(row.worst)]
+    return Row(
+        rows[0].fault,
+        sum(row.cases for row in rows),
+        tuple(outcomes.most_common()),
+        max(times, default=math.nan),
+        rows[0].promise,
+        all(row.log_intact for row in rows),
+        tuple(violation for row in rows for violation in row.violations),
+    )
+
+
+def _played(case: Case, bench: Bench) -> Row:
+    fault, root = case.fault, bench.visit()
+    outcome, lasted, wrong, missing = "did not end", math.nan, list[str](), list[str]()
+    with ExitStack() as stack:
+        try:
+            if fault.small_disk:
+                _mount(root / "runs", stack)
+            spoil = HESITANT if case.when is When.ARMED else fault.spoil
+            controller = bench.control(root, spoil, fault.terminal)
+            stack.callback(controller.stop)
+            _reach(case, bench, controller)
+            struck = fault.strike(bench, controller)
+            wrong = end(fault, bench, controller)
+            run, report = controller.run, bench.twin.report
+            outcome = run.stop.reason
+            lasted = time_to_zero(fault, struck, report, run)
+            wrong += late(fault, lasted)
+            missing = gaps(fault, struck, run)
+        except NotPossibleError as reason:
+            return Row(fault.name, 0, ((f"not tried: {reason}", 1),), lasted, _promise(fault), True)
+        except (NeverCameError, NotKeptError, InputError) as problem:
+            wrong.append(str(problem))
+    complaints = "; ".join([*wrong, *missing])
+    violations = (f"{fault.name} ({case.when}): {complaints}: {case.replay}",) if complaints else ()
+    return Row(fault.name, 1, ((outcome, 1),), lasted, _promise(fault), not missing, violations)
+
+
+def _promise(fault: Fault) -> str:
+    counted = " by its own clock" if fault.by_device else ""
+    return f"{'gives up' if fault.unheard else 'stops'} in {1e3 * allowed(fault):.0f} ms{counted}"
+
+
+def _reach(case: Case, bench: Bench, controller: Controller) -> None:
+    """Wait for the state at which the fault strikes, by the bicycle's own record, and a little longer."""
+    before, draw = bench.twin.report, np.random.default_rng([case.seed, case.index])
+
+    def tested(report: Report) -> bool:
+        return report.watchdog_trips > before.watchdog_trips and report.enabled == 1.0
+
+    match case.when:
+        case When.STREAM:
+            bench.until("the first command", lambda r: r.commands > before.commands, controller)
+            bench.wait(draw.uniform(0.1, 0.7))
+        case When.WITHHOLD:
+            bench.until("the drive on for its proof", lambda r: r.enabled == 1.0, controller)
+        case When.ARMED:
+            bench.until("the drive on after its proof", tested, controller)
+            bench.wait(draw.uniform(0.05, 0.3))
+        case When.KICK | When.RAMPDOWN:
+            bench.until("the answer to a push", lambda r: tested(r) and abs(r.T) > PUSHED, controller)
+            bench.wait(draw.uniform(0.0, 0.02))
+    if case.when is When.RAMPDOWN:
+        controller.signal(signal.SIGINT)
+        bench.wait(draw.uniform(0.05, 0.12))
+
+
+def _mount(folder: Path, stack: ExitStack) -> None:
+    """A small disk in memory at ``folder``, until the case is over."""
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", folder], capture_output=True)
+    if mounted.returncode != 0:
+        raise NotPossibleError("no right to mount a disk")
+    stack.callback(lambda: subprocess.run(["umount", folder], check=True))

@@ -1,0 +1,118 @@
+"""The controller that is put to the test: the command `riderless run` itself, in a process of its own.
+
+It can be spoilt where nothing from outside would do. Its imports are done once, in multiprocessing's fork
+server, so that a case does not wait for them.
+"""
+
+import multiprocessing
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from experiments import cli
+from hil.logs import append_only
+from hil.loop.states import Demand
+from hil.runners import session
+from hil.runners.operator import Operator
+
+NOTHING, HESITANT, HOG, DISK = "", "never asks for more than ARMED", "hogs the interpreter", "has a disk that may hang"
+IMPORTS = (
+    __name__,
+    "experiments.commands.run",
+    "experiments.campaigns.protocols.treadmill",
+    "hil.design.methods",
+    "rich.live",
+)
+
+
+def start(argv: list[str], said: Path, terminal: Path, spoil: str) -> BaseProcess:
+    """Start `riderless` with these arguments; its answer goes to the file ``said``.
+
+    Parameters
+    ----------
+    terminal : Path
+        A terminal, which becomes its own, or a file for what it says on standard error.
+    spoil : str
+        `NOTHING`, or what is the matter with it.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(IMPORTS))
+    process = context.Process(target=_controller, args=(argv, said, terminal, spoil), name="riderless run")
+    process.start()
+    return process
+
+
+def hold_file(said: Path) -> Path:
+    """While this file exists, the disk of a controller that was started with `DISK` does not answer."""
+    return said.with_suffix(".hold")
+
+
+def _controller(argv: list[str], said: Path, terminal: Path, spoil: str) -> None:
+    os.setsid()  # the first terminal that is opened from here on is its own
+    for number, path in ((1, said), (2, terminal)):
+        os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), number)
+    _SPOILS[spoil](said)
+    sys.argv = ["riderless", *argv]
+    cli.main()
+
+
+class _Hesitant(Operator):
+    """Wants the drive on, and no torque."""
+
+    def __init__(self, duration: float) -> None:
+        super().__init__(duration)
+        self.demand = Demand.ARM
+
+
+class _HangingDisk:
+    """The operating system of a log whose disk answers only while ``hold`` does not exist."""
+
+    def __init__(self, hold: Path) -> None:
+        self._hold = hold
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def write(self, fd: int, data: bytes) -> int:
+        """As os.write, later."""
+        while self._hold.exists():
+            threading.Event().wait(0.01)
+        return os.write(fd, data)
+
+
+def _count_for_ever() -> None:
+    n = 0
+    while True:
+        n += 1
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Processes that never rest, while this lasts."""
+    context = multiprocessing.get_context("forkserver")
+    hogs = [context.Process(target=_count_for_ever, name="hog", daemon=True) for _ in range(processes)]
+    for hog in hogs:
+        hog.start()
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.join()
+
+
+def _hog() -> None:
+    threading.Thread(target=_count_for_ever, daemon=True).start()
+
+
+_SPOILS: dict[str, Callable[[Path], None]] = {
+    NOTHING: lambda said: None,
+    HESITANT: lambda said: setattr(session, "Operator", _Hesitant),
+    HOG: lambda said: _hog(),
+    DISK: lambda said: setattr(append_only, "os", _HangingDisk(hold_file(said))),
+}

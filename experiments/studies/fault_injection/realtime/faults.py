@@ -1,0 +1,284 @@
+"""What is done to a run in real time, when, and what is promised then.
+
+Each fault strikes a `riderless run` at a state that the bicycle's own record shows, and does by real means
+(signals, a full disk, a frozen terminal, a pulled plug) what could happen beside a bicycle.
+"""
+
+import errno
+import os
+import resource
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from experiments.studies.fault_injection.fault_spec import PERIOD, RAMP
+from experiments.studies.fault_injection.realtime import controller_process
+from experiments.studies.fault_injection.realtime.bench import Bench, Controller, Moment
+from experiments.studies.fault_injection.realtime.controller_process import DISK, HOG, NOTHING
+from firmware_interface.twins.virtual_node import Report
+from hil.loop.states import SENTENCES, Cause
+
+LOOK = 0.02  # s between two looks of the operator
+DRAIN = 0.05  # s between two visits of the recorder
+DISPLAY = 0.2  # s between two pictures
+FLOWN = 2 * PERIOD  # s: noticed at the next sampling instant of the loop, obeyed at the next of the drive
+WATCHDOG = 0.025  # s
+DEAD = WATCHDOG + FLOWN  # s, of a drive that hears nobody
+OFF = LOOK + FLOWN
+STOP = OFF + RAMP
+STALE = 0.05 + FLOWN
+TIMEOUT = 10.0 + FLOWN  # s, of CHECK; there is no torque in it
+UNRECORDED = STOP + 2 * DRAIN
+UNATTENDED = DISPLAY + 1.0 + STOP
+HANGING = 25.0 + STOP  # s, until the ring of 8192 rows is half full at 200 Hz
+
+
+class NotKeptError(Exception):
+    """A promise that was seen to be broken while the fault was on."""
+
+
+class When(StrEnum):
+    """At which state a fault strikes."""
+
+    STREAM = "CHECK, proving the stream"
+    WITHHOLD = "CHECK, withholding"
+    ARMED = "ARMED"
+    KICK = "RUNNING, in a kick"
+    RAMPDOWN = "RAMPDOWN"
+
+
+ALL = tuple(When)
+Strike = Callable[[Bench, Controller], Moment]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One row of the real-time table.
+
+    Attributes
+    ----------
+    name : str
+    strike : callable
+        Does it and what follows; returns the moment from which the time to zero torque counts.
+    to_zero : float
+        s in which the torque is gone, on a computer that is not busy.
+    reason, says : str
+        Stop reason in the log, and a regular expression for what the program says at the end; empty for nothing.
+    code : int or None
+        Exit code; None where nobody is left to see it.
+    at : tuple of When
+        States it is tried at.
+    spoil : str
+        What is the matter with the controller from its start.
+    terminal : bool
+        It has a terminal of its own.
+    by_device : bool
+        The time to zero torque counts from the last command the drive heard before the strike, on its own clock.
+    unheard : bool
+        Nobody reaches the bicycle any more, so the program is judged, not the torque.
+    small_disk : bool
+        The log goes to a small disk of its own.
+    """
+
+    name: str
+    strike: Strike
+    to_zero: float
+    reason: str
+    says: str
+    code: int | None
+    at: tuple[When, ...] = (When.KICK,)
+    spoil: str = NOTHING
+    terminal: bool = False
+    by_device: bool = False
+    unheard: bool = False
+    small_disk: bool = False
+
+
+def quiet(report: Report) -> bool:
+    """The drive is off, and without torque."""
+    return report.enabled == 0.0 and report.T == 0.0
+
+
+def _send(*numbers: signal.Signals) -> Strike:
+    def strike(bench: Bench, controller: Controller) -> Moment:
+        for number in numbers[:-1]:
+            controller.signal(number)
+            bench.wait(0.05)
+        moment = bench.now()
+        controller.signal(numbers[-1])
+        return moment
+
+    return strike
+
+
+_interrupt = _send(signal.SIGINT)
+
+
+def _kill(bench: Bench, controller: Controller) -> Moment:
+    """No program can do anything any more; the drive's own watchdog must."""
+    began = bench.now().host
+    controller.signal(signal.SIGKILL)
+    return _left_alone(bench, began)
+
+
+def _freeze(bench: Bench, controller: Controller) -> Moment:
+    """The computer stands still; when it goes on it must not take up where it was."""
+    began = bench.now().host
+    controller.signal(signal.SIGSTOP)
+    try:
+        return _left_alone(bench, began)
+    finally:
+        controller.signal(signal.SIGCONT)
+
+
+def _left_alone(bench: Bench, began: float) -> Moment:
+    """The bicycle's record after half a second in which nobody spoke to it."""
+    bench.wait(0.5)
+    report = bench.now().report
+    if not quiet(report):
+        raise NotKeptError("half a second after the last command the drive is on or has torque")
+    return Moment(began, report)
+
+
+def _unplug(bench: Bench, controller: Controller) -> Moment:
+    """Pull the plug; with another one in, the next run begins at once."""
+    moment = bench.now()
+    bench.unplug()
+    controller.ended()
+    other = bench.control(bench.visit())
+    try:
+        bench.until("the next run", lambda report: report.enabled == 1.0, other)
+        other.signal(signal.SIGINT)
+        if other.ended() != 0:
+            raise NotKeptError(f"the run after plugging in again failed: {other.said}")
+    finally:
+        other.stop()
+    return moment
+
+
+def _hang_device(bench: Bench, controller: Controller) -> Moment:
+    """The device stands still with its port open, and goes on when the controller has given up."""
+    moment = bench.now()
+    bench.signal_twin(signal.SIGSTOP)
+    try:
+        controller.ended()
+    finally:
+        bench.signal_twin(signal.SIGCONT)
+    return moment
+
+
+def _forbid_growth(bench: Bench, controller: Controller) -> Moment:
+    """No file of the controller may grow any more."""
+    moment = bench.now()
+    size = controller.log.stat().st_size
+    resource.prlimit(controller.pid, resource.RLIMIT_FSIZE, (size, size))
+    return moment
+
+
+def _fill_disk(bench: Bench, controller: Controller) -> Moment:
+    """Write zeros beside the log until the disk takes no more."""
+    filler = os.open(controller.log.with_name("filler"), os.O_WRONLY | os.O_CREAT)
+    try:
+        while True:
+            os.write(filler, bytes(4096))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+    finally:
+        os.close(filler)
+    return bench.now()
+
+
+def _hang_disk(bench: Bench, controller: Controller) -> Moment:
+    """The disk does not answer until the torque is gone."""
+    moment = bench.now()
+    controller.hold.touch()
+    try:
+        bench.until("zero torque", quiet, controller)
+    finally:
+        controller.hold.unlink()
+    return moment
+
+
+def _freeze_terminal(bench: Bench, controller: Controller) -> Moment:
+    """Ctrl-S, and Ctrl-Q when the torque is gone."""
+    moment = bench.now()
+    os.write(controller.terminal, b"\x13")
+    try:
+        bench.until("zero torque", quiet, controller)
+    finally:
+        os.write(controller.terminal, b"\x11")
+    return moment
+
+
+def _close_terminal(bench: Bench, controller: Controller) -> Moment:
+    moment = bench.now()
+    controller.close_terminal()
+    return moment
+
+
+def _come_second(bench: Bench, controller: Controller) -> Moment:
+    """Another controller asks for the same port and is refused; the first one does not notice."""
+    tripped = bench.twin.report.watchdog_trips
+    other = bench.control(bench.visit())
+    try:
+        if other.ended() != 2 or "held by another program" not in other.said:
+            raise NotKeptError(f"the second controller was not refused: {other.said}")
+    finally:
+        other.stop()
+    _require_undisturbed(bench, tripped)
+    return _interrupt(bench, controller)
+
+
+def _press(bench: Bench, controller: Controller) -> Moment:
+    """Processes that never rest, for two seconds, beside a thread that never lets go of the interpreter."""
+    tripped = bench.twin.report.watchdog_trips
+    with controller_process.busy(2):
+        bench.wait(2.0)
+    _require_undisturbed(bench, tripped)
+    return _interrupt(bench, controller)
+
+
+def _require_undisturbed(bench: Bench, tripped: float) -> None:
+    report = bench.twin.report
+    if not report.enabled or report.watchdog_trips != tripped:
+        raise NotKeptError("the controller was disturbed: the drive is off, or its watchdog has tripped")
+
+
+def _sentence(*causes: Cause) -> str:
+    return "|".join(SENTENCES[cause] for cause in causes)
+
+
+_UNHEARD = _sentence(Cause.STALE_SAMPLE, Cause.DRIVE_WATCHDOG, Cause.DEVICE_FAULT, Cause.CLOCK_STEP, Cause.DRIVE_OFF)
+_THAWED = f"{_UNHEARD}|{_sentence(Cause.TICKS_LATE, Cause.UNATTENDED, Cause.RATE_LOW, Cause.LINK_NOISY)}|check"
+_LOST = "the port .*/dev/.* was lost"
+_NO_LOG = "the log could not be written"
+
+FAULTS = (
+    Fault("kill -9", _kill, DEAD, "killed", "", -signal.SIGKILL, ALL, by_device=True),
+    Fault("computer stands still for 0.5 s", _freeze, DEAD, "fault", _THAWED, 1, by_device=True),
+    Fault("SIGINT", _send(signal.SIGINT), STOP, "abort", "stopped by SIGINT", 0, ALL[:-1]),
+    Fault("SIGINT twice", _send(*2 * [signal.SIGINT]), OFF + DRAIN, "abort", "stopped by SIGINT", 0),
+    Fault("SIGINT in a ramp", _send(signal.SIGINT), OFF, "abort", "stopped by SIGINT", 0, (When.RAMPDOWN,)),
+    Fault("SIGTERM", _send(signal.SIGTERM), STOP, "abort", "stopped by SIGTERM", 0),
+    Fault("SIGHUP", _send(signal.SIGHUP), STOP, "abort", "stopped by SIGHUP", 0),
+    Fault("terminal closed", _close_terminal, STOP, "abort", "", None, terminal=True),
+    Fault(
+        "terminal frozen with Ctrl-S",
+        _freeze_terminal,
+        UNATTENDED,
+        "fault",
+        _sentence(Cause.UNATTENDED),
+        1,
+        terminal=True,
+    ),
+    Fault("adapter unplugged", _unplug, STALE, "fault", _LOST, 1, unheard=True),
+    Fault("adapter unplugged before arming", _unplug, TIMEOUT, "fault", _LOST, 1, (When.STREAM,), unheard=True),
+    Fault("device hangs", _hang_device, STALE, "fault", _sentence(Cause.STALE_SAMPLE), 1, unheard=True),
+    Fault("log may not grow", _forbid_growth, UNRECORDED, "killed", _NO_LOG, 1, (When.STREAM, When.KICK)),
+    Fault("disk full", _fill_disk, UNRECORDED, "killed", _NO_LOG, 1, small_disk=True),
+    Fault("disk hangs", _hang_disk, HANGING, "fault", _sentence(Cause.RECORDER), 1, spoil=DISK),
+    Fault("second controller on the port", _come_second, STOP, "abort", "stopped by SIGINT", 0),
+    Fault("busy processors and interpreter", _press, STOP, "abort", "stopped by SIGINT", 0, spoil=HOG),
+)

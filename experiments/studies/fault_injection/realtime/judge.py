@@ -1,0 +1,87 @@
+"""Was a promise kept in real time? Judged from the bicycle's own record and from the log as read back."""
+
+import math
+import re
+
+import numpy as np
+
+from experiments.studies.fault_injection.realtime.bench import Bench, Controller, Moment
+from experiments.studies.fault_injection.realtime.faults import Fault, quiet
+from firmware_interface.twins.virtual_node import Report
+from hil.logs.log import KILLED, Run
+from hil.loop.states import State
+from hil.runners.replay import replay
+
+SCHEDULING = 0.1  # s, that a busy computer may take on top of everything else
+LOST = 0.25  # s of a run that a log may lack
+INSTANT = 1e-6  # s
+CUT = "the raw bytes end here"  # how a replay of a run that was killed may end
+
+
+def end(fault: Fault, bench: Bench, controller: Controller) -> list[str]:
+    """Wait for it and say what is wrong with how it ended: the drive off, the exit code, the sentence."""
+    code, wrong = controller.ended(), []
+    bench.wait(0.1)  # the drive's own watchdog has the last word
+    if not quiet(bench.twin.report):
+        wrong.append("the drive is on, or has torque, at the end")
+    if fault.code is not None and code != fault.code:
+        wrong.append(f"the exit code is {code}, should be {fault.code}")
+    said = controller.said
+    if "Traceback" in said:
+        wrong.append("it ended in a traceback")
+    if fault.says and not re.search(fault.says, said):
+        wrong.append(f"it said '{said}', should say '{fault.says}'")
+    return wrong
+
+
+def time_to_zero(fault: Fault, struck: Moment, report: Report, run: Run) -> float:
+    """How long there was torque after the strike [s]; of a drive that hears nobody, until the program gave up."""
+    if fault.unheard:
+        return _until_given_up(run)
+    if fault.by_device:
+        report = struck.report
+    if report.zero_host < struck.host:
+        return 0.0
+    return report.zero_t - report.heard_t if fault.by_device else report.zero_host - struck.host
+
+
+def allowed(fault: Fault) -> float:
+    """The time to zero torque that is promised [s]; a busy computer's share is in it, but not in a drive's own."""
+    return fault.to_zero if fault.by_device else fault.to_zero + SCHEDULING
+
+
+def late(fault: Fault, lasted: float) -> list[str]:
+    """What is wrong with that time."""
+    promised = allowed(fault)
+    return [f"torque for {lasted:.3f} s, promised {promised:.3f} s"] if lasted > promised + INSTANT else []
+
+
+def gaps(fault: Fault, struck: Moment, run: Run) -> list[str]:
+    """What is wrong with the log."""
+    ticks, wrong = run.ticks, []
+    if run.stop.reason != fault.reason:
+        wrong.append(f"the log's stop reason is {run.stop.reason}, should be {fault.reason}")
+    if fault.reason != KILLED and not run.complete:
+        wrong.append(f"the log is not whole: {run.recovered}")
+    if not len(ticks):
+        return [*wrong, "the log is empty"]
+    if not (np.diff(ticks["k"].astype(np.int64)) == 1).all():
+        wrong.append("ticks are missing from the log")
+    last = float(ticks["t_host"][-1])
+    if last < struck.host - LOST:
+        wrong.append(f"the log ends {struck.host - last:.3f} s before the strike")
+    if fault.by_device and fault.reason == KILLED and struck.report.heard_host - last > LOST:
+        wrong.append(f"the log lacks the last {struck.report.heard_host - last:.3f} s")
+    again = replay(run)
+    if not (again.identical or (fault.reason == KILLED and again.difference == CUT)):
+        wrong.append(f"the replay differs at tick {again.first}: {again.difference}")
+    return wrong
+
+
+def _until_given_up(run: Run) -> float:
+    """From the last good sample until the machine was no longer armed [s]."""
+    ticks = run.ticks
+    heard = np.flatnonzero(ticks["valid"])
+    given_up = np.flatnonzero(np.isin(ticks["state"], (State.FAULT, State.DISARMED)))
+    after = given_up[given_up > heard[-1]] if heard.size else given_up
+    return float(ticks["t_host"][after[0]] - ticks["t_host"][heard[-1]]) if after.size and heard.size else math.inf

@@ -1,0 +1,108 @@
+"""Playing a case: the real loop, in simulated time, against a node that misbehaves."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.studies.fault_injection.cases import END, Case, machine
+from firmware_interface.calibration import Calibration
+from firmware_interface.devices.driver import Introduction
+from firmware_interface.errors import DeviceError
+from firmware_interface.node import reference_codec
+from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.faulty_node import instant, new_node
+from firmware_interface.twins.virtual_node import NodeConfig
+from hil.design.schedule import GainSchedule
+from hil.loop.limits import Limit, Limits
+from hil.loop.states import Demand, State
+from hil.loop.tick import Loop, new_loop
+from hil.loop.tick_record import TICK
+from hil.loop.wire_tape import RX_SIZE, new_tape
+from hil.rig.rig import Rig
+from hil.runners import lockstep
+from hil.runners.emulation import emulated_node, emulated_plant
+from hil.runners.session import agreed
+from models.errors import InputError
+
+LOOK = 25  # ticks between two looks of the operator
+LIMITS = Limits(check_timeout=Limit(2.5, "s", "a case is short: it can wait for one check and not for two"))
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What came of a case: the loop's own word, the drive's, and the raw bytes."""
+
+    rows: NDArray  # (n,) of TICK, as they go into the log
+    diary: NDArray  # (n,) of hil.runners.lockstep.DIARY: what drive and bicycle truly did
+    tapes: tuple[bytes, ...]  # of each look
+    looks: tuple[int, ...]  # first row of each
+    rig: Rig
+    schedule: GainSchedule
+    calibration: Calibration | None = None  # as agreed with the node
+    refused: str = ""  # why the session did not even begin
+    fall: str = ""  # why the bicycle fell
+
+
+def play(case: Case, sabotage: Callable[[Loop], object] = lambda loop: None) -> Played:
+    """Play a case from power-up to its end.
+
+    Parameters
+    ----------
+    sabotage : callable
+        Given the loop before it starts, to put a monitor out of action: a campaign must be able to fail.
+    """
+    rig, schedule = machine(*case.machine)
+    rig = replace(rig, limits=LIMITS)
+    config = emulated_node(rig)
+    try:
+        rig, calibration = agreed(rig, [introduction(config, case.faults)])
+    except (DeviceError, InputError) as error:
+        return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
+    loop = new_loop(rig, schedule, calibration.as_record())
+    sabotage(loop)
+    plant = emulated_plant(rig, case.scenario)
+    bench = lockstep.new_bench(plant, config, case.faults)
+    n = round(END * rig.rate)
+    rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(1, LOOK)
+    orders = [(round(t * rig.rate), demand) for t, demand in case.orders]
+    looks = sorted({*range(0, n, LOOK), *(k for k, _ in orders)})
+    tapes, fall, over = [], "", False
+    for first, last in zip(looks, [*looks[1:], n], strict=True):
+        part = slice(first, last)
+        ordered = [demand for k, demand in orders if k <= first][-1]
+        loop.orders["demand"] = Demand.OFF if over else ordered
+        length = lockstep.advance(loop, bench, config.bus, rig.dt, rows[part], tape, diary[part])
+        tapes.append(tape[:length].tobytes())
+        over = over or _over(rows[max(0, first - 1) : last]["state"])
+        fall = fall or plant.fall
+    return Played(rows, diary, tuple(tapes), tuple(looks), rig, schedule, calibration, fall=fall)
+
+
+def _over(states: NDArray) -> bool:
+    """Whether the operator sees that the run has ended, for whatever reason."""
+    back = (states[1:] == State.DISARMED) & (states[:-1] != State.DISARMED)
+    return bool(np.any(states == State.FAULT) or np.any(back))
+
+
+def introduction(config: NodeConfig, faults: Faults) -> Introduction:
+    """What the node says of itself when asked, before anything else."""
+    node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
+    request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
+    post(node.down, node.faults, DOWN, request, len(request), 0.0, 0.0)
+    instant(node, np.zeros(9), config.bus, 0.0, 0.0)
+    said = out[: fetch(node.up, 0.0, out)].tobytes()
+    told = reference_codec.decode(said.split(b"\0")[0])
+    if not isinstance(told, reference_codec.Hello):
+        raise DeviceError("the node should say HELLO, but does not; is it powered?")
+    return Introduction(
+        name=told.firmware.rstrip(b"\0").decode("ascii", "replace"),
+        rate_hz=told.rate_hz,
+        torque_limit=1e-3 * told.torque_limit_mNm,
+        watchdog=1e-3 * told.watchdog_ms,
+        gyro_lsb=told.gyro_lsb,
+        accel_lsb=told.accel_lsb,
+        steer_counts_per_turn=told.steer_counts_per_turn,
+    )

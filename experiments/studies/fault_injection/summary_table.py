@@ -1,0 +1,79 @@
+"""The table of a campaign: one row for each fault, whatever kind of campaign met it."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from experiments.studies.fault_injection.fault_list import THREATS
+from experiments.studies.fault_injection.judge import RODE, Verdict
+
+COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a campaign found about one fault."""
+
+    fault: str
+    cases: int
+    outcomes: tuple[tuple[str, int], ...]  # cause kept or another end, and how often, the most frequent first
+    worst: float  # s until the torque was gone; NaN if it never had to go
+    promise: str
+    log_intact: bool
+    violations: tuple[str, ...] = ()  # each with the command that plays it again
+
+    def cells(self) -> list[str]:
+        """The row as it is printed, in the order of `COLUMNS`."""
+        outcomes = ", ".join(f"{name} {n}" for name, n in self.outcomes)
+        worst = f"{1e3 * self.worst:.0f} ms" if math.isfinite(self.worst) else "-"
+        return [self.fault, str(self.cases), worst, self.promise, "yes" if self.log_intact else "NO", outcomes]
+
+
+def tally(verdicts: Iterable[Verdict], seed: int) -> list[Row]:
+    """One row for each threat that was met, in the order of the threats."""
+    by_threat: dict[str, list[Verdict]] = {}
+    for verdict in sorted(verdicts, key=lambda v: v.index):
+        by_threat.setdefault(verdict.threat, []).append(verdict)
+    return [
+        _row(threat.name, threat.promise, by_threat[threat.name], seed)
+        for threat in THREATS
+        if threat.name in by_threat
+    ]
+
+
+def _row(name: str, promise: str, verdicts: Sequence[Verdict], seed: int) -> Row:
+    outcomes = Counter(v.outcome for v in verdicts)
+    ordered = sorted(outcomes.items(), key=lambda item: (item[0] != RODE, -item[1], item[0]))
+    times = [v.to_zero for v in verdicts if math.isfinite(v.to_zero)]
+    violations = tuple(
+        f"{name}: {'; '.join(v.complaints)}: riderless faults --seed {seed} --case {v.index}"
+        for v in verdicts
+        if v.complaints
+    )
+    intact = all(v.log_intact for v in verdicts)
+    return Row(name, len(verdicts), tuple(ordered), max(times, default=math.nan), promise, intact, violations)
+
+
+def text(rows: Sequence[Row]) -> str:
+    """The table for a terminal; the outcomes stand last, where they may be long."""
+    cells = [list(COLUMNS), *(row.cells() for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(COLUMNS) - 1)]
+    return "\n".join(
+        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]) for line in cells
+    )
+
+
+def reasons() -> str:
+    """What is promised for each threat and why, for a document."""
+    lines = [["fault", "promised", "causes that name it", "why"], ["---"] * 4]
+    for threat in THREATS:
+        causes = ", ".join(sorted(cause.name for cause in threat.causes)) or "-"
+        lines.append([threat.name, threat.promise, causes, threat.why])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """The table for a document."""
+    lines = [list(COLUMNS), ["---"] * len(COLUMNS), *(row.cells() for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)

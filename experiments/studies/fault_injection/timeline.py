@@ -1,0 +1,55 @@
+"""One case told in detail: what happened when, on both sides of the wire."""
+
+import numpy as np
+
+from experiments.studies.fault_injection.cases import Case
+from experiments.studies.fault_injection.simulate import Played
+from hil.loop.states import Cause, Demand, State, Symptom
+
+COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked", "T true", "lean", "lean est", "steer")
+
+
+def about(case: Case) -> str:
+    """What the case is, in a few lines."""
+    bicycle, method = case.machine
+    faults = "; ".join(map(str, case.faults)) or "none in the machine"
+    return (
+        f"case {case.index} of seed {case.seed}: {case.threat.name}, {case.moment.value}\n"
+        f"{bicycle}, {method}, {case.scenario.speed[0][1]:.2f} m/s, kick {case.kick:+.1f} N s\n"
+        f"fault: {faults}\npromise: {case.threat.promise} ({case.threat.why})"
+    )
+
+
+def timeline(case: Case, played: Played) -> list[list[str]]:
+    """The instants at which something changed, each with what was believed and what was true; cells of `COLUMNS`."""
+    rows, diary = played.rows, played.diary
+    events: dict[int, list[str]] = {}
+
+    def note(at: np.ndarray, words: list[str]) -> None:
+        for k, word in zip(at, words, strict=True):
+            events.setdefault(int(k), []).append(word)
+
+    for name, kind in (("demand", Demand), ("state", State), ("cause", Cause), ("symptoms", Symptom)):
+        changed = np.flatnonzero(np.diff(rows[name].astype(np.int64), prepend=-1 if name == "demand" else 0))
+        note(changed, [f"{name} {kind(int(rows[name][k])).name or 'NONE'}" for k in changed])
+    for name, on, off in (
+        ("on", "drive on", "drive off"),
+        ("tripped", "watchdog struck", "watchdog cleared"),
+        ("fallen", "the bicycle falls", "the bicycle is picked up"),
+        ("awake", "the node answers", "the node is silent"),
+    ):
+        changed = np.flatnonzero(np.diff(diary[name].astype(np.int64), prepend=1 if name == "awake" else 0))
+        note(changed, [on if diary[name][k] else off for k in changed])
+    begins = np.searchsorted(diary["t"], case.onset)
+    note(np.array([min(begins, len(rows) - 1)]), ["FAULT BEGINS"])
+    if case.over < diary["t"][-1]:
+        note(np.array([np.searchsorted(diary["t"], case.over)]), ["FAULT ENDS"])
+    return [_cells(rows[k], diary[k], ", ".join(events[k])) for k in sorted(events)]
+
+
+def _cells(row: np.void, entry: np.void, words: str) -> list[str]:
+    cause = Cause(int(row["cause"])).name if row["cause"] else "-"
+    angles = np.degrees([entry["phi"], row["phi_est"], entry["delta"]])
+    torques = (row["T_cmd"], entry["T_asked"], entry["T"])
+    numbers = [f"{T:+.2f}" for T in torques] + [f"{angle:+.1f}" for angle in angles]
+    return [words, f"{entry['t']:.3f}", State(int(row["state"])).name, cause, *numbers]

@@ -1,0 +1,184 @@
+"""What the study of the estimators found, as tables of a page, between marks that nobody else touches."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.prediction import dynamics_for, kicked_mode, predict
+from experiments.analysis.windows import make_window
+from experiments.datatypes import Response
+from experiments.recordings import author_windows
+from experiments.studies.interval_coverage import KINDS, MACHINES, NOISES, OSCILLATING, PUSH, Answer
+from models.errors import InputError
+
+USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms
+
+
+def put(path: Path, tables: dict[str, str]) -> None:
+    """Put each table between its marks, `<!-- name -->` and `<!-- end of name -->`, in a Markdown file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or written, or lacks a mark.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        for name, table in tables.items():
+            begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+            if text.count(begin) != 1 or text.count(end) != 1:
+                raise InputError(f"the table has no place in {path}: give it the two lines '{begin}' and '{end}'")
+            before, after = text.split(begin)[0], text.split(end)[1]
+            text = f"{before}{begin}\n{table}\n{end}{after}"
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"the tables cannot be put into {path} ({error.strerror}): name a file that exists") from None
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def names(answers: Sequence[Answer]) -> list[str]:
+    """The estimators, in the order in which they were asked."""
+    return list(dict.fromkeys(a.estimator for a in answers))
+
+
+def overview(answers: Sequence[Answer]) -> str:
+    """One row an estimator: what it errs by, what it says it errs by, and how often that is true."""
+    rows = []
+    for name in names(answers):
+        mine = [a for a in answers if a.estimator == name]
+        good = [a for a in mine if a.ok]
+        error = np.array([(a.error.real, a.error.imag) for a in good])
+        half = np.median([a.half for a in good], axis=0)
+        rows.append(
+            [
+                name,
+                _pair(error.mean(axis=0), "+.3f"),
+                _pair(np.median(np.abs(error), axis=0) / 0.6745, ".3f"),
+                _pair(half / 1.96, ".3f"),
+                share(good),
+                share(good, like=True),
+                f"{1.0 - len(good) / len(mine):.0%}",
+                f"{np.median([a.ms for a in mine]):.0f}",
+            ]
+        )
+    head = ["estimator", "bias", "spread", "stated", "held", "held, like for like", "refused", "ms"]
+    return table(head, rows)
+
+
+def share(answers: Sequence[Answer], like: bool = False) -> str:
+    """How many intervals held re and im, in per cent."""
+    if like:
+        answers = [a for a in answers if np.isfinite(a.like.real)]
+    if not answers:
+        return "-"
+    return _pair(100.0 * np.mean([a.held_like if like else a.held for a in answers], axis=0), ".0f")
+
+
+def _pair(values: Sequence[float] | np.ndarray, form: str) -> str:
+    return f"{values[0]:{form}} / {values[1]:{form}}"
+
+
+def by(answers: Sequence[Answer], what: str, key: Callable[[Answer], str]) -> str:
+    """Share of intervals that held, one row for each value of a key, one column for each estimator."""
+    columns = names(answers)
+    rows = []
+    for value in dict.fromkeys(key(a) for a in answers):
+        groups = [[a for a in answers if a.ok and key(a) == value and a.estimator == name] for name in columns]
+        rows.append([value, str(len(groups[0])), *map(share, groups)])
+    return table([what, "windows", *columns], rows)
+
+
+def speed(a: Answer) -> str:
+    """Machine and speed, for `by`."""
+    bicycle = f"{MACHINES[a.setting.machine][0]} {a.setting.machine}, " if a.setting.machine in MACHINES else ""
+    return f"{bicycle}{a.setting.v:g} m/s, {a.setting.truth.real:.2f} ± {a.setting.truth.imag:.2f}i"
+
+
+def noise(a: Answer) -> str:
+    """Kind and size of the noise, for `by`."""
+    return f"{a.setting.kind}, {a.setting.noise:g} rad/s"
+
+
+def length(a: Answer) -> str:
+    """Cycles in the window, for `by`."""
+    return f"{a.setting.cycles:g} cycles"
+
+
+def shortest(answers: Sequence[Answer]) -> str:
+    """Cycles that a window needs: enough of them accepted, and the error small enough."""
+    rows = []
+    for name in names(answers):
+        row = [name]
+        for level in NOISES:
+            enough = []
+            for cycles in sorted({a.setting.cycles for a in answers}):
+                mine = [a for a in answers if (a.estimator, a.setting.noise, a.setting.cycles) == (name, level, cycles)]
+                good = [abs(a.error) / abs(a.setting.truth) for a in mine if a.ok]
+                if (
+                    good
+                    and len(good) >= USABLE_ACCEPTED * len(mine)
+                    and np.sqrt(np.mean(np.square(good))) < USABLE_ERROR
+                ):
+                    enough.append(cycles)
+            row.append(f"{enough[0]:g}" if enough else "none")
+        rows.append(row)
+    return table(["estimator", *(f"noise {100 * level / PUSH:.0f} % of the push" for level in NOISES)], rows)
+
+
+def authors(responses: Sequence[Response], cuts: Sequence[author_windows.HandCut]) -> dict[str, str]:
+    """Windows that a data set's authors cut by hand: each estimator's answer, and what it differs from theory by.
+
+    Two tables: the values beside the frozen eigenvalue, and the differences from the same estimator's answer
+    to the explained motion (like for like); means and scatter over the pushes at one speed.
+    """
+    values, differences = [], []
+    for response in responses:
+        mine = [cut for cut in cuts if cut.source == response.source]
+        windows = [make_window(response, cut.start, cut.stop, "cut by the authors") for cut in mine]
+        v = float(np.mean([window.v_mean for window in windows]))
+        found, apart = [], []
+        for name in OSCILLATING:
+            pairs = [(fit, predict(response, w, fit)) for w in windows if (fit := fit_window(response, w, name)).ok]
+            found.append(measured([complex(fit.re, fit.im) for fit, _ in pairs]))
+            apart.append(measured([complex(fit.re, fit.im) - p.like for fit, p in pairs if np.isfinite(p.like)]))
+        s = kicked_mode(dynamics_for(response), v)
+        predicted = f"{s.real:.2f} ± {s.imag:.2f}i" if np.isfinite(s) else "over-damped"
+        values.append((v, [f"{v:.2f}", str(len(mine)), predicted, *found]))
+        differences.append((v, [f"{v:.2f}", *apart]))
+    return {
+        "delft": table(["m/s", "windows", "predicted", *OSCILLATING], [row for _, row in sorted(values)]),
+        "delft like for like": table(["m/s", *OSCILLATING], [row for _, row in sorted(differences)]),
+    }
+
+
+def measured(values: Sequence[complex]) -> str:
+    """Mean (scatter) of re and im over n windows."""
+    if len(values) < 2:
+        return f"{len(values)} usable"
+    parts = np.array([(s.real, s.imag) for s in values])
+    (re, im), (re_s, im_s) = parts.mean(axis=0), parts.std(axis=0, ddof=1)
+    return f"{re:.2f} ({re_s:.2f}) / {im:.2f} ({im_s:.2f}), n = {len(values)}"
+
+
+def tables(answers: Sequence[Answer], emulator: Sequence[Answer], seed: int) -> dict[str, str]:
+    """All tables of the study, by the name of their marks."""
+    count = len(answers) // max(len(names(answers)), 1)
+    settings = len({a.setting for a in answers})
+    about = f"{count} windows in {settings} settings, seed {seed}. Kinds: " + "; ".join(
+        f"*{name}*: {what}" for name, what in KINDS.items()
+    )
+    return {
+        "overview": f"{overview(answers)}\n\n{about}.",
+        "by speed": by(answers, "bicycle and speed", speed),
+        "by noise": by(answers, "noise", noise),
+        "by length": by(answers, "length", length),
+        "shortest": shortest(answers),
+        "emulator": overview(emulator),
+    }

@@ -1,0 +1,36 @@
+"""The eigenvalues of a campaign while it goes on: a quick fit of every window, for the live table only."""
+
+from pathlib import Path
+
+import numpy as np
+
+from experiments.analysis.estimators import estimate
+from experiments.analysis.windows import find_windows
+from experiments.recordings.runs import read
+from experiments.terminal.console import eigenvalue
+from models.errors import InputError
+
+
+class SoFar:
+    """Mean eigenvalue of the windows of each condition's runs."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[complex]] = {}
+
+    def add(self, folder: Path) -> None:
+        """Take a run that has ended well; one without windows adds nothing."""
+        try:
+            response = read(folder)
+            windows, _ = find_windows(response)
+        except InputError:
+            return
+        for window in windows:
+            part = slice(window.start, window.stop)
+            fit = estimate(response.t[part] - response.t[part][0], response.phi_dot[part])
+            if fit.ok:
+                self._found.setdefault(response.label, []).append(complex(fit.re, fit.im))
+
+    def of(self, label: str) -> tuple[str, int]:
+        """The mean eigenvalue in words, and of how many windows; a dash where there is none."""
+        found = self._found.get(label, [])
+        return (eigenvalue(complex(np.mean(found))) if found else "-"), len(found)

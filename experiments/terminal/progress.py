@@ -1,0 +1,243 @@
+"""What a person sees while long work goes on."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from experiments.analysis.analyze import Analysis, analyze
+from experiments.datatypes import Response
+from experiments.terminal.live_eigenvalues import SoFar
+from hil.loop.states import State
+from hil.runners.operator import Outcome
+
+
+class Planned(Protocol):
+    """A run that is to be made."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+
+    @property
+    def duration(self) -> float:
+        """Time it will take [s]."""
+
+
+class Made(Protocol):
+    """A run that was made of one that was planned."""
+
+    @property
+    def condition(self) -> Any:
+        """The `Planned`."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended."""
+
+
+NOTICE = 1.5  # s before a cue at which a person is told
+
+
+def _bar(screen: Console, last: str = "") -> Progress:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(24),
+        TextColumn("{task.fields[now]}"),
+        TimeRemainingColumn(),
+        *([TextColumn(last)] if last else []),
+    )
+    return Progress(*columns, console=screen)
+
+
+@contextmanager
+def watching(
+    screen: Console, planned: Sequence[Planned], title: str = "campaign"
+) -> Iterator[tuple[Callable[[Any, np.void], None], Callable[[Made], None]]]:
+    """A live line of many runs: yields what to call with a plan and its newest row, and after each run made."""
+    total = sum(c.duration for c in planned)
+    began: dict[int, float] = {}
+    behind = 0.0
+    with _bar(screen) as bar:
+        task = bar.add_task(title, total=total, now="")
+
+        def watch(condition: Planned, row: np.void) -> None:
+            state, t = State(int(row["state"])), float(row["t_host"])
+            start = began.setdefault(id(condition), t)
+            degrees = np.degrees(row["phi_est"])
+            bar.update(
+                task,
+                completed=behind + min(t - start, condition.duration),
+                now=f"{condition.label:<24} {state.name:<8} lean {degrees:+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
+            )
+
+        def done(attempt: Made) -> None:
+            nonlocal behind
+            began.pop(id(attempt.condition), None)
+            if attempt.outcome.reason == "success":
+                behind += attempt.condition.duration
+            else:
+                bar.console.print(f"{attempt.folder.name}: {attempt.outcome.reason}, {attempt.outcome.cause}")
+            bar.update(task, completed=behind)
+
+        yield watch, done
+
+
+def analysed(
+    screen: Console,
+    responses: Sequence[Response],
+    given: tuple[float, float] | None = None,
+    estimator: str | None = None,
+) -> Analysis:
+    """Analyse recordings with a bar."""
+    with _bar(screen) as bar:
+        task = bar.add_task("analysis", total=len(responses), now="")
+
+        def tell(response: Response) -> None:
+            bar.update(task, advance=1, now=response.source)
+
+        return analyze(responses, given, estimator, tell)
+
+
+def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:
+    """Take steps that cannot say how far they are, with the time each took."""
+    columns = SpinnerColumn(finished_text="done"), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=screen) as progress:
+        for title, step in steps.items():
+            task = progress.add_task(title, total=1)
+            step()
+            progress.update(task, completed=1)
+
+
+class Board:
+    """A campaign as it goes on: conditions, their state, runs done, eigenvalue so far, and the time left.
+
+    Parameters
+    ----------
+    planned : sequence
+        Every condition of the campaign, in order.
+    so_far : SoFar
+        What was measured, also before.
+    done : mapping
+        How many runs of a label have been made with success.
+    person : bool
+        Somebody is there to be told what to do when.
+    """
+
+    def __init__(
+        self, screen: Console, planned: Sequence[Any], so_far: SoFar, done: Mapping[str, int], person: bool = False
+    ) -> None:
+        self._person = person
+        self._screen, self._so_far, self._planned, self._done = screen, so_far, list(planned), dict(done)
+        self._state: dict[str, str] = {}
+        self._now, self._cue = "", ""
+        self._bar = _bar(screen, "left")
+        self._task = self._bar.add_task("campaign", total=sum(c.duration for c in planned), now="")
+        self._behind, self._began = 0.0, -1.0
+        self._live = Live(console=screen, get_renderable=self._picture, refresh_per_second=4)
+
+    def __enter__(self) -> "Board":
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """The screen is somebody else's for a while, to ask a person."""
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live.start()
+
+    def kept(self, seconds: float) -> None:
+        """So much of the campaign was measured before [s of RUNNING]."""
+        self._behind += seconds
+        self._bar.update(self._task, completed=self._behind)
+
+    def told(self, label: str, state: str) -> None:
+        """Write a word beside a condition."""
+        self._state[label] = state
+
+    def watch(self, condition: Any, row: np.void) -> None:
+        """Look at the newest row of the run that is being made."""
+        state, t = State(int(row["state"])), float(row["t_host"])
+        if self._now != condition.name:
+            self._now, self._began = condition.name, -1.0
+        if state is State.RUNNING and self._began < 0.0:
+            self._began = t
+        gone = min(t - self._began, condition.duration) if self._began >= 0.0 else 0.0
+        self.told(condition.label, state.name)
+        told = self._person and self._began >= 0.0
+        due = [text for at, text in condition.cues if told and 0.0 <= at - gone < NOTICE]
+        self._cue = due[0] if due else ""
+        self._bar.update(
+            self._task,
+            completed=self._behind + gone,
+            now=f"lean {np.degrees(row['phi_est']):+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
+        )
+
+    def made(self, attempt: Made) -> None:
+        """Take a run that has ended."""
+        condition = attempt.condition
+        self._now, self._cue = "", ""
+        if attempt.outcome.reason == "success":
+            self._behind += condition.duration
+            self._done[condition.label] = self._done.get(condition.label, 0) + 1
+            if condition.kicked:
+                self._so_far.add(attempt.folder)
+            self.told(condition.label, "")
+        else:
+            self._screen.print(f"{attempt.folder.name}: {attempt.outcome.reason}, {attempt.outcome.cause}")
+            self.told(condition.label, attempt.outcome.reason)
+        self._bar.update(self._task, completed=self._behind, now="")
+
+    def table(self) -> Table:
+        """All conditions, as they stand."""
+        wanted: dict[str, int] = {}
+        for condition in self._planned:
+            wanted[condition.label] = wanted.get(condition.label, 0) + 1
+        running = next((c.label for c in self._planned if c.name == self._now), "")
+        labels = list(wanted)
+        room = max(4, self._screen.height - 8)
+        first = max(0, min(labels.index(running) - room // 2 if running else 0, len(labels) - room))
+        table = Table(box=SIMPLE_HEAD)
+        for title in ("condition", "state", "runs", "eigenvalue so far 1/s", "windows"):
+            table.add_column(title, justify="left" if title in ("condition", "state") else "right")
+        for label in labels[first : first + room]:
+            done = self._done.get(label, 0)
+            state = self._state.get(label) or ("done" if done >= wanted[label] else "waiting")
+            value, windows = self._so_far.of(label)
+            table.add_row(label, state, f"{done} of {wanted[label]}", value, str(windows) if windows else "")
+        return table
+
+    def _picture(self) -> Group:
+        return Group(self.table(), *([f">>> {self._cue}"] if self._cue else []), self._bar)
+
+
+def board_of(screen: Console, planned: Sequence[Any], runs: Sequence[Any], person: bool = False) -> Board:
+    """The board of a campaign of which some ``runs`` (with name, folder and outcome) may have been made before."""
+    good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
+    so_far = SoFar()
+    done: dict[str, int] = {}
+    there = [condition for condition in planned if condition.name in good]
+    for condition in there:
+        if condition.kicked:
+            so_far.add(good[condition.name])
+        done[condition.label] = done.get(condition.label, 0) + 1
+    board = Board(screen, planned, so_far, done, person)
+    board.kept(sum(condition.duration for condition in there))
+    return board

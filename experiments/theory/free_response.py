@@ -1,0 +1,124 @@
+"""Motion from unit starts, through a speed that may change: what output error and like for like compare with."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numba import njit
+from scipy.linalg import expm
+
+from experiments.datatypes import Array, Dynamics
+from models.errors import InputError
+
+SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
+DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
+
+
+def free_response(dynamics: Dynamics, v: Array, dt: float, misread: Array | None = None) -> Array:
+    """Whole state that follows from each unit start of the bicycle, at the speeds ``v``.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    v : (n,) array
+        Speed at each sample [m/s].
+    dt : float
+        Sampling interval [s]; for sampled dynamics a whole multiple of theirs.
+    misread : (n,) array, optional
+        By how many m/s the controller went by another speed; a noisy wheel makes noise of gains.
+
+    Returns
+    -------
+    (n, m, 4 + k) array
+        Column j started as unit j of (phi, delta, phi_dot, delta_dot); then the k hidden starts.
+
+    Raises
+    ------
+    InputError
+        If the sampling interval does not fit the dynamics.
+    """
+    return free_responses([dynamics], v, dt, misread)[0]
+
+
+def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Array | None = None) -> Array:
+    """`free_response` of q dynamics, all continuous or all sampled, with the same hidden starts; (q, n, m, 4 + k)."""
+    # A continuous system takes each step at the speed in its middle; a sampled loop at the speed it read.
+    at = v if several[0].dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
+    m = max(len(one.states) for one in several)
+    off = np.zeros(len(v)) if misread is None else misread
+    states = []
+    for one in several:
+        X = np.asarray(one.embed(float(v[0])), dtype=float)
+        if one.hidden is not None:
+            X = np.column_stack([X, one.hidden(float(v[0]))])
+        F, left, weight = step_maps(one, at, dt)
+        change = np.zeros_like(F[0]) if misread is None else change_by_speed(one, float(0.5 * (v.min() + v.max())), dt)
+        states.append(np.pad(march(F, left, weight, X, change, off), ((0, 0), (0, m - len(X)), (0, 0))))
+    return np.array(states)
+
+
+def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Array]:
+    """Maps over one sample of ``dt`` seconds at a few speeds, and where each of the speeds ``v`` (n,) lies among them.
+
+    Returns
+    -------
+    maps : (k, m, m)
+    left : (n,) int
+        The node below each speed.
+    weight : (n,)
+        The share of the next one; 0 where there is one node only.
+    """
+    span = float(np.ptp(v))
+    nodes = np.linspace(v.min(), v.max(), 2 + int(span / SPEED_STEP)) if span > 1e-6 else v[:1]
+    matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
+    if dynamics.dt is None:
+        at_nodes = expm(matrices * dt)
+    else:
+        ratio = dt / dynamics.dt
+        steps = round(ratio)
+        if steps < 1 or abs(ratio - steps) > DT_TOLERANCE * steps:
+            raise InputError(
+                f"wanted a recording sampled at a whole multiple of the loop's {dynamics.dt * 1e3:g} ms, "
+                f"found {dt * 1e3:g} ms; give the log as it was recorded."
+            )
+        at_nodes = np.linalg.matrix_power(matrices, steps)
+    if len(nodes) == 1:
+        return at_nodes, np.zeros(len(v), dtype=int), np.zeros(len(v))
+    place = (v - nodes[0]) / (nodes[1] - nodes[0])
+    left = np.clip(place.astype(int), 0, len(nodes) - 2)
+    return at_nodes, left, place - left
+
+
+def change_by_speed(dynamics: Dynamics, v: float, dt: float) -> Array:
+    """Change of the map over ``dt`` s per m/s by which the controller misreads the speed ``v``, (m, m).
+
+    Of a small effect: taken at a speed nearby, so that windows share it.
+    """
+    if dynamics.misread is None or dynamics.dt is None:
+        return np.zeros((len(dynamics.states),) * 2)
+    v = max(round(v, 1), 0.1)
+    M, steps = dynamics.matrix(v), round(dt / dynamics.dt)
+    one, other = np.linalg.matrix_power(np.array([M, M + SPEED_STEP * dynamics.misread(v)]), steps)
+    return np.asarray((other - one) / SPEED_STEP)
+
+
+@njit(cache=True, nogil=True)
+def march(F: Array, left: Array, weight: Array, X: Array, change: Array, off: Array) -> Array:
+    """States (n, m, c) that follow X (m, c), the first of them, through the maps F (k, m, m) of `step_maps`.
+
+    ``change`` (m, m) times ``off`` (n,) is added to the maps.
+    """
+    m, columns = X.shape
+    states = np.zeros((len(left), m, columns))
+    for a in range(m):
+        for c in range(columns):
+            states[0, a, c] = X[a, c]
+    for i in range(len(left) - 1):
+        here, share = left[i], weight[i]
+        for a in range(m):
+            for b in range(m):
+                map_ab = F[here, a, b] + change[a, b] * off[i]
+                if share != 0.0:
+                    map_ab += share * (F[here + 1, a, b] - F[here, a, b])
+                for c in range(columns):
+                    states[i + 1, a, c] += map_ab * states[i, b, c]
+    return states

@@ -1,0 +1,140 @@
+"""How uncertain a predicted eigenvalue is, because the parameters are: linear propagation and Monte Carlo.
+
+Linear: a simple eigenvalue s of A with left and right eigenvectors l and r moves by ``l dA r / (l r)``. Monte
+Carlo draws every uncertain quantity from its normal distribution. They agree where the band is narrow beside
+the distance to the next eigenvalue; near a double root only Monte Carlo is right.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eig
+
+from experiments.analysis.prediction import kicked_mode
+from experiments.datatypes import Array, Dynamics
+from experiments.theory.theory import Theory
+from models.errors import InputError
+
+STEP = 1e-4  # of a quantity, or of its usual deviation: the difference quotient is good to 1e-7 of the slope
+GAP = 3.0  # how many of its own standard deviations the next eigenvalue must be away for linear propagation
+
+
+class Share(NamedTuple):
+    """What one quantity does to an eigenvalue: its standard deviation, and the change by one of it."""
+
+    name: str
+    std: float  # SI
+    change: complex  # 1/s
+
+
+@dataclass(frozen=True)
+class Band:
+    """A predicted eigenvalue at one speed [m/s] with the covariance (2, 2) of its real and imaginary part."""
+
+    v: float
+    mode: complex  # 1/s, im >= 0; nan where the bicycle does not oscillate
+    covariance: Array
+    shares: tuple[Share, ...]  # the largest first
+    linear: bool  # is the next eigenvalue far enough for linear propagation?
+
+    @property
+    def re_std(self) -> float:
+        return float(np.sqrt(self.covariance[0, 0]))
+
+    @property
+    def im_std(self) -> float:
+        return float(np.sqrt(self.covariance[1, 1]))
+
+
+def slopes(theory: Theory, v: float, names: Sequence[str], mode: complex | None = None) -> NDArray[np.complex128]:
+    """Derivative (p,) of an eigenvalue by each of the named quantities, 1/s per SI unit.
+
+    ``mode`` is the eigenvalue meant [1/s], by default the oscillation that a sideways blow excites most.
+    """
+    dynamics = theory.dynamics()
+    mode = kicked_mode(dynamics, v) if mode is None else mode
+    if not np.isfinite(mode):
+        return np.full(len(names), complex(np.nan, np.nan))
+    values, left, right = eig(dynamics.matrix(v), left=True)
+    i = int(np.argmin(np.abs(_continuous(dynamics, values) - mode)))
+    l, r = left[:, i].conj(), right[:, i]
+    scale = 1.0 if dynamics.dt is None else 1.0 / (dynamics.dt * values[i])  # ds = dz / (dt z)
+    changes = []
+    for name in names:
+        up, down, step = _around(theory, v, name)
+        if len(up) == len(down) == len(values):
+            changes.append(scale * (l @ (up - down) @ r) / (l @ r) / step)
+        else:  # a longer delay waits in more states
+            changes.append((_nearest(dynamics, up, mode) - _nearest(dynamics, down, mode)) / step)
+    return np.array(changes, dtype=complex)
+
+
+def band(theory: Theory, v: float, std: Mapping[str, float] | None = None, mode: complex | None = None) -> Band:
+    """Band by linear propagation, from ``std`` or from what the theory says is uncertain."""
+    std = theory.uncertain if std is None else std
+    mode = kicked_mode(theory.dynamics(), v) if mode is None else mode
+    change = slopes(theory, v, list(std), mode) * np.array(list(std.values()))
+    parts = np.array([change.real, change.imag])
+    covariance = parts @ parts.T if len(std) else np.zeros((2, 2))
+    shares = [Share(name, s, complex(c)) for (name, s), c in zip(std.items(), change, strict=True)]
+    width = float(np.sqrt(np.trace(covariance)))
+    linear = bool(np.isfinite(mode) and _distance(theory.dynamics(), v, mode) > GAP * width)
+    return Band(v, mode, covariance, tuple(sorted(shares, key=lambda s: -abs(s.change))), linear)
+
+
+def monte_carlo(
+    theory: Theory, v: float, n: int = 2000, seed: int = 0, std: Mapping[str, float] | None = None
+) -> NDArray[np.complex128]:
+    """The eigenvalue for ``n`` draws of all that is uncertain, (n,); nan where it does not oscillate any more.
+
+    Draws that no bicycle can be (a wheel heavier than physics allows) are made again.
+    """
+    std = theory.uncertain if std is None else std
+    names, deviations = list(std), np.array(list(std.values()))
+    nominal = np.array([theory.nominal(name) for name in names])
+    mode, slope = kicked_mode(theory.dynamics(), v), slopes(theory, v, names)
+    rng = np.random.default_rng(seed)
+    found = np.empty(n, dtype=complex)
+    for k in range(n):
+        while True:
+            moved = deviations * rng.standard_normal(len(names))
+            try:
+                dynamics = theory.dynamics(dict(zip(names, nominal + moved, strict=True)))
+            except InputError:
+                continue
+            break
+        values = _continuous(dynamics, np.linalg.eigvals(dynamics.matrix(v)))
+        upper = values[values.imag > 1e-9]
+        expected = mode + slope @ moved
+        found[k] = min(upper, key=lambda s: abs(s - expected)) if len(upper) else complex(np.nan, np.nan)
+    return found
+
+
+def _around(theory: Theory, v: float, name: str) -> tuple[Array, Array, float]:
+    """The matrix with a quantity a little larger and a little smaller, and by how much they differ, SI."""
+    value, usual = theory.nominal(name), theory.usual(name)
+    step = STEP * (usual if np.isfinite(usual) else 1.0)
+    up, down = (theory.dynamics({name: changed}).matrix(v) for changed in (value + step, value - step))
+    return up, down, 2.0 * step
+
+
+def _nearest(dynamics: Dynamics, matrix: Array, mode: complex) -> complex:
+    values = _continuous(dynamics, np.linalg.eigvals(matrix))
+    return complex(values[np.argmin(np.abs(values - mode))])
+
+
+def _continuous(dynamics: Dynamics, values: NDArray[Any]) -> NDArray[np.complex128]:
+    """Eigenvalues in continuous terms [1/s]; those of a delay, at z = 0, far away."""
+    values = np.asarray(values, dtype=complex)
+    if dynamics.dt is None:
+        return values
+    return np.asarray(np.log(np.where(np.abs(values) > 1e-9, values, 1e-9)) / dynamics.dt, dtype=complex)
+
+
+def _distance(dynamics: Dynamics, v: float, mode: complex) -> float:
+    """From an eigenvalue to the nearest other one [1/s]."""
+    values = _continuous(dynamics, np.linalg.eigvals(dynamics.matrix(v)))
+    return float(np.sort(np.abs(values - mode))[1])
