@@ -31,16 +31,16 @@ test-all: $(READY)
 	$(BIN)/python -m pytest -m realtime
 
 bench: $(READY)
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.tools.bench
 
 soak: $(READY)
-	$(BIN)/python -m tests.soak --minutes 30
+	$(BIN)/python -m tests.tools.soak --minutes 30
 
 fuzz: $(READY)
-	$(BIN)/python -m tests.fuzz --bytes 1e8
+	$(BIN)/python -m tests.tools.fuzz --bytes 1e8
 
 mutants: $(READY)
-	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tests.tools.mutants
 
 lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -7,6 +7,7 @@ from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from experiments.commands._kernel_cache import use_kernel_cache
+from tests.paths import SHARED
 from tests.realtime_floor import measured_floor
 
 use_kernel_cache()  # before any test imports numba
@@ -14,8 +15,6 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 TRIES = 4  # of a real-time test whose machine was starved
-
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
+
 ROOMS = ("models", "firmware_interface", "hil", "experiments")
 MAY_IMPORT = {
     "models": set(),

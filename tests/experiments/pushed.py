@@ -7,7 +7,7 @@ from models import catalogue
 from models.coordinates import PHI_DOT
 from models.plant.plant import Kick
 from tests.experiments.synthetic import coloured
-from tests.models.riding import DT, free
+from tests.models.plant.riding import DT, free
 
 PUSHES = (2.0, 7.0, 12.0)  # s
 LASTS = (0.08, 0.14, 0.2)  # s, each push longer than the one before

@@ -10,7 +10,7 @@ from models.errors import InputError
 from models.nonlinear.nonlinear import accelerations, pack
 from models.nonlinear_coordinates import PITCH, ROLL, STEER
 from models.parameters import PARAMETERS, Bicycle
-from tests.models.test_nonlinear import accelerate, random_states
+from tests.models.nonlinear.test_nonlinear import accelerate, random_states
 
 
 @pytest.fixture(scope="module")

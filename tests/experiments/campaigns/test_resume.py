@@ -1,0 +1,270 @@
+"""A campaign that is stopped, killed or interrupted goes on: what is measured stays, what is missing is made."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import pytest
+
+from experiments.campaigns import folder as campaign_folder
+from experiments.campaigns.file import read_campaign
+from experiments.campaigns.folder import FILE, Made, choose, made, missing, write
+from experiments.campaigns.session import FREQUENCY
+from hil.logs.log import FILE as LOG
+from hil.logs.log import read_run
+from hil.runners.operator import Outcome
+from models.errors import InputError
+
+TEXT = """
+name = "to be stopped"
+bicycles = ["Benchmark"]
+time = "lockstep"
+[[controller]]
+method = "off"
+[[protocol]]
+kind = "sine_sweep"
+speeds_m_s = [4.6, 4.8, 5.0, 5.2, 5.4]
+repeats = 2
+duration_s = 80.0
+amplitude_Nm = 0.1
+"""
+RUNS = 10
+SHORT = """
+name = "in real time"
+bicycles = ["Benchmark"]
+[[controller]]
+method = "off"
+[[protocol]]
+kind = "treadmill"
+speeds_m_s = [5.0, 5.2, 5.4]
+kicks = 1
+spacing_s = 1.5
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def start(file, *options):
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.cli",
+        "campaign",
+        str(file),
+        "-o",
+        str(file.parent / "runs"),
+        *options,
+    ]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+
+def wait_for(count, folder, process):
+    """Until ``count`` runs have been begun."""
+    end = time.monotonic() + 90.0
+    while len(list(folder.glob(f"*/{LOG}"))) < count:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, "the campaign never came so far"
+        time.sleep(0.002)
+
+
+def logs(folder):
+    return {path.parent.name: path.read_bytes() for path in folder.glob(f"*/{LOG}")}
+
+
+def finish(process):
+    out, err = process.communicate(timeout=100)
+    return process.returncode, out, " ".join(err.split())
+
+
+def unwrapped(text):
+    """Without white space: a console breaks a line, or a path, wherever it ends."""
+    return "".join(text.split())
+
+
+def test_killed_interrupted_and_finished(file):
+    folder = file.parent / "runs" / "long"
+    first = start(file)
+    wait_for(3, folder, first)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    begun = made(folder)
+    whole = read_campaign(file)
+    good = [run for run in begun if run.outcome.reason == "success"]
+    assert 2 <= len(good) < RUNS
+    assert [run.name for run in good] == [c.name for c in whole.conditions][: len(good)]
+    before = logs(folder)
+    assert json.loads((folder / FILE).read_text())["planned"] == [c.name for c in whole.conditions]
+
+    second = start(file)  # it sees by itself that there is something to go on with
+    wait_for(len(before) + 2, folder, second)
+    os.kill(second.pid, signal.SIGINT)
+    code, _, err = finish(second)
+    assert code == 130, err
+    assert f"goingonin{folder}:{len(good)}of{RUNS}runsarethere" in unwrapped(err)
+    assert "togoon:riderlesscampaign" in unwrapped(err)
+    assert not (folder / FREQUENCY).exists()
+    between = logs(folder)
+    assert before.items() <= between.items(), "what was measured is kept, byte for byte"
+    stopped = [run for run in made(folder) if run.outcome.reason == "abort"]
+    causes = [run.outcome.cause for run in stopped]  # before a run listens to signals, Python does
+    assert all("SIGINT" in cause or cause.startswith("KeyboardInterrupt") for cause in causes), causes
+
+    third = start(file, "--resume", "--json")
+    code, out, err = finish(third)
+    assert code == 0, err
+    assert between.items() <= logs(folder).items()
+    document = json.loads(out)
+    runs = document["runs"]
+    assert [r["condition"] for r in runs if r["reason"] == "success"] == [c.name for c in whole.conditions]
+    spoilt = [r for r in runs if r["reason"] != "success"]
+    assert len(runs) == RUNS + len(spoilt)
+    assert {r["reason"] for r in spoilt} <= {"killed", "abort"}
+    assert len(json.loads((folder / FREQUENCY).read_text())) == RUNS
+    assert json.loads((folder / FILE).read_text())["runs"] == runs
+
+
+@pytest.fixture
+def begun(file):
+    """A folder with three runs of the file, of which the second was cut off as by a kill."""
+    from experiments.campaigns.run import in_lockstep
+
+    whole = read_campaign(file)
+    folder = file.parent / "runs" / "long"
+    folder.mkdir(parents=True)
+    runs = [
+        Made(a.condition.name, a.folder, a.outcome) for a in in_lockstep(whole.conditions[:3], folder, lambda *_: None)
+    ]
+    write(folder, whole, runs)
+    log = runs[1].folder / LOG
+    log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
+    return folder
+
+
+def test_a_run_that_was_cut_off_is_made_again_in_its_place(file, begun):
+    whole = read_campaign(file)
+    runs = made(begun)
+    assert [run.outcome.reason for run in runs] == ["success", "killed", "success"]
+    assert runs[1].name == whole.conditions[1].name
+    assert "no stop record" in runs[1].outcome.cause
+    left = missing(whole, runs)
+    assert [c.name for c in left] == [whole.conditions[i].name for i in (1, *range(3, RUNS))]
+    assert choose(file.parent / "runs", "long", whole, False) == begun
+    assert choose(begun, "long", whole, True) == begun
+
+
+def test_a_run_without_a_header_is_kept_and_told(begun):
+    (begun / "odd").mkdir()
+    (begun / "odd" / LOG).write_bytes(b"")
+    odd = next(run for run in made(begun) if run.folder.name == "odd")
+    assert (odd.name, odd.outcome.reason) == ("", "killed")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("80.0", "81.0", "long.toml changed since the campaign in .* was begun: put it back"),
+        ('"lockstep"', '"real"', "long.toml changed"),
+    ],
+)
+def test_a_file_that_changed_is_refused(file, begun, old, new, words):
+    file.write_text(TEXT.replace(old, new))
+    whole = read_campaign(file)
+    for resume in (False, True):
+        with pytest.raises(InputError, match=words):
+            choose(file.parent / "runs", "long", whole, resume)
+
+
+def test_a_comment_may_change(file, begun):
+    file.write_text(TEXT.replace("= 80.0", "  =  80.0  # long"))
+    assert choose(file.parent / "runs", "long", read_campaign(file), False) == begun
+
+
+def test_other_time_is_refused(file, begun):
+    from dataclasses import replace
+
+    with pytest.raises(InputError, match="was begun in simulated time"):
+        choose(file.parent / "runs", "long", replace(read_campaign(file), lockstep=False), True)
+
+
+def test_a_finished_campaign_is_begun_anew_unless_told_otherwise(file, begun, monkeypatch):
+    whole = read_campaign(file)
+    done = [Made(c.name, begun, Outcome("success", "")) for c in whole.conditions]
+    monkeypatch.setattr(campaign_folder, "made", lambda folder: done)
+    assert choose(file.parent / "runs", "long", whole, False) == begun.parent / "long-2"
+    assert choose(file.parent / "runs", "long", whole, True) == begun
+    with pytest.raises(InputError, match="holds a campaign already"):
+        choose(begun, "long", whole, False)
+
+
+def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatch):
+    """Seed, model and simulated time make another campaign, refused: the command told has them."""
+    from tests.experiments.commands.test_cli import call
+
+    def interrupted(conditions, *_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("experiments.campaigns.run.in_lockstep", interrupted)
+    given = ["--seed", 7, "--model", "nonlinear", "--lockstep", "--out", tmp_path / "runs of mine"]
+    code, _, err = call(capsys, monkeypatch, "campaign", *given)
+    assert code == 130
+    words = shlex.split(" ".join(err.split()).partition("to go on: ")[2])
+    assert words[:2] == ["riderless", "campaign"]
+    code, _, err = call(capsys, monkeypatch, *words[1:])
+    assert code == 130, err
+    assert "14 of 14 runs to make" in err
+    code, _, err = call(capsys, monkeypatch, *(w for w in words[1:] if w not in ("--seed", "7")))
+    assert code == 2
+    assert "seed changed since" in err
+
+
+def test_two_cannot_work_in_one_folder(begun):
+    with campaign_folder.alone(begun), pytest.raises(InputError, match="another riderless is at work"):  # noqa: SIM117
+        with campaign_folder.alone(begun):
+            pass
+    with campaign_folder.alone(begun):
+        pass
+
+
+def test_campaign_json_is_whole_or_the_old_one(file, begun, monkeypatch):
+    old = (begun / FILE).read_text()
+
+    def fails(*_):
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(campaign_folder.os, "replace", fails)
+    with suppress(OSError):
+        write(begun, read_campaign(file), [])
+    assert (begun / FILE).read_text() == old
+
+
+@pytest.mark.slow
+@pytest.mark.realtime
+def test_a_campaign_in_real_time_is_killed_and_goes_on(tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(SHORT)
+    folder = tmp_path / "runs" / "long"
+    first = start(path)
+    wait_for(1, folder, first)
+    while "success" not in {run.outcome.reason for run in made(folder)}:  # a busy machine may spoil some
+        time.sleep(0.5)
+    wait_for(len(made(folder)) + 1, folder, first)
+    time.sleep(1.5)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    assert [run.outcome.reason for run in made(folder)][-2:] == ["success", "killed"]
+    code, out, err = finish(start(path, "--json"))
+    assert code == 0, err
+    reasons = [run["reason"] for run in json.loads(out)["runs"]]
+    assert reasons.count("success") == 3
+    assert reasons.count("killed") == 1
+    assert read_run(folder / json.loads(out)["runs"][0]["run"].rsplit("/", 1)[-1]).header["runner"] == "realtime"

@@ -1,0 +1,177 @@
+"""The main job in lockstep, from bytes to verdict; and how the real-time campaign keeps its attempts."""
+
+import json
+
+import numpy as np
+import pytest
+
+from experiments.campaigns import run as campaign
+from experiments.campaigns.protocols.treadmill import KICKS, PLAN, conditions
+from experiments.campaigns.run import in_lockstep, in_real_time
+from hil.logs.log import FILE, read_run
+from hil.runners.operator import Outcome
+from models import catalogue
+from models.linear.modes import critical_speeds
+from tests.experiments.commands.test_cli import call
+
+
+@pytest.fixture(scope="module")
+def lockstep_campaign(tmp_path_factory):
+    """`riderless campaign --lockstep --json`, once: its document and folder."""
+    import contextlib
+    import io
+    import sys
+
+    from experiments import cli
+
+    out, said = tmp_path_factory.mktemp("campaign"), io.StringIO()
+    kept, sys.argv = sys.argv, ["riderless", "campaign", "--lockstep", "--seed", "3", "--json", "--out", str(out)]
+    try:
+        with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+            cli.main()
+    finally:
+        sys.argv = kept
+    return json.loads(said.getvalue()), out / "campaign-seed3"
+
+
+def test_plan_is_below_inside_and_above_the_stable_range():
+    for name in ("Benchmark", "Silver"):
+        stable = critical_speeds(catalogue.load(name))
+        speeds = {method: v for bike, method, v in PLAN if bike == name}
+        assert all(stable.weave < v < stable.capsize for v in speeds["off"])
+        for method in ("lqr", "poles"):
+            below, inside, above = speeds[method]
+            assert below < stable.weave < inside < stable.capsize < above
+    assert KICKS >= 3
+    assert len({v for *_, speeds in PLAN for v in speeds}) >= 6
+
+
+def test_windows_agree_with_the_prediction(lockstep_campaign):
+    document, _ = lockstep_campaign
+    z = np.array([[w["z_re"], w["z_im"]] for w in document["windows"]])
+    assert len(z) >= 38, "at most a tenth of the 42 kicks may be lost to the rules"
+    assert np.mean(np.all(np.abs(z) <= 3, axis=1)) >= 0.95
+    assert np.all(np.sqrt(np.mean(z**2, axis=0)) > 0.5), "deviations so large that nothing could disagree"
+    conditions_seen = {w["label"] for w in document["windows"]}
+    assert len(conditions_seen) == 14
+
+
+def test_every_kick_left_a_window_or_a_reason(lockstep_campaign):
+    document, _ = lockstep_campaign
+    for run in document["runs"]:
+        name = run["run"].rsplit("/", 1)[-1]
+        kept = sum(w["source"] == name for w in document["windows"])
+        refused = [r["reason"] for r in document["rejected"] if r["source"] == name]
+        assert kept + sum("not free" not in reason for reason in refused) >= KICKS
+        assert all(refused)
+
+
+def test_the_report_stands_beside_the_runs(lockstep_campaign):
+    document, folder = lockstep_campaign
+    assert document["report"] == str(folder / "report.html")
+    page = (folder / "report.html").read_text()
+    assert "Kooijman" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert json.loads((folder / "report.json").read_text())
+    assert len(list(folder.glob(f"*/{FILE}"))) == 14
+
+
+def test_the_same_seed_gives_the_same_logs(tmp_path, lockstep_campaign):
+    _, folder = lockstep_campaign
+    first = next(iter(conditions(3)))
+    (attempt,) = in_lockstep([first], tmp_path, lambda condition, row: None)
+    assert (attempt.folder / FILE).read_bytes() == (folder / attempt.folder.name / FILE).read_bytes()
+
+
+def test_analysing_the_folder_again_gives_the_same_windows(lockstep_campaign, capsys, monkeypatch):
+    document, folder = lockstep_campaign
+    code, out, _ = call(capsys, monkeypatch, "analyze", folder, "--json")
+    assert code == 0
+    again = {(w["source"], w["t_start"]): w["re"] for w in json.loads(out)["windows"]}
+    assert again == {(w["source"], w["t_start"]): w["re"] for w in document["windows"]}
+
+
+class Twin:
+    """Stands for the process of a twin: what the campaign does with it is the question here."""
+
+    paths = ("nowhere",)
+    stopped = 0
+
+    def stop(self):
+        Twin.stopped += 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+@pytest.mark.parametrize(
+    ("reasons", "attempts"),
+    [
+        (["success", "success"], ["success", "success"]),
+        (["fault", "success", "success"], ["fault", "success", "success"]),
+        (["fault", "fault", "fault", "success"], ["fault", "fault", "fault", "success"]),
+        (["success", "abort", "success"], ["success", "abort"]),
+    ],
+)
+def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, monkeypatch, reasons, attempts):
+    left, started = list(reasons), []
+    Twin.stopped = 0
+
+    def attempt(condition, ports, out, watch, fifo):
+        reason = left.pop(0)
+        return campaign.Attempt(condition, out / str(len(left)), Outcome(reason, "because"))
+
+    def twin(condition, fifo):
+        started.append(condition)
+        return Twin()
+
+    monkeypatch.setattr(campaign, "_attempt", attempt)
+    monkeypatch.setattr(campaign, "_twin", twin)
+    monkeypatch.setattr(campaign, "warm_up", lambda rig, schedule: None)
+    two = list(conditions(1))[:2]
+    assert [a.outcome.reason for a in in_real_time(two, tmp_path, lambda c, row: None)] == attempts
+    assert Twin.stopped == len(started), "no twin is left behind"
+
+
+def test_a_run_records_its_condition(lockstep_campaign):
+    _, folder = lockstep_campaign
+    run = read_run(folder / "silver-lqr-5.0-m-s")
+    assert run.header["label"] == "Silver lqr 5.0 m/s"
+    assert len(run.header["scenario"]["kicks"]) == KICKS
+
+
+def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
+    """A tenth more spin inertia in the front wheel than the prediction knows: other eigenvalues, other verdict."""
+    from dataclasses import replace
+
+    from experiments.analysis.analyze import analyze
+    from experiments.recordings.runs import read, theory_of
+
+    condition = next(c for c in conditions(5) if c.label == "Silver lqr 5.0 m/s")
+    silver = condition.bicycle
+    heavier = replace(condition, bicycle=replace(silver, IFyy=1.1 * silver.IFyy, IFxx=1.1 * silver.IFxx))
+    (attempt,) = in_lockstep([heavier], tmp_path, lambda c, row: None)
+    recorded, run = read(attempt.folder), read_run(attempt.folder)
+    supposed = replace(recorded, bicycle=silver, theory=theory_of(run.header, silver, run.ticks))
+    right, wrong = analyze([recorded]).summary, analyze([supposed]).summary
+    assert right.n == wrong.n >= KICKS - 1
+    assert right.agreeing == right.n
+    assert wrong.agreeing == 0
+
+
+def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_path):
+    """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
+    from experiments.analysis.analyze import analyze
+    from experiments.recordings.runs import read
+    from hil.runners.emulation import Emulation
+
+    condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
+    (attempt,) = in_lockstep([condition], tmp_path, lambda c, row: None)
+    assert attempt.outcome.reason == "success"
+    assert read_run(attempt.folder).header["emulation"]["model"] == "nonlinear"
+    summary = analyze([read(attempt.folder)]).summary
+    assert summary.n >= KICKS - 1
+    assert summary.agreeing == summary.n

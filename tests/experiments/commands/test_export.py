@@ -1,0 +1,185 @@
+"""`riderless export` and back: other tools read the same numbers with their units, and the analysis finds the same."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from experiments.analysis.analyze import analyze
+from experiments.cli import app
+from experiments.recordings.runs import find, read
+from hil.logs.columns import MEANINGS
+from hil.logs.export import FORMATS, export
+from hil.logs.log import Marker, read_run
+from hil.loop.states import State
+from hil.loop.tick_record import TICK
+from hil.runners.simulated_run import run_lockstep
+from models.errors import InputError
+from tests.hil.machine import gains, rig_of, scenario
+from tests.paths import DOCS
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A lockstep run with two kicks."""
+    folder = tmp_path_factory.mktemp("runs") / "silver"
+    rig = rig_of()
+    run_lockstep(folder, rig, gains(rig, "poles", zeta=0.2), scenario(kicks=(2.0, 6.0)), 10.0, "Silver poles 5.0 m/s")
+    return read_run(folder)
+
+
+@pytest.fixture(scope="module")
+def exported(run, tmp_path_factory):
+    """The file of each format."""
+    folder = tmp_path_factory.mktemp("exports")
+    return {to: export(run, to, folder / f"silver.{to}")[0] for to in FORMATS}
+
+
+@pytest.fixture(scope="module")
+def other_clock(run, tmp_path_factory):
+    """The same run with kicks marked by a person, on a host whose clock is 5000 s ahead of the device's."""
+    ticks = run.ticks.copy()
+    ticks["t_host"] += 5000.0
+    begun = float(run.ticks["t"][np.argmax(run.ticks["state"] == State.RUNNING)])
+    kicks = tuple(Marker(5000.0 + begun + t, "kick", "by key, hurriedly") for t in (2.0, 6.0))
+    path = tmp_path_factory.mktemp("clock") / "other.csv"
+    export(replace(run, ticks=ticks, markers=kicks), "csv", path)
+    return path, [begun + 2.0, begun + 6.0]
+
+
+@pytest.mark.parametrize("how", [{}, {"mapping": "riderless-ticks", "bicycle": "Silver"}])
+def test_kicks_marked_on_the_hosts_clock_come_onto_the_devices(other_clock, how):
+    path, kicks = other_clock
+    assert [marker.t for marker in read(path, **how).markers] == pytest.approx(kicks, abs=1e-6)
+
+
+def measured(analysis):
+    return [
+        (c.window.t_start, c.window.t_end, c.fit.re, c.fit.im, c.fit.re_std, c.window.v_mean)
+        for c in analysis.comparisons
+    ]
+
+
+def predicted(analysis):
+    predictions = [c.prediction for c in analysis.comparisons]
+    return [(p.frozen.real, p.frozen.imag, p.like.real, p.like.imag, *p.difference_std) for p in predictions]
+
+
+@pytest.mark.parametrize("to", FORMATS)
+def test_an_export_is_analysed_as_the_run_itself(run, exported, to):
+    response = read(run.folder)
+    assert response.remarks == ()  # an emulated run has no flaw and breaks no law
+    own = analyze([response])
+    assert len(own.comparisons) == 2
+    back = analyze([read(exported[to])])
+    np.testing.assert_allclose(measured(back), measured(own), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(predicted(back), predicted(own), rtol=0, atol=1e-9)
+    assert [r.reason for r in back.rejected] == [r.reason for r in own.rejected]
+    assert back.comparisons[0].window.source.split(".")[0] == "silver"
+
+
+@pytest.mark.parametrize("to", ["csv", "parquet", "mat"])
+def test_the_shipped_mapping_finds_the_same_from_the_rows_alone(run, exported, to):
+    own = analyze([read(run.folder)])
+    back = analyze([read(exported[to], mapping="riderless-ticks", bicycle="Silver")])
+    np.testing.assert_allclose(measured(back), measured(own), rtol=0, atol=1e-6)
+
+
+def test_parquet_carries_units_and_header(run, exported):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(exported["parquet"])
+    assert table.column_names == list(TICK.names)
+    for name in TICK.names:
+        np.testing.assert_array_equal(table[name].to_numpy(), run.ticks[name])
+    assert table.schema.field("phi_dot_meas").metadata[b"unit"] == b"rad/s"
+    beside = json.loads(table.schema.metadata[b"riderless"])
+    assert beside["header"]["label"] == "Silver poles 5.0 m/s"
+    assert len(beside["markers"]) == len(run.markers)
+
+
+def test_mat_loads_with_names_that_matlab_and_octave_allow(run, exported):
+    from scipy.io import loadmat
+
+    content = loadmat(exported["mat"], squeeze_me=True)
+    ticks = content["ticks"]
+    assert ticks.dtype.names == TICK.names
+    assert all(re.fullmatch(r"[A-Za-z]\w{0,30}", name) for name in [*TICK.names, *(n for n in content if n[0] != "_")])
+    for name in TICK.names:
+        np.testing.assert_array_equal(ticks[name].item(), run.ticks[name])
+    assert content["units"]["T_cmd"].item() == "N m"
+    assert content["meanings"]["k"].item() == "tick number"
+    assert np.atleast_1d(content["markers"]["t"].item()).tolist() == [marker.t for marker in run.markers]
+    assert np.atleast_1d(content["markers"]["kind"].item()).tolist() == [marker.kind for marker in run.markers]
+    whole = loadmat(exported["mat"])  # columns are columns
+    assert whole["ticks"]["t"][0, 0].shape == (len(run.ticks), 1)
+
+
+def test_csv_has_units_and_header_beside(run, exported):
+    path = exported["csv"]
+    beside = json.loads(path.with_suffix(".header.json").read_text())
+    assert beside["columns"]["delta_meas"] == {"unit": "rad", "meaning": "steer angle"}
+    assert beside["stop"]["reason"] == "success"
+    assert find([path.parent]) == [path.parent / f"silver.{suffix}" for suffix in ("csv", "mat", "mcap", "parquet")]
+
+
+def test_mcap_is_whole_for_other_readers(run, exported):
+    from mcap.reader import make_reader
+    from mcap_protobuf.decoder import DecoderFactory
+
+    with exported["mcap"].open("rb") as file:
+        reader = make_reader(file, decoder_factories=[DecoderFactory()])
+        ticks = [message for _, _, _, message in reader.iter_decoded_messages("/tick")]
+        names = [entry.name for entry in reader.iter_metadata()]
+    assert [tick.phi_est for tick in ticks] == run.ticks["phi_est"].tolist()
+    assert names == ["header", "columns", "stop"]
+    again = read_run(exported["mcap"])
+    assert again.recovered == ""
+    assert again.tapes == run.tapes
+    assert again.markers == run.markers
+
+
+def test_mcap_of_a_cut_log_has_its_index_again(run, tmp_path):
+    from mcap.reader import make_reader
+
+    data = (run.folder / "run.mcap").read_bytes()
+    (tmp_path / "cut").mkdir()
+    (tmp_path / "cut" / "run.mcap").write_bytes(data[: len(data) * 2 // 3])
+    cut = read_run(tmp_path / "cut")
+    assert not cut.complete
+    (path,) = export(cut, "mcap")
+    with path.open("rb") as file:
+        assert sum(1 for _ in make_reader(file).iter_messages("/tick")) == len(cut.ticks) > 100
+    assert read_run(path).stop.reason == "killed"
+    with pytest.raises(InputError, match="wanted a new file"):
+        export(cut, "mcap")
+
+
+def test_a_table_without_its_header_says_what_to_do(exported, tmp_path):
+    path = tmp_path / "alone.csv"
+    path.write_bytes(exported["csv"].read_bytes())
+    with pytest.raises(InputError, match=r"alone\.header\.json.*riderless-ticks"):
+        read(path)
+
+
+def test_every_column_has_a_unit_and_the_docs_say_the_same():
+    page = (DOCS / "log-format.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+?) \| ([^|]+?) \|$", page, re.M)
+    assert [name for name, _, _ in rows] == list(TICK.names) == list(MEANINGS)
+    assert {name: (unit, text) for name, unit, text in rows} == MEANINGS
+
+
+def test_the_command_names_all_its_files(run, tmp_path):
+    arguments = ["export", str(run.folder), "--to", "csv", "-o", str(tmp_path / "a.csv")]
+    said = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert [Path(name).name for name in said["files"]] == ["a.csv", "a.markers.csv", "a.header.json"]
+    assert said["rows"] == len(run.ticks)
+    refused = CliRunner().invoke(app, ["export", str(run.folder), "--to", "xls"])
+    assert "csv, parquet, mat, mcap" in str(refused.exception)
+    for to in FORMATS:
+        refused = CliRunner().invoke(app, [*arguments[:3], to, "-o", str(tmp_path / "none" / "x")])
+        assert isinstance(refused.exception, InputError), refused.output
+        assert "cannot write" in str(refused.exception)

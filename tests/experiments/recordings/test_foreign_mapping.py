@@ -1,0 +1,353 @@
+"""Others' recordings through a mapping: every format, unit and way to tell the time comes out the same."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from experiments.analysis.analyze import analyze
+from experiments.cli import app
+from experiments.recordings import foreign
+from experiments.recordings.foreign import mapping, times, units
+from experiments.recordings.foreign.formats import FORMATS
+from models.errors import InputError
+from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
+from tests.paths import DOCS
+
+DOC = (DOCS / "foreign-logs.md").read_text()
+EXAMPLE = re.search(r"```toml\n(.*?)```", DOC, re.S)[1]
+SI = signals()
+THEIRS = in_their_units(SI)
+LEAST = '[time]\ncolumn = "time"\nunit = "ms"\n[phi_dot]\ncolumn = "gyro_x"\nunit = "deg/s"\nsign = -1\n'
+LEAST += '[v]\nconstant = 14.4\nunit = "km/h"\n'
+
+
+@pytest.fixture
+def described(tmp_path):
+    """Path of a mapping with the given text."""
+
+    def write(text, name="mapping.toml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def matlab73(path):
+    """As MATLAB writes version 7.3: a user block of 512 bytes, columns as rows, fields of structs as groups."""
+    import h5py
+
+    with h5py.File(path, "w", userblock_size=512) as file:
+        for name, values in THEIRS.items():
+            file[f"log/{name}"] = values.reshape(1, -1)
+            file[f"log/{name}"].attrs["MATLAB_class"] = np.bytes_("double")
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02IM")
+
+
+def matlab5(path):
+    from scipy.io import savemat
+
+    savemat(path, {"log": {name: values.reshape(-1, 1) for name, values in THEIRS.items()}, "note": "hello", "n": 3.0})
+
+
+def hdf5(path):
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        for name, values in THEIRS.items():
+            file[f"a/b/{name}"] = values
+        file["matrix"] = np.arange(12.0).reshape(6, 2)
+
+
+def parquet(path):
+    import pyarrow
+    from pyarrow import parquet as pq
+
+    pq.write_table(pyarrow.table(dict(THEIRS)), path)
+
+
+WRITERS = {
+    "plain.csv": lambda path: write_csv(path, THEIRS),
+    "semicolon.log": lambda path: write_csv(path, THEIRS, ";"),
+    "tab.tsv": lambda path: write_csv(path, THEIRS, "\t"),
+    "v5.mat": matlab5,
+    "v73.mat": matlab73,
+    "some.h5": hdf5,
+    "some.parquet": parquet,
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_format_gives_the_signals_that_went_in(tmp_path, described, name):
+    WRITERS[name](tmp_path / name)
+    response = foreign.read(tmp_path / name, described(EXAMPLE))
+    assert response.remarks == ()
+    np.testing.assert_allclose(response.t, SI["t"], rtol=0, atol=1e-9)
+    digits = 0.5e-6  # of the text files, in their units
+    for quantity, per in {"phi_dot": np.pi / 180, "v": 1 / 3.6, "phi": np.pi / 180, "T_delta": 2.0}.items():
+        np.testing.assert_allclose(getattr(response, quantity), SI[quantity], rtol=0, atol=digits * per * 1.01)
+    np.testing.assert_allclose(response.delta, SI["delta"], rtol=0, atol=1e-8)
+    assert [marker.t for marker in response.markers] == pytest.approx(KICKS)
+    assert np.array_equal(response.free, SI["armed"] > 0)
+    assert response.bicycle.name == "DelftSbW2024"
+    assert response.label == "our bicycle, 4 m/s"
+
+
+def test_the_mapping_of_the_docs_finds_the_eigenvalue_that_went_in(tmp_path, described):
+    path = write_csv(tmp_path / "log.csv", THEIRS)
+    described("# nothing")
+    (tmp_path / "m.toml").write_text(EXAMPLE)
+    done = CliRunner().invoke(app, ["analyze", str(path), "--mapping", str(tmp_path / "m.toml"), "--json"])
+    assert done.exit_code == 0, done.output
+    windows = json.loads(done.stdout)["windows"]
+    assert len(windows) == len(KICKS)
+    for window in windows:
+        assert complex(window["predicted_re"], window["predicted_im"]) == pytest.approx(weave(), abs=0.02)
+        assert complex(window["like_re"], window["like_im"]) == pytest.approx(
+            complex(window["re"], window["im"]), abs=0.15
+        )
+
+
+def test_the_windows_of_the_docs_are_understood(tmp_path):
+    from experiments.analysis.window_notes import read
+
+    path = tmp_path / "windows.txt"
+    path.write_text(re.search(r"```text\n(.*?)```", DOC, re.S)[1])
+    assert [note.verb for note in read(path, ["log.csv"])["log.csv"]] == ["veto", "move", "add"]
+
+
+def test_units_are_what_they_are_called():
+    assert units.factor("deg/s", units.RATE, "") == pytest.approx(0.017453292519943295, abs=1e-17)
+    assert units.factor("rpm", units.RATE, "") == pytest.approx(0.10471975511965977, abs=1e-16)
+    assert units.factor("mph", units.SPEED, "") == 0.44704  # by definition, 1609.344 m in 3600 s
+    assert units.factor("km/h", units.SPEED, "") * 36.0 == pytest.approx(10.0)
+    assert units.factor("Nm", units.TORQUE, "") == 1.0
+    assert units.quantity("-50 deg/s", units.RATE, "") == pytest.approx(-0.8726646259971648)
+
+
+def test_zero_scale_sign_and_offset():
+    one = mapping.column("x", "delta", {"column": "e", "unit": "counts", "scale": "0.5 deg", "zero": 100, "sign": -1})
+    assert -one.factor * (110 - one.zero) == pytest.approx(np.radians(-5.0))
+    assert one.sign == -1
+    two = mapping.column("x", "phi", {"column": "e", "unit": "deg", "offset": 2.0})
+    assert two.offset == pytest.approx(np.radians(2.0))
+
+
+@pytest.mark.parametrize(
+    ("values", "unit"),
+    [
+        (SI["t"], "s"),
+        (SI["t"] * 1e3, "ms"),
+        (np.round(SI["t"] * 1e6), "us"),
+        (SI["t"] + 1.7e9, "s"),  # since 1970
+        (np.datetime64("2026-11-20T12:00:00") + np.round(SI["t"] * 1e3).astype("m8[ms]"), "date-time"),
+    ],
+)
+def test_ways_to_tell_the_time(values, unit):
+    factor = 1.0 if unit == "date-time" else units.factor(unit, units.TIME, "")
+    t, said = times.seconds(np.asarray(values), factor, "time")
+    np.testing.assert_allclose(t, SI["t"], rtol=0, atol=1e-6)
+    assert len(said) == (unit == "date-time" or values[0] > 1e9)
+
+
+def test_date_times_as_text_with_a_change_of_zone(tmp_path, described):
+    stamps = [f"2026-10-25 02:59:59.{k:03d}+02:00" for k in range(500, 1000, 10)]
+    stamps += [f"2026-10-25T02:00:00.{k:03d}+01:00" for k in range(0, 1000, 10)]
+    path = tmp_path / "clock.csv"
+    rows = [f"{stamp},{np.sin(0.1 * i):.5f}" for i, stamp in enumerate(stamps)]
+    path.write_text("when,rate\n" + "\n".join(rows))
+    text = '[time]\ncolumn = "when"\nunit = "date-time"\n[phi_dot]\ncolumn = "rate"\nunit = "rad/s"\n'
+    response = foreign.read(path, described(text + '[v]\nconstant = 4\nunit = "m/s"\n'))
+    np.testing.assert_allclose(response.t, 0.01 * np.arange(150), rtol=0, atol=1e-9)
+    assert "begins at 2026-10-25T00:59:59.500" in response.remarks[0]
+
+
+def test_a_rate_alone_is_enough(tmp_path, described):
+    path = write_csv(tmp_path / "log.csv", {"gyro_x": THEIRS["gyro_x"]})
+    response = foreign.read(path, described(LEAST.replace('column = "time"\nunit = "ms"', "rate = 100")))
+    np.testing.assert_allclose(response.t, SI["t"], rtol=0, atol=1e-12)
+    assert (response.v == 4.0).all()
+
+
+def test_uneven_times_come_onto_an_even_grid_and_gaps_are_not_free(tmp_path, described):
+    rng = np.random.default_rng(4)
+    keep = np.ones(len(SI["t"]), bool)
+    keep[700:750] = False
+    keep[300] = False
+    t = SI["t"] + rng.uniform(-0.003, 0.003, len(keep))
+    lean_rate = np.interp(t, SI["t"], signals(noise=1e-6)["phi_dot"])
+    columns = {"time": 1e3 * t[keep], "gyro_x": -np.degrees(lean_rate[keep])}
+    response = foreign.read(write_csv(tmp_path / "log.csv", columns), described(LEAST))
+    steps = np.diff(response.t)
+    assert np.ptp(steps) < 1e-9
+    assert steps[0] == pytest.approx(0.01, abs=4e-6)  # two drawn ends, 0.003 s each, over 1800 steps
+    gap = (response.t > t[699]) & (response.t < t[750])
+    assert gap.sum() == pytest.approx(50, abs=1)
+    assert not response.free[gap].any()
+    assert response.free[~gap].all()
+    said = "\n".join(response.remarks)
+    assert len(response.remarks) == 3
+    assert f"a row is missing from {t[299]:.3f} to {t[301]:.3f} s, bridged" in said
+    assert f"50 rows are missing from {t[699]:.3f} to {t[750]:.3f} s, not free" in said
+    assert "brought to an even 10 ms" in said
+    smooth = ~gap & (np.abs(response.t[:, None] - KICKS).min(axis=1) > 0.05)
+    expected = np.interp(response.t, SI["t"], signals(noise=1e-6)["phi_dot"])
+    assert np.abs(response.phi_dot - expected)[smooth].max() < 0.01  # curvature w^2 A dt^2 / 8, w = 20 in the caster
+
+
+def test_a_file_of_two_sessions_is_no_recording():
+    t = np.concatenate([np.arange(500) * 0.01, 1e5 + np.arange(500) * 0.01])
+    with pytest.raises(InputError, match="most of which is gaps"):
+        times.grid(t, "time")
+
+
+def test_times_that_run_backwards():
+    t = np.arange(1000) * 0.01
+    t[400:405] = t[390:395]
+    grid = times.grid(t, "time")
+    assert "5 rows without a time or with one that does not increase, first after 3.990 s" in grid.remarks[0]
+    assert "5 rows are missing from 3.990 to 4.050 s, not free" in grid.remarks[1]
+    np.testing.assert_allclose(grid.even(2.0 * t), 2.0 * grid.t, rtol=0, atol=1e-9)
+    with pytest.raises(InputError, match="wanted times that increase, found 999 of 1000"):
+        times.grid(t[::-1], "time")
+
+
+def test_rounded_times_are_taken_as_even(tmp_path, described):
+    t = np.arange(4000) / 1024.0  # in whole ms: steps of 1, and 24 of 0 a second
+    path = write_csv(tmp_path / "log.csv", {"time": np.rint(1e3 * t), "gyro_x": np.sin(5 * t)}, form="{:.6g}")
+    response = foreign.read(path, described(LEAST))
+    # a straight line through 4000 times rounded to 1 ms: 0.29 ms sqrt(12 / 4000) / 3.9 s = 4e-6
+    assert response.dt == pytest.approx(1 / 1024, rel=8e-6)
+    assert response.remarks == ()
+    np.testing.assert_allclose(response.phi_dot, -np.radians(np.sin(5 * t)), atol=1e-7)
+
+
+def test_the_steer_that_run_52_lost_is_named(shared, described):
+    """Its steer angle has drop-outs: the instruments' own data, through a mapping."""
+    text = """
+    bicycle = "Silver"
+    [time]
+    column = "t_s"
+    [phi_dot]
+    column = "lean_rate_V"
+    unit = "V"
+    scale = "50 deg/s"
+    zero = 2.5
+    [v]
+    constant = 5
+    unit = "m/s"
+    [delta]
+    column = "steer_angle_V"
+    unit = "V"
+    scale = "60 deg"
+    zero = 3.1
+    [free]
+    intervals = [[9.9, 12.5]]
+    """
+    path = shared / "data/kooijman2008/run52.csv"
+    whole = foreign.read(path, described(text[: text.index("[free]")]))
+    # rows 8.305 to 8.335 s of the file: their median less 2.2511 V, by 60 deg a volt
+    lost = [remark for remark in whole.remarks if remark.startswith("steer_angle_V: leaves its surroundings")]
+    assert any("by 0.911 rad for 1 row, not free, at 8.320 s" in remark for remark in lost)
+    assert abs(whole.delta[whole.t.searchsorted(8.3199)]) < 0.05  # bridged
+    assert not whole.free[whole.t.searchsorted(8.3199)]
+    response = foreign.read(path, described(text))
+    assert [remark for remark in response.remarks if "8.320" in remark] == []  # not free anyway
+    preset = foreign.read(shared / "data/kooijman2008/run52.csv")
+    np.testing.assert_allclose(response.phi_dot, preset.phi_dot, rtol=0, atol=1e-12)
+    assert response.t[response.free][[0, -1]] == pytest.approx([9.9, 12.5])
+    (fit,) = [c.fit for c in analyze([response], given=(9.9, 12.5)).comparisons]
+    assert (fit.re, fit.im) == pytest.approx((-1.159, 5.443), abs=2e-3)  # the README of the data
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("x = ", ["TOML"]),
+        (LEAST + "[fi]\ncolumn = 'a'", ["'fi'", "phi"]),
+        (LEAST + "[phi]\ncolum = 'a'", ["[phi]", "colum", "column"]),
+        (LEAST + "[phi]\ncolumn = 'roll'", ["[phi]", "unit"]),
+        (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg/s'", ["[phi]", "rad, mrad, deg", "deg/s"]),
+        (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'V'", ["[phi]", "scale", "zero"]),
+        (LEAST + "[phi]\ncolumn = 'roll'\nscale = 5", ["[phi] scale", "50 rad"]),
+        (LEAST + "[phi]\ncolumn = 'role'\nunit = 'deg'", ["'role'", "roll"]),
+        (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nsign = 2", ["[phi]", "sign"]),
+        (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nconstant = 2", ["[phi]", "both"]),
+        (LEAST + "[phi]\ncolumn = 'roll'\nunit = 'deg'\nscale = '2 deg'", ["[phi]", "both"]),
+        (LEAST + "[kicks]\ntimes = ['a']", ["[kicks]", "4.1", "'a'"]),
+        (LEAST + "[kicks]\ncolumn = 3", ["[kicks]", "column", "3"]),
+        (LEAST + "[free]\ncolumn = 'armed'\nafter = 'b'", ["[free]", "after", "'b'"]),
+        (LEAST + "[text]\nskip = -1", ["[text]", "skip", "-1"]),
+        (LEAST + "[kicks]\ntimes = [99]", ["[kicks]", "99", "17.990"]),
+        (LEAST + "[free]\nintervals = [[3, 2]]", ["[free]", "[3, 2]"]),
+        (LEAST + "[law]\nsteer = 3", ["[law]", "steer_into_lean"]),
+        ("law = 'lqr'\n" + LEAST, ["uncontrolled", "lqr"]),
+        ("bicycle = 'Bechmark'\n" + LEAST, ["Bechmark", "Benchmark"]),
+        ("kind = 'delf'\n" + LEAST, ["delf", "delft-sbw"]),
+        (LEAST.replace('unit = "ms"', 'unit = "ms"\nrate = 200'), ["200 Hz", "0.01 s"]),
+        (LEAST.replace("ms", "h"), ["[time]", "'h'"]),
+        (LEAST.replace('unit = "ms"', 'unit = "s"'), ["time", "10 s", "ms"]),
+        (LEAST.replace("time]\ncolumn", "time]\ncol"), ["[time]", "col"]),
+        (LEAST.replace("[v]", "[phi]"), ["[phi]", "km/h"]),
+    ],
+)
+def test_a_mapping_that_cannot_be_gets_one_sentence(tmp_path, described, text, words):
+    path = write_csv(tmp_path / "log.csv", THEIRS)
+    with pytest.raises(InputError) as caught:
+        foreign.read(path, described(text))
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    assert all(word in sentence for word in words), sentence
+
+
+@pytest.mark.parametrize("name", ["v5.mat", "v73.mat", "some.h5", "some.parquet"])
+def test_a_damaged_file_gets_one_sentence(tmp_path, described, name):
+    WRITERS[name](tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(data[: len(data) // 2])
+    with pytest.raises(InputError, match=r"wanted .* found"):
+        foreign.read(tmp_path / name, described(EXAMPLE))
+
+
+@pytest.mark.parametrize(("library", "name"), [("h5py", "some.h5"), ("pyarrow", "some.parquet")])
+def test_a_library_that_is_not_there_is_named(tmp_path, described, monkeypatch, library, name):
+    WRITERS[name](tmp_path / name)
+    monkeypatch.setitem(__import__("sys").modules, library, None)
+    with pytest.raises(InputError, match=rf"needs the library {library}.*riderless\[formats\]"):
+        foreign.read(tmp_path / name, described(EXAMPLE))
+
+
+def test_every_format_is_written_here():
+    assert len(FORMATS) == 4  # one more: write it above
+
+
+def test_a_text_file_with_units_under_the_names_and_decimal_commas(tmp_path, described):
+    path = write_csv(tmp_path / "log.csv", {k: THEIRS[k] for k in ("time", "gyro_x")}, ";")
+    lines = path.read_text().replace(".", ",").splitlines()
+    path.write_text("\n".join(["made by hand", lines[0], "ms;deg/s", *lines[1:]]))
+    text = LEAST + '[text]\ndecimal = ","\nheader_line = 2\nskip = 1\n'
+    np.testing.assert_allclose(foreign.read(path, described(text)).phi_dot, SI["phi_dot"], rtol=0, atol=1e-8)
+
+
+def test_columns_of_matrices_and_of_tables_inside_files(tmp_path):
+    import h5py
+    from scipy.io import savemat
+
+    from experiments.recordings.foreign.formats import read_table
+
+    a, b = np.arange(100.0), 5.0 - np.arange(100.0)
+    savemat(tmp_path / "m.mat", {"m": np.column_stack([a, b]), "wide": np.array([a, b])})
+    with h5py.File(tmp_path / "m.h5", "w") as file:
+        file["x/m"] = np.array([a, b])  # as MATLAB 7.3 has its columns
+        file["x/table"] = np.rec.fromarrays([a, b], names="first,second")
+        file["y/m"] = np.arange(200.0)
+    mat, hdf = read_table(tmp_path / "m.mat"), read_table(tmp_path / "m.h5")
+    assert sorted(mat.columns) == ["m[1]", "m[2]", "wide[1]", "wide[2]"]
+    for table, name in [(mat, "m[2]"), (mat, "wide[2]"), (hdf, "/x/m[2]"), (hdf, "x.table.second"), (hdf, "second")]:
+        np.testing.assert_array_equal(table.numbers(name), b)
+    with pytest.raises(InputError, match=r"wanted a column 'm'"):
+        mat.numbers("m")

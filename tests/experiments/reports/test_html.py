@@ -1,0 +1,299 @@
+"""The report: complete, self-contained, and drawn by a real browser."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from experiments.analysis.compare import Spread, compare
+from experiments.analysis.estimators import estimate
+from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.datatypes import Rejected
+from experiments.recordings.published import figure7
+from experiments.reports import eigenvalues, loop
+from experiments.reports.html import ReportInput, number, write_report
+from experiments.reports.window_pictures import Axis, envelope, round_step, window_picture
+from experiments.theory.free_response import free_response
+from experiments.theory.theory import fixed
+from hil.design.margins import Margins
+from hil.design.sampled_plant import Loop
+from hil.design.schedule import GainSchedule
+from hil.loop.tick_record import TICK
+from models import catalogue
+from models.errors import InputError
+from tests.experiments.reports.browser import LEAST, looked_at
+from tests.experiments.simulated import DT, recording, sampled_lean_feedback
+
+
+def closed_loop(seed, v):
+    """A window of the sampled lean-feedback loop, and its recording."""
+    bicycle = catalogue.load("Benchmark")
+    dynamics = sampled_lean_feedback(bicycle)
+    response, window = recording(
+        np.full(400, v),
+        seed=seed,
+        bicycle=bicycle,
+        theory=fixed(bicycle, dynamics),
+        source=f"closed-{seed}",
+        label=f"Benchmark lean {v:g} m/s",
+    )
+    signal = free_response(dynamics, response.v, DT)[:, 2] @ np.array([0.0, 0.0, 0.5, 0.3])
+    noise = 0.01 * np.random.default_rng(seed).standard_normal(400)
+    return replace(response, phi_dot=signal + noise), window
+
+
+def schedule():
+    v = np.linspace(3.0, 7.0, 5)
+    K = np.column_stack([-10 / v, v, -5 / v, 0.2 * v, 0.01 * v, 0.02 * v])
+    return GainSchedule(
+        method="lqr",
+        options={},
+        bicycle=catalogue.load("Benchmark"),
+        loop=Loop(),
+        v=v,
+        K=K,
+        closed_loop=np.tile([-1.0 + 3.0j, -1.0 - 3.0j, -4.0 + 0.0j], (5, 1)),
+        margins=(Margins((0.0, np.inf), np.inf, 0.05),) * 5,
+        notes=("",) * 4 + ("one pole <kept>",),
+    )
+
+
+def ticks():
+    rows = np.zeros(2000, TICK)
+    rng = np.random.default_rng(0)
+    rows["t_due"] = DT * np.arange(2000)
+    rows["t_host"] = rows["t_due"] + 60e-6 * rng.lognormal(size=2000)
+    rows["compute"] = 8e-6 * rng.lognormal(size=2000)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def everything():
+    """Input for a report with every section."""
+    v = 5.4 - 0.2 * DT * np.arange(480)
+    cut = [recording(v, noise=0.01, seed=i, source=f"open-{i}", label="Silver open") for i in range(3)]
+    cut += [closed_loop(10 + i, speed) for i, speed in enumerate((4.0, 5.0))]
+    responses = [response for response, _ in cut]
+    comparisons = [c for r, w in cut for c in compare(r, [w], [estimate(r.t, r.phi_dot)])]
+    return ReportInput(
+        title="Synthetic <campaign> & more",
+        responses=responses,
+        comparisons=comparisons,
+        rejected=[Rejected("open-9", 1.0, 1.4, "less than a cycle & <too> short")],
+        figure7=figure7(),
+        schedules=[schedule()],
+        timings={"closed-10": ticks()},
+        runs=[
+            {
+                "name": "closed-10",
+                "state": "DISARMED",
+                "stop_reason": "success",
+                "counters": {"ticks_late": 3},
+            }
+        ],
+        provenance={"commit": "0123abc", "numpy": np.__version__},
+    )
+
+
+@pytest.fixture(scope="module")
+def page(everything, tmp_path_factory):
+    return write_report(tmp_path_factory.mktemp("report"), everything)
+
+
+class Resources(HTMLParser):
+    """What a page would fetch, and how many marks each of its drawings has."""
+
+    def __init__(self):
+        super().__init__()
+        self.fetched, self.drawings, self.open = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        for name, value in attrs:
+            local = (value or "").startswith("#")
+            if name in ("src", "href", "xlink:href", "action", "data", "poster", "srcset") and not local:
+                self.fetched.append(value)
+        if tag == "link":
+            self.fetched.append(tag)
+        if tag == "svg":
+            self.drawings.append(0)
+        elif tag in ("path", "use", "text") and self.drawings:
+            self.drawings[-1] += 1
+
+
+def test_nothing_is_fetched_and_no_figure_is_empty(page, everything):
+    html = page.read_text(encoding="utf-8")
+    parsed = Resources()
+    parsed.feed(html)
+    assert parsed.fetched == []
+    assert not re.search(r"https?://|@import|url\((?!#)", html)
+    # two bicycles with three figures each, each window, gains, timing
+    assert len(parsed.drawings) == 2 * 3 + len(everything.comparisons) + 1 + 1
+    assert min(parsed.drawings) > 15
+
+
+def test_figures_lie_beside_it_at_the_width_of_a_column(page):
+    folder = page.parent / "figures"
+    names = [
+        f"{bicycle}-{kind}" for bicycle in ("Benchmark", "Silver") for kind in ("eigenvalues", "plane", "residuals")
+    ]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(f"{n}.{k}" for n in names for k in ("svg", "pdf"))
+    svg = (folder / "Silver-plane.svg").read_text(encoding="utf-8")
+    assert 'width="252pt"' in svg  # 3.5 in
+    assert "Re λ" in svg
+    pdf = (folder / "Silver-plane.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    assert re.search(rb"/MediaBox \[ 0 0 252 ", pdf)
+    assert b"/Type3" not in pdf  # its fonts are outlines that print anywhere
+
+
+def test_bands_shares_and_remarks_are_shown(tmp_path):
+    response, window = recording(np.full(500, 5.0), bicycle="Balanceassistv1")
+    response = replace(response, remarks=("delta: stuck from 1.0 to 2.0 s",))
+    made = compare(response, [window], [fit_window(response, window)])
+    html = write_report(tmp_path, ReportInput("bands", [response], made)).read_text(encoding="utf-8")
+    assert "What makes the band, Balanceassistv1" in html
+    assert "one standard deviation 0.25 1/s and 0.54 rad/s" in html
+    assert html.index(">lam<") < html.index(">IHzz<")
+    assert "delta: stuck from 1.0 to 2.0 s" in html
+
+
+def test_every_section_is_there_and_text_is_escaped(page):
+    html = page.read_text(encoding="utf-8")
+    for words in ("Gains and margins", "Loop timing", "Rejected", "Where the numbers came from", "Kooijman"):
+        assert words in html
+    assert "Synthetic &lt;campaign&gt; &amp; more" in html
+    assert "less than a cycle &amp; &lt;too&gt; short" in html
+    assert "<campaign>" not in html
+    assert "ticks_late 3" in html
+    assert html.count("0123abc") >= 5  # page and captions say the commit
+
+
+def test_the_verdict_comes_first(page, everything):
+    html = page.read_text(encoding="utf-8")
+    verdict = re.search(r"<strong>(.*?)</strong>", html)[1]
+    n = len(everything.comparisons)
+    assert verdict.startswith(f"Our own recordings: {sum(c.agrees for c in everything.comparisons)} of {n} windows")
+
+
+def test_embedded_numbers_are_the_file_and_the_comparisons(page, everything):
+    html = page.read_text(encoding="utf-8")
+    embedded = json.loads(re.search(r'<script type="application/json" id="numbers">(.*?)</script>', html, re.S)[1])
+    assert embedded == json.loads((page.parent / "report.json").read_text(encoding="utf-8"))
+    assert len(embedded["windows"]) == len(everything.comparisons)
+    for row, c in zip(embedded["windows"], everything.comparisons, strict=True):
+        assert (row["re"], row["im"], row["z_re"]) == (c.fit.re, c.fit.im, c.z_re)
+        assert row["prediction"]["frozen"] == [c.prediction.frozen.real, c.prediction.frozen.imag]
+        assert row["window"]["source"] == c.window.source
+    assert embedded["schedules"][0]["margins"][0]["phase"] is None  # infinite: JSON has no such number
+    assert embedded["figure7"]["re_rms"] == pytest.approx(0.234, abs=0.0005)
+
+
+def test_what_is_missing_is_absent(tmp_path):
+    html = write_report(tmp_path, ReportInput("Nothing")).read_text(encoding="utf-8")
+    assert "No window of these recordings could be compared" in html
+    for words in ("Gains and margins", "Loop timing", "Rejected", "<svg", "Every window"):
+        assert words not in html
+
+
+def test_published_measurements_alone_make_a_panel(tmp_path):
+    html = write_report(tmp_path, ReportInput("Figure 7", figure7=figure7())).read_text(encoding="utf-8")
+    assert html.count("<svg") == 1
+    assert "n = 26" in html
+
+
+def test_a_comparison_without_its_recording_is_refused(everything, tmp_path):
+    with pytest.raises(InputError, match="found none; give the report every response"):
+        write_report(tmp_path, replace(everything, responses=[]))
+
+
+def test_more_windows_than_are_drawn(everything, tmp_path, monkeypatch):
+    monkeypatch.setattr("experiments.reports.html.WINDOWS_SHOWN", 2)
+    html = write_report(tmp_path, everything).read_text(encoding="utf-8")
+    assert len(re.findall(r'<figure id="w\d+">', html)) == 2
+    assert "The 2 of 5 windows that agree least are drawn" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "sign", "text"),
+    [
+        (-1.164, False, "−1.16"),
+        (0.5, True, "+0.50"),
+        (-0.001, True, "0.00"),
+        (np.nan, False, "–"),
+        (np.inf, False, "∞"),
+    ],
+)
+def test_numbers_as_printed(value, sign, text):
+    assert number(value, 2, sign) == text
+
+
+def test_an_envelope_keeps_every_peak():
+    t = np.linspace(0.0, 10.0, 100_001)
+    y = np.sin(40 * t)
+    y[54_321] = 7.0
+    at, low, high = envelope(t, y, bins=100)
+    assert len(at) == 100
+    assert high.max() == 7.0
+    assert low.min() == y.min()
+
+
+def test_the_picture_of_a_window_lies_where_its_axes_say(everything):
+    comparison = everything.comparisons[0]
+    response = next(r for r in everything.responses if r.source == comparison.window.source)
+    picture = window_picture(7, response, comparison)
+    x, y = np.array([point.split() for point in picture.curve[1:].split("L")], float).T
+    back = picture.t.low + (x - picture.t.first) / (picture.t.last - picture.t.first) * (picture.t.high - picture.t.low)
+    assert (back[0], back[-1]) == pytest.approx((comparison.window.t_start, comparison.window.t_end), abs=0.1)
+    top = picture.signal.first + (picture.signal.last - picture.signal.first) * (
+        (comparison.fit.curve.max() - picture.signal.low) / (picture.signal.high - picture.signal.low)
+    )
+    assert y.min() == pytest.approx(top, abs=0.5)  # points; only every so many rows are drawn
+    assert picture.zero == pytest.approx(0.5 * (picture.residual.first + picture.residual.last))
+
+
+@pytest.mark.parametrize(("least", "step"), [(0.021, 0.05), (0.1, 0.1), (3.0, 5.0), (60.0, 100.0), (0.0051, 0.01)])
+def test_axes_step_in_round_numbers(least, step):
+    assert round_step(least) == pytest.approx(step)
+
+
+def test_ticks_are_written_with_the_digits_they_need():
+    texts = [text for _, text in Axis(-0.26, 0.31, 0.0, 100.0).ticks]
+    assert texts == ["\u22120.2", "0.0", "0.2"]
+    assert [place for place, _ in Axis(0.0, 10.0, 50.0, 0.0).ticks] == [50.0, 40.0, 30.0, 20.0, 10.0, 0.0]
+
+
+def test_confidence_interval_of_a_mean_is_students():
+    # Student's t for 4 degrees of freedom, 95 % two-sided: 2.776 (any table)
+    spread = Spread.of([1.0, 2.0, 3.0, 4.0, 5.0])
+    assert eigenvalues.half_width(spread) == pytest.approx(2.776 * np.sqrt(2.5 / 5), abs=5e-4)
+
+
+def test_a_figure_on_its_own_says_where_it_came_from(everything, tmp_path):
+    series = [eigenvalues.Series("open loop", everything.comparisons[:3])]
+    figure = eigenvalues.eigenvalue_figure(series, note="open-0 to open-2, windows 1-3, commit 0123abc")
+    figure.savefig(tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").stat().st_size > 5000
+    assert "commit 0123abc" in eigenvalues.to_svg(figure, "eigenvalues")
+
+
+def test_many_runs_share_one_histogram():
+    times = {f"run-{i}": (np.full(10, 1e-4), np.full(10, 1e-5)) for i in range(9)}
+    assert "all 9 runs" in eigenvalues.to_svg(loop.timing_figure(times), "timing")
+
+
+def test_importing_the_report_does_not_import_the_plotting_library():
+    code = "import sys, experiments.reports.html; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
+def test_a_browser_draws_it(page, tmp_path, width, scheme):
+    found, picture = looked_at(page, tmp_path, width, scheme)
+    assert found["width"] <= max(width, LEAST)  # nothing sticks out sideways
+    assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50  # text, curves and marks, not an empty page
+    assert (picture[:5, :5].mean() < 60) == (scheme == "dark")

@@ -1,0 +1,50 @@
+"""The shared test vectors that belong to no device of their own: stuffing and checksums."""
+
+import binascii
+import json
+
+import numpy as np
+import pytest
+
+from firmware_interface.devices.xmodem import crc_xmodem
+from firmware_interface.framing import crc16, encode_frame
+from tests.paths import SHARED
+
+FILE = SHARED / "reference/device_vectors.json"
+if not FILE.exists():
+    pytest.skip(f"the shared vectors are not here: {FILE.name}", allow_module_level=True)
+VECTORS = json.loads(FILE.read_text(encoding="utf-8"))["vectors"]
+
+
+def of(device):
+    found = [pytest.param(bytes.fromhex(v["hex"]), v, id=v["hex"][:24]) for v in VECTORS if v["device"] == device]
+    assert found
+    return found
+
+
+def bytes_of(data):
+    return np.frombuffer(bytearray(data + b"\0"), np.uint8)
+
+
+@pytest.mark.parametrize(("data", "v"), of("cobs"))
+def test_cobs(data, v):
+    """Our frames are COBS of payload and CRC: the vectors' stuffing, seen through ours."""
+    raw = bytes.fromhex(v["decoded"]["raw"])
+    out = np.zeros(len(raw) + 8, np.uint8)
+    n = encode_frame(bytes_of(raw), len(raw), out)
+    stuffed = raw + crc16(bytes_of(raw), 0, len(raw)).to_bytes(2, "little")
+    assert out[:n].tobytes() == stuff(stuffed)
+    assert stuff(raw) == data
+
+
+def stuff(data):
+    return b"".join(bytes([len(part) + 1]) + part for part in data.split(b"\0")) + b"\0"
+
+
+@pytest.mark.parametrize(("data", "v"), of("crc"))
+def test_crcs(data, v):
+    wanted = int(v["decoded"]["crc"], 16)
+    if "XMODEM" in v["kind"]:
+        assert crc_xmodem(bytes_of(data), 0, len(data)) == wanted == binascii.crc_hqx(data, 0)
+    else:
+        assert crc16(bytes_of(data), 0, len(data)) == wanted

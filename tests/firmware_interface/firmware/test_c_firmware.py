@@ -1,0 +1,388 @@
+"""The firmware in C against both Python codecs and the compiled firmware: every byte, every torque, every counter."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from firmware_interface.calibration import Calibration
+from firmware_interface.errors import DeviceError
+from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, new_decoder
+from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, RAW, STATUS_WATCHDOG
+from firmware_interface.node import protocol, reference_codec
+from firmware_interface.node.rules import (
+    firmware_hello,
+    firmware_latch,
+    firmware_receive,
+    firmware_sample,
+    new_firmware,
+)
+from firmware_interface.twins import c_library, c_node, faulty_node
+from firmware_interface.twins.c_node import Core
+from firmware_interface.twins.faults import BOTH, DOWN, Fault, Kind
+from firmware_interface.twins.faulty_link import fetch, post
+from firmware_interface.twins.virtual_node import NodeConfig
+from tests.firmware_interface.node.test_protocol import COMMANDS, FRAMES, HELLOS, SAMPLES, U16
+from tests.firmware_interface.test_framing import PAYLOADS
+from tests.firmware_interface.wire import as_bytes, command_frame, encoded, record
+
+try:
+    c_library.build()
+except DeviceError as problem:
+    pytest.skip(str(problem), allow_module_level=True)
+
+CALIBRATION = Calibration(wheel_radius=0.3)
+PERIOD = 0.005
+
+
+def new_core(**settings) -> Core:
+    return Core(new_firmware(CALIBRATION, **settings))
+
+
+def hear(core: Core, *chunks: bytes) -> Core:
+    for chunk in chunks:
+        core.receive(as_bytes(chunk), len(chunk))
+    return core
+
+
+def said(tell, *arguments) -> bytes:
+    out = np.full(MAX_FRAME, 0xAA, np.uint8)
+    n = tell(*arguments, out)
+    assert (out[n:] == 0xAA).all()
+    return out[:n].tobytes()
+
+
+# ---- frames
+
+
+@given(SAMPLES)
+@example(reference_codec.decode(FRAMES["SAMPLE"]["line"][:-1]))
+def test_samples_are_those_of_both_codecs(sample):
+    library, state = c_library.load(), c_library.State()
+    library.node_init(state, c_library.Identity())
+    state.seq, state.now_us = sample.seq, sample.t_us
+    state.status, state.faults, state.obeyed_seq, state.rejected = sample[12:]
+    readings = c_library.Readings(tuple(sample[2:5]), tuple(sample[5:8]), *sample[8:12])
+    line = said(lambda out: library.node_sample(state, readings, c_library.pointer(out)))
+    assert line == reference_codec.encode(sample)
+    raw = record(RAW, gyro_counts=sample[2:5], accel_counts=sample[5:8])
+    for name in set(RAW.names) & set(sample._fields):
+        raw[name] = getattr(sample, name)
+    assert line == encoded(protocol.encode_sample, raw)
+    assert state.seq == (sample.seq + 1) % 65536
+
+
+@given(HELLOS)
+@example(reference_codec.decode(FRAMES["HELLO"]["line"][:-1]))
+def test_hellos_are_those_of_both_codecs(hello):
+    firmware = new_firmware(CALIBRATION)
+    for name, value in hello._asdict().items():
+        firmware["hello"][name] = list(value) if name == "firmware" else value
+    core = hear(Core(firmware), reference_codec.encode(reference_codec.HelloRequest(hello.seq)))
+    assert core.state.hello_pending
+    line = said(core.hello)
+    assert line == reference_codec.encode(hello) == encoded(protocol.encode_hello, firmware["hello"])
+    assert said(core.hello) == b""
+
+
+@given(COMMANDS)
+@example(reference_codec.decode(FRAMES["COMMAND"]["line"][:-1]))
+@example(reference_codec.Command(0, -32768, 65535, 0, 255))
+def test_commands_are_understood(command):
+    core = hear(new_core(), reference_codec.encode(command))
+    state = core.state
+    found = state.command_seq, state.command_mNm, state.command_expiry_ms, state.command_flags
+    assert found == (command.seq, command.torque_mNm, command.expiry_ms, command.flags)
+    assert (state.pending, state.frames_ok, state.rejected) == (True, 1, 0)
+
+
+@given(PAYLOADS)
+def test_frames_are_those_of_plain_python(payload):
+    out = as_bytes(bytes([0xAA]) + payload + bytes(3))
+    n = c_library.load().node_close_frame(c_library.pointer(out), len(payload))
+    assert out.tobytes() == reference_codec.frame(payload)
+    assert n == len(out)
+
+
+@given(PAYLOADS, st.data())
+def test_any_payload_is_unstuffed_wherever_it_is_split(payload, data):
+    line = reference_codec.frame(payload)
+    cut = data.draw(st.integers(0, len(line)))
+    core = hear(new_core(), line[:cut], line[cut:])
+    assert core.state.frames_ok == 1
+    assert bytes(core.state.payload)[: len(payload)] == payload[:11]
+
+
+@pytest.mark.parametrize("size", [1, 2, 249, MAX_PAYLOAD])
+@pytest.mark.parametrize("byte", [0, 1, 255])
+def test_extreme_payloads(size, byte):
+    assert hear(new_core(), reference_codec.frame(bytes([byte]) * size)).state.frames_ok == 1
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"\x01\0",
+        b"\x03\x11\x22\0",
+        b"\x09\x11\x22\x33\x44\0",
+        b"\x05\x11\x22\x33\x44\0",
+        b"\xff" + b"\x11" * 300 + b"\0",
+        b"\x11" * 65536 + command_frame(9, T=3.0),  # where a count of 16 bits begins anew
+        reference_codec.frame(b"\x02" + FRAMES["COMMAND"]["payload"][1:]),
+        reference_codec.frame(FRAMES["COMMAND"]["payload"] + b"\0"),
+        reference_codec.frame(FRAMES["COMMAND"]["payload"][:-1]),
+        reference_codec.frame(b"\x01\x04\x07\0\0"),
+        reference_codec.frame(b"\x01\x09\x07\0"),
+        reference_codec.frame(b"\x01"),
+    ],
+    ids=lambda garbage: garbage[:8].hex(),
+)
+def test_each_bad_frame_is_counted_and_costs_only_itself(garbage):
+    core = hear(new_core(), b"\0\0\0" + command_frame(1) + garbage)
+    assert core.state.rejected == 1
+    assert (core.state.command_seq, core.state.hello_pending) == (1, False)
+    hear(core, b"\0\0" + command_frame(2, T=1.5))
+    assert core.state.rejected == 1
+    assert (core.state.command_seq, core.state.command_mNm) == (2, 1500)
+
+
+@pytest.mark.parametrize("size", [MAX_PAYLOAD + 1, MAX_PAYLOAD + 2])
+def test_over_long_frame_with_the_right_crc_is_refused(size):
+    payload = bytes(random.Random(size).choices(range(1, 256), k=size))
+    body = payload + reference_codec.crc16(payload).to_bytes(2, "little")
+    core = hear(new_core(), bytes([len(body) + 1]) + body + b"\0")
+    assert (core.state.frames_ok, core.state.rejected) == (0, 1)
+
+
+def test_over_long_frame_is_refused_whatever_stands_at_the_end_of_its_place():
+    payload = bytes(random.Random(1).choices(range(1, 256), k=MAX_PAYLOAD))
+    crc = reference_codec.crc16(payload).to_bytes(2, "big")  # its bytes change places with one byte too many
+    assert 0 not in crc
+    core = hear(new_core(), b"\xfd" + payload + crc + b"\x11\0")
+    assert (core.state.frames_ok, core.state.rejected) == (0, 1)
+
+
+def test_a_crc_of_nothing_is_no_frame():
+    core = hear(new_core(), b"\x03\xff\xff\0")
+    assert (core.state.frames_ok, core.state.rejected) == (0, 1)
+
+
+def test_messages_for_the_computer_are_no_offence():
+    core = hear(new_core(), FRAMES["HELLO"]["line"] + FRAMES["SAMPLE"]["line"])
+    assert (core.state.frames_ok, core.state.rejected) == (2, 0)
+
+
+# ---- the whole firmware, side by side with the compiled one
+
+
+class Pair:
+    """Both firmwares, fed alike; every step compares them."""
+
+    def __init__(self, rng: random.Random, **settings) -> None:
+        sign = rng.choice((-1, 1))
+        calibration = Calibration(wheel_radius=0.3, torque_sign=sign, steer_sign=sign, steer_offset=rng.gauss(0, 1))
+        self.python, c = (new_firmware(calibration, **settings) for _ in range(2))
+        self.decoder, self.c, self.core = new_decoder(), c, Core(c)
+        self.enabled = self.trips = 0
+
+    def step(self, t: float, line: bytes, stop_button: int, faults: int, readings: np.ndarray, bus: float) -> None:
+        for firmware in (self.python, self.c):
+            firmware["stop_button"], firmware["faults"] = stop_button, faults
+        firmware_receive(self.python, self.decoder, as_bytes(line), len(line))
+        hear(self.core, line)
+        T = firmware_latch(self.python, t)
+        assert self.core.latch(t) == T
+        assert said(self.core.hello) == said(firmware_hello, self.python)
+        assert said(self.core.sample, readings, bus) == said(firmware_sample, self.python, readings, bus)
+        for name in ("T", "enabled", "commands", "trips", "rejected", "now_us", "heard_us"):
+            assert self.c[name] == self.python[name], name
+        self.enabled += int(self.c["enabled"])
+
+
+class Line:
+    """What may come down a line: mostly good commands, sometimes anything else, in pieces."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng, self.seq, self.left = rng, 65500, b""
+
+    def command(self) -> bytes:
+        rng = self.rng
+        self.seq = (self.seq + rng.choices((1, 0, rng.randrange(65536)), (20, 2, 0.1))[0]) % 65536
+        torque_mNm = rng.choice((0, rng.randint(-1500, 1500), rng.randint(-32768, 32767), 7000, -7000, 6999))
+        flags = rng.choices((COMMAND_ENABLE, 0, COMMAND_CLEAR, rng.randrange(256)), (20, 1, 3, 1))[0]
+        expiry_ms = rng.choice((1000, 15, 15, 10, 5, 0, 65535))
+        return reference_codec.encode(
+            reference_codec.Command(self.seq, torque_mNm, expiry_ms, rng.randrange(65536), flags)
+        )
+
+    def other(self) -> bytes:
+        rng = self.rng
+        stray = rng.choice((b"", b"\0\0", rng.randbytes(rng.randint(1, 40)), rng.randbytes(rng.randint(1, 600))))
+        frame = rng.choice(
+            (FRAMES["HELLO"]["line"], FRAMES["SAMPLE"]["line"], reference_codec.frame(rng.randbytes(11)))
+        )
+        damaged = bytearray(self.command())
+        damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
+        request = reference_codec.encode(reference_codec.HelloRequest(rng.randrange(65536)))
+        return rng.choice((stray, frame, damaged, bytes(damaged[: rng.randrange(15)]), request, request))
+
+    def take(self, silent: bool) -> bytes:
+        rng = self.rng
+        for _ in range(0 if silent else rng.choice((1, 1, 1, 1, 0, 2, 3))):
+            self.left += self.other() if rng.random() < 0.1 else self.command()
+        cut = len(self.left) if rng.random() < 0.7 else rng.randint(0, len(self.left))
+        taken, self.left = self.left[:cut], self.left[cut:]
+        return taken
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_long_sequences_make_the_same_torques_and_bytes(seed):
+    rng = random.Random(seed)
+    quick = {"rate_hz": 1000, "watchdog_ms": 5, "torque_limit": 32.767}
+    settings = rng.choice(({}, {"watchdog_ms": 40, "torque_limit": 3.5}, quick))
+    pair, line, t = Pair(rng, **settings), Line(rng), 0.0
+    period = 1 / settings.get("rate_hz", 200)
+    stop_button = faults = silent = 0
+    for k in range(2500):
+        stop_button = rng.random() < (0.5 if stop_button else 0.005)
+        faults = (rng.randrange(256) if rng.random() < 0.005 else faults) if rng.random() < 0.7 else 0
+        silent = rng.random() < (0.8 if silent else 0.02)
+        readings = np.array([rng.gauss(0, rng.choice((1, 1, 1, 1e5))) for _ in range(9)])
+        if rng.random() < 0.01:
+            readings[rng.randrange(9)] = rng.choice((np.nan, np.inf, -np.inf))
+        pair.step(t, line.take(bool(silent)), stop_button, faults, readings, rng.choice((24.0, 0.0, -1.0, 70.0)))
+        jump = rng.uniform(0, 4000) if rng.random() < 0.001 else 0.0
+        if k == 1250:
+            jump = max(0.0, 4294.5 - t)  # 0.5 s before the clock wraps
+        t += jump + period * rng.choices((1, rng.random(), 10), (50, 1, 1))[0]
+    assert t > 2**32 * 1e-6
+    assert pair.enabled > 200
+    assert pair.python["trips"] > 5
+    assert pair.python["rejected"] > 100
+
+
+def test_behind_a_bad_line_both_say_the_same():
+    faults = (
+        Fault(Kind.FLIP, 1, chance=0.1, way=BOTH),
+        Fault(Kind.SPLIT, 0.002, chance=0.2, way=BOTH),
+        Fault(Kind.NOISE, 40, chance=0.1, way=DOWN),
+        Fault(Kind.VERSION, 3, chance=0.05, way=DOWN),
+        Fault(Kind.REORDER, chance=0.05, way=BOTH),
+        Fault(Kind.STOP_BUTTON, start=1.0, stop=1.2),
+        Fault(Kind.DRIVE_TRIPS, start=2.0, stop=2.2),
+        Fault(Kind.BUS, 12.0, start=2.5),
+    )
+    up = []
+    for core in (faulty_node, c_node):
+        node_, rx, enabled = core.new_node(new_firmware(CALIBRATION), faults, 1e-5), np.zeros(4096, np.uint8), 0
+        said_by_it = b""
+        for k in range(800):
+            line = as_bytes(command_frame(k, 0.1, COMMAND_CLEAR if k % 50 < 4 else COMMAND_ENABLE))
+            post(node_.down, node_.faults, DOWN, line, len(line), k * PERIOD, k * PERIOD)
+            core.instant(node_, np.zeros(9), 24.0, k * PERIOD, k * PERIOD)
+            said_by_it += rx[: fetch(node_.up, k * PERIOD, rx)].tobytes()
+            T, on = core.made(node_, k * PERIOD)
+            enabled += on
+            assert on or T == 0
+        assert 300 < enabled < 700
+        up.append(said_by_it)
+    assert up[0] == up[1]
+
+
+# ---- wraps
+
+
+def enabled_core() -> Core:
+    core = hear(new_core(), command_frame(1))
+    core.latch(0.0)
+    hear(core, command_frame(2, flags=COMMAND_ENABLE))
+    core.latch(PERIOD)
+    assert core.state.enabled
+    return core
+
+
+def test_commands_keep_it_enabled_over_the_wraps_of_clock_and_number():
+    start = 2**32 * 1e-6 - 100 * PERIOD
+    core = hear(new_core(), command_frame(65435))
+    core.latch(start)
+    for k in range(1, 200):
+        hear(core, command_frame((65435 + k) % 65536, T=1.0, flags=COMMAND_ENABLE))
+        assert core.latch(start + k * PERIOD) == 1.0
+    assert core.state.now_us < 1_000_000
+    assert core.state.obeyed_seq == (65435 + 199) % 65536
+
+
+def test_watchdog_strikes_over_the_wrap_of_the_clock():
+    start = 2**32 * 1e-6 - 2.5 * PERIOD
+    core = hear(new_core(), command_frame(1))
+    core.latch(start)
+    hear(core, command_frame(2, T=1.0, flags=COMMAND_ENABLE))
+    torques = [core.latch(start + k * PERIOD) for k in range(1, 7)]
+    assert torques == [1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
+    assert core.state.status == STATUS_WATCHDOG
+
+
+def test_a_command_does_not_grow_young_when_the_clock_comes_round():
+    core = enabled_core()
+    for hour in range(1, 5):
+        core.latch(3600.0 * hour)
+        assert not core.state.enabled
+    assert core.state.age_us == 2**32 - 1  # 4 h modulo 2^32 us are 25 min
+
+
+@given(U16, U16)
+@settings(max_examples=30)
+def test_a_number_counts_as_new_whenever_it_differs(first, second):
+    core = hear(new_core(), command_frame(first))
+    core.latch(0.0)
+    hear(core, command_frame(second))
+    core.latch(PERIOD)
+    assert core.state.commands == (1 if first == second else 2)
+
+
+# ---- what is told when it cannot be
+
+
+def test_no_compiler(monkeypatch):
+    monkeypatch.setattr(c_library.shutil, "which", lambda name: None)
+    with pytest.raises(DeviceError, match="needs a C compiler, found none of cc, gcc, clang: install one"):
+        c_library.build()
+
+
+def test_compiler_that_refuses(monkeypatch, tmp_path):
+    (tmp_path / "cc").write_text("#!/bin/sh\necho no such luck >&2\nexit 3\n")
+    (tmp_path / "cc").chmod(0o755)
+    monkeypatch.setattr(c_library.shutil, "which", lambda name: str(tmp_path / "cc"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(DeviceError, match=r"should build with .*/cc, which said: no such luck"):
+        c_library.build()
+
+
+def test_cache_that_cannot_be_written(monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(DeviceError, match=r"should be kept in .*: .*; set XDG_CACHE_HOME to another folder"):
+        c_library.build()
+
+
+def test_library_that_is_none(tmp_path):
+    with pytest.raises(DeviceError, match="should be a library of the node's C core, but: "):
+        c_library.load(tmp_path / "absent.so")
+
+
+def test_library_of_another_version(monkeypatch):
+    monkeypatch.setattr(c_library, "_LAYOUT", c_library._LAYOUT[:-1])
+    with pytest.raises(DeviceError, match=r"was built from another version of protocol.h: build it again"):
+        c_library.load.__wrapped__(c_library.build())
+
+
+def test_faults_that_only_python_plays_are_refused():
+    with pytest.raises(DeviceError, match="plays faults of the line and STOP_BUTTON, DRIVE_TRIPS, BUS, found RESET: "):
+        c_node.new_node(new_firmware(CALIBRATION), (Fault(Kind.DROP), Fault(Kind.RESET)))
+
+
+def test_unknown_core_is_refused():
+    with pytest.raises(DeviceError, match="core of a virtual node must be one of python, c, found 'rust'"):
+        NodeConfig(core="rust")

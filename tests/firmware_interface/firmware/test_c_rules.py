@@ -1,0 +1,42 @@
+"""The rules of docs/node-protocol.md once more, kept by the firmware in C: the very tests of test_node_firmware.py."""
+
+import pytest
+
+from firmware_interface.errors import DeviceError
+from firmware_interface.twins.c_library import build
+from firmware_interface.twins.c_node import Core
+from tests.firmware_interface.node import test_rules as rules
+
+try:
+    build()
+except DeviceError as problem:
+    pytest.skip(str(problem), allow_module_level=True)
+
+new_firmware = rules.new_firmware
+
+
+@pytest.fixture(autouse=True)
+def c_core(monkeypatch):
+    """Whatever those tests ask of the compiled firmware, C answers."""
+    cores = {}
+
+    def new(*args, **kwargs):
+        firmware = new_firmware(*args, **kwargs)
+        cores[id(firmware)] = Core(firmware)
+        return firmware
+
+    def sample(firmware, readings, bus, out):
+        core = cores[id(firmware)]
+        core.state.seq = firmware["seq"]  # one of the tests sets it
+        n = core.sample(readings, bus, out)
+        firmware["seq"] = core.state.seq
+        return n
+
+    monkeypatch.setattr(rules, "new_firmware", new)
+    monkeypatch.setattr(rules, "firmware_receive", lambda fw, _, rx, n: cores[id(fw)].receive(rx, n))
+    monkeypatch.setattr(rules, "firmware_latch", lambda fw, t: cores[id(fw)].latch(t))
+    monkeypatch.setattr(rules, "firmware_sample", sample)
+    monkeypatch.setattr(rules, "firmware_hello", lambda fw, out: cores[id(fw)].hello(out))
+
+
+globals().update({name: rule for name, rule in vars(rules).items() if name.startswith("test_")})

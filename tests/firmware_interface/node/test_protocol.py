@@ -1,0 +1,283 @@
+"""The messages of the node: worked frames of the document, two codecs, sequence numbers."""
+
+import math
+import re
+
+import fastcrc
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from firmware_interface.framing import new_decoder
+from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, RAW
+from firmware_interface.node import protocol, reference_codec
+from tests.firmware_interface.wire import as_bytes, encoded, payloads, record, sample_frame
+from tests.paths import DOCS
+
+DOCUMENT = DOCS / "node-protocol.md"
+
+
+def worked_frames() -> dict[str, dict[str, bytes]]:
+    """{name: {payload, crc, line}} out of the document."""
+    frames = {}
+    for name, body in re.findall(r"```frame (\w+)\n(.*?)```", DOCUMENT.read_text(), re.DOTALL):
+        parts = re.match(r"payload([\s\dA-F]+)crc\s+0x([\dA-F]{4})\s+line([\s\dA-F]+)", body)
+        payload, crc, line = parts.groups()
+        frames[name] = {
+            "payload": bytes.fromhex(payload),
+            "crc": bytes.fromhex(crc)[::-1],
+            "line": bytes.fromhex(line),
+        }
+    return frames
+
+
+FRAMES = worked_frames()
+
+# What the document says of each worked frame, in its words' order.
+SAMPLE_1000 = {
+    "seq": 1000,
+    "t_us": 10_000_000,
+    "gyro_counts": [100, -100, 0],
+    "accel_counts": [0, 0, -8192],
+    "steer_counts": -1000,
+    "wheel_mrad_s": 15000,
+    "torque_mNm": -1500,
+    "bus_mV": 24000,
+    "status": 1,
+    "faults": 0,
+    "command_seq": 0x1233,
+    "rejected": 0,
+}
+COMMAND_1234 = {"seq": 0x1234, "T_cmd": -1.5, "expiry_ms": 15, "sample_seq": 1000, "flags": COMMAND_ENABLE}
+HELLO_7 = {
+    "seq": 7,
+    "firmware": [ord(c) for c in "demo"] + [0] * 12,
+    "rate_hz": 200,
+    "torque_limit_mNm": 7000,
+    "watchdog_ms": 25,
+    "gyro_lsb": 2.0**-13,
+    "accel_lsb": 2.0**-10,
+    "steer_counts_per_turn": 20000,
+}
+MEANING = {
+    "SAMPLE": (RAW, SAMPLE_1000, protocol.encode_sample, protocol.decode_sample),
+    "COMMAND": (COMMAND, COMMAND_1234, protocol.encode_command, protocol.decode_command),
+    "HELLO": (protocol.HELLO, HELLO_7, protocol.encode_hello, protocol.decode_hello),
+}
+
+
+def assert_holds(message: np.void, wanted: dict) -> None:
+    for name in (name for name in message.dtype.names if name != "off_scale"):  # which stands in no frame
+        assert np.array_equal(message[name], wanted[name]), name
+
+
+def test_document_works_out_every_frame():
+    assert set(FRAMES) == {"SAMPLE", "COMMAND", "HELLO", "HELLO_REQUEST"}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_worked_frame_is_right_by_other_means(name):
+    worked = FRAMES[name]
+    payload, crc, line = worked["payload"], worked["crc"], worked["line"]
+    assert fastcrc.crc16.ibm_3740(payload).to_bytes(2, "little") == crc
+    # COBS by its definition: walk the distances, and find the zeros of payload and CRC
+    at, walked = 0, bytearray(line)
+    while line[at]:
+        walked[at] = 0
+        at += line[at]
+    assert at == len(line) - 1
+    assert walked[1:-1] == payload + crc
+
+
+@pytest.mark.parametrize("name", MEANING)
+def test_worked_frame_is_what_both_codecs_make_and_read(name):
+    dtype, values, encode, decode = MEANING[name]
+    line = FRAMES[name]["line"]
+    assert encoded(encode, record(dtype, **values)) == line
+    assert reference_codec.encode(reference_codec.decode(line[:-1])) == line
+    (payload,) = payloads(new_decoder(), line)
+    assert payload == FRAMES[name]["payload"]
+    message = record(dtype)
+    assert decode(as_bytes(payload), len(payload), message)
+    assert_holds(message, values)
+
+
+def test_worked_hello_request():
+    line = FRAMES["HELLO_REQUEST"]["line"]
+    assert reference_codec.decode(line[:-1]) == reference_codec.HelloRequest(7)
+    assert reference_codec.encode(reference_codec.HelloRequest(7)) == line
+
+
+def integers(bits: int, signed: bool = False) -> st.SearchStrategy[int]:
+    return st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else st.integers(0, 2**bits - 1)
+
+
+U8, U16, U32, I16, I32 = (
+    integers(8),
+    integers(16),
+    integers(32),
+    integers(16, signed=True),
+    integers(32, signed=True),
+)
+F32 = st.floats(width=32, allow_nan=False)
+SAMPLES = st.builds(reference_codec.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8)
+COMMANDS = st.builds(reference_codec.Command, U16, st.integers(-32767, 32767), U16, U16, U8)
+HELLOS = st.builds(reference_codec.Hello, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32)
+
+
+@given(SAMPLES)
+def test_samples_of_the_two_codecs(sample):
+    line = reference_codec.encode(sample)
+    (payload,) = payloads(new_decoder(), line)
+    raw = record(RAW)
+    assert protocol.decode_sample(as_bytes(payload), len(payload), raw)
+    assert [*np.hstack([raw[name] for name in RAW.names[:-1]]).tolist()] == list(sample)
+    ends = {-32768, 32767}
+    assert raw["off_scale"] == bool(ends & {*raw["gyro_counts"], *raw["accel_counts"], raw["torque_mNm"]})
+    assert encoded(protocol.encode_sample, raw) == line
+
+
+@given(COMMANDS)
+def test_commands_of_the_two_codecs(command):
+    line = reference_codec.encode(command)
+    (payload,) = payloads(new_decoder(), line)
+    read = record(COMMAND)
+    assert protocol.decode_command(as_bytes(payload), len(payload), read)
+    assert round(1e3 * float(read["T_cmd"])) == command.torque_mNm
+    assert [int(read[name]) for name in ("seq", "expiry_ms", "sample_seq", "flags")] == [
+        command.seq,
+        command.expiry_ms,
+        command.sample_seq,
+        command.flags,
+    ]
+    assert encoded(protocol.encode_command, read) == line
+
+
+@given(HELLOS)
+def test_hellos_of_the_two_codecs(hello):
+    line = reference_codec.encode(hello)
+    (payload,) = payloads(new_decoder(), line)
+    read = record(protocol.HELLO)
+    assert protocol.decode_hello(as_bytes(payload), len(payload), read)
+    assert read["firmware"].tobytes() == hello.firmware
+    assert tuple(read.tolist())[2:] == tuple(hello)[2:]
+    assert encoded(protocol.encode_hello, read) == line
+
+
+@pytest.mark.parametrize("T", [math.nan, math.inf, -math.inf])
+def test_torque_that_is_no_number_never_leaves(T):
+    line = encoded(
+        protocol.encode_command,
+        record(COMMAND, T_cmd=T, seq=5, flags=COMMAND_ENABLE | COMMAND_CLEAR, expiry_ms=15, sample_seq=9),
+    )
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(5, 0, 15, 9, COMMAND_CLEAR)
+
+
+@pytest.mark.parametrize(("T", "torque_mNm"), [(32.767, 32767), (40.0, 32767), (-1e300, -32767), (0.0004, 0)])
+def test_torque_is_clamped_and_rounded(T, torque_mNm):
+    line = encoded(protocol.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(0, torque_mNm, 0, 0, COMMAND_ENABLE)
+
+
+@given(st.floats(width=64))
+def test_torque_on_the_line_is_a_clamped_whole_number(T):
+    line = encoded(protocol.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
+    finite = math.isfinite(T)
+    wanted = round(min(max(1e3 * T, -32767), 32767)) if finite else 0
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(
+        0, wanted, 0, 0, COMMAND_ENABLE if finite else 0
+    )
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\x02" + FRAMES["SAMPLE"]["payload"][1:],  # another version
+        b"\x01\x09" + FRAMES["SAMPLE"]["payload"][2:],  # unknown type
+        FRAMES["SAMPLE"]["payload"][:-1],
+        FRAMES["SAMPLE"]["payload"] + b"\0",
+        b"\x01",
+    ],
+)
+def test_foreign_frames_are_counted_and_ignored(payload):
+    receiver, raw = protocol.new_receiver(), record(RAW, seq=7)
+    line = reference_codec.frame(payload)
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == 0
+    assert receiver["frames_bad_version"] == 1
+    assert raw == record(RAW, seq=7)
+    assert reference_codec.decode(line[:-1]) is None
+
+
+def test_other_messages_are_no_samples_and_no_offence():
+    receiver, raw = protocol.new_receiver(), record(RAW)
+    line = FRAMES["HELLO"]["line"] + FRAMES["COMMAND"]["line"]
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == 0
+    assert receiver["frames_ok"] == 2
+    assert receiver["frames_bad_version"] == 0
+
+
+@pytest.mark.parametrize(
+    ("numbers", "new", "lost", "repeated"),
+    [
+        ([0], 1, 0, 0),
+        ([500, 501, 502], 3, 0, 0),  # the first one seen is no gap
+        ([65534, 65535, 0, 1], 4, 0, 0),
+        ([1, 2, 5, 6], 4, 2, 0),
+        ([65535, 3], 2, 3, 0),
+        ([4, 4, 5, 5, 5, 6], 3, 0, 3),
+        ([900, 901, 0, 1], 4, 1, 0),  # restarted
+    ],
+)
+def test_sequence_numbers(numbers, new, lost, repeated):
+    receiver, raw = protocol.new_receiver(), record(RAW)
+    line = b"".join(sample_frame(seq) for seq in numbers)
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == new
+    assert receiver["samples_lost"] == lost
+    assert receiver["samples_repeated"] == repeated
+    assert raw["seq"] == numbers[-1]
+
+
+def test_newest_of_several_samples_stays():
+    receiver, raw = protocol.new_receiver(), record(RAW)
+    line = sample_frame(1, steer_counts=10) + sample_frame(2, steer_counts=20) + sample_frame(3)[:-2]
+    assert protocol.receive(receiver, as_bytes(line), len(line), raw) == 2
+    assert (raw["seq"], raw["steer_counts"]) == (2, 20)
+    rest = sample_frame(3)[-2:]
+    assert protocol.receive(receiver, as_bytes(rest), len(rest), raw) == 1
+    assert raw["seq"] == 3
+
+
+def test_plain_layouts_have_the_documented_sizes():
+    sizes = {kind: 2 + layout.size for kind, (_, layout) in reference_codec.LAYOUTS.items()}
+    assert sizes == {1: 37, 2: 11, 3: 38, 4: 4}
+    assert sizes == {
+        protocol.FRAME_SAMPLE: protocol.SAMPLE_SIZE,
+        protocol.FRAME_COMMAND: protocol.COMMAND_SIZE,
+        protocol.FRAME_HELLO: protocol.HELLO_SIZE,
+        protocol.FRAME_HELLO_REQUEST: protocol.HELLO_REQUEST_SIZE,
+    }
+
+
+TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "i16": "<i2", "i32": "<i4", "f32": "<f4"}
+
+
+@pytest.mark.parametrize(
+    ("title", "layout"),
+    [("1 SAMPLE", protocol.SAMPLE_LAYOUT), ("2 COMMAND", protocol.COMMAND_LAYOUT), ("3 HELLO", protocol.HELLO_LAYOUT)],
+)
+def test_layout_is_the_table_of_the_document(title, layout):
+    section = DOCUMENT.read_text().split(f"### {title}")[1].split("###")[0]
+    rows = re.findall(r"^\| (\d+) \| (?:(\d+) × )?(\w+) \| (\w+) \|", section, re.MULTILINE)
+    wanted = {}
+    for offset, count, kind, name in rows:
+        at, size = int(offset), np.dtype(TYPES[kind]).itemsize
+        if count == "3":  # one field for each axis
+            what, unit = name.split("_")
+            wanted |= {f"{what}_{axis}_{unit}": (np.dtype(TYPES[kind]), at + k * size) for k, axis in enumerate("xyz")}
+        else:
+            wanted[name] = (np.dtype((TYPES[kind], (int(count),))) if count else np.dtype(TYPES[kind]), at)
+    fields = {name: layout.fields[name][:2] for name in layout.names}
+    header = {name: fields.pop(name) for name in protocol.HEADER_LAYOUT.names}
+    assert header == {"version": (np.dtype("u1"), 0), "type": (np.dtype("u1"), 1), "seq": (np.dtype("<u2"), 2)}
+    assert fields == wanted

@@ -1,0 +1,277 @@
+"""The microcontroller's twin in its own process, on a real pseudo-terminal, in real time.
+
+Nothing here asserts how long something takes by the clock on the wall: the machine may be busy. What
+must hold holds on the twin's own clock, which advances one period per sample.
+"""
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from firmware_interface.errors import DeviceError
+from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
+from firmware_interface.port import hello, open_port
+from firmware_interface.twins import c_library
+from firmware_interface.twins.faults import DOWN, UP, Fault, Kind, pack
+from firmware_interface.twins.faulty_link import new_mail, post
+from firmware_interface.twins.virtual_node import NodeConfig, Report, VirtualNode, spawn
+from tests.firmware_interface.listener import Listener
+from tests.firmware_interface.twins.plants import Broken, Short, Spinner, refuse
+
+PERIOD = 0.005
+WATCHDOG_ms = 250  # long enough for a test that a busy machine keeps waiting
+
+
+@pytest.fixture(scope="module", params=["python", "c"])
+def core(request):
+    if request.param == "c":
+        try:
+            c_library.build()
+        except DeviceError as problem:
+            pytest.skip(str(problem))
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def twin(core):
+    with spawn(Spinner, NodeConfig(watchdog_ms=WATCHDOG_ms, core=core)) as twin:
+        yield twin
+
+
+@pytest.fixture
+def listener(twin):
+    with open_port(twin.path) as port:
+        yield Listener(port.fd)
+
+
+def until(condition, timeout: float = 20.0) -> None:
+    end = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < end, f"should have come true within {timeout} s"
+        time.sleep(0.01)
+
+
+def test_hello(twin):
+    with open_port(twin.path) as port:
+        told = hello(port, timeout=5.0)
+    assert told.firmware == "riderless twin"
+    assert (told.rate_hz, told.torque_limit, told.watchdog) == (200, 7.0, 0.25)
+    assert told.gyro_lsb == pytest.approx(math.radians(250) / 32768, rel=1e-7)
+
+
+def test_samples_come_without_a_gap(listener):
+    listener.wait_for_samples(100)
+    assert listener.receiver["samples_lost"] == 0
+    assert listener.receiver["samples_repeated"] == 0
+    assert listener.receiver["frames_bad_crc"] + listener.receiver["frames_bad_length"] <= 1  # cut at opening
+    sample = listener.sample()
+    assert sample["valid"] == 1
+    assert sample["a_z_meas"] == pytest.approx(-9.80665, abs=1e-3)
+    assert sample["bus_meas"] == 24.0
+
+
+def test_commands_turn_the_steer(listener, twin):
+    listener.wait_for_samples(1)
+    delta = float(listener.sample()["delta_meas"])
+    for _ in range(3):
+        listener.command(0.0, COMMAND_CLEAR)
+        listener.wait_for_samples(1)
+    for _ in range(40):
+        listener.command(0.02, COMMAND_ENABLE)
+        listener.wait_for_samples(1)
+    sample = listener.sample()
+    assert sample["status"] & STATUS_ENABLED
+    assert sample["T_meas"] == pytest.approx(0.02)
+    assert sample["delta_meas"] > delta
+    assert sample["command_seq"] > 35
+    assert abs(twin.report.T - 0.02) < 1e-9
+    listener.command(0.0, 0)
+    until(lambda: twin.report.enabled == 0.0)
+
+
+def test_killed_controller_leaves_zero_torque_within_the_watchdog(twin):
+    controller = subprocess.Popen([sys.executable, "-m", "tests.firmware_interface.twins.controller", twin.path])
+    try:
+        until(lambda: twin.report.T == 1.0)
+        trips = twin.report.watchdog_trips
+    finally:
+        os.kill(controller.pid, signal.SIGKILL)
+        controller.wait()
+    until(lambda: twin.report.T == 0.0)
+    report = twin.report
+    assert report.watchdog_trips == trips + 1
+    assert report.enabled == 0.0
+    assert 0.0 < report.zero_t - report.heard_t <= 1e-3 * WATCHDOG_ms + 1e-9  # on the device's clock
+    assert report.zero_host > report.heard_host
+    with open_port(twin.path) as port:  # and the line has outlived it
+        Listener(port.fd).wait_for_samples(5)
+
+
+def test_final_report(core):
+    twin = spawn(Spinner, NodeConfig(rate_hz=500, core=core))
+    with open_port(twin.path) as port:
+        Listener(port.fd).wait_for_samples(20)
+    report = twin.result()
+    assert report.samples >= 20
+    assert report.t == pytest.approx((report.samples - 1) / 500)
+    assert report.bytes_dropped == 0
+    assert twin.result() == report
+
+
+def test_plant_that_cannot_be_made():
+    with pytest.raises(DeviceError, match="could not start: ValueError: no such bicycle"):
+        spawn(refuse, NodeConfig())
+
+
+def test_plant_without_the_nine_readings():
+    node = VirtualNode(Short(), NodeConfig())
+    with pytest.raises(DeviceError, match="the plant of a virtual node must give 9 readings, found 8"):
+        node.warm_up()
+    node.close()
+
+
+def test_plant_that_fails_while_serving(capfd):
+    twin = spawn(Broken, NodeConfig())
+    until(lambda: not os.path.exists(twin.path))
+    with pytest.raises(DeviceError, match="ended with exit code 1"):
+        twin.result()
+    assert "the plant has failed" in capfd.readouterr().err
+
+
+def test_killed_twin():
+    twin = spawn(Spinner, NodeConfig())
+    twin.kill()
+    twin.stop()
+    with pytest.raises(DeviceError, match="ended with exit code -9"):
+        twin.result()
+
+
+def test_twin_on_a_bad_line_is_still_understood(core):
+    faults = (
+        Fault(Kind.DROP, chance=0.05),
+        Fault(Kind.FLIP, 1, chance=0.1),
+        Fault(Kind.SPLIT, 0.002, chance=0.2),
+        Fault(Kind.NOISE, 40, chance=0.1),
+        Fault(Kind.BURST, 0.016),
+        Fault(Kind.STOP_BUTTON, start=0.5),
+    )
+    with spawn(Spinner, NodeConfig(core=core), faults=faults) as twin, open_port(twin.path) as port:
+        listener = Listener(port.fd)
+        listener.wait_for_samples(150)
+        receiver = listener.receiver
+        assert receiver["frames_bad_crc"] + receiver["frames_bad_length"] > 5
+        assert receiver["samples_lost"] > 5
+        assert listener.numbers == sorted(listener.numbers)
+        assert listener.sample()["status"] == STATUS_STOP_BUTTON
+
+
+def test_twin_that_does_not_hear(core):
+    with (
+        spawn(Spinner, NodeConfig(core=core), faults=(Fault(Kind.DROP, way=DOWN),)) as twin,
+        open_port(twin.path) as port,
+    ):
+        listener = Listener(port.fd)
+        for _ in range(5):
+            listener.command(1.0, COMMAND_CLEAR)
+            listener.wait_for_samples(5)
+        assert twin.report.commands == 0
+
+
+def test_twin_nobody_listens_to_drops_and_counts(core):
+    with spawn(Spinner, NodeConfig(rate_hz=2000, watchdog_ms=25, core=core)) as twin:
+        until(lambda: twin.report.bytes_dropped > 0)
+        samples = twin.report.samples
+        until(lambda: twin.report.samples > samples + 10)  # and goes on
+
+
+def serve_instants(node: VirtualNode, count: int) -> Report:
+    """Run a node in this process for so many sampling instants, as fast as they come."""
+    left = iter(range(count))
+    node.serve(lambda: next(left, None) is None)
+    return Report(*node._report)
+
+
+def test_silence(core):
+    node = VirtualNode(Spinner(), NodeConfig(core=core), (Fault(Kind.DROP, start=0.02),))
+    with open_port(node.path) as port:
+        assert serve_instants(node, 12).samples == 12
+        listener = Listener(port.fd)
+        listener.wait_for_samples(4)
+        assert listener.raw["seq"] == 3  # t = 0.015 s
+        with pytest.raises(BlockingIOError):
+            os.read(port.fd, 1)
+    node.close()
+
+
+def test_incoming_bytes_are_taken_no_faster_than_the_line_carries_them(core):
+    node = VirtualNode(Spinner(), NodeConfig(baud=115200, rate_hz=200, core=core))
+    with open_port(node.path, 115200) as port:
+        os.write(port.fd, b"\x01\0" * 100)  # 200 bytes; the line carries 57 in a period
+        rejected = [serve_instants(node, 1).frames_rejected for _ in range(4)]
+    assert rejected == [28, 57, 85, 100]
+    node.close()
+
+
+def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
+    # on a clock of our own: a sample of 41 bytes takes 410 bits / 82000 bit/s = 5 ms
+    from firmware_interface.twins import paced_line
+
+    now = [100.0]
+    monkeypatch.setattr(paced_line.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(paced_line.time, "sleep", lambda duration: now.__setitem__(0, now[0] + max(duration, 1e-9)))
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    mail, frame = new_mail(10 / 82000), np.full(41, 7, np.uint8)
+    sender = paced_line.Line(write, mail)
+    for _ in range(3):
+        post(mail, pack(()), UP, frame, 41, 0.0, now[0])
+    arrived = []
+    for due in (100.004, 100.006, 100.009, 100.011, 100.014, 100.016):
+        sender.wait(due)
+        try:
+            arrived.append(len(os.read(read, 1000)))
+        except BlockingIOError:
+            arrived.append(0)
+    assert arrived == [0, 41, 0, 41, 0, 41]
+    os.close(read)
+    os.close(write)
+
+
+def test_late_wake_up_slips_the_schedule_and_sends_no_burst(monkeypatch):
+    from firmware_interface.twins import virtual_node
+
+    now = [0.0]
+    node = VirtualNode(Spinner(), NodeConfig())
+    instants = []
+    late = {3: 0.012}
+
+    def wait(due: float) -> float:
+        now[0] = max(now[0], due) + late.get(len(instants), 0.0)
+        instants.append(now[0])
+        return now[0]
+
+    monkeypatch.setattr(virtual_node.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(node._line, "wait", wait)
+    report = serve_instants(node, 6)
+    assert instants == pytest.approx([0.0, 0.005, 0.010, 0.027, 0.032, 0.037])
+    assert report.slips == 1
+    assert report.t == pytest.approx(5 * PERIOD)  # the device's clock knows nothing of it
+    node.close()
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: NodeConfig(baud=9600), "samples at 200 Hz need at least 82000 bit/s, found 9600 bit/s"),
+        (lambda: NodeConfig(watchdog_ms=5), "at least two sampling periods"),
+    ],
+)
+def test_impossible_twins_are_refused(make, words):
+    with pytest.raises(DeviceError, match=words):
+        make()

@@ -1,0 +1,135 @@
+"""The preflight against emulated machines that are wired otherwise than their rig says; real pseudo-terminals."""
+
+import math
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from experiments.emulation.workstand import start_by_hand
+from firmware_interface.devices.registry import device
+from hil.commissioning import preflight
+from hil.commissioning.steps import go_through
+from hil.design.methods import design
+from hil.loop.states import State
+from hil.loop.tick_record import TICK
+from hil.rig.rig import Rig
+from models.plant.workstand import Bars
+from tests.paths import DOCS
+
+RIGS = DOCS / "rigs"
+FIFO = 20  # where it is permitted: other tests keep the processors busy
+EXAMPLES = ("node", "vectornav-vesc", "vectornav-odrive")
+
+
+def findings(rig, push=True, bars=None, **truth):
+    """Verdicts by name of a whole check; ``truth`` is what differs from the rig's calibration."""
+    scales = {"gyro_lsb": 2.0**-17} if "gyro_lsb" not in truth else {}
+    posture = get_context("spawn").RawArray("d", 3)
+    schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
+
+    def tell(step, finding):
+        if finding is None:
+            posture[:] = step.posture
+
+    def steps(agreed, devices):
+        return preflight.steps(agreed, devices) + ([preflight.push_step()] if push else [])
+
+    real = rig.calibrated(**{**scales, **truth}) if truth else None
+    with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
+        procedure = go_through(rig, twin.paths, schedule, steps, tell, preflight.PUSH, fifo=FIFO)
+    return {step.name: finding for step, finding in procedure.findings}, procedure.outcome()
+
+
+def bad(found):
+    return [name for name, finding in found.items() if not finding.good]
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example_rigs_are_in_order(name):
+    found, outcome = findings(Rig.from_toml(RIGS / f"{name}.toml"))
+    assert bad(found) == [], found
+    assert len(found) == 9
+    assert outcome.reason == "success"
+
+
+@pytest.mark.realtime
+def test_signs_and_mounting_that_are_wrong_are_found():
+    turned = ((-1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0))  # the box sits backwards
+    rig = Rig.from_toml(RIGS / "node.toml")
+    found, outcome = findings(rig, push=False, mounting=turned, steer_sign=-1, wheel_sign=-1)
+    assert bad(found) == ["lean", "steer right", "steer left", "wheel"]
+    assert "point backwards" in found["lean"].sentence
+    assert "steer_sign" in found["steer right"].sentence
+    assert "wheel_sign" in found["wheel"].sentence
+    assert outcome.cause == "not in order: lean, steer right, steer left, wheel"
+
+
+@pytest.mark.realtime
+def test_a_drive_that_steers_into_the_fall_is_found():
+    found, _ = findings(Rig.from_toml(RIGS / "vectornav-vesc.toml"), torque_sign=-1)
+    assert bad(found) == ["drive's direction"]
+    assert "torque_sign" in found["drive's direction"].sentence
+
+
+@pytest.mark.realtime
+def test_offsets_tilt_and_an_early_stop_are_found():
+    c, s = math.cos(0.15), math.sin(0.15)
+    found, _ = findings(
+        Rig.from_toml(RIGS / "vectornav-odrive.toml"),
+        push=False,
+        bars=Bars(stop=0.5),
+        mounting=((1.0, 0.0, 0.0), (0.0, c, -s), (0.0, s, c)),
+        steer_offset=0.0,
+    )
+    assert bad(found) == ["at rest", "steer right", "steer left", "drive and watchdog"], (
+        "which asks for an upright frame"
+    )
+    assert "mounted otherwise" in found["at rest"].sentence
+    assert "before the limit" in found["steer right"].sentence
+
+
+def rows(n=400, rate=200.0, **columns):
+    made = np.zeros(n, TICK)
+    made["t"] = made["t_host"] = np.arange(n) / rate
+    made["k"], made["valid"] = np.arange(n), 1
+    made["a_z_meas"] = -9.81
+    for name, value in columns.items():
+        made[name] = value
+    return made
+
+
+def test_looks_wait_until_there_is_something_to_see():
+    still = rows()
+    assert preflight.leaning(still, False) is None
+    assert preflight.rolling(still, False) is None
+    assert preflight.pushing(still, False) is None
+    for look in (preflight.leaning, preflight.rolling, preflight.pushing):
+        finding = look(still, True)
+        assert finding is not None
+        assert not finding.good
+
+
+def test_gyro_and_gravity_must_agree_on_a_lean():
+    ramp = np.r_[np.zeros(50), np.full(100, 0.4), np.zeros(250)]  # 0.2 rad to the right
+    lean = np.cumsum(ramp) / 200
+    good = preflight.leaning(rows(phi_dot_meas=ramp, a_y_meas=-9.81 * np.sin(lean)), False)
+    assert good is not None
+    assert good.good
+    crossed = preflight.leaning(rows(phi_dot_meas=ramp, a_y_meas=9.81 * np.sin(lean)), False)
+    assert crossed is not None
+    assert "they must agree" in crossed.sentence
+
+
+def test_a_drive_that_is_refused_says_why():
+    fault = rows(state=State.FAULT, cause=9)
+    finding = preflight.pushing(fault, False)
+    assert finding is not None
+    assert "watchdog" in finding.sentence
+
+
+def test_every_device_can_be_introduced_by_its_registry_name():
+    for name in EXAMPLES:
+        rig = Rig.from_toml(RIGS / f"{name}.toml")
+        assert all(device(port.device).carries & port.role == port.role for port in rig.ports)

@@ -1,0 +1,107 @@
+"""Rig files: what is read, and what is refused with which sentence."""
+
+import pytest
+
+from experiments.theory.theory import MACHINE
+from firmware_interface.devices.link import DRIVE, SENSORS
+from firmware_interface.errors import DeviceError
+from hil.loop.limits import OWN, Limit, Limits
+from hil.rig.rig import Rig
+from models.errors import InputError
+from tests.paths import DOCS
+
+EXAMPLE = DOCS / "rigs/measured.toml"
+
+
+def test_the_example_of_the_docs_loads():
+    rig = Rig.from_toml(EXAMPLE)
+    assert rig.bicycle.name == "Silver"
+    assert rig.limits.torque == Limit(4.0, "N m", "what one hand on the bars overcomes")
+    assert rig.limits.stale == Limits().stale, "what the file leaves out keeps its default"
+    assert rig.latency_days == 7
+    calibration = rig.calibrated(gyro_lsb=1e-4)
+    assert calibration.wheel_radius == 0.342
+    assert calibration.gyro_lsb == 1e-4
+    assert calibration.steer_gear_ratio == 3.0
+
+
+OWN_LIMITS = "".join(
+    f"[limits.{name}]\nvalue = {getattr(Limits(), name).value}\nreason = 'as always'\n" for name in OWN
+)
+
+
+def with_text(tmp_path, text):
+    """A rig file with ``text`` and all limits that a machine must state, unless ``text`` states them."""
+    name = text.split("]")[0].removeprefix("[limits.")
+    rest = OWN_LIMITS.split("[limits.")
+    limits = "".join(f"[limits.{part}" for part in rest[1:] if not part.startswith(f"{name}]"))
+    path = tmp_path / "rig.toml"
+    path.write_text('name = "x"\nbicycle = "Silver"\n' + text + "\n" + limits)
+    return path
+
+
+def test_a_rig_without_the_limits_of_its_machine_does_not_load(tmp_path):
+    path = tmp_path / "rig.toml"
+    path.write_text('name = "x"\nbicycle = "Silver"\n')
+    with pytest.raises(InputError, match=r"torque, torque_rate, lean, .* are missing"):
+        Rig.from_toml(path)
+
+
+def test_two_ports_share_what_a_rig_needs(tmp_path):
+    apart = "[[port]]\npath = 'a'\ncarries = ['sensors']\n[[port]]\npath = 'b'\nbaud = 115200\ncarries = ['drive']"
+    rig = Rig.from_toml(with_text(tmp_path, apart))
+    assert rig.roles == [SENSORS, DRIVE]
+    assert [port.path for port in rig.ports] == ["a", "b"]
+    with pytest.raises(InputError, match="once each"):
+        Rig.from_toml(with_text(tmp_path, "[[port]]\npath = 'a'\ncarries = ['sensors']"))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[port]\nbaud = 'fast'", r"port.*baud"),
+        ("[loop]\nrate_Hz = 3", "loop.rate_Hz"),
+        ("[loop]\nrate = 200", "loop.rate"),
+        ("[loop]\nclock = 'sundial'", "loop.clock"),
+        ("[loop]\ndrive_lag_s = -1", "loop.drive_lag_s"),
+        ("[observer]\nspeed = 1.0", "observer"),
+        ("[observer]\nlean_bandwidth = -1.0", "lean_bandwidth"),
+        ("[limits.torque]\nvalue = 3.0", "reason"),
+        ("[limits.torque]\nvalue = -3.0\nreason = 'because'", "torque"),
+        ("[limits.torque]\nvalue = 3.0\nreason = ' '", "reason"),
+        ("[limits.torque]\nvalue = 'much'\nreason = 'because'", "number"),
+        ("[limits.torque]\nvalue = 3.0\nunit = 'lbf ft'\nreason = 'because'", "lbf ft"),
+        ("[limits.talk]\nvalue = 3.0\nreason = 'because'", "talk"),
+        ("[limits.ramp]\nvalue = 0.5\nreason = 'because'", "between 0.1 and 0.3 s"),
+        ("[limits.stale]\nvalue = 50\nreason = 'in ms'", "between 0.01 and 0.2 s"),
+        ("[limits.speed_min]\nvalue = 11.0\nreason = 'because'", "speed"),
+    ],
+)
+def test_faults_are_named(tmp_path, text, named):
+    with pytest.raises(InputError, match=named):
+        Rig.from_toml(with_text(tmp_path, text))
+
+
+def test_how_well_the_machine_is_known_comes_under_the_names_of_the_analysis():
+    known = Rig.from_toml(EXAMPLE).std
+    assert known == {"speed_scale": 0.005, "drive_gain": 0.03, "more_delay": 0.001, "steer_damping": 0.02}
+    assert set(known) < set(MACHINE)
+
+
+def test_all_faults_of_a_file_are_named_at_once(tmp_path):
+    with pytest.raises(InputError) as caught:
+        Rig.from_toml(with_text(tmp_path, "[port]\nbaud = 'fast'\n[loop]\nrate_Hz = 3"))
+    assert "port.0.baud" in str(caught.value)
+    assert "loop.rate_Hz" in str(caught.value)
+
+
+def test_calibration_is_checked_when_it_is_used(tmp_path):
+    with pytest.raises(InputError, match="wheel_size"):
+        Rig.from_toml(with_text(tmp_path, "[calibration]\nwheel_size = 28")).calibrated()
+    with pytest.raises(DeviceError, match="rotation"):
+        Rig.from_toml(with_text(tmp_path, "[calibration]\nmounting = [[1.0,0,0],[0,1.0,0],[0,0,2.0]]")).calibrated()
+
+
+def test_a_missing_rig_file_is_told(tmp_path):
+    with pytest.raises(InputError, match="no rig file"):
+        Rig.from_toml(tmp_path / "none.toml")

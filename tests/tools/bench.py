@@ -1,0 +1,164 @@
+"""`make bench`: the figures that matter, measured in one run on this machine. Not a test: it judges nothing.
+
+Wall-clock figures of a shared machine wander; compare ratios within one run.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from experiments.commands._kernel_cache import use_kernel_cache
+
+use_kernel_cache()
+
+import numpy as np  # noqa: E402
+from numba import njit  # noqa: E402
+from rich.console import Console  # noqa: E402
+from rich.table import Table  # noqa: E402
+
+from firmware_interface.messages import RAW  # noqa: E402
+from firmware_interface.node import reference_codec  # noqa: E402
+from firmware_interface.node.protocol import encode_sample, new_receiver, receive  # noqa: E402
+from firmware_interface.twins.faults import DOWN  # noqa: E402
+from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
+from firmware_interface.twins.faulty_node import instant, made  # noqa: E402
+from hil.loop.tick import new_loop, tick  # noqa: E402
+from hil.loop.tick_record import TICK  # noqa: E402
+from hil.runners import libc, lockstep  # noqa: E402
+from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
+from hil.runners.operator import Operator  # noqa: E402
+from models.plant import plant as bicycle_plant  # noqa: E402
+from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
+from tests.tools import bench_nonlinear  # noqa: E402
+
+TICKS = 20_000
+STARTED = (
+    "import time; t = time.perf_counter();"
+    "from hil.runners.warmup import warm_up; from tests.hil.machine import gains, rig_of;"
+    "rig = rig_of(); warm_up(rig, gains(rig, speeds=(5.0,))); print(time.perf_counter() - t)"
+)
+
+
+@njit
+def _timed(loop, bench, bus, dt, row, scratch, ns):
+    """As `lockstep.advance`, with the host's clock read before and after each tick."""
+    node, wire = bench.node, bench.wire
+    for i in range(ns.size):
+        t = i * dt
+        if i > 0:
+            T, on = made(node, (i - 1) * dt)
+            bicycle_plant.advance(bench.p, bench.s, T, on, dt)
+        bicycle_plant.read(bench.p, bench.s, bench.instruments)
+        instant(node, bench.readings, bus, t, t)
+        wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
+        before = libc.now(scratch)
+        tick(loop, wire, t, t, row)
+        ns[i] = libc.now(scratch) - before
+        post(node.down, node.faults, DOWN, wire.tx[0], wire.n_tx[0], t, t)
+
+
+def _machine():
+    rig = rig_of()
+    loop = new_loop(rig, gains(rig), rig.calibrated().as_record())
+    return rig, loop, emulated_plant(rig, scenario())
+
+
+def tick_time() -> np.ndarray:
+    """Nanoseconds of each tick, decode to record, in a running loop."""
+    rig, loop, plant = _machine()
+    bench, row = lockstep.new_bench(plant, emulated_node(rig)), np.zeros(1, TICK)[0]
+    ns, scratch = np.zeros(TICKS), np.zeros(1, libc.TIMESPEC)
+    loop.orders["demand"] = 3
+    _timed(loop, bench, 24.0, rig.dt, row, scratch, ns[:10])
+    _timed(loop, bench, 24.0, rig.dt, row, scratch, ns)
+    return ns
+
+
+def lockstep_multiple(seconds: float = 120.0) -> float:
+    """Simulated seconds per second of a whole lockstep run."""
+    rig, loop, plant = _machine()
+    lockstep.run(loop, plant, emulated_node(rig), Operator(0.1), lambda rows, tape: None)
+    rig, loop, plant = _machine()
+    began = time.perf_counter()
+    lockstep.run(loop, plant, emulated_node(rig), Operator(seconds), lambda rows, tape: None)
+    return seconds / (time.perf_counter() - began)
+
+
+def decode_rates() -> tuple[float, float]:
+    """MB/s of sample frames through the compiled receiver and through the plain-Python codec."""
+    rng, out, stream = np.random.default_rng(0), np.zeros(64, np.uint8), []
+    raw = np.zeros(1, RAW)[0]
+    for seq in range(20_000):
+        raw["seq"], raw["t_us"] = seq, 5000 * seq
+        raw["gyro_counts"] = rng.integers(-3000, 3000, 3)
+        stream.append(out[: encode_sample(raw, out)].copy())
+    data = np.concatenate(stream)
+    receiver = new_receiver()
+    receive(receiver, data, 100, raw)
+    began = time.process_time()
+    for _ in range(10):
+        receive(receiver, data, data.size, raw)
+    compiled = 10 * data.size / (time.process_time() - began) / 1e6
+    frames = [frame for frame in data[:100_000].tobytes().split(b"\0") if frame]
+    began = time.process_time()
+    for frame in frames:
+        reference_codec.decode(frame)
+    return compiled, 0.1 / (time.process_time() - began)
+
+
+def start_up() -> tuple[float, float]:
+    """Seconds from the first import until the loop could tick: with an empty cache, then with a full one."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+
+        def once() -> float:
+            done = subprocess.run(
+                [sys.executable, "-c", STARTED], env=environment, capture_output=True, text=True, check=True
+            )
+            return float(done.stdout)
+
+        return once(), min(once() for _ in range(3))
+
+
+def main() -> None:
+    ns, multiple, (compiled, plain), (cold, warm) = (
+        tick_time(),
+        lockstep_multiple(),
+        decode_rates(),
+        start_up(),
+    )
+    table = Table(title=f"riderless bench, {os.cpu_count()} CPUs, load {os.getloadavg()[0]:.1f}", title_justify="left")
+    for column in ("what", "figure", "beside"):
+        table.add_column(column)
+    median, tail = np.percentile(ns, [50, 99]) / 1e3
+    table.add_row(
+        "tick, decode to record, p50",
+        f"{median:.2f} us",
+        f"p99 {tail:.2f} us; {0.005 / median * 1e6:.0f} x faster than 200 Hz needs",
+    )
+    table.add_row("lockstep run", f"{multiple:.0f} x real time", "200 Hz, plant, node, tick, operator")
+    table.add_row(
+        "decoding samples",
+        f"{compiled:.0f} MB/s",
+        f"plain Python {plain:.2f} MB/s, ratio {compiled / plain:.0f}",
+    )
+    table.add_row("start-up to first tick", f"cold {cold:.1f} s", f"warm {warm:.2f} s, ratio {cold / warm:.0f}")
+    nonlinear = bench_nonlinear.bench()
+    one, lane = nonlinear["evaluation_us"], nonlinear["ensemble_evaluation_us"]
+    table.add_row(
+        "nonlinear bicycle, one evaluation",
+        f"{one:.3f} us",
+        f"one SIMD lane each {lane:.3f} us, ratio {one / lane:.1f}",
+    )
+    table.add_row(
+        "5 s of figure 4, RK4 at 1 ms",
+        f"{nonlinear['figure_4_ms']:.1f} ms",
+        f"{5e3 / nonlinear['figure_4_ms']:.0f} x real time",
+    )
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

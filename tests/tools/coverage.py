@@ -1,0 +1,67 @@
+"""`python -m tests.tools.coverage --doc docs/estimators.md`: study the estimators and write the page's tables.
+
+Takes about 5 minutes on one core with the default number of windows.
+"""
+
+import argparse
+import os
+from pathlib import Path
+from time import perf_counter
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # the matrices are small: more threads only get in each other's way
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """What every study of intervals takes."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--doc", type=Path, help="Markdown file with the marks of the tables")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    return parser
+
+
+def write(tables: dict[str, str], doc: Path | None) -> None:
+    """Print the tables, and put them into a page if one is named."""
+    from experiments.studies import interval_coverage_page
+
+    for name, text in tables.items():
+        print(f"\n{name}\n\n{text}")
+    if doc:
+        interval_coverage_page.put(doc, tables)
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--windows", type=int, default=13, help="of each setting")
+    parser.add_argument("--campaigns", type=int, default=5, help="emulated, of 14 runs each")
+    parser.add_argument("--delft", type=Path, help="folder with the Delft logs and author_windows.json")
+    options = parser.parse_args()
+
+    from experiments.recordings import author_windows
+    from experiments.recordings.runs import find, read
+    from experiments.studies import interval_coverage, interval_coverage_page
+
+    answers = []
+    grid = interval_coverage.settings()
+    for found in interval_coverage.study(grid, options.windows, options.seed, options.jobs, perf_counter):
+        answers += found
+        print(f"\r{len(answers)} answers", end="", flush=True)
+    answers.sort(key=lambda a: grid.index(a.setting))
+    emulator = [
+        a
+        for k in range(options.campaigns)
+        for some in interval_coverage.emulated(options.seed + k, clock=perf_counter)
+        for a in some
+    ]
+    print()
+    tables = interval_coverage_page.tables(answers, emulator, options.seed)
+    if options.delft:
+        paths = find([options.delft])
+        cuts = author_windows.read(paths)
+        sources = {cut.source for cut in cuts}
+        tables |= interval_coverage_page.authors([read(p) for p in paths if p.name in sources], cuts)
+    write(tables, options.doc)
+
+
+if __name__ == "__main__":
+    main()
