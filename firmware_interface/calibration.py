@@ -121,12 +121,12 @@ def _is_finite(value: object, shape: tuple[int, ...]) -> bool:
 CALIBRATION = np.dtype([(f.name, "f8", _SHAPES.get(f.name, ())) for f in fields(Calibration)], align=True)
 
 # The device clock, unwrapped. Apart from the tick's scratch because it must outlive a sample.
-CLOCK = np.dtype([("now_us", "i8"), ("last_us", "u4"), ("started", "u1")], align=True)
+DEVICE_CLOCK = np.dtype([("now_us", "i8"), ("last_us", "u4"), ("started", "u1")], align=True)
 
 
 def new_clock() -> np.void:
-    """Fresh device clock, a record of type ``CLOCK``."""
-    return np.zeros(1, CLOCK)[0]
+    """Fresh device clock, a record of type ``DEVICE_CLOCK``."""
+    return np.zeros(1, DEVICE_CLOCK)[0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")  # a division by zero makes an invalid sample
@@ -140,7 +140,7 @@ def calibrate(raw, cal, clock, sample):
     ----------
     raw : record of type ``RAW``
     cal : record of type ``CALIBRATION``
-    clock : record of type ``CLOCK``
+    clock : record of type ``DEVICE_CLOCK``
         Carries the device clock over the wrap of ``t_us``; gaps under 35 minutes are bridged.
     sample : record of type ``SAMPLE``
 

@@ -23,7 +23,7 @@ ASK_AGAIN = 0.1  # s between two requests for HELLO
 _LONGEST = 300  # bytes: more than any frame, so that one which is cut off here stays too long
 
 
-class Port:
+class SerialPort:
     """An open serial port; closes as a context manager.
 
     Attributes
@@ -50,7 +50,7 @@ class Port:
         """Close and unlock; harmless when closed already."""
         self._device.close()
 
-    def __enter__(self) -> "Port":
+    def __enter__(self) -> "SerialPort":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -70,7 +70,7 @@ class Hello:
     steer_counts_per_turn: int  # of the encoder's own shaft
 
 
-def open_port(path: str, baud: int = DEFAULT_BAUD) -> Port:
+def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
     """Open a serial port for ourselves alone: 8N1, non-blocking, low latency, stale input thrown away.
 
     Raises
@@ -85,10 +85,10 @@ def open_port(path: str, baud: int = DEFAULT_BAUD) -> Port:
         raise DeviceError(_why_not(path, baud, problem)) from problem
     os.set_blocking(device.fileno(), False)
     _tell_nothing_from_the_end(device.fileno())
-    return Port(device, _ask_low_latency(device))
+    return SerialPort(device, _ask_low_latency(device))
 
 
-def hello(port: Port, timeout: float = 1.0) -> Hello:
+def hello(port: SerialPort, timeout: float = 1.0) -> Hello:
     """Ask the node who it is.
 
     Raises
@@ -130,12 +130,14 @@ class _Heard:
             if payload[0] != reference_codec.VERSION:
                 self.other_version = payload[0]
             message = reference_codec.decode(stuffed)
-            if isinstance(message, reference_codec.Hello):
+            if isinstance(message, reference_codec.HelloFrame):
                 return _in_si(message)
         return None
 
 
-def answers(port: Port, request: Callable[[int], bytes], timeout: float, again: float = ASK_AGAIN) -> Iterator[bytes]:
+def answers(
+    port: SerialPort, request: Callable[[int], bytes], timeout: float, again: float = ASK_AGAIN
+) -> Iterator[bytes]:
     """Ask, again every ``again`` s, and yield what comes in until ``timeout`` s are over.
 
     ``request(k)`` makes the bytes of the k-th asking. Whoever has the answer stops listening.
@@ -158,7 +160,7 @@ def answers(port: Port, request: Callable[[int], bytes], timeout: float, again: 
             yield _read(port)
 
 
-def _write(port: Port, data: bytes) -> None:
+def _write(port: SerialPort, data: bytes) -> None:
     try:
         os.write(port.fd, data)
     except BlockingIOError:
@@ -167,7 +169,7 @@ def _write(port: Port, data: bytes) -> None:
         raise DeviceError(_vanished(port, problem)) from problem
 
 
-def _read(port: Port) -> bytes:
+def _read(port: SerialPort) -> bytes:
     try:
         data = os.read(port.fd, 4096)
     except OSError as problem:
@@ -177,7 +179,7 @@ def _read(port: Port) -> bytes:
     return data
 
 
-def _in_si(answer: reference_codec.Hello) -> Hello:
+def _in_si(answer: reference_codec.HelloFrame) -> Hello:
     return Hello(
         firmware=answer.firmware.rstrip(b"\0").decode("ascii", errors="replace"),
         rate_hz=answer.rate_hz,
@@ -261,11 +263,11 @@ def _available() -> str:
     return f"ports here: {', '.join(ports)}"
 
 
-def _vanished(port: Port, problem: object) -> str:
+def _vanished(port: SerialPort, problem: object) -> str:
     return f"port {port.path} should stay open, but failed ({problem}); was the cable pulled?"
 
 
-def _why_no_hello(port: Port, timeout: float, heard: _Heard) -> str:
+def _why_no_hello(port: SerialPort, timeout: float, heard: _Heard) -> str:
     wanted = f"a node on {port.path} should say HELLO within {timeout:g} s"
     if heard.n == 0:
         return f"{wanted}, but nothing came; is it powered, and is this its port?"

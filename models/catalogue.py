@@ -14,13 +14,13 @@ SUFFIX = ".toml"
 
 
 @cache
-def names() -> tuple[str, ...]:
+def bicycle_names() -> tuple[str, ...]:
     """Names of all bicycles of the catalogue, in alphabetical order."""
     found = (entry.name for entry in files("models.bicycles").iterdir())
     return tuple(sorted(name.removesuffix(SUFFIX) for name in found if name.endswith(SUFFIX)))
 
 
-def load(name_or_path: str | Path) -> Bicycle:
+def load_bicycle(name_or_path: str | Path) -> Bicycle:
     """Bicycle of the catalogue, or of a file when the argument ends in ``.toml``.
 
     Raises
@@ -31,7 +31,7 @@ def load(name_or_path: str | Path) -> Bicycle:
     if str(name_or_path).endswith(SUFFIX):
         return Bicycle.from_toml(Path(name_or_path))
     name = str(name_or_path)
-    if name not in names():
+    if name not in bicycle_names():
         raise InputError(_unknown(name))
     return _read(name)
 
@@ -42,6 +42,6 @@ def _read(name: str) -> Bicycle:
 
 
 def _unknown(name: str) -> str:
-    close = nearest(name, names(), n=3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(names())}"
+    close = nearest(name, bicycle_names(), n=3)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(bicycle_names())}"
     return f"there is no bicycle {name!r} in the catalogue; {hint} A path ending in {SUFFIX} is read as a file."

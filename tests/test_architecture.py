@@ -1,24 +1,45 @@
-"""The arrows between the rooms, read from the imports: models and firmware know nobody, hil knows both."""
+"""The arrows between the rooms and inside them, read from the imports, and what every file keeps to."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.paths import ROOT
+from tests.sources import ROOMS, circles, imported, module_of, name_of, sources, tree
 
-ROOMS = ("models", "firmware_interface", "hil", "experiments")
 MAY_IMPORT = {
     "models": set(),
     "firmware_interface": set(),
     "hil": {"models", "firmware_interface"},
     "experiments": {"models", "firmware_interface", "hil"},
 }
+LAYERS = {  # inside a room, the lowest first; a folder imports only itself and what stands before it
+    "models": ("", "bicycles", "linear", "nonlinear", "constrained", "plant"),
+    "firmware_interface": ("", "node", "devices", "twins"),
+    "hil": ("", "loop", "design", "rig", "logs", "runners", "commissioning"),
+    "experiments": (
+        "",  # datatypes
+        "theory",
+        "recordings",
+        "analysis",
+        "frequency",
+        "reports",
+        "emulation",
+        "campaigns",
+        "studies",
+        "terminal",
+        "commands",
+    ),
+}
+DOORS = {f"{room}/__init__.py" for room in ROOMS}  # name what their rooms offer, lazily
+TOP_OF_THE_ROOM = {"experiments/cli.py": "commands"}  # files at a room's top that belong to a layer above
+MOST_FILES = 15  # in a folder; commands apart
 ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
-    "matplotlib": {f"experiments/{name}.py" for name in ("figure_files", "report")}
-    | {f"experiments/figures{name}.py" for name in ("", "_frequency", "_loop", "_plane", "_theory")},
+    "matplotlib": {
+        f"experiments/reports/{name}.py"
+        for name in ("files", "html", "eigenvalues", "bode", "loop", "complex_plane", "theory")
+    },
     "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_parquet.py"},
     "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py"},
     "rich": {
@@ -45,29 +66,25 @@ MAY_KNOW_TIME = {
 }
 
 
-def sources() -> Iterator[Path]:
-    for room in ROOMS:
-        yield from sorted((ROOT / room).rglob("*.py"))
+def layer(name: str) -> tuple[str, int]:
+    """Room and layer of a file, by its path."""
+    room, *folders, _ = name.split("/")
+    folder = TOP_OF_THE_ROOM.get(name, folders[0] if folders else "")
+    return room, LAYERS[room].index(folder)
 
 
-def imported(path: Path) -> Iterator[tuple[str, ast.AST]]:
-    """Modules a file imports, wherever in the file."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, node) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports hide the arrows"
-            yield node.module or "", node
-
-
-@pytest.mark.parametrize("path", list(sources()), ids=lambda p: str(p.relative_to(ROOT)))
+@pytest.mark.parametrize("path", sources(), ids=name_of)
 def test_arrows_and_doors(path):
-    name = path.relative_to(ROOT).as_posix()
-    room = name.split("/")[0]
-    for module, _ in imported(path):
+    name = name_of(path)
+    room, height = layer(name)
+    files = {module_of(source): name_of(source) for source in sources()}
+    for module in imported(path):
         top = module.split(".")[0]
         if top in ROOMS and top != room:
             assert top in MAY_IMPORT[room], f"{name} imports {module}: {room} may not know {top}"
+        if top == room and name not in DOORS:
+            assert layer(files[module])[1] <= height, f"{name} imports {module}, which stands above it"
+        assert module != "riderless", f"{name} imports the door from inside the house"
         assert top != "tests", f"{name} imports from the tests"
         if top in ONE_DOOR:
             assert name in ONE_DOOR[top], f"{name} imports {module}: its door is {ONE_DOOR[top]}"
@@ -75,16 +92,25 @@ def test_arrows_and_doors(path):
             assert name in MAY_KNOW_TIME, f"{name} imports {module}: it has no business with time"
 
 
-@pytest.mark.parametrize("path", list(sources()), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_circles_even_through_lazy_and_type_checking_imports():
+    modules = {module_of(path) for path in sources()}
+    arrows = {module_of(path): modules.intersection(imported(path)) for path in sources() if name_of(path) not in DOORS}
+    assert circles(arrows) == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_folders_are_small(room):
+    for folder in (path for path in (ROOT / room).rglob("*") if path.is_dir() and path.name != "commands"):
+        assert len(list(folder.glob("*.py"))) <= MOST_FILES + 1, f"{folder} is crowded: give it rooms"
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
 def test_files_are_short_and_library_code_is_silent(path):
     text = path.read_text(encoding="utf-8")
     assert text.count("\n") <= 400, f"{path} is long: split it"
-    name = path.relative_to(ROOT).as_posix()
-    speaks = name.startswith("experiments/commands/") or name in (
-        "experiments/cli.py",
-        "experiments/terminal/console.py",
-    )
-    for node in ast.walk(ast.parse(text)):
+    name = name_of(path)
+    speaks = layer(name) == layer("experiments/cli.py") or name == "experiments/terminal/console.py"
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
             assert speaks, f"{name}:{node.lineno} prints"
         if isinstance(node, ast.ExceptHandler):
@@ -93,14 +119,9 @@ def test_files_are_short_and_library_code_is_silent(path):
             assert not (silent and broad), f"{name}:{node.lineno} swallows everything"
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_every_public_thing_has_a_docstring(room):
-    for path in sorted((ROOT / room).rglob("*.py")):
-        if not path.read_text(encoding="utf-8").strip():
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        assert ast.get_docstring(tree), f"{path} does not say what it is"
-        for node in tree.body:
-            public = isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
-            if public:
-                assert ast.get_docstring(node), f"{path}:{node.lineno} {node.name} has no docstring"
+@pytest.mark.parametrize("path", [p for p in sources() if "/commands/" in name_of(p)], ids=name_of)
+def test_a_command_is_arguments_in_one_call_and_a_table_out(path):
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.FunctionDef):
+            start = node.body[1].lineno if ast.get_docstring(node) and len(node.body) > 1 else node.body[0].lineno
+            assert (node.end_lineno or start) - start < 60, f"{name_of(path)}:{node.lineno} {node.name} does too much"

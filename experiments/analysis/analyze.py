@@ -10,7 +10,7 @@ import numpy as np
 from experiments.analysis.compare import Summary, compare, summary, unusable
 from experiments.analysis.estimators import real_mode, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.goodness_of_fit import Verdict, verdicts
+from experiments.analysis.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.prediction import kicked_mode
@@ -35,7 +35,7 @@ class Analysis:
         return summary(self.comparisons)
 
     @cached_property
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[GoodnessOfFit]:
         """For each bicycle: do its model's parameters explain all windows together, and if not, which would?"""
         return verdicts(self.responses, self.comparisons)
 
@@ -64,8 +64,8 @@ def analyze(
     given : (t_start, t_end) or None
         A window [s] given by a person instead of the automatic ones.
     estimator : str or None
-        A name of `experiments.analysis.estimators.ESTIMATORS`, or four_state; None takes the one that suits what theory expects.
-    on_progress : callable
+        A name of `experiments.analysis.estimators.ESTIMATORS`, or four_state; None takes the one that suits what
+        theory expects. on_progress : callable
         Told each response when it is done.
     """
     comparisons: list[Comparison] = []
@@ -83,7 +83,7 @@ def analyze(
 
 
 def fitted(response: Response, window: Window, estimator: str) -> Fit:
-    """Fit of one window by a named estimator: those of `experiments.analysis.estimators`, or the joint four-state fit."""
+    """Fit one window by a named estimator, one of `experiments.analysis.estimators` or the joint four-state fit."""
     return fit_cuts(response, window) if estimator == FOUR_STATE else fit_window(response, window, estimator)
 
 
@@ -114,7 +114,7 @@ def given_window(response: Response, t_start: float, t_end: float) -> Window:
     return make_window(response, int(rows[0]), int(rows[-1]) + 1, "given by a person")
 
 
-def _verdict_json(v: Verdict) -> dict[str, Any]:
+def _verdict_json(v: GoodnessOfFit) -> dict[str, Any]:
     return {**asdict(v), "explained": v.explained, "sentence": v.sentence}
 
 

@@ -39,7 +39,7 @@ def slowing(
         Other measurements of the kind; the published ones when omitted.
     """
     measured = measured or figure7()
-    dynamics = open_loop(catalogue.load("Silver")).dynamics()
+    dynamics = open_loop(catalogue.load_bicycle("Silver")).dynamics()
     like = []
     for ends in zip(measured.v_start, measured.v_end, strict=True):
         n = round((max(ends) - min(ends)) / deceleration / DT) + 1

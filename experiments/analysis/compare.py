@@ -186,7 +186,7 @@ def figure7_residuals(measured: Figure7 | None = None) -> Residuals:
     """
     if measured is None:
         measured = figure7()
-    dynamics = open_loop(catalogue.load("Silver")).dynamics()
+    dynamics = open_loop(catalogue.load_bicycle("Silver")).dynamics()
     frozen = np.array([kicked_mode(dynamics, float(v)) for v in measured.v_mean])
     return residuals(measured, frozen)
 

@@ -30,7 +30,7 @@ ALIKE = 0.8  # of what the best cause explains, above which another cannot be to
 
 
 @dataclass(frozen=True)
-class Cause:
+class CandidateCause:
     """A quantity moved alone: by how much, and what of the misfit it explains."""
 
     name: str
@@ -47,7 +47,7 @@ class Cause:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConditionMeans:
     """Pooled eigenvalues of the windows of one label: measured minus like for like."""
 
     label: str
@@ -58,7 +58,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GoodnessOfFit:
     """Whether a bicycle's model explains a campaign."""
 
     bicycle: str
@@ -66,8 +66,8 @@ class Verdict:
     dof: int
     p: float  # probability of a larger chi2 if the model is right
     between: complex  # 1/s, standard deviation between runs beyond the noise of single windows, both parts
-    conditions: tuple[Condition, ...]
-    causes: tuple[Cause, ...]  # the best first; empty where nothing has to be explained
+    conditions: tuple[ConditionMeans, ...]
+    causes: tuple[CandidateCause, ...]  # the best first; empty where nothing has to be explained
 
     @property
     def explained(self) -> bool:
@@ -93,7 +93,9 @@ class Verdict:
         )
 
 
-def verdicts(responses: Sequence[Response], comparisons: Sequence[Comparison], causes: bool = True) -> list[Verdict]:
+def verdicts(
+    responses: Sequence[Response], comparisons: Sequence[Comparison], causes: bool = True
+) -> list[GoodnessOfFit]:
     """One verdict for each bicycle that was measured.
 
     Parameters
@@ -109,20 +111,20 @@ def verdicts(responses: Sequence[Response], comparisons: Sequence[Comparison], c
     return [verdict(name, group, causes) for name, group in groups.items()]
 
 
-def verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], causes: bool = True) -> Verdict:
+def verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], causes: bool = True) -> GoodnessOfFit:
     """The verdict on one bicycle from its windows, each with the recording it was cut from."""
     conditions, between, chi2 = pooled(group)
     p = float(chdtrc(2 * len(conditions), chi2)) if conditions else 1.0
-    found: list[Cause] = []
+    found: list[CandidateCause] = []
     if causes and p < LEVEL:
         found = ranked([Piece.of(r, c.window) for r, c in _some(group)])[:NAMED]
         tried = [replace(cause, left=pooled(_again(group, cause))[2]) for cause in found[:TRIED]]
         alike = [cause for cause in tried if cause.explains > ALIKE * tried[0].explains]
         found[: len(tried)] = sorted(alike, key=lambda cause: cause.left) + tried[len(alike) :]
-    return Verdict(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found))
+    return GoodnessOfFit(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found))
 
 
-def pooled(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[Condition, ...], complex, float]:
+def pooled(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[ConditionMeans, ...], complex, float]:
     """Conditions, the standard deviation between runs [1/s], both parts, and chi-square."""
     usable = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
     labels = list(dict.fromkeys(c.label for _, c in usable))
@@ -142,7 +144,7 @@ def pooled(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[Conditio
     covariance = np.diag(np.array(variances).T.ravel()) + _of_parameters(by_label)
     std = np.sqrt(np.diag(covariance))
     conditions = [
-        Condition(
+        ConditionMeans(
             label,
             float(np.mean([c.window.v_mean for _, c in some])),
             len(some),
@@ -155,7 +157,7 @@ def pooled(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[Conditio
     return tuple(conditions), complex(*np.sqrt(spread)), chi2
 
 
-def _again(group: Sequence[tuple[Response, Comparison]], cause: Cause) -> list[tuple[Response, Comparison]]:
+def _again(group: Sequence[tuple[Response, Comparison]], cause: CandidateCause) -> list[tuple[Response, Comparison]]:
     """The same fits beside the predictions of a theory in which one quantity is moved."""
     again = []
     for response, c in group:
@@ -164,7 +166,7 @@ def _again(group: Sequence[tuple[Response, Comparison]], cause: Cause) -> list[t
     return again
 
 
-def ranked(pieces: Sequence[Piece]) -> list[Cause]:
+def ranked(pieces: Sequence[Piece]) -> list[CandidateCause]:
     """Every quantity moved alone to where the motion fits best, the one that explains most first."""
     theory = pieces[0].theory
     names = theory.causes
@@ -182,7 +184,7 @@ def ranked(pieces: Sequence[Piece]) -> list[Cause]:
     score, precision = -g[felt] / c, h / c + 1.0
     explains = score**2 / precision
     causes = [
-        Cause(
+        CandidateCause(
             name=names[i],
             nominal=theory.nominal(names[i]),
             moved=theory.nominal(names[i]) + float(score[k] / precision[k] * scale[i]),

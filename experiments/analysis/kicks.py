@@ -26,7 +26,7 @@ class KickRules:
 
 
 @dataclass(frozen=True)
-class Kick:
+class DetectedKick:
     """Rows of one kick: the first it moved, and the one where the lean rate turned back."""
 
     onset: int
@@ -34,18 +34,18 @@ class Kick:
     marked: bool = False
 
 
-def find_kicks(response: Response, rules: KickRules) -> list[Kick]:
+def find_kicks(response: Response, rules: KickRules) -> list[DetectedKick]:
     """Kicks in order of time, marked ones if there are any marks, else those the signal shows."""
     s, dt = levelled(response, rules.smooth), response.dt
     marks = [marker.t for marker in response.markers if marker.kind == "kick"]
     if marks:
         onsets = np.clip(np.searchsorted(response.t, sorted(marks)), 0, len(s) - 2)
-        return [Kick(int(i), end_of_kick(s, int(i), dt, rules), marked=True) for i in onsets]
+        return [DetectedKick(int(i), end_of_kick(s, int(i), dt, rules), marked=True) for i in onsets]
     size = np.abs(s)
     ahead = reach(size, rows(rules.rise, dt))
     behind = reach(size[::-1], rows(rules.calm, dt))[::-1]
     sudden = (ahead > rules.ratio * behind) & (ahead > rules.above_noise * background(response, s))
-    kicks: list[Kick] = []
+    kicks: list[DetectedKick] = []
     for last in np.flatnonzero(sudden & ~np.append(sudden[1:], False)):
         calm = np.flatnonzero(~sudden[: last + 1])
         onset = int(calm[-1]) if len(calm) else 0
@@ -53,7 +53,7 @@ def find_kicks(response: Response, rules: KickRules) -> list[Kick]:
         quiet = np.flatnonzero(size[onset : last + 1] <= behind[onset])
         onset += int(quiet[-1]) if len(quiet) else 0
         end = end_of_kick(s, onset, dt, rules)
-        kick = Kick(first_moved(s, onset, end, rules), end)
+        kick = DetectedKick(first_moved(s, onset, end, rules), end)
         if not kicks or kick.onset > kicks[-1].end:
             kicks.append(kick)
     return kicks

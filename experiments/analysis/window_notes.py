@@ -22,7 +22,7 @@ from experiments.analysis.windows import make_window
 from experiments.datatypes import Note, Rejected, Response, Window
 from experiments.recordings import published
 from experiments.recordings.runs import find
-from hil.logs.log import FILE as LOG
+from hil.logs.log import RUN_FILE as LOG
 from models.errors import InputError
 
 FILE = "windows.txt"
@@ -42,7 +42,7 @@ _LINE = re.compile(
 WANTED = 'veto T "why", move T to A-B "why" or add A-B "why", with times in s'
 
 
-def read(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, ...]]:
+def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, ...]]:
     """Notes by the name of their recording.
 
     Parameters
@@ -172,10 +172,10 @@ def noted(responses: Sequence[Response], paths: Sequence[Path], given: Path | No
     Raises
     ------
     InputError
-        As `read` does.
+        As `read_notes` does.
     """
     if given is not None:
-        notes = read(given, [response.source for response in responses])
+        notes = read_notes(given, [response.source for response in responses])
         return [replace(response, notes=notes.get(response.source, ())) for response in responses]
     in_folder: dict[Path, dict[str, tuple[Note, ...]]] = {}
     out = []
@@ -184,10 +184,10 @@ def noted(responses: Sequence[Response], paths: Sequence[Path], given: Path | No
         notes_here: tuple[Note, ...] = ()
         if (folder / LOG).exists():  # a run: its own file, and one for all runs around it
             if (folder / FILE).exists():
-                notes_here = read(folder / FILE, [response.source]).get(response.source, ())
+                notes_here = read_notes(folder / FILE, [response.source]).get(response.source, ())
             folder = folder.parent
         if folder not in in_folder:
-            in_folder[folder] = read(folder / FILE, served(folder)) if (folder / FILE).exists() else {}
+            in_folder[folder] = read_notes(folder / FILE, served(folder)) if (folder / FILE).exists() else {}
         out.append(replace(response, notes=(*notes_here, *in_folder[folder].get(response.source, ()))))
     return out
 

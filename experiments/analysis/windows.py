@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.analysis.kicks import Kick, KickRules, background, find_kicks, levelled, rows, swings, turn
+from experiments.analysis.kicks import DetectedKick, KickRules, background, find_kicks, levelled, rows, swings, turn
 from experiments.datatypes import Array, Rejected, Response, Window
 
 
@@ -88,7 +88,7 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     return windows, sorted(rejected, key=lambda r: r.t_start)
 
 
-def push_before(s: Array, found: list[Kick], kick: Kick, rules: WindowRules) -> Kick | None:
+def push_before(s: Array, found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
     """The last push before a kick that counts beside it, be it too small to make a window of its own."""
     least = rules.stirred * abs(s[kick.end])
     return next((k for k in reversed(found) if k.end <= kick.onset and abs(s[k.end]) >= least), None)
@@ -110,7 +110,7 @@ def released_windows(response: Response, rules: WindowRules) -> tuple[list[Windo
         if stop - start > rows(rules.longest, dt):
             stop, end = start + rows(rules.longest, dt), "greatest length"
         length = (stop - start) * dt
-        cycle = cycle_rows(s, Kick(start, start), dt, rules) * dt if length > 0.0 else np.inf
+        cycle = cycle_rows(s, DetectedKick(start, start), dt, rules) * dt if length > 0.0 else np.inf
         t_start, t_end = float(response.t[a]), float(response.t[b - 1])
         if length < cycle:
             reason = f"too short: {max(length, 0.0):.2f} s of torque off, wanted one cycle, {cycle:.2f} s"
@@ -123,7 +123,7 @@ def released_windows(response: Response, rules: WindowRules) -> tuple[list[Windo
     return windows, sorted(rejected, key=lambda r: r.t_start)
 
 
-def too_small(response: Response, s: Array, kick: Kick, needed: float) -> Rejected:
+def too_small(response: Response, s: Array, kick: DetectedKick, needed: float) -> Rejected:
     """Refusal of a bump no higher than the unrest of the recording explains."""
     peak, unit = abs(s[kick.end]), response.phi_dot_unit
     return Rejected(
@@ -156,7 +156,7 @@ def make_window(response: Response, start: int, stop: int, rule: str) -> Window:
 
 
 def cut(
-    response: Response, s: Array, noise: float, kick: Kick, following: Kick | None, rules: WindowRules
+    response: Response, s: Array, noise: float, kick: DetectedKick, following: DetectedKick | None, rules: WindowRules
 ) -> tuple[int, int, str]:
     """First row, row past the last, and the rule that gave them, of the response to one kick."""
     t, dt, n = response.t, response.dt, len(s)
@@ -202,7 +202,7 @@ def pushed_again(s: Array, noise: float, rules: WindowRules) -> int | None:
     return None
 
 
-def cycle_rows(s: Array, kick: Kick, dt: float, rules: WindowRules) -> int:
+def cycle_rows(s: Array, kick: DetectedKick, dt: float, rules: WindowRules) -> int:
     """Rows of one cycle: turning points of a mode lie half a cycle apart, however damped it is."""
     return 2 * (turn(s[kick.end :], rows(rules.slowest, dt), rows(rules.kicks.turned, dt)) or 1)
 
@@ -221,7 +221,9 @@ def fade(s: Array, cycle: int, rules: WindowRules) -> int:
     return int(np.argmax(gone)) if gone.any() else len(s)
 
 
-def objection(response: Response, s: Array, before: Kick | None, kick: Kick, window: Window, rules: WindowRules) -> str:
+def objection(
+    response: Response, s: Array, before: DetectedKick | None, kick: DetectedKick, window: Window, rules: WindowRules
+) -> str:
     """Why this window is refused; empty when it is not."""
     part = slice(window.start, window.stop)
     length = window.t_end - window.t_start

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from experiments.campaigns.protocols import PROTOCOLS
-from experiments.campaigns.protocols.bench import Bench, Controller
 from experiments.campaigns.protocols.condition import Condition, Settings
+from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from hil.design.methods import METHODS, GainSchedule
 from hil.rig.rig import Rig
 from hil.rig.toml_lines import faults_of, lines_of
@@ -171,7 +171,7 @@ def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int
         raise InputError(faults_of(error, lines, ("protocol", number))) from None
 
 
-def _bench(file: _File, machine: Rig | None, folder: Path) -> Bench:
+def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
     """Everything that protocols choose from."""
     if machine and file.bicycles:
         raise InputError(
@@ -183,14 +183,14 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> Bench:
     names = [c.name for c in controllers]
     if len(set(names)) < len(names):
         raise InputError(f"controllers need different names, found {', '.join(names)}: give each [[controller]] a name")
-    return Bench(bicycles, controllers, Emulation(file.model), machine, (file.seed,))
+    return PlanInputs(bicycles, controllers, Emulation(file.model), machine, (file.seed,))
 
 
 def _bicycle(name: str) -> Bicycle:
-    return catalogue.load(name)
+    return catalogue.load_bicycle(name)
 
 
-def _controller(given: _Controller, folder: Path) -> Controller:
+def _controller(given: _Controller, folder: Path) -> NamedController:
     if (given.method is None) == (given.gains is None):
         raise InputError(
             f"a controller wants either a method ({', '.join(METHODS)}) or a file of gains, found "
@@ -198,13 +198,13 @@ def _controller(given: _Controller, folder: Path) -> Controller:
         )
     if given.gains is not None:
         gains = GainSchedule.from_toml(folder / given.gains)
-        return Controller(given.name or gains.method, gains.method, None, gains)
+        return NamedController(given.name or gains.method, gains.method, None, gains)
     if given.method not in METHODS:
         raise InputError(f"a controller's method is one of {', '.join(METHODS)}, found '{given.method}'")
-    return Controller(given.name or given.method, given.method, given.options)
+    return NamedController(given.name or given.method, given.method, given.options)
 
 
-def _chosen(bench: Bench, given: Settings, number: int) -> Bench:
+def _chosen(bench: PlanInputs, given: Settings, number: int) -> PlanInputs:
     """What one protocol uses of it all."""
 
     def some(what: str, all_of: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:

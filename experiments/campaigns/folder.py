@@ -15,17 +15,17 @@ from typing import Any
 
 from experiments.campaigns.file import Campaign
 from experiments.terminal.console import new_folder
-from hil.logs.log import FILE as LOG
+from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
 from models.errors import InputError
 
-FILE = "campaign.json"
+CAMPAIGN_FILE = "campaign.json"
 FORMAT = "riderless campaign 1"
 
 
 @dataclass(frozen=True)
-class Made:
+class FinishedRun:
     """A run that lies in the folder, good or not; ``name`` is its condition's, empty if it cannot be told."""
 
     name: str
@@ -33,7 +33,7 @@ class Made:
     outcome: Outcome
 
 
-def made(folder: Path) -> list[Made]:
+def made(folder: Path) -> list[FinishedRun]:
     """Every run of the folder as its log tells it, those begun first first."""
     found = []
     for run in sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime_ns):
@@ -42,10 +42,10 @@ def made(folder: Path) -> list[Made]:
         try:
             log = read_run(run)
         except InputError as error:
-            found.append(Made("", run, Outcome("killed", str(error))))
+            found.append(FinishedRun("", run, Outcome("killed", str(error))))
             continue
         name = log.header.get("condition", {}).get("name", log.header.get("label", ""))
-        found.append(Made(name, run, Outcome(log.stop.reason, log.stop.cause)))
+        found.append(FinishedRun(name, run, Outcome(log.stop.reason, log.stop.cause)))
     return found
 
 
@@ -68,7 +68,7 @@ def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: b
     InputError
         There is nothing to go on with, or what there is belongs to another campaign.
     """
-    given = (out / FILE).exists()
+    given = (out / CAMPAIGN_FILE).exists()
     begun = out if given else _latest(out, stem)
     if begun is None:
         if resume:
@@ -91,7 +91,7 @@ def _latest(out: Path, stem: str) -> Path | None:
     """The newest campaign of this name, by the number behind it."""
     name, n, found = new_folder(Path("/dev/null"), stem).name, 1, None
     while (folder := out / (name if n == 1 else f"{name}-{n}")).exists():
-        found = folder if (folder / FILE).exists() else found
+        found = folder if (folder / CAMPAIGN_FILE).exists() else found
         n += 1
     return found
 
@@ -122,7 +122,7 @@ def _differs(name: str, begun: Mapping[str, Any], campaign: Campaign) -> bool:
     return begun["digest"].get(name) != campaign.digest.get(name)
 
 
-def missing(campaign: Campaign, runs: Sequence[Made]) -> list:
+def missing(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
     """The conditions that no run has met with success, in the campaign's order."""
     have = {run.name for run in runs if run.outcome.reason == "success"}
     return [condition for condition in campaign.conditions if condition.name not in have]
@@ -131,17 +131,17 @@ def missing(campaign: Campaign, runs: Sequence[Made]) -> list:
 def read(folder: Path) -> dict[str, Any]:
     """What `write` wrote; raises InputError."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        found = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{folder / FILE} cannot be read ({error}): give another --out") from None
+        raise InputError(f"{folder / CAMPAIGN_FILE} cannot be read ({error}): give another --out") from None
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError(
-            f"{folder / FILE} was written by another version of riderless: give another --out to begin anew"
+            f"{folder / CAMPAIGN_FILE} was written by another version of riderless: give another --out to begin anew"
         )
     return found
 
 
-def write(folder: Path, campaign: Campaign, runs: Sequence[Made], **more: Any) -> None:
+def write(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more: Any) -> None:
     """Write `campaign.json` whole or not at all, however the computer stops."""
     about = {
         "format": FORMAT,
@@ -153,15 +153,15 @@ def write(folder: Path, campaign: Campaign, runs: Sequence[Made], **more: Any) -
         "runs": [as_json(run) for run in runs],
         **more,
     }
-    new = folder / f".{FILE}.new"
+    new = folder / f".{CAMPAIGN_FILE}.new"
     with new.open("w", encoding="utf-8") as file:
         json.dump(about, file, indent=1, default=str)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(new, folder / FILE)
+    os.replace(new, folder / CAMPAIGN_FILE)
 
 
-def as_json(run: Made) -> dict[str, str]:
+def as_json(run: FinishedRun) -> dict[str, str]:
     """A run in the document."""
     return {"condition": run.name, "run": str(run.folder), "reason": run.outcome.reason, "cause": run.outcome.cause}
 

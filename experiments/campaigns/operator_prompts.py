@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.run import Answer
+from experiments.campaigns.run import OperatorAnswer
 from hil.runners.operator import Outcome
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 KEYS = "Enter arms, n skips it, q stops the campaign"
 
 
-def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board") -> Callable[..., Answer]:
+def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board") -> Callable[..., OperatorAnswer]:
     """A function that says what to prepare and waits for the answer.
 
     Parameters
@@ -22,7 +22,7 @@ def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board"
         Print a line; read one, raising EOFError where nobody is there.
     """
 
-    def ask(condition: Condition, last: Outcome | None) -> Answer:
+    def ask(condition: Condition, last: Outcome | None) -> OperatorAnswer:
         with board.aside():
             if last is not None:
                 say(f"it ended otherwise ({last.reason}: {last.cause}); once more?")
@@ -41,7 +41,7 @@ def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board"
     return ask
 
 
-MEANS: dict[str, Answer] = {"": "go", "n": "skip", "q": "stop"}
+MEANS: dict[str, OperatorAnswer] = {"": "go", "n": "skip", "q": "stop"}
 
 
 def sentence(text: str) -> str:

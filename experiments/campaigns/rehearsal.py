@@ -14,7 +14,7 @@ from experiments.campaigns.protocols.condition import Condition
 from hil.logs.log import read_run
 from hil.loop.limits import Limit, Limits
 from hil.loop.states import State, Verdict
-from hil.rig.rig import Port, Rig
+from hil.rig.rig import Rig, RigPort
 from hil.runners.operator import Outcome
 from hil.runners.simulated_run import run_lockstep
 
@@ -53,7 +53,7 @@ def dry_run(condition: Condition, most: float = MOST) -> DryRun:
     outside = _speed_outside(condition)
     if outside:
         return DryRun(condition, {}, f"{condition.name} is refused: {outside}")
-    rig = replace(condition.rig, ports=(Port(),), clock="device", command_delay=None, latency_days=0.0)
+    rig = replace(condition.rig, ports=(RigPort(),), clock="device", command_delay=None, latency_days=0.0)
     outcome, peaks = _rehearse(condition, rig)
     if outcome.reason == "abort":  # nothing but Ctrl-C does that to a rehearsal
         raise KeyboardInterrupt

@@ -31,11 +31,11 @@ class Attempt:
     outcome: Outcome
 
 
-Watcher = Callable[[Condition, np.void], None]
-Answer = Literal["go", "skip", "stop"]
+ConditionWatcher = Callable[[Condition, np.void], None]
+OperatorAnswer = Literal["go", "skip", "stop"]
 
 
-def in_lockstep(conditions: Iterable[Condition], out: Path, watch: Watcher) -> Iterator[Attempt]:
+def in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatcher) -> Iterator[Attempt]:
     """Run the conditions in simulated time; a person's interruption ends the campaign."""
     for condition in conditions:
         folder = new_folder(out, condition.name)
@@ -56,7 +56,9 @@ def in_lockstep(conditions: Iterable[Condition], out: Path, watch: Watcher) -> I
             return
 
 
-def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher, fifo: int = 0) -> Iterator[Attempt]:
+def in_real_time(
+    conditions: Iterable[Condition], out: Path, watch: ConditionWatcher, fifo: int = 0
+) -> Iterator[Attempt]:
     """Run the conditions in real time, each against its twin; the next twin starts meanwhile.
 
     A run that does not end in success stays in its folder with its reason, and is made again up to
@@ -93,9 +95,9 @@ def in_real_time(conditions: Iterable[Condition], out: Path, watch: Watcher, fif
 def on_a_bicycle(
     conditions: Iterable[Condition],
     out: Path,
-    watch: Watcher,
+    watch: ConditionWatcher,
     ports: Sequence[str],
-    ask: Callable[[Condition, Outcome | None], Answer],
+    ask: Callable[[Condition, Outcome | None], OperatorAnswer],
     keys: Callable[[], AbstractContextManager[Callable[[], str]]],
     heed: Callable[[str, Operator], None],
     fifo: int = 0,
@@ -136,7 +138,7 @@ def _heeding(
     operator: Operator,
     pressed: Callable[[], str],
     heed: Callable[[str, Operator], None],
-    watch: Watcher,
+    watch: ConditionWatcher,
 ) -> Callable[[np.void], None]:
     """What to do with every look at a run: obey the person, then show it."""
 
@@ -151,7 +153,7 @@ def _twin(condition: Condition, fifo: int) -> VirtualProcess:
     return start_twin(condition.rig, condition.scenario, condition.emulation, fifo)
 
 
-def _attempt(condition: Condition, ports: Sequence[str], out: Path, watch: Watcher, fifo: int) -> Attempt:
+def _attempt(condition: Condition, ports: Sequence[str], out: Path, watch: ConditionWatcher, fifo: int) -> Attempt:
     about = {"scenario": condition.scenario, "emulation": condition.emulation}
     return _run(condition, ports, out, partial(watch, condition), fifo, Operator(condition.duration), about)
 

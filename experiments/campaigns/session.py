@@ -9,14 +9,14 @@ from typing import Any
 
 from experiments.analysis.analyze import Analysis
 from experiments.campaigns.file import Campaign
-from experiments.campaigns.folder import Made
+from experiments.campaigns.folder import FinishedRun
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.treadmill import conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.datatypes import Response
 from experiments.frequency.goodness_of_fit import document
 from experiments.frequency.response import FrequencyResponse, add_response
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from experiments.reports.gather import report_on
 from hil.logs.json_values import plain
 from hil.rig.rig import Rig
@@ -70,7 +70,7 @@ class Finished:
 
 
 def finish(
-    folder: Path, campaign: Campaign, runs: Sequence[Made], analysed: Callable[[list[Response]], Analysis]
+    folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], analysed: Callable[[list[Response]], Analysis]
 ) -> Finished:
     """Analyse the good runs in the order of the campaign, and write report and frequency responses."""
     good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
@@ -78,7 +78,7 @@ def finish(
     played = [c for c in campaign.conditions if c.excitation.kind != "none" and not c.kicked and c.name in good]
     analysis, page = Analysis((), (), ()), None
     if kicked:
-        analysis = analysed([read(good[c.name]) for c in kicked])
+        analysis = analysed([read_recording(good[c.name]) for c in kicked])
     responses: list[FrequencyResponse] = []
     unusable: list[str] = []
     for condition in played:

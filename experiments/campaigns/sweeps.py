@@ -28,7 +28,7 @@ CONNECT = 10.0  # s, for the answer of a cluster
 
 
 @dataclass(frozen=True)
-class Case:
+class SweepCase:
     """One simulated run: what `hil.runners.simulated_run.run_lockstep` wants to know."""
 
     rig: Rig
@@ -43,17 +43,17 @@ class Case:
 class Result:
     """How a case ended, and where its run lies."""
 
-    condition: Case
+    condition: SweepCase
     folder: Path
     outcome: Outcome
 
 
 def simulate_all(
-    cases: Sequence[Case],
+    cases: Sequence[SweepCase],
     folders: Sequence[Path],
     jobs: int | None = None,
     cluster: str | None = None,
-    watch: Callable[[Case, np.void], None] | None = None,
+    watch: Callable[[SweepCase, np.void], None] | None = None,
 ) -> Iterator[Result]:
     """Run the cases, each into its folder; results come as they are finished.
 
@@ -74,7 +74,7 @@ def simulate_all(
         yield Result(cases[i], folders[i], outcome)
 
 
-def simulate(work: tuple[Case, Path], watch: Callable[[Case, np.void], None] | None = None) -> Outcome:
+def simulate(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:
     """Run one case into its folder."""
     case, folder = work
     return run_lockstep(

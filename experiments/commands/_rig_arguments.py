@@ -10,7 +10,7 @@ from models.errors import InputError
 
 def rig_of(file: Path | None, bike: str = "Benchmark") -> Rig:
     """The rig of a file, or the emulated one; raises InputError."""
-    return Rig.from_toml(file) if file else Rig(catalogue.load(bike))
+    return Rig.from_toml(file) if file else Rig(catalogue.load_bicycle(bike))
 
 
 def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:

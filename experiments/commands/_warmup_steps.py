@@ -22,7 +22,7 @@ from models.plant.scenario import Scenario
 
 
 def _machine() -> tuple[Rig, GainSchedule]:
-    rig = Rig(catalogue.load("Benchmark"))
+    rig = Rig(catalogue.load_bicycle("Benchmark"))
     return rig, design(rig.bicycle, "lqr", (5.0,), rig.timing)
 
 

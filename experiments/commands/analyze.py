@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.analysis.analyze import Analysis
-    from experiments.analysis.goodness_of_fit import Verdict
+    from experiments.analysis.goodness_of_fit import GoodnessOfFit
     from experiments.datatypes import Response
     from experiments.frequency.response import FrequencyResponse
     from experiments.recordings.author_windows import Beside
@@ -61,7 +61,7 @@ def analyze(
     from experiments.frequency.goodness_of_fit import document as frequency_document
     from experiments.frequency.response import add_response
     from experiments.recordings import author_windows, published
-    from experiments.recordings.runs import find, is_run, read
+    from experiments.recordings.runs import find, is_run, read_recording
     from experiments.reports.gather import report_on
     from experiments.terminal.console import emit_json, progress_screen, screen
     from experiments.terminal.frequency_tables import show as show_frequency
@@ -70,17 +70,17 @@ def analyze(
     found = find(paths)
     tables = [path for path in found if published.is_table(path)]
     recordings = [path for path in found if path not in tables]
-    measured = published.read(tables[0]) if tables else None
+    measured = published.read_published(tables[0]) if tables else None
     responses: list[Response] = []
     played: list[FrequencyResponse] = []
     silent: list[str] = []
     for path in recordings:
-        responses.append(read(path, mapping, preset, bicycle, trust))
+        responses.append(read_recording(path, mapping, preset, bicycle, trust))
         if is_run(path):
             add_response(path, played, silent)
     responses = noted(responses, recordings, windows)
     analysis = analysed(progress_screen, responses, _parse_window(window), estimator)
-    by_hand = author_windows.beside(author_windows.read(recordings), analysis.comparisons)
+    by_hand = author_windows.beside(author_windows.read_author_windows(recordings), analysis.comparisons)
     page = None
     if out is not None:
         runs = [path for path in recordings if is_run(path)]
@@ -228,7 +228,7 @@ def show(analysis: "Analysis") -> None:
             show_causes(verdict)
 
 
-def show_causes(verdict: "Verdict") -> None:
+def show_causes(verdict: "GoodnessOfFit") -> None:
     """Print what would explain a model that is rejected, each quantity moved alone."""
     from experiments.terminal.console import number, table
 

@@ -12,8 +12,8 @@ def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     from models.linear.modes import critical_speeds
 
     rows: list[dict[str, Any]] = []
-    for name in catalogue.names():
-        bicycle = catalogue.load(name)
+    for name in catalogue.bicycle_names():
+        bicycle = catalogue.load_bicycle(name)
         speeds = critical_speeds(bicycle)
         rows.append(
             {

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from hil.commissioning.calibration_results import Notes
-    from hil.commissioning.steps import Finding, Step
+    from hil.commissioning.steps import Step, StepResult
 
 _EMULATED_ROLLOUT = 5.0  # m
 
@@ -98,7 +98,7 @@ class _Bench:
         from experiments.terminal.console import progress_screen
         from experiments.terminal.keys import keys
 
-        self.findings: list[tuple[str, Finding]] = []
+        self.findings: list[tuple[str, StepResult]] = []
         self._person, self._screen = person, progress_screen
         self._pressed = stack.enter_context(keys())
         self._status = stack.enter_context(progress_screen.status("…"))
@@ -149,7 +149,7 @@ class _Bench:
             return "stopped by a key"
         return None
 
-    def _tell(self, step: "Step", finding: "Finding | None") -> None:
+    def _tell(self, step: "Step", finding: "StepResult | None") -> None:
         if finding is not None:
             self._show(step.name, finding)
             return
@@ -159,7 +159,7 @@ class _Bench:
         if step.ask:
             self._screen.print(f"  … {step.ask}{'' if self._began else ', then press Enter'}", style="bold")
 
-    def _show(self, what: str, finding: "Finding") -> None:
+    def _show(self, what: str, finding: "StepResult") -> None:
         self.findings.append((what, finding))
         mark = "[green]ok [/]" if finding.good else "[red]BAD[/]"
         self._screen.print(f"{mark} {what:<12} {finding.sentence}", soft_wrap=True)

@@ -97,7 +97,7 @@ def campaign(
             with board_of(progress_screen, whole.conditions, runs, person=bool(paths)) as board:
                 for attempt in _runner(whole, left, folder, board, paths, fifo):
                     board.made(attempt)
-                    runs.append(state.Made(attempt.condition.name, attempt.folder, attempt.outcome))
+                    runs.append(state.FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     state.write(folder, whole, runs, **about)
                     interrupted = attempt.outcome.cause.startswith("stopped by SIG")
         except KeyboardInterrupt:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from hil.commissioning.steps import Finding, Step
+    from hil.commissioning.steps import Step, StepResult
 
 
 def check(
@@ -37,7 +37,7 @@ def check(
     posture = get_context("spawn").RawArray("d", 3)
     verdicts: list[tuple[str, bool, str]] = []
 
-    def tell(step: "Step", finding: "Finding | None") -> None:
+    def tell(step: "Step", finding: "StepResult | None") -> None:
         if finding is None:
             posture[:] = step.posture
             if step.ask:

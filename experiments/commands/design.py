@@ -24,15 +24,15 @@ def design(
     import numpy as np
 
     from experiments.terminal.console import eigenvalue, emit_json, number, parse_speeds, screen, table
-    from hil.design.methods import Loop
+    from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
-    from hil.design.sampled_plant import STATES
+    from hil.design.sampled_plant import LOOP_STATES
     from models import catalogue
     from models.errors import InputError
 
     options = dict(_option(text) for text in option or [])
-    loop = Loop(rate=rate, delay=delay, drive_lag=drive_lag)
-    schedule = design_gains(catalogue.load(bike), method, parse_speeds(speeds), loop, **options)
+    loop = LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
+    schedule = design_gains(catalogue.load_bicycle(bike), method, parse_speeds(speeds), loop, **options)
     if out is not None:
         try:
             out.write_text(schedule.to_toml(), encoding="utf-8")
@@ -45,7 +45,7 @@ def design(
                 "bike": schedule.bicycle.name,
                 "method": method,
                 "rate": rate,
-                "states": STATES,
+                "states": LOOP_STATES,
                 "path": str(out) if out else None,
                 "rows": [
                     {
@@ -63,7 +63,7 @@ def design(
         )
         return
     table(
-        f"{schedule.bicycle.name}, {method}: T_delta = -K z, z = ({', '.join(STATES)})",
+        f"{schedule.bicycle.name}, {method}: T_delta = -K z, z = ({', '.join(LOOP_STATES)})",
         ["v m/s", "K", "closed loop 1/s", "gain margin", "phase deg", "delay ms"],
         [
             [

@@ -21,7 +21,7 @@ def eig(
     from models.linear.modes import critical_speeds, follow
     from models.linear.whipple import canonical
 
-    bicycle = catalogue.load(bike)
+    bicycle = catalogue.load_bicycle(bike)
     modes = follow(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)
     if plot is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from experiments.studies.fault_injection.judge import Verdict
+    from experiments.studies.fault_injection.judge import CaseResult
     from experiments.studies.fault_injection.summary_table import Row
 
 
@@ -94,14 +94,14 @@ def _one(seed: int, index: int, as_json: bool) -> None:
 
 
 @contextmanager
-def _counting(count: int) -> "Iterator[Callable[[list[Verdict]], None]]":
+def _counting(count: int) -> "Iterator[Callable[[list[CaseResult]], None]]":
     """A live line: cases played, promises broken."""
     from experiments.terminal.console import progress_screen
 
     played = broken = 0
     with progress_screen.status(f"fault campaign: 0 of {count} cases") as line:
 
-        def tell(verdicts: "list[Verdict]") -> None:
+        def tell(verdicts: "list[CaseResult]") -> None:
             nonlocal played, broken
             played += len(verdicts)
             broken += sum(bool(verdict.complaints) for verdict in verdicts)

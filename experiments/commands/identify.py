@@ -32,7 +32,7 @@ def identify(
     from experiments.analysis.output_error import Piece
     from experiments.analysis.output_error import identify as search
     from experiments.analysis.windows import find_windows
-    from experiments.recordings.runs import find, read
+    from experiments.recordings.runs import find, read_recording
     from experiments.terminal.console import emit_json, screen
     from experiments.theory.theory import QUANTITIES
     from models.errors import InputError
@@ -49,7 +49,7 @@ def identify(
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
     pieces = []
     for path in find(paths):
-        response = read(path, mapping, "", bicycle)
+        response = read_recording(path, mapping, "", bicycle)
         pieces += [Piece.of(response, window) for window in find_windows(response)[0]]
     if not pieces:
         raise InputError("no window was found in these recordings: `riderless analyze` says why")

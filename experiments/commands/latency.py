@@ -10,7 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from hil.commissioning.latency_measure import Measured
-    from hil.loop.tick import Loop
+    from hil.loop.tick import LoopState
     from hil.rig.rig import Rig
     from hil.runners.latency_certificate import LatencyResult
 
@@ -52,7 +52,7 @@ def latency(
     from models import catalogue
     from models.errors import InputError
 
-    rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load("Benchmark"))
+    rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
     rig = rig if rate is None else replace(rig, rate=rate)
     trials = [Trial(rig.rate, duration, fifo, cpu, load)]
     if matrix:
@@ -91,12 +91,12 @@ def latency(
 
 
 @contextmanager
-def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]"]:
+def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopState]"]:
     """Open ports with their devices set up, and a loop for them that will never be armed."""
     from experiments.emulation.spawn import start_twin
     from hil.design.methods import design
     from hil.loop.tick import new_loop
-    from hil.rig.rig import Port
+    from hil.rig.rig import RigPort
     from hil.runners.session import introduced
     from models.errors import InputError
     from models.plant.plant import Scenario
@@ -104,7 +104,7 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], Loop]
     with ExitStack() as stack:
         if not paths:
             # a line faster than any rate needs, and a watchdog that fits the rate
-            rig = replace(rig, ports=(Port(baud=4_000_000),), watchdog=5 / rig.rate)
+            rig = replace(rig, ports=(RigPort(baud=4_000_000),), watchdog=5 / rig.rate)
             paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
         if len(paths) != len(rig.ports):
             raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")

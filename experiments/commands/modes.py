@@ -22,7 +22,7 @@ def modes(
 
     if plot is not None:
         check_format(plot)
-    bicycle = catalogue.load(bike)
+    bicycle = catalogue.load_bicycle(bike)
     shapes = mode_shapes(bicycle, speed)
     if plot is not None:
         save(mode_shapes_figure(bicycle.name, speed, shapes), plot)

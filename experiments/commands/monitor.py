@@ -26,7 +26,7 @@ def monitor(
     from experiments.commands._rig_arguments import paths_of, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import progress_screen
-    from hil.commissioning.steps import Finding, Step, go_through
+    from hil.commissioning.steps import Step, StepResult, go_through
     from hil.design.methods import design
     from models.errors import InputError
 
@@ -35,7 +35,7 @@ def monitor(
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)
-    watching = Step("watching", lambda rows, over: Finding(True, "seen") if over else None, longest=duration)
+    watching = Step("watching", lambda rows, over: StepResult(True, "seen") if over else None, longest=duration)
     with (
         start_by_hand(rig, posture) if emulated else nullcontext() as twin,
         Live(console=progress_screen, refresh_per_second=5) as live,

@@ -50,16 +50,16 @@ def simulate(
     """
     import numpy as np
 
-    from experiments.campaigns.sweeps import Case, simulate_all
+    from experiments.campaigns.sweeps import SweepCase, simulate_all
     from experiments.terminal.console import emit_json, new_folder, parse_speeds, progress_screen, screen
     from experiments.terminal.progress import watching
-    from hil.design.methods import METHODS, GainSchedule, Loop, design
+    from hil.design.methods import METHODS, GainSchedule, LoopTiming, design
     from hil.logs.log import run_folder
     from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation
     from models import catalogue
     from models.errors import InputError
-    from models.plant.plant import Drive, Kick, Knock, Scenario, Surroundings
+    from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
 
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
@@ -80,13 +80,15 @@ def simulate(
             training_wheels=None if training_wheels is None else float(np.radians(training_wheels)),
             frame_offset=1e-3 * offset_mm,
         ),
-        Drive(coulomb=friction, backlash=float(np.radians(backlash))),
+        SteerDrive(coulomb=friction, backlash=float(np.radians(backlash))),
     )
     speeds, cases = parse_speeds(speed), []
     for name in bike.split(","):
-        rig = Rig(catalogue.load(name.strip()))
+        rig = Rig(catalogue.load_bicycle(name.strip()))
         if controller in METHODS:
-            schedule = design(rig.bicycle, controller, parse_speeds("2:9:0.5"), Loop(rig.rate, drive_lag=rig.drive_lag))
+            schedule = design(
+                rig.bicycle, controller, parse_speeds("2:9:0.5"), LoopTiming(rig.rate, drive_lag=rig.drive_lag)
+            )
         else:
             schedule = GainSchedule.from_toml(Path(controller))
         for v in speeds:
@@ -99,7 +101,7 @@ def simulate(
                     seed=n,
                 )
                 label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {n}" if seeds > 1 else "")
-                cases.append(Case(rig, schedule, scenario, emulation, scenario.release_after + duration, label))
+                cases.append(SweepCase(rig, schedule, scenario, emulation, scenario.release_after + duration, label))
     out = out or run_folder("runs", "simulated", bike, schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     results = {}

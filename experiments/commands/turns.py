@@ -45,7 +45,7 @@ def turns(
         )
     if plot is not None:
         check_format(plot)
-    bicycle = catalogue.load(bike)
+    bicycle = catalogue.load_bicycle(bike)
     path = {"path": str(plot) if plot else None}
     if hands_free:
         from models.nonlinear.hands_free import hands_free as all_families

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.frequency.response import MEASURED, SHOWN, TRUSTED, FrequencyResponse, ratio_of
+from experiments.frequency.response import RESPONSE_CHANNELS, SHOWN, TRUSTED, FrequencyResponse, ratio_of
 from experiments.theory.excited_loop import Array, Complex
 from models.errors import InputError
 
@@ -174,7 +174,7 @@ class _Part:
     @classmethod
     def of_run(cls, run: FrequencyResponse, of: str) -> "_Part":
         ratio, covariance = run.ratios(of)
-        seen = run.lines.coherence[:, : len(SHOWN if of == "loop" else MEASURED)]
+        seen = run.lines.coherence[:, : len(SHOWN if of == "loop" else RESPONSE_CHANNELS)]
         trusted = np.all(seen >= TRUSTED, axis=1)
         ratio, covariance = ratio[trusted], covariance[trusted]
         relative = covariance / (ratio[:, :, None] * ratio[:, None, :].conj())
@@ -282,7 +282,7 @@ def document(found: FrequencyResponse) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Answer:
+class FrequencyGoodness:
     """The verdict on the runs of one bicycle together."""
 
     agrees: bool
@@ -295,11 +295,13 @@ class Answer:
         return f"{self.headline}: {self.details}" if self.details else self.headline
 
 
-def answer(found: Sequence[FrequencyResponse]) -> Answer:
+def answer(found: Sequence[FrequencyResponse]) -> FrequencyGoodness:
     """Does theory explain all runs of one bicycle together?"""
     loop, plant = goodness(found, "loop"), goodness(found, "plant")
     if loop.largest is None or plant.largest is None:
-        return Answer(False, f"nothing can be said of the frequency response of {found[0].bicycle}", loop.sentence)
+        return FrequencyGoodness(
+            False, f"nothing can be said of the frequency response of {found[0].bicycle}", loop.sentence
+        )
     headline = (
         f"the frequency response of {found[0].bicycle} {'agrees' if loop.agrees else 'does not agree'} with theory"
     )
@@ -308,10 +310,10 @@ def answer(found: Sequence[FrequencyResponse]) -> Answer:
     details = f"loop {loop.numbers}; {loop.largest.sentence}"
     if not loop.agrees:
         details += f"; the plant's {'agrees' if plant.agrees else f'does not either; {plant.factor}'}"
-    return Answer(loop.agrees, headline, details)
+    return FrequencyGoodness(loop.agrees, headline, details)
 
 
-def answers(found: Sequence[FrequencyResponse]) -> list[Answer]:
+def answers(found: Sequence[FrequencyResponse]) -> list[FrequencyGoodness]:
     """One verdict for each bicycle."""
     bicycles = dict.fromkeys(one.bicycle for one in found)
     return [answer([one for one in found if one.bicycle == name]) for name in bicycles]

@@ -1,7 +1,8 @@
 """Frequency responses of the loop and of the plant, measured in a run with an excitation, beside the predicted ones.
 
 The torque played, r, is known exactly and owes nothing to the noise, so every response is a quotient with it
-(`experiments.frequency.spectral_lines`). The loop: from r to an output. The plant: from the torque commanded, T, to an output,
+(`experiments.frequency.spectral_lines`). The loop: from r to an output. The plant: from the torque commanded, T, to an
+output,
 as the quotient of two responses of the loop. The direct one, from T to an output, would be drawn towards minus one over
 the controller, for under feedback T answers the noise (Soderstrom and Stoica 1989, section 10.3).
 """
@@ -17,7 +18,7 @@ from experiments.frequency.spectral_lines import Lines, lines
 from experiments.recordings.runs import bicycle_of, played_torque, run_of, schedule_of, theory_of
 from experiments.theory.excited_loop import Array, Complex, ExcitedLoop, excited_loop
 from experiments.theory.theory import Theory
-from hil.logs.log import FILE, Run
+from hil.logs.log import RUN_FILE, Run
 from hil.loop.excitation import Excitation
 from hil.loop.observer import Observer
 from hil.loop.states import State
@@ -29,7 +30,7 @@ SHORTEST = 20.0  # s of torque, below which the lines lie too far apart
 TAIL = 2.0  # s after it, in which the answer dies away
 TRUSTED = 0.9  # coherence from which a line is worth looking at
 PLAYED = ("sweep", "multisine", "steps")  # excitations that tell a frequency response
-MEASURED = {"phi_dot": "phi_dot_meas", "delta": "delta_meas", "T": "T_cmd"}
+RESPONSE_CHANNELS = {"phi_dot": "phi_dot_meas", "delta": "delta_meas", "T": "T_cmd"}
 SHOWN = ("phi_dot", "delta")  # outputs in which loop and plant are judged
 STEP = 1e-3  # of a standard deviation: how far a quantity is moved for a slope
 
@@ -72,7 +73,7 @@ class FrequencyResponse:
     theory : ExcitedLoop
         That predicts them.
     lines : Lines
-        Measured over predicted of the loop's outputs, in the order of `MEASURED`, with covariances.
+        Measured over predicted of the loop's outputs, in the order of `RESPONSE_CHANNELS`, with covariances.
     slopes : mapping of str to (Complex, Complex)
         What one standard deviation of an uncertain quantity does to the logarithm of the predicted responses of loop
         and plant, (m, 2) each, in the order of `SHOWN`.
@@ -142,7 +143,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
         )
     answer = theory.answer(r)
     band = settings.f_low, settings.f_high
-    found = lines(r, outputs, np.array([answer[name] for name in MEASURED]), rate, band)
+    found = lines(r, outputs, np.array([answer[name] for name in RESPONSE_CHANNELS]), rate, band)
     whole = theory_of(run.header, bicycle_of(run.header), run.ticks)
     move = _mover(whole, build)
     return FrequencyResponse(
@@ -162,7 +163,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
 def add_response(path: Path, found: list[FrequencyResponse], unusable: list[str]) -> None:
     """Add the response of a run of ours that played a torque to ``found``, or to ``unusable`` why it has none."""
     run = run_of(path)
-    if path.is_file() and path.name != FILE:
+    if path.is_file() and path.name != RUN_FILE:
         run = replace(run, folder=path)  # an exported one lies among others, and has a name of its own
     if not plays(run.header):
         return
@@ -194,7 +195,9 @@ def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Ar
         period = settings.duration / settings.periods
         n = round(np.floor((length + 2.0 / rate) / period) * period * rate)
     even = t[0] + np.arange(n) / rate
-    r, *outputs = (np.interp(even, t, y[rows[0] :]) for y in (r, *(ticks[column] for column in MEASURED.values())))
+    r, *outputs = (
+        np.interp(even, t, y[rows[0] :]) for y in (r, *(ticks[column] for column in RESPONSE_CHANNELS.values()))
+    )
     v = np.interp(even, t, ticks["v_meas"][rows[0] :])
     return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"]))
 
@@ -214,7 +217,7 @@ def ratios(found: Lines, of: str) -> tuple[Complex, Complex]:
 def _transfers(found: Lines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
     """The three responses of the loop, and the two of the plant."""
     transfers, f = [], found.f
-    for i, output in enumerate(MEASURED):
+    for i, output in enumerate(RESPONSE_CHANNELS):
         predicted, coherence = theory.loop(f, output), found.coherence[:, i]
         std = error(coherence, found.bins)
         transfers.append(Transfer("loop", output, found.ratio[:, i] * predicted, predicted, std, coherence))

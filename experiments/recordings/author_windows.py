@@ -11,7 +11,7 @@ import numpy as np
 from experiments.datatypes import Comparison
 from models.errors import InputError
 
-FILE = "author_windows.json"  # lies beside the logs
+AUTHOR_WINDOWS_FILE = "author_windows.json"  # lies beside the logs
 SAME_START = 0.3  # s between two starts of the same window
 
 
@@ -40,7 +40,7 @@ class Beside:
     frozen: complex  # mean of theory over the same
 
 
-def read(paths: Sequence[Path]) -> list[HandCut]:
+def read_author_windows(paths: Sequence[Path]) -> list[HandCut]:
     """Windows by hand that lie beside these recordings; none when there is no such file.
 
     Raises
@@ -50,15 +50,15 @@ def read(paths: Sequence[Path]) -> list[HandCut]:
     """
     cuts: list[HandCut] = []
     for folder in dict.fromkeys(path.parent for path in paths):
-        if not (folder / FILE).exists():
+        if not (folder / AUTHOR_WINDOWS_FILE).exists():
             continue
         try:
-            rows = json.loads((folder / FILE).read_text())["windows"]
+            rows = json.loads((folder / AUTHOR_WINDOWS_FILE).read_text())["windows"]
             cuts += [HandCut(r["file"], r["start"], r["stop"], r["sigma"], r["omega"]) for r in rows]
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"{folder / FILE} wants a list 'windows' with file, start, stop, sigma and omega, found {error!r}: "
-                "correct it or move it away"
+                f"{folder / AUTHOR_WINDOWS_FILE} wants a list 'windows' with file, start, stop, sigma and omega, "
+                f"found {error!r}: correct it or move it away"
             ) from None
     return cuts
 

@@ -42,7 +42,7 @@ def is_table(path: Path) -> bool:
         return False
 
 
-def read(path: Path) -> Figure7:
+def read_published(path: Path) -> Figure7:
     """A table of eigenvalues in a CSV file.
 
     Raises

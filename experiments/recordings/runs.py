@@ -13,10 +13,10 @@ from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign.formats import SUFFIXES
 from experiments.recordings.inspection import inspected
 from experiments.theory.theory import Theory, open_loop
-from hil.design.closed_loop import MEASURED, SampledLoop
+from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.schedule import GainSchedule
 from hil.logs.export import MARKERS_SUFFIX
-from hil.logs.log import FILE, Run, read_run
+from hil.logs.log import RUN_FILE, Run, read_run
 from hil.loop.excitation import Excitation
 from hil.loop.observer import Observer
 from hil.loop.states import State, Verdict
@@ -33,14 +33,16 @@ _HELD = 0.55  # s after RUNNING began during which hands may still be on the bic
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
 
-def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False) -> Response:
+def read_recording(
+    path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+) -> Response:
     """A recording of any known kind: a run folder (or its log), or a file of somebody else's.
 
     Parameters
     ----------
     path
     mapping, preset, bicycle, trust
-        As `experiments.recordings.foreign.read` takes them; they do not concern our own runs.
+        As `experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
 
     Raises
     ------
@@ -49,14 +51,14 @@ def read(path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = 
     """
     if is_run(path):
         run = run_of(path)
-        exported = path.is_file() and path.name != FILE  # lies among others, and has a name of its own
+        exported = path.is_file() and path.name != RUN_FILE  # lies among others, and has a name of its own
         return of_run(replace(run, folder=path) if exported else run)
-    return foreign.read(path, mapping, preset, bicycle, trust)
+    return foreign.read_foreign(path, mapping, preset, bicycle, trust)
 
 
 def run_of(path: Path) -> Run:
-    """A run as `hil.logs.log.read_run` gives it, without raw bytes; the last one is kept, for the report wants it again."""
-    file = path / FILE if path.is_dir() else path
+    """Read a run without its raw bytes; the last one is kept, because the report wants it again."""
+    file = path / RUN_FILE if path.is_dir() else path
     if not file.exists():
         return read_run(path)  # says what is missing
     about = file.stat()
@@ -70,17 +72,17 @@ def _run_of(path: Path, mtime: int, size: int) -> Run:
 
 def is_run(path: Path) -> bool:
     """Is this a run of ours, a folder or a log?"""
-    return path.is_dir() or path.suffix == Path(FILE).suffix
+    return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
 
 
 def find(paths: list[Path]) -> list[Path]:
     """The recordings among files and folders: a folder of runs or logs stands for all of them."""
     found: list[Path] = []
     for path in paths:
-        if not path.is_dir() or (path / FILE).exists():
+        if not path.is_dir() or (path / RUN_FILE).exists():
             found.append(path)
             continue
-        inside = sorted((p.parent for p in path.glob(f"*/{FILE}")), key=_by_number)
+        inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
         inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
         if not inside:
             raise InputError(
@@ -92,7 +94,7 @@ def find(paths: list[Path]) -> list[Path]:
 
 def _recorded(path: Path) -> bool:
     """Is this a file of a known format, and not one that belongs to a recording?"""
-    return path.suffix.lower() in (*SUFFIXES, Path(FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
+    return path.suffix.lower() in (*SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
 
 
 def _by_number(path: Path) -> list[tuple[float, str]]:
@@ -221,15 +223,15 @@ def schedule_of(header: dict) -> GainSchedule:
 
 
 def instrument_noise(ticks: np.ndarray) -> Array:
-    """Standard deviations (4,) of white noise in the readings of `MEASURED`, while RUNNING.
+    """Standard deviations (4,) of white noise in the readings of `MEASURED_CHANNELS`, while RUNNING.
 
     From third differences: motion is smooth over four samples, noise and the steps of an encoder are not.
     Third differences of white noise have 20 times its variance.
     """
     running = ticks["state"] == State.RUNNING
     if np.count_nonzero(running) < 100:
-        return np.zeros(len(MEASURED))
-    differences = np.array([np.diff(ticks[name][running], 3) for name in MEASURED])
+        return np.zeros(len(MEASURED_CHANNELS))
+    differences = np.array([np.diff(ticks[name][running], 3) for name in MEASURED_CHANNELS])
     return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
 
 
@@ -266,7 +268,9 @@ def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
             hidden=lambda v: loop.slow_errors(),
             misread=lru_cache(KEPT)(loop.misread),
             noise=lambda v: loop.noise(v, noise),
-            reading={name.removesuffix("_meas"): row for name, row in zip(MEASURED, np.diag(noise), strict=True)},
+            reading={
+                name.removesuffix("_meas"): row for name, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)
+            },
         )
 
     return Theory(f"whole sampled loop, {header['controller']}", bicycle, build, std)

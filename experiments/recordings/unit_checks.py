@@ -1,6 +1,7 @@
 """Units and signs that physics contradicts, and the mistake behind them.
 
-When a relation fails (`experiments.recordings.kinematic_relations`), each mistake that people make is undone in turn, in one column, and
+When a relation fails (`experiments.recordings.kinematic_relations`), each mistake that people make is undone in turn,
+in one column, and
 all relations are looked at again. What makes everything agree is named; where two mistakes do, both are.
 """
 
@@ -68,14 +69,14 @@ MOST = (
 
 
 @dataclass(frozen=True)
-class Finding:
+class UnitFinding:
     """A sentence; ``clear`` when a unit or a sign is certainly wrong."""
 
     sentence: str
     clear: bool
 
 
-def doubts(recorded: Recorded) -> list[Finding]:
+def doubts(recorded: Recorded) -> list[UnitFinding]:
     """What physics says against a recording; empty when nothing."""
     s = signals(recorded)
     found = kept(s)
@@ -91,7 +92,7 @@ def doubts(recorded: Recorded) -> list[Finding]:
     likely = f"{'most likely' if clear else 'perhaps'} {' or '.join(causes)}"
     unexplained = "several columns may have a wrong unit or sign" if clear else "they hardly belong together"
     certain = bool(causes) or any(r.factor < 0 and abs(r.correlation) > SURE and r.name != "balance" for r in wrong)
-    return [Finding(f"{told}: {likely if causes else unexplained}", clear and certain), *gravity(recorded)]
+    return [UnitFinding(f"{told}: {likely if causes else unexplained}", clear and certain), *gravity(recorded)]
 
 
 def explanations(s: Signals, before: Sequence[Kept], wrong: set[str]) -> list[str]:
@@ -136,7 +137,7 @@ def factor_told(recorded: Recorded, relation: Kept) -> str:
     )
 
 
-def impossible(recorded: Recorded) -> Iterator[Finding]:
+def impossible(recorded: Recorded) -> Iterator[UnitFinding]:
     """Values that no bicycle reaches, and a speed that goes backwards."""
     moving = np.abs(recorded.response.v) > MOVING
     if not moving.any():
@@ -152,14 +153,14 @@ def impossible(recorded: Recorded) -> Iterator[Finding]:
             sentence = (
                 f"{name} reaches {reached:.3g} {unit}, wanted at most {most:g}: most likely {likely.format(c=name)}"
             )
-            yield Finding(sentence, True)
+            yield UnitFinding(sentence, True)
     if np.median(recorded.response.v[moving]) < 0:
         v = float(np.median(recorded.response.v[moving]))
         name = recorded.name("v")
-        yield Finding(f"{name} is {v:.3g} m/s at its middle: most likely the sign of {name} is reversed", True)
+        yield UnitFinding(f"{name} is {v:.3g} m/s at its middle: most likely the sign of {name} is reversed", True)
 
 
-def gravity(recorded: Recorded) -> Iterator[Finding]:
+def gravity(recorded: Recorded) -> Iterator[UnitFinding]:
     """What an accelerometer says of up and down; it enters no eigenvalue, but its axes may be the gyro's too."""
     down, side = recorded.signal("a_z"), recorded.signal("a_y")
     for quantity, values, wanted in (("a_z", down, -GRAVITY), ("a_y", side, 0.0)):
@@ -173,4 +174,4 @@ def gravity(recorded: Recorded) -> Iterator[Finding]:
             likely = f"the sign of {name} is reversed, or the sensor's z axis points up"
         elif quantity == "a_z" and 0.7 < abs(mean) < 1.3:
             likely = f"{name} is in g, not in m/s^2"
-        yield Finding(f"{name} is {mean:.3g} m/s^2 at its middle, wanted {wanted:g}: most likely {likely}", False)
+        yield UnitFinding(f"{name} is {mean:.3g} m/s^2 at its middle, wanted {wanted:g}: most likely {likely}", False)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.frequency.goodness_of_fit import Answer, Goodness, answers, document, goodness
+from experiments.frequency.goodness_of_fit import FrequencyGoodness, Goodness, answers, document, goodness
 from experiments.frequency.response import TRUSTED, FrequencyResponse
 from experiments.reports import bode
 
@@ -26,7 +26,7 @@ class Panel:
 class Section:
     """All of the section; without runs it is absent."""
 
-    answers: Sequence[Answer]
+    answers: Sequence[FrequencyGoodness]
     rows: Sequence[tuple[FrequencyResponse, Goodness]]
     panels: Sequence[Panel]
     unusable: Sequence[str]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.analysis.compare import Spread, Summary, figure7_residuals, summary
-from experiments.analysis.goodness_of_fit import Verdict
+from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.prediction import kicked_modes
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.frequency.response import FrequencyResponse
@@ -53,7 +53,7 @@ class ReportInput:
     responses: Sequence[Response] = ()
     comparisons: Sequence[Comparison] = ()
     rejected: Sequence[Rejected] = ()
-    verdicts: Sequence[Verdict] = ()  # one for each bicycle
+    verdicts: Sequence[GoodnessOfFit] = ()  # one for each bicycle
     figure7: Figure7 | None = None  # published measurements, shown with Silver
     hand_cut: Sequence[Beside] = ()
     frequency: Sequence[FrequencyResponse] = ()  # of the runs that played a torque
@@ -193,7 +193,7 @@ def _panels(report: ReportInput, windows: Sequence[_Numbered]) -> list[dict[str,
     """Eigenvalue and residual figure of each bicycle, with the caption that says where from."""
     bicycles = {bicycle_for(w.response).name: bicycle_for(w.response) for w in windows}
     if report.figure7 is not None and "Silver" not in bicycles:
-        bicycles["Silver"] = catalogue.load("Silver")
+        bicycles["Silver"] = catalogue.load_bicycle("Silver")
     panels = []
     for name, bicycle in bicycles.items():
         own = [w for w in windows if bicycle_for(w.response).name == name]

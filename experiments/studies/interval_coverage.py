@@ -22,7 +22,7 @@ from experiments.analysis.windows import find_windows, make_window
 from experiments.campaigns.protocols.treadmill import conditions
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Array, Fit, Response, Window
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from experiments.theory.free_response import free_response
 from experiments.theory.theory import Theory, dynamics_for, lean_feedback, open_loop
 from hil.runners.simulated_run import run_lockstep
@@ -58,7 +58,7 @@ CYCLES = (1.1, 1.6, 2.5, 4.0)
 
 
 @dataclass(frozen=True)
-class Setting:
+class StudyWindow:
     """What a window of the study is made of."""
 
     machine: str  # of MACHINES
@@ -83,10 +83,10 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Answer:
+class EstimatorAnswer:
     """What one estimator said of one window."""
 
-    setting: Setting
+    setting: StudyWindow
     estimator: str
     ok: bool
     error: complex  # estimate minus frozen truth
@@ -128,7 +128,7 @@ STUDIED: dict[str, tuple[Estimator, Estimator]] = {
 @cache
 def _theory(machine: str) -> Theory:
     bicycle, make = MACHINES[machine]
-    return make(catalogue.load(bicycle))
+    return make(catalogue.load_bicycle(bicycle))
 
 
 @cache
@@ -141,10 +141,10 @@ def settings(
     kinds: Iterable[str] = tuple(KINDS),
     noises: Iterable[float] = NOISES,
     cycles: Iterable[float] = CYCLES,
-) -> list[Setting]:
+) -> list[StudyWindow]:
     """The grid, without windows longer than the rules would cut."""
     grid = [
-        Setting(machine, v, kind, noise, c)
+        StudyWindow(machine, v, kind, noise, c)
         for machine, some in speeds.items()
         for v in some
         for kind in kinds
@@ -154,7 +154,7 @@ def settings(
     return [one for one in grid if one.length <= LONGEST]
 
 
-def draw(setting: Setting, rng: np.random.Generator) -> tuple[Response, Response, Window]:
+def draw(setting: StudyWindow, rng: np.random.Generator) -> tuple[Response, Response, Window]:
     """One pushed response with noise, the same without, and the window to fit."""
     rough = setting.kind == ROUGH
     slowing = rng.normal(0.0, DECELERATION) if rough else 0.0
@@ -193,10 +193,10 @@ def no_clock() -> float:
 
 
 def ask(
-    work: tuple[Setting, int, int],
+    work: tuple[StudyWindow, int, int],
     studied: Mapping[str, tuple[Estimator, Estimator]] | None = None,
     clock: Clock = no_clock,
-) -> list[Answer]:
+) -> list[EstimatorAnswer]:
     """What every estimator says of the windows of a setting; work is (setting, windows, seed)."""
     setting, windows, seed = work
     key = [seed, *repr(setting).encode()]  # a setting has its own draws, whatever else is studied
@@ -212,10 +212,10 @@ def ask(
     return answers
 
 
-def _answer(setting: Setting, name: str, fit: Fit, alone: Fit, without: Fit, ms: float) -> Answer:
+def _answer(setting: StudyWindow, name: str, fit: Fit, alone: Fit, without: Fit, ms: float) -> EstimatorAnswer:
     like = complex(fit.re - without.re, fit.im - without.im) if without.ok else complex(np.nan, np.nan)
     error = complex(fit.re, fit.im) - setting.truth
-    return Answer(setting, name, fit.ok, error, like, _half(fit), _half(alone), ms)
+    return EstimatorAnswer(setting, name, fit.ok, error, like, _half(fit), _half(alone), ms)
 
 
 def _half(fit: Fit) -> tuple[float, float]:
@@ -223,7 +223,7 @@ def _half(fit: Fit) -> tuple[float, float]:
     return 0.5 * (re_hi - re_lo), 0.5 * (im_hi - im_lo)
 
 
-def emulated(seed: int, names: Iterable[str] = OSCILLATING, clock: Clock = no_clock) -> Iterator[list[Answer]]:
+def emulated(seed: int, names: Iterable[str] = OSCILLATING, clock: Clock = no_clock) -> Iterator[list[EstimatorAnswer]]:
     """The same of the campaign's runs in simulated time: whole loop, real bytes, windows found by the rules.
 
     The emulated gyro has 0.003 rad/s of noise at 200 Hz. Like for like is here what the report compares: the
@@ -233,12 +233,12 @@ def emulated(seed: int, names: Iterable[str] = OSCILLATING, clock: Clock = no_cl
         with TemporaryDirectory() as root:
             folder = Path(root) / "run"
             run_lockstep(folder, condition.rig, condition.schedule, condition.scenario, condition.duration)
-            response = read(folder)
+            response = read_recording(folder)
         truth = kicked_mode(dynamics_for(response), condition.v)
         answers = []
         for window in find_windows(response)[0]:
             cycles = (window.t_end - window.t_start) * truth.imag / (2.0 * np.pi)
-            setting = Setting(condition.label, condition.v, EMULATED, 0.003, cycles)
+            setting = StudyWindow(condition.label, condition.v, EMULATED, 0.003, cycles)
             for name in names:
                 begin = clock()
                 fit = fit_window(response, window, name)
@@ -249,14 +249,14 @@ def emulated(seed: int, names: Iterable[str] = OSCILLATING, clock: Clock = no_cl
                     like, std = complex(fit.re, fit.im) - predicted.like, predicted.difference_std
                 half = (float(ndtri(0.975)) * std[0], float(ndtri(0.975)) * std[1])
                 answers.append(
-                    Answer(setting, name, fit.ok, complex(fit.re, fit.im) - truth, like, _half(fit), half, ms)
+                    EstimatorAnswer(setting, name, fit.ok, complex(fit.re, fit.im) - truth, like, _half(fit), half, ms)
                 )
         yield answers
 
 
 def study(
-    grid: Iterable[Setting], windows: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock
-) -> Iterator[list[Answer]]:
+    grid: Iterable[StudyWindow], windows: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock
+) -> Iterator[list[EstimatorAnswer]]:
     """The answers of each setting, as they are found."""
     for _, answers in spread(partial(ask, clock=clock), [(setting, windows, seed) for setting in grid], jobs):
         yield answers

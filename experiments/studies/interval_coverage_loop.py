@@ -19,11 +19,11 @@ from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.output_error import Piece, identify
 from experiments.analysis.prediction import kicked_mode
 from experiments.analysis.windows import find_windows
-from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.protocols.treadmill import Settings, plan
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Array, Response
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
 from experiments.studies.interval_coverage_page import table
 from experiments.theory.theory import dynamics_for, theory_for
@@ -73,9 +73,9 @@ def cells(loops: Mapping[str, tuple[str, Sequence[float]]] = LOOPS, noises: Sequ
 def rides(cell: Cell, kicks: int, seed: int, speeds: Sequence[float] = ()) -> Iterator[Response]:
     """Emulated runs of a cell, or of its loop at several speeds, each with so many kicks."""
     method = LOOPS[cell.bicycle][0]
-    bench = Bench(
-        (catalogue.load(cell.bicycle),),
-        (Controller(method, method),),
+    bench = PlanInputs(
+        (catalogue.load_bicycle(cell.bicycle),),
+        (NamedController(method, method),),
         Emulation(noise=cell.noise),
         seed=(seed, *repr(cell).encode()),
     )
@@ -83,7 +83,7 @@ def rides(cell: Cell, kicks: int, seed: int, speeds: Sequence[float] = ()) -> It
         with TemporaryDirectory() as root:
             folder = Path(root) / "run"
             run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, c.emulation)
-            yield read(folder)
+            yield read_recording(folder)
 
 
 def joint(work: tuple[Cell, int, int], clock: Clock = no_clock) -> list[Held]:

@@ -10,7 +10,7 @@ from experiments.analysis.prediction import dynamics_for, kicked_mode, predict
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
 from experiments.recordings import author_windows
-from experiments.studies.interval_coverage import KINDS, MACHINES, NOISES, OSCILLATING, PUSH, Answer
+from experiments.studies.interval_coverage import KINDS, MACHINES, NOISES, OSCILLATING, PUSH, EstimatorAnswer
 from models.errors import InputError
 
 USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms
@@ -43,12 +43,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def names(answers: Sequence[Answer]) -> list[str]:
+def names(answers: Sequence[EstimatorAnswer]) -> list[str]:
     """The estimators, in the order in which they were asked."""
     return list(dict.fromkeys(a.estimator for a in answers))
 
 
-def overview(answers: Sequence[Answer]) -> str:
+def overview(answers: Sequence[EstimatorAnswer]) -> str:
     """One row an estimator: what it errs by, what it says it errs by, and how often that is true."""
     rows = []
     for name in names(answers):
@@ -72,7 +72,7 @@ def overview(answers: Sequence[Answer]) -> str:
     return table(head, rows)
 
 
-def share(answers: Sequence[Answer], like: bool = False) -> str:
+def share(answers: Sequence[EstimatorAnswer], like: bool = False) -> str:
     """How many intervals held re and im, in per cent."""
     if like:
         answers = [a for a in answers if np.isfinite(a.like.real)]
@@ -85,7 +85,7 @@ def _pair(values: Sequence[float] | np.ndarray, form: str) -> str:
     return f"{values[0]:{form}} / {values[1]:{form}}"
 
 
-def by(answers: Sequence[Answer], what: str, key: Callable[[Answer], str]) -> str:
+def by(answers: Sequence[EstimatorAnswer], what: str, key: Callable[[EstimatorAnswer], str]) -> str:
     """Share of intervals that held, one row for each value of a key, one column for each estimator."""
     columns = names(answers)
     rows = []
@@ -95,23 +95,23 @@ def by(answers: Sequence[Answer], what: str, key: Callable[[Answer], str]) -> st
     return table([what, "windows", *columns], rows)
 
 
-def speed(a: Answer) -> str:
+def speed(a: EstimatorAnswer) -> str:
     """Machine and speed, for `by`."""
     bicycle = f"{MACHINES[a.setting.machine][0]} {a.setting.machine}, " if a.setting.machine in MACHINES else ""
     return f"{bicycle}{a.setting.v:g} m/s, {a.setting.truth.real:.2f} ± {a.setting.truth.imag:.2f}i"
 
 
-def noise(a: Answer) -> str:
+def noise(a: EstimatorAnswer) -> str:
     """Kind and size of the noise, for `by`."""
     return f"{a.setting.kind}, {a.setting.noise:g} rad/s"
 
 
-def length(a: Answer) -> str:
+def length(a: EstimatorAnswer) -> str:
     """Cycles in the window, for `by`."""
     return f"{a.setting.cycles:g} cycles"
 
 
-def shortest(answers: Sequence[Answer]) -> str:
+def shortest(answers: Sequence[EstimatorAnswer]) -> str:
     """Cycles that a window needs: enough of them accepted, and the error small enough."""
     rows = []
     for name in names(answers):
@@ -167,7 +167,7 @@ def measured(values: Sequence[complex]) -> str:
     return f"{re:.2f} ({re_s:.2f}) / {im:.2f} ({im_s:.2f}), n = {len(values)}"
 
 
-def tables(answers: Sequence[Answer], emulator: Sequence[Answer], seed: int) -> dict[str, str]:
+def tables(answers: Sequence[EstimatorAnswer], emulator: Sequence[EstimatorAnswer], seed: int) -> dict[str, str]:
     """All tables of the study, by the name of their marks."""
     count = len(answers) // max(len(names(answers)), 1)
     settings = len({a.setting for a in answers})

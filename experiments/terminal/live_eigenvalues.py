@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.analysis.estimators import estimate
 from experiments.analysis.windows import find_windows
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from experiments.terminal.console import eigenvalue
 from models.errors import InputError
 
@@ -20,7 +20,7 @@ class SoFar:
     def add(self, folder: Path) -> None:
         """Take a run that has ended well; one without windows adds nothing."""
         try:
-            response = read(folder)
+            response = read_recording(folder)
             windows, _ = find_windows(response)
         except InputError:
             return

@@ -31,7 +31,7 @@ class Planned(Protocol):
         """Time it will take [s]."""
 
 
-class Made(Protocol):
+class RunProgress(Protocol):
     """A run that was made of one that was planned."""
 
     @property
@@ -64,7 +64,7 @@ def _bar(screen: Console, last: str = "") -> Progress:
 @contextmanager
 def watching(
     screen: Console, planned: Sequence[Planned], title: str = "campaign"
-) -> Iterator[tuple[Callable[[Any, np.void], None], Callable[[Made], None]]]:
+) -> Iterator[tuple[Callable[[Any, np.void], None], Callable[[RunProgress], None]]]:
     """A live line of many runs: yields what to call with a plan and its newest row, and after each run made."""
     total = sum(c.duration for c in planned)
     began: dict[int, float] = {}
@@ -82,7 +82,7 @@ def watching(
                 now=f"{condition.label:<24} {state.name:<8} lean {degrees:+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
             )
 
-        def done(attempt: Made) -> None:
+        def done(attempt: RunProgress) -> None:
             nonlocal behind
             began.pop(id(attempt.condition), None)
             if attempt.outcome.reason == "success":
@@ -190,7 +190,7 @@ class Board:
             now=f"lean {np.degrees(row['phi_est']):+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
         )
 
-    def made(self, attempt: Made) -> None:
+    def made(self, attempt: RunProgress) -> None:
         """Take a run that has ended."""
         condition = attempt.condition
         self._now, self._cue = "", ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hil.design.closed_loop import MEASURED, SampledLoop, instrument_map
+from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop, instrument_map
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
@@ -21,7 +21,7 @@ from models.linear.perturbed import Variant
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
-OUTPUTS = {"phi_dot": MEASURED.index("phi_dot_meas"), "delta": MEASURED.index("delta_meas")}
+OUTPUTS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class ExcitedLoop:
     W: Array  # (m, m)
     B: Array  # (m,)
     w: Array  # (m,)
-    H: Array  # (4, m), rows as `hil.design.closed_loop.MEASURED`
+    H: Array  # (4, m), rows as `hil.design.closed_loop.MEASURED_CHANNELS`
     dt: float
 
     @property
@@ -106,7 +106,7 @@ def excited_loop(
         more_delay,
     )
     W = loop.matrix(v)
-    H = np.zeros((len(MEASURED), len(W)))
+    H = np.zeros((len(MEASURED_CHANNELS), len(W)))
     H[:, :6] = instrument_map(loop.real, v, *places, steer_age)
     return ExcitedLoop(W, loop.played(v), W[5].copy(), H, rig.dt)
 

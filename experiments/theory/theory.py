@@ -153,7 +153,7 @@ def unit(name: str) -> str:
 @cache
 def usual_std() -> dict[str, float]:
     """How well parameters are known when they were measured: median of the catalogue's published deviations."""
-    bicycles = [catalogue.load(name) for name in catalogue.names()]
+    bicycles = [catalogue.load_bicycle(name) for name in catalogue.bicycle_names()]
     found = {name: [b.std[name] for b in bicycles if b.std.get(name)] for name in PARAMETERS}
     return {name: float(np.median(values)) for name, values in found.items() if values}
 
@@ -217,7 +217,7 @@ def bicycle_for(response: Response) -> Bicycle:
             f"{response.source}: wanted a bicycle to predict the motion of, found none for a recording of "
             f"kind '{response.kind}'; name one of the catalogue (`riderless bikes`)."
         )
-    return catalogue.load(BICYCLES[response.kind])
+    return catalogue.load_bicycle(BICYCLES[response.kind])
 
 
 def theory_for(response: Response) -> Theory:

@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 from firmware_interface.devices.link import ANY
 from firmware_interface.errors import DeviceError
-from firmware_interface.port import Port
+from firmware_interface.port import SerialPort
 from firmware_interface.twins.paced_line import BITS_PER_BYTE
 
-Settings = Mapping[str, float]
+DeviceSettings = Mapping[str, float]
 
 
-class Setting(NamedTuple):
+class DeviceSetting(NamedTuple):
     """A key that a rig file may give a device beside port and baud rate; None as default: it must."""
 
     default: float | None
@@ -26,7 +26,7 @@ class Wants:
 
     rate: float  # Hz, of the loop
     watchdog: float  # s, the drive's own time-out
-    settings: Settings = field(default_factory=dict)
+    settings: DeviceSettings = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ class Device:
     carries: int
     hear: int | None  # numba cannot say that it is never None
     say: int | None
-    introduce: Callable[[Port, Wants], Introduction]
-    traffic: Callable[[int, Settings], Traffic]
+    introduce: Callable[[SerialPort, Wants], Introduction]
+    traffic: Callable[[int, DeviceSettings], Traffic]
     delimiter: int = ANY
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, DeviceSetting] = field(default_factory=dict)
     examples: tuple[Example, ...] = ()
 
-    def settled(self, given: Settings) -> dict[str, float]:
+    def settled(self, given: DeviceSettings) -> dict[str, float]:
         """Settings with defaults filled in.
 
         Raises
@@ -114,7 +114,7 @@ class Device:
             raise DeviceError(f"a {self.name} needs {say}: give it under its [[port]]")
         return {name: float(given.get(name, setting.default or 0.0)) for name, setting in self.settings.items()}
 
-    def require_room(self, carries: int, settings: Settings, rate: float, baud: int) -> None:
+    def require_room(self, carries: int, settings: DeviceSettings, rate: float, baud: int) -> None:
         """Refuse a line that cannot carry the messages, with the arithmetic.
 
         Raises

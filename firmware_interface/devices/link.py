@@ -18,16 +18,16 @@ from firmware_interface.messages import COMMAND, RAW
 from firmware_interface.node.protocol import RECEIVER
 
 # What a device carries, as bits.
-IMU, STEER, WHEEL, DRIVE = 1, 2, 4, 8
-SENSORS = IMU | STEER | WHEEL
-PARTS = {"imu": IMU, "steer": STEER, "wheel": WHEEL, "drive": DRIVE}
-CARRIES = {**PARTS, "sensors": SENSORS}  # as a rig file may write them
+ROLE_IMU, ROLE_STEER, ROLE_WHEEL, ROLE_DRIVE = 1, 2, 4, 8
+ROLE_SENSORS = ROLE_IMU | ROLE_STEER | ROLE_WHEEL
+ROLES = {"imu": ROLE_IMU, "steer": ROLE_STEER, "wheel": ROLE_WHEEL, "drive": ROLE_DRIVE}
+CARRIES = {**ROLES, "sensors": ROLE_SENSORS}  # as a rig file may write them
 
 RX_SIZE, TX_SIZE = 4096, 256  # bytes of one port in one tick
 MEMORY = 16  # whole numbers a driver may remember from one tick to the next
 ANY = -1  # a `delimiter` that no byte is
 
-LINK = np.dtype(
+LINK_STATE = np.dtype(
     [
         ("receiver", RECEIVER),  # counters and the frame that is coming in; drivers without our framing use it alike
         ("raw", RAW),  # the newest readings; fields the device does not carry stay zero
@@ -53,7 +53,7 @@ LINK = np.dtype(
     align=True,
 )
 
-_LINK, _COMMAND, _BYTES = (types.CPointer(t) for t in (from_dtype(LINK), from_dtype(COMMAND), types.uint8))
+_LINK, _COMMAND, _BYTES = (types.CPointer(t) for t in (from_dtype(LINK_STATE), from_dtype(COMMAND), types.uint8))
 HEAR = types.int64(_LINK, _BYTES, types.int64)  # signature of a driver's `hear`
 SAY = types.int64(_LINK, _COMMAND, types.int64, _BYTES)  # and of its `say`
 _BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
@@ -61,7 +61,7 @@ _BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 
 def new_link() -> np.void:
     """A link that has heard nothing yet, a record of LINK."""
-    link = np.zeros(1, LINK)[0]
+    link = np.zeros(1, LINK_STATE)[0]
     link["silence"] = np.inf
     link["asked"] = link["taken"] = -np.inf
     link["scale"] = link["per_amp"] = 1.0

@@ -30,8 +30,8 @@ import math
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.driver import Device, Example, Setting, Settings, Traffic
-from firmware_interface.devices.link import DRIVE, HEAR, SAY, STEER, TX_SIZE, WHEEL
+from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, Example, Traffic
+from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, SAY, TX_SIZE
 from firmware_interface.devices.odrive_setup import CLOSED_LOOP, COUNTS_PER_TURN, IDLE, introduce
 from firmware_interface.devices.odrive_text import (
     PAIR,
@@ -105,7 +105,7 @@ def speak(link, command, send, out):
     Runs inside the tick.
     """
     n = np.int64(0)
-    if send and link.role & DRIVE:
+    if send and link.role & ROLE_DRIVE:
         n = _command(link, command, out, n)
     memory = link.memory
     if memory[_PHASE] == _READY:
@@ -172,9 +172,9 @@ def _ask(link, out, n):
 def _after(link, place):
     """The next place of the batch that this link asks for; `_PLACES` at its end. Runs inside the tick."""
     place += 1
-    if place == _STEER and not link.role & STEER:
+    if place == _STEER and not link.role & ROLE_STEER:
         place += 1
-    if place == _WHEEL and (not link.role & WHEEL or link.wheel_axis < 0):
+    if place == _WHEEL and (not link.role & ROLE_WHEEL or link.wheel_axis < 0):
         place += 1
     return place
 
@@ -257,9 +257,9 @@ def _adopt(link):
     raw, memory = link.raw, link.memory
     state, error = memory[_STATE], memory[_ERROR]
     memory[_STATE_NOW], memory[_ERROR_NOW] = state, error
-    if link.role & STEER:
+    if link.role & ROLE_STEER:
         raw.steer_counts = memory[_STEER]
-    if link.role & WHEEL and link.wheel_axis >= 0:
+    if link.role & ROLE_WHEEL and link.wheel_axis >= 0:
         raw.wheel_mrad_s = memory[_WHEEL]
     raw.torque_mNm = memory[_CURRENT]
     raw.bus_mV = memory[_BUS]
@@ -285,15 +285,15 @@ def _say(link, command, send, out):
     return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
 
 
-def _traffic(carries: int, settings: Settings) -> Traffic:
+def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     """Longest lines, but for the three that are said only when the state changes or the thread is lost."""
     wheel_axis = settings["wheel_axis"]
-    if carries & WHEEL and wheel_axis < 0:
+    if carries & ROLE_WHEEL and wheel_axis < 0:
         raise DeviceError(
             f"an odrive that carries the wheel needs wheel_axis, the axis with its encoder, found {wheel_axis:g}: "
             "give it under its [[port]], or let another device carry the wheel"
         )
-    torque, encoders = bool(carries & DRIVE), bool(carries & STEER) + bool(carries & WHEEL)
+    torque, encoders = bool(carries & ROLE_DRIVE), bool(carries & ROLE_STEER) + bool(carries & ROLE_WHEEL)
     told = [_AXIS.size + 1 + rest.size for rest in (_OF_STATE, _OF_ERROR, _OF_CURRENT)] + [_BUS_VOLTAGE.size]
     told += torque * [len("c 0 -10.0000 ")] + encoders * [len("f 0 ")]
     answers = [len(answer) for answer in ("8", "0", "-12.34567", "24.087744")] + encoders * [len("-1.234567 -1.234567")]
@@ -303,17 +303,17 @@ def _traffic(carries: int, settings: Settings) -> Traffic:
 
 DEVICE = Device(
     name="odrive",
-    carries=DRIVE | STEER | WHEEL,
+    carries=ROLE_DRIVE | ROLE_STEER | ROLE_WHEEL,
     hear=_hear.address,
     say=_say.address,
     introduce=introduce,
     traffic=_traffic,
     delimiter=10,
     settings={
-        "axis": Setting(0.0, "", "the axis of the steer drive, 0 or 1"),
-        "wheel_axis": Setting(-1.0, "", "the axis whose encoder sits on the rear wheel; -1 for none"),
-        "gear_ratio": Setting(1.0, "", "turns of the motor per turn of the steer"),
-        "torque_limit_Nm": Setting(None, "N m", "the largest torque on the steer that motor and gear bear"),
+        "axis": DeviceSetting(0.0, "", "the axis of the steer drive, 0 or 1"),
+        "wheel_axis": DeviceSetting(-1.0, "", "the axis whose encoder sits on the rear wheel; -1 for none"),
+        "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the steer"),
+        "torque_limit_Nm": DeviceSetting(None, "N m", "the largest torque on the steer that motor and gear bear"),
     },
     examples=(
         Example(b"24.087744*33\r\n", False, {}, "worked by hand: the checksum of 24.087744 is 32"),

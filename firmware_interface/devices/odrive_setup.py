@@ -8,9 +8,9 @@ import math
 from functools import reduce
 from operator import xor
 
-from firmware_interface.devices.driver import Introduction, Settings, Wants
+from firmware_interface.devices.driver import DeviceSettings, Introduction, Wants
 from firmware_interface.errors import DeviceError
-from firmware_interface.port import Port, answers
+from firmware_interface.port import SerialPort, answers
 
 IDLE, CLOSED_LOOP = 1, 8  # states of an axis
 COUNTS_PER_TURN = 1e6  # steer counts made of a turn of the encoder: the drive says six decimals
@@ -23,7 +23,7 @@ _FIRMWARE = (0, 5, 5)  # from here on errors of motor and encoder show in the ax
 _WATCHDOG_OFF_BY = 5e-4  # s
 
 
-def introduce(port: Port, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: Wants) -> Introduction:
     """Make the axis idle, set torque control and the watchdog, and read everything back. Nothing is saved in the drive.
 
     Raises
@@ -75,7 +75,7 @@ def checked(line: bytes) -> str | None:
 class _Conversation:
     """Questions and answers; raises DeviceError in one sentence when there is no answer."""
 
-    def __init__(self, port: Port) -> None:
+    def __init__(self, port: SerialPort) -> None:
         self.path = port.path
         self._port = port
         self._mark = _FIRST_MARK
@@ -151,7 +151,7 @@ class _Ear:
         return None
 
 
-def _require_sense(settings: Settings) -> None:
+def _require_sense(settings: DeviceSettings) -> None:
     axis, wheel_axis = settings["axis"], settings["wheel_axis"]
     if axis not in (0, 1) or wheel_axis not in (-1, 0, 1) or axis == wheel_axis:
         raise DeviceError(
@@ -223,7 +223,7 @@ def _set_watchdog(drive: _Conversation, axis: str, wanted: float) -> float:
     return found
 
 
-def _why_no_answer(port: Port, name: str, ear: _Ear) -> str:
+def _why_no_answer(port: SerialPort, name: str, ear: _Ear) -> str:
     wanted = f"an ODrive on {port.path} should answer `r {name}` within {_TIMEOUT:g} s"
     if ear.n == 0:
         return (

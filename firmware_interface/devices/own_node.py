@@ -2,12 +2,12 @@
 
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.driver import Device, Example, Introduction, Settings, Traffic, Wants
-from firmware_interface.devices.link import DRIVE, HEAR, SAY, SENSORS, TX_SIZE
+from firmware_interface.devices.driver import Device, DeviceSettings, Example, Introduction, Traffic, Wants
+from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_SENSORS, SAY, TX_SIZE
 from firmware_interface.framing import DELIMITER, FRAME_OVERHEAD
 from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
 from firmware_interface.node.protocol import receive as receive_samples
-from firmware_interface.port import Port, hello
+from firmware_interface.port import SerialPort, hello
 
 _TIMEOUT = 2.0  # s
 
@@ -34,7 +34,7 @@ def _say(link, command, send, out):
     return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
 
 
-def introduce(port: Port, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: Wants) -> Introduction:
     """Ask it who it is; raises DeviceError."""
     said = hello(port, _TIMEOUT)
     return Introduction(
@@ -48,14 +48,14 @@ def introduce(port: Port, wants: Wants) -> Introduction:
     )
 
 
-def _traffic(carries: int, settings: Settings) -> Traffic:
-    up, down = int(SAMPLE_SIZE) + FRAME_OVERHEAD, (int(COMMAND_SIZE) + FRAME_OVERHEAD) if carries & DRIVE else 0
+def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
+    up, down = int(SAMPLE_SIZE) + FRAME_OVERHEAD, (int(COMMAND_SIZE) + FRAME_OVERHEAD) if carries & ROLE_DRIVE else 0
     return Traffic(up, down, f"a sample of {up} bytes up and a command of {down} bytes down each period")
 
 
 DEVICE = Device(
     name="node",
-    carries=SENSORS | DRIVE,
+    carries=ROLE_SENSORS | ROLE_DRIVE,
     hear=_hear.address,
     say=_say.address,
     introduce=introduce,

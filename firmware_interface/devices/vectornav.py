@@ -24,13 +24,21 @@ import re
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.driver import Device, Example, Introduction, Setting, Settings, Traffic, Wants
-from firmware_interface.devices.link import HEAR, IMU, SAY, TX_SIZE, new_link
+from firmware_interface.devices.driver import (
+    Device,
+    DeviceSetting,
+    DeviceSettings,
+    Example,
+    Introduction,
+    Traffic,
+    Wants,
+)
+from firmware_interface.devices.link import HEAR, ROLE_IMU, SAY, TX_SIZE, new_link
 from firmware_interface.devices.xmodem import crc_xmodem
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.node.protocol import laid_over
-from firmware_interface.port import Port, answers
+from firmware_interface.port import SerialPort, answers
 
 GYRO_LSB, ACCEL_LSB = 2.0**-20, 2.0**-16  # rad/s and m/s^2 per count, far below the sensor's noise
 IMU_RATE = 800  # Hz
@@ -273,7 +281,7 @@ def decode_line(line: bytes) -> str | None:
     return body.decode("ascii") if fits else None
 
 
-def introduce(port: Port, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: Wants) -> Introduction:
     """Silence its ASCII, learn what it is, order our message at the rig's rate and wait until it streams.
 
     What is written is not saved in the sensor: without power it forgets.
@@ -312,7 +320,7 @@ def introduce(port: Port, wants: Wants) -> Introduction:
     return Introduction(f"{model} {firmware}", round(wants.rate), gyro_lsb=GYRO_LSB, accel_lsb=ACCEL_LSB)
 
 
-def _ask(port: Port, request: str) -> str:
+def _ask(port: SerialPort, request: str) -> str:
     """Ask until the answer comes; what it says behind the number of the register. Raises DeviceError."""
     command, register = request.split(",")[:2]
     heard, rest, good, refusal, link = 0, b"", 0, "", new_link()
@@ -342,7 +350,7 @@ def _error(word: str) -> int:
     return int(word) if code not in ERRORS and word.isdigit() else code
 
 
-def _why_silent(port: Port, request: str, heard: int, good: int) -> str:
+def _why_silent(port: SerialPort, request: str, heard: int, good: int) -> str:
     wanted = f"a VectorNav on {port.path} should answer `{request}` within {_TIMEOUT:g} s at {port.baud} baud"
     if good > 0:
         return f"{wanted}, but only its stream came; is the wire from our TX to its RX connected?"
@@ -352,7 +360,7 @@ def _why_silent(port: Port, request: str, heard: int, good: int) -> str:
     return f"{wanted}, but nothing came; {wires}, is this its port, and this its baud rate (115200 from the factory)?"
 
 
-def _await_stream(port: Port, model: str, rate: float, side: float) -> None:
+def _await_stream(port: SerialPort, model: str, rate: float, side: float) -> None:
     """Return when messages come at the right rate, as the loop's own `receive` hears them; else raise DeviceError."""
     link, heard, readings, first_us, found = new_link(), 0, 0, -1, ""
     for data in answers(port, lambda k: b"", 2.0 + 2 * _READINGS / rate):
@@ -372,18 +380,18 @@ def _await_stream(port: Port, model: str, rate: float, side: float) -> None:
     raise DeviceError(f"{wanted}, but {found or nothing}")
 
 
-def _traffic(carries: int, settings: Settings) -> Traffic:
+def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(SIZE, 0, f"a message of {SIZE} bytes up each period")
 
 
 DEVICE = Device(
     name="vectornav",
-    carries=IMU,
+    carries=ROLE_IMU,
     hear=_hear.address,
     say=_say.address,
     introduce=introduce,
     traffic=_traffic,
-    settings={"async_port": Setting(1.0, "", "the sensor's serial port that we are on, 1 or 2")},
+    settings={"async_port": DeviceSetting(1.0, "", "the sensor's serial port that we are on, 1 or 2")},
     examples=(
         # angles alone: well-formed, but not our message; and the same with one bit changed
         Example(bytes.fromhex("fa01080093502e42833ef13f48b504bb9288"), True, {"seq": 0, "t_us": 0}, "UM001, page 39"),

@@ -27,8 +27,16 @@ from collections.abc import Iterator
 import numpy as np
 from numba import carray, cfunc, njit
 
-from firmware_interface.devices.driver import Device, Example, Introduction, Setting, Settings, Traffic, Wants
-from firmware_interface.devices.link import DRIVE, HEAR, SAY, STEER, TX_SIZE
+from firmware_interface.devices.driver import (
+    Device,
+    DeviceSetting,
+    DeviceSettings,
+    Example,
+    Introduction,
+    Traffic,
+    Wants,
+)
+from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_STEER, SAY, TX_SIZE
 from firmware_interface.devices.xmodem import crc_xmodem
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
@@ -39,7 +47,7 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.port import Port, answers
+from firmware_interface.port import SerialPort, answers
 
 SHORT, LONG, END = 2, 3, 3  # first bytes and last byte of a packet
 FW_VERSION, GET_VALUES, GET_VALUES_SELECTIVE = 0, 4, 50  # first byte of a payload
@@ -71,7 +79,7 @@ _TIMEOUT = 1.0  # s, for an answer before the loop
 def speak(link, command, send, out):
     """Write the current if there is one to ``send``, and the question; returns their bytes. Runs inside the tick."""
     n = np.int64(0)
-    if send and link.role & DRIVE:
+    if send and link.role & ROLE_DRIVE:
         mA = 1e3 * command.T_cmd / link.scale
         on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(mA)
         mA = min(max(mA, -_CURRENT_MAX_mA), _CURRENT_MAX_mA) if on else 0.0
@@ -255,7 +263,7 @@ def payloads(data: bytes) -> Iterator[bytes]:
             at += 1
 
 
-def introduce(port: Port, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: Wants) -> Introduction:
     """Ask for firmware and values, never feeding its time-out.
 
     The watchdog is the one the rig wants: the VESC is not asked, the supervisor proves it while arming.
@@ -296,7 +304,7 @@ def introduce(port: Port, wants: Wants) -> Introduction:
     )
 
 
-def _positive(settings: Settings, name: str) -> float:
+def _positive(settings: DeviceSettings, name: str) -> float:
     value = settings[name]
     if not 0.0 < value < math.inf:
         raise DeviceError(
@@ -306,7 +314,7 @@ def _positive(settings: Settings, name: str) -> float:
     return value
 
 
-def _answer(port: Port, question: bytes, least: int) -> tuple[bytes, bytes]:
+def _answer(port: SerialPort, question: bytes, least: int) -> tuple[bytes, bytes]:
     """The payload of its kind, of at least so many bytes, that answers (or none), and all that was heard."""
     heard = b""
     for data in answers(port, lambda k: packet(question), _TIMEOUT):
@@ -317,7 +325,7 @@ def _answer(port: Port, question: bytes, least: int) -> tuple[bytes, bytes]:
     return b"", heard
 
 
-def _first_answer(port: Port) -> bytes:
+def _first_answer(port: SerialPort) -> bytes:
     """What the VESC says of its firmware; raises DeviceError."""
     question = bytes([FW_VERSION])
     found, heard = _answer(port, question, 3)
@@ -336,7 +344,7 @@ def _first_answer(port: Port) -> bytes:
     )
 
 
-def _named(port: Port, version: bytes) -> str:
+def _named(port: SerialPort, version: bytes) -> str:
     """Make, hardware and firmware; raises DeviceError for a device of the family that is no motor controller."""
     hardware, _, rest = version[3:].partition(b"\0")
     name = " ".join(filter(None, ("VESC", hardware.decode("ascii", errors="replace"))))
@@ -350,23 +358,23 @@ def _named(port: Port, version: bytes) -> str:
     return name
 
 
-def _traffic(carries: int, settings: Settings) -> Traffic:
+def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     up, one = int(_ANSWER), int(_FIVE + _AROUND)
-    down, said = (2 * one, "a current and a question") if carries & DRIVE else (one, "a question")
+    down, said = (2 * one, "a current and a question") if carries & ROLE_DRIVE else (one, "a question")
     return Traffic(up, down, f"{said} of {down} bytes down, and an answer of {up} bytes up each period")
 
 
 DEVICE = Device(
     name="vesc",
-    carries=DRIVE | STEER,
+    carries=ROLE_DRIVE | ROLE_STEER,
     hear=_hear.address,
     say=_say.address,
     introduce=introduce,
     traffic=_traffic,
     settings={
-        "torque_constant_Nm_A": Setting(None, "N m/A", "torque of the motor per ampere of its q-axis current"),
-        "gear_ratio": Setting(1.0, "", "turns of the motor per turn of the steer"),
-        "current_limit_A": Setting(None, "A", "the largest motor current the VESC is set to allow"),
+        "torque_constant_Nm_A": DeviceSetting(None, "N m/A", "torque of the motor per ampere of its q-axis current"),
+        "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the steer"),
+        "current_limit_A": DeviceSetting(None, "A", "the largest motor current the VESC is set to allow"),
     },
     examples=(
         Example(

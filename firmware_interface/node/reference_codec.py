@@ -42,7 +42,7 @@ class Command(NamedTuple):
     flags: int
 
 
-class Hello(NamedTuple):
+class HelloFrame(NamedTuple):
     """Node to computer, when asked. Units and meaning: ``node.HELLO``."""
 
     seq: int
@@ -61,13 +61,13 @@ class HelloRequest(NamedTuple):
     seq: int
 
 
-Message = Sample | Command | Hello | HelloRequest
+Message = Sample | Command | HelloFrame | HelloRequest
 
 # type byte -> message, and its fields behind version and type; all little-endian, no padding
 LAYOUTS: dict[int, tuple[type, struct.Struct]] = {
     1: (Sample, struct.Struct("<H I 3h 3h i i h H B B H B")),
     2: (Command, struct.Struct("<H h H H B")),
-    3: (Hello, struct.Struct("<H 16s H H H f f I")),
+    3: (HelloFrame, struct.Struct("<H 16s H H H f f I")),
     4: (HelloRequest, struct.Struct("<H")),
 }
 

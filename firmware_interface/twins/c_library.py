@@ -48,7 +48,7 @@ class Readings(Structure):
     )
 
 
-class State(Structure):
+class FirmwareState(Structure):
     """``struct node``: what the firmware remembers."""
 
     _fields_ = (
@@ -84,8 +84,8 @@ class State(Structure):
 
 
 _LAYOUT = (  # as in host.c
-    *(ctypes.sizeof(kind) for kind in (Identity, Readings, State)),
-    *(getattr(kind, name).offset for kind in (Identity, Readings, State) for name, _ in kind._fields_),
+    *(ctypes.sizeof(kind) for kind in (Identity, Readings, FirmwareState)),
+    *(getattr(kind, name).offset for kind in (Identity, Readings, FirmwareState) for name, _ in kind._fields_),
 )
 
 
@@ -148,7 +148,7 @@ def load(path: Path | None = None) -> ctypes.CDLL:
         raise DeviceError(f"{path} should be a library of the node's C core, but: {problem}") from problem
     if found != _LAYOUT:
         raise DeviceError(f"{path} was built from another version of node.h: build it again (`make host`)")
-    node, data = POINTER(State), POINTER(c_uint8)
+    node, data = POINTER(FirmwareState), POINTER(c_uint8)
     for name, result, arguments in (
         ("node_init", None, (node, POINTER(Identity))),
         ("node_receive", None, (node, data, c_size_t)),

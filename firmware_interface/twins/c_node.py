@@ -15,8 +15,8 @@ from firmware_interface.calibration import to_counts
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_FRAME
 from firmware_interface.messages import FAULT_DRIVE
-from firmware_interface.twins.c_library import Identity, Readings, State, load, pointer
-from firmware_interface.twins.faults import UP, Faults, Kind, pack
+from firmware_interface.twins.c_library import FirmwareState, Identity, Readings, load, pointer
+from firmware_interface.twins.faults import TO_COMPUTER, Faults, Kind, pack
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
 from firmware_interface.twins.twin import playing
 
@@ -42,7 +42,7 @@ class Core:
     """
 
     def __init__(self, firmware: np.void, path: Path | None = None) -> None:
-        self.state = State()
+        self.state = FirmwareState()
         self._library, self._firmware = load(path), firmware
         self._identity, self._readings = Identity(), Readings()
         for name, _ in Identity._fields_[1:]:
@@ -84,7 +84,7 @@ class Core:
         return int(self._library.node_sample(self.state, self._readings, pointer(out)))
 
 
-class Node(NamedTuple):
+class CNode(NamedTuple):
     """A node on the C core, and both ways of its line."""
 
     firmware: np.void
@@ -97,7 +97,7 @@ class Node(NamedTuple):
     frame: np.ndarray  # a frame to go out
 
 
-def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> Node:
+def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> CNode:
     """A node after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer.
 
     Raises
@@ -111,7 +111,7 @@ def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> 
             f"a node on the C core plays faults of the line and {', '.join(kind.name for kind in _AROUND)}, "
             f"found {inside[0]}: leave it out or take the Python core"
         )
-    return Node(
+    return CNode(
         firmware=firmware,
         core=Core(firmware),
         around=tuple(fault for fault in faults if fault.kind in _AROUND),
@@ -123,12 +123,12 @@ def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> 
     )
 
 
-def made(node: Node, t: float) -> tuple[float, bool]:
+def made(node: CNode, t: float) -> tuple[float, bool]:
     """What the drive makes of what the node told it at the last instant, ``t`` [s]: torque [N m], and is it on."""
     return float(node.firmware["T"]), bool(node.firmware["enabled"])
 
 
-def instant(node: Node, readings: np.ndarray, bus: float, t: float, now: float) -> bool:
+def instant(node: CNode, readings: np.ndarray, bus: float, t: float, now: float) -> bool:
     """One sampling instant: take what came in, decide, measure, and post what is to be said; as in ``mischief.py``."""
     core, firmware = node.core, node.firmware
     if node.around:
@@ -138,6 +138,6 @@ def instant(node: Node, readings: np.ndarray, bus: float, t: float, now: float) 
         bus = bus if supply is None else supply.size
     core.receive(node.rx, fetch(node.down, now, node.rx))
     core.latch(t)
-    post(node.up, node.faults, UP, node.frame, core.hello(node.frame), t, now)
-    post(node.up, node.faults, UP, node.frame, core.sample(readings, bus, node.frame), t, now)
+    post(node.up, node.faults, TO_COMPUTER, node.frame, core.hello(node.frame), t, now)
+    post(node.up, node.faults, TO_COMPUTER, node.frame, core.sample(readings, bus, node.frame), t, now)
     return True

@@ -13,8 +13,8 @@ import numpy as np
 
 from firmware_interface.errors import DeviceError
 
-UP, DOWN, BOTH = 1, 2, 3  # ways of the bytes: node to computer, computer to node
-READINGS = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z", "delta", "wheel_rate", "T")
+TO_COMPUTER, TO_NODE, BOTH_WAYS = 1, 2, 3  # ways of the bytes: node to computer, computer to node
+READING_NAMES = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z", "delta", "wheel_rate", "T")
 
 
 class Kind(IntEnum):
@@ -105,7 +105,7 @@ class Fault:
     chance : float
         Probability with which a frame (or, for SLOWING, a sampling instant) is affected.
     channel : str
-        Name in ``READINGS`` of what is disturbed, for the kinds that disturb a reading.
+        Name in ``READING_NAMES`` of what is disturbed, for the kinds that disturb a reading.
     way : int
         UP, DOWN or BOTH: which bytes, for the kinds that disturb bytes.
     seed : int
@@ -123,7 +123,7 @@ class Fault:
     stop: float = math.inf
     chance: float = 1.0
     channel: str = "phi_dot"
-    way: int = UP
+    way: int = TO_COMPUTER
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -138,10 +138,12 @@ class Fault:
             raise DeviceError(
                 f"a fault must start at 0 s or later and not stop before, found {self.start!r} to {self.stop!r} s"
             )
-        if self.channel not in READINGS:
-            raise DeviceError(f"a fault's channel must be one of {', '.join(READINGS)}, found {self.channel!r}")
-        if self.way not in (UP, DOWN, BOTH):
-            raise DeviceError(f"a fault's way must be {UP} (up), {DOWN} (down) or {BOTH} (both), found {self.way!r}")
+        if self.channel not in READING_NAMES:
+            raise DeviceError(f"a fault's channel must be one of {', '.join(READING_NAMES)}, found {self.channel!r}")
+        if self.way not in (TO_COMPUTER, TO_NODE, BOTH_WAYS):
+            raise DeviceError(
+                f"a fault's way must be {TO_COMPUTER} (up), {TO_NODE} (down) or {BOTH_WAYS} (both), found {self.way!r}"
+            )
         if self.seed < 0:
             raise DeviceError(f"a fault's seed must be a whole number from 0, found {self.seed!r}")
 
@@ -177,6 +179,6 @@ def pack(faults: Faults) -> np.ndarray:
     for i, fault in enumerate(faults):
         for name in ("kind", "size", "start", "stop", "chance", "way"):
             packed[name][i] = getattr(fault, name)
-        packed["channel"][i] = READINGS.index(fault.channel)
+        packed["channel"][i] = READING_NAMES.index(fault.channel)
         packed["word"][i] = np.random.SeedSequence([fault.seed, i]).generate_state(1, np.uint64)[0]
     return packed

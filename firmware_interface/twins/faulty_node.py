@@ -25,7 +25,7 @@ from firmware_interface.node.rules import (
     firmware_receive,
     firmware_restart,
 )
-from firmware_interface.twins.faults import UP, Faults, Kind, pack
+from firmware_interface.twins.faults import TO_COMPUTER, Faults, Kind, pack
 from firmware_interface.twins.faulty_link import fetch, new_mail, post, uniform
 
 _RX_SIZE = 4096  # bytes
@@ -54,11 +54,11 @@ _NEVER_us = 2**62
     _DRIVE_TRIPS,
     _DRIVE_HOLDS,
 ) = (int(kind) for kind in Kind if kind >= Kind.SLOWING)
-_UP = UP
+_UP = TO_COMPUTER
 _T = 8  # the reading of the torque
 
 
-class Node(NamedTuple):
+class FaultyNode(NamedTuple):
     """A node and both ways of its line."""
 
     firmware: np.void
@@ -70,9 +70,9 @@ class Node(NamedTuple):
     frame: np.ndarray  # a frame to go out
 
 
-def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> Node:
+def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> FaultyNode:
     """A node after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer."""
-    return Node(
+    return FaultyNode(
         firmware=firmware,
         decoder=new_decoder(),
         faults=pack(faults),

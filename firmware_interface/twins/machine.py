@@ -15,10 +15,10 @@ from importlib import import_module
 
 import numpy as np
 
-from firmware_interface.devices.link import DRIVE, RX_SIZE
+from firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
 from firmware_interface.devices.registry import DEVICES
 from firmware_interface.errors import DeviceError
-from firmware_interface.twins.faults import DOWN, UP, Faults, pack
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Faults, pack
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
 from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, wait
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
@@ -42,7 +42,7 @@ class MachineConfig:
     stations: tuple[StationConfig, ...]
 
     def __post_init__(self) -> None:
-        drives = sum(bool(station.twin.carries & DRIVE) for station in self.stations)
+        drives = sum(bool(station.twin.carries & ROLE_DRIVE) for station in self.stations)
         if drives != 1:
             raise DeviceError(f"an emulated machine needs one drive, found {drives}: let one of its devices carry it")
 
@@ -56,7 +56,7 @@ class Station:
 
     def __init__(self, config: StationConfig, faults: Faults) -> None:
         self.twin: Twin = import_module(f"firmware_interface.twins.{DEVICES[config.device]}").make(config.twin)
-        self.drives = bool(config.twin.carries & DRIVE)
+        self.drives = bool(config.twin.carries & ROLE_DRIVE)
         self._faults = pack(config.line_faults + faults)
         self._up, self._down = (new_mail(BITS_PER_BYTE / config.baud) for _ in range(2))
         self._master, self._slave = pty.openpty()  # our own slave end spares us EIO when a peer closes
@@ -70,7 +70,7 @@ class Station:
         """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s]."""
         n = self.line.read(self._rx)
         if n > 0:
-            post(self._down, self._faults, DOWN, self._rx, n, t, now)
+            post(self._down, self._faults, TO_NODE, self._rx, n, t, now)
         n = fetch(self._down, now, self._rx)
         if n > 0:
             self._say(self.twin.hear(self._rx[:n].tobytes(), t), t, now)
@@ -78,7 +78,7 @@ class Station:
 
     def _say(self, data: bytes, t: float, now: float) -> None:
         if data:
-            post(self._up, self._faults, UP, np.frombuffer(bytearray(data), np.uint8), len(data), t, now)
+            post(self._up, self._faults, TO_COMPUTER, np.frombuffer(bytearray(data), np.uint8), len(data), t, now)
 
     @property
     def lost(self) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 
 from firmware_interface.devices.link import RX_SIZE
 from firmware_interface.node.rules import new_firmware
-from firmware_interface.twins.faults import DOWN
+from firmware_interface.twins.faults import TO_NODE
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import instant, made, new_node
 from firmware_interface.twins.twin import TwinConfig
@@ -23,7 +23,7 @@ class NodeTwin:
 
     def hear(self, data: bytes, t: float) -> bytes:
         """Kept until the next sampling instant."""
-        post(self._node.down, self._node.faults, DOWN, np.frombuffer(bytearray(data), np.uint8), len(data), t, t)
+        post(self._node.down, self._node.faults, TO_NODE, np.frombuffer(bytearray(data), np.uint8), len(data), t, t)
         return b""
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:

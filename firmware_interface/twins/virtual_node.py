@@ -25,7 +25,7 @@ from firmware_interface.framing import FRAME_OVERHEAD
 from firmware_interface.node.protocol import SAMPLE_SIZE
 from firmware_interface.node.rules import new_firmware
 from firmware_interface.twins import c_node, faulty_node
-from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
 from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, bytes_per
 
@@ -215,7 +215,7 @@ class VirtualNode:
             T, enabled = self._core.made(node, (self._k - 1) * period)
             self._plant.advance(T, enabled, period)
         self._read_plant()
-        post(node.down, node.faults, DOWN, self._rx, self._line.read(self._rx), t, now)
+        post(node.down, node.faults, TO_NODE, self._rx, self._line.read(self._rx), t, now)
         self._core.instant(node, self._readings, self.config.bus, t, now)
         if int(firmware["commands"]) > obeyed:
             self._heard_host = now

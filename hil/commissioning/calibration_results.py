@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import DRIVE
+from firmware_interface.devices.link import ROLE_DRIVE
 from firmware_interface.devices.registry import device
 from hil.commissioning.sensor_calibration import Estimate, angle_of
 from hil.rig.rig import Rig
@@ -27,7 +27,7 @@ _WIDE = dict.fromkeys(("max_rate", "max_acceleration", "max_steer", "max_speed")
 
 
 @dataclass(frozen=True)
-class Change:
+class CalibrationChange:
     """A value of the rig file that is to be another."""
 
     table: str
@@ -53,12 +53,12 @@ class Notes:
 
     rig: Rig
     measured: dict[str, tuple[Estimate, str]] = field(default_factory=dict)
-    changes: dict[tuple[str, str], Change] = field(default_factory=dict)
+    changes: dict[tuple[str, str], CalibrationChange] = field(default_factory=dict)
     torque_limit: float | None = None  # N m, as the drive said, before its torque was measured
 
     def meet(self, devices: Sequence[Introduction]) -> None:
         """Note what the devices said of themselves."""
-        drive = next(said for port, said in zip(self.rig.ports, devices, strict=True) if port.role & DRIVE)
+        drive = next(said for port, said in zip(self.rig.ports, devices, strict=True) if port.role & ROLE_DRIVE)
         self.torque_limit = drive.torque_limit
 
     def sensing(self) -> Rig:
@@ -77,7 +77,7 @@ class Notes:
         if not _differs(key, old, value, worst):
             return False
         new = _rounded(key, value, worst)
-        self.changes["calibration", key] = Change("calibration", key, old, new, worst, unit)
+        self.changes["calibration", key] = CalibrationChange("calibration", key, old, new, worst, unit)
         self.rig = replace(self.rig, calibration={**self.rig.calibration, key: new})
         return True
 
@@ -87,7 +87,7 @@ class Notes:
         The setting stands in the rig file for drives that are commanded in amperes; others know their
         motor themselves.
         """
-        at = next(i for i, port in enumerate(self.rig.ports) if port.role & DRIVE)
+        at = next(i for i, port in enumerate(self.rig.ports) if port.role & ROLE_DRIVE)
         port = self.rig.ports[at]
         if CONSTANT not in device(port.device).settings:
             return None
@@ -96,7 +96,7 @@ class Notes:
             return False
         new = _rounded(CONSTANT, gain * old, error * old)
         table = f"port.{at}.settings"
-        self.changes[table, CONSTANT] = Change(table, CONSTANT, old, new, error * old, "N m/A")
+        self.changes[table, CONSTANT] = CalibrationChange(table, CONSTANT, old, new, error * old, "N m/A")
         ports = list(self.rig.ports)
         ports[at] = replace(port, settings={**port.settings, CONSTANT: new})
         self.rig = replace(self.rig, ports=tuple(ports))

@@ -15,7 +15,7 @@ from hil.commissioning import sensor_calibration as c
 from hil.commissioning.calibration_results import CONSTANT, Notes
 from hil.commissioning.drive_calibration import UNITS, Centring, drive, inertia_of, swung
 from hil.commissioning.preflight import PUSH
-from hil.commissioning.steps import Finding, Step
+from hil.commissioning.steps import Step, StepResult
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
@@ -45,7 +45,7 @@ class Phase:
     schedule: GainSchedule
     excitation: Excitation
     steps: list[Step]
-    conclude: Callable[[], Finding | None] = lambda: None
+    conclude: Callable[[], StepResult | None] = lambda: None
 
 
 def phases(
@@ -142,42 +142,44 @@ class _Sensors:
         postures["roll-out"] = (0.0, 0.0, WHEEL)
         return [replace(step, posture=postures.get(step.name, step.posture)) for step in steps[part]]
 
-    def _gyro(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _gyro(self, rows: np.ndarray, over: bool) -> StepResult | None:
         still = c.still(rows, 5.0)
         if still is None:
-            return Finding(False, "it never stood still for 5 s") if over else None
+            return StepResult(False, "it never stood still for 5 s") if over else None
         bias = c.gyro_bias(still, self._read_with)
         read = f"at rest the gyros read ({', '.join(f'{x:+.4f}' for x in bias.value)}) rad/s, to {bias.error.max():.4f}"
         if np.abs(bias.value).max() > _LARGEST_BIAS:
-            return Finding(False, f"{read}: more than {_LARGEST_BIAS:g} is no offset; is the sensor broken?")
+            return StepResult(False, f"{read}: more than {_LARGEST_BIAS:g} is no offset; is the sensor broken?")
         self._notes.calibrate("gyro_offset", bias.value.tolist(), bias.error.tolist(), "rad/s")
-        return Finding(True, read)
+        return StepResult(True, read)
 
-    def _stand(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _stand(self, rows: np.ndarray, over: bool) -> StepResult | None:
         still = c.still(rows, 3.0)
         if still is None:
-            return Finding(False, "it was never held still for 3 s") if over else None
+            return StepResult(False, "it was never held still for 3 s") if over else None
         self._upright = still
         size = float(np.linalg.norm(self._gravity(still)))
         if abs(size / c.GRAVITY - 1.0) > _SCALE:
-            return Finding(False, f"gravity reads {size:.2f} m/s^2, wanted {c.GRAVITY:g}: scale or offsets are wrong")
-        return Finding(True, f"gravity reads {size:.2f} m/s^2")
+            return StepResult(
+                False, f"gravity reads {size:.2f} m/s^2, wanted {c.GRAVITY:g}: scale or offsets are wrong"
+            )
+        return StepResult(True, f"gravity reads {size:.2f} m/s^2")
 
-    def _lean(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _lean(self, rows: np.ndarray, over: bool) -> StepResult | None:
         if self._upright is None:
-            return Finding(False, "it was not held upright before")
+            return StepResult(False, "it was not held upright before")
         still = c.still(rows, 3.0)
         if still is None or c.angle_between(self._gravity(self._upright), self._gravity(still)) < _LEANT:
-            return Finding(False, f"no lean of {math.degrees(_LEANT):.0f} deg or more was held") if over else None
+            return StepResult(False, f"no lean of {math.degrees(_LEANT):.0f} deg or more was held") if over else None
         notes, way = self._notes, c.usable(rows)
         bias = np.array(notes.rig.calibrated().gyro_offset)
         found = c.mounting(self._upright, still, self._read_with, way, bias)
         said = f"leant by {math.degrees(found.lean):.1f} deg, by gyro {math.degrees(found.lean_by_gyro):.1f} deg"
         if abs(found.gravity[1] / c.GRAVITY - 1.0) > _SCALE:
-            return Finding(False, f"{said}; gravity reads {found.gravity[1]:.2f} m/s^2 there: its scale is wrong")
+            return StepResult(False, f"{said}; gravity reads {found.gravity[1]:.2f} m/s^2 there: its scale is wrong")
         began_upright = c.angle_between(self._gravity(self._upright), self._gravity(way[:20])) < 0.3 * found.lean
         if began_upright and abs(found.lean_by_gyro - found.lean) > max(_AGREE * found.lean, _ASTRAY):
-            return Finding(False, f"{said}: they must agree; the gyro's axes are not the accelerometer's")
+            return StepResult(False, f"{said}: they must agree; the gyro's axes are not the accelerometer's")
         old = np.array(notes.rig.calibrated().mounting)
         changed = notes.calibrate("mounting", found.rotation.tolist(), found.error.tolist(), "rad")
         notes.measure("lean", found.lean, math.nan, "rad")
@@ -185,30 +187,30 @@ class _Sensors:
         said += f"; turned by {apart:.1f} deg from the rig's mounting, to {math.degrees(found.error.max()):.2f}"
         if changed and apart > 150.0 and found.rotation[2] @ old[2] > 0.9:
             said += "; that is half a turn: was it leant to the right?"
-        return Finding(True, said)
+        return StepResult(True, said)
 
-    def _ahead(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _ahead(self, rows: np.ndarray, over: bool) -> StepResult | None:
         self._straight = c.held(rows, 2.0)
         if self._straight is None:
-            return Finding(False, "the bars were never held still for 2 s") if over else None
-        return Finding(True, f"the encoder read {np.mean(self._straight['delta_meas']):+.4f} rad")
+            return StepResult(False, "the bars were never held still for 2 s") if over else None
+        return StepResult(True, f"the encoder read {np.mean(self._straight['delta_meas']):+.4f} rad")
 
-    def _turn_right(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _turn_right(self, rows: np.ndarray, over: bool) -> StepResult | None:
         held = c.held(rows, 1.0)
         if self._straight is None:
-            return Finding(False, "they were not held straight before")
+            return StepResult(False, "they were not held straight before")
         if held is None or abs(_apart(held, self._straight)) < _TURNED:
-            return Finding(False, "no turn of the bars was seen") if over else None
+            return StepResult(False, "no turn of the bars was seen") if over else None
         self._right = held
-        return Finding(True, f"at {_apart(held, self._straight):+.3f} rad from straight, by the encoder")
+        return StepResult(True, f"at {_apart(held, self._straight):+.3f} rad from straight, by the encoder")
 
-    def _turn_left(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _turn_left(self, rows: np.ndarray, over: bool) -> StepResult | None:
         held, straight, right = c.held(rows, 1.0), self._straight, self._right
         if straight is None or right is None:
-            return Finding(False, "straight and right must be known before")
+            return StepResult(False, "straight and right must be known before")
         side = _apart(right, straight)
         if held is None or abs(_apart(held, straight)) < _TURNED or _apart(held, straight) * side > 0.0:
-            return Finding(False, "no turn of the bars to the other side was seen") if over else None
+            return StepResult(False, "no turn of the bars to the other side was seen") if over else None
         notes, found = self._notes, c.steer(straight, right, held, self._read_with)
         notes.calibrate("steer_sign", found.sign, 0.0, "")
         notes.calibrate("steer_offset", found.offset.value, found.offset.error, "rad")
@@ -220,25 +222,25 @@ class _Sensors:
             said += (
                 f"; the rig's limit is {math.degrees(notes.rig.limits.steer.value):.1f} deg: lower it below the stops"
             )
-        return Finding(True, said)
+        return StepResult(True, said)
 
-    def _mark(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _mark(self, rows: np.ndarray, over: bool) -> StepResult | None:
         if not c.at_rest(rows, self._read_with, 1.0):
-            return Finding(False, "the wheel never stood for 1 s") if over else None
-        return Finding(True, "the wheel stands")
+            return StepResult(False, "the wheel never stood for 1 s") if over else None
+        return StepResult(True, "the wheel stands")
 
-    def _roll(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _roll(self, rows: np.ndarray, over: bool) -> StepResult | None:
         new = c.usable(rows)
         if len(new) < 2 or abs(c.turned(new, self._read_with)) < _ROLLED or not c.at_rest(new, self._read_with, 2.0):
-            return Finding(False, "the wheel was not seen to turn once or more, and stand") if over else None
+            return StepResult(False, "the wheel was not seen to turn once or more, and stand") if over else None
         notes, found = self._notes, c.wheel(new, self._read_with, self._rollout)
         said = f"{found.angle / (2.0 * math.pi):.2f} turns: radius {found.radius.value:.4f} m, forward {found.sign:+d}"
         wanted = notes.rig.bicycle.rR
         if abs(found.radius.value / wanted - 1.0) > _RADIUS:
-            return Finding(False, f"{said}; the bicycle's rear wheel has {wanted:.3f} m: did it stop at the mark?")
+            return StepResult(False, f"{said}; the bicycle's rear wheel has {wanted:.3f} m: did it stop at the mark?")
         notes.calibrate("wheel_sign", found.sign, 0.0, "")
         notes.calibrate("wheel_radius", *found.radius, "m")
-        return Finding(True, said)
+        return StepResult(True, said)
 
     def _gravity(self, rows: np.ndarray) -> c.Array:
         """Mean specific force [m/s^2] in the sensor's axes."""
@@ -255,17 +257,19 @@ _LIFTED = "lift the front wheel, hold the frame upright and the bars straight; l
 def _direction_step(notes: Notes) -> Step:
     """A push to the right: which way do the bars go?"""
 
-    def look(rows: np.ndarray, over: bool) -> Finding | None:
+    def look(rows: np.ndarray, over: bool) -> StepResult | None:
         running = rows[rows["state"] == State.RUNNING]
         turned = float(running["delta_meas"][-1] - running["delta_meas"][0]) if len(running) else 0.0
         if abs(turned) > _PUSHED:
             sign = notes.rig.calibrated().torque_sign * (1 if turned > 0.0 else -1)
             notes.calibrate("torque_sign", sign, 0.0, "")
             side = "right" if turned > 0.0 else "left: the sign of its torque is wrong"
-            return Finding(True, f"told to push to the right, it pushed to the {side}")
+            return StepResult(True, f"told to push to the right, it pushed to the {side}")
         why = _ended(rows)
         if why or over:
-            return Finding(False, why or "the bars did not move: is the wheel lifted, is the drive wired? try --torque")
+            return StepResult(
+                False, why or "the bars did not move: is the wheel lifted, is the drive wired? try --torque"
+            )
         return None
 
     ask = f"{_LIFTED}it pushes them to the right, gently"
@@ -284,15 +288,15 @@ class _Swinging:
         ask = f"{_LIFTED}it swings them for {TIMES_OVER:.0f} s"
         return Step("sweep", self._look, ask, 45.0, Demand.RUN, (0.0, FREE, 0.0), waits=True, lets_go=True)
 
-    def _look(self, rows: np.ndarray, over: bool) -> Finding | None:
+    def _look(self, rows: np.ndarray, over: bool) -> StepResult | None:
         running = rows[rows["state"] == State.RUNNING]
         if len(running) and running["t_host"][-1] - running["t_host"][0] >= TIMES_OVER:
             self._rows = swung(rows)
-            return Finding(True, f"the bars swung by up to {np.abs(self._rows['delta_meas']).max():.2f} rad")
+            return StepResult(True, f"the bars swung by up to {np.abs(self._rows['delta_meas']).max():.2f} rad")
         why = _ended(rows)
-        return Finding(False, why or "it did not come to its end") if why or over else None
+        return StepResult(False, why or "it did not come to its end") if why or over else None
 
-    def conclude(self) -> Finding | None:
+    def conclude(self) -> StepResult | None:
         """Gain, friction and delay; None if there was no sweep."""
         if self._rows is None:
             return None
@@ -300,14 +304,14 @@ class _Swinging:
         try:
             found = drive(self._rows, self._inertia, notes.rig.drive_lag, self._centring)
         except ValueError as problem:
-            return Finding(False, f"{problem}: hands off? friction may want more --torque")
+            return StepResult(False, f"{problem}: hands off? friction may want more --torque")
         gain = found.found["gain"]
         said = (
             f"makes {_pm(gain, 3)} of the torque asked for, {1e3 * found.found['delay'].value:.1f} ms after it; "
             f"friction {_pm(found.found['friction'], 3)} N m, damping {_pm(found.found['damping'], 3)} N m s/rad"
         )
         if found.residual > 0.25 * found.motion or gain.error > 0.1 * gain.value:
-            return Finding(
+            return StepResult(
                 False, f"{said}; but the bars moved {found.residual:.3f} rad otherwise: did something touch?"
             )
         for name, estimate in found.found.items():
@@ -318,7 +322,7 @@ class _Swinging:
         most, limit = notes.torque_limit, notes.rig.limits.torque.value
         if written and most is not None and gain.value * most < limit:
             said += f"; that is {gain.value * most:.2f} N m at most: lower limits.torque from {limit:g} N m below it"
-        return Finding(True, said)
+        return StepResult(True, said)
 
 
 def _ended(rows: np.ndarray) -> str:

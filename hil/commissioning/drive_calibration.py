@@ -54,7 +54,7 @@ class Centring(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Drive:
+class DriveEstimate:
     """What the sweep has shown.
 
     Attributes
@@ -94,7 +94,7 @@ def swung(rows: np.ndarray) -> np.ndarray:
     return new[new["t"] > new["t"][0] + HANDS] if len(new) else new
 
 
-def drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centring) -> Drive:
+def drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centring) -> DriveEstimate:
     """Fit gain, friction and delay to the rows of a sweep.
 
     Parameters
@@ -144,7 +144,7 @@ def drive(rows: np.ndarray, inertia: Estimate, lag: float, centring: Centring) -
         + np.square(BEYOND)
     )
     found = {name: Estimate(float(v), float(e)) for name, v, e in zip(NAMES, fit.x, error, strict=False)}
-    return Drive(found, float(np.sqrt(np.mean(residuals(fit.x) ** 2))), motion)
+    return DriveEstimate(found, float(np.sqrt(np.mean(residuals(fit.x) ** 2))), motion)
 
 
 def _torque(t: Array, T: Array, at: Array, delay: float) -> Array:

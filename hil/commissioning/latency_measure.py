@@ -20,7 +20,7 @@ import numpy as np
 
 from hil.commissioning import cyclictest
 from hil.loop.states import Demand
-from hil.loop.tick import Loop
+from hil.loop.tick import LoopState
 from hil.runners import realtime
 from hil.runners.latency_certificate import LatencyResult, Lateness, WakeUps, surroundings, this_moment, verdict
 from hil.runners.operator import Operator
@@ -97,7 +97,7 @@ class Measured:
 
 
 def measure(
-    trials: Sequence[Trial], fds: Sequence[int], loop: Loop, tell: Callable[[float], None] | None = None
+    trials: Sequence[Trial], fds: Sequence[int], loop: LoopState, tell: Callable[[float], None] | None = None
 ) -> list[Measured]:
     """Make the trials, slice by slice in turn, on open ports that a node answers on.
 
@@ -141,7 +141,7 @@ def _begin(trial: Trial) -> Measured:
     return Measured(trial, nothing, None, cyclictest.HOW_TO_GET_IT, settings=settings)
 
 
-def _our_slice(m: Measured, part: float, fds: Sequence[int], loop: Loop) -> None:
+def _our_slice(m: Measured, part: float, fds: Sequence[int], loop: LoopState) -> None:
     """Run the loop for ``part`` s and add its wake-ups."""
     for fd in fds:
         termios.tcflush(fd, termios.TCIFLUSH)  # what piled up meanwhile would be one long first tick

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_interface.devices.driver import Introduction
-from hil.commissioning.steps import Finding, Step, armed
+from hil.commissioning.steps import Step, StepResult, armed
 from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
@@ -50,13 +50,13 @@ def push_step() -> Step:
     return Step("drive's direction", pushing, ask, 25.0, Demand.RUN, (0.0, FREE, 0.0))
 
 
-def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], Finding | None]:
-    def look(rows: np.ndarray, over: bool) -> Finding | None:
+def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
+    def look(rows: np.ndarray, over: bool) -> StepResult | None:
         if rows["t_host"][-1] - rows["t_host"][0] < STILL and not over:
             return None
         new = rows[rows["valid"] == 1]
         if len(new) < 0.1 * STILL * rig.rate:
-            return Finding(False, f"{len(new)} usable samples in {STILL:g} s, wanted {STILL * rig.rate:.0f}")
+            return StepResult(False, f"{len(new)} usable samples in {STILL:g} s, wanted {STILL * rig.rate:.0f}")
         passed = rows["t_host"][-1] - rows["t_host"][0]
         rate = (len(new) - 1) / passed
         apart = np.diff(new["t_host"])
@@ -70,31 +70,31 @@ def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], Finding | None]:
             f"{1e3 * np.std(apart):.2f} ms, oldest {1e3 * new['age'].max():.1f} ms, steer "
             f"{1e3 * new['steer_age'].max():.1f} ms older; {lost} lost, {broken} broken"
         )
-        return Finding(bool(abs(rate / rig.rate - 1.0) < 0.03 and lost == 0 and broken == 0), sentence)
+        return StepResult(bool(abs(rate / rig.rate - 1.0) < 0.03 and lost == 0 and broken == 0), sentence)
 
     return look
 
 
-def _supply_of(rig: Rig) -> Callable[[np.ndarray, bool], Finding | None]:
+def _supply_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
     low, high = rig.limits.bus_min.value, rig.limits.bus_max.value
 
-    def look(rows: np.ndarray, over: bool) -> Finding | None:
+    def look(rows: np.ndarray, over: bool) -> StepResult | None:
         new = rows["bus_meas"][rows["valid"] == 1]
         if len(new) < 0.2 * rig.rate and not over:
             return None
         if not len(new):
-            return Finding(False, "no usable sample")
+            return StepResult(False, "no usable sample")
         bus = float(np.median(new))
-        return Finding(low <= bus <= high, f"{bus:.1f} V, wanted {low:g} to {high:g} V")
+        return StepResult(low <= bus <= high, f"{bus:.1f} V, wanted {low:g} to {high:g} V")
 
     return look
 
 
-def at_rest(rows: np.ndarray, over: bool) -> Finding | None:
+def at_rest(rows: np.ndarray, over: bool) -> StepResult | None:
     """Gyros read nothing, the accelerometer reads gravity, straight up."""
     new = _quiet(rows, 1.0)
     if new is None:
-        return Finding(False, "it never stood still for a second") if over else None
+        return StepResult(False, "it never stood still for a second") if over else None
     gyros = np.array([new[f"{axis}_dot_meas"].mean() for axis in ("phi", "theta", "psi")])
     force = np.array([new[f"a_{axis}_meas"].mean() for axis in "xyz"])
     size = float(np.linalg.norm(force))
@@ -102,65 +102,71 @@ def at_rest(rows: np.ndarray, over: bool) -> Finding | None:
     upright = f"gravity {size:.2f} m/s^2, {math.degrees(tilt):.1f} deg off the vertical"
     sentence = f"gyros read {np.abs(gyros).max():.3f} rad/s, {upright}"
     if np.abs(gyros).max() > _REST_RATE:
-        return Finding(False, f"{sentence}: calibrate the gyros")
+        return StepResult(False, f"{sentence}: calibrate the gyros")
     if abs(size / _GRAVITY - 1.0) > 0.03:
-        return Finding(False, f"{sentence}: the accelerometer's scale is wrong")
+        return StepResult(False, f"{sentence}: the accelerometer's scale is wrong")
     if tilt > _TILT:
-        return Finding(False, f"{sentence}: the sensor is mounted otherwise than the rig says; calibrate the mounting")
-    return Finding(True, sentence)
+        return StepResult(
+            False, f"{sentence}: the sensor is mounted otherwise than the rig says; calibrate the mounting"
+        )
+    return StepResult(True, sentence)
 
 
-def leaning(rows: np.ndarray, over: bool) -> Finding | None:
+def leaning(rows: np.ndarray, over: bool) -> StepResult | None:
     """A lean to the right: positive by the gyro, and by gravity to the left side of the sensor."""
     new = rows[rows["valid"] == 1]
     if len(new) < 2:
-        return Finding(False, "no usable sample") if over else None
+        return StepResult(False, "no usable sample") if over else None
     by_gyro = float(np.trapezoid(new["phi_dot_meas"], new["t"]))
     by_gravity = -float(np.median(new["a_y_meas"][-20:]) - np.median(new["a_y_meas"][:20])) / _GRAVITY
     if max(abs(by_gyro), abs(by_gravity)) < _MOVED or not _settled(new["phi_dot_meas"], new["t"], 0.1):
-        return Finding(False, "no lean was seen") if over else None
+        return StepResult(False, "no lean was seen") if over else None
     sentence = f"by the gyro {math.degrees(by_gyro):+.1f} deg, by gravity {math.degrees(by_gravity):+.1f} deg"
     if by_gyro < 0 and by_gravity < 0:
-        return Finding(False, f"{sentence}: to the right must be positive; the sensor's x and y point backwards")
+        return StepResult(False, f"{sentence}: to the right must be positive; the sensor's x and y point backwards")
     if by_gyro * by_gravity < 0 or abs(by_gyro - by_gravity) > 0.5 * max(abs(by_gyro), abs(by_gravity)):
-        return Finding(False, f"{sentence}: they must agree; the mounting or an axis is wrong")
-    return Finding(True, sentence)
+        return StepResult(False, f"{sentence}: they must agree; the mounting or an axis is wrong")
+    return StepResult(True, sentence)
 
 
-def _stop_of(rig: Rig, side: int) -> Callable[[np.ndarray, bool], Finding | None]:
+def _stop_of(rig: Rig, side: int) -> Callable[[np.ndarray, bool], StepResult | None]:
     """Turned to the stop on one side (1: right): the sign, and whether the limit comes first."""
     limit, word = rig.limits.steer.value, "right" if side > 0 else "left"
 
-    def look(rows: np.ndarray, over: bool) -> Finding | None:
+    def look(rows: np.ndarray, over: bool) -> StepResult | None:
         new = rows[rows["valid"] == 1]
         if len(new) < 2:
-            return Finding(False, "no usable sample") if over else None
+            return StepResult(False, "no usable sample") if over else None
         delta = float(np.median(new["delta_meas"][-10:]))
         turned = delta - float(np.median(new["delta_meas"][:10]))
         if abs(turned) < _MOVED or not _settled(new["delta_meas"], new["t"], 0.01):
-            return Finding(False, f"no turn of the bars was seen (encoder at {delta:+.3f} rad)") if over else None
+            return StepResult(False, f"no turn of the bars was seen (encoder at {delta:+.3f} rad)") if over else None
         sentence = f"stop at {math.degrees(delta):+.1f} deg, limit {math.degrees(limit):.1f} deg"
         if turned * side < 0:
-            return Finding(False, f"{sentence}: the encoder turned the other way; set steer_sign = -1, or turn it over")
+            return StepResult(
+                False, f"{sentence}: the encoder turned the other way; set steer_sign = -1, or turn it over"
+            )
         if abs(delta) < limit:
-            return Finding(False, f"{sentence}: the stop comes before the limit; lower limits.steer, or set the zero")
-        return Finding(True, f"{word} is {'positive' if side > 0 else 'negative'}; {sentence}")
+            return StepResult(
+                False, f"{sentence}: the stop comes before the limit; lower limits.steer, or set the zero"
+            )
+        return StepResult(True, f"{word} is {'positive' if side > 0 else 'negative'}; {sentence}")
 
     return look
 
 
-def rolling(rows: np.ndarray, over: bool) -> Finding | None:
+def rolling(rows: np.ndarray, over: bool) -> StepResult | None:
     """The rear wheel turned forward reads a positive speed."""
     v = rows["v_meas"][rows["valid"] == 1]
     if not len(v) or np.abs(v).max() < _ROLLED:
-        return Finding(False, f"the wheel was not seen turning at {_ROLLED} m/s") if over else None
+        return StepResult(False, f"the wheel was not seen turning at {_ROLLED} m/s") if over else None
     fastest = float(v[np.argmax(np.abs(v))])
     if fastest < 0:
-        return Finding(False, f"{fastest:+.2f} m/s: forward must be positive; set wheel_sign = -1")
-    return Finding(True, f"{fastest:+.2f} m/s at the rim")
+        return StepResult(False, f"{fastest:+.2f} m/s: forward must be positive; set wheel_sign = -1")
+    return StepResult(True, f"{fastest:+.2f} m/s at the rim")
 
 
-def pushing(rows: np.ndarray, over: bool) -> Finding | None:
+def pushing(rows: np.ndarray, over: bool) -> StepResult | None:
     """The bars under a torque to the right."""
     state, cause = State(int(rows["state"][-1])), Cause(int(rows["cause"][-1]))
     running = rows[rows["state"] == State.RUNNING]
@@ -170,14 +176,14 @@ def pushing(rows: np.ndarray, over: bool) -> Finding | None:
         if abs(turned) > _PUSHED:
             moved = f"the bars turned {math.degrees(turned):+.1f} deg"
             if turned < 0:
-                return Finding(
+                return StepResult(
                     False, f"{moved}: a torque to the right must turn them right; set torque_sign the other way"
                 )
-            return Finding(True, f"{moved}, to the right")
+            return StepResult(True, f"{moved}, to the right")
     if state is State.FAULT:
-        return Finding(False, SENTENCES[cause])
+        return StepResult(False, SENTENCES[cause])
     if over:
-        return Finding(False, "the bars did not move: is the wheel lifted, is the drive wired?")
+        return StepResult(False, "the bars did not move: is the wheel lifted, is the drive wired?")
     return None
 
 

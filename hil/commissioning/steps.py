@@ -26,7 +26,7 @@ _REST = (0.0, 0.0, 0.0)  # upright, straight, standing: a posture as in `models.
 
 
 @dataclass(frozen=True)
-class Finding:
+class StepResult:
     """What a step has found."""
 
     good: bool
@@ -42,7 +42,7 @@ class Step:
     name : str
         Two or three words, for the table of verdicts.
     look : callable
-        ``look(rows, over)``: rows (n,) of TICK since the step began; a `Finding`, or None to go on
+        ``look(rows, over)``: rows (n,) of TICK since the step began; a `StepResult`, or None to go on
         looking, which it may not when ``over``.
     ask : str
         What the person should do; empty for nothing.
@@ -59,7 +59,7 @@ class Step:
     """
 
     name: str
-    look: Callable[[np.ndarray, bool], Finding | None]
+    look: Callable[[np.ndarray, bool], StepResult | None]
     ask: str = ""
     longest: float = 20.0
     demand: Demand = Demand.OFF
@@ -68,7 +68,7 @@ class Step:
     lets_go: bool = False
 
 
-Teller = Callable[[Step, Finding | None], None]
+Teller = Callable[[Step, StepResult | None], None]
 
 
 class Procedure(Operator):
@@ -81,7 +81,7 @@ class Procedure(Operator):
 
     def __init__(self, steps: Sequence[Step], tell: Teller, ready: Callable[[], bool] = lambda: True) -> None:
         super().__init__(math.inf)
-        self.findings: list[tuple[Step, Finding]] = []
+        self.findings: list[tuple[Step, StepResult]] = []
         self.demand = Demand.OFF
         self._left, self._tell, self._ready = list(steps), tell, ready
         self._told: Step | None = None
@@ -166,12 +166,12 @@ def go_through(
     return procedure
 
 
-def armed(rows: np.ndarray, over: bool) -> Finding | None:
+def armed(rows: np.ndarray, over: bool) -> StepResult | None:
     """A `look` with demand ARM: is the drive on and its watchdog proven?"""
     state, cause = State(int(rows["state"][-1])), Cause(int(rows["cause"][-1]))
     if state is State.ARMED:
-        return Finding(True, "the drive switches on, and off by itself when commands stop coming")
+        return StepResult(True, "the drive switches on, and off by itself when commands stop coming")
     if state is State.FAULT or over:
         why = SENTENCES[cause] if cause else f"it is still in {state.name}"
-        return Finding(False, why)
+        return StepResult(False, why)
     return None

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_interface.messages import SAMPLE
-from hil.design.sampled_plant import ROUNDING, U_PREV, Loop, SampledModel, continuous, sample
-from hil.design.sampled_plant import STATES as PLANT
+from hil.design.sampled_plant import LOOP_STATES as PLANT
+from hil.design.sampled_plant import ROUNDING, U_PREV, LoopTiming, SampledModel, continuous, sample
 from hil.design.schedule import GainSchedule
 from hil.loop.observer import ESTIMATE, Observer, observe
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
@@ -23,7 +23,7 @@ from models.parameters import Bicycle
 Array = NDArray[np.float64]
 
 OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
-MEASURED = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
+MEASURED_CHANNELS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
 SPEED_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
 MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes
 LOOP_STATES = PLANT + tuple(f"{name}_est" for name in OBSERVED)
@@ -35,7 +35,7 @@ def instrument_map(plant: Variant, v: float, x_imu: float, z_imu: float, steer_a
     Returns
     -------
     (4, 6)
-        Rows as `MEASURED`; f_y = v psi_dot + x_imu psi_ddot - z_imu phi_ddot - g phi.
+        Rows as `MEASURED_CHANNELS`; f_y = v psi_dot + x_imu psi_ddot - z_imu phi_ddot - g phi.
     """
     A, b = plant.system(v)
     rates = np.zeros((4, 6))
@@ -67,7 +67,7 @@ def observer_maps(settings: np.void, v: float, steer_age: float = 0.0) -> tuple[
 def _observer_maps(packed: bytes, dtype: np.dtype, v: float, steer_age: float) -> tuple[Array, Array]:
     settings = np.frombuffer(packed, dtype)[0]
     columns = []
-    for name, is_state in [(n, True) for n in OBSERVED] + [(n, False) for n in MEASURED]:
+    for name, is_state in [(n, True) for n in OBSERVED] + [(n, False) for n in MEASURED_CHANNELS]:
         estimate, sample = np.zeros(1, ESTIMATE)[0], np.zeros(1, SAMPLE)[0]
         estimate["v"], estimate["started"], sample["v_meas"] = v, 1, v
         sample["t"], sample["steer_age"] = settings["dt"], steer_age
@@ -121,7 +121,10 @@ class SampledLoop:
         self.real = real or Variant(bicycle)
         delay = max((dt if command_delay is None else command_delay) + more_delay, MIN_DELAY) / dt
         self._whole = math.ceil(delay - ROUNDING) - 1  # samples that a command waits before its last, partial one
-        self._timing, self._places = Loop(1.0 / dt, min(delay - self._whole, 1.0), drive_lag), (x_imu, z_imu, steer_age)
+        self._timing, self._places = (
+            LoopTiming(1.0 / dt, min(delay - self._whole, 1.0), drive_lag),
+            (x_imu, z_imu, steer_age),
+        )
         self._settings = observer.as_record(bicycle, dt, drive_lag, x_imu, z_imu, command_delay)
         self.states = LOOP_STATES + tuple(f"u_prev_{i}" for i in range(2, 2 + self._whole))
         self.output = np.zeros(len(self.states))
@@ -179,7 +182,7 @@ class SampledLoop:
         v : float
             Speed [m/s].
         stds : (4,)
-            Standard deviations in the order and units of `MEASURED`.
+            Standard deviations in the order and units of `MEASURED_CHANNELS`.
         """
         _, S = observer_maps(self._settings, v, self._places[-1])
         N = np.zeros((len(self.states), 4))

@@ -5,7 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from hil.design.sampled_plant import STATES, Array, SampledModel
+from hil.design.sampled_plant import LOOP_STATES, Array, SampledModel
 from models.coordinates import PHI_DOT
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -39,6 +39,6 @@ class SteerIntoLean:
 
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
         """Six gains at speed ``v`` [m/s], all zero but that on the lean rate, and a note."""
-        K = np.zeros(len(STATES))
+        K = np.zeros(len(LOOP_STATES))
         K[PHI_DOT] = -self.k * max(self.v0 - v, 0.0)  # T = -K z
         return K, f"no torque from {self.v0:g} m/s up" if v >= self.v0 else ""

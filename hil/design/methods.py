@@ -16,12 +16,12 @@ from hil.design.lqr import LQR
 from hil.design.margins import margins
 from hil.design.off import Off
 from hil.design.poles import PolePlacement
-from hil.design.sampled_plant import Array, Loop, SampledModel, continuous, sampled_model
+from hil.design.sampled_plant import Array, LoopTiming, SampledModel, continuous, sampled_model
 from hil.design.schedule import GainSchedule
 from models.errors import InputError
 from models.parameters import Bicycle
 
-__all__ = ["METHODS", "GainSchedule", "Loop", "Method", "design", "method_named"]
+__all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design", "method_named"]
 
 
 class Method(Protocol):
@@ -63,7 +63,7 @@ def design(
     bicycle: Bicycle,
     method: str,
     speeds: Sequence[float],
-    loop: Loop = Loop(),
+    loop: LoopTiming = LoopTiming(),
     *,
     allow_unstable: bool = False,
     **options: Any,

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.design.sampled_plant import STATES, Array, SampledModel
+from hil.design.sampled_plant import LOOP_STATES, Array, SampledModel
 from models.parameters import Bicycle
 
 
@@ -16,4 +16,4 @@ class Off:
 
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
         """Six zeros and a note."""
-        return np.zeros(len(STATES)), "torque off"
+        return np.zeros(len(LOOP_STATES)), "torque off"

@@ -27,7 +27,7 @@ from models.parameters import Bicycle
 
 Array = NDArray[np.float64]
 
-STATES = (*BICYCLE_STATES, "T_drive", "u_prev")
+LOOP_STATES = (*BICYCLE_STATES, "T_drive", "u_prev")
 T_DRIVE, U_PREV = 4, 5
 
 ROUNDING = 1e-9
@@ -35,7 +35,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Loop:
+class LoopTiming:
     """How the loop is timed: what lies between a computed torque and the steer axis.
 
     Parameters
@@ -89,20 +89,20 @@ class SampledModel:
 
     def widen(self, K: ArrayLike) -> Array:
         """Gains (n,) on this model's states as the six gains of a schedule; 0 on states it lacks."""
-        wide = np.zeros(len(STATES))
-        wide[[STATES.index(name) for name in self.states]] = K
+        wide = np.zeros(len(LOOP_STATES))
+        wide[[LOOP_STATES.index(name) for name in self.states]] = K
         return wide
 
     def narrow(self, K: ArrayLike) -> Array:
         """The gains (n,) among the six of a schedule that act on this model's states."""
-        return np.asarray(K, dtype=float)[[STATES.index(name) for name in self.states]]
+        return np.asarray(K, dtype=float)[[LOOP_STATES.index(name) for name in self.states]]
 
     def closed_loop(self, K: ArrayLike) -> NDArray[np.complex128]:
         """Eigenvalues z (n,) of the map over one sample under u = -K z, with K the six gains."""
         return np.linalg.eigvals(self.F - np.outer(self.G, self.narrow(K))).astype(complex)
 
 
-def sampled_model(bicycle: Bicycle, v: float, loop: Loop) -> SampledModel:
+def sampled_model(bicycle: Bicycle, v: float, loop: LoopTiming) -> SampledModel:
     """Sample the bicycle with its drive and delay, exactly, under a zero-order hold.
 
     Parameters
@@ -120,7 +120,7 @@ def sampled_model(bicycle: Bicycle, v: float, loop: Loop) -> SampledModel:
     return sample(system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA], loop)
 
 
-def sample(A: Array, b: Array, loop: Loop) -> SampledModel:
+def sample(A: Array, b: Array, loop: LoopTiming) -> SampledModel:
     """`sampled_model` of any x' = A x + b T with the bicycle's four states and the torque T on its steer axis."""
     B = b[:, np.newaxis]
     states: tuple[str, ...] = BICYCLE_STATES

@@ -10,7 +10,7 @@ import tomli_w
 from numpy.typing import NDArray
 
 from hil.design.margins import Margins
-from hil.design.sampled_plant import STATES, Array, Loop
+from hil.design.sampled_plant import LOOP_STATES, Array, LoopTiming
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -51,7 +51,7 @@ class GainSchedule:
     method: str
     options: dict[str, Any]
     bicycle: Bicycle
-    loop: Loop
+    loop: LoopTiming
     v: Array
     K: Array
     closed_loop: NDArray[np.complex128]
@@ -62,8 +62,10 @@ class GainSchedule:
         n = len(self.v)
         if self.v.shape != (n,) or n == 0:
             raise InputError("a gain schedule wants at least one speed, found none: design it again")
-        if self.K.shape != (n, len(STATES)):
-            raise InputError(f"a gain schedule wants {len(STATES)} gains at each of {n} speeds, found {self.K.shape}")
+        if self.K.shape != (n, len(LOOP_STATES)):
+            raise InputError(
+                f"a gain schedule wants {len(LOOP_STATES)} gains at each of {n} speeds, found {self.K.shape}"
+            )
         if not (len(self.closed_loop) == len(self.margins) == len(self.notes) == n):
             raise InputError(f"a gain schedule wants eigenvalues, margins and a note at each of its {n} speeds")
         if not (np.all(np.isfinite(self.v)) and np.all(np.isfinite(self.K))):
@@ -116,7 +118,7 @@ class GainSchedule:
         head = {
             "format": FORMAT,
             "method": self.method,
-            "states": list(STATES),
+            "states": list(LOOP_STATES),
             "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
             "options": self.options,
             "bicycle": self.bicycle.as_dict(),
@@ -147,7 +149,7 @@ class GainSchedule:
                 method=str(data["method"]),
                 options=dict(data["options"]),
                 bicycle=Bicycle(**data["bicycle"]),
-                loop=Loop(**data["loop"]),
+                loop=LoopTiming(**data["loop"]),
                 v=np.array([row["v"] for row in rows], dtype=float),
                 K=np.array([row["K"] for row in rows], dtype=float),
                 closed_loop=np.array([[complex(*s) for s in row["closed_loop"]] for row in rows]),

@@ -29,7 +29,7 @@ from hil.logs.mcap_writer import McapWriter, crc32_text
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 
-FILE = "run.mcap"
+RUN_FILE = "run.mcap"
 SCHEMA_VERSION = 1
 REASONS = ("success", "abort", "fault")
 KILLED = "killed"
@@ -123,7 +123,7 @@ class RunWriter:
         self._marker = protobuf_schema.message_class(MARKER_SCHEMA)
         self._wire = protobuf_schema.message_class(WIRE_SCHEMA)
         try:
-            self._file = AppendOnlyFile(self.folder / FILE)
+            self._file = AppendOnlyFile(self.folder / RUN_FILE)
             self._start(text)
         except OSError as error:
             raise InputError(
@@ -256,12 +256,12 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
         There is no run, or it ends before its header does.
     """
     path = Path(path)
-    file = path / FILE if path.is_dir() else path
+    file = path / RUN_FILE if path.is_dir() else path
     try:
         data = file.read_bytes()
     except OSError as error:
         raise InputError(
-            f"wanted a run folder, found no {FILE} at {path} ({error.strerror}); give the folder of a run"
+            f"wanted a run folder, found no {RUN_FILE} at {path} ({error.strerror}); give the folder of a run"
         ) from None
     if not data or not MAGIC.startswith(data[: len(MAGIC)]):
         found = "an empty file" if not data else "something else"

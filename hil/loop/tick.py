@@ -2,7 +2,7 @@
 
     bytes -> Sample -> Estimate -> Request -> Verdict -> Command -> bytes, and one row of the log
 
-It is pure (all state lies in the `Loop` handed to it), allocates nothing, does no input or output
+It is pure (all state lies in the `LoopState` handed to it), allocates nothing, does no input or output
 and never meets the interpreter. The lockstep runner, the real-time runner and the replay call this
 same function; only what carries its bytes differs.
 """
@@ -14,9 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from firmware_interface.calibration import CLOCK, calibrate, drive_torque
+from firmware_interface.calibration import DEVICE_CLOCK, calibrate, drive_torque
 from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import DRIVE, IMU, LINK, STEER, WHEEL, hear, new_link, say
+from firmware_interface.devices.link import (
+    LINK_STATE,
+    ROLE_DRIVE,
+    ROLE_IMU,
+    ROLE_STEER,
+    ROLE_WHEEL,
+    hear,
+    new_link,
+    say,
+)
 from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
 from hil.design.schedule import GainSchedule
@@ -58,7 +67,7 @@ ORDERS = np.dtype(
 )
 
 
-class Loop(NamedTuple):
+class LoopState(NamedTuple):
     """Everything the tick knows: records, which compiled code and Python share."""
 
     # settings, constant during a run
@@ -92,7 +101,7 @@ def new_loop(
     calibration: np.void,
     devices: Sequence[Introduction] | None = None,
     excitation: Excitation = Excitation(),
-) -> Loop:
+) -> LoopState:
     """A disarmed loop for a rig under a schedule.
 
     ``calibration`` as given by Calibration.as_record(); ``devices`` as they introduced themselves, by default
@@ -103,7 +112,7 @@ def new_loop(
     pulse["expiry_ms"] = round(rig.watchdog * 1e3)
     orders["attended"] = orders["recording"] = orders["tested"] = 1
     links = _links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports))
-    return Loop(
+    return LoopState(
         calibration=calibration,
         observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
         limits=rig.limits.as_record(),
@@ -112,7 +121,7 @@ def new_loop(
         excitation=excitation.samples(rig.rate),
         freedom=excitation.freedom(rig.rate),
         links=links,
-        clock=_zero(CLOCK),
+        clock=_zero(DEVICE_CLOCK),
         timebase=_zero(TIMEBASE),
         raw=_zero(RAW),
         sample=_zero(SAMPLE),
@@ -129,7 +138,7 @@ def new_loop(
 
 def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
     """What the tick keeps of each port, (P,) of LINK."""
-    links = np.zeros(len(rig.ports), LINK)
+    links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
         driver, link = device(port.device), new_link()
         settings = driver.settled(port.settings)
@@ -217,11 +226,11 @@ def _listen(loop, wire, t_host):
         silence = max(silence, link.silence)
         if came > 0:
             link.taken = link.asked if link.polled else t_host
-        samples += came if link.role & IMU else 0
+        samples += came if link.role & ROLE_IMU else 0
     _merge(loop.links, raw)
     if samples > 0:
         calibrate(raw, loop.calibration, loop.clock, loop.sample)
-        loop.sample.steer_age = _age_of(loop.links, STEER, t_host)
+        loop.sample.steer_age = _age_of(loop.links, ROLE_STEER, t_host)
         follow(loop.timebase, loop.sample.t, t_host)
     news.fresh = samples > 0 and loop.sample.valid == 1
     news.clean = broken == 0 and lost == 0
@@ -247,22 +256,22 @@ def _merge(links, raw):
     raw.off_scale = 0
     for port in range(links.size):
         part, role = links[port].raw, links[port].role
-        if role & IMU:
+        if role & ROLE_IMU:
             raw.seq = part.seq
             raw.t_us = part.t_us
             for axis in range(3):
                 raw.gyro_counts[axis] = part.gyro_counts[axis]
                 raw.accel_counts[axis] = part.accel_counts[axis]
-        if role & STEER:
+        if role & ROLE_STEER:
             raw.steer_counts = part.steer_counts
-        if role & WHEEL:
+        if role & ROLE_WHEEL:
             raw.wheel_mrad_s = part.wheel_mrad_s
-        if role & DRIVE:
+        if role & ROLE_DRIVE:
             raw.torque_mNm = part.torque_mNm
             raw.bus_mV = part.bus_mV
             raw.command_seq = part.command_seq
             raw.rejected = part.rejected
-        raw.status |= part.status if role & DRIVE else part.status & STATUS_STOP_BUTTON
+        raw.status |= part.status if role & ROLE_DRIVE else part.status & STATUS_STOP_BUTTON
         raw.faults |= part.faults
         raw.off_scale |= part.off_scale
 
@@ -272,7 +281,7 @@ def _age_of(links, role, t_host):
     """How much older the readings of ``role`` are than the newest inertial ones [s]. Runs inside the tick."""
     age = 0.0
     for port in range(links.size):
-        if links[port].role & role and not links[port].role & IMU:
+        if links[port].role & role and not links[port].role & ROLE_IMU:
             age = t_host - links[port].taken
     return age if age < math.inf else 0.0  # nothing came yet: its silence tells
 
@@ -307,7 +316,7 @@ def _speak(loop, wire, send, t_host):
         command.sample_seq = loop.sample.seq
     for port in range(loop.links.size):
         link = loop.links[port]
-        heeds = send and link.role & DRIVE
+        heeds = send and link.role & ROLE_DRIVE
         wire.n_tx[port] = say(link, command, 1 if heeds else 0, wire.tx[port])
         link.asked = t_host
 
@@ -346,8 +355,8 @@ def _note(loop, t_host, t_due, row):
     row.T_meas = sample.T_meas
     row.bus_meas = sample.bus_meas
     row.steer_age = sample.steer_age
-    row.wheel_age = _age_of(loop.links, WHEEL, t_host)
-    row.drive_age = _age_of(loop.links, DRIVE, t_host)
+    row.wheel_age = _age_of(loop.links, ROLE_WHEEL, t_host)
+    row.drive_age = _age_of(loop.links, ROLE_DRIVE, t_host)
     row.phi_est = e.phi
     row.delta_est = e.delta
     row.phi_dot_est = e.phi_dot

@@ -9,13 +9,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
-from hil.rig.rig import Port, Rig
+from hil.rig.rig import Rig, RigPort
 from hil.rig.toml_lines import faults_of, line_naming, lines_of
 from models import catalogue
 from models.errors import InputError
 
 
-def read(path: Path) -> Rig:
+def read_rig(path: Path) -> Rig:
     """The rig a file describes; raises as `Rig.from_toml`."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -105,9 +105,9 @@ class _RigFile(_Strict):
                 f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
             ) from None
         return Rig(
-            bicycle=catalogue.load(self.bicycle),
+            bicycle=catalogue.load_bicycle(self.bicycle),
             name=self.name,
-            ports=tuple(Port(**vars(p)) for p in self.port),
+            ports=tuple(RigPort(**vars(p)) for p in self.port),
             clock=self.loop.clock,
             rate=self.loop.rate_Hz,
             drive_lag=self.loop.drive_lag_s,

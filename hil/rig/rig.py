@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import CARRIES, PARTS
+from firmware_interface.devices.link import CARRIES, ROLES
 from firmware_interface.devices.registry import device
-from hil.design.sampled_plant import Loop
+from hil.design.sampled_plant import LoopTiming
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
 from models.errors import InputError
@@ -18,7 +18,7 @@ from models.parameters import Bicycle
 
 
 @dataclass(frozen=True)
-class Port:
+class RigPort:
     """One serial port, the device behind it, and what that carries."""
 
     path: str | None = None
@@ -44,7 +44,7 @@ class Rig:
 
     bicycle: Bicycle
     name: str = "emulated"
-    ports: tuple[Port, ...] = (Port(),)
+    ports: tuple[RigPort, ...] = (RigPort(),)
     clock: Literal["device", "host"] = "device"
     rate: float = 200.0  # Hz
     drive_lag: float = 0.005  # s
@@ -61,11 +61,11 @@ class Rig:
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
 
     def __post_init__(self) -> None:
-        carried = [CARRIES[name] & part for port in self.ports for name in port.carries for part in PARTS.values()]
-        if sorted(filter(None, carried)) != sorted(PARTS.values()):
+        carried = [CARRIES[name] & part for port in self.ports for name in port.carries for part in ROLES.values()]
+        if sorted(filter(None, carried)) != sorted(ROLES.values()):
             found = [", ".join(port.carries) for port in self.ports]
             raise InputError(
-                f"the ports of a rig must carry {', '.join(PARTS)} once each, together or apart ('sensors' is the "
+                f"the ports of a rig must carry {', '.join(ROLES)} once each, together or apart ('sensors' is the "
                 f"first three), found {found}: say in each [[port]] what it carries"
             )
         if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
@@ -76,7 +76,7 @@ class Rig:
         for port in self.ports:
             driver = device(port.device)
             if port.role & ~driver.carries:
-                able = ", ".join(name for name, part in PARTS.items() if part & driver.carries)
+                able = ", ".join(name for name, part in ROLES.items() if part & driver.carries)
                 raise InputError(
                     f"a {port.device} can carry {able}, found {', '.join(port.carries)}: correct what its [[port]] "
                     "carries"
@@ -94,10 +94,10 @@ class Rig:
         return 1.0 / self.rate
 
     @property
-    def timing(self) -> Loop:
+    def timing(self) -> LoopTiming:
         """The loop as the design of controllers must know it."""
         delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
-        return Loop(rate=self.rate, delay=delay, drive_lag=self.drive_lag)
+        return LoopTiming(rate=self.rate, delay=delay, drive_lag=self.drive_lag)
 
     def calibrated(self, **scales: float) -> Calibration:
         """Counts to SI for this machine; ``scales`` are what the device says of itself.
@@ -124,6 +124,6 @@ class Rig:
         InputError
             One sentence naming the file and all its faults.
         """
-        from hil.rig.file import read  # the checks of files cost 0.1 s, which the emulated rig need not wait for
+        from hil.rig.file import read_rig  # the checks of files cost 0.1 s, which the emulated rig need not wait for
 
-        return read(path)
+        return read_rig(path)

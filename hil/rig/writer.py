@@ -12,7 +12,7 @@ from hil.rig.rig import Rig
 from models.errors import InputError
 
 
-class Change(NamedTuple):
+class RigChange(NamedTuple):
     """One key of a rig file; ``table`` is a path such as ``calibration`` or ``port.0.settings``."""
 
     table: str
@@ -21,7 +21,7 @@ class Change(NamedTuple):
     new: Any
 
 
-def changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[Change]:
+def changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[RigChange]:
     """What writing ``values`` (by table and key) would change in the rig file; equal values are left out.
 
     Raises
@@ -35,7 +35,7 @@ def changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[Change]:
         old = _table(document, table).get(key)
         old = old.unwrap() if hasattr(old, "unwrap") else old
         if old != new:
-            found.append(Change(table, key, old, new))
+            found.append(RigChange(table, key, old, new))
     return found
 
 

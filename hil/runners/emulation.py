@@ -3,14 +3,14 @@
 from dataclasses import dataclass, replace
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import DRIVE
+from firmware_interface.devices.link import ROLE_DRIVE
 from firmware_interface.devices.registry import device
 from firmware_interface.twins.machine import MachineConfig, StationConfig
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
-from hil.rig.rig import Port, Rig
+from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
-from models.plant.plant import Drive, Instruments, Plant, Scenario, Surroundings
+from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Emulation:
 
     model: str = "linear"  # a name in `models.plant.plant.MODELS`
     surroundings: Surroundings = Surroundings()
-    drive: Drive = Drive()  # lag and greatest torque are the rig's
+    drive: SteerDrive = SteerDrive()  # lag and greatest torque are the rig's
     noise: float = 1.0  # times that of the emulated instruments
 
 
@@ -30,7 +30,7 @@ def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig |
     return MachineConfig(tuple(_station(rig, port, truth) for port in rig.ports))
 
 
-def _station(rig: Rig, port: Port, truth: Calibration | None) -> StationConfig:
+def _station(rig: Rig, port: RigPort, truth: Calibration | None) -> StationConfig:
     driver = device(port.device)
     config = TwinConfig(
         carries=port.role,
@@ -51,7 +51,7 @@ def emulated_node(rig: Rig) -> NodeConfig:
     InputError
         When the rig has other devices: they exist in real time only.
     """
-    if len(rig.ports) > 1 or rig.ports[0].device != "node" or rig.ports[0].role & DRIVE == 0:
+    if len(rig.ports) > 1 or rig.ports[0].device != "node" or rig.ports[0].role & ROLE_DRIVE == 0:
         found = ", ".join(port.device for port in rig.ports)
         raise InputError(
             f"simulated time knows a rig with one node that carries everything, found {found}: run this rig with "

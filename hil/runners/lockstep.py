@@ -12,11 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import Node, instant, made, new_node
+from firmware_interface.twins.faulty_node import FaultyNode, instant, made, new_node
 from firmware_interface.twins.virtual_node import NodeConfig
-from hil.loop.tick import Loop, tick
+from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import Wire, lay_down, new_tape, new_wire, tape_length
 from hil.runners.operator import Operator
@@ -47,22 +47,22 @@ DIARY = np.dtype(
 )
 
 
-class Bench(NamedTuple):
+class EmulatedMachine(NamedTuple):
     """The emulated side of the wire: plant, node, and the bytes under way."""
 
     p: np.ndarray
     s: np.ndarray
-    node: Node
+    node: FaultyNode
     readings: np.ndarray  # (9,) f8, the same memory as `instruments`
     instruments: np.ndarray  # (1,) READINGS
     wire: Wire  # bytes under way
     k: np.ndarray  # (1,) i8, sampling instant
 
 
-def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> Bench:
+def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> EmulatedMachine:
     """Plant and node as after power-up."""
     instruments = np.zeros(1, READINGS)
-    return Bench(
+    return EmulatedMachine(
         p=plant.p,
         s=plant.s,
         node=new_node(config.new_firmware(), faults),
@@ -99,7 +99,7 @@ def advance(loop, bench, bus, dt, rows, tape, diary):
         awake = instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
         tick(loop, wire, t, t, rows[i])
-        post(node.down, node.faults, DOWN, wire.tx[0], wire.n_tx[0], t, t)
+        post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
         rows[i].n_wire = tape_length(wire)
         length = lay_down(wire, tape, length)
         if diary.size > 0:
@@ -126,7 +126,7 @@ def _confide(bench, awake, t, entry):
 
 
 def run(
-    loop: Loop,
+    loop: LoopState,
     plant: Plant,
     config: NodeConfig,
     operator: Operator,

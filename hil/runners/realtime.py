@@ -18,9 +18,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numba import njit
 
-from firmware_interface.devices.link import ANY, IMU
+from firmware_interface.devices.link import ANY, ROLE_IMU
 from hil.loop.states import Demand
-from hil.loop.tick import FAREWELL, Loop, farewell, tick
+from hil.loop.tick import FAREWELL, LoopState, farewell, tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import lay_down, new_wire, tape_length
 from hil.runners import libc
@@ -157,15 +157,15 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
         libc.sleep_until(libc.now(scratch) + period, scratch)
 
 
-def _ghost(loop: Loop) -> Loop:
+def _ghost(loop: LoopState) -> LoopState:
     """A loop with the same settings and orders and a state of its own, to rehearse on; its bytes go nowhere."""
-    state = {name: getattr(loop, name).copy() for name in Loop._fields if name not in _SHARED}
+    state = {name: getattr(loop, name).copy() for name in LoopState._fields if name not in _SHARED}
     return loop._replace(**state)
 
 
 def run(
     fds: Sequence[int],
-    loop: Loop,
+    loop: LoopState,
     rate: float,
     operator: Operator,
     record: Callable[[Rows, np.ndarray], None],
@@ -196,7 +196,7 @@ def run(
         Real-time priority, 0 for none; the processor to stay on, None for any.
     """
     ports, period = libc.poll_set(fds), round(1e9 / rate)
-    lead = int(np.flatnonzero(loop.links["role"] & IMU)[0])
+    lead = int(np.flatnonzero(loop.links["role"] & ROLE_IMU)[0])
     wire, scratch = new_wire(len(fds)), np.zeros(1, libc.TIMESPEC)
     recorder = Recorder(record, BEAT_AT + 1)
 
@@ -246,7 +246,7 @@ def run(
     return recorder
 
 
-def warm_up(loop: Loop) -> None:
+def warm_up(loop: LoopState) -> None:
     """Compile (or load) everything the loop runs, on pipes that nobody writes to."""
     pipes = [os.pipe() for _ in loop.links]
     try:

@@ -19,10 +19,10 @@ from hil.logs.log import Run
 from hil.loop.excitation import Excitation
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
-from hil.loop.tick import Loop, new_loop, tick
+from hil.loop.tick import LoopState, new_loop, tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import Wire, new_wire, pick_up
-from hil.rig.rig import Port, Rig
+from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -46,7 +46,7 @@ class Replay:
         return not self.difference
 
 
-def rebuilt_loop(header: Mapping[str, Any]) -> Loop:
+def rebuilt_loop(header: Mapping[str, Any]) -> LoopState:
     """The loop as it stood before the first tick of a run.
 
     Raises
@@ -59,7 +59,7 @@ def rebuilt_loop(header: Mapping[str, Any]) -> Loop:
         rig = Rig(
             bicycle=Bicycle(**{**header["bicycle"], "missing": tuple(header["bicycle"].get("missing", ()))}),
             name=wired["name"],
-            ports=tuple(Port(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]),
+            ports=tuple(RigPort(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]),
             observer=Observer(**wired["observer"]),
             limits=Limits.from_dict(wired["limits"]),
             **{

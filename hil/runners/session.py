@@ -11,14 +11,14 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction, Wants
-from firmware_interface.devices.link import DRIVE, IMU, STEER
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
-from firmware_interface.port import Port, open_port
+from firmware_interface.port import SerialPort, open_port
 from hil.design.schedule import GainSchedule
 from hil.logs import log
 from hil.logs.provenance import provenance
 from hil.loop.excitation import Excitation
-from hil.loop.tick import Loop, new_loop
+from hil.loop.tick import LoopState, new_loop
 from hil.rig.rig import Rig
 from hil.runners import realtime
 from hil.runners.log_sink import Keeper
@@ -27,7 +27,7 @@ from hil.runners.warmup import warm_up
 from models.errors import InputError
 from models.linear.whipple import canonical
 
-Watcher = Callable[[np.void], None]
+RowWatcher = Callable[[np.void], None]
 
 
 def require_fitting(rig: Rig, schedule: GainSchedule) -> None:
@@ -52,7 +52,7 @@ def run_realtime(
     duration: float,
     label: str = "",
     extra: Mapping[str, Any] | None = None,
-    watch: Watcher | None = None,
+    watch: RowWatcher | None = None,
     fifo: int = 0,
     cpu: int | None = None,
     excitation: Excitation = Excitation(),
@@ -128,7 +128,7 @@ def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list
         yield [port.fd for port in ports], devices, rig, calibration
 
 
-def introductions(rig: Rig, ports: Sequence[Port]) -> list[Introduction]:
+def introductions(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
     """Set every device of the rig up and let it say what it is; raises DeviceError."""
     found = []
     for wired, port in zip(rig.ports, ports, strict=True):
@@ -147,7 +147,7 @@ def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]
     """
     imu, steer, drive = (
         next(said for port, said in zip(rig.ports, devices, strict=True) if port.role & part)
-        for part in (IMU, STEER, DRIVE)
+        for part in (ROLE_IMU, ROLE_STEER, ROLE_DRIVE)
     )
     for said in devices:
         if said.rate_hz is not None and said.rate_hz != round(rig.rate):
@@ -191,7 +191,7 @@ def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[st
     return outcome
 
 
-def _remarks(keep: Keeper, loop: Loop, recorder: realtime.Recorder) -> Iterator[str]:
+def _remarks(keep: Keeper, loop: LoopState, recorder: realtime.Recorder) -> Iterator[str]:
     """What went wrong without ending the run."""
     if keep.late:
         late, skipped = int(loop.counters["ticks_late"]), int(loop.counters["ticks_skipped"])

@@ -13,7 +13,7 @@ from hil.runners import lockstep
 from hil.runners.emulation import Emulation, emulated_node, emulated_plant
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
-from hil.runners.session import Watcher, header, require_fitting
+from hil.runners.session import RowWatcher, header, require_fitting
 from models.plant.plant import Scenario
 
 
@@ -24,7 +24,7 @@ def run_lockstep(
     scenario: Scenario,
     duration: float,
     label: str = "",
-    watch: Watcher | None = None,
+    watch: RowWatcher | None = None,
     emulation: Emulation = Emulation(),
     excitation: Excitation = Excitation(),
     extra: Mapping[str, Any] | None = None,

@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from firmware_interface.calibration import CALIBRATION, CLOCK, calibrate
+from firmware_interface.calibration import CALIBRATION, DEVICE_CLOCK, calibrate
 from firmware_interface.devices import own_node
 from firmware_interface.devices.link import new_link
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
@@ -22,7 +22,7 @@ from hil.loop.limits import LIMITS
 from hil.loop.observer import ESTIMATE, OBSERVER, follow_drive, observe
 from hil.loop.plausibility import judge, new_monitor
 from hil.loop.supervisor import NEWS, SUPERVISOR, supervise
-from hil.loop.tick import Loop, new_loop
+from hil.loop.tick import LoopState, new_loop
 from hil.loop.wire_tape import lay_down, new_wire
 from hil.rig.rig import Rig
 from hil.runners import realtime
@@ -36,7 +36,7 @@ def warm_up(rig: Rig, schedule: GainSchedule) -> None:
     log.warm_up()
 
 
-def compile_loop(loop: Loop) -> None:
+def compile_loop(loop: LoopState) -> None:
     """Compile the loop, on two processors if there is no trace of it in the cache."""
     cache = os.environ.get("NUMBA_CACHE_DIR")
     done = Path(cache or ".") / f"loop-{numba.__version__}-{sys.version_info.minor}"
@@ -62,7 +62,7 @@ def compile_from_the_end() -> None:
     own_node.speak(new_link(), command, 1, wire.tx[0])
     follow_drive(_empty(OBSERVER), estimate, 0.0)
     judge(_empty(LIMITS), _empty(OBSERVER), new_monitor(), _empty(RAW), sample, estimate, 0, 0, False, 0.0)
-    calibrate(_empty(RAW), _empty(CALIBRATION), _empty(CLOCK), sample)
+    calibrate(_empty(RAW), _empty(CALIBRATION), _empty(DEVICE_CLOCK), sample)
 
 
 def _empty(dtype: np.dtype) -> np.void:

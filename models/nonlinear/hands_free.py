@@ -1,6 +1,7 @@
 """Turns without steer torque: the families of postures in which a bicycle circles by itself.
 
-Such postures, where gravity and motion are in line (`models.nonlinear.steady_turns`), are curves in the plane of lean and steer.
+Such postures, where gravity and motion are in line (`models.nonlinear.steady_turns`), are curves in the plane of lean
+and steer.
 They are followed from the straight running where they begin, at the capsize speed with the handlebar forward or
 reversed, and from wherever else a scan of the plane meets them. Basu-Mandal, Chatterjee and Papadopoulos (2007)
 describe the three families of the benchmark bicycle. A posture mirrored, (-phi, -delta), turns the other way and is

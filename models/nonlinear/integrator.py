@@ -1,7 +1,7 @@
 """The nonlinear bicycle in time: rates of its state and a fourth-order step, on tuples inlined by the compiler.
 
-The state is the eight coordinates of `models.nonlinear.nonlinear` and the speeds (u4, V, u7). The pitch is integrated with the
-rest and put right after each step.
+The state is the eight coordinates of `models.nonlinear.nonlinear` and the speeds (u4, V, u7). The pitch is integrated
+with the rest and put right after each step.
 """
 
 from models.nonlinear.contact_forces import inside

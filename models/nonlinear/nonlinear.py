@@ -125,7 +125,7 @@ def contact_forces(p, q, u, T, u_dot, out):
 
 @compiled
 def status(p, q, u, T, friction):
-    """Status flags of `models.nonlinear.contact_forces`, on ground with a coefficient of ``friction`` [1]; 0: all is well."""
+    """Status flags of `models.nonlinear.contact_forces`; ``friction`` is of the ground [1]; 0: all is well."""
     b = unpack(p)
     o, k, v, i, h, rates = _evaluate(b, q, u, T)
     if not inside(q[ROLL], q[PITCH], q[STEER], v.u4, v.V, v.u7, o.p, o.g1):

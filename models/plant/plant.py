@@ -31,9 +31,20 @@ from models.plant.motion import derivative, forward, motion, move, slipping
 from models.plant.records import KICK_STEPS, LINEAR, MODELS, MOTION, ROTOR, X_P, V, initial, pack
 from models.plant.scenario import Kick, Knock, Scenario
 from models.plant.sensors import READINGS, Instruments
-from models.plant.steer_drive import INSTANT, Drive
+from models.plant.steer_drive import INSTANT, SteerDrive
 
-__all__ = ["MODELS", "Drive", "Instruments", "Kick", "Knock", "Plant", "Scenario", "Surroundings", "advance", "read"]
+__all__ = [
+    "MODELS",
+    "Instruments",
+    "Kick",
+    "Knock",
+    "Plant",
+    "Scenario",
+    "SteerDrive",
+    "Surroundings",
+    "advance",
+    "read",
+]
 
 STILL = (0.0,) * len(MOTION)
 FALLS = ("", "it leant or steered too far", "a wheel left the belt")  # what `STATE.fallen` says
@@ -181,7 +192,7 @@ class Plant:
         self,
         bicycle: Bicycle,
         scenario: Scenario = Scenario(),
-        drive: Drive = Drive(),
+        drive: SteerDrive = SteerDrive(),
         instruments: Instruments = Instruments(),
         model: str = "linear",
         surroundings: Surroundings = Surroundings(),

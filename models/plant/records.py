@@ -14,7 +14,7 @@ from models.parameters import Bicycle
 from models.plant.environment import AIR, CONTACT, SURROUNDINGS, Surroundings, stiff
 from models.plant.scenario import KICKS, POINTS, Knock, Scenario
 from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
-from models.plant.steer_drive import DRIVE, DRIVE_STATE, ROTOR_MIN, Drive
+from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
 
 LINEAR, NONLINEAR = 0, 1
 MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
@@ -40,7 +40,7 @@ PARAMETERS = np.dtype(
         ("g", "f8"),
         ("rR", "f8"),
         ("step", "f8"),  # s, longest step
-        ("drive", DRIVE),
+        ("drive", DRIVE_SETTINGS),
         ("mesh", CONTACT),  # of the drive's teeth
         ("instruments", INSTRUMENTS),
         ("surroundings", SURROUNDINGS),
@@ -89,7 +89,7 @@ STATE = np.dtype(
 def pack(
     bicycle: Bicycle,
     scenario: Scenario,
-    drive: Drive,
+    drive: SteerDrive,
     instruments: Instruments,
     model: str,
     surroundings: Surroundings,
@@ -112,7 +112,7 @@ def pack(
         p["nonlinear"] = nonlinear.pack(bicycle)
     p["yaw"], p["tilt"], p["sin_tilt"] = np.cos(bicycle.lam) / bicycle.w, bicycle.lam, np.sin(bicycle.lam)
     p["w"], p["c"], p["g"], p["rR"] = bicycle.w, bicycle.c, bicycle.g, bicycle.rR
-    p["drive"] = tuple(getattr(drive, name) for name in DRIVE.names or ())
+    p["drive"] = tuple(getattr(drive, name) for name in DRIVE_SETTINGS.names or ())
     play = 0.5 * drive.backlash if drive.backlash > 0.0 else None
     p["mesh"] = stiff(play, M_inv[1, 1] + 1.0 / max(drive.rotor, ROTOR_MIN), MESH)
     instruments.pack(p["instruments"])

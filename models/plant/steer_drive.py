@@ -9,8 +9,8 @@ A command passes, in this order, through
 4. a first-order lag, dT/dt = (target - T) / lag, taken exactly (:func:`torque_nodes`);
 5. ``gain``, the torque really made per torque asked for and reported (1 when the drive is honest);
 6. play in the gears, ``backlash``: the rotor then turns on its own, and torque reaches the steer axis only
-   where the teeth touch, through a stiff one-sided contact (`models.plant.environment`). Without play the rotor is part of
-   the handlebar.
+   where the teeth touch, through a stiff one-sided contact (`models.plant.environment`). Without play the rotor is
+   part of the handlebar.
 
 The steer axis itself rubs: viscous friction, and Coulomb friction as the set-valued law it is. While
 the axis turns the friction is ``coulomb`` against the motion; at rest it is whatever holds the axis
@@ -30,7 +30,7 @@ WAITING = 1024  # commands on their way at once
 ROTOR_MIN = 1e-5  # kg m^2
 INSTANT = 1e-9  # s; two instants closer than this are one (what a float resolves after two months)
 
-DRIVE = np.dtype(
+DRIVE_SETTINGS = np.dtype(
     [(name, "f8") for name in ("lag", "delay", "torque_max", "viscous", "coulomb", "gain", "backlash", "rotor")]
 )
 
@@ -48,7 +48,7 @@ DRIVE_STATE = np.dtype(
 
 
 @dataclass(frozen=True)
-class Drive:
+class SteerDrive:
     """The steer drive and the friction of the axis it turns.
 
     Attributes

@@ -21,7 +21,7 @@ def pushed(v: float, noise: float, seed: int = 0) -> tuple[Response, Array]:
     ``noise`` is the standard deviation of the lean rate's [rad/s], of lag-1 autocorrelation 0.44 as measured.
     """
     kicks = tuple(Kick(*push) for push in zip(PUSHES, IMPULSES, LASTS, strict=True))
-    plant = free(catalogue.load("DelftSbW2024"), v, x0=(0.0, 0.0, 0.0, 0.0), kicks=kicks)
+    plant = free(catalogue.load_bicycle("DelftSbW2024"), v, x0=(0.0, 0.0, 0.0, 0.0), kicks=kicks)
     clean = [0.0]
     for _ in range(round(END / DT)):
         plant.advance(2.0 * max(6.5 - v, 0.0) * clean[-1], True, DT)

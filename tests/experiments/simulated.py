@@ -34,7 +34,7 @@ def quadratic(A):
 
 def recording(v, x0=(0.0, 0.0, 0.6, 0.0), noise=0.0, seed=0, bicycle="Silver", offset=0.02, kind="riderless", **extra):
     """A free response at the speeds v (n,), 200 Hz, and the window that holds all of it."""
-    bicycle = catalogue.load(bicycle) if isinstance(bicycle, str) else bicycle
+    bicycle = catalogue.load_bicycle(bicycle) if isinstance(bicycle, str) else bicycle
     v = np.asarray(v, dtype=float)
     t = np.arange(len(v)) * DT
     x = coast(quadratic(lambda s: system_matrix(bicycle, s)), v, DT, np.array(x0))

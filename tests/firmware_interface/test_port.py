@@ -15,7 +15,7 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.node import reference_codec
 from firmware_interface.port import hello, open_port
 
-HELLO = reference_codec.Hello(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
+HELLO = reference_codec.HelloFrame(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
 SAMPLE = reference_codec.Sample(*range(16))
 
 

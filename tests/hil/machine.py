@@ -12,7 +12,7 @@ from models.plant.plant import Kick, Scenario
 
 
 def rig_of(name="Silver", **changes):
-    return Rig(catalogue.load(name), **changes)
+    return Rig(catalogue.load_bicycle(name), **changes)
 
 
 def gains(rig, method="lqr", speeds=(4.5, 5.0, 5.5), **options):

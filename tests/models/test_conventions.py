@@ -22,7 +22,7 @@ def table(shared):
 
 
 def test_second_derivatives_of_basu_mandal_table_1(table):
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     coordinates, rates, expected = table
     q, u, _ = conventions.moore_from_basu_mandal(bicycle.lam, bicycle.rR, coordinates, rates, np.zeros(9))
     u_dot = np.empty(8)
@@ -45,16 +45,16 @@ def test_moore_parameters_of_the_reference(shared):
             assert getattr(back, key) == pytest.approx(value, rel=1e-12, abs=1e-14), key
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_parameters_there_and_back(name):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     back = conventions.meijaard_from_moore(conventions.moore_from_meijaard(bicycle), name, bicycle.std)
     for key in PARAMETERS:
         assert getattr(back, key) == pytest.approx(getattr(bicycle, key), rel=1e-12, abs=1e-14), key
 
 
 def test_parameters_that_are_no_bicycle_are_refused():
-    moore = conventions.moore_from_meijaard(catalogue.load("Benchmark"))
+    moore = conventions.moore_from_meijaard(catalogue.load_bicycle("Benchmark"))
     with pytest.raises(InputError, match=r"none called d2, l4; add them"):
         conventions.meijaard_from_moore({k: v for k, v in moore.items() if k not in ("d2", "l4")}, "x")
     with pytest.raises(InputError, match="check d1, d2 and d3"):
@@ -62,7 +62,7 @@ def test_parameters_that_are_no_bicycle_are_refused():
 
 
 def motions(n=20):
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     states = list(random_states(bicycle, n, seed=8))
     q, u = (np.array(each) for each in zip(*states, strict=True))
     return bicycle, q, u, np.array([accelerate(bicycle, *state) for state in states])

@@ -8,14 +8,14 @@ import pickle
 import numpy as np
 import pytest
 
-from models.catalogue import load
+from models.catalogue import load_bicycle
 from models.errors import InputError
 from models.parameters import PARAMETERS, Bicycle, principal_moments
 
 
 @pytest.fixture
 def benchmark() -> Bicycle:
-    return load("Benchmark")
+    return load_bicycle("Benchmark")
 
 
 def test_there_are_25_parameters_and_gravity():
@@ -132,7 +132,7 @@ def test_integers_become_floats(benchmark):
 
 @pytest.mark.parametrize("name", ["Benchmark", "Browser", "DelftSbW2024", "TwoMassSkateTheory"])
 def test_toml_dict_pickle_and_copy_give_an_equal_bicycle(name, tmp_path):
-    bicycle = load(name)
+    bicycle = load_bicycle(name)
     path = tmp_path / "mine.toml"
     path.write_text(bicycle.to_toml(), encoding="utf-8")
     for again in (
@@ -149,7 +149,7 @@ def test_toml_dict_pickle_and_copy_give_an_equal_bicycle(name, tmp_path):
 
 
 def test_unpublished_moments_are_those_of_a_flat_frame_and_keep_their_mark():
-    bicycle = load("DelftSbW2024")
+    bicycle = load_bicycle("DelftSbW2024")
     assert bicycle.missing == ("IByy", "IHyy")
     assert bicycle.IByy == pytest.approx(1.64 + 1.94, rel=1e-15)
     assert bicycle.IHyy == pytest.approx(0.0098 + 0.00396, rel=1e-15)

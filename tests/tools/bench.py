@@ -21,7 +21,7 @@ from rich.table import Table  # noqa: E402
 from firmware_interface.messages import RAW  # noqa: E402
 from firmware_interface.node import reference_codec  # noqa: E402
 from firmware_interface.node.protocol import encode_sample, new_receiver, receive  # noqa: E402
-from firmware_interface.twins.faults import DOWN  # noqa: E402
+from firmware_interface.twins.faults import TO_NODE  # noqa: E402
 from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
 from firmware_interface.twins.faulty_node import instant, made  # noqa: E402
 from hil.loop.tick import new_loop, tick  # noqa: E402
@@ -56,7 +56,7 @@ def _timed(loop, bench, bus, dt, row, scratch, ns):
         before = libc.now(scratch)
         tick(loop, wire, t, t, row)
         ns[i] = libc.now(scratch) - before
-        post(node.down, node.faults, DOWN, wire.tx[0], wire.n_tx[0], t, t)
+        post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
 
 
 def _machine():

@@ -32,7 +32,7 @@ def bench() -> dict[str, float]:
     step of one bicycle, with its share of settling the pitch and watching the domain.
     """
     steps = round(DURATION / DT)
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     p, T = pack(bicycle), np.zeros(3)
     q, u = initial(bicycle, roll_rate=0.5, v=4.6)
     alone = _best(lambda: run(p, q.copy(), u.copy(), T, DT, steps))

@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
 
     from experiments.recordings import author_windows
-    from experiments.recordings.runs import find, read
+    from experiments.recordings.runs import find, read_recording
     from experiments.studies import interval_coverage, interval_coverage_page
 
     answers = []
@@ -57,9 +57,9 @@ def main() -> None:
     tables = interval_coverage_page.tables(answers, emulator, options.seed)
     if options.delft:
         paths = find([options.delft])
-        cuts = author_windows.read(paths)
+        cuts = author_windows.read_author_windows(paths)
         sources = {cut.source for cut in cuts}
-        tables |= interval_coverage_page.authors([read(p) for p in paths if p.name in sources], cuts)
+        tables |= interval_coverage_page.authors([read_recording(p) for p in paths if p.name in sources], cuts)
     write(tables, options.doc)
 
 

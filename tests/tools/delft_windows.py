@@ -1,4 +1,4 @@
-"""`python -m tests.tools.delft_windows --doc docs/windows.md`: our windows in the Delft logs beside those of their authors.
+"""`python -m tests.tools.delft_windows --doc docs/windows.md`: our windows beside the Delft authors'.
 
 A window nobody cut by hand is *defensible* when channels the rules never look at (lateral accelerometer, steer encoder,
 motor command) show a push, and after it a bicycle left to itself and to its controller. Nothing here knows of a
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.kicks import Kick, KickRules, background, find_kicks, levelled
+from experiments.analysis.kicks import DetectedKick, KickRules, background, find_kicks, levelled
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Fit, Rejected, Response, Window
 from experiments.recordings import foreign
@@ -70,7 +70,7 @@ class Found:
     """One window of ours, or one kick that the rules refused."""
 
     kph: str
-    kick: Kick
+    kick: DetectedKick
     t: float  # s, where the lean rate turns back
     peak: float  # rad/s
     above: float  # peak over the background
@@ -90,7 +90,7 @@ def columns(path: Path) -> dict[str, Array]:
     return {name.strip(): np.array([row[i] for row in cells]) for i, name in enumerate(rows[0])}
 
 
-def look(log: Mapping[str, Array], kick: Kick, stop: int) -> Seen:
+def look(log: Mapping[str, Array], kick: DetectedKick, stop: int) -> Seen:
     """What a log shows of the rows from a kick to the end of its window."""
     begin, end = kick.onset, kick.end
     side = np.sign(log["lean_rate"][end] - log["lean_rate"][begin])
@@ -118,7 +118,7 @@ def study(folder: Path, kph: str) -> list[Found]:
     name = f"eigen_normal_sil6.5n2_{kph}kph.log"
     rows = json.loads((folder / "author_windows.json").read_text())["windows"]
     theirs = np.array([row["start"] for row in rows if row["file"] == name])
-    response, log = foreign.read(folder / name), columns(folder / name)
+    response, log = foreign.read_foreign(folder / name), columns(folder / name)
     windows, rejected = find_windows(response)
     found = list(_all(kph, response, log, windows, rejected, theirs))
     shared = [f.fit for f in found if f.offset is not None and f.fit is not None and f.fit.ok]

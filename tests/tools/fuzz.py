@@ -1,6 +1,7 @@
 """`make fuzz`: both ends of the line against noise, damage and frames that only look right.
 
-Seeded streams (tests/firmware_interface/twins/damaged_line.py) are cut at random and put through the compiled code of the
+Seeded streams (tests/firmware_interface/twins/damaged_line.py) are cut at random and put through the compiled code of
+the
 computer (`receive`) and of the node (`firmware_receive`); the packages `cobs` and `fastcrc` read the same bytes. Both
 must agree on every frame, field and counter; every good frame behind a delimiter must come through; nothing beside
 the records may be written; memory stays flat. Three ways to run it, each repeatable from its seed::
@@ -10,7 +11,7 @@ the records may be written; memory stays flat. Three ways to run it, each repeat
     # the same with every index of the compiled code checked
     NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(mktemp -d) python -m tests.tools.fuzz --bytes 1e8
 
-    # libFuzzer looks for new paths through framing.py, run by the interpreter, and reference_codec.py; compiled code has
+ # libFuzzer looks for new paths through framing.py, run by the interpreter, and reference_codec.py; compiled code has
     # no branches to show. Needs `pip install atheris` (tried: 3.0 on Python 3.11, Linux).
     NUMBA_DISABLE_JIT=1 python -m tests.tools.fuzz --guided 300
 """

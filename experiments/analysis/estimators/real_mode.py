@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.analysis.estimators.coloured_noise import Noise, noise_of
 from experiments.analysis.estimators.result import answered, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, Solution, minimise, sensitivity
+from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
 from experiments.datatypes import Fit
 
 NAME = "real_mode"
@@ -76,7 +76,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     )
 
 
-def search(tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tuple[float, ...]]) -> Solution:
+def search(tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tuple[float, ...]]) -> ProjectionFit:
     """Best fit with as many exponentials as the starts have rates."""
     first = [np.array(start) for start in starts]
     p = len(first[0])
@@ -84,7 +84,7 @@ def search(tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tu
     return minimise(Form(decays=p), tau, y, first, bounds)
 
 
-def judge(solution: Solution, rate: float, tau: Array) -> str:
+def judge(solution: ProjectionFit, rate: float, tau: Array) -> str:
     """Why the fit may not be compared; empty when it may."""
     if not RATE_MIN + 1e-3 < solution.theta.min() <= solution.theta.max() < RATE_MAX - 1e-3:
         return f"not identifiable: the search ended at its bound, {np.round(solution.theta, 2)} 1/s"

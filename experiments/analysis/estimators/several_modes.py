@@ -19,7 +19,7 @@ import numpy as np
 from experiments.analysis.estimators import single_mode
 from experiments.analysis.estimators.coloured_noise import lag_1
 from experiments.analysis.estimators.result import answered, of_fit, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, Solution, minimise, sensitivity
+from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
 from experiments.datatypes import Fit
 
 NAME = "several_modes"
@@ -87,7 +87,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     return replace(result, covariance=result.covariance + share * np.outer(apart, apart))
 
 
-def supported(one: Solution, two: Solution) -> float:
+def supported(one: ProjectionFit, two: ProjectionFit) -> float:
     """Akaike's weight of the larger model (`two`), 0 to 1."""
     alike = min(max(lag_1(two.residual), 0.0), 0.99)
     rows = len(two.residual) * (1.0 - alike) / (1.0 + alike)  # independent ones, of first-order noise

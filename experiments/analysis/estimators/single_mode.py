@@ -9,7 +9,7 @@ gyro's bias and a steady turn.
 import numpy as np
 
 from experiments.analysis.estimators.result import answered, of_fit, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, Solution, minimise, sensitivity
+from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
 from experiments.datatypes import Fit
 
 NAME = "single_mode"
@@ -104,7 +104,7 @@ def left_by(tau: Array, y: Array, d: Array, w: Array) -> Array:
     return np.asarray(np.sum((y - level) ** 2) - within)
 
 
-def judge(solution: Solution, tau: Array, bounds: tuple[Array, Array]) -> str:
+def judge(solution: ProjectionFit, tau: Array, bounds: tuple[Array, Array]) -> str:
     """Why the fit may not be compared; empty when it may."""
     d, w = solution.theta[:2]
     cycles = w * tau[-1] / (2 * np.pi)

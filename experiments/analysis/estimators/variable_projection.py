@@ -39,7 +39,7 @@ class Form(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Solution:
+class ProjectionFit:
     """The best theta and c, with what an uncertainty needs."""
 
     theta: Array  # (p,)
@@ -59,21 +59,21 @@ class Solution:
         return float(np.sqrt(self.cost / len(self.residual)))
 
 
-def minimise(form: Form, tau: Array, y: Array, starts: Iterable[Array], bounds: tuple[Array, Array]) -> Solution:
+def minimise(form: Form, tau: Array, y: Array, starts: Iterable[Array], bounds: tuple[Array, Array]) -> ProjectionFit:
     """Best of bounded least-squares searches over theta from every start."""
     lower, upper = bounds
     theta = _searched(form, tau, y, np.clip(np.array(list(starts), float), lower, upper), lower, upper)
     return solution_at(form, tau, y, theta)
 
 
-def solution_at(form: Form, tau: Array, y: Array, theta: Array) -> Solution:
+def solution_at(form: Form, tau: Array, y: Array, theta: Array) -> ProjectionFit:
     """The solution for a theta (p,) that is known."""
     phi, by = terms(form, tau, theta)
     _, c, residual = _linear(phi, y)
-    return Solution(theta, c, y - residual, residual, np.column_stack([(by @ c).T, phi]))
+    return ProjectionFit(theta, c, y - residual, residual, np.column_stack([(by @ c).T, phi]))
 
 
-def sensitivity(solution: Solution) -> Array:
+def sensitivity(solution: ProjectionFit) -> Array:
     """How theta answers a small change of each sample: d theta / d y (p, n)."""
     J = solution.jacobian
     norms = np.linalg.norm(J, axis=0)

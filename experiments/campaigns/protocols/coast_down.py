@@ -2,9 +2,9 @@
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench
 from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE, SPACING, Condition, kick_cues
 from experiments.campaigns.protocols.condition import Settings as Common
+from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from models.errors import InputError
 
 
@@ -17,7 +17,7 @@ class Settings(Common):
     spacing_s: float = Field(default=SPACING, ge=1.0, le=60.0)
 
 
-def plan(settings: Settings, bench: Bench) -> list[Condition]:
+def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     """Every bicycle, controller and first speed, so many times, in random order.
 
     Raises

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench
 from experiments.campaigns.protocols.condition import Condition
+from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.campaigns.protocols.treadmill import Settings as Treadmill
 from experiments.campaigns.protocols.treadmill import plan as treadmill_plan
 from models.errors import InputError
@@ -21,7 +21,7 @@ class Settings(Treadmill):
     repeats: int = Field(default=2, ge=1, le=1000)
 
 
-def plan(settings: Settings, bench: Bench) -> list[Condition]:
+def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     """Blocks of one bicycle and speed in random order, and within each the controllers in random order.
 
     Raises
@@ -36,7 +36,7 @@ def plan(settings: Settings, bench: Bench) -> list[Condition]:
         )
     blocks = []
     for number, (bicycle, _, v, repeat) in enumerate(
-        Bench(bench.bicycles, bench.controllers[:1]).runs(settings.speeds_m_s, settings.repeats)
+        PlanInputs(bench.bicycles, bench.controllers[:1]).runs(settings.speeds_m_s, settings.repeats)
     ):
         alone = settings.model_copy(update={"speeds_m_s": (v,), "repeats": 1})
         block = replace(bench, bicycles=(bicycle,), seed=(*bench.seed, number))

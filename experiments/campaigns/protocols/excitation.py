@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench
 from experiments.campaigns.protocols.condition import RELEASE, Condition, belt
 from experiments.campaigns.protocols.condition import Settings as Common
+from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import crest_factor, within_limits
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
@@ -28,7 +28,7 @@ class Settings(Common):
 
 
 def plan_played(
-    settings: Settings, bench: Bench, signal: Literal["sweep", "multisine", "steps"], tag: str, periods: int = 1
+    settings: Settings, bench: PlanInputs, signal: Literal["sweep", "multisine", "steps"], tag: str, periods: int = 1
 ) -> list[Condition]:
     """Every bicycle, controller and speed, so many times, in random order; one signal, as strong as is allowed."""
     conditions = []

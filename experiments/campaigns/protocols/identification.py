@@ -8,10 +8,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.excitation import Settings as Played
 from experiments.campaigns.protocols.excitation import plan_played
+from experiments.campaigns.protocols.plan_inputs import PlanInputs
 
 
 class Settings(Played):
@@ -21,6 +21,6 @@ class Settings(Played):
     periods: int = Field(default=1, ge=1, le=100)  # of the multisine, within its duration
 
 
-def plan(settings: Settings, bench: Bench) -> list[Condition]:
+def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     """The designed input at every speed."""
     return plan_played(settings, bench, settings.signal, settings.signal, settings.periods)

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench
 from experiments.campaigns.protocols.condition import RELEASE, Condition, belt
 from experiments.campaigns.protocols.condition import Settings as Common
+from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import within_limits
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
@@ -35,7 +35,7 @@ class Settings(Common):
     catch: float = Field(default=0.6, gt=0.0, lt=1.0)
 
 
-def plan(settings: Settings, bench: Bench) -> list[Condition]:
+def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     """Every bicycle, controller and speed, so many times, in random order.
 
     Raises
@@ -55,7 +55,7 @@ def plan(settings: Settings, bench: Bench) -> list[Condition]:
     for b, bicycle in enumerate(bench.bicycles):
         speeds = settings.speeds_m_s or below_weave(bicycle)
         rig = replace(bench.machine, bicycle=bicycle) if bench.machine else Rig(bicycle)
-        of_one = Bench((bicycle,), bench.controllers)
+        of_one = PlanInputs((bicycle,), bench.controllers)
         for number, (_, controller, v, repeat) in enumerate(of_one.runs(speeds, settings.repeats)):
             schedule = bench.schedule(bicycle, controller, speeds)
             push = Excitation("push", 0.0, PUSH)

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.excitation import Settings as Played
 from experiments.campaigns.protocols.excitation import plan_played
+from experiments.campaigns.protocols.plan_inputs import PlanInputs
 
 
 class Settings(Played):
@@ -14,6 +14,6 @@ class Settings(Played):
     duration_s: float = Field(default=60.0, ge=30.0, le=600.0)
 
 
-def plan(settings: Settings, bench: Bench) -> list[Condition]:
+def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     """A sine whose frequency grows exponentially, on top of the controller, at every speed."""
     return plan_played(settings, bench, "sweep", "sine sweep")

@@ -4,9 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench
 from experiments.campaigns.protocols.condition import RELEASE, Condition, belt, kick_cues
 from experiments.campaigns.protocols.condition import Settings as Common
+from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from models.errors import InputError
 from models.linear.modes import critical_speeds
 from models.parameters import Bicycle
@@ -38,7 +38,7 @@ class Settings(Common):
         return self.from_m_s or weave - AROUND, self.to_m_s or weave + AROUND
 
 
-def plan(settings: Settings, bench: Bench) -> list[Condition]:
+def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     """Every bicycle and controller, so many times, in random order.
 
     Raises

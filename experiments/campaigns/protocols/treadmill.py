@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 from pydantic import Field
 
-from experiments.campaigns.protocols.bench import Bench, gentle
 from experiments.campaigns.protocols.condition import (
     FIRST_KICK,
     KICKS,
@@ -21,7 +20,8 @@ from experiments.campaigns.protocols.condition import (
     kick_cues,
 )
 from experiments.campaigns.protocols.condition import Settings as Common
-from hil.design.methods import Loop, design
+from experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle
+from hil.design.methods import LoopTiming, design
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from models import catalogue
@@ -47,7 +47,7 @@ class Settings(Common):
     spacing_s: float = Field(default=SPACING, ge=1.0, le=60.0)
 
 
-def plan(settings: Settings, bench: Bench) -> list[Condition]:
+def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     """Every bicycle, controller and speed, so many times, in random order."""
     times = [FIRST_KICK + i * settings.spacing_s for i in range(settings.kicks)]
     conditions = []
@@ -76,10 +76,10 @@ def plan(settings: Settings, bench: Bench) -> list[Condition]:
 
 def conditions(seed: int, emulation: Emulation = Emulation(), machine: Rig | None = None) -> Iterator[Condition]:
     """All runs of the campaign, in order, on a machine's devices; the seed fixes kicks and noise."""
-    timing = machine.timing if machine else Loop()
+    timing = machine.timing if machine else LoopTiming()
     streams = iter(np.random.SeedSequence(seed).spawn(sum(len(speeds) for *_, speeds in PLAN)))
     for name, method, speeds in PLAN:
-        bicycle = catalogue.load(name)
+        bicycle = catalogue.load_bicycle(name)
         schedule = design(bicycle, method, GRID, timing, **gentle(bicycle, method))
         for v in speeds:
             rng = np.random.default_rng(next(streams))

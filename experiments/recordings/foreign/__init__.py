@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table], Recorded]]] = {
 }
 
 
-def read(
+def read_foreign(
     path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
 ) -> Response:
     """Response recorded in a file of a known format, with remarks on its flaws.
@@ -52,12 +52,12 @@ def read(
 
 
 def recorded(path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "") -> Recorded:
-    """What `read` reads, before it is inspected."""
+    """What `read_foreign` reads, before it is inspected."""
     given = mapping.load(mapping_file) if mapping_file else None
     if bicycle and not given:
         raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
     if given and bicycle:
-        given = replace(given, bicycle=catalogue.load(bicycle))
+        given = replace(given, bicycle=catalogue.load_bicycle(bicycle))
     kind = preset or (given.kind if given else "")
     if kind:
         return _of_kind(read_table(path, **(given.text if given else {})), kind)

@@ -36,7 +36,7 @@ def recorded(table: Table) -> Recorded:
         delta=table.numbers("fork_angle"),
         T_delta=table.numbers("command_fork"),
         free=np.isfinite(table.numbers("sil_command")) & (np.nan_to_num(v) > V_MOVING),
-        bicycle=catalogue.load(BICYCLE),
+        bicycle=catalogue.load_bicycle(BICYCLE),
         label=f"{BICYCLE} steer into lean" + (f" {float(nominal[1]) / 3.6:.1f} m/s" if nominal else ""),
     )
     columns = {

@@ -42,7 +42,7 @@ def recorded(table: Table) -> Recorded:
         v=v,
         psi_dot=rate("yaw_rate_V") if table.has("yaw_rate_V") else None,
         free=coasting & ~grid.gap,
-        bicycle=catalogue.load(BICYCLE),
+        bicycle=catalogue.load_bicycle(BICYCLE),
         label=f"{BICYCLE} uncontrolled",
         remarks=grid.remarks,
     )

@@ -142,7 +142,7 @@ def column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:
         raise InputError(f"{where}: wanted a unit ({', '.join(known)}, V or counts), found {unit!r}; add it")
     if "scale" not in given:
         factor = units.factor(str(unit), known, where)
-    elif unit is None or units.ALIASES.get(str(unit), unit) in units.RAW:
+    elif unit is None or units.ALIASES.get(str(unit), unit) in units.UNSCALED:
         factor = units.quantity(str(given["scale"]), known, f"{where} scale")
     else:
         raise InputError(f"{where}: wanted a unit or a scale (of a reading in V or counts), found both; leave one out")
@@ -208,8 +208,8 @@ def _bicycle(given: Any, folder: Path, name: str) -> Bicycle | None:
         return None
     try:
         if str(given).endswith(catalogue.SUFFIX):
-            return catalogue.load(folder / str(given))
-        return catalogue.load(str(given))
+            return catalogue.load_bicycle(folder / str(given))
+        return catalogue.load_bicycle(str(given))
     except InputError as error:
         raise InputError(f"{name}: bicycle: {error}") from None
 

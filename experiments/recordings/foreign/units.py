@@ -12,7 +12,7 @@ SPEED = {"m/s": 1.0, "km/h": 1 / 3.6, "mph": 0.44704, "cm/s": 0.01, "mm/s": 1e-3
 TORQUE = {"N m": 1.0, "N mm": 1e-3, "N cm": 1e-2, "kN m": 1e3}
 ACCELERATION = {"m/s^2": 1.0, "g": 9.80665}
 TIME = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "days": 86400.0}
-RAW = ("V", "mV", "counts")  # mean nothing without a scale
+UNSCALED = ("V", "mV", "counts")  # mean nothing without a scale
 ALIASES = {
     "°": "deg", "degrees": "deg", "radians": "rad", "°/s": "deg/s", "dps": "deg/s", "1/s": "rad/s", "kph": "km/h",
     "kmh": "km/h", "Nm": "N m", "N*m": "N m", "N.m": "N m", "N·m": "N m", "Nmm": "N mm", "m/s2": "m/s^2",
@@ -31,7 +31,7 @@ def factor(unit: str, known: dict[str, float], where: str) -> float:
     name = ALIASES.get(unit.strip(), unit.strip())
     if name in known:
         return known[name]
-    if name in RAW:
+    if name in UNSCALED:
         raise InputError(f"{where}: a reading in {name} needs scale (what one of them is, such as '50 deg/s') and zero")
     close = nearest(name, known, n=1)
     hint = f"did you mean {close[0]}?" if close else "give one of those"

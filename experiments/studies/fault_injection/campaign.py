@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from experiments.campaigns.sweeps import spread
 from experiments.studies.fault_injection.cases import draw
-from experiments.studies.fault_injection.judge import Verdict, judge
+from experiments.studies.fault_injection.judge import CaseResult, judge
 from experiments.studies.fault_injection.simulate import play
 from models.errors import InputError
 
@@ -12,8 +12,8 @@ BATCH = 50  # cases handed out at a time
 
 
 def run(
-    count: int, seed: int, jobs: int | None = None, tell: Callable[[list[Verdict]], None] = lambda verdicts: None
-) -> list[Verdict]:
+    count: int, seed: int, jobs: int | None = None, tell: Callable[[list[CaseResult]], None] = lambda verdicts: None
+) -> list[CaseResult]:
     """Play and judge the first ``count`` cases of a seed; the verdicts come in order, whatever ``jobs`` is.
 
     Parameters
@@ -32,14 +32,14 @@ def run(
         raise InputError(f"the number of cases must be 1 or more, found {count}")
     if seed < 0:
         raise InputError(f"the seed must be a whole number from 0, found {seed}")
-    verdicts: list[Verdict] = []
+    verdicts: list[CaseResult] = []
     for _, batch in spread(_batch, [(seed, i, min(i + BATCH, count)) for i in range(0, count, BATCH)], jobs):
         verdicts += batch
         tell(batch)
     return sorted(verdicts, key=lambda verdict: verdict.index)
 
 
-def _batch(work: tuple[int, int, int]) -> list[Verdict]:
+def _batch(work: tuple[int, int, int]) -> list[CaseResult]:
     """Play and judge cases ``first`` to below ``last`` of a seed."""
     seed, first, last = work
     cases = (draw(seed, index) for index in range(first, last))

@@ -11,7 +11,7 @@ from experiments.campaigns.protocols.treadmill import hand_kick
 from experiments.studies.fault_injection.fault_list import THREATS
 from experiments.studies.fault_injection.fault_spec import PERIOD, Order, Threat
 from firmware_interface.twins.faults import Fault, Faults, Kind
-from hil.design.methods import Loop, design
+from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
 from hil.loop.states import Demand
 from hil.rig.rig import Rig
@@ -38,7 +38,7 @@ RELEASE = 0.4  # s after the drive was enabled
 KICK = 0.4  # s after the release
 
 
-class Moment(StrEnum):
+class FaultOnset(StrEnum):
     """When a fault begins."""
 
     BEFORE = "before CHECK"
@@ -50,17 +50,17 @@ class Moment(StrEnum):
 
 
 WINDOWS = {  # s, in which a fault that begins at that moment begins
-    Moment.BEFORE: (0.05, 0.28),
-    Moment.CHECK: (0.32, 1.33),
-    Moment.ARMED: (1.42, 1.66),
-    Moment.RUNNING: (1.85, 2.1),
-    Moment.IN_A_KICK: (2.17, 2.24),
-    Moment.RAMPDOWN: (3.62, 3.78),
+    FaultOnset.BEFORE: (0.05, 0.28),
+    FaultOnset.CHECK: (0.32, 1.33),
+    FaultOnset.ARMED: (1.42, 1.66),
+    FaultOnset.RUNNING: (1.85, 2.1),
+    FaultOnset.IN_A_KICK: (2.17, 2.24),
+    FaultOnset.RAMPDOWN: (3.62, 3.78),
 }
 
 
 @dataclass(frozen=True)
-class Case:
+class FaultCase:
     """What is to happen."""
 
     seed: int
@@ -69,7 +69,7 @@ class Case:
     machine: tuple[str, str]  # bicycle and method
     scenario: Scenario
     kick: float  # N s, positive to the right
-    moment: Moment
+    moment: FaultOnset
     onset: float  # s since power-up
     faults: Faults
     orders: tuple[tuple[float, Demand], ...]  # s since power-up, and what the operator demands from then on
@@ -89,16 +89,16 @@ class Case:
 @cache
 def machine(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
     """The emulated rig of a bicycle and the gains it is given."""
-    rig = Rig(catalogue.load(bicycle))
-    return rig, design(rig.bicycle, method, GRID, Loop(rate=rig.rate, drive_lag=rig.drive_lag))
+    rig = Rig(catalogue.load_bicycle(bicycle))
+    return rig, design(rig.bicycle, method, GRID, LoopTiming(rate=rig.rate, drive_lag=rig.drive_lag))
 
 
-def draw(seed: int, index: int) -> Case:
+def draw(seed: int, index: int) -> FaultCase:
     """Case number ``index`` of the campaign with this seed; the threats take turns, all else is drawn."""
     rng = np.random.default_rng([seed, index])
     threat = THREATS[index % len(THREATS)]
     bicycle, method = MACHINES[rng.integers(len(MACHINES))]
-    moment = list(Moment)[rng.integers(len(Moment))]
+    moment = list(FaultOnset)[rng.integers(len(FaultOnset))]
     onset = 0.0 if threat.refused else float(rng.uniform(*WINDOWS[moment]))
     kick = hand_kick(machine(bicycle, method)[0].bicycle, KICK, int(rng.choice((-1, 1))), rng)
     scenario = Scenario(
@@ -115,7 +115,9 @@ def draw(seed: int, index: int) -> Case:
         orders = [order for order in orders if order[0] < onset] + [(onset, demand)]
     else:
         faults = (_fault(threat, threat.what, onset, rng),)
-    return Case(seed, index, threat, (bicycle, method), scenario, kick.impulse, moment, onset, faults, tuple(orders))
+    return FaultCase(
+        seed, index, threat, (bicycle, method), scenario, kick.impulse, moment, onset, faults, tuple(orders)
+    )
 
 
 def _fault(threat: Threat, kind: Kind, onset: float, rng: np.random.Generator) -> Fault:

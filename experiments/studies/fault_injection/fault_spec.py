@@ -8,7 +8,7 @@ Times count from the moment at which the fault meets a bicycle under control.
 from dataclasses import dataclass
 from enum import Enum
 
-from firmware_interface.twins.faults import DOWN, UP, Kind
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Kind
 from hil.loop.states import Cause
 
 PERIOD = 0.005  # s, of the node's samples
@@ -94,7 +94,7 @@ class Threat:
     signed: bool = False
     whole: bool = False
     chances: tuple[float, float] = (1.0, 1.0)
-    ways: tuple[int, ...] = (UP, DOWN)
+    ways: tuple[int, ...] = (TO_COMPUTER, TO_NODE)
     channels: tuple[str, ...] = ("phi_dot",)
     lasting: tuple[float, float] = ALWAYS
     sudden: bool = False

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import END, STOP, Case
+from experiments.studies.fault_injection.cases import END, STOP, FaultCase
 from experiments.studies.fault_injection.fault_spec import AT_ONCE, GROSSLY, HARD, PERIOD
 from experiments.studies.fault_injection.log_check import comes_back, is_written
 from experiments.studies.fault_injection.simulate import LIMITS, Played
@@ -39,7 +39,7 @@ RODE, REFUSED = "rode through", "refused"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CaseResult:
     """What came of a case."""
 
     index: int
@@ -50,17 +50,17 @@ class Verdict:
     log_intact: bool
 
 
-def judge(case: Case, played: Played, limits: Limits = LIMITS) -> Verdict:
+def judge(case: FaultCase, played: Played, limits: Limits = LIMITS) -> CaseResult:
     """Whether a case kept every promise; ``limits`` are those it was promised, whatever it was played with."""
     if played.refused:
         unjust = () if case.threat.refused else (f"refused: {played.refused}",)
-        return Verdict(case.index, case.threat.name, REFUSED, math.nan, unjust, True)
+        return CaseResult(case.index, case.threat.name, REFUSED, math.nan, unjust, True)
     gaps = _log(case, played)
     outcome, to_zero, wrong = _promise(case, played)
     complaints = [*wrong, *_end(case, played, limits), *_bounds(case, played, limits), *_answer(case, played, limits)]
     if case.threat.refused:
         complaints.append("was armed, and should have been refused")
-    return Verdict(case.index, case.threat.name, outcome, to_zero, (*complaints, *gaps), not gaps)
+    return CaseResult(case.index, case.threat.name, outcome, to_zero, (*complaints, *gaps), not gaps)
 
 
 def first_cause(played: Played) -> tuple[Cause, int]:
@@ -76,7 +76,7 @@ def last_torque(played: Played) -> float:
     return float(played.diary["t"][torque[-1]]) + PERIOD if torque.size else 0.0
 
 
-def _promise(case: Case, played: Played) -> tuple[str, float, list[str]]:
+def _promise(case: FaultCase, played: Played) -> tuple[str, float, list[str]]:
     """Outcome, time to zero torque, and what is wrong by the fault's own promise."""
     threat, rows = case.threat, played.rows
     cause, k = first_cause(played)
@@ -114,13 +114,13 @@ def _running_from(played: Played) -> float:
     return float(played.rows["t_host"][controlled[0]]) if controlled.size else math.inf
 
 
-def _met(case: Case, played: Played) -> float:
+def _met(case: FaultCase, played: Played) -> float:
     """When the fault met a bicycle on which it could be noticed [s since power-up]; infinite if it never did."""
     running_from = _running_from(played)
     return math.inf if case.threat.sudden and case.onset < running_from else max(case.onset, running_from)
 
 
-def _gross(case: Case, played: Played, t_cause: float) -> list[str]:
+def _gross(case: FaultCase, played: Played, t_cause: float) -> list[str]:
     """A drive that grossly disobeys, by its own report, must be noticed."""
     if case.threat.gross is None:
         return []
@@ -133,7 +133,7 @@ def _gross(case: Case, played: Played, t_cause: float) -> list[str]:
     return [f"off by {case.threat.gross} N m for {GROSSLY} s and not noticed"]
 
 
-def _end(case: Case, played: Played, limits: Limits) -> list[str]:
+def _end(case: FaultCase, played: Played, limits: Limits) -> list[str]:
     """Safe at the end: off, without torque, and not for long if the bicycle truly leant too far."""
     diary, state, wrong = played.diary, State(int(played.rows["state"][-1])), []
     if state not in (State.DISARMED, State.FAULT):
@@ -150,7 +150,7 @@ def _end(case: Case, played: Played, limits: Limits) -> list[str]:
     return wrong
 
 
-def _bounds(case: Case, played: Played, limits: Limits) -> list[str]:
+def _bounds(case: FaultCase, played: Played, limits: Limits) -> list[str]:
     """What the drive was asked for: within the limits, and only under control."""
     diary, state, wrong = played.diary, played.rows["state"], []
     asked = diary["T_asked"]
@@ -181,7 +181,7 @@ def _fastest_change(diary: NDArray) -> float:
     return float(rates[both].max(initial=0.0))
 
 
-def _answer(case: Case, played: Played, limits: Limits) -> list[str]:
+def _answer(case: FaultCase, played: Played, limits: Limits) -> list[str]:
     """Once a cause was kept the torque was gone in the time its kind is given."""
     cause, k = first_cause(played)
     if cause is Cause.NONE or case.threat.deaf:
@@ -191,7 +191,7 @@ def _answer(case: Case, played: Played, limits: Limits) -> list[str]:
     return [f"torque for {took:.3f} s after {cause.name}, allowed {allowed:.3f} s"] if took > allowed + INSTANT else []
 
 
-def _log(case: Case, played: Played) -> list[str]:
+def _log(case: FaultCase, played: Played) -> list[str]:
     """Every row and its bytes from the first tick to the last, the onset among them; some logs go to disk and back."""
     rows, wrong = played.rows, []
     if not np.array_equal(rows["k"], np.arange(1, len(rows) + 1)):

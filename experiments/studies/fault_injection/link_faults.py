@@ -1,7 +1,7 @@
 """What can happen to the bytes between computer and node, and what is promised then."""
 
 from experiments.studies.fault_injection.fault_spec import ONCE, Threat
-from firmware_interface.twins.faults import BOTH, DOWN, UP, Kind
+from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Kind
 from hil.loop.states import Cause
 
 SILENT = frozenset({Cause.STALE_SAMPLE, Cause.DRIVE_WATCHDOG, Cause.RATE_LOW})
@@ -47,16 +47,18 @@ LINK = (
         SILENT,
         rides=True,
         lasting=(0.014, 0.05),
-        ways=(UP, DOWN, BOTH),
+        ways=(TO_COMPUTER, TO_NODE, BOTH_WAYS),
     ),
-    Threat("no samples", Kind.DROP, "silence longer than the limit", SILENT, 0.05, ways=(UP,), lasting=(0.06, 3.0)),
+    Threat(
+        "no samples", Kind.DROP, "silence longer than the limit", SILENT, 0.05, ways=(TO_COMPUTER,), lasting=(0.06, 3.0)
+    ),
     Threat(
         "no commands",
         Kind.DROP,
         "the node's watchdog strikes, and says so",
         SILENT,
         0.035,
-        ways=(DOWN,),
+        ways=(TO_NODE,),
         lasting=(0.06, 3.0),
     ),
     Threat(
@@ -65,7 +67,7 @@ LINK = (
         "the node stops by itself, the computer by the silence",
         SILENT,
         0.05,
-        ways=(BOTH,),
+        ways=(BOTH_WAYS,),
         lasting=(0.06, 3.0),
     ),
     Threat("frames doubled", Kind.DUPLICATE, "a number that has been seen is no news", chances=(0.05, 1.0)),

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from experiments.studies.fault_injection.cases import Case
+from experiments.studies.fault_injection.cases import FaultCase
 from experiments.studies.fault_injection.simulate import Played
 from hil.logs.log import RunWriter, read_run
 from hil.runners.log_sink import Keeper
@@ -15,12 +15,12 @@ from hil.runners.session import header
 EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
 
 
-def is_written(case: Case) -> bool:
+def is_written(case: FaultCase) -> bool:
     """Whether this case's log goes to disk and comes back; the choice walks through all threats."""
     return case.index % EVERY == case.seed % EVERY
 
 
-def comes_back(case: Case, played: Played) -> list[str]:
+def comes_back(case: FaultCase, played: Played) -> list[str]:
     """What is wrong with the log of a case once it has been on disk; nothing, if all is well."""
     with TemporaryDirectory() as folder:
         run = read_run(_write(Path(folder) / "run", case, played))
@@ -37,7 +37,7 @@ def comes_back(case: Case, played: Played) -> list[str]:
     return wrong
 
 
-def _write(folder: Path, case: Case, played: Played) -> Path:
+def _write(folder: Path, case: FaultCase, played: Played) -> Path:
     assert played.calibration is not None, "a session that was refused has no log"
     head = header(played.rig, played.schedule, played.calibration, {"runner": "lockstep"}, simulated=True)
     with RunWriter(folder, head, simulated=True) as writer:

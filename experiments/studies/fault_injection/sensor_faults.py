@@ -1,14 +1,14 @@
 """What can happen to the instruments, and what is promised then.
 
-Where a size has a bound, it is a limit of `hil.loop.limits` seen through the reading concerned: well below it the fault is
-small enough to be borne, well above it the monitor must speak, and between the two either may happen.
+Where a size has a bound, it is a limit of `hil.loop.limits` seen through the reading concerned: well below it the
+fault is small enough to be borne, well above it the monitor must speak, and between the two either may happen.
 """
 
 import math
 
 from experiments.studies.fault_injection.fault_spec import Threat
 from experiments.studies.fault_injection.link_faults import LONG
-from firmware_interface.twins.faults import READINGS, Kind
+from firmware_interface.twins.faults import READING_NAMES, Kind
 from hil.loop.states import Cause
 
 INERTIAL = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z")
@@ -67,7 +67,7 @@ SENSOR = (
         "no value stands at the end of the scale and makes the sample invalid",
         NO_READING,
         0.025,
-        channels=READINGS,
+        channels=READING_NAMES,
         sizes=(math.nan, math.nan),
         lasting=LONG,
     ),
@@ -77,7 +77,7 @@ SENSOR = (
         "the sample is invalid",
         NO_READING,
         0.025,
-        channels=READINGS,
+        channels=READING_NAMES,
         sizes=(1e9, 1e9),
         signed=True,
         lasting=LONG,

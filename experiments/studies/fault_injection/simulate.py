@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import END, Case, machine
+from experiments.studies.fault_injection.cases import END, FaultCase, machine
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.errors import DeviceError
 from firmware_interface.node import reference_codec
-from firmware_interface.twins.faults import DOWN, Faults
+from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import instant, new_node
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.design.schedule import GainSchedule
 from hil.loop.limits import Limit, Limits
 from hil.loop.states import Demand, State
-from hil.loop.tick import Loop, new_loop
+from hil.loop.tick import LoopState, new_loop
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import RX_SIZE, new_tape
 from hil.rig.rig import Rig
@@ -46,7 +46,7 @@ class Played:
     fall: str = ""  # why the bicycle fell
 
 
-def play(case: Case, sabotage: Callable[[Loop], object] = lambda loop: None) -> Played:
+def play(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop: None) -> Played:
     """Play a case from power-up to its end.
 
     Parameters
@@ -91,11 +91,11 @@ def introduction(config: NodeConfig, faults: Faults) -> Introduction:
     """What the node says of itself when asked, before anything else."""
     node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
     request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
-    post(node.down, node.faults, DOWN, request, len(request), 0.0, 0.0)
+    post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)
     instant(node, np.zeros(9), config.bus, 0.0, 0.0)
     said = out[: fetch(node.up, 0.0, out)].tobytes()
     told = reference_codec.decode(said.split(b"\0")[0])
-    if not isinstance(told, reference_codec.Hello):
+    if not isinstance(told, reference_codec.HelloFrame):
         raise DeviceError("the node should say HELLO, but does not; is it powered?")
     return Introduction(
         name=told.firmware.rstrip(b"\0").decode("ascii", "replace"),

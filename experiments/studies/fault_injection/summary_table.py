@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from experiments.studies.fault_injection.fault_list import THREATS
-from experiments.studies.fault_injection.judge import RODE, Verdict
+from experiments.studies.fault_injection.judge import RODE, CaseResult
 
 COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")
 
@@ -30,9 +30,9 @@ class Row:
         return [self.fault, str(self.cases), worst, self.promise, "yes" if self.log_intact else "NO", outcomes]
 
 
-def tally(verdicts: Iterable[Verdict], seed: int) -> list[Row]:
+def tally(verdicts: Iterable[CaseResult], seed: int) -> list[Row]:
     """One row for each threat that was met, in the order of the threats."""
-    by_threat: dict[str, list[Verdict]] = {}
+    by_threat: dict[str, list[CaseResult]] = {}
     for verdict in sorted(verdicts, key=lambda v: v.index):
         by_threat.setdefault(verdict.threat, []).append(verdict)
     return [
@@ -42,7 +42,7 @@ def tally(verdicts: Iterable[Verdict], seed: int) -> list[Row]:
     ]
 
 
-def _row(name: str, promise: str, verdicts: Sequence[Verdict], seed: int) -> Row:
+def _row(name: str, promise: str, verdicts: Sequence[CaseResult], seed: int) -> Row:
     outcomes = Counter(v.outcome for v in verdicts)
     ordered = sorted(outcomes.items(), key=lambda item: (item[0] != RODE, -item[1], item[0]))
     times = [v.to_zero for v in verdicts if math.isfinite(v.to_zero)]

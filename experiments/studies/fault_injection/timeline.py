@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from experiments.studies.fault_injection.cases import Case
+from experiments.studies.fault_injection.cases import FaultCase
 from experiments.studies.fault_injection.simulate import Played
 from hil.loop.states import Cause, Demand, State, Symptom
 
 COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked", "T true", "lean", "lean est", "steer")
 
 
-def about(case: Case) -> str:
+def about(case: FaultCase) -> str:
     """What the case is, in a few lines."""
     bicycle, method = case.machine
     faults = "; ".join(map(str, case.faults)) or "none in the machine"
@@ -20,7 +20,7 @@ def about(case: Case) -> str:
     )
 
 
-def timeline(case: Case, played: Played) -> list[list[str]]:
+def timeline(case: FaultCase, played: Played) -> list[list[str]]:
     """The instants at which something changed, each with what was believed and what was true; cells of `COLUMNS`."""
     rows, diary = played.rows, played.diary
     events: dict[int, list[str]] = {}

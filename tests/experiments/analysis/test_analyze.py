@@ -16,7 +16,7 @@ DT = 0.005
 
 def falling(v, x0, seconds, noise=1e-3):
     """Lean rate of a Silver bicycle let go at one speed, by the matrix exponential."""
-    silver = catalogue.load("Silver")
+    silver = catalogue.load_bicycle("Silver")
     step, x, rows = expm(system_matrix(silver, v) * DT), np.array(x0, float), []
     for _ in range(round(seconds / DT)):
         rows.append(x[2])

@@ -55,7 +55,7 @@ def test_like_for_like_is_unbiased_where_frozen_is_not(coasting):
 
 def test_a_wrong_front_wheel_is_noticed():
     # A tenth less spin inertia: lighter tyre, or a misread pendulum.
-    silver = catalogue.load("Silver")
+    silver = catalogue.load_bicycle("Silver")
     other = replace(silver, IFyy=0.9 * silver.IFyy)
     agreeing = 0
     for seed in range(5):

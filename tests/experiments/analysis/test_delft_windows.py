@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.kicks import Kick
+from experiments.analysis.kicks import DetectedKick
 from experiments.analysis.windows import WindowRules, find_windows
 from experiments.datatypes import Marker
 from experiments.recordings import foreign
@@ -67,7 +67,7 @@ def test_with_the_authors_kicks_marked_nothing_else_is_kept(folder, theirs, kph)
     name = f"eigen_normal_sil6.5n2_{kph}kph.log"
     starts = DT * np.array([row["start"] for row in theirs if row["file"] == name])
     pushes = tuple(Marker(float(t - 0.16), "kick") for t in starts)  # their pushes last about so long
-    windows, _ = find_windows(replace(foreign.read(folder / name), markers=pushes))
+    windows, _ = find_windows(replace(foreign.read_foreign(folder / name), markers=pushes))
     assert [w.t_start - WindowRules().settle for w in windows] == pytest.approx(starts, abs=0.1)
 
 
@@ -104,6 +104,6 @@ def kicked_log(**changes):
     ],
 )
 def test_the_definition_sees_each_fault(name, change, word):
-    kick = Kick(300, 315)
+    kick = DetectedKick(300, 315)
     assert not look(kicked_log(), kick, 430).failings
     assert [word in said for said in look(kicked_log(**{name: change}), kick, 430).failings] == [True]

@@ -113,7 +113,7 @@ def test_too_few_rows_are_refused_and_bad_arguments_raise():
 
 def test_run_52_over_the_papers_window(shared):
     """Kooijman et al. 2008, figure 5: -1.16 +- 5.44i over 9.9 <= t <= 12.5 s."""
-    response = foreign.read(shared / "data/kooijman2008/run52.csv")
+    response = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     inside = np.flatnonzero((response.t >= 9.9) & (response.t <= 12.5))
     fit = fit_window(response, make_window(response, inside[0], inside[-1] + 1, "paper"))
     assert fit.ok
@@ -126,7 +126,7 @@ def test_the_delft_authors_windows_give_their_reference_fits(shared):
     table = json.loads((folder / "author_windows.json").read_text())["windows"]
     refused = 0
     for row in table:
-        y = foreign.read(folder / row["file"]).phi_dot[row["start"] : row["stop"]]
+        y = foreign.read_foreign(folder / row["file"]).phi_dot[row["start"] : row["stop"]]
         fit = estimate(0.01 * np.arange(len(y)), y)
         assert (fit.re, fit.im) == pytest.approx((row["sigma"], row["omega"]), abs=1e-3), row
         assert fit.r2 == pytest.approx(row["r2"], abs=1e-6)

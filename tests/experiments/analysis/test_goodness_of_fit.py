@@ -8,11 +8,11 @@ from scipy.stats import chi2
 from experiments.analysis.analyze import analyze
 from experiments.analysis.goodness_of_fit import verdict
 from experiments.campaigns.protocols.treadmill import conditions
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from hil.runners import simulated_run
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
-from models.plant.steer_drive import Drive
+from models.plant.steer_drive import SteerDrive
 
 
 def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6")):
@@ -22,7 +22,7 @@ def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0"
         if c.bicycle.name == "Benchmark" and c.method != "off" and any(f" {v} m/s" in c.label for v in speeds):
             folder = tmp_path / c.label.replace(" ", "-").replace("/", "-")
             run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, emulation)
-            made.append(read(folder))
+            made.append(read_recording(folder))
     return analyze(made)
 
 
@@ -46,7 +46,7 @@ def test_the_truth_is_accepted(truth):
 
 
 def test_a_weak_drive_is_rejected_and_named(tmp_path):
-    found = judged(lockstep(tmp_path, Emulation(drive=Drive(gain=0.9)), ("3.8", "3.0")))
+    found = judged(lockstep(tmp_path, Emulation(drive=SteerDrive(gain=0.9)), ("3.8", "3.0")))
     assert found.p < 1e-6
     best = found.causes[0]
     assert best.name == "drive_gain"
@@ -57,7 +57,7 @@ def test_a_weak_drive_is_rejected_and_named(tmp_path):
 
 @pytest.mark.slow
 def test_a_late_drive_is_rejected_and_named(tmp_path):
-    found = judged(lockstep(tmp_path, Emulation(drive=Drive(delay=0.020))))
+    found = judged(lockstep(tmp_path, Emulation(drive=SteerDrive(delay=0.020))))
     assert found.p < 1e-4
     assert found.causes[0].name == "more_delay"
     assert found.causes[0].moved == pytest.approx(0.020, abs=0.003)

@@ -9,7 +9,7 @@ from experiments.analysis.kicks import KickRules, find_kicks
 from experiments.analysis.windows import find_windows
 from experiments.campaigns.protocols.condition import SPACING
 from experiments.campaigns.protocols.treadmill import conditions
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed
 
@@ -43,7 +43,7 @@ def test_pushes_of_a_campaigns_run_are_found_as_far_apart_as_they_were(tmp_path,
     """Through the whole loop: bytes, devices' clocks, the unrest that the release leaves behind."""
     condition = next(c for c in conditions(1) if c.label.startswith(which))
     run_lockstep(tmp_path / "run", condition.rig, condition.schedule, condition.scenario, condition.duration)
-    response = replace(read(tmp_path / "run"), markers=())
+    response = replace(read_recording(tmp_path / "run"), markers=())
     found = find_kicks(response, KickRules())
     assert len(found) == len(condition.scenario.kicks)
     begins = response.t[[k.onset for k in found]]

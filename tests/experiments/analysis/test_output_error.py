@@ -15,7 +15,7 @@ from models.errors import InputError
 from models.linear.perturbed import Variant
 from tests.experiments.simulated import DT, coast, quadratic
 
-BICYCLE = catalogue.load("Balanceassistv1")
+BICYCLE = catalogue.load_bicycle("Balanceassistv1")
 NOISE = {"phi_dot": 0.003, "delta": 0.0005, "psi_dot": 0.003}  # rad/s, rad, rad/s
 
 
@@ -118,7 +118,7 @@ def test_nothing_and_two_bicycles_are_refused():
     with pytest.raises(InputError, match="found 0 and 1"):
         identify([], ["c"])
     response, window = motion(5.0)
-    other = open_loop(catalogue.load("Silver"))
+    other = open_loop(catalogue.load_bicycle("Silver"))
     with pytest.raises(InputError, match="one bicycle to identify c from, found nominal values"):
         identify([Piece.of(response, window), Piece.of(response, window, other)], ["c"])
 

@@ -43,7 +43,7 @@ def test_frozen_is_table_2_of_meijaard_2007(v, re, im):
 def test_frozen_is_the_linear_reference(shared, v):
     rows = json.loads((shared / "reference/linear_reference.json").read_text())["bicycles"]["Silver"]
     weave = max((complex(*s) for s in rows["eigenvalues"][f"{v:g}"]), key=lambda s: s.imag)
-    assert kicked_mode(open_loop(catalogue.load("Silver")).dynamics(), v) == pytest.approx(weave, rel=1e-10)
+    assert kicked_mode(open_loop(catalogue.load_bicycle("Silver")).dynamics(), v) == pytest.approx(weave, rel=1e-10)
 
 
 @pytest.mark.parametrize("v", [4.6, 5.0, 6.0])
@@ -76,7 +76,7 @@ def test_the_unit_of_the_gyro_does_not_matter():
 
 
 def test_the_free_response_is_that_of_an_independent_integration():
-    dynamics = open_loop(catalogue.load("Silver")).dynamics()
+    dynamics = open_loop(catalogue.load_bicycle("Silver")).dynamics()
     v = 6.0 - 0.3 * DT * np.arange(600)
     x0 = np.array([0.03, -0.02, 0.4, 1.0])
     expected = coast(quadratic(dynamics.matrix), v, DT, x0)
@@ -85,7 +85,7 @@ def test_the_free_response_is_that_of_an_independent_integration():
 
 def test_a_sampled_loop_is_mapped_by_the_logarithm():
     # Two routes: with ever shorter samples the sampled loop becomes the continuous one.
-    bicycle = catalogue.load("DelftSbW2024")
+    bicycle = catalogue.load_bicycle("DelftSbW2024")
     continuous = kicked_mode(lean_feedback(bicycle, 2.0, 6.5).dynamics(), 4.0)
     errors = [abs(kicked_mode(sampled_lean_feedback(bicycle, dt=dt), 4.0) - continuous) for dt in (1e-3, 1e-4)]
     assert errors[1] < 0.15 * errors[0]
@@ -93,7 +93,7 @@ def test_a_sampled_loop_is_mapped_by_the_logarithm():
 
 
 def test_a_sampled_loop_recorded_slower_by_a_whole_factor():
-    bicycle = catalogue.load("DelftSbW2024")
+    bicycle = catalogue.load_bicycle("DelftSbW2024")
     dynamics = sampled_lean_feedback(bicycle)
     v = np.full(301, 3.0)
     fast = free_response(dynamics, v, DT)
@@ -103,7 +103,7 @@ def test_a_sampled_loop_recorded_slower_by_a_whole_factor():
 
 
 def test_steer_into_the_lean_adds_the_published_torque():
-    bicycle = catalogue.load("DelftSbW2024")
+    bicycle = catalogue.load_bicycle("DelftSbW2024")
     below, above = lean_feedback(bicycle, 2.0, 6.5).dynamics(), open_loop(bicycle).dynamics()
     added = below.matrix(4.0) - above.matrix(4.0)
     assert np.count_nonzero(added) == 2  # lean rate drives both accelerations, nothing else
@@ -114,7 +114,7 @@ def test_steer_into_the_lean_adds_the_published_torque():
 
 
 def test_both_oscillations_of_the_delft_bicycle_are_followed():
-    dynamics = lean_feedback(catalogue.load("DelftSbW2024"), 2.0, 6.5).dynamics()
+    dynamics = lean_feedback(catalogue.load_bicycle("DelftSbW2024"), 2.0, 6.5).dynamics()
     speeds = np.linspace(1.0, 5.0, 41)
     followed = kicked_modes(dynamics, speeds)
     assert followed.shape == (41, 2)
@@ -127,7 +127,7 @@ def test_both_oscillations_of_the_delft_bicycle_are_followed():
 
 
 def test_steer_angle_is_used_where_it_was_measured():
-    bicycle = catalogue.load("Silver")
+    bicycle = catalogue.load_bicycle("Silver")
     v = np.full(240, 5.0)
     x0 = np.array([0.02, 0.05, 0.4, -0.6])
     states = free_response(open_loop(bicycle).dynamics(), v, DT) @ x0
@@ -141,11 +141,11 @@ def test_steer_angle_is_used_where_it_was_measured():
 def test_what_was_published_of_each_kind():
     response, _ = recording(np.full(50, 5.0), kind="kooijman")
     assert dynamics_for(replace(response, bicycle=None)).matrix(5.0) == pytest.approx(
-        open_loop(catalogue.load("Silver")).dynamics().matrix(5.0)
+        open_loop(catalogue.load_bicycle("Silver")).dynamics().matrix(5.0)
     )
     delft = dynamics_for(replace(response, kind="delft-sbw", bicycle=None))
     assert delft.name == "steer into the lean, 2 (6.5 - v)"
-    own = sampled_lean_feedback(catalogue.load("Silver"))
+    own = sampled_lean_feedback(catalogue.load_bicycle("Silver"))
     assert dynamics_for(replace(response, theory=fixed(response.bicycle, own))) is own
     with pytest.raises(InputError, match="wanted a bicycle"):
         dynamics_for(replace(response, kind="riderless", bicycle=None))
@@ -161,4 +161,4 @@ def test_an_over_damped_model_says_so():
     assert prediction.mode == "real"
     assert prediction.frozen.imag == 0.0
     assert "over-damped at 0.50 m/s" in prediction.status
-    assert np.isnan(kicked_mode(open_loop(catalogue.load("Benchmark")).dynamics(), 0.5))
+    assert np.isnan(kicked_mode(open_loop(catalogue.load_bicycle("Benchmark")).dynamics(), 0.5))

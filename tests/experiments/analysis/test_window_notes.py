@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.analysis.analyze import analyze
-from experiments.analysis.window_notes import applied, noted, read
+from experiments.analysis.window_notes import applied, noted, read_notes
 from experiments.analysis.windows import find_windows
 from experiments.cli import app
 from experiments.datatypes import Note
@@ -28,7 +28,7 @@ def written(tmp_path, text):
 
 
 def analysed(tmp_path, text):
-    notes = read(written(tmp_path, text), ["synthetic"])
+    notes = read_notes(written(tmp_path, text), ["synthetic"])
     return analyze([replace(WHOLE, notes=notes.get("synthetic", ()), bicycle=None, kind="kooijman")])
 
 
@@ -120,11 +120,11 @@ def test_errors_point_at_the_line(tmp_path, line, words):
 
 def test_a_file_that_serves_several_recordings_names_them(tmp_path):
     path = written(tmp_path, 'b.csv: veto 3 "x"\n a.csv : add 1-2 "y"')
-    notes = read(path, ["a.csv", "b.csv"])
+    notes = read_notes(path, ["a.csv", "b.csv"])
     assert [note.verb for note in notes["a.csv"]] == ["add"]
     assert [note.at for note in notes["b.csv"]] == [3.0]
     with pytest.raises(InputError, match=r"line 1 of .*name of a recording.*serves 2 \(a.csv, b.csv\)"):
-        read(written(tmp_path, 'veto 3 "x"'), ["a.csv", "b.csv"])
+        read_notes(written(tmp_path, 'veto 3 "x"'), ["a.csv", "b.csv"])
 
 
 def test_a_run_has_its_own_file_and_one_around_it(tmp_path):

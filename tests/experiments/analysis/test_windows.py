@@ -183,7 +183,7 @@ def test_the_speed_of_a_coasting_window_is_a_straight_line():
 
 def test_run_52_gives_one_window_and_refuses_speeding_up_and_return(shared):
     """Kooijman et al. 2008 cut 9.9 to 12.5 s by eye and print -1.16 +- 5.44i."""
-    response = foreign.read(shared / "data/kooijman2008/run52.csv")
+    response = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     (window,), rejected = find_windows(response)
     assert window.t_start == pytest.approx(9.9, abs=0.1)
     assert 11.3 < window.t_end < 12.6
@@ -202,7 +202,7 @@ def test_the_delft_authors_windows_are_found(shared, kph):
     name = f"eigen_normal_sil6.5n2_{kph}kph.log"
     table = json.loads((folder / "author_windows.json").read_text())["windows"]
     theirs = [row for row in table if row["file"] == name]
-    response = foreign.read(folder / name)
+    response = foreign.read_foreign(folder / name)
     windows, _ = find_windows(response)
     fits = []
     for row in theirs:

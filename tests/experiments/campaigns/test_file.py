@@ -65,7 +65,7 @@ def test_gains_of_a_file_are_those_of_the_file(tmp_path):
     from hil.design.methods import design
     from models import catalogue
 
-    gains = design(catalogue.load("Benchmark"), "lqr", (4.0, 5.0))
+    gains = design(catalogue.load_bicycle("Benchmark"), "lqr", (4.0, 5.0))
     written(tmp_path, gains.to_toml(), "mine.toml")
     text = PLAIN.replace('method = "off"', 'name = "mine"\ngains = "mine.toml"')
     (condition,) = read_campaign(written(tmp_path, text)).conditions

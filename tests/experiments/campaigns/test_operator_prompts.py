@@ -159,7 +159,7 @@ def test_the_same_condition_on_ports(tmp_path, file):
 @pytest.mark.slow
 @pytest.mark.realtime
 def test_a_person_at_a_terminal_goes_through_a_campaign(file, tmp_path):
-    rig, folder = Rig(catalogue.load("Benchmark")), tmp_path / "runs" / "beside"
+    rig, folder = Rig(catalogue.load_bicycle("Benchmark")), tmp_path / "runs" / "beside"
     with start_twin(rig, Scenario(speed=((0.0, 5.0),))) as twin:
         text = (tmp_path / "rig.toml").read_text()
         (tmp_path / "rig.toml").write_text(text.replace("/dev/serial/by-id/usb-riderless_node", twin.path))

@@ -5,8 +5,8 @@ import pytest
 
 from experiments.campaigns.file import read_campaign
 from experiments.campaigns.protocols import PROTOCOLS
-from experiments.campaigns.protocols.bench import Bench, Controller, grid_over
 from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE
+from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs, grid_over
 from experiments.campaigns.protocols.speed_sweep import WINDOW
 from models import catalogue
 from models.errors import InputError
@@ -17,8 +17,8 @@ WEAVE = 4.29238253634111  # m/s of the benchmark, Meijaard et al. 2007, table 2 
 
 
 def bench(*methods, bicycles=("Benchmark",), seed=1):
-    controllers = tuple(Controller(f"{m} {i}", m) for i, m in enumerate(methods or ("off",)))
-    return Bench(tuple(map(catalogue.load, bicycles)), controllers, seed=(seed,))
+    controllers = tuple(NamedController(f"{m} {i}", m) for i, m in enumerate(methods or ("off",)))
+    return PlanInputs(tuple(map(catalogue.load_bicycle, bicycles)), controllers, seed=(seed,))
 
 
 def plan(kind, of=None, **settings):

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaigns.folder import FILE, made
+from experiments.campaigns.folder import CAMPAIGN_FILE, made
 from experiments.campaigns.session import FREQUENCY
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from hil.logs.log import read_run
 from hil.loop.states import Verdict
 from hil.runners.replay import replay
@@ -70,13 +70,13 @@ def test_treadmill(tmp_path_factory):
     assert len(document["runs"]) == 6
     assert len(document["windows"]) >= 10
     assert np.mean(np.all(np.abs(z_of(document)) <= 3, axis=1)) > 0.9
-    assert json.loads((folder / FILE).read_text())["planned"] == [run["condition"] for run in document["runs"]]
+    assert json.loads((folder / CAMPAIGN_FILE).read_text())["planned"] == [run["condition"] for run in document["runs"]]
     assert (folder / "report.html").exists()
 
 
 def test_release(tmp_path_factory):
     document, folder = campaign_of("release", tmp_path_factory)
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     assert len(document["windows"]) >= 8, document["rejected"]
     speeds = {round(w["v_mean"], 1) for w in document["windows"]}
     assert len(speeds) == 2
@@ -85,7 +85,7 @@ def test_release(tmp_path_factory):
         assert min(g.real for g in growth) > 0.0, "below the weave speed the weave grows"
         assert np.mean(growth) == pytest.approx(open_loop_weave(bicycle, v), abs=0.12)
     for one in made(folder):
-        run, response = read_run(one.folder), read(one.folder)
+        run, response = read_run(one.folder), read_recording(one.folder)
         assert replay(run).identical
         assert response.theory.name == "open loop"
         alone = run.ticks["t"][(run.ticks["verdict"] & Verdict.RELEASED) > 0]
@@ -160,7 +160,7 @@ def test_identification(tmp_path_factory):
         assert max(one["shares_of_limits"].values()) == pytest.approx(0.25, rel=0.15), "as strong as was allowed"
     for one in made(folder):
         assert replay(read_run(one.folder)).identical
-        assert not read(one.folder).free[1000:-1000].any(), "no free response is sought while a torque plays"
+        assert not read_recording(one.folder).free[1000:-1000].any(), "no free response is sought while a torque plays"
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from experiments.campaigns.protocols import release, treadmill
-from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.rehearsal import dry_run
 from hil.logs.log import read_run
 from hil.loop.states import State
@@ -15,11 +15,11 @@ from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from tests.paths import ROOT
 
-BENCHMARK = catalogue.load("Benchmark")
+BENCHMARK = catalogue.load_bicycle("Benchmark")
 
 
 def one(machine=None, method="lqr", v=5.0, **settings):
-    bench = Bench((BENCHMARK,), (Controller(method, method),), machine=machine)
+    bench = PlanInputs((BENCHMARK,), (NamedController(method, method),), machine=machine)
     return treadmill.plan(treadmill.Settings(kind="treadmill", speeds_m_s=(v,), kicks=1, **settings), bench)[0]
 
 
@@ -79,7 +79,7 @@ def test_a_bicycle_that_falls_is_refused():
 
 def test_a_release_that_is_too_long_is_caught_and_its_catch_refused():
     """With `catch` beyond what a rehearsal may reach the release itself is what is refused."""
-    bench = Bench((BENCHMARK,), (Controller("lqr", "lqr", {}),))
+    bench = PlanInputs((BENCHMARK,), (NamedController("lqr", "lqr", {}),))
     long = {"kind": "release", "speeds_m_s": (3.6,), "releases": 1, "free_s": 15.0, "push_Nm": 2.0}
     (bold,) = release.plan(release.Settings(**long, catch=0.95), bench)
     (meek,) = release.plan(release.Settings(**long, catch=0.4), bench)

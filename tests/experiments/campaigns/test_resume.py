@@ -13,9 +13,9 @@ import pytest
 
 from experiments.campaigns import folder as campaign_folder
 from experiments.campaigns.file import read_campaign
-from experiments.campaigns.folder import FILE, Made, choose, made, missing, write
+from experiments.campaigns.folder import CAMPAIGN_FILE, FinishedRun, choose, made, missing, write
 from experiments.campaigns.session import FREQUENCY
-from hil.logs.log import FILE as LOG
+from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
 from models.errors import InputError
@@ -103,7 +103,7 @@ def test_killed_interrupted_and_finished(file):
     assert 2 <= len(good) < RUNS
     assert [run.name for run in good] == [c.name for c in whole.conditions][: len(good)]
     before = logs(folder)
-    assert json.loads((folder / FILE).read_text())["planned"] == [c.name for c in whole.conditions]
+    assert json.loads((folder / CAMPAIGN_FILE).read_text())["planned"] == [c.name for c in whole.conditions]
 
     second = start(file)  # it sees by itself that there is something to go on with
     wait_for(len(before) + 2, folder, second)
@@ -130,7 +130,7 @@ def test_killed_interrupted_and_finished(file):
     assert len(runs) == RUNS + len(spoilt)
     assert {r["reason"] for r in spoilt} <= {"killed", "abort"}
     assert len(json.loads((folder / FREQUENCY).read_text())) == RUNS
-    assert json.loads((folder / FILE).read_text())["runs"] == runs
+    assert json.loads((folder / CAMPAIGN_FILE).read_text())["runs"] == runs
 
 
 @pytest.fixture
@@ -142,7 +142,8 @@ def begun(file):
     folder = file.parent / "runs" / "long"
     folder.mkdir(parents=True)
     runs = [
-        Made(a.condition.name, a.folder, a.outcome) for a in in_lockstep(whole.conditions[:3], folder, lambda *_: None)
+        FinishedRun(a.condition.name, a.folder, a.outcome)
+        for a in in_lockstep(whole.conditions[:3], folder, lambda *_: None)
     ]
     write(folder, whole, runs)
     log = runs[1].folder / LOG
@@ -198,7 +199,7 @@ def test_other_time_is_refused(file, begun):
 
 def test_a_finished_campaign_is_begun_anew_unless_told_otherwise(file, begun, monkeypatch):
     whole = read_campaign(file)
-    done = [Made(c.name, begun, Outcome("success", "")) for c in whole.conditions]
+    done = [FinishedRun(c.name, begun, Outcome("success", "")) for c in whole.conditions]
     monkeypatch.setattr(campaign_folder, "made", lambda folder: done)
     assert choose(file.parent / "runs", "long", whole, False) == begun.parent / "long-2"
     assert choose(file.parent / "runs", "long", whole, True) == begun
@@ -236,7 +237,7 @@ def test_two_cannot_work_in_one_folder(begun):
 
 
 def test_campaign_json_is_whole_or_the_old_one(file, begun, monkeypatch):
-    old = (begun / FILE).read_text()
+    old = (begun / CAMPAIGN_FILE).read_text()
 
     def fails(*_):
         raise OSError("the disk is full")
@@ -244,7 +245,7 @@ def test_campaign_json_is_whole_or_the_old_one(file, begun, monkeypatch):
     monkeypatch.setattr(campaign_folder.os, "replace", fails)
     with suppress(OSError):
         write(begun, read_campaign(file), [])
-    assert (begun / FILE).read_text() == old
+    assert (begun / CAMPAIGN_FILE).read_text() == old
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from experiments.campaigns import run as campaign
 from experiments.campaigns.protocols.treadmill import KICKS, PLAN, conditions
 from experiments.campaigns.run import in_lockstep, in_real_time
-from hil.logs.log import FILE, read_run
+from hil.logs.log import RUN_FILE, read_run
 from hil.runners.operator import Outcome
 from models import catalogue
 from models.linear.modes import critical_speeds
@@ -36,7 +36,7 @@ def lockstep_campaign(tmp_path_factory):
 
 def test_plan_is_below_inside_and_above_the_stable_range():
     for name in ("Benchmark", "Silver"):
-        stable = critical_speeds(catalogue.load(name))
+        stable = critical_speeds(catalogue.load_bicycle(name))
         speeds = {method: v for bike, method, v in PLAN if bike == name}
         assert all(stable.weave < v < stable.capsize for v in speeds["off"])
         for method in ("lqr", "poles"):
@@ -73,14 +73,14 @@ def test_the_report_stands_beside_the_runs(lockstep_campaign):
     assert "Kooijman" in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     assert json.loads((folder / "report.json").read_text())
-    assert len(list(folder.glob(f"*/{FILE}"))) == 14
+    assert len(list(folder.glob(f"*/{RUN_FILE}"))) == 14
 
 
 def test_the_same_seed_gives_the_same_logs(tmp_path, lockstep_campaign):
     _, folder = lockstep_campaign
     first = next(iter(conditions(3)))
     (attempt,) = in_lockstep([first], tmp_path, lambda condition, row: None)
-    assert (attempt.folder / FILE).read_bytes() == (folder / attempt.folder.name / FILE).read_bytes()
+    assert (attempt.folder / RUN_FILE).read_bytes() == (folder / attempt.folder.name / RUN_FILE).read_bytes()
 
 
 def test_analysing_the_folder_again_gives_the_same_windows(lockstep_campaign, capsys, monkeypatch):
@@ -148,13 +148,13 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     from dataclasses import replace
 
     from experiments.analysis.analyze import analyze
-    from experiments.recordings.runs import read, theory_of
+    from experiments.recordings.runs import read_recording, theory_of
 
     condition = next(c for c in conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
     heavier = replace(condition, bicycle=replace(silver, IFyy=1.1 * silver.IFyy, IFxx=1.1 * silver.IFxx))
     (attempt,) = in_lockstep([heavier], tmp_path, lambda c, row: None)
-    recorded, run = read(attempt.folder), read_run(attempt.folder)
+    recorded, run = read_recording(attempt.folder), read_run(attempt.folder)
     supposed = replace(recorded, bicycle=silver, theory=theory_of(run.header, silver, run.ticks))
     right, wrong = analyze([recorded]).summary, analyze([supposed]).summary
     assert right.n == wrong.n >= KICKS - 1
@@ -165,13 +165,13 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
 def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_path):
     """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
     from experiments.analysis.analyze import analyze
-    from experiments.recordings.runs import read
+    from experiments.recordings.runs import read_recording
     from hil.runners.emulation import Emulation
 
     condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
     (attempt,) = in_lockstep([condition], tmp_path, lambda c, row: None)
     assert attempt.outcome.reason == "success"
     assert read_run(attempt.folder).header["emulation"]["model"] == "nonlinear"
-    summary = analyze([read(attempt.folder)]).summary
+    summary = analyze([read_recording(attempt.folder)]).summary
     assert summary.n >= KICKS - 1
     assert summary.agreeing == summary.n

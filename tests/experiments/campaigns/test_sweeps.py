@@ -7,7 +7,7 @@ import time
 import pytest
 
 from experiments.campaigns import sweeps
-from experiments.campaigns.sweeps import Case, cores, simulate_all, spread
+from experiments.campaigns.sweeps import SweepCase, cores, simulate_all, spread
 from hil.design.methods import design
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
@@ -30,11 +30,11 @@ def root(x):
 
 
 def cases(n=3):
-    rig = Rig(catalogue.load("Benchmark"))
+    rig = Rig(catalogue.load_bicycle("Benchmark"))
     schedule = design(rig.bicycle, "off", (4.0, 5.0, 6.0))
     emulation = Emulation("nonlinear")
     scenarios = [Scenario(speed=((0.0, 5.0),), seed=seed, torque_noise=0.1) for seed in range(n)]
-    return [Case(rig, schedule, s, emulation, 0.7, f"seed {s.seed}") for s in scenarios]
+    return [SweepCase(rig, schedule, s, emulation, 0.7, f"seed {s.seed}") for s in scenarios]
 
 
 def logs(folder):

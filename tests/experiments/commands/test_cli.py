@@ -80,7 +80,7 @@ def test_bikes_lists_the_catalogue(riderless):
     code, out, _ = riderless("bikes", "--json")
     assert code == 0
     bikes = {b["name"]: b for b in json.loads(out)["bikes"]}
-    assert set(bikes) == set(catalogue.names())
+    assert set(bikes) == set(catalogue.bicycle_names())
     assert bikes["Benchmark"]["weave"] == pytest.approx(4.29238253634111, abs=1e-12)
     assert bikes["TwoMassSkateTheory"]["capsize"] is None
 
@@ -90,12 +90,12 @@ def test_eig_gives_matrices_critical_speeds_and_named_modes(riderless):
     assert code == 0
     data = json.loads(out)
     assert set(data) >= {"bike", "M", "C1", "K0", "K2", "critical_speeds", "rows"}
-    assert np.array_equal(data["C1"], canonical(catalogue.load("Benchmark")).C1)
+    assert np.array_equal(data["C1"], canonical(catalogue.load_bicycle("Benchmark")).C1)
     assert set(data["critical_speeds"]) >= {"weave", "capsize", "double_root"}
     assert [row["v"] for row in data["rows"]] == [i / 2 for i in range(21)]
     for row in data["rows"]:
         found = np.sort_complex([complex(*s) for s in row["eigenvalues"]])
-        truth = np.sort_complex(np.linalg.eigvals(system_matrix(catalogue.load("Benchmark"), row["v"])))
+        truth = np.sort_complex(np.linalg.eigvals(system_matrix(catalogue.load_bicycle("Benchmark"), row["v"])))
         np.testing.assert_allclose(found, truth, atol=1e-10)
         assert (row["weave"] is None) == (row["v"] < 0.684)
     five = data["rows"][10]

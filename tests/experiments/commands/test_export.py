@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from experiments.analysis.analyze import analyze
 from experiments.cli import app
-from experiments.recordings.runs import find, read
+from experiments.recordings.runs import find, read_recording
 from hil.logs.columns import MEANINGS
 from hil.logs.export import FORMATS, export
 from hil.logs.log import Marker, read_run
@@ -54,7 +54,7 @@ def other_clock(run, tmp_path_factory):
 @pytest.mark.parametrize("how", [{}, {"mapping": "riderless-ticks", "bicycle": "Silver"}])
 def test_kicks_marked_on_the_hosts_clock_come_onto_the_devices(other_clock, how):
     path, kicks = other_clock
-    assert [marker.t for marker in read(path, **how).markers] == pytest.approx(kicks, abs=1e-6)
+    assert [marker.t for marker in read_recording(path, **how).markers] == pytest.approx(kicks, abs=1e-6)
 
 
 def measured(analysis):
@@ -71,11 +71,11 @@ def predicted(analysis):
 
 @pytest.mark.parametrize("to", FORMATS)
 def test_an_export_is_analysed_as_the_run_itself(run, exported, to):
-    response = read(run.folder)
+    response = read_recording(run.folder)
     assert response.remarks == ()  # an emulated run has no flaw and breaks no law
     own = analyze([response])
     assert len(own.comparisons) == 2
-    back = analyze([read(exported[to])])
+    back = analyze([read_recording(exported[to])])
     np.testing.assert_allclose(measured(back), measured(own), rtol=0, atol=1e-9)
     np.testing.assert_allclose(predicted(back), predicted(own), rtol=0, atol=1e-9)
     assert [r.reason for r in back.rejected] == [r.reason for r in own.rejected]
@@ -84,8 +84,8 @@ def test_an_export_is_analysed_as_the_run_itself(run, exported, to):
 
 @pytest.mark.parametrize("to", ["csv", "parquet", "mat"])
 def test_the_shipped_mapping_finds_the_same_from_the_rows_alone(run, exported, to):
-    own = analyze([read(run.folder)])
-    back = analyze([read(exported[to], mapping="riderless-ticks", bicycle="Silver")])
+    own = analyze([read_recording(run.folder)])
+    back = analyze([read_recording(exported[to], mapping="riderless-ticks", bicycle="Silver")])
     np.testing.assert_allclose(measured(back), measured(own), rtol=0, atol=1e-6)
 
 
@@ -162,7 +162,7 @@ def test_a_table_without_its_header_says_what_to_do(exported, tmp_path):
     path = tmp_path / "alone.csv"
     path.write_bytes(exported["csv"].read_bytes())
     with pytest.raises(InputError, match=r"alone\.header\.json.*riderless-ticks"):
-        read(path)
+        read_recording(path)
 
 
 def test_every_column_has_a_unit_and_the_docs_say_the_same():

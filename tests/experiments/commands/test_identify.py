@@ -9,7 +9,7 @@ from experiments import cli
 from experiments.campaigns.protocols.treadmill import conditions
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
-from models.plant.steer_drive import Drive
+from models.plant.steer_drive import SteerDrive
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def weak(tmp_path_factory):
     """One run of a bicycle whose drive makes nine tenths of what it is told."""
     condition = next(c for c in conditions(7) if c.label == "Benchmark lqr 3.8 m/s")
     folder = tmp_path_factory.mktemp("weak") / "run"
-    emulation = Emulation(drive=Drive(gain=0.9))
+    emulation = Emulation(drive=SteerDrive(gain=0.9))
     run_lockstep(
         folder, condition.rig, condition.schedule, condition.scenario, condition.duration, "weak", None, emulation
     )

@@ -62,7 +62,7 @@ def terminal(*command):
 
 @pytest.mark.realtime
 def test_enter_arms_k_marks_and_a_key_stops(tmp_path):
-    rig = Rig(catalogue.load("Benchmark"))
+    rig = Rig(catalogue.load_bicycle("Benchmark"))
     with (
         start_twin(rig, Scenario(speed=((0.0, 5.0),))) as twin,
         terminal("run", "--port", twin.path, "--duration", "60", "-o", str(tmp_path)) as screen,

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from experiments.recordings.runs import read
+from experiments.recordings.runs import read_recording
 from hil.logs.log import read_run
 from hil.loop.states import State
 from models import catalogue
@@ -30,7 +30,7 @@ def lean_rates_of(bicycle, v, rows, x0_deg):
     from scipy.linalg import expm
 
     t = rows["t"] - rows["t"][0]
-    A = system_matrix(catalogue.load(bicycle), v)
+    A = system_matrix(catalogue.load_bicycle(bicycle), v)
     modes, vectors = np.linalg.eig(A)
     best = None
     for wait in np.arange(0.0, 0.21, 0.0025):
@@ -59,7 +59,7 @@ def test_a_run_holds_the_free_motion_from_the_state_asked_for(riderless, tmp_pat
     rows = free_rows(out)
     assert np.ptp(rows["phi_dot_meas"]) > 0.05
     assert lean_rates_of("Benchmark", 5.0, rows, x0) < 0.006  # the gyro's noise is 0.003 rad/s
-    assert read(out).theory.name
+    assert read_recording(out).theory.name
 
 
 def test_kicks_and_knocks_and_all_that_surrounds_are_recorded(riderless, tmp_path):

@@ -84,7 +84,7 @@ def test_hands_free_families_in_json(riderless):
     families = json.loads(out)["families"]
     assert [f["start"] for f in families] == ["straight", "reversed", "lying down"]
     first = families[0]["turns"][0]
-    assert first["v"] == pytest.approx(critical_speeds(catalogue.load("Benchmark")).capsize, abs=1e-4)
+    assert first["v"] == pytest.approx(critical_speeds(catalogue.load_bicycle("Benchmark")).capsize, abs=1e-4)
     assert first["T_delta"] == 0.0
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import signal, stats
 
 from experiments.campaigns.protocols import identification, sine_sweep
-from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.frequency.goodness_of_fit import answers, document, goodness, step_down
 from experiments.frequency.response import frequency_response
 from experiments.frequency.spectral_lines import LEAST, block_size, lines
@@ -17,15 +17,17 @@ from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.errors import InputError
-from models.plant.steer_drive import Drive
+from models.plant.steer_drive import SteerDrive
 
-BENCHMARK = catalogue.load("Benchmark")
+BENCHMARK = catalogue.load_bicycle("Benchmark")
 RATE = 200.0
 
 
 def played(tmp_path, kind, seed, emulation=Emulation(), std=None):
     """A response of an emulated run: "sweep" of 40 s, or "multisine" of four periods of 10 s."""
-    bench = Bench((BENCHMARK,), (Controller("lqr", "lqr", {"weights": {"T_delta": 0.5}}),), emulation, seed=(seed,))
+    bench = PlanInputs(
+        (BENCHMARK,), (NamedController("lqr", "lqr", {"weights": {"T_delta": 0.5}}),), emulation, seed=(seed,)
+    )
     about = {"speeds_m_s": (5.0,), "duration_s": 40.0, "f_high_Hz": 4.0}
     if kind == "sweep":
         (c,) = sine_sweep.plan(sine_sweep.Settings(kind="sine_sweep", **about), bench)
@@ -46,7 +48,7 @@ def true(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def weak(tmp_path_factory):
-    return played(tmp_path_factory.mktemp("weak"), "multisine", 1, Emulation(drive=Drive(gain=0.9)))
+    return played(tmp_path_factory.mktemp("weak"), "multisine", 1, Emulation(drive=SteerDrive(gain=0.9)))
 
 
 def test_one_output_is_judged_as_by_the_f_distribution():
@@ -137,7 +139,7 @@ def test_a_weak_drive_is_rejected_and_told(weak):
 
 def test_a_drive_known_no_better_explains_it(tmp_path, weak):
     """With a standard deviation of 5 % a gain of 0.9 costs (0.1 / 0.05)^2 = 4, and the rest is noise."""
-    found = played(tmp_path, "multisine", 1, Emulation(drive=Drive(gain=0.9)), {"drive_gain": 0.05})
+    found = played(tmp_path, "multisine", 1, Emulation(drive=SteerDrive(gain=0.9)), {"drive_gain": 0.05})
     for of in ("loop", "plant"):
         judged, ignorant = goodness(found, of), goodness(weak, of)
         assert judged.agrees, judged

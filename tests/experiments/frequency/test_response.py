@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from experiments.campaigns.protocols import sine_sweep
-from experiments.campaigns.protocols.bench import Bench, Controller
+from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.frequency.response import SHORTEST, error, frequency_response
 from experiments.theory.excited_loop import crest_factor, excited_loop, within_limits
 from hil.design.methods import design
@@ -19,7 +19,7 @@ from models.linear.perturbed import Variant
 from models.linear.whipple import canonical
 from models.plant.plant import Scenario
 
-BENCHMARK = catalogue.load("Benchmark")
+BENCHMARK = catalogue.load_bicycle("Benchmark")
 V = 4.0  # m/s, below the weave speed: the plant alone is unstable
 
 
@@ -36,7 +36,7 @@ def continuous_plant(f, v=V):
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    bench = Bench((BENCHMARK,), (Controller("lqr", "lqr", {}),), seed=(3,))
+    bench = PlanInputs((BENCHMARK,), (NamedController("lqr", "lqr", {}),), seed=(3,))
     settings = sine_sweep.Settings(kind="sine_sweep", speeds_m_s=(V,), duration_s=80.0, share_of_limits=0.2)
     (c,) = sine_sweep.plan(settings, bench)
     folder = tmp_path_factory.mktemp("sweep") / "run"

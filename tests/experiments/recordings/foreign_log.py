@@ -13,7 +13,7 @@ KICKS = (3.0, 8.0, 13.0)
 
 def closed(v):
     """System matrix (4, 4) under T_delta = K (V0 - v) phi_dot: not the package's route."""
-    bicycle = catalogue.load(BICYCLE)
+    bicycle = catalogue.load_bicycle(BICYCLE)
     gain = np.zeros((1, 4))
     gain[0, PHI_DOT] = K * (V0 - v)
     return system_matrix(bicycle, v) + input_matrix(bicycle)[:, [1]] @ gain
@@ -21,7 +21,7 @@ def closed(v):
 
 def signals(v=4.0, dt=0.01, length=18.0, noise=1e-3, seed=1):
     """SI signals by the names of the quantities, and t [s], button and armed."""
-    bicycle = catalogue.load(BICYCLE)
+    bicycle = catalogue.load_bicycle(BICYCLE)
     t = np.arange(round(length / dt)) * dt
     x, begin, state = np.empty((len(t), 4)), 0, np.zeros(4)
     for end in [*(round(kick / dt) for kick in KICKS), len(t)]:

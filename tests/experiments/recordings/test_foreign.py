@@ -21,7 +21,7 @@ def delft_rows(n=100, first="0.1"):
 
 
 def test_run_52_reads_in_si(shared):
-    response = foreign.read(shared / "data/kooijman2008/run52.csv")
+    response = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     assert response.kind == "kooijman"
     assert response.bicycle.name == "Silver"
     assert response.delta is None
@@ -32,7 +32,7 @@ def test_run_52_reads_in_si(shared):
 
 def test_run_52_speed_is_the_published_one(shared):
     """Figure 7 gives this run a bar from 4.794 to 5.344 m/s; the text 5.4 to 4.8 over 9.9 to 12.5 s."""
-    response = foreign.read(shared / "data/kooijman2008/run52.csv")
+    response = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     inside = (response.t >= 9.9) & (response.t <= 12.5)
     line = np.polyfit(response.t[inside], response.v[inside], 1)
     assert np.polyval(line, [9.9, 12.5]) == pytest.approx([5.344, 4.794], abs=0.02)
@@ -61,7 +61,7 @@ def test_every_delft_log_reads_and_obeys_the_stated_law(shared):
     paths = sorted((shared / "data/delft_treadmill").glob("*.log"))
     assert len(paths) == 7
     for path in paths:
-        response = foreign.read(path)
+        response = foreign.read_foreign(path)
         assert response.kind == "delft-sbw"
         assert response.bicycle.name == "DelftSbW2024"
         assert response.dt == pytest.approx(0.01)
@@ -73,13 +73,13 @@ def test_every_delft_log_reads_and_obeys_the_stated_law(shared):
 
 def test_recognised_by_header_not_by_name(tmp_path):
     text = DELFT_HEADER + "\n" + "\n".join(delft_rows())
-    assert foreign.read(written(tmp_path, text, "run52.csv")).kind == "delft-sbw"
-    assert foreign.read(written(tmp_path, text)).label.endswith("2.5 m/s")
+    assert foreign.read_foreign(written(tmp_path, text, "run52.csv")).kind == "delft-sbw"
+    assert foreign.read_foreign(written(tmp_path, text)).label.endswith("2.5 m/s")
 
 
 def test_a_command_not_yet_given_is_not_free(tmp_path):
     rows = delft_rows(60, first="") + delft_rows(60)
-    response = foreign.read(written(tmp_path, DELFT_HEADER + "\n" + "\n".join(rows)))
+    response = foreign.read_foreign(written(tmp_path, DELFT_HEADER + "\n" + "\n".join(rows)))
     assert not response.free[:60].any()
     assert response.free[60:].all()
 
@@ -100,7 +100,7 @@ def test_a_command_not_yet_given_is_not_free(tmp_path):
 )
 def test_bad_files_get_one_sentence(tmp_path, text, words):
     with pytest.raises(InputError) as caught:
-        foreign.read(written(tmp_path, text))
+        foreign.read_foreign(written(tmp_path, text))
     sentence = str(caught.value)
     assert "\n" not in sentence
     assert all(word in sentence for word in ["wanted", "found", *words]), sentence
@@ -108,21 +108,21 @@ def test_bad_files_get_one_sentence(tmp_path, text, words):
 
 def test_missing_binary_and_gappy_files(tmp_path):
     with pytest.raises(InputError, match="check the path"):
-        foreign.read(tmp_path / "none.csv")
+        foreign.read_foreign(tmp_path / "none.csv")
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)))
     with pytest.raises(InputError, match="readable"):
-        foreign.read(tmp_path / "binary.csv")
+        foreign.read_foreign(tmp_path / "binary.csv")
 
 
 def test_a_gap_and_a_missing_value_are_told_and_not_free(tmp_path):
     rows = [f"{0.005 * k + (1.0 if k > 600 else 0.0):.3f},2.5,{np.sin(0.6 * k):.4f}" for k in range(1200)]
-    response = foreign.read(written(tmp_path, ",".join(kooijman.COLUMNS) + "\n" + "\n".join(rows)))
+    response = foreign.read_foreign(written(tmp_path, ",".join(kooijman.COLUMNS) + "\n" + "\n".join(rows)))
     assert response.remarks == ("column t_s of some_9kph.log: 200 rows are missing from 3.000 to 4.005 s, not free",)
     assert response.dt == pytest.approx(0.005)
     assert not response.free[(response.t > 3.001) & (response.t < 4.004)].any()
     rows = delft_rows(120)
     rows[60] = "0.1,,0.01,0.06,0.02,0.0,0.1,0.0"
-    response = foreign.read(written(tmp_path, DELFT_HEADER + "\n" + "\n".join(rows)))
+    response = foreign.read_foreign(written(tmp_path, DELFT_HEADER + "\n" + "\n".join(rows)))
     assert response.remarks[0] == "speed: a value is missing at 0.600 s, not free"
     assert response.v[60] == 2.5
     assert np.flatnonzero(~response.free).tolist() == list(range(55, 66))  # 0.05 s on either side

@@ -84,7 +84,7 @@ WRITERS = {
 @pytest.mark.parametrize("name", WRITERS)
 def test_every_format_gives_the_signals_that_went_in(tmp_path, described, name):
     WRITERS[name](tmp_path / name)
-    response = foreign.read(tmp_path / name, described(EXAMPLE))
+    response = foreign.read_foreign(tmp_path / name, described(EXAMPLE))
     assert response.remarks == ()
     np.testing.assert_allclose(response.t, SI["t"], rtol=0, atol=1e-9)
     digits = 0.5e-6  # of the text files, in their units
@@ -113,11 +113,11 @@ def test_the_mapping_of_the_docs_finds_the_eigenvalue_that_went_in(tmp_path, des
 
 
 def test_the_windows_of_the_docs_are_understood(tmp_path):
-    from experiments.analysis.window_notes import read
+    from experiments.analysis.window_notes import read_notes
 
     path = tmp_path / "windows.txt"
     path.write_text(re.search(r"```text\n(.*?)```", DOC, re.S)[1])
-    assert [note.verb for note in read(path, ["log.csv"])["log.csv"]] == ["veto", "move", "add"]
+    assert [note.verb for note in read_notes(path, ["log.csv"])["log.csv"]] == ["veto", "move", "add"]
 
 
 def test_units_are_what_they_are_called():
@@ -161,14 +161,14 @@ def test_date_times_as_text_with_a_change_of_zone(tmp_path, described):
     rows = [f"{stamp},{np.sin(0.1 * i):.5f}" for i, stamp in enumerate(stamps)]
     path.write_text("when,rate\n" + "\n".join(rows))
     text = '[time]\ncolumn = "when"\nunit = "date-time"\n[phi_dot]\ncolumn = "rate"\nunit = "rad/s"\n'
-    response = foreign.read(path, described(text + '[v]\nconstant = 4\nunit = "m/s"\n'))
+    response = foreign.read_foreign(path, described(text + '[v]\nconstant = 4\nunit = "m/s"\n'))
     np.testing.assert_allclose(response.t, 0.01 * np.arange(150), rtol=0, atol=1e-9)
     assert "begins at 2026-10-25T00:59:59.500" in response.remarks[0]
 
 
 def test_a_rate_alone_is_enough(tmp_path, described):
     path = write_csv(tmp_path / "log.csv", {"gyro_x": THEIRS["gyro_x"]})
-    response = foreign.read(path, described(LEAST.replace('column = "time"\nunit = "ms"', "rate = 100")))
+    response = foreign.read_foreign(path, described(LEAST.replace('column = "time"\nunit = "ms"', "rate = 100")))
     np.testing.assert_allclose(response.t, SI["t"], rtol=0, atol=1e-12)
     assert (response.v == 4.0).all()
 
@@ -181,7 +181,7 @@ def test_uneven_times_come_onto_an_even_grid_and_gaps_are_not_free(tmp_path, des
     t = SI["t"] + rng.uniform(-0.003, 0.003, len(keep))
     lean_rate = np.interp(t, SI["t"], signals(noise=1e-6)["phi_dot"])
     columns = {"time": 1e3 * t[keep], "gyro_x": -np.degrees(lean_rate[keep])}
-    response = foreign.read(write_csv(tmp_path / "log.csv", columns), described(LEAST))
+    response = foreign.read_foreign(write_csv(tmp_path / "log.csv", columns), described(LEAST))
     steps = np.diff(response.t)
     assert np.ptp(steps) < 1e-9
     assert steps[0] == pytest.approx(0.01, abs=4e-6)  # two drawn ends, 0.003 s each, over 1800 steps
@@ -219,7 +219,7 @@ def test_times_that_run_backwards():
 def test_rounded_times_are_taken_as_even(tmp_path, described):
     t = np.arange(4000) / 1024.0  # in whole ms: steps of 1, and 24 of 0 a second
     path = write_csv(tmp_path / "log.csv", {"time": np.rint(1e3 * t), "gyro_x": np.sin(5 * t)}, form="{:.6g}")
-    response = foreign.read(path, described(LEAST))
+    response = foreign.read_foreign(path, described(LEAST))
     # a straight line through 4000 times rounded to 1 ms: 0.29 ms sqrt(12 / 4000) / 3.9 s = 4e-6
     assert response.dt == pytest.approx(1 / 1024, rel=8e-6)
     assert response.remarks == ()
@@ -249,15 +249,15 @@ def test_the_steer_that_run_52_lost_is_named(shared, described):
     intervals = [[9.9, 12.5]]
     """
     path = shared / "data/kooijman2008/run52.csv"
-    whole = foreign.read(path, described(text[: text.index("[free]")]))
+    whole = foreign.read_foreign(path, described(text[: text.index("[free]")]))
     # rows 8.305 to 8.335 s of the file: their median less 2.2511 V, by 60 deg a volt
     lost = [remark for remark in whole.remarks if remark.startswith("steer_angle_V: leaves its surroundings")]
     assert any("by 0.911 rad for 1 row, not free, at 8.320 s" in remark for remark in lost)
     assert abs(whole.delta[whole.t.searchsorted(8.3199)]) < 0.05  # bridged
     assert not whole.free[whole.t.searchsorted(8.3199)]
-    response = foreign.read(path, described(text))
+    response = foreign.read_foreign(path, described(text))
     assert [remark for remark in response.remarks if "8.320" in remark] == []  # not free anyway
-    preset = foreign.read(shared / "data/kooijman2008/run52.csv")
+    preset = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     np.testing.assert_allclose(response.phi_dot, preset.phi_dot, rtol=0, atol=1e-12)
     assert response.t[response.free][[0, -1]] == pytest.approx([9.9, 12.5])
     (fit,) = [c.fit for c in analyze([response], given=(9.9, 12.5)).comparisons]
@@ -298,7 +298,7 @@ def test_the_steer_that_run_52_lost_is_named(shared, described):
 def test_a_mapping_that_cannot_be_gets_one_sentence(tmp_path, described, text, words):
     path = write_csv(tmp_path / "log.csv", THEIRS)
     with pytest.raises(InputError) as caught:
-        foreign.read(path, described(text))
+        foreign.read_foreign(path, described(text))
     sentence = str(caught.value)
     assert "\n" not in sentence
     assert all(word in sentence for word in words), sentence
@@ -310,7 +310,7 @@ def test_a_damaged_file_gets_one_sentence(tmp_path, described, name):
     data = (tmp_path / name).read_bytes()
     (tmp_path / name).write_bytes(data[: len(data) // 2])
     with pytest.raises(InputError, match=r"wanted .* found"):
-        foreign.read(tmp_path / name, described(EXAMPLE))
+        foreign.read_foreign(tmp_path / name, described(EXAMPLE))
 
 
 @pytest.mark.parametrize(("library", "name"), [("h5py", "some.h5"), ("pyarrow", "some.parquet")])
@@ -318,7 +318,7 @@ def test_a_library_that_is_not_there_is_named(tmp_path, described, monkeypatch, 
     WRITERS[name](tmp_path / name)
     monkeypatch.setitem(__import__("sys").modules, library, None)
     with pytest.raises(InputError, match=rf"needs the library {library}.*riderless\[formats\]"):
-        foreign.read(tmp_path / name, described(EXAMPLE))
+        foreign.read_foreign(tmp_path / name, described(EXAMPLE))
 
 
 def test_every_format_is_written_here():
@@ -330,7 +330,7 @@ def test_a_text_file_with_units_under_the_names_and_decimal_commas(tmp_path, des
     lines = path.read_text().replace(".", ",").splitlines()
     path.write_text("\n".join(["made by hand", lines[0], "ms;deg/s", *lines[1:]]))
     text = LEAST + '[text]\ndecimal = ","\nheader_line = 2\nskip = 1\n'
-    np.testing.assert_allclose(foreign.read(path, described(text)).phi_dot, SI["phi_dot"], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(foreign.read_foreign(path, described(text)).phi_dot, SI["phi_dot"], rtol=0, atol=1e-8)
 
 
 def test_columns_of_matrices_and_of_tables_inside_files(tmp_path):

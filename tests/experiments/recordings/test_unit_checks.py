@@ -83,7 +83,7 @@ def test_nothing_is_said_against_the_real_logs(path):
 
 
 def test_nothing_is_said_against_run_52(shared):
-    assert foreign.read(shared / "data/kooijman2008/run52.csv").remarks == ()
+    assert foreign.read_foreign(shared / "data/kooijman2008/run52.csv").remarks == ()
 
 
 def test_without_law_or_steer_rate_the_equations_of_motion_still_tell(tables):
@@ -105,7 +105,7 @@ def test_without_law_or_steer_rate_the_equations_of_motion_still_tell(tables):
 def made(**changes) -> Recorded:
     """A recording of theory, free of mistakes but for the changes (factors by quantity)."""
     s = foreign_log.signals()
-    bicycle = catalogue.load(foreign_log.BICYCLE)
+    bicycle = catalogue.load_bicycle(foreign_log.BICYCLE)
     factor = {name: changes.pop(name, 1.0) for name in [*s, "wheel", "a_z"]}
     names = ("phi", "phi_dot", "delta", "psi_dot", "v", "T_delta")
     response = Response(

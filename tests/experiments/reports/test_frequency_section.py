@@ -17,11 +17,11 @@ from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.plant.plant import Scenario
-from models.plant.steer_drive import Drive
+from models.plant.steer_drive import SteerDrive
 from tests.experiments.commands.test_cli import call
 from tests.experiments.reports.browser import LEAST, looked_at
 
-BENCHMARK = catalogue.load("Benchmark")
+BENCHMARK = catalogue.load_bicycle("Benchmark")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def runs(tmp_path_factory):
     played = Excitation("multisine", 1.0, 24.0, 0.25, 5.0, delay=1.5, periods=3)
     scenario = Scenario(speed=((0.0, 5.0),), release_after=0.5)
     for name, gain in (("true", 1.0), ("weak", 0.9)):
-        emulation = Emulation(drive=Drive(gain=gain))
+        emulation = Emulation(drive=SteerDrive(gain=gain))
         run_lockstep(folder / name, rig, gains, scenario, 28.0, f"<{name}> drive", None, emulation, played)
     return folder
 

@@ -21,7 +21,7 @@ from experiments.reports.window_pictures import Axis, envelope, round_step, wind
 from experiments.theory.free_response import free_response
 from experiments.theory.theory import fixed
 from hil.design.margins import Margins
-from hil.design.sampled_plant import Loop
+from hil.design.sampled_plant import LoopTiming
 from hil.design.schedule import GainSchedule
 from hil.loop.tick_record import TICK
 from models import catalogue
@@ -32,7 +32,7 @@ from tests.experiments.simulated import DT, recording, sampled_lean_feedback
 
 def closed_loop(seed, v):
     """A window of the sampled lean-feedback loop, and its recording."""
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     dynamics = sampled_lean_feedback(bicycle)
     response, window = recording(
         np.full(400, v),
@@ -53,8 +53,8 @@ def schedule():
     return GainSchedule(
         method="lqr",
         options={},
-        bicycle=catalogue.load("Benchmark"),
-        loop=Loop(),
+        bicycle=catalogue.load_bicycle("Benchmark"),
+        loop=LoopTiming(),
         v=v,
         K=K,
         closed_loop=np.tile([-1.0 + 3.0j, -1.0 - 3.0j, -4.0 + 0.0j], (5, 1)),
@@ -164,7 +164,7 @@ def test_bands_shares_and_remarks_are_shown(tmp_path):
 
 def test_every_section_is_there_and_text_is_escaped(page):
     html = page.read_text(encoding="utf-8")
-    for words in ("Gains and margins", "Loop timing", "Rejected", "Where the numbers came from", "Kooijman"):
+    for words in ("Gains and margins", "LoopTiming timing", "Rejected", "Where the numbers came from", "Kooijman"):
         assert words in html
     assert "Synthetic &lt;campaign&gt; &amp; more" in html
     assert "less than a cycle &amp; &lt;too&gt; short" in html
@@ -196,7 +196,7 @@ def test_embedded_numbers_are_the_file_and_the_comparisons(page, everything):
 def test_what_is_missing_is_absent(tmp_path):
     html = write_report(tmp_path, ReportInput("Nothing")).read_text(encoding="utf-8")
     assert "No window of these recordings could be compared" in html
-    for words in ("Gains and margins", "Loop timing", "Rejected", "<svg", "Every window"):
+    for words in ("Gains and margins", "LoopTiming timing", "Rejected", "<svg", "Every window"):
         assert words not in html
 
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.studies.fault_injection import campaign
-from experiments.studies.fault_injection.cases import MACHINES, RUN, STOP, Case, Moment, draw
+from experiments.studies.fault_injection.cases import MACHINES, RUN, STOP, FaultCase, FaultOnset, draw
 from experiments.studies.fault_injection.docs_table import BEGIN, END, put_table
 from experiments.studies.fault_injection.fault_list import THREATS
 from experiments.studies.fault_injection.judge import REFUSED, RODE, judge
@@ -29,7 +29,7 @@ def verdicts():
     return campaign.run(ROUNDS * len(THREATS), seed=1, jobs=1)
 
 
-def case_of(threat: str, moment: Moment = Moment.RUNNING, method: str = "lqr", seed: int = 3) -> Case:
+def case_of(threat: str, moment: FaultOnset = FaultOnset.RUNNING, method: str = "lqr", seed: int = 3) -> FaultCase:
     """The first case of a seed with this threat at this moment, under this controller."""
     place = next(i for i, t in enumerate(THREATS) if t.name == threat)
     cases = (draw(seed, place + n * len(THREATS)) for n in range(200))
@@ -50,21 +50,21 @@ def test_every_threat_is_met_and_most_ends_are(verdicts):
 def test_cases_are_drawn_from_everything():
     cases = [draw(1, index) for index in range(600)]
     assert {case.machine for case in cases} == set(MACHINES)
-    assert {case.moment for case in cases} == set(Moment)
+    assert {case.moment for case in cases} == set(FaultOnset)
     assert {np.sign(case.kick) for case in cases} == {-1.0, 1.0}
     speeds = [case.scenario.speed[0][1] for case in cases]
     assert max(speeds) - min(speeds) > 1.5
 
 
 def test_a_moment_is_the_state_it_is_called_after():
-    rows = play(case_of("one bit flipped, once", Moment.RAMPDOWN)).rows  # a case in which nothing is delayed
+    rows = play(case_of("one bit flipped, once", FaultOnset.RAMPDOWN)).rows  # a case in which nothing is delayed
     states = {
-        Moment.BEFORE: State.DISARMED,
-        Moment.CHECK: State.CHECK,
-        Moment.ARMED: State.ARMED,
-        Moment.RUNNING: State.RUNNING,
-        Moment.IN_A_KICK: State.RUNNING,
-        Moment.RAMPDOWN: State.RAMPDOWN,
+        FaultOnset.BEFORE: State.DISARMED,
+        FaultOnset.CHECK: State.CHECK,
+        FaultOnset.ARMED: State.ARMED,
+        FaultOnset.RUNNING: State.RUNNING,
+        FaultOnset.IN_A_KICK: State.RUNNING,
+        FaultOnset.RAMPDOWN: State.RAMPDOWN,
     }
     for index in range(100):
         case = draw(5, index)
@@ -110,13 +110,13 @@ def test_a_monitor_that_sleeps_is_found_out(threat, limits, value):
 
 
 def test_a_slow_ramp_is_found_out():
-    case = case_of("low supply", Moment.IN_A_KICK)
+    case = case_of("low supply", FaultOnset.IN_A_KICK)
     complaints = judge(case, play(case, lambda loop: loop.limits.__setitem__("ramp", 1.0))).complaints
     assert any("torque for" in complaint for complaint in complaints), complaints
 
 
 def test_lax_limits_are_found_out():
-    case = case_of("one bit flipped, once", Moment.IN_A_KICK)
+    case = case_of("one bit flipped, once", FaultOnset.IN_A_KICK)
     strict = replace(LIMITS, torque=Limit(0.05, "N m", "stricter than it was played with"))
     assert any("was asked for" in complaint for complaint in judge(case, play(case), strict).complaints)
     strict = replace(LIMITS, torque_rate=Limit(0.1, "N m/s", "stricter than it was played with"))

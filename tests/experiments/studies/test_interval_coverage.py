@@ -11,7 +11,7 @@ from experiments.studies.interval_coverage import (
     ROUGH,
     STUDIED,
     WHITE,
-    Setting,
+    StudyWindow,
     ask,
     draw,
     emulated,
@@ -25,8 +25,8 @@ QUICK = {name: STUDIED[name] for name in ("single_mode", "single_mode, blocks")}
 
 
 def test_the_truth_is_the_weave_eigenvalue_of_the_model():
-    setting = Setting("uncontrolled", 5.5, WHITE, 0.01, 2.0)
-    values = np.linalg.eigvals(system_matrix(catalogue.load("Silver"), 5.5))
+    setting = StudyWindow("uncontrolled", 5.5, WHITE, 0.01, 2.0)
+    values = np.linalg.eigvals(system_matrix(catalogue.load_bicycle("Silver"), 5.5))
     weave = values[values.imag > 0.1]
     assert len(weave) == 1
     assert setting.truth == pytest.approx(weave[0], abs=1e-9)
@@ -34,13 +34,13 @@ def test_the_truth_is_the_weave_eigenvalue_of_the_model():
 
 
 def test_a_draw_is_what_its_setting_says():
-    setting = Setting("steered", 3.5, WHITE, 0.01, 4.0)
+    setting = StudyWindow("steered", 3.5, WHITE, 0.01, 4.0)
     noisy, clean, window = draw(setting, np.random.default_rng(1))
     assert noisy.t[window.start] == pytest.approx(0.3)
     assert window.t_end - window.t_start == pytest.approx(setting.length, abs=0.01)
     assert window.v_mean == pytest.approx(3.5)
     assert np.std(noisy.phi_dot - clean.phi_dot) == pytest.approx(0.01, rel=0.15)
-    rough, _, window = draw(Setting("steered", 3.5, ROUGH, 0.01, 4.0), np.random.default_rng(1))
+    rough, _, window = draw(StudyWindow("steered", 3.5, ROUGH, 0.01, 4.0), np.random.default_rng(1))
     assert np.allclose(rough.phi_dot / QUANTUM, np.round(rough.phi_dot / QUANTUM), atol=1e-9)
     assert window.v_mean == pytest.approx(3.5, abs=0.01)
     assert window.deceleration != 0.0
@@ -50,7 +50,7 @@ def test_coloured_noise_has_the_colour_that_was_asked_for():
     residual = np.concatenate(
         [
             (lambda noisy, clean, _: noisy.phi_dot - clean.phi_dot - np.mean(noisy.phi_dot - clean.phi_dot))(
-                *draw(Setting("steered", 3.5, COLOURED, 0.01, 4.0), np.random.default_rng(k))
+                *draw(StudyWindow("steered", 3.5, COLOURED, 0.01, 4.0), np.random.default_rng(k))
             )
             for k in range(20)
         ]
@@ -59,7 +59,7 @@ def test_coloured_noise_has_the_colour_that_was_asked_for():
 
 
 def test_a_setting_has_its_own_draws_whatever_else_is_studied():
-    setting = Setting("uncontrolled", 5.5, WHITE, 0.01, 1.6)
+    setting = StudyWindow("uncontrolled", 5.5, WHITE, 0.01, 1.6)
     both, one = ask((setting, 2, 5), QUICK), ask((setting, 2, 5), {"single_mode": STUDIED["single_mode"]})
     assert [a.error for a in both if a.estimator == "single_mode"] == [a.error for a in one]
     assert [a.error for a in one] != [a.error for a in ask((setting, 2, 6), QUICK) if a.estimator == "single_mode"]

@@ -18,7 +18,7 @@ from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_plant
 from models import catalogue
 from models.plant.plant import Scenario
-from models.plant.steer_drive import Drive
+from models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.test_goodness_of_fit import lockstep
 
 LEAN, LQR = Cell("DelftSbW2024", 5.0, 3.0), Cell("Benchmark", 7.0, 1.0)
@@ -31,7 +31,7 @@ def rough():
 
 
 def test_the_emulated_instruments_are_as_noisy_as_they_are_told():
-    rig, scenario = Rig(catalogue.load("Benchmark")), Scenario()
+    rig, scenario = Rig(catalogue.load_bicycle("Benchmark")), Scenario()
     once, thrice = (emulated_plant(rig, scenario, Emulation(noise=level)) for level in (1.0, 3.0))
     assert thrice.p[0]["instruments"]["noise"] == pytest.approx(3.0 * once.p[0]["instruments"]["noise"])
 
@@ -85,7 +85,7 @@ def test_the_verdict_by_joint_fits_accepts_the_truth_and_rejects_a_weak_drive(tm
         return verdicts(found.responses, found.comparisons, causes=False)[0].p
 
     assert p("true") > 0.01
-    assert p("weak", Emulation(drive=Drive(gain=0.9))) < 1e-6
+    assert p("weak", Emulation(drive=SteerDrive(gain=0.9))) < 1e-6
 
 
 def test_the_tables_count_what_was_found():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.studies.fault_injection.realtime.bench import Bench, Moment
+from experiments.studies.fault_injection.realtime.bench import Instant, RealtimeBench
 from experiments.studies.fault_injection.realtime.campaign import case_of, merged, realtime_cases, run_case
 from experiments.studies.fault_injection.realtime.faults import FAULTS, When
 from experiments.studies.fault_injection.realtime.judge import gaps, late, time_to_zero
@@ -36,7 +36,7 @@ def marked(case):
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory):
-    with Bench(tmp_path_factory.mktemp("bench"), SEED) as bench:
+    with RealtimeBench(tmp_path_factory.mktemp("bench"), SEED) as bench:
         yield bench
 
 
@@ -89,7 +89,7 @@ def test_controllers_are_killed_at_every_state():
 
 def test_torque_after_a_strike_is_measured_and_judged():
     stopped, run = fault_of("SIGINT"), None
-    struck = Moment(100.0, Report(t=5.0, T=1.0))
+    struck = Instant(100.0, Report(t=5.0, T=1.0))
     after = Report(zero_host=100.4, zero_t=5.39)
     lasted = time_to_zero(stopped, struck, after, run)
     assert lasted == pytest.approx(0.4)
@@ -101,7 +101,7 @@ def test_torque_after_a_strike_is_measured_and_judged():
 def test_a_drive_left_alone_is_judged_by_its_own_clock():
     killed = fault_of("kill -9")
     record = Report(heard_t=4.9, zero_t=4.94, zero_host=100.2)
-    lasted = time_to_zero(killed, Moment(100.0, record), Report(zero_host=101.0, heard_t=9.0), None)
+    lasted = time_to_zero(killed, Instant(100.0, record), Report(zero_host=101.0, heard_t=9.0), None)
     assert lasted == pytest.approx(0.04)
     assert late(killed, lasted), "40 ms is more than watchdog and two sampling instants"
     assert not late(killed, 0.035)
@@ -128,10 +128,10 @@ def _no_replay(monkeypatch):
 
 @pytest.mark.usefixtures("_no_replay")
 def test_a_log_with_gaps_or_a_missing_end_is_noticed(tmp_path):
-    fault, struck = fault_of("device hangs"), Moment(100.0, Report())
+    fault, struck = fault_of("device hangs"), Instant(100.0, Report())
     assert gaps(fault, struck, written(tmp_path / "whole", [1, 2, 3])) == []
     assert "missing" in gaps(fault, struck, written(tmp_path / "gap", [1, 2, 4]))[0]
-    assert "before the strike" in gaps(fault, Moment(100.5, Report()), written(tmp_path / "early", [1, 2]))[0]
+    assert "before the strike" in gaps(fault, Instant(100.5, Report()), written(tmp_path / "early", [1, 2]))[0]
     assert "stop reason is abort" in gaps(fault, struck, written(tmp_path / "other", [1, 2], "abort"))[0]
 
 

@@ -8,7 +8,7 @@ from experiments.theory.theory import MACHINE, fixed, lean_feedback, open_loop, 
 from experiments.theory.uncertainty_bands import band, monte_carlo, slopes
 from hil.design.closed_loop import SampledLoop
 from hil.design.methods import design
-from hil.design.sampled_plant import Loop
+from hil.design.sampled_plant import LoopTiming
 from hil.loop.observer import Observer
 from models import catalogue
 from models.coordinates import PHI_DOT
@@ -17,8 +17,8 @@ from models.linear.perturbed import Variant
 from models.linear.whipple import input_matrix, system_matrix
 from tests.experiments.simulated import sampled_lean_feedback
 
-BALANCE = catalogue.load("Balanceassistv1")
-SILVER = catalogue.load("Silver")
+BALANCE = catalogue.load_bicycle("Balanceassistv1")
+SILVER = catalogue.load_bicycle("Silver")
 
 
 def test_published_uncertainty_of_balanceassist_at_5_m_s():
@@ -76,7 +76,7 @@ def sampled(bicycle):
     from experiments.datatypes import Dynamics
     from experiments.theory.theory import Theory
 
-    schedule = design(bicycle, "lqr", (3.0, 4.0, 5.0), Loop())
+    schedule = design(bicycle, "lqr", (3.0, 4.0, 5.0), LoopTiming())
 
     def build(real, more_delay):
         loop = SampledLoop(bicycle, schedule, Observer(), 0.005, 0.005, 0.3, -0.5, None, 0.0, real, more_delay)
@@ -105,7 +105,7 @@ def test_a_delay_of_continuous_feedback_is_right_to_first_order():
 @pytest.mark.parametrize("more", [0.002, 0.005, 0.0123, 0.02])
 def test_a_long_delay_of_the_sampled_loop_is_that_of_a_loop_sampled_more_often(more):
     """The same gains in a loop whose drive obeys later: its map, stepped by hand with a queue of commands."""
-    schedule = design(SILVER, "lqr", (4.0, 5.0, 6.0), Loop())
+    schedule = design(SILVER, "lqr", (4.0, 5.0, 6.0), LoopTiming())
     late = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5, None, 0.0, Variant(SILVER), more)
     prompt = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5)
     F, v = prompt.matrix(5.0), 5.0
@@ -119,8 +119,8 @@ def test_a_long_delay_of_the_sampled_loop_is_that_of_a_loop_sampled_more_often(m
     from hil.design.sampled_plant import sample
 
     A, b = drive.real.system(v)
-    old = sample(A, b, Loop(1 / part, 0, 0.005))
-    new = sample(A, b, Loop(1 / (0.005 - part), 0, 0.005)) if part < 0.005 - 1e-9 else None
+    old = sample(A, b, LoopTiming(1 / part, 0, 0.005))
+    new = sample(A, b, LoopTiming(1 / (0.005 - part), 0, 0.005)) if part < 0.005 - 1e-9 else None
     for _ in range(60):
         after = F @ x  # observer and next command do not care when the drive obeys
         queue.append(after[5])
@@ -135,7 +135,7 @@ def test_a_long_delay_of_the_sampled_loop_is_that_of_a_loop_sampled_more_often(m
 def test_a_theory_can_be_moved_and_names_are_checked():
     theory = open_loop(SILVER).move({"c": 0.07, "steer_damping": 0.2})
     assert (theory.nominal("c"), theory.nominal("w")) == (0.07, SILVER.w)
-    moved = Variant(catalogue.load("Silver").__class__(**{**vars(SILVER), "c": 0.07}), steer_damping=0.2)
+    moved = Variant(catalogue.load_bicycle("Silver").__class__(**{**vars(SILVER), "c": 0.07}), steer_damping=0.2)
     assert theory.dynamics().matrix(4.0) == pytest.approx(moved.system(4.0)[0])
     heavy = open_loop(SILVER).variant({"fork_inertia": 1.1})[0].bicycle
     assert (heavy.IHzz, heavy.IHxz, heavy.IBxx) == (1.1 * SILVER.IHzz, 1.1 * SILVER.IHxz, SILVER.IBxx)
@@ -144,7 +144,9 @@ def test_a_theory_can_be_moved_and_names_are_checked():
 
 
 def test_usual_deviations_are_the_catalogues_and_causes_have_one():
-    assert usual_std()["lam"] == np.median([b.std["lam"] for b in map(catalogue.load, catalogue.names()) if b.std])
+    assert usual_std()["lam"] == np.median(
+        [b.std["lam"] for b in map(catalogue.load_bicycle, catalogue.bicycle_names()) if b.std]
+    )
     theory = open_loop(SILVER)
     assert all(np.isfinite(theory.usual(name)) and theory.usual(name) > 0 for name in theory.causes)
     assert set(MACHINE) < set(theory.causes)

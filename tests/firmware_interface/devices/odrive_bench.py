@@ -7,13 +7,13 @@ from operator import xor
 import numpy as np
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import DRIVE, STEER, TX_SIZE, WHEEL, new_link
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, TX_SIZE, new_link
 from firmware_interface.devices.odrive import receive, speak
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE
 from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
 from firmware_interface.twins.twin import TwinConfig
 
-ALL = DRIVE | STEER | WHEEL
+ALL = ROLE_DRIVE | ROLE_STEER | ROLE_WHEEL
 GEAR = 8.0
 SETTINGS = {"axis": 0.0, "wheel_axis": 1.0, "gear_ratio": GEAR, "torque_limit_Nm": 7.0}
 READINGS = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -9.81, 0.25 * np.pi, 4.0 * np.pi, -1.5])  # an eighth of a turn, 2 turns/s

@@ -7,7 +7,7 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices.driver import Device, Introduction
-from firmware_interface.devices.link import DRIVE, LINK, hear, new_link, say
+from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, hear, new_link, say
 from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
@@ -43,7 +43,7 @@ class Pair:
         settings, said = self.driver.settled(SETTINGS[name]), SCALES[name]
         scales = {k: v for k, v in vars(said).items() if k.endswith(("lsb", "turn")) and v is not None}
         self.calibration = Calibration(wheel_radius=0.3, **{**scales, **truth})
-        self.links = np.zeros(1, LINK)
+        self.links = np.zeros(1, LINK_STATE)
         self.links[0] = linked(self.driver, settings, said)
         self.link = self.links[0]
         config = TwinConfig(
@@ -74,7 +74,7 @@ class Pair:
         self.pending = b""
         command, out = record(COMMAND, T_cmd=T, flags=flags, seq=self.seq + send, expiry_ms=50), np.zeros(256, np.uint8)
         self.seq += send
-        n = say(self.link, command, 1 if send and self.driver.carries & DRIVE else 0, out)
+        n = say(self.link, command, 1 if send and self.driver.carries & ROLE_DRIVE else 0, out)
         bytes_down = self.down(out[:n].tobytes())
         for i in range(STEP_RATE // RATE):
             answer = self.twin.hear(bytes_down, self.t) if i == 0 and bytes_down else b""

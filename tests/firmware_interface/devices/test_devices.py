@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_interface.devices.driver import Device
-from firmware_interface.devices.link import DRIVE, IMU, LINK, STEER, WHEEL, hear
+from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear
 from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
@@ -14,12 +14,12 @@ from firmware_interface.twins.faults import Fault, Kind
 from tests.firmware_interface.devices.pairs import READINGS, SCALES, SETTINGS, Pair, linked
 
 NAMES = tuple(DEVICES)
-DRIVES = [name for name in NAMES if device(name).carries & DRIVE]
+DRIVES = [name for name in NAMES if device(name).carries & ROLE_DRIVE]
 COUNTERS = ("frames_ok", "frames_bad_crc", "frames_bad_length", "frames_bad_version", "bytes_skipped", "samples_lost")
 
 
 def fresh(name):
-    links = np.zeros(1, LINK)
+    links = np.zeros(1, LINK_STATE)
     links[0] = linked(device(name), device(name).settled(SETTINGS[name]), SCALES[name])
     return links[0]
 
@@ -61,15 +61,15 @@ def test_readings_arrive_in_the_axes_of_the_bicycle(name):
     pair.periods(20, flags=COMMAND_CLEAR)
     assert counted(pair.link)[1:] == [0, 0, 0, 0, 0], "an undamaged line"
     sample, carries = pair.sample, pair.driver.carries
-    if carries & IMU:
+    if carries & ROLE_IMU:
         seen = [sample[f"{axis}_dot_meas"] for axis in ("phi", "theta", "psi")]
         assert seen == pytest.approx(READINGS[:3], abs=2e-4)
         assert [sample[f"a_{axis}_meas"] for axis in "xyz"] == pytest.approx(READINGS[3:6], abs=2e-3)
-    if carries & STEER:
+    if carries & ROLE_STEER:
         assert sample["delta_meas"] == pytest.approx(READINGS[6], abs=2e-4)
-    if carries & WHEEL:
+    if carries & ROLE_WHEEL:
         assert sample["v_meas"] == pytest.approx(0.3 * READINGS[7], abs=1e-3)
-    if carries & DRIVE:
+    if carries & ROLE_DRIVE:
         assert sample["T_meas"] == pytest.approx(READINGS[8], abs=3e-3)
         assert sample["bus_meas"] == pytest.approx(24.0, abs=0.05)
     assert pair.raw["off_scale"] == 0

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_interface.devices import odrive_text
-from firmware_interface.devices.link import DRIVE, STEER, TX_SIZE, WHEEL
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, TX_SIZE
 from firmware_interface.devices.odrive import DEVICE
 from firmware_interface.devices.registry import device
 from firmware_interface.errors import DeviceError
@@ -79,7 +79,12 @@ def test_a_link_begins_with_a_mark_then_asks_its_batch():
 
 @pytest.mark.parametrize(
     ("role", "missing"),
-    [(DRIVE, (b"f 0", b"f 1")), (DRIVE | STEER, (b"f 1",)), (DRIVE | WHEEL, (b"f 0",)), (ALL, ())],
+    [
+        (ROLE_DRIVE, (b"f 0", b"f 1")),
+        (ROLE_DRIVE | ROLE_STEER, (b"f 1",)),
+        (ROLE_DRIVE | ROLE_WHEEL, (b"f 0",)),
+        (ALL, ()),
+    ],
 )
 def test_only_what_it_carries_is_asked(role, missing):
     link = tuned_in(role)
@@ -87,8 +92,8 @@ def test_only_what_it_carries_is_asked(role, missing):
     assert said(link, send=0) == wanted
     answers = [a for a, line in zip(ANSWERS, BATCH.splitlines(), strict=True) if not line.startswith(missing or b"-")]
     assert heard(link, answered(*answers)) == 1
-    assert link["raw"]["steer_counts"] == (TRUTH["steer_counts"] if role & STEER else 0)
-    assert link["raw"]["wheel_mrad_s"] == (TRUTH["wheel_mrad_s"] if role & WHEEL else 0)
+    assert link["raw"]["steer_counts"] == (TRUTH["steer_counts"] if role & ROLE_STEER else 0)
+    assert link["raw"]["wheel_mrad_s"] == (TRUTH["wheel_mrad_s"] if role & ROLE_WHEEL else 0)
 
 
 def test_the_torque_is_said_first_in_the_drives_unit():
@@ -113,7 +118,7 @@ def test_without_send_nothing_feeds_the_watchdog():
 
 
 def test_a_link_without_the_drive_says_no_torque():
-    link = tuned_in(STEER | WHEEL)
+    link = tuned_in(ROLE_STEER | ROLE_WHEEL)
     assert said(link, command(1.0, COMMAND_ENABLE), send=1).startswith(b"r axis0.current_state")
 
 
@@ -346,7 +351,7 @@ def test_traffic_counts_a_batch_and_a_torque():
     traffic = DEVICE.traffic(ALL, settings)
     assert len(b"c 0 -10.0000 *NN\n" + BATCH) == traffic.down
     assert sum(map(len, lines_of(answered("8", "-1.234567 -1.234567", "0", "-12.34567", *ANSWERS[4:])))) <= traffic.up
-    assert DEVICE.traffic(DRIVE, settings).down == traffic.down - len(b"f 0 *86\nf 1 *87\n")
+    assert DEVICE.traffic(ROLE_DRIVE, settings).down == traffic.down - len(b"f 0 *86\nf 1 *87\n")
 
 
 def test_a_line_that_is_too_slow_is_refused():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices import vectornav
-from firmware_interface.devices.link import ANY, IMU, LINK, TX_SIZE, hear, new_link, say
+from firmware_interface.devices.link import ANY, LINK_STATE, ROLE_IMU, TX_SIZE, hear, new_link, say
 from firmware_interface.devices.registry import device
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND, COMMAND_ENABLE, SAMPLE
@@ -65,10 +65,10 @@ LINES = (b"$VNRRG,01,VN-200T-CR*31\r\n", b"$VNERR,0C*01\r\n", b"$VNWRG,75,1,4,01
 
 def fresh(period_us: int = 5000) -> np.void:
     """A link as the loop makes it."""
-    links = np.zeros(1, LINK)
+    links = np.zeros(1, LINK_STATE)
     links[0] = new_link()
     link = links[0]
-    link["hear"], link["say"], link["role"] = vectornav.DEVICE.hear, vectornav.DEVICE.say, IMU
+    link["hear"], link["say"], link["role"] = vectornav.DEVICE.hear, vectornav.DEVICE.say, ROLE_IMU
     link["period_us"] = period_us
     return link
 
@@ -384,13 +384,13 @@ def test_it_is_told_nothing_in_the_loop(send):
 def test_what_the_driver_says_of_itself():
     driver = device("vectornav")
     assert driver is vectornav.DEVICE
-    assert (driver.carries, driver.delimiter) == (IMU, ANY)
+    assert (driver.carries, driver.delimiter) == (ROLE_IMU, ANY)
     assert driver.settled({}) == {"async_port": 1.0}
-    assert driver.traffic(IMU, {})[:2] == (50, 0)
-    driver.require_room(IMU, {}, 200.0, 115200)
-    driver.require_room(IMU, {}, 800.0, 460800)
+    assert driver.traffic(ROLE_IMU, {})[:2] == (50, 0)
+    driver.require_room(ROLE_IMU, {}, 200.0, 115200)
+    driver.require_room(ROLE_IMU, {}, 800.0, 460800)
     with pytest.raises(DeviceError, match="50 bytes up each period, so 50 bytes x 10 bits x 400 Hz = 200000 bit/s"):
-        driver.require_room(IMU, {}, 400.0, 115200)
+        driver.require_room(ROLE_IMU, {}, 400.0, 115200)
     for example in driver.examples:
         link = fresh()
         fed(link, example.wire)

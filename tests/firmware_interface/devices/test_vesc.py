@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from firmware_interface.devices import vesc
 from firmware_interface.devices.driver import Wants
-from firmware_interface.devices.link import ANY, DRIVE, STEER, new_link
+from firmware_interface.devices.link import ANY, ROLE_DRIVE, ROLE_STEER, new_link
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import (
     COMMAND,
@@ -41,7 +41,7 @@ def answer(iq=0, v_in=240, fault=0, position=0, status=0):
     return framed(struct.pack(">BIihBiB", 50, 0x00218120, iq, v_in, fault, position, status))
 
 
-def fresh(scale=SCALE, role=DRIVE | STEER):
+def fresh(scale=SCALE, role=ROLE_DRIVE | ROLE_STEER):
     link = new_link()
     link["scale"], link["role"] = scale, role
     return link
@@ -89,7 +89,7 @@ def test_a_current_stays_within_its_field(T, mA):
     assert told(fresh(), T_cmd=T, flags=COMMAND_ENABLE)[:10] == framed(struct.pack(">Bi", 6, mA))
 
 
-@pytest.mark.parametrize(("send", "role"), [(0, DRIVE | STEER), (1, STEER)])
+@pytest.mark.parametrize(("send", "role"), [(0, ROLE_DRIVE | ROLE_STEER), (1, ROLE_STEER)])
 def test_only_questions_when_the_drive_must_not_be_fed(send, role):
     link = fresh(role=role)
     assert told(link, send, T_cmd=1.0, flags=COMMAND_ENABLE, seq=9) == ASKED
@@ -398,7 +398,7 @@ def test_settings_and_room():
     with pytest.raises(DeviceError, match=r"needs torque_constant_Nm_A \[N m/A\], .*; current_limit_A \[A\]"):
         vesc.DEVICE.settled({})
     assert vesc.DEVICE.delimiter == ANY
-    vesc.DEVICE.require_room(DRIVE | STEER, SETTINGS, 500.0, 115200)
+    vesc.DEVICE.require_room(ROLE_DRIVE | ROLE_STEER, SETTINGS, 500.0, 115200)
     with pytest.raises(DeviceError, match=r"20 bytes down, and an answer of 22 .* 22 bytes x 10 bits x 1000 Hz"):
-        vesc.DEVICE.require_room(DRIVE | STEER, SETTINGS, 1000.0, 115200)
-    assert vesc.DEVICE.traffic(STEER, SETTINGS).down == 10
+        vesc.DEVICE.require_room(ROLE_DRIVE | ROLE_STEER, SETTINGS, 1000.0, 115200)
+    assert vesc.DEVICE.traffic(ROLE_STEER, SETTINGS).down == 10

@@ -21,7 +21,7 @@ from firmware_interface.node.rules import (
 )
 from firmware_interface.twins import c_library, c_node, faulty_node
 from firmware_interface.twins.c_node import Core
-from firmware_interface.twins.faults import BOTH, DOWN, Fault, Kind
+from firmware_interface.twins.faults import BOTH_WAYS, TO_NODE, Fault, Kind
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.virtual_node import NodeConfig
 from tests.firmware_interface.node.test_protocol import COMMANDS, FRAMES, HELLOS, SAMPLES, U16
@@ -60,7 +60,7 @@ def said(tell, *arguments) -> bytes:
 @given(SAMPLES)
 @example(reference_codec.decode(FRAMES["SAMPLE"]["line"][:-1]))
 def test_samples_are_those_of_both_codecs(sample):
-    library, state = c_library.load(), c_library.State()
+    library, state = c_library.load(), c_library.FirmwareState()
     library.node_init(state, c_library.Identity())
     state.seq, state.now_us = sample.seq, sample.t_us
     state.status, state.faults, state.obeyed_seq, state.rejected = sample[12:]
@@ -265,11 +265,11 @@ def test_long_sequences_make_the_same_torques_and_bytes(seed):
 
 def test_behind_a_bad_line_both_say_the_same():
     faults = (
-        Fault(Kind.FLIP, 1, chance=0.1, way=BOTH),
-        Fault(Kind.SPLIT, 0.002, chance=0.2, way=BOTH),
-        Fault(Kind.NOISE, 40, chance=0.1, way=DOWN),
-        Fault(Kind.VERSION, 3, chance=0.05, way=DOWN),
-        Fault(Kind.REORDER, chance=0.05, way=BOTH),
+        Fault(Kind.FLIP, 1, chance=0.1, way=BOTH_WAYS),
+        Fault(Kind.SPLIT, 0.002, chance=0.2, way=BOTH_WAYS),
+        Fault(Kind.NOISE, 40, chance=0.1, way=TO_NODE),
+        Fault(Kind.VERSION, 3, chance=0.05, way=TO_NODE),
+        Fault(Kind.REORDER, chance=0.05, way=BOTH_WAYS),
         Fault(Kind.STOP_BUTTON, start=1.0, stop=1.2),
         Fault(Kind.DRIVE_TRIPS, start=2.0, stop=2.2),
         Fault(Kind.BUS, 12.0, start=2.5),
@@ -280,7 +280,7 @@ def test_behind_a_bad_line_both_say_the_same():
         said_by_it = b""
         for k in range(800):
             line = as_bytes(command_frame(k, 0.1, COMMAND_CLEAR if k % 50 < 4 else COMMAND_ENABLE))
-            post(node_.down, node_.faults, DOWN, line, len(line), k * PERIOD, k * PERIOD)
+            post(node_.down, node_.faults, TO_NODE, line, len(line), k * PERIOD, k * PERIOD)
             core.instant(node_, np.zeros(9), 24.0, k * PERIOD, k * PERIOD)
             said_by_it += rx[: fetch(node_.up, k * PERIOD, rx)].tobytes()
             T, on = core.made(node_, k * PERIOD)

@@ -123,7 +123,7 @@ U8, U16, U32, I16, I32 = (
 F32 = st.floats(width=32, allow_nan=False)
 SAMPLES = st.builds(reference_codec.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8)
 COMMANDS = st.builds(reference_codec.Command, U16, st.integers(-32767, 32767), U16, U16, U8)
-HELLOS = st.builds(reference_codec.Hello, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32)
+HELLOS = st.builds(reference_codec.HelloFrame, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32)
 
 
 @given(SAMPLES)

@@ -253,7 +253,7 @@ def test_hello_is_told_once_for_each_request():
     bench.instant(reference_codec.encode(reference_codec.HelloRequest(321)))
     n = firmware_hello(bench.fw, out)
     hello = reference_codec.decode(out[: n - 1].tobytes())
-    assert hello == reference_codec.Hello(
+    assert hello == reference_codec.HelloFrame(
         321,
         b"riderless twin\0\0",
         200,

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.twins.faults import BOTH, READINGS, Fault, Kind, pack
+from firmware_interface.twins.faults import BOTH_WAYS, READING_NAMES, Fault, Kind, pack
 from models.plant.sensors import READINGS as OF_THE_PLANT
 
 
@@ -35,18 +35,21 @@ def test_a_reading_may_be_missing():
 
 
 def test_channels_are_the_readings_of_a_plant_in_their_order():
-    assert OF_THE_PLANT.names == READINGS
+    assert OF_THE_PLANT.names == READING_NAMES
 
 
 def test_packed_as_described():
-    faults = (Fault(Kind.STUCK, channel="delta", start=1.0), Fault(Kind.DROP, chance=0.5, way=BOTH, stop=2.0, seed=7))
+    faults = (
+        Fault(Kind.STUCK, channel="delta", start=1.0),
+        Fault(Kind.DROP, chance=0.5, way=BOTH_WAYS, stop=2.0, seed=7),
+    )
     packed = pack(faults)
     assert packed["kind"].tolist() == [Kind.STUCK, Kind.DROP]
     assert packed["channel"][0] == 6
     assert packed["start"].tolist() == [1.0, 0.0]
     assert packed["stop"].tolist() == [math.inf, 2.0]
     assert packed["chance"].tolist() == [1.0, 0.5]
-    assert packed["way"][1] == BOTH
+    assert packed["way"][1] == BOTH_WAYS
     assert packed["word"][0] != packed["word"][1]
     assert pack(faults)["word"].tolist() == packed["word"].tolist()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firmware_interface.node import reference_codec
-from firmware_interface.twins.faults import BOTH, DOWN, UP, Fault, Kind, pack
+from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Fault, Kind, pack
 from firmware_interface.twins.faulty_link import fetch, new_mail, next_due, post
 from tests.firmware_interface.wire import as_bytes, command_frame, sample_frame
 
@@ -14,7 +14,7 @@ PERIOD = 0.005
 class Wire:
     """One way of a line: frames go in with the time, bytes come out with the time."""
 
-    def __init__(self, *faults: Fault, way: int = UP, byte_time: float = 0.0) -> None:
+    def __init__(self, *faults: Fault, way: int = TO_COMPUTER, byte_time: float = 0.0) -> None:
         self.mail, self.faults, self.way = new_mail(byte_time), pack(faults), way
         self.out = np.zeros(4096, np.uint8)
 
@@ -56,8 +56,8 @@ def test_faults_last_from_their_start_to_before_their_stop_and_on_their_way_only
     frame = sample_frame(3)
     wire = Wire(fault)
     assert [bool(wire.pass_on(frame, k * PERIOD)) for k in range(6)] == [True, True, False, False, True, True]
-    assert Wire(fault, way=DOWN).pass_on(frame, 0.015) == frame
-    assert Wire(Fault(Kind.DROP, way=BOTH), way=DOWN).pass_on(frame) == b""
+    assert Wire(fault, way=TO_NODE).pass_on(frame, 0.015) == frame
+    assert Wire(Fault(Kind.DROP, way=BOTH_WAYS), way=TO_NODE).pass_on(frame) == b""
 
 
 def test_the_same_seed_does_the_same_damage():

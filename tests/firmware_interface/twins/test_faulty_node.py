@@ -17,7 +17,7 @@ from firmware_interface.messages import (
 )
 from firmware_interface.node import reference_codec
 from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample, new_firmware
-from firmware_interface.twins.faults import DOWN, Fault, Kind
+from firmware_interface.twins.faults import TO_NODE, Fault, Kind
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import instant, made, new_node
 from tests.firmware_interface.wire import as_bytes, command_frame
@@ -56,7 +56,7 @@ class Bench:
             if alive:
                 flags = COMMAND_ENABLE if self.k > 3 else COMMAND_CLEAR
                 line = as_bytes(command_frame(self.k & 0xFFFF, T, flags, expiry_ms=25))
-                post(self.node.down, self.node.faults, DOWN, line, len(line), t, t)
+                post(self.node.down, self.node.faults, TO_NODE, line, len(line), t, t)
             instant(self.node, np.full(9, reading(t)), 24.0, t, t)
             data = self._out[: fetch(self.node.up, t, self._out)].tobytes()
             self.said.append(reference_codec.decode(data[:-1]) if data else None)
@@ -204,7 +204,7 @@ def test_restart():
 def test_restarted_node_obeys_again_after_off():
     run = bench(Kind.RESET, 0.05)
     line = as_bytes(command_frame(1000, 0.0, COMMAND_CLEAR))
-    post(run.node.down, run.node.faults, DOWN, line, len(line), 0.3, 0.3)
+    post(run.node.down, run.node.faults, TO_NODE, line, len(line), 0.3, 0.3)
     instant(run.node, np.zeros(9), 24.0, 0.3, 0.3)
     run.k += 1
     assert run.run(0.35).made[-1] == 1.0
@@ -223,7 +223,7 @@ def test_slowing_skips_more_and_more_instants_and_no_number():
 def test_hello_without_a_scale():
     node, out = new_node(new_firmware(CALIBRATION), (Fault(Kind.HELLO_NAN),)), np.zeros(4096, np.uint8)
     line = as_bytes(reference_codec.encode(reference_codec.HelloRequest(1)))
-    post(node.down, node.faults, DOWN, line, len(line), 0.0, 0.0)
+    post(node.down, node.faults, TO_NODE, line, len(line), 0.0, 0.0)
     instant(node, np.zeros(9), 24.0, 0.0, 0.0)
     hello = reference_codec.decode(out[: fetch(node.up, 0.0, out)].tobytes().split(b"\0")[0])
     assert math.isnan(hello.gyro_lsb)

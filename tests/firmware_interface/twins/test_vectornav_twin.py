@@ -11,7 +11,7 @@ import pytest
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices import vectornav as driver
 from firmware_interface.devices.driver import Wants
-from firmware_interface.devices.link import IMU, new_link
+from firmware_interface.devices.link import ROLE_IMU, new_link
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import SAMPLE
 from firmware_interface.twins.faults import Fault, Kind
@@ -27,7 +27,7 @@ PORT = SimpleNamespace(path="/dev/imu", baud=230400)
 
 def config(*faults: Fault, settings: dict | None = None, **truth) -> TwinConfig:
     cal = Calibration(wheel_radius=0.3, gyro_lsb=driver.GYRO_LSB, accel_lsb=driver.ACCEL_LSB, **truth)
-    return TwinConfig(IMU, cal, 200, 0.05, 7.0, settings or {}, faults=faults)
+    return TwinConfig(ROLE_IMU, cal, 200, 0.05, 7.0, settings or {}, faults=faults)
 
 
 def said(twin: VectorNavTwin, start: float, stop: float, rate: int = STEP_RATE) -> bytes:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from firmware_interface.calibration import Calibration, calibrate, drive_torque, new_clock
 from firmware_interface.devices import vesc as driver
 from firmware_interface.devices.driver import Wants
-from firmware_interface.devices.link import DRIVE, LINK, STEER, hear, new_link, say
+from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_STEER, hear, new_link, say
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import (
     COMMAND,
@@ -42,7 +42,7 @@ ON, OFF, TRIPPED = STATUS_ENABLED, 0, STATUS_WATCHDOG
 
 def config(*faults, **truth):
     cal = Calibration(wheel_radius=0.3, **{"steer_counts_per_turn": 360e6, **truth})
-    return TwinConfig(DRIVE | STEER, cal, RATE, WATCHDOG, 7.0, SETTINGS, faults=faults)
+    return TwinConfig(ROLE_DRIVE | ROLE_STEER, cal, RATE, WATCHDOG, 7.0, SETTINGS, faults=faults)
 
 
 def framed(payload):
@@ -274,11 +274,11 @@ class Pair:
     def __init__(self, *faults, line=bytes, **truth) -> None:
         self.config = config(*faults, **truth)
         self.twin, self.readings, self.line = vesc.make(self.config), READINGS.copy(), line
-        links = np.zeros(1, LINK)
+        links = np.zeros(1, LINK_STATE)
         links[0] = new_link()
         self.link = links[0]
         self.link["hear"], self.link["say"] = driver.DEVICE.hear, driver.DEVICE.say
-        self.link["scale"], self.link["role"] = 0.4, DRIVE | STEER
+        self.link["scale"], self.link["role"] = 0.4, ROLE_DRIVE | ROLE_STEER
         self.k = self.seq = 0
         self.pending = b""
 

@@ -18,7 +18,7 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
 from firmware_interface.port import hello, open_port
 from firmware_interface.twins import c_library
-from firmware_interface.twins.faults import DOWN, UP, Fault, Kind, pack
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, Kind, pack
 from firmware_interface.twins.faulty_link import new_mail, post
 from firmware_interface.twins.virtual_node import NodeConfig, Report, VirtualNode, spawn
 from tests.firmware_interface.listener import Listener
@@ -173,7 +173,7 @@ def test_twin_on_a_bad_line_is_still_understood(core):
 
 def test_twin_that_does_not_hear(core):
     with (
-        spawn(Spinner, NodeConfig(core=core), faults=(Fault(Kind.DROP, way=DOWN),)) as twin,
+        spawn(Spinner, NodeConfig(core=core), faults=(Fault(Kind.DROP, way=TO_NODE),)) as twin,
         open_port(twin.path) as port,
     ):
         listener = Listener(port.fd)
@@ -230,7 +230,7 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     mail, frame = new_mail(10 / 82000), np.full(41, 7, np.uint8)
     sender = paced_line.Line(write, mail)
     for _ in range(3):
-        post(mail, pack(()), UP, frame, 41, 0.0, now[0])
+        post(mail, pack(()), TO_COMPUTER, frame, 41, 0.0, now[0])
     arrived = []
     for due in (100.004, 100.006, 100.009, 100.011, 100.014, 100.016):
         sender.wait(due)

@@ -188,8 +188,8 @@ def test_bars_that_hardly_move_tell_nothing():
 
 def test_inertia_about_the_steer_axis_and_its_error():
     """By hand for a vertical axis: mass times squared distance, and the moments about z."""
-    benchmark = catalogue.load("Benchmark")
+    benchmark = catalogue.load_bicycle("Benchmark")
     assert inertia_of(benchmark) == (pytest.approx(0.15389731601), 0.0)
     assert inertia_of(benchmark, 0.05).value == pytest.approx(0.20389731601)
-    browser = inertia_of(catalogue.load("Browser"))
+    browser = inertia_of(catalogue.load_bicycle("Browser"))
     assert 0.005 < browser.error / browser.value < 0.1

@@ -8,10 +8,10 @@ import pytest
 from scipy.linalg import solve_discrete_lyapunov
 
 from hil.design.lqr import LQR, Weights, dlqr_gain, lqr_gain
-from hil.design.methods import Loop, design
+from hil.design.methods import LoopTiming, design
 from hil.design.sampled_plant import sampled_model
 from hil.design.stabilisability import uncontrollable_speeds
-from models.catalogue import load
+from models.catalogue import load_bicycle
 from models.coordinates import T_DELTA
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
@@ -27,7 +27,7 @@ def reference(shared):
 def test_continuous_gains(reference):
     for name, speeds in reference.items():
         for v, wanted in speeds.items():
-            A, b = system_matrix(load(name), float(v)), input_matrix(load(name))[:, T_DELTA]
+            A, b = system_matrix(load_bicycle(name), float(v)), input_matrix(load_bicycle(name))[:, T_DELTA]
             K = lqr_gain(A, b, np.eye(4), 1.0)
             np.testing.assert_allclose(K, wanted["K_lqr"], rtol=1e-9)
             poles = np.sort_complex(np.linalg.eigvals(A - np.outer(b, K)))
@@ -38,8 +38,8 @@ def test_discrete_gains(reference):
     for name, speeds in reference.items():
         for v, wanted in speeds.items():
             for dt, discrete in wanted["discrete"].items():
-                loop = Loop(rate=1.0 / float(dt), delay=0, drive_lag=0.0)
-                K, _ = LQR(UNIT).gains(load(name), float(v), sampled_model(load(name), float(v), loop))
+                loop = LoopTiming(rate=1.0 / float(dt), delay=0, drive_lag=0.0)
+                K, _ = LQR(UNIT).gains(load_bicycle(name), float(v), sampled_model(load_bicycle(name), float(v), loop))
                 np.testing.assert_allclose(K[:4], discrete["K"], rtol=1e-9)
                 np.testing.assert_array_equal(K[4:], 0.0)
 
@@ -47,7 +47,7 @@ def test_discrete_gains(reference):
 @pytest.mark.parametrize("v", [1.0, 4.0, 8.0])
 def test_no_nearby_gain_costs_less(v):
     """Second route: the cost z'Pz, by a Lyapunov equation, has its minimum at the gains."""
-    model = sampled_model(load("Silver"), v, Loop())
+    model = sampled_model(load_bicycle("Silver"), v, LoopTiming())
     weights = Weights()
     Q = np.zeros((6, 6))
     Q[:4, :4] = weights.Q
@@ -80,11 +80,11 @@ def test_default_weights_are_brysons_rule():
 
 
 def test_weights_in_si_and_degrees_and_through_design():
-    a = design(load("Benchmark"), "lqr", [4.0], weights={"phi_deg": 3.0})
-    b = design(load("Benchmark"), "lqr", [4.0], weights=Weights(phi=radians(3.0)))
+    a = design(load_bicycle("Benchmark"), "lqr", [4.0], weights={"phi_deg": 3.0})
+    b = design(load_bicycle("Benchmark"), "lqr", [4.0], weights=Weights(phi=radians(3.0)))
     np.testing.assert_array_equal(a.K, b.K)
     assert a.options["weights"]["phi"] == radians(3.0)
-    assert np.any(a.K != design(load("Benchmark"), "lqr", [4.0]).K)
+    assert np.any(a.K != design(load_bicycle("Benchmark"), "lqr", [4.0]).K)
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_refuses_weights(given, says):
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Balanceassistv1"])
 def test_upper_stuck_speed_works_and_leaves_the_stuck_mode(name):
-    stuck = uncontrollable_speeds(load(name))[1]
-    schedule = design(load(name), "lqr", [stuck.v])
+    stuck = uncontrollable_speeds(load_bicycle(name))[1]
+    schedule = design(load_bicycle(name), "lqr", [stuck.v])
     assert np.min(np.abs(schedule.closed_loop[0] - stuck.eigenvalue)) < 1e-6
     assert np.max(np.abs(schedule.K)) < 150.0
 
@@ -114,6 +114,6 @@ def test_upper_stuck_speed_works_and_leaves_the_stuck_mode(name):
 @pytest.mark.parametrize("method", ["lqr", "poles"])
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Balanceassistv1"])
 def test_lower_stuck_speed_is_refused(method, name):
-    stuck = uncontrollable_speeds(load(name))[0]
+    stuck = uncontrollable_speeds(load_bicycle(name))[0]
     with pytest.raises(InputError, match="no steer torque can balance"):
-        design(load(name), method, [stuck.v, 1.0])
+        design(load_bicycle(name), method, [stuck.v, 1.0])

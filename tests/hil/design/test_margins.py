@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from hil.design.margins import margins
-from hil.design.methods import Loop, design
+from hil.design.methods import LoopTiming, design
 from hil.design.sampled_plant import sampled_model
-from models.catalogue import load
+from models.catalogue import load_bicycle
 
 CASES = [
     ("Benchmark", "lqr", 1.0, {}),
@@ -44,8 +44,8 @@ def radius(model, K, factor=1.0, extra=0):
 def case(request):
     """Model, gains and margins of a designed loop."""
     name, method, v, options = request.param
-    schedule = design(load(name), method, [v], **options)
-    return sampled_model(load(name), v, Loop()), schedule.K[0], schedule.margins[0]
+    schedule = design(load_bicycle(name), method, [v], **options)
+    return sampled_model(load_bicycle(name), v, LoopTiming()), schedule.K[0], schedule.margins[0]
 
 
 def test_gain_margins(case):
@@ -82,16 +82,16 @@ def test_phase_margin(case):
 
 def test_delay_margin_between_samples():
     """The same, at a rate that tells delays apart to a millisecond."""
-    loop = Loop(1000.0, 1, 0.001)
-    K, margin = (lambda s: (s.K[0], s.margins[0]))(design(load("Silver"), "lqr", [3.0], loop))
-    model = sampled_model(load("Silver"), 3.0, loop)
+    loop = LoopTiming(1000.0, 1, 0.001)
+    K, margin = (lambda s: (s.K[0], s.margins[0]))(design(load_bicycle("Silver"), "lqr", [3.0], loop))
+    model = sampled_model(load_bicycle("Silver"), 3.0, loop)
     assert radius(model, K, extra=int(margin.delay * 1000.0)) < 1.0
     assert radius(model, K, extra=int(margin.delay * 1000.0) + 1) > 1.0
 
 
 def test_extra_delay_that_lqr_tolerates():
     # shared/EXPERIMENTS.md: 70-90 ms for Bryson LQR on Silver at 1-4 m/s
-    delays = [m.delay for m in design(load("Silver"), "lqr", [1.0, 2.0, 3.0, 4.0]).margins]
+    delays = [m.delay for m in design(load_bicycle("Silver"), "lqr", [1.0, 2.0, 3.0, 4.0]).margins]
     assert min(delays) == pytest.approx(0.07, abs=0.005)
     assert max(delays) == pytest.approx(0.09, abs=0.005)
 
@@ -99,18 +99,18 @@ def test_extra_delay_that_lqr_tolerates():
 def test_extra_delay_that_the_lean_law_tolerates():
     # shared/EXPERIMENTS.md: 14-30 ms for the lean-rate law on balance-assist. It does not print the settings:
     # gain 8 is the lower published one, v0 and the speeds are ours.
-    loop = Loop(delay=0, drive_lag=0.0)
+    loop = LoopTiming(delay=0, drive_lag=0.0)
     speeds = [1.5, 2.0, 2.5, 3.0, 3.5, 4.0]
-    delays = [m.delay for m in design(load("Balanceassistv1"), "lean", speeds, loop, k=8.0, v0=4.7).margins]
+    delays = [m.delay for m in design(load_bicycle("Balanceassistv1"), "lean", speeds, loop, k=8.0, v0=4.7).margins]
     assert min(delays) == pytest.approx(0.014, abs=0.0005)
     assert max(delays) == pytest.approx(0.030, abs=0.0005)
 
 
 def test_no_torque_and_no_stability():
-    model = sampled_model(load("Benchmark"), 5.0, Loop())
+    model = sampled_model(load_bicycle("Benchmark"), 5.0, LoopTiming())
     free = margins(model, np.zeros(6))
     assert free.gain == (0.0, np.inf)
     assert free.phase == free.delay == np.inf
-    fallen = margins(sampled_model(load("Benchmark"), 2.0, Loop()), np.zeros(6))
+    fallen = margins(sampled_model(load_bicycle("Benchmark"), 2.0, LoopTiming()), np.zeros(6))
     assert fallen.gain == (1.0, 1.0)
     assert fallen.phase == fallen.delay == 0.0

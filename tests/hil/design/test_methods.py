@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from hil.design.methods import METHODS, Loop, design
-from models.catalogue import load
+from hil.design.methods import METHODS, LoopTiming, design
+from models.catalogue import load_bicycle
 from models.errors import InputError
 
 
 def test_steer_into_the_lean_is_the_delft_law():
-    schedule = design(load("DelftSbW2024"), "lean", [4.0, 5.0, 6.5, 7.0], allow_unstable=True)
+    schedule = design(load_bicycle("DelftSbW2024"), "lean", [4.0, 5.0, 6.5, 7.0], allow_unstable=True)
     phi_dot, rest = 0.3, np.zeros(6)
     for v, K in zip(schedule.v, schedule.K, strict=True):
         z = rest.copy()
@@ -24,14 +24,14 @@ def test_an_unstable_law_is_refused_unless_wanted():
         InputError,
         match=r"lean does not balance Benchmark at 2 m/s.*1\.4\d+[+-]3\.7\d+j 1/s.*leave this speed out",
     ):
-        design(load("Benchmark"), "lean", [2.0, 5.0])
-    schedule = design(load("Benchmark"), "lean", [2.0, 5.0], allow_unstable=True)
+        design(load_bicycle("Benchmark"), "lean", [2.0, 5.0])
+    schedule = design(load_bicycle("Benchmark"), "lean", [2.0, 5.0], allow_unstable=True)
     assert schedule.stable.tolist() == [False, True]
-    assert design(load("Benchmark"), "lean", [4.0, 5.0]).stable.all()
+    assert design(load_bicycle("Benchmark"), "lean", [4.0, 5.0]).stable.all()
 
 
 def test_off_is_off_and_may_fall():
-    schedule = design(load("Benchmark"), "off", [2.0, 5.0, 8.0])
+    schedule = design(load_bicycle("Benchmark"), "off", [2.0, 5.0, 8.0])
     np.testing.assert_array_equal(schedule.K, 0.0)
     # between the weave speed 4.29 m/s and the capsize speed 6.02 m/s only (Meijaard et al. 2007, section 7)
     assert schedule.stable.tolist() == [False, True, False]
@@ -39,7 +39,7 @@ def test_off_is_off_and_may_fall():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_fills_the_schedule(method):
-    schedule = design(load("Silver"), method, [4.5, 5.0], Loop(100.0, 0, 0.0))
+    schedule = design(load_bicycle("Silver"), method, [4.5, 5.0], LoopTiming(100.0, 0, 0.0))
     assert schedule.method == method
     assert schedule.K.shape == (2, 6)
     assert schedule.closed_loop.shape == (2, 4)
@@ -52,9 +52,9 @@ def test_every_method_fills_the_schedule(method):
 def test_interpolated_gains_balance_too(method, name):
     from hil.design.sampled_plant import sampled_model
 
-    schedule = design(load(name), method, np.arange(1.0, 8.5, 0.5))
+    schedule = design(load_bicycle(name), method, np.arange(1.0, 8.5, 0.5))
     for v in np.arange(1.25, 8.0, 0.5):
-        model = sampled_model(load(name), v, Loop())
+        model = sampled_model(load_bicycle(name), v, LoopTiming())
         assert np.max(np.abs(model.closed_loop(schedule.gains(v)))) < 1.0
 
 
@@ -78,4 +78,4 @@ def test_interpolated_gains_balance_too(method, name):
 )
 def test_refuses(method, speeds, options, says):
     with pytest.raises(InputError, match=says):
-        design(load("Benchmark"), method, speeds, **options)
+        design(load_bicycle("Benchmark"), method, speeds, **options)

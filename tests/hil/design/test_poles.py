@@ -5,11 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from hil.design.methods import Loop, design
+from hil.design.methods import LoopTiming, design
 from hil.design.poles import PolePlacement, place_beside, place_gain, predictor
 from hil.design.sampled_plant import sampled_model
 from hil.design.stabilisability import uncontrollable_speeds
-from models.catalogue import load, names
+from models.catalogue import bicycle_names, load_bicycle
 from models.coordinates import T_DELTA
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
@@ -24,16 +24,18 @@ def test_reference_gains(shared):
     reference = json.loads((shared / "reference/control_reference.json").read_text())["bicycles"]
     for name, speeds in reference.items():
         for v, wanted in speeds.items():
-            A, b = system_matrix(load(name), float(v)), input_matrix(load(name))[:, T_DELTA]
+            A, b = system_matrix(load_bicycle(name), float(v)), input_matrix(load_bicycle(name))[:, T_DELTA]
             K = place_gain(A, b, [complex(*s) for s in wanted["poles"]])
             np.testing.assert_allclose(K, wanted["K_place"], rtol=1e-9)
 
 
-@pytest.mark.parametrize("loop", [Loop(), Loop(1000.0, 1, 0.001), Loop(50.0, 0, 0.0), Loop(200.0, 1, 0.0)])
+@pytest.mark.parametrize(
+    "loop", [LoopTiming(), LoopTiming(1000.0, 1, 0.001), LoopTiming(50.0, 0, 0.0), LoopTiming(200.0, 1, 0.0)]
+)
 @pytest.mark.parametrize("v", [0.5, 2.0, 5.0, 9.0])
 def test_poles_asked_for_are_the_poles_of_the_whole_loop(loop, v):
     zeta, omega, real = 0.4, 4.0, (-4.0, -12.0)
-    schedule = design(load("Benchmark"), "poles", [v], loop, zeta=zeta, omega=omega, real=real)
+    schedule = design(load_bicycle("Benchmark"), "poles", [v], loop, zeta=zeta, omega=omega, real=real)
     weave = omega * complex(-zeta, np.sqrt(1.0 - zeta**2))
     rest = ([-1.0 / loop.drive_lag] if loop.drive_lag else []) + ([-np.inf] if loop.delay else [])
     found = schedule.closed_loop[0]
@@ -43,20 +45,20 @@ def test_poles_asked_for_are_the_poles_of_the_whole_loop(loop, v):
 
 
 def test_repeated_poles():
-    schedule = design(load("Silver"), "poles", [4.0], raw=[-3, -3, "-2+3j", "-2-3j"])
+    schedule = design(load_bicycle("Silver"), "poles", [4.0], raw=[-3, -3, "-2+3j", "-2-3j"])
     assert distance(schedule.closed_loop[0], [-3.0, complex(-2, 3), complex(-2, -3)]) < 1e-3  # a double root: sqrt(eps)
 
 
 def test_prediction_moves_as_the_bicycle_alone():
-    model = sampled_model(load("Silver"), 3.0, Loop())
+    model = sampled_model(load_bicycle("Silver"), 3.0, LoopTiming())
     Ad, g, P = predictor(model)
     np.testing.assert_allclose(P @ model.F, Ad @ P, atol=1e-12)
     np.testing.assert_allclose(P @ model.G, g, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", bicycle_names())
 def test_the_default_balances_every_bicycle(name):
-    schedule = design(load(name), "poles", np.arange(1.0, 10.5, 1.0))
+    schedule = design(load_bicycle(name), "poles", np.arange(1.0, 10.5, 1.0))
     assert np.all(schedule.stable)
     for margin in schedule.margins:
         assert margin.gain[0] < 0.75
@@ -66,7 +68,7 @@ def test_the_default_balances_every_bicycle(name):
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver"])
 def test_the_default_is_modest_and_robust(name):
-    schedule = design(load(name), "poles", np.arange(2.0, 8.5, 1.0))
+    schedule = design(load_bicycle(name), "poles", np.arange(2.0, 8.5, 1.0))
     assert np.max(np.abs(schedule.K)) < 40.0  # N m/rad: 0.7 N m for a degree
     for margin in schedule.margins:
         assert margin.gain[0] < 0.67
@@ -76,7 +78,7 @@ def test_the_default_is_modest_and_robust(name):
 
 
 def test_the_default_leaves_the_weave_frequency_and_the_fast_real_modes():
-    found = design(load("Benchmark"), "poles", [5.0]).closed_loop[0]
+    found = design(load_bicycle("Benchmark"), "poles", [5.0]).closed_loop[0]
     # Meijaard et al. 2007, Table 2, v = 5 m/s
     omega = abs(complex(-0.77534188219585, 4.46486771378823))
     weave = found[found.imag > 0.0][0]
@@ -86,7 +88,7 @@ def test_the_default_leaves_the_weave_frequency_and_the_fast_real_modes():
 
 
 def test_requests_as_functions_of_speed():
-    schedule = design(load("Benchmark"), "poles", [2.0, 6.0], zeta=lambda v: 0.1 * v, omega=lambda v: v + 1.0)
+    schedule = design(load_bicycle("Benchmark"), "poles", [2.0, 6.0], zeta=lambda v: 0.1 * v, omega=lambda v: v + 1.0)
     for v, found in zip((2.0, 6.0), schedule.closed_loop, strict=True):
         weave = found[found.imag > 0.0][0]
         assert abs(weave) == pytest.approx(v + 1.0, rel=1e-7)
@@ -97,10 +99,10 @@ def test_requests_as_functions_of_speed():
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Balanceassistv1"])
 def test_the_stuck_pole_is_kept_in_place_of_the_nearest_real_one(name):
-    stuck = uncontrollable_speeds(load(name))[1]
+    stuck = uncontrollable_speeds(load_bicycle(name))[1]
     for v in (stuck.v, stuck.v + 1e-9, stuck.v - 1e-4, stuck.v + 0.05):
-        schedule = design(load(name), "poles", [v], zeta=0.5, omega=3.0, real=(-5.0, -12.0))
-        own = np.linalg.eigvals(system_matrix(load(name), v))
+        schedule = design(load_bicycle(name), "poles", [v], zeta=0.5, omega=3.0, real=(-5.0, -12.0))
+        own = np.linalg.eigvals(system_matrix(load_bicycle(name), v))
         kept = own[np.argmin(np.abs(own - stuck.eigenvalue))].real
         weave = 3.0 * complex(-0.5, np.sqrt(0.75))
         assert distance(schedule.closed_loop[0], [kept, -12.0, weave, weave.conjugate()]) < 1e-6
@@ -110,8 +112,10 @@ def test_the_stuck_pole_is_kept_in_place_of_the_nearest_real_one(name):
 
 
 def test_gains_are_continuous_over_the_stuck_speed():
-    law, bicycle = PolePlacement(zeta=0.5, omega=3.0, real=(-2.0, -8.0)), load("Silver")
-    K = np.array([law.gains(bicycle, v, sampled_model(bicycle, v, Loop()))[0] for v in np.arange(1.8, 3.05, 0.01)])
+    law, bicycle = PolePlacement(zeta=0.5, omega=3.0, real=(-2.0, -8.0)), load_bicycle("Silver")
+    K = np.array(
+        [law.gains(bicycle, v, sampled_model(bicycle, v, LoopTiming()))[0] for v in np.arange(1.8, 3.05, 0.01)]
+    )
     assert np.max(np.abs(np.diff(K, axis=0))) < 1.0  # -32 N m/rad at most; without care they grow without bound
     assert np.max(np.abs(K)) < 40.0
 
@@ -119,8 +123,8 @@ def test_gains_are_continuous_over_the_stuck_speed():
 def test_without_a_real_pole_nothing_can_give_way():
     raw = ["-2+3j", "-2-3j", "-4+1j", "-4-1j"]
     with pytest.raises(InputError, match=r"cannot move the pole at -3\.71 1/s.*real pole that can give way"):
-        design(load("Silver"), "poles", [2.417], raw=raw)
-    assert design(load("Silver"), "poles", [4.0], raw=raw).stable[0]
+        design(load_bicycle("Silver"), "poles", [2.417], raw=raw)
+    assert design(load_bicycle("Silver"), "poles", [4.0], raw=raw).stable[0]
 
 
 def test_place_beside_does_not_need_the_kept_mode():
@@ -152,11 +156,11 @@ def test_place_beside_does_not_need_the_kept_mode():
 )
 def test_refuses(options, says):
     with pytest.raises(InputError, match=says):
-        design(load("Benchmark"), "poles", [5.0], **options)
+        design(load_bicycle("Benchmark"), "poles", [5.0], **options)
 
 
 def test_request_is_a_set_of_conjugates():
-    for name in names():
+    for name in bicycle_names():
         for v in np.arange(0.2, 8.0, 0.2):
-            poles = PolePlacement().request(load(name), v)
+            poles = PolePlacement().request(load_bicycle(name), v)
             np.testing.assert_array_equal(np.sort_complex(poles), np.sort_complex(poles.conj()))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from hil.design.sampled_plant import STATES, Loop, continuous, sampled_model
-from models.catalogue import load
+from hil.design.sampled_plant import LOOP_STATES, LoopTiming, continuous, sampled_model
+from models.catalogue import load_bicycle
 from models.coordinates import T_DELTA
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
@@ -33,8 +33,8 @@ def one_sample(bicycle, v, rate, lag, delay, z):
 @pytest.mark.parametrize("v", [0.5, 2.0, 5.0, 9.0])
 @pytest.mark.parametrize(("rate", "lag"), [(200.0, 0.005), (50.0, 0.02), (1000.0, 0.001)])
 def test_closed_loop_is_the_recurrence(v, rate, lag):
-    bicycle = load("Silver")
-    model = sampled_model(bicycle, v, Loop(rate, 1, lag))
+    bicycle = load_bicycle("Silver")
+    model = sampled_model(bicycle, v, LoopTiming(rate, 1, lag))
     by_hand = np.column_stack([one_sample(bicycle, v, rate, lag, 1, e) for e in np.eye(6)])
     np.testing.assert_allclose(
         np.sort_complex(model.closed_loop(K)),
@@ -42,15 +42,15 @@ def test_closed_loop_is_the_recurrence(v, rate, lag):
         rtol=1e-9,
         atol=1e-12,
     )
-    assert model.states == STATES
+    assert model.states == LOOP_STATES
 
 
 def test_states_dropped_have_no_gain():
-    bicycle = load("Benchmark")
+    bicycle = load_bicycle("Benchmark")
     for loop, states in [
-        (Loop(200.0, 0, 0.0), STATES[:4]),
-        (Loop(200.0, 0, 0.005), STATES[:5]),
-        (Loop(200.0, 1, 0.0), (*STATES[:4], "u_prev")),
+        (LoopTiming(200.0, 0, 0.0), LOOP_STATES[:4]),
+        (LoopTiming(200.0, 0, 0.005), LOOP_STATES[:5]),
+        (LoopTiming(200.0, 1, 0.0), (*LOOP_STATES[:4], "u_prev")),
     ]:
         model = sampled_model(bicycle, 5.0, loop)
         assert model.states == states
@@ -63,15 +63,15 @@ def test_states_dropped_have_no_gain():
 
 
 def test_a_short_lag_is_nearly_none():
-    bicycle = load("Benchmark")
-    quick = sampled_model(bicycle, 4.0, Loop(200.0, 0, 1e-7))
-    none = sampled_model(bicycle, 4.0, Loop(200.0, 0, 0.0))
+    bicycle = load_bicycle("Benchmark")
+    quick = sampled_model(bicycle, 4.0, LoopTiming(200.0, 0, 1e-7))
+    none = sampled_model(bicycle, 4.0, LoopTiming(200.0, 0, 0.0))
     np.testing.assert_allclose(quick.G[:4], none.G, atol=1e-6)
 
 
 def test_open_loop_keeps_the_bicycle_the_drive_and_the_delay():
-    bicycle = load("Benchmark")
-    s = continuous(sampled_model(bicycle, 5.0, Loop()).closed_loop(np.zeros(6)), 1.0 / 200.0)
+    bicycle = load_bicycle("Benchmark")
+    s = continuous(sampled_model(bicycle, 5.0, LoopTiming()).closed_loop(np.zeros(6)), 1.0 / 200.0)
     # Meijaard et al. 2007, Table 2, v = 5 m/s; the drive is at -1/0.005 s, the delay is over after a sample
     wanted = [-0.32286642900409, -0.77534188219585 + 4.46486771378823j, -0.77534188219585 - 4.46486771378823j]
     np.testing.assert_allclose(s[:3], wanted, rtol=0.0, atol=1e-10)
@@ -83,9 +83,9 @@ def test_open_loop_keeps_the_bicycle_the_drive_and_the_delay():
 @pytest.mark.parametrize("lag", [0.0, 0.005])
 def test_within_a_sample_the_old_command_acts_and_then_the_new(lag):
     """A delay of two fifths, by five steps of a loop five times as fast."""
-    bicycle, v = load("Benchmark"), 5.0
-    model = sampled_model(bicycle, v, Loop(rate=200.0, delay=0.4, drive_lag=lag))
-    fine = sampled_model(bicycle, v, Loop(rate=1000.0, delay=0, drive_lag=lag))
+    bicycle, v = load_bicycle("Benchmark"), 5.0
+    model = sampled_model(bicycle, v, LoopTiming(rate=200.0, delay=0.4, drive_lag=lag))
+    fine = sampled_model(bicycle, v, LoopTiming(rate=1000.0, delay=0, drive_lag=lag))
     n = len(fine.F)
     z = np.random.default_rng(3).normal(size=n + 1)
     x, old, new = z[:n], z[n], 0.7
@@ -108,4 +108,4 @@ def test_within_a_sample_the_old_command_acts_and_then_the_new(lag):
 )
 def test_refuses(wrong, says):
     with pytest.raises(InputError, match=says):
-        Loop(**wrong)
+        LoopTiming(**wrong)

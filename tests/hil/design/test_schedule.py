@@ -5,14 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from hil.design.methods import GainSchedule, Loop, design
-from models.catalogue import load
+from hil.design.methods import GainSchedule, LoopTiming, design
+from models.catalogue import load_bicycle
 from models.errors import InputError
 
 
 @pytest.fixture(scope="module")
 def schedule():
-    return design(load("Benchmark"), "lqr", [1.5, 3.0, 6.5], Loop(rate=250.0))
+    return design(load_bicycle("Benchmark"), "lqr", [1.5, 3.0, 6.5], LoopTiming(rate=250.0))
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def schedule():
     ],
 )
 def test_there_and_back_to_the_last_bit(method, options, tmp_path):
-    written = design(load("Balanceassistv1"), method, [1.0 / 3.0, 2.0, 7.7], Loop(rate=333.0), **options)
+    written = design(load_bicycle("Balanceassistv1"), method, [1.0 / 3.0, 2.0, 7.7], LoopTiming(rate=333.0), **options)
     path = tmp_path / "gains.toml"
     path.write_text(written.to_toml())
     for read in (
@@ -46,7 +46,7 @@ def test_interpolates_between_and_holds_the_ends(schedule):
     np.testing.assert_array_equal(schedule.gains(3.0), schedule.K[1])
     np.testing.assert_array_equal(schedule.gains(0.0), schedule.K[0])
     np.testing.assert_array_equal(schedule.gains(99.0), schedule.K[2])
-    one = design(load("Benchmark"), "lqr", [3.0])
+    one = design(load_bicycle("Benchmark"), "lqr", [3.0])
     np.testing.assert_array_equal(one.gains(1.0), one.K[0])
 
 
@@ -59,7 +59,7 @@ def test_cannot_be_altered(schedule):
 
 def test_says_what_it_was_designed_for(schedule):
     assert (schedule.rate, schedule.delay, schedule.drive_lag) == (250.0, 1, 0.005)
-    assert schedule.bicycle == load("Benchmark")
+    assert schedule.bicycle == load_bicycle("Benchmark")
     assert np.all(schedule.stable)
 
 

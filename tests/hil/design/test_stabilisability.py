@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 from hil.design.stabilisability import require_stabilisable, stabilisable, uncontrollable_speeds
-from models.catalogue import load, names
+from models.catalogue import bicycle_names, load_bicycle
 from models.coordinates import T_DELTA
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
@@ -24,7 +24,7 @@ def determinant(bicycle, v):
     [("Benchmark", 0.025, 1.411), ("Silver", 0.042, 2.417), ("Balanceassistv1", 0.014, 2.432)],
 )
 def test_printed_speeds(name, lower, upper):
-    slow, fast = uncontrollable_speeds(load(name))
+    slow, fast = uncontrollable_speeds(load_bicycle(name))
     assert slow.v == pytest.approx(lower, abs=0.0005)
     assert fast.v == pytest.approx(upper, abs=0.0005)
     assert not slow.stable
@@ -32,9 +32,9 @@ def test_printed_speeds(name, lower, upper):
     assert -3.95 <= fast.eigenvalue <= -3.05  # printed: -3.1 to -3.9 1/s
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", bicycle_names())
 def test_where_the_controllability_matrix_is_singular(name):
-    bicycle = load(name)
+    bicycle = load_bicycle(name)
     found = uncontrollable_speeds(bicycle)
     grid = np.linspace(1e-4, 8.0, 8001)
     values = determinant(bicycle, grid)
@@ -43,9 +43,9 @@ def test_where_the_controllability_matrix_is_singular(name):
     np.testing.assert_allclose([mode.v for mode in found], roots, rtol=1e-8)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", bicycle_names())
 def test_the_stuck_eigenvalue_is_one_and_is_out_of_reach(name):
-    bicycle = load(name)
+    bicycle = load_bicycle(name)
     b = input_matrix(bicycle)[:, [T_DELTA]]
     for mode in uncontrollable_speeds(bicycle):
         A = system_matrix(bicycle, mode.v)
@@ -55,7 +55,7 @@ def test_the_stuck_eigenvalue_is_one_and_is_out_of_reach(name):
 
 
 def test_stabilisable_is_not_controllable():
-    bicycle = load("Benchmark")
+    bicycle = load_bicycle("Benchmark")
     slow, fast = uncontrollable_speeds(bicycle)
     assert not stabilisable(bicycle, slow.v)
     assert not stabilisable(bicycle, 0.025)
@@ -66,4 +66,4 @@ def test_stabilisable_is_not_controllable():
 
 def test_refusal_names_bicycle_speed_and_mode():
     with pytest.raises(InputError, match=r"Silver at 0\.042 m/s.*0\.0420 m/s.*\+3\.709 1/s.*leave this speed out"):
-        require_stabilisable(load("Silver"), 0.042)
+        require_stabilisable(load_bicycle("Silver"), 0.042)

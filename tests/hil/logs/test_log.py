@@ -15,7 +15,7 @@ from mcap_protobuf.decoder import DecoderFactory
 
 from hil.logs import protobuf_schema
 from hil.logs.export import export_csv
-from hil.logs.log import FILE, KILLED, Marker, RunWriter, read_run, run_folder, warm_up
+from hil.logs.log import KILLED, RUN_FILE, Marker, RunWriter, read_run, run_folder, warm_up
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, random_rows, timed_rows, write_run
@@ -50,7 +50,7 @@ def test_markers_and_the_stop_record_come_back(tmp_path):
 
 def test_a_run_reads_from_its_file_too(tmp_path):
     write_run(tmp_path / "run", timed_rows(5))
-    assert len(read_run(tmp_path / "run" / FILE).ticks) == 5
+    assert len(read_run(tmp_path / "run" / RUN_FILE).ticks) == 5
 
 
 def test_what_was_read_cannot_be_changed(tmp_path):
@@ -119,7 +119,7 @@ def test_warm_up_leaves_nothing_behind(tmp_path, monkeypatch):
 def test_the_indexed_reader_opens_a_finished_run_and_decodes_every_value(tmp_path):
     rows = timed_rows(300)
     write_run(tmp_path / "run", rows)
-    with (tmp_path / "run" / FILE).open("rb") as file:
+    with (tmp_path / "run" / RUN_FILE).open("rb") as file:
         reader = make_reader(file, validate_crcs=True, decoder_factories=[DecoderFactory()])
         summary = reader.get_summary()
         assert summary.statistics.message_count == 301
@@ -138,7 +138,7 @@ def test_the_indexed_reader_opens_a_finished_run_and_decodes_every_value(tmp_pat
 
 def test_the_indexed_reader_jumps_to_a_time_and_finds_the_marker(tmp_path):
     write_run(tmp_path / "run", timed_rows(300))
-    with (tmp_path / "run" / FILE).open("rb") as file:
+    with (tmp_path / "run" / RUN_FILE).open("rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
         slice_ = reader.iter_messages(topics=["/tick"], starting_at=int(100.5e9), ending_before=int(100.75e9))
         assert [message.sequence for _, _, message in slice_] == list(range(100, 150))
@@ -150,7 +150,7 @@ def test_the_indexed_reader_jumps_to_a_time_and_finds_the_marker(tmp_path):
 def test_the_stream_reader_opens_an_unfinished_run(tmp_path):
     with RunWriter(tmp_path / "run", HEADER) as writer:
         writer.write(timed_rows(20))
-        with (writer.folder / FILE).open("rb") as file:
+        with (writer.folder / RUN_FILE).open("rb") as file:
             kinds = [type(record).__name__ for record in islice(StreamReader(file).records, 28)]
     assert kinds == ["Header", "Metadata", *["Schema", "Channel"] * 3, *["Message"] * 20]
 
@@ -276,10 +276,10 @@ def test_a_disk_that_is_full_at_the_start_is_told_in_a_sentence(tmp_path, monkey
 
 def test_a_folder_in_use_is_refused_and_left_alone(tmp_path):
     write_run(tmp_path / "run", timed_rows(3))
-    before = (tmp_path / "run" / FILE).read_bytes()
+    before = (tmp_path / "run" / RUN_FILE).read_bytes()
     with pytest.raises(InputError, match="found files in"):
         RunWriter(tmp_path / "run", HEADER)
-    assert (tmp_path / "run" / FILE).read_bytes() == before
+    assert (tmp_path / "run" / RUN_FILE).read_bytes() == before
 
 
 def test_a_file_in_the_way_of_the_folder_is_refused(tmp_path):
@@ -299,7 +299,7 @@ def test_a_file_in_the_way_of_the_folder_is_refused(tmp_path):
 )
 def test_what_is_not_a_run_is_refused_in_a_sentence(tmp_path, content, sentence):
     if content is not None:
-        (tmp_path / FILE).write_bytes(content)
+        (tmp_path / RUN_FILE).write_bytes(content)
     with pytest.raises(InputError, match=sentence):
         read_run(tmp_path)
 

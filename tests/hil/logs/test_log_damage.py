@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from hil.logs.log import FILE, KILLED, RunWriter, read_run
+from hil.logs.log import KILLED, RUN_FILE, RunWriter, read_run
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, timed_rows, write_run
@@ -55,12 +55,12 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp("log") / "run"
     rows = timed_rows(60)
     write_run(folder, rows, batch=10)
-    return rows, (folder / FILE).read_bytes()
+    return rows, (folder / RUN_FILE).read_bytes()
 
 
 def test_cut_anywhere_a_run_reads_as_a_beginning_of_itself(tmp_path, finished):
     rows, data = finished
-    log = tmp_path / FILE
+    log = tmp_path / RUN_FILE
     longest = 0
     for cut in [*range(0, 400, 3), *range(400, len(data), 101), *range(len(data) - 60, len(data))]:
         log.write_bytes(data[:cut])
@@ -81,11 +81,11 @@ def test_a_batch_that_was_flushed_survives_every_later_cut(tmp_path, finished):
     rows, data = finished
     with RunWriter(tmp_path / "run", HEADER) as writer:
         writer.write(rows[:30])
-        size = (writer.folder / FILE).stat().st_size
+        size = (writer.folder / RUN_FILE).stat().st_size
         writer.write(rows[30:])
-    data = (tmp_path / "run" / FILE).read_bytes()
+    data = (tmp_path / "run" / RUN_FILE).read_bytes()
     for cut in (size, size + 1, size + 500):
-        (tmp_path / "run" / FILE).write_bytes(data[:cut])
+        (tmp_path / "run" / RUN_FILE).write_bytes(data[:cut])
         assert len(read_run(tmp_path / "run").ticks) == 30
 
 
@@ -96,7 +96,7 @@ def test_a_damaged_byte_never_raises_anything_but_inputerror_nor_invents_rows(tm
     for place in [*range(0, 1400, 5), *rng.integers(1400, len(data), 200)]:
         broken = bytearray(data)
         broken[place] ^= rng.integers(1, 256)
-        (tmp_path / FILE).write_bytes(broken)
+        (tmp_path / RUN_FILE).write_bytes(broken)
         try:
             run = read_run(tmp_path)
         except InputError:
@@ -111,7 +111,7 @@ def test_a_damaged_chunk_costs_its_own_rows_and_is_told(tmp_path, finished):
     rows, data = finished
     broken = bytearray(data)
     broken[data.index(b"\x28\xb5\x2f\xfd") + 300] ^= 1  # zstd's magic number: inside the first chunk
-    (tmp_path / FILE).write_bytes(broken)
+    (tmp_path / RUN_FILE).write_bytes(broken)
     run = read_run(tmp_path)
     assert_same_bits(run.ticks, rows[10:])
     assert not run.complete
@@ -121,7 +121,7 @@ def test_a_damaged_chunk_costs_its_own_rows_and_is_told(tmp_path, finished):
 
 def test_zeros_that_a_power_cut_left_end_the_reading(tmp_path, finished):
     rows, data = finished
-    (tmp_path / FILE).write_bytes(data[: len(data) // 2] + bytes(4096))
+    (tmp_path / RUN_FILE).write_bytes(data[: len(data) // 2] + bytes(4096))
     run = read_run(tmp_path)
     assert 0 < len(run.ticks) < len(rows)
     assert not run.complete

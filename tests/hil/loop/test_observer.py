@@ -5,13 +5,13 @@ import pytest
 
 from firmware_interface.messages import SAMPLE
 from hil.design.closed_loop import LOOP_STATES, SampledLoop, instrument_map
-from hil.design.methods import Loop, design
+from hil.design.methods import LoopTiming, design
 from hil.loop.observer import ESTIMATE, Observer, follow_drive, observe
 from models import catalogue
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.linear.whipple import input_matrix, system_matrix
-from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario
+from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
 
 DT = 0.005
 X_IMU, Z_IMU = 0.3, -0.5
@@ -38,12 +38,12 @@ def observing(plant, bicycle, duration, held_for=0.0, observer=None, T=lambda t,
 
 @pytest.fixture
 def silver():
-    return catalogue.load("Silver")
+    return catalogue.load_bicycle("Silver")
 
 
 def test_a_kick_does_not_disturb_the_lean_estimate(silver):
     kicked = Scenario(speed=((0.0, 5.5),), kicks=(Kick(0.5, 4.0),), held=False)
-    truth, estimate, _ = observing(Plant(silver, kicked, Drive(), Instruments(**QUIET)), silver, 6.0)
+    truth, estimate, _ = observing(Plant(silver, kicked, SteerDrive(), Instruments(**QUIET)), silver, 6.0)
     assert np.abs(truth[:, 0]).max() > 0.05
     assert np.abs(truth[:, 0] - estimate[:, 0]).max() < 0.03 * np.abs(truth[:, 0]).max()
     assert np.abs(truth[:, 2] - estimate[:, 2]).max() < 1e-3 * np.abs(truth[:, 2]).max() + 2e-4
@@ -51,7 +51,7 @@ def test_a_kick_does_not_disturb_the_lean_estimate(silver):
 
 def test_gyro_biases_are_found_and_lean_does_not_drift_over_ten_minutes(silver):
     biased = Instruments(gyro_bias=(0.05, 0.0, -0.04), x_imu=X_IMU, z_imu=Z_IMU)
-    plant = Plant(silver, Scenario(speed=((0.0, 5.5),), seed=3), Drive(), biased)
+    plant = Plant(silver, Scenario(speed=((0.0, 5.5),), seed=3), SteerDrive(), biased)
     truth, estimate, e = observing(plant, silver, 600.0, held_for=2.0)
     settled = slice(round(20 / DT), None)
     assert abs(float(e["gyro_bias"]) - 0.05) < 2e-3
@@ -61,7 +61,7 @@ def test_gyro_biases_are_found_and_lean_does_not_drift_over_ten_minutes(silver):
 
 def test_a_wrong_start_dies_out_at_the_bandwidth_it_claims(silver):
     lean = Scenario(speed=((0.0, 5.5),), held=False, x0=(0.08, 0.0, 0.0, 0.0))
-    truth, estimate, _ = observing(Plant(silver, lean, Drive(), Instruments(**QUIET)), silver, 30.0)
+    truth, estimate, _ = observing(Plant(silver, lean, SteerDrive(), Instruments(**QUIET)), silver, 30.0)
     error = np.abs(truth[:, 0] - estimate[:, 0])
     assert error[0] == pytest.approx(0.08, abs=1e-6)
     # twice critical at 0.4 rad/s: (1 + wt) exp(-wt) is 4 % after 12.5 s, less than 1 % after 20 s
@@ -75,8 +75,8 @@ def test_a_steady_turn_reads_as_lean_not_as_drift(silver):
     A, b = system_matrix(silver, v), input_matrix(silver)[:, 1]
     steer, torque = np.linalg.solve(np.column_stack([A[2:, 1], b[2:]]), -A[2:, 0] * phi)
     turning = Scenario(speed=((0.0, v),), held=False, x0=(phi, steer, 0.0, 0.0))
-    plant = Plant(silver, turning, Drive(lag=0.0), Instruments(**QUIET))
-    K = design(silver, "lqr", [v], Loop()).gains(v)[:4]
+    plant = Plant(silver, turning, SteerDrive(lag=0.0), Instruments(**QUIET))
+    K = design(silver, "lqr", [v], LoopTiming()).gains(v)[:4]
     target = np.array([phi, steer, 0.0, 0.0])
     truth, estimate, _ = observing(plant, silver, 40.0, T=lambda t, x: torque - K @ (x - target))
     assert truth[-1, 0] == pytest.approx(phi, abs=1e-3)
@@ -84,7 +84,7 @@ def test_a_steady_turn_reads_as_lean_not_as_drift(silver):
 
 
 def test_the_drive_is_followed_one_command_behind():
-    o = Observer().as_record(catalogue.load("Silver"), DT, 0.005, 0.0, 0.0)
+    o = Observer().as_record(catalogue.load_bicycle("Silver"), DT, 0.005, 0.0, 0.0)
     e = np.zeros(1, ESTIMATE)[0]
     T, u_prev = 0.0, 0.0
     for u in (1.0, 1.0, -2.0, 0.5):
@@ -96,7 +96,7 @@ def test_the_drive_is_followed_one_command_behind():
 
 
 def test_a_clock_that_jumps_does_not_break_the_estimate():
-    silver = catalogue.load("Silver")
+    silver = catalogue.load_bicycle("Silver")
     o = Observer().as_record(silver, DT, 0.005, 0.0, 0.0)
     e, sample = np.zeros(1, ESTIMATE)[0], np.zeros(1, SAMPLE)[0]
     for t in (0.0, 0.005, 4000.0, 4000.005, 1.0, 1.005):
@@ -115,7 +115,7 @@ def test_settings_must_be_positive(setting, value):
 def loop_of(bicycle, method, v, **options):
     return SampledLoop(
         bicycle,
-        design(bicycle, method, [v], Loop(), **options),
+        design(bicycle, method, [v], LoopTiming(), **options),
         Observer(),
         DT,
         0.005,
@@ -127,8 +127,8 @@ def loop_of(bicycle, method, v, **options):
 @pytest.mark.parametrize(("name", "method", "v"), [("Silver", "lqr", 5.0), ("Benchmark", "poles", 3.5)])
 def test_whole_loop_map_equals_a_step_written_out_by_hand(name, method, v):
     """Second route: one tick of plant and observer in plain numpy, from the observer's equations."""
-    bicycle = catalogue.load(name)
-    loop, K = loop_of(bicycle, method, v), design(bicycle, method, [v], Loop()).K[0]
+    bicycle = catalogue.load_bicycle(name)
+    loop, K = loop_of(bicycle, method, v), design(bicycle, method, [v], LoopTiming()).K[0]
     rng = np.random.default_rng(0)
     X = rng.normal(size=13)
     z, (phi, delta, phi_dot, delta_dot, bias, yaw_bias, psi_dot) = X[:6], X[6:]
@@ -155,7 +155,7 @@ def test_whole_loop_map_equals_a_step_written_out_by_hand(name, method, v):
 
 def test_observer_leaves_the_designed_weave_almost_alone():
     """Kinematics hold whatever moves the bicycle, so only the steer filter's lag shifts the weave."""
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     loop = loop_of(bicycle, "poles", 5.0, zeta=0.3, omega=5.0)
     found = loop.eigenvalues(5.0)
     weave = 5.0 * complex(-0.3, np.sqrt(1 - 0.09))

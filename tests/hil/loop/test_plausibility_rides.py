@@ -15,7 +15,7 @@ from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_tape
 from hil.runners import lockstep
 from hil.runners.emulation import emulated_node
-from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario, Surroundings
+from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.scenario import Knock
 from tests.hil.machine import gains, rig_of
 
@@ -41,7 +41,7 @@ def ride(faults=(), name="Silver", v=5.0, kicks=1.0, model="linear", seed=1, dur
     instruments = Instruments(
         **{"x_imu": rig.x_imu, "z_imu": rig.z_imu, "gyro_bias": (0.01, -0.02, 0.015)} | about.pop("instruments", {})
     )
-    drive = replace(about.pop("drive", Drive()), lag=rig.drive_lag)
+    drive = replace(about.pop("drive", SteerDrive()), lag=rig.drive_lag)
     surroundings = Surroundings(**about.pop("surroundings", {}))
     assert not about, f"nothing is known of {about}"
     plant = Plant(rig.bicycle, scenario, drive, instruments, model, surroundings)
@@ -72,9 +72,9 @@ RIDES: dict[str, dict] = {
     "braked on the floor": {"v": ((0.0, 7.0), (0.5, 7.0), (1.5, 3.0)), "surface": "floor"},
     "gusts": {"surroundings": {"gusts": 30.0}},
     "a frame out of true": {"surroundings": {"frame_offset": 0.02}},
-    "dry friction": {"drive": Drive(viscous=0.2, coulomb=0.5)},
-    "a drive 10 ms late": {"drive": Drive(delay=0.01)},
-    "play in the gears": {"drive": Drive(backlash=0.02)},
+    "dry friction": {"drive": SteerDrive(viscous=0.2, coulomb=0.5)},
+    "a drive 10 ms late": {"drive": SteerDrive(delay=0.01)},
+    "play in the gears": {"drive": SteerDrive(backlash=0.02)},
     "ten times the noise": {"instruments": {"gyro_noise": 0.03, "accel_noise": 0.3, "wheel_noise": 0.2}},
     "a tenth of the noise": {"instruments": {"gyro_noise": 0.0003, "accel_noise": 0.003}},
     "gyros biased at rest": {"instruments": {"gyro_bias": (0.2, 0.2, -0.2)}},

@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.theory.theory import MACHINE
-from firmware_interface.devices.link import DRIVE, SENSORS
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import OWN, Limit, Limits
 from hil.rig.rig import Rig
@@ -50,7 +50,7 @@ def test_a_rig_without_the_limits_of_its_machine_does_not_load(tmp_path):
 def test_two_ports_share_what_a_rig_needs(tmp_path):
     apart = "[[port]]\npath = 'a'\ncarries = ['sensors']\n[[port]]\npath = 'b'\nbaud = 115200\ncarries = ['drive']"
     rig = Rig.from_toml(with_text(tmp_path, apart))
-    assert rig.roles == [SENSORS, DRIVE]
+    assert rig.roles == [ROLE_SENSORS, ROLE_DRIVE]
     assert [port.path for port in rig.ports] == ["a", "b"]
     with pytest.raises(InputError, match="once each"):
         Rig.from_toml(with_text(tmp_path, "[[port]]\npath = 'a'\ncarries = ['sensors']"))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from hil.design.closed_loop import SampledLoop
-from hil.logs.log import FILE, read_run
+from hil.logs.log import RUN_FILE, read_run
 from hil.loop.states import Cause, State, Verdict
 from hil.runners.simulated_run import run_lockstep
-from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario
+from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
 from tests.hil.machine import gains, lockstep_rows, rig_of, scenario
 
 
@@ -46,7 +46,7 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path):
     files = []
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
         run_lockstep(tmp_path / name, rig, gains(rig), scenario(seed=seed), 2.0, "twice")
-        files.append((tmp_path / name / FILE).read_bytes())
+        files.append((tmp_path / name / RUN_FILE).read_bytes())
     assert files[0] == files[1]
     assert files[0] != files[2]
 
@@ -106,7 +106,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     plant = Plant(
         rig.bicycle,
         Scenario(speed=((0.0, v),), kicks=(Kick(1.0, strength),)),
-        Drive(lag=rig.drive_lag),
+        SteerDrive(lag=rig.drive_lag),
         quiet,
     )
     loop, operator, batches = new_loop(rig, schedule, rig.calibrated().as_record()), Operator(4.0), []

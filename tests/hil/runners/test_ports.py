@@ -8,11 +8,11 @@ from hil.loop.states import Cause, Demand, State
 from hil.loop.tick import new_loop, tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_wire
-from hil.rig.rig import Port
+from hil.rig.rig import RigPort
 from hil.runners.emulation import emulated_node, emulated_plant
 from tests.hil.machine import gains, rig_of, scenario
 
-APART = (Port(carries=("sensors",)), Port(carries=("drive",)))
+APART = (RigPort(carries=("sensors",)), RigPort(carries=("drive",)))
 
 
 def rows_of(n, cut=lambda k, wire: None, button=None):

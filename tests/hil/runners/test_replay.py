@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hil.design.schedule import GainSchedule
-from hil.logs.log import FILE, read_run
+from hil.logs.log import RUN_FILE, read_run
 from hil.loop.states import State
 from hil.runners.emulation import Emulation
 from hil.runners.replay import rebuilt_loop, replay
@@ -100,8 +100,8 @@ def test_a_gap_and_a_missing_tape_are_told(run):
 
 
 def test_a_killed_run_replays_as_far_as_it_goes(run, tmp_path):
-    data = (run.folder / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(data[: len(data) * 2 // 3])
+    data = (run.folder / RUN_FILE).read_bytes()
+    (tmp_path / RUN_FILE).write_bytes(data[: len(data) * 2 // 3])
     part = read_run(tmp_path)
     result = replay(part)
     assert 300 < result.ticks <= len(part.ticks) < len(run.ticks)

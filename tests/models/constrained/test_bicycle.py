@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from models.catalogue import load, names
+from models.catalogue import bicycle_names, load_bicycle
 from models.constrained.bicycle import ConstrainedBicycle
 from models.constrained.servo import change, lean_feedforward
 from models.errors import InputError
@@ -14,7 +14,7 @@ from models.linear.whipple import canonical
 from models.nonlinear import nonlinear
 from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, X, Y
 from models.parameters import Bicycle
-from models.plant.plant import Drive, Plant, Scenario, Surroundings
+from models.plant.plant import Plant, Scenario, SteerDrive, Surroundings
 
 
 def _scaled(found, wanted):
@@ -38,10 +38,10 @@ def test_accelerations_equal_the_reference_rows(shared, name):
         assert _scaled(accelerations, np.array(row["up"])) < 1e-10
 
 
-@pytest.mark.parametrize("name", [name for name in names() if load(name).mR > 0.0])
+@pytest.mark.parametrize("name", [name for name in bicycle_names() if load_bicycle(name).mR > 0.0])
 def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states(name):
     rng = np.random.default_rng(len(name))
-    bicycle = load(name)
+    bicycle = load_bicycle(name)
     p = nonlinear.pack(bicycle)
     for _ in range(3):
         roll, steer = rng.uniform(-0.6, 0.6), rng.uniform(-0.7, 0.7)
@@ -60,8 +60,8 @@ def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states
 
 def test_five_seconds_of_figure_4_equal_the_reference_trajectory(shared):
     reference = json.loads((shared / "reference/nonlinear_fig4_trajectory.json").read_text())
-    whole = ConstrainedBicycle(load("Benchmark"))
-    x = whole.state(*nonlinear.initial(load("Benchmark"), 0.0, 0.0, 0.5, 0.0, 4.6))
+    whole = ConstrainedBicycle(load_bicycle("Benchmark"))
+    x = whole.state(*nonlinear.initial(load_bicycle("Benchmark"), 0.0, 0.0, 0.5, 0.0, 4.6))
     times = reference["t"][::10]
     states = whole.system.simulate(x, times, rtol=1e-7, atol=1e-9)
     q = np.array([whole.coordinates(each) for each in states])
@@ -79,7 +79,7 @@ def test_five_seconds_of_figure_4_equal_the_reference_trajectory(shared):
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(("name", "v", "steer"), [("Silver", 5.0, 0.02), ("Rigidcl_computed", 6.0, -0.03)])
 def test_five_seconds_equal_the_kane_kernel(name, v, steer):
-    bicycle = load(name)
+    bicycle = load_bicycle(name)
     q, u = nonlinear.initial(bicycle, 0.05, steer, 0.0, 0.0, v)
     kane = nonlinear.simulate(bicycle, q, u, 5.0, 1e-3)
     whole = ConstrainedBicycle(bicycle)
@@ -90,7 +90,7 @@ def test_five_seconds_equal_the_kane_kernel(name, v, steer):
 
 def test_small_motions_are_those_of_the_linear_bicycle():
     """Accelerations of lean and steer at a small state are the canonical equations', to second order."""
-    bicycle, v, small = load("Benchmark"), 5.0, 1e-5
+    bicycle, v, small = load_bicycle("Benchmark"), 5.0, 1e-5
     model = canonical(bicycle)
     q, u = nonlinear.initial(bicycle, 0.7 * small, -0.4 * small, 0.3 * small, 0.9 * small, v)
     T = np.array([0.5, -0.2]) * small
@@ -103,7 +103,7 @@ def test_small_motions_are_those_of_the_linear_bicycle():
 
 
 def test_wheels_carry_the_weight_at_rest():
-    b = load("Benchmark")
+    b = load_bicycle("Benchmark")
     whole = ConstrainedBicycle(b)
     forces = whole.contact_forces(whole.state(*nonlinear.initial(b, 0.0, 0.0, 0.0, 0.0, 0.0)))
     m = b.mR + b.mB + b.mH + b.mF
@@ -113,7 +113,7 @@ def test_wheels_carry_the_weight_at_rest():
 
 
 def test_body_without_mass_is_refused():
-    massless = replace(load("Benchmark"), mH=0.0)
+    massless = replace(load_bicycle("Benchmark"), mH=0.0)
     with pytest.raises(InputError, match="'H' needs a positive mass"):
         _ = ConstrainedBicycle(massless).system
 
@@ -136,7 +136,7 @@ LEAN, WITHIN, SPEED = 0.1, 1.2, 4.6
 @pytest.fixture(scope="module")
 def turn_in():
     """Feed-forward that leans the benchmark bicycle over at a speed where it is stable."""
-    return lean_feedforward(load("Benchmark"), change(LEAN, 0.0, WITHIN), SPEED, np.arange(0.0, 2.0001, 0.01))
+    return lean_feedforward(load_bicycle("Benchmark"), change(LEAN, 0.0, WITHIN), SPEED, np.arange(0.0, 2.0001, 0.01))
 
 
 def test_feedforward_follows_its_path(turn_in):
@@ -147,7 +147,7 @@ def test_feedforward_follows_its_path(turn_in):
 
 
 def test_feedforward_played_back_open_loop_in_the_kane_bicycle_leans_along_the_path(turn_in):
-    bicycle, path, dt = load("Benchmark"), change(LEAN, 0.0, WITHIN), 1e-3
+    bicycle, path, dt = load_bicycle("Benchmark"), change(LEAN, 0.0, WITHIN), 1e-3
     p = nonlinear.pack(bicycle)
     q, u = turn_in.q[0].copy(), turn_in.u[0].copy()
     off = []
@@ -161,10 +161,10 @@ def test_feedforward_played_back_open_loop_in_the_kane_bicycle_leans_along_the_p
 
 def test_feedforward_played_back_through_the_plant_leans_along_the_path(turn_in):
     """The machine that stands behind the wire, coasting on a floor with a drive that obeys at once."""
-    bicycle, path, dt = load("Benchmark"), change(LEAN, 0.0, WITHIN), 1e-3
+    bicycle, path, dt = load_bicycle("Benchmark"), change(LEAN, 0.0, WITHIN), 1e-3
     v = -turn_in.u[0, REAR] * bicycle.rR
     floor = Scenario(speed=((0.0, v),), surface="floor", held=False)
-    plant = Plant(bicycle, floor, Drive(lag=0.0), model="nonlinear", surroundings=Surroundings(coasting=True))
+    plant = Plant(bicycle, floor, SteerDrive(lag=0.0), model="nonlinear", surroundings=Surroundings(coasting=True))
     off = []
     for k in range(2000):
         plant.advance(float(np.interp((k + 0.5) * dt, turn_in.t, turn_in.T_delta)), True, dt)
@@ -175,7 +175,7 @@ def test_feedforward_played_back_through_the_plant_leans_along_the_path(turn_in)
 
 def test_feedforward_ends_in_the_steady_turn(shared, turn_in):
     """Once the lean is steady, so is the turn; a row of steady_turns.json is close to where this one ends."""
-    bicycle, q, u = load("Benchmark"), turn_in.q[-1], turn_in.u[-1]
+    bicycle, q, u = load_bicycle("Benchmark"), turn_in.q[-1], turn_in.u[-1]
     p, u_dot = nonlinear.pack(bicycle), np.empty(8)
     nonlinear.accelerations(p, q, u, np.array([0.0, 0.0, turn_in.T_delta[-1]]), u_dot)
     assert np.abs(u_dot[[ROLL, STEER, REAR]]).max() < 1e-3
@@ -189,7 +189,7 @@ def test_feedforward_ends_in_the_steady_turn(shared, turn_in):
 
 def test_small_feedforward_is_the_inverse_of_the_linear_bicycle():
     """Lean given, the lean equation makes the steer and the steer equation then needs the torque."""
-    bicycle, v, size = load("Benchmark"), 5.0, 1e-2
+    bicycle, v, size = load_bicycle("Benchmark"), 5.0, 1e-2
     times, path = np.linspace(0.0, 1.0, 21), change(size, 0.0, 1.0)
     ahead = lean_feedforward(bicycle, path, v, times)
     model = canonical(bicycle)

@@ -15,7 +15,7 @@ SPEEDS = (0.0, 0.5, 2.0, 5.0, 9.0)
 
 
 def named(bike, v):
-    return {shape.name: shape for shape in mode_shapes(catalogue.load(bike), v)}
+    return {shape.name: shape for shape in mode_shapes(catalogue.load_bicycle(bike), v)}
 
 
 def test_moores_description():
@@ -34,10 +34,10 @@ def test_moores_description():
     assert at_3["caster"].steer_over_lean > 50.0  # "simply shows a rapidly decaying steer angle"
 
 
-@pytest.mark.parametrize("bike", catalogue.names())
+@pytest.mark.parametrize("bike", catalogue.bicycle_names())
 @pytest.mark.parametrize("v", SPEEDS)
 def test_shapes_are_the_eigenvectors_of_the_state_matrix(bike, v):
-    bicycle = catalogue.load(bike)
+    bicycle = catalogue.load_bicycle(bike)
     A = system_matrix(bicycle, v)
     scale = np.linalg.norm(A)
     for shape in mode_shapes(bicycle, v):
@@ -50,7 +50,7 @@ def test_shapes_are_the_eigenvectors_of_the_state_matrix(bike, v):
 
 @pytest.mark.parametrize("v", [0.5, 3.0])
 def test_the_motion_of_a_mode_is_what_the_bicycle_does(v):
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     A, dt = system_matrix(bicycle, v), 1e-4
     for shape in mode_shapes(bicycle, v):
         phi, delta = np.array(shape.motion([0.0]))[:, 0]
@@ -62,7 +62,7 @@ def test_the_motion_of_a_mode_is_what_the_bicycle_does(v):
 @pytest.mark.parametrize("bike", ["Benchmark", "Pista", "TwoMassSkateTheory"])
 @pytest.mark.parametrize("v", SPEEDS)
 def test_the_longer_phasor_is_one_and_lean_is_real(bike, v):
-    for shape in mode_shapes(catalogue.load(bike), v):
+    for shape in mode_shapes(catalogue.load_bicycle(bike), v):
         assert max(abs(shape.lean), abs(shape.steer)) == pytest.approx(1.0, abs=1e-14)
         assert shape.lean.imag == 0.0
         assert shape.lean.real >= 0.0
@@ -72,19 +72,19 @@ def test_the_longer_phasor_is_one_and_lean_is_real(bike, v):
 
 
 def test_names_follow_the_modes():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     slow, fast = mode_shapes(bicycle, 0.5), mode_shapes(bicycle, 5.0)
     assert [shape.name for shape in slow] == ["weave", "weave", "capsize", "caster"]
     assert [shape.name for shape in fast] == ["weave", "capsize", "caster"]
     assert fast[0].eigenvalue == follow(bicycle, 5.0).weave[0, 0]
     assert fast[0].oscillatory
-    shared = mode_shapes(catalogue.load("Pista"), 1.0)  # there capsize and caster are one oscillation
+    shared = mode_shapes(catalogue.load_bicycle("Pista"), 1.0)  # there capsize and caster are one oscillation
     assert [shape.name for shape in shared] == ["weave", "weave", "capsize and caster"]
 
 
 def test_at_half_a_metre_a_second_the_falling_bicycle_steers_the_other_way():
     """Moore (2012), figure 5.8: both unstable modes have roll and steer "180 degrees out of phase"."""
-    for shape in mode_shapes(catalogue.load("Benchmark"), 0.5)[:2]:
+    for shape in mode_shapes(catalogue.load_bicycle("Benchmark"), 0.5)[:2]:
         assert shape.eigenvalue.real > 0.0
         assert shape.lean_lead == np.pi
 
@@ -92,9 +92,9 @@ def test_at_half_a_metre_a_second_the_falling_bicycle_steers_the_other_way():
 @pytest.mark.parametrize("v", [-1.0, float("nan"), float("inf")])
 def test_a_speed_that_is_none_is_refused(v):
     with pytest.raises(InputError, match="speed"):
-        mode_shapes(catalogue.load("Benchmark"), v)
+        mode_shapes(catalogue.load_bicycle("Benchmark"), v)
 
 
 def test_several_speeds_at_once_are_refused():
     with pytest.raises(InputError, match="one speed"):
-        mode_shapes(catalogue.load("Benchmark"), [3.0, 5.0])
+        mode_shapes(catalogue.load_bicycle("Benchmark"), [3.0, 5.0])

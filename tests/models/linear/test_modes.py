@@ -38,7 +38,7 @@ COSINE_18 = Fraction("0.95105651629515357211643933337938214340569863412575")
 
 def exact_eigenvalue(v: int, near: complex) -> complex:
     """Eigenvalue of the benchmark near a given one, from the decimals of Table 1 in rational arithmetic."""
-    fields = catalogue.load("Benchmark").as_dict()
+    fields = catalogue.load_bicycle("Benchmark").as_dict()
     decimals = SimpleNamespace(**{name: Fraction(repr(fields[name])) for name in PARAMETERS})
     matrices = by_virtual_work(decimals, SINE_18, COSINE_18)
     re, im = Fraction(near.real), Fraction(near.imag)
@@ -75,7 +75,7 @@ def test_table_2(v, re, im, capsize, caster):
     ERRATA: exact arithmetic on Table 1 differs from the print by 1e-14 to 9e-14 in most rows, and by 6.1e-13
     in the caster eigenvalue at 7 m/s (-18.157884661252007). What is computed here is within 1e-13 of exact.
     """
-    modes = follow(catalogue.load("Benchmark"), v)
+    modes = follow(catalogue.load_bicycle("Benchmark"), v)
     printed = [complex(float(re), float(im)), complex(float(capsize)), complex(float(caster))]
     computed = [modes.weave[0, 0], modes.capsize[0], modes.caster[0]]
     for paper, ours in zip(printed, computed, strict=True):
@@ -96,7 +96,7 @@ def test_table_2_is_the_reference_file(shared):
 
 def test_benchmark_at_rest():
     """Meijaard et al. (2007), section 6: +-3.13164324790656 and +-5.53094371765393 at zero speed."""
-    modes = follow(catalogue.load("Benchmark"), 0.0)
+    modes = follow(catalogue.load_bicycle("Benchmark"), 0.0)
     assert not modes.weave_is_oscillatory[0]
     expected = [5.53094371765393, 3.13164324790656, -3.13164324790656, -5.53094371765393]
     assert np.max(np.abs(modes.all[0] - expected)) < 2e-14
@@ -105,13 +105,13 @@ def test_benchmark_at_rest():
 
 def test_benchmark_critical_speeds():
     """Meijaard et al. (2007), section 6, as printed (14 decimals; a double holds them to about 1e-14)."""
-    critical = critical_speeds(catalogue.load("Benchmark"))
+    critical = critical_speeds(catalogue.load_bicycle("Benchmark"))
     assert critical.weave == pytest.approx(4.29238253634111, abs=2e-14)
     assert critical.capsize == pytest.approx(6.02426201538837, abs=2e-14)
     assert critical.double_root == pytest.approx(0.68428307889246, abs=2e-14)
     assert critical.double_root_eigenvalue == pytest.approx(3.78290405129320, abs=2e-14)
     assert critical.weave_all == ((critical.weave, "unstable->stable"),)
-    frequency = follow(catalogue.load("Benchmark"), critical.weave).weave[0, 0].imag
+    frequency = follow(catalogue.load_bicycle("Benchmark"), critical.weave).weave[0, 0].imag
     assert frequency == pytest.approx(3.43503384866144, abs=2e-14)
 
 
@@ -123,7 +123,7 @@ def test_independent_reference(shared, name):
     beside the stable pair of capsize and caster: the double root.
     """
     reference = json.loads((shared / "reference/linear_reference.json").read_text())["bicycles"][name]
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     critical = critical_speeds(bicycle)
     assert critical.capsize == pytest.approx(reference["capsize_speed"], rel=5e-14)
     for speed, change in reference["weave_speeds"]:
@@ -136,10 +136,10 @@ def test_independent_reference(shared, name):
             np.testing.assert_allclose(found, values, rtol=0.0, atol=1e-11 * np.max(np.abs(values)))
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_critical_speeds_by_a_second_route(name):
     """At each, the eigenvalues of A(v) themselves do what the polynomials promise, and change across it."""
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     critical = critical_speeds(bicycle)
 
     weave = follow(bicycle, [critical.weave, critical.weave * 0.999, critical.weave * 1.001]).weave[:, 0]
@@ -178,10 +178,10 @@ def bisect(low, high, above):
     return high
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_critical_speeds_by_bisection_in_exact_arithmetic(name):
     """The signs of Hurwitz's determinant, det K and the discriminant, all in rational arithmetic."""
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     critical = critical_speeds(bicycle)
     matrices = Canonical(*(np.vectorize(Fraction, otypes=[object])(matrix) for matrix in canonical(bicycle)))
 
@@ -210,14 +210,14 @@ def test_critical_speeds_by_bisection_in_exact_arithmetic(name):
 
 @pytest.mark.parametrize("name", ["TwoMassSkateTheory", "Yellowrev"])
 def test_bicycles_without_a_capsize_speed(name):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     assert critical_speeds(bicycle).capsize is None
     assert np.all(follow(bicycle, np.linspace(0.0, 50.0, 101)).capsize.real < 0.0)
 
 
 def test_two_mass_skate_is_stable_above_2_84():
     """Kooijman et al. (2011): a bicycle without spin or trail stabilises itself, above 2.84 m/s."""
-    skate = catalogue.load("TwoMassSkateTheory")
+    skate = catalogue.load_bicycle("TwoMassSkateTheory")
     assert critical_speeds(skate).weave == pytest.approx(2.84, abs=0.005)
     assert np.all(eigenvalues(skate, [2.85, 4.0, 10.0, 40.0]).real < 0.0)
     assert np.max(eigenvalues(skate, 2.83).real) > 0.0
@@ -225,20 +225,20 @@ def test_two_mass_skate_is_stable_above_2_84():
 
 def test_a_bicycle_that_weave_leaves_unstable_has_no_weave_speed():
     """The front centre of mass moved far behind the steer axis."""
-    bicycle = dataclasses.replace(catalogue.load("TwoMassSkateTheory"), xH=0.8)
+    bicycle = dataclasses.replace(catalogue.load_bicycle("TwoMassSkateTheory"), xH=0.8)
     critical = critical_speeds(bicycle)
     assert critical.weave is None
     assert np.max(eigenvalues(bicycle, np.linspace(0.5, 60.0, 60)).real, axis=1).min() > 0.0
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_names_are_continuous(name):
     """From one fine step to the next no other naming of the eigenvalues would be nearer.
 
     Beside a double root two eigenvalues move as a square root and any of the two may be either; those steps
     are left out here, and looked at in the next test.
     """
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     v = np.linspace(0.0, 10.0, 2001)
     named = follow(bicycle, v).all
     gap = np.min([np.abs(named[:, i] - named[:, j]) for i in range(4) for j in range(i)], axis=0)
@@ -251,10 +251,10 @@ def test_names_are_continuous(name):
         assert np.all(straight[clear] <= other[clear] + 1e-12)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_every_mode_moves_without_jumps_through_double_roots(name):
     """Refining the steps shrinks the largest one, as a square root does, to below the spacing of modes."""
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     jumps = []
     for n in (501, 8001):
         jumps.append(np.max(np.abs(np.diff(follow(bicycle, np.linspace(0.0, 4.0, n)).all, axis=0))))
@@ -265,7 +265,7 @@ def test_every_mode_moves_without_jumps_through_double_roots(name):
 def altered(rng: np.random.Generator) -> Bicycle:
     """A bicycle of the catalogue with its masses, places and axis moved at random, by about a third."""
     while True:
-        bicycle = catalogue.load(str(rng.choice(catalogue.names())))
+        bicycle = catalogue.load_bicycle(str(rng.choice(catalogue.bicycle_names())))
         moved = ("w", "c", "lam", "xB", "zB", "mB", "xH", "zH", "mH", "mF")
         try:
             return dataclasses.replace(
@@ -296,7 +296,7 @@ def test_strange_bicycles_are_followed_too(seed):
 
 @pytest.mark.parametrize("name", ["Benchmark", "Pista", "Browserins", "Silver"])
 def test_naming_does_not_depend_on_the_grid(name):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     v = np.linspace(0.0, 8.0, 161)
     together = follow(bicycle, v)
     alone = np.vstack([follow(bicycle, speed).all for speed in v])
@@ -305,9 +305,9 @@ def test_naming_does_not_depend_on_the_grid(name):
     assert np.array_equal(together.all[shuffled], follow(bicycle, v[shuffled]).all)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_the_named_modes_are_the_eigenvalues(name):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     v = np.linspace(0.0, 12.0, 241)
     found = np.sort_complex(np.round(follow(bicycle, v).all, 7))
     assert np.allclose(found, np.sort_complex(np.round(eigenvalues(bicycle, v), 7)), rtol=0.0, atol=1e-6)
@@ -315,7 +315,7 @@ def test_the_named_modes_are_the_eigenvalues(name):
 
 def test_capsize_and_caster_of_the_pista_are_one_pair_for_a_while():
     """Double roots near 0.4699 and 2.5746 m/s (independent reference, on a grid of 0.005 m/s)."""
-    modes = follow(catalogue.load("Pista"), [0.0, 0.46, 0.475, 1.0, 1.5, 2.0, 2.57, 2.58, 5.0])
+    modes = follow(catalogue.load_bicycle("Pista"), [0.0, 0.46, 0.475, 1.0, 1.5, 2.0, 2.57, 2.58, 5.0])
     paired = modes.capsize.imag != 0.0
     assert paired.tolist() == [False, False, True, True, True, True, True, False, False]
     assert np.array_equal(modes.capsize[paired], modes.caster[paired].conjugate())
@@ -324,7 +324,7 @@ def test_capsize_and_caster_of_the_pista_are_one_pair_for_a_while():
 
 
 def test_at_a_double_root_weave_is_its_eigenvalue():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     critical = critical_speeds(bicycle)
     for offset in (-1e-13, 0.0, 1e-13):
         weave = follow(bicycle, critical.double_root + offset).weave[0]
@@ -332,14 +332,14 @@ def test_at_a_double_root_weave_is_its_eigenvalue():
 
 
 def test_bad_speeds_are_refused():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     for bad in (-1.0, np.nan, [1.0, np.inf]):
         with pytest.raises(InputError, match="a speed must be a finite number, zero or more, in m/s"):
             follow(bicycle, bad)
 
 
 def test_no_speeds_give_no_modes():
-    modes = follow(catalogue.load("Benchmark"), [])
+    modes = follow(catalogue.load_bicycle("Benchmark"), [])
     assert modes.weave.shape == (0, 2)
     assert modes.all.shape == (0, 4)
 
@@ -348,7 +348,7 @@ def test_no_speeds_give_no_modes():
 @pytest.mark.parametrize("xB", [0.9, 1.1, 1.2])
 def test_rounding_makes_no_critical_speed_of_a_spinless_bicycle(c, xB):
     """Leading coefficients are zero without spin; their last bits must not say millions of m/s."""
-    critical = critical_speeds(dataclasses.replace(catalogue.load("TwoMassSkateTheory"), c=c, xB=xB))
+    critical = critical_speeds(dataclasses.replace(catalogue.load_bicycle("TwoMassSkateTheory"), c=c, xB=xB))
     assert critical.capsize is None
     assert all(speed < 10.0 for speed, _ in critical.weave_all)
     assert critical.double_root is None or critical.double_root < 10.0

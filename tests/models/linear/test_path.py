@@ -51,9 +51,9 @@ def motions():
     return [(rng.uniform(0.5, 9.0), 0.1 * rng.standard_normal(4), rng.standard_normal(2)) for _ in range(5)]
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_forces_balance_the_four_bodies(name, motions):
-    b = catalogue.load(name)
+    b = catalogue.load_bicycle(name)
     for v, x, torque in motions:
         x_dot = system_matrix(b, v) @ x + input_matrix(b) @ torque
         forces = lateral_forces(b, v, x, x_dot)
@@ -61,7 +61,7 @@ def test_forces_balance_the_four_bodies(name, motions):
 
 
 def test_forces_of_many_states_at_once(motions):
-    b = catalogue.load("Silver")
+    b = catalogue.load_bicycle("Silver")
     v = np.array([speed for speed, _, _ in motions])
     x = np.array([state for _, state, _ in motions])
     x_dot = x[:, ::-1].copy()
@@ -70,10 +70,10 @@ def test_forces_of_many_states_at_once(motions):
         assert (rear[i], front[i]) == pytest.approx(lateral_forces(b, v[i], x[i], x_dot[i]), rel=1e-13)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_steady_turn_carries_the_centripetal_force(name):
     """Statics of a turn held by hand: m v^2 / R together, shared like weight but for the spin."""
-    b = catalogue.load(name)
+    b = catalogue.load_bicycle(name)
     v, delta = 5.0, 0.02
     _, _, K0, K2 = canonical(b)
     K = b.g * K0 + v**2 * K2
@@ -93,7 +93,7 @@ def test_steady_turn_carries_the_centripetal_force(name):
 
 def test_leaning_force_closes_the_moment_about_the_track():
     """Roll about the line of contact: in a steady turn weight, wheels' spin and m v^2 / R balance in lean."""
-    b = catalogue.load("Benchmark")
+    b = catalogue.load_bicycle("Benchmark")
     v, delta = 6.0, 0.01
     masses = np.array([b.mR, b.mB, b.mH, b.mF])
     heights = -np.array([-b.rR, b.zB, b.zH, -b.rF])
@@ -108,7 +108,7 @@ def test_leaning_force_closes_the_moment_about_the_track():
 
 def test_heading_follows_the_front_wheel():
     """The front contact must move along the front wheel, whatever the state."""
-    b = catalogue.load("Browser")
+    b = catalogue.load_bicycle("Browser")
     rng = np.random.default_rng(3)
     for _ in range(5):
         v, psi, x = rng.uniform(0.0, 8.0), rng.normal(), 0.1 * rng.standard_normal(4)
@@ -120,7 +120,7 @@ def test_heading_follows_the_front_wheel():
 
 def test_extended_matrix_integrates_to_the_path_of_the_rear_contact():
     """Exponential of the six states against the lean and steer alone, with the path summed after them."""
-    b, v, t_end, n = catalogue.load("Benchmark"), 4.6, 2.0, 4000
+    b, v, t_end, n = catalogue.load_bicycle("Benchmark"), 4.6, 2.0, 4000
     x0 = np.array([0.0, 0.01, 0.1, 0.0])
     end = expm(extended_matrix(b, v) * t_end) @ np.array([*x0, 0.0, 0.0])
 
@@ -139,7 +139,7 @@ def test_extended_matrix_integrates_to_the_path_of_the_rear_contact():
 
 
 def test_extended_matrix_leaves_lean_and_steer_alone():
-    b = catalogue.load("Pista")
+    b = catalogue.load_bicycle("Pista")
     A = extended_matrix(b, 3.0)
     assert GROUND_STATES == ("phi", "delta", "phi_dot", "delta_dot", "psi", "y_P")
     assert np.array_equal(A[:4, :4], system_matrix(b, 3.0))

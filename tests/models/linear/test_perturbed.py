@@ -8,7 +8,7 @@ from models.errors import InputError
 from models.linear.perturbed import ENTRIES, NAMES, Variant
 from models.linear.whipple import canonical, input_matrix, system_matrix
 
-SILVER = catalogue.load("Silver")
+SILVER = catalogue.load_bicycle("Silver")
 
 
 @pytest.mark.parametrize("v", [0.0, 3.0, 7.0])

@@ -41,14 +41,14 @@ PRINTED_SILVER = {
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_benchmark_matrices_to_every_printed_digit(matrix):
     """Sixteen printed digits are as many as a double has: two of its spacings are allowed on top."""
-    computed = getattr(canonical(catalogue.load("Benchmark")), matrix)
+    computed = getattr(canonical(catalogue.load_bicycle("Benchmark")), matrix)
     for printed, value in zip(np.ravel(PRINTED_BENCHMARK[matrix]), computed.ravel(), strict=True):
         assert abs(value - float(printed)) <= last_digit(printed) + 2.0 * np.spacing(abs(value))
 
 
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_silver_matrices_to_every_printed_digit(matrix):
-    silver = catalogue.load("Silver")
+    silver = catalogue.load_bicycle("Silver")
     computed = getattr(canonical(silver), matrix) * (silver.g if matrix == "K0" else 1.0)
     for printed, value in zip(np.ravel(PRINTED_SILVER[matrix]), computed.ravel(), strict=True):
         assert abs(value - float(printed)) <= last_digit(printed)
@@ -57,7 +57,7 @@ def test_silver_matrices_to_every_printed_digit(matrix):
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Rigid", "Pista", "DelftSbW2024", "Crescendo"])
 def test_independent_reference(shared, name):
     reference = json.loads((shared / "reference/linear_reference.json").read_text())["bicycles"][name]
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     for matrix, computed in canonical(bicycle)._asdict().items():
         np.testing.assert_allclose(computed, reference[matrix], rtol=1e-12, atol=0.0)
     np.testing.assert_allclose(system_matrix(bicycle, 5.0), reference["A_v5"], rtol=1e-12, atol=0.0)
@@ -123,18 +123,18 @@ def _tipping(y: Any, s: Any) -> Any:
     return np.array([[y[0], y[1]], [y[1], y[1] * s]], dtype=object)
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_second_derivation_body_by_body(name):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     derived = by_virtual_work(bicycle, sin(bicycle.lam), cos(bicycle.lam))
     for first, second in zip(canonical(bicycle), (matrix.astype(float) for matrix in derived), strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-13 * np.max(np.abs(second)))
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_structure(name):
     """The mass matrix is symmetric and positive, gravity is conservative, lean alone centres nothing."""
-    M, C1, K0, K2 = canonical(catalogue.load(name))
+    M, C1, K0, K2 = canonical(catalogue.load_bicycle(name))
     assert M[0, 1] == M[1, 0]
     assert K0[0, 1] == K0[1, 0]
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
@@ -143,7 +143,7 @@ def test_structure(name):
 
 
 def test_system_matrix_takes_many_speeds_at_once():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     speeds = np.array([[0.0, 1.5], [4.6, 10.0]])
     stacked = system_matrix(bicycle, speeds)
     assert stacked.shape == (2, 2, 4, 4)
@@ -152,7 +152,7 @@ def test_system_matrix_takes_many_speeds_at_once():
 
 
 def test_state_space_has_named_signals():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     system = state_space(bicycle, 5.0)
     assert system.state_labels == list(STATES)
     assert system.output_labels == list(STATES)
@@ -164,7 +164,7 @@ def test_state_space_has_named_signals():
 
 def test_a_singular_mass_matrix_is_refused():
     """Two point masses, the front one on the steer axis: steering moves nothing."""
-    skate = catalogue.load("TwoMassSkateTheory").as_dict()
+    skate = catalogue.load_bicycle("TwoMassSkateTheory").as_dict()
     on_axis = {"xH": 1.0, "zH": 0.0}  # the axis meets the ground there, for its trail is zero
     with pytest.raises(InputError, match="singular mass matrix"):
         system_matrix(Bicycle(**{**skate, **on_axis}), 3.0)
@@ -174,7 +174,7 @@ def test_a_singular_mass_matrix_is_refused():
 
 def test_a_front_assembly_without_mass_has_no_centre_of_mass_and_needs_none():
     """As the front masses shrink, the matrices tend to those without them."""
-    fields = catalogue.load("Benchmark").as_dict()
+    fields = catalogue.load_bicycle("Benchmark").as_dict()
     massless = canonical(Bicycle(**{**fields, "mH": 0.0, "mF": 0.0}))
     nearly = canonical(Bicycle(**{**fields, "mH": 1e-9, "mF": 1e-9}))
     for first, second in zip(massless, nearly, strict=True):

@@ -29,7 +29,7 @@ def forces(bicycle, q, u, T=NO_TORQUE):
 @pytest.mark.parametrize("T", [(0.0, 0.0, 0.0), (4.0, -9.0, 2.0)])
 def test_forces_balance_the_momentum_of_four_bodies(name, T):
     """Six equations of the whole bicycle and one of the front wheel's spin, by differences."""
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     for q, u in random_states(bicycle, 10):
         found, u_dot = forces(bicycle, q, u, T)
         change = four_bodies.along(
@@ -149,4 +149,4 @@ def test_outside_the_domain_is_told(benchmark_bicycle, fault):
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")

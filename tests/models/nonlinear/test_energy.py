@@ -21,7 +21,7 @@ SECONDS, DT = 60, 0.001
     ],
 )
 def test_energy_and_ground_over_a_minute(name, start):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     p = pack(bicycle)
     q, u = initial(bicycle, **start)
     before = four_bodies.energy(bicycle, q, u)
@@ -33,7 +33,7 @@ def test_energy_and_ground_over_a_minute(name, start):
 
 
 def test_halving_the_step_divides_the_error_by_sixteen():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     p = pack(bicycle)
 
     def after_a_second(steps):

@@ -22,7 +22,7 @@ def alone(bicycle, q, u, T, dt, steps):
 def test_each_rides_as_alone(n):
     """Different bicycles (a skate among them), speeds and torques; a block that is not full."""
     names = ("Benchmark", "Silver", "TwoMassSkateTheory", "Pista")
-    bicycles = [catalogue.load(names[m % len(names)]) for m in range(n)]
+    bicycles = [catalogue.load_bicycle(names[m % len(names)]) for m in range(n)]
     v, roll = np.linspace(4.0, 7.0, n), np.linspace(-0.1, 0.1, n)
     torque = np.stack([0.02 * roll, np.full(n, -0.3), np.full(n, 1e-3)], axis=1)
     together = Ensemble.starting(bicycles, v=v, roll=roll, steer_rate=0.05)
@@ -38,7 +38,7 @@ def test_each_rides_as_alone(n):
 
 
 def test_one_that_falls_is_held_and_disturbs_nobody():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     v = np.full(LANES, 5.0)
     v[3] = 0.5
     together = Ensemble.starting([bicycle] * LANES, v=v, roll=0.2)
@@ -57,7 +57,7 @@ def test_one_that_falls_is_held_and_disturbs_nobody():
 
 
 def test_a_torque_that_is_no_number_stops_only_its_bicycle():
-    together = Ensemble.starting([catalogue.load("Benchmark")] * 2, v=5.0)
+    together = Ensemble.starting([catalogue.load_bicycle("Benchmark")] * 2, v=5.0)
     before = together.q
     together.advance(0.001, 5, [[0.0, 0.0, np.nan], [0.0, 0.0, 0.1]])
     np.testing.assert_array_equal(together.status, [OUTSIDE, 0])
@@ -66,7 +66,7 @@ def test_a_torque_that_is_no_number_stops_only_its_bicycle():
 
 
 def test_states_must_be_one_a_bicycle():
-    bicycle = catalogue.load("Benchmark")
+    bicycle = catalogue.load_bicycle("Benchmark")
     with pytest.raises(InputError, match="one a bicycle"):
         Ensemble([bicycle], np.zeros((2, 8)), np.zeros((2, 8)))
     with pytest.raises(InputError, match="one a bicycle"):

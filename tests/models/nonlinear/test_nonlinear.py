@@ -47,7 +47,7 @@ def rows(shared):
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 def accelerate(bicycle, q, u, T=NO_TORQUE):
@@ -133,7 +133,7 @@ def test_a_gentle_push_has_the_linear_period(benchmark_bicycle):
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Rigidcl_computed", "TwoMassSkateTheory"])
 def test_energy_and_rolling_of_four_bodies(name):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     for q, u in random_states(bicycle, 20):
         total = energy(pack(bicycle), q, u)
         assert abs(total - four_bodies.energy(bicycle, q, u)) <= 1e-12 * abs(total)
@@ -147,7 +147,7 @@ def test_energy_and_rolling_of_four_bodies(name):
 
 @pytest.mark.parametrize("name", ["Benchmark", "Pista", "TwoMassSkateTheory"])
 def test_power_of_the_torques_is_the_rate_of_energy(name):
-    bicycle, T = catalogue.load(name), np.array([3.0, -2.0, 1.5])
+    bicycle, T = catalogue.load_bicycle(name), np.array([3.0, -2.0, 1.5])
     p = pack(bicycle)
     for q, u in random_states(bicycle, 10):
         u_dot = accelerate(bicycle, q, u, T)
@@ -201,10 +201,10 @@ def test_left_and_right_are_mirrored(benchmark_bicycle):
 # Linear bicycle --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_linearised_upright_it_is_the_canonical_bicycle(name):
     """M, C1, K0, K2 by differences about the upright bicycle at 0 and 1 m/s; skates too."""
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
 
     def slopes(v):
         def lateral(h, k):
@@ -290,7 +290,7 @@ def test_torques_may_change_from_step_to_step(benchmark_bicycle):
 
 
 def test_a_skate_rides_as_the_limit_of_small_wheels():
-    skate = catalogue.load("TwoMassSkateTheory")
+    skate = catalogue.load_bicycle("TwoMassSkateTheory")
     small = replace(skate, rR=1e-6, rF=1e-6)
     v, start = 4.0, {"roll_rate": 0.1, "steer": 0.02}
     rides = [simulate(bicycle, *initial(bicycle, v=v, **start), 1.0) for bicycle in (skate, small)]

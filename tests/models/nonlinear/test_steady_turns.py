@@ -114,7 +114,7 @@ class Circling:
         return x[:3], x[3:6], x[6], v * yaw_rate, yaw_rate
 
 
-BENCHMARK = catalogue.load("Benchmark")
+BENCHMARK = catalogue.load_bicycle("Benchmark")
 POSTURES = [(0.1, 0.05), (-0.3, -0.2), (0.5, 0.6), (0.05, 1.2), (1.0, 0.1)]
 
 
@@ -131,7 +131,7 @@ def test_reference_rows(shared):
 @pytest.mark.parametrize("bike", ["Benchmark", "Silver", "Yellowrev", "Rigid"])
 @pytest.mark.parametrize(("phi", "delta"), POSTURES)
 def test_newton_and_euler_agree(bike, phi, delta):
-    bicycle = catalogue.load(bike)
+    bicycle = catalogue.load_bicycle(bike)
     turn, other = from_angles(bicycle, phi, delta), Circling(bicycle, phi, delta)
     _, _, T_delta, v, psi_dot = other.solve()
     found = [turn.theta, turn.T_delta, turn.v, turn.psi_dot]
@@ -168,7 +168,7 @@ def test_speed_and_radius_lead_back_to_the_angles(side, phi, delta):
 
 @pytest.mark.parametrize("bike", ["Benchmark", "Pista"])
 def test_a_wide_turn_is_that_of_the_linear_bicycle(bike):
-    bicycle, v, R = catalogue.load(bike), 5.0, 1e4
+    bicycle, v, R = catalogue.load_bicycle(bike), 5.0, 1e4
     turn = from_speed_and_radius(bicycle, v, R)
     delta = bicycle.w / (R * cos(bicycle.lam))
     _, _, K0, K2 = canonical(bicycle)
@@ -244,7 +244,7 @@ def test_the_three_families_of_the_benchmark_bicycle(families):
 @pytest.mark.parametrize("bike", ["Benchmark", "Silver", "Pista"])
 def test_the_capsize_branch_starts_at_the_capsize_speed(bike):
     """To second order in the lean, so that two turns extrapolate to none."""
-    bicycle = catalogue.load(bike)
+    bicycle = catalogue.load_bicycle(bike)
     first, second = hands_free(bicycle)[0].turns[:2]
     a, b = first.phi**2, second.phi**2
     straight = (first.v * b - second.v * a) / (b - a)
@@ -278,7 +278,7 @@ def test_the_reversed_branch_starts_at_the_capsize_speed_of_the_reversed_bicycle
 
 @pytest.mark.parametrize("bike", ["Benchmark", "Silver", "Crescendo"])
 def test_newton_and_euler_find_no_steer_torque_in_hands_free_turns(bike):
-    bicycle = catalogue.load(bike)
+    bicycle = catalogue.load_bicycle(bike)
     for family in hands_free(bicycle):
         for turn in family.turns[:: len(family.turns) // 15]:
             if turn.v > 20.0:
@@ -290,7 +290,7 @@ def test_newton_and_euler_find_no_steer_torque_in_hands_free_turns(bike):
 
 def test_silver_stays_in_the_turns_off_its_capsize_speed():
     """Beyond 7.9 m/s it leans into a turn and keeps it: straight running hands its stability over."""
-    (branch,) = (family for family in hands_free(catalogue.load("Silver")) if family.start == "straight")
+    (branch,) = (family for family in hands_free(catalogue.load_bicycle("Silver")) if family.start == "straight")
     assert branch.turns[10].v > branch.turns[0].v
     assert all(turn.stable for turn in branch.turns)
 
@@ -303,7 +303,7 @@ def test_neighbouring_turns_are_near_each_other(families):
 
 
 def test_a_bicycle_that_never_capsizes_has_no_branch_off_straight_running():
-    skate = catalogue.load("TwoMassSkateTheory")
+    skate = catalogue.load_bicycle("TwoMassSkateTheory")
     assert critical_speeds(skate).capsize is None
     assert all(family.start != "straight" for family in hands_free(skate))
 
@@ -341,4 +341,4 @@ def test_angles_without_a_turn_are_refused(phi, delta, named):
 )
 def test_speeds_and_radii_without_a_turn_are_refused(v, radius, named):
     with pytest.raises(InputError, match=named):
-        from_speed_and_radius(catalogue.load("Pista"), v, radius)
+        from_speed_and_radius(catalogue.load_bicycle("Pista"), v, radius)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from models.plant.plant import Drive, Instruments, Plant, Scenario, Surroundings
+from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 
 DT = 0.005
 QUIET = Instruments(gyro_noise=0.0, accel_noise=0.0, wheel_noise=0.0)
@@ -10,7 +10,14 @@ X0 = (0.05, -0.03, 0.1, 0.2)
 
 
 def free(
-    bicycle, v=5.0, x0=X0, drive=Drive(), instruments=QUIET, model="linear", surroundings=Surroundings(), **scenario
+    bicycle,
+    v=5.0,
+    x0=X0,
+    drive=SteerDrive(),
+    instruments=QUIET,
+    model="linear",
+    surroundings=Surroundings(),
+    **scenario,
 ):
     """A plant that nobody holds."""
     speed = scenario.pop("speed", ((0.0, v),))

@@ -10,7 +10,7 @@ from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.errors import InputError
 from models.linear.whipple import canonical, input_matrix, system_matrix
 from models.plant.environment import TRAINING_WHEELS, weight_out_of_place
-from models.plant.plant import Drive, Kick, Knock, Plant, Scenario, Surroundings
+from models.plant.plant import Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from tests.models.plant.riding import DT, X0, free, ride
 
 SMALL = 1e-3
@@ -19,7 +19,7 @@ REST = (0.0, 0.0, 0.0, 0.0)
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 def transition(make):
@@ -65,7 +65,7 @@ def test_nothing_pushes_a_bicycle_with_everything_out_of_reach(benchmark_bicycle
 
 def test_viscous_friction_damps_the_steer(benchmark_bicycle):
     def make(x0):
-        return free(benchmark_bicycle, x0=x0, drive=Drive(viscous=0.8))
+        return free(benchmark_bicycle, x0=x0, drive=SteerDrive(viscous=0.8))
 
     A = system_matrix(benchmark_bicycle, 5.0)
     A[:, DELTA_DOT] -= 0.8 * input_matrix(benchmark_bicycle)[:, 1]

@@ -10,7 +10,7 @@ from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.nonlinear import nonlinear
 from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER
-from models.plant.plant import Drive, Instruments, Kick, Knock, Plant, Scenario, Surroundings
+from models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from tests.models.plant.riding import DT, QUIET, free, ride
 
 REST = (0.0, 0.0, 0.0, 0.0)
@@ -23,7 +23,7 @@ PRINTED_5 = (-0.77534188219585 + 4.46486771378823j, -0.32286642900409, -14.07838
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 def test_figure_4_of_meijaard(benchmark_bicycle, shared):
@@ -58,7 +58,7 @@ def test_small_motion_has_the_printed_eigenvalues(benchmark_bicycle, surrounding
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Pista"])
 def test_it_departs_from_the_linear_machine_with_the_cube_of_the_angles(name):
     """Left and right are alike, so the first difference is cubic: half the angles, an eighth of the difference."""
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
 
     def difference(size):
         fields = {
@@ -148,7 +148,7 @@ def energy_of(plant):
 def test_the_hand_does_the_work_the_bicycle_gains(benchmark_bicycle, x, z):
     """Leant and steered far, rolling freely: force across the bicycle times the way of the hand."""
     b, kick, h = benchmark_bicycle, Kick(0.0, 9.0, 0.2, x, z), 1e-4
-    plant = free(b, 3.0, x0=(0.3, 0.2, -0.5, 0.4), kicks=(kick,), drive=Drive(lag=0.0), **COASTING)
+    plant = free(b, 3.0, x0=(0.3, 0.2, -0.5, 0.4), kicks=(kick,), drive=SteerDrive(lag=0.0), **COASTING)
     plant.read()
     before, work = energy_of(plant), 0.0
 
@@ -169,7 +169,7 @@ def test_the_hand_does_the_work_the_bicycle_gains(benchmark_bicycle, x, z):
 
 def test_drive_and_knock_do_the_work_the_bicycle_gains(benchmark_bicycle):
     knock, h = Knock(0.0, 0.4, 0.2), 1e-4
-    plant = free(benchmark_bicycle, 3.0, x0=(0.1, 0.1, 0.0, 0.4), kicks=(knock,), drive=Drive(lag=0.0), **COASTING)
+    plant = free(benchmark_bicycle, 3.0, x0=(0.1, 0.1, 0.0, 0.4), kicks=(knock,), drive=SteerDrive(lag=0.0), **COASTING)
     plant.read()
     before, work = energy_of(plant), 0.0
     for k in range(2000):
@@ -208,7 +208,9 @@ def test_changing_speed_is_followed_exactly(benchmark_bicycle):
 
 
 def test_dry_friction_holds_the_steer(benchmark_bicycle):
-    stuck = ride(free(benchmark_bicycle, x0=(0.1, 0.05, 0.0, 0.0), model="nonlinear", drive=Drive(coulomb=50.0)), 60)
+    stuck = ride(
+        free(benchmark_bicycle, x0=(0.1, 0.05, 0.0, 0.0), model="nonlinear", drive=SteerDrive(coulomb=50.0)), 60
+    )
     assert np.all(stuck[:, DELTA] == 0.05)
     assert not stuck[:, DELTA_DOT].any()
     assert np.ptp(stuck[:, PHI]) > 0.005
@@ -303,7 +305,7 @@ def test_the_period_does_not_matter(benchmark_bicycle):
 def test_the_kernel_keeps_step_with_the_plant(benchmark_bicycle):
     """Its own integrator and the plant's give one motion under a constant torque."""
     q, u = nonlinear.initial(benchmark_bicycle, 0.2, -0.1, 0.3, 0.2, v=4.0)
-    plant = free(benchmark_bicycle, 4.0, x0=(0.2, -0.1, 0.3, 0.2), drive=Drive(lag=0.0), **COASTING)
+    plant = free(benchmark_bicycle, 4.0, x0=(0.2, -0.1, 0.3, 0.2), drive=SteerDrive(lag=0.0), **COASTING)
     ride(plant, 200, T=0.4)
     end = nonlinear.simulate(benchmark_bicycle, q, u, 1.0, 0.001, (0.0, 0.0, 0.4))
     found = [end.q[-1, ROLL], end.q[-1, STEER], end.u[-1, ROLL], end.u[-1, STEER]]

@@ -12,7 +12,7 @@ from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
-from models.plant.plant import Drive, Kick, Plant, Scenario
+from models.plant.plant import Kick, Plant, Scenario, SteerDrive
 from models.plant.scenario import KICKS, POINTS
 from tests.models.plant.riding import DT, X0, free, ride
 
@@ -23,13 +23,13 @@ CAPSIZE_5, CASTER_5 = -0.32286642900409, -14.07838969279822
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Pista"])
 @pytest.mark.parametrize("v", [0.0, 3.0, 5.0, 10.0])
 def test_free_motion_is_the_matrix_exponential(name, v):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     x = ride(free(bicycle, v, x0=(0.001, -0.0005, 0.002, 0.003)), 100)
     Ad = expm(system_matrix(bicycle, v) * DT)
     exact = x[0]
@@ -53,7 +53,7 @@ def test_driven_motion_is_the_exponential_of_bicycle_and_drive(benchmark_bicycle
     A[:4, :4], A[:4, 4] = system_matrix(benchmark_bicycle, 5.0), input_matrix(benchmark_bicycle)[:, 1]
     A[4, 4:] = -1 / lag, 1 / lag
     commands = np.random.default_rng(0).normal(size=60)
-    plant = free(benchmark_bicycle, drive=Drive(lag=lag, delay=delay))
+    plant = free(benchmark_bicycle, drive=SteerDrive(lag=lag, delay=delay))
     whole, part = divmod(delay, DT)
     z = np.array([*X0, 0.0, 0.0])
     for k, T in enumerate(commands):
@@ -75,7 +75,7 @@ def test_the_period_does_not_matter(benchmark_bicycle):
 
 
 def test_a_stiff_machine_gets_shorter_steps(benchmark_bicycle):
-    drive = Drive(lag=0.0, viscous=100.0)  # an eigenvalue near -430 1/s
+    drive = SteerDrive(lag=0.0, viscous=100.0)  # an eigenvalue near -430 1/s
     A = system_matrix(benchmark_bicycle, 5.0)
     A[:, DELTA_DOT] -= 100.0 * input_matrix(benchmark_bicycle)[:, 1]
     x = ride(free(benchmark_bicycle, drive=drive), 20)
@@ -153,9 +153,9 @@ def test_a_plant_refuses_what_it_cannot_emulate(benchmark_bicycle):
     with pytest.raises(InputError, match="'magic'; there is linear"):
         Plant(benchmark_bicycle, model="magic")
     with pytest.raises(InputError, match="rear wheel"):
-        Plant(catalogue.load("TwoMassSkateTheory"))
+        Plant(catalogue.load_bicycle("TwoMassSkateTheory"))
     with pytest.raises(InputError, match="lower the viscous friction"):
-        Plant(benchmark_bicycle, drive=Drive(viscous=1e5))
+        Plant(benchmark_bicycle, drive=SteerDrive(viscous=1e5))
     for dt in (0.0, -0.1, np.nan, np.inf):
         with pytest.raises(InputError, match="positive number of seconds"):
             Plant(benchmark_bicycle).advance(0.0, True, dt)
@@ -165,10 +165,10 @@ def test_the_kernels_are_compiled_once_for_all_processes():
     """A second process finds them in the cache; else every start would cost seconds."""
     script = (
         "from models import catalogue, plant\n"
-        "machine = plant.Plant(catalogue.load('Benchmark'))\n"
+        "machine = plant.Plant(catalogue.load_bicycle('Benchmark'))\n"
         "machine.advance(0.0, True, 0.005), machine.read()\n"
         "assert not plant.advance.stats.cache_misses and not plant.read.stats.cache_misses\n"
     )
-    free(catalogue.load("Benchmark")).read()
-    ride(free(catalogue.load("Benchmark")), 1)
+    free(catalogue.load_bicycle("Benchmark")).read()
+    ride(free(catalogue.load_bicycle("Benchmark")), 1)
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True, timeout=60)

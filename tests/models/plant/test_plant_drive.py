@@ -9,20 +9,20 @@ from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI
 from models.errors import InputError
 from models.linear.whipple import canonical, input_matrix, system_matrix
-from models.plant.plant import Drive
+from models.plant.plant import SteerDrive
 from models.plant.records import ROTOR, ROTOR_DOT
 from tests.models.plant.riding import DT, free, ride
 
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 def test_saturation_and_gain(benchmark_bicycle):
-    full = ride(free(benchmark_bicycle, drive=Drive(torque_max=0.5)), 40, T=0.5)
-    np.testing.assert_array_equal(ride(free(benchmark_bicycle, drive=Drive(torque_max=0.5)), 40, T=90.0), full)
-    plant = free(benchmark_bicycle, drive=Drive(gain=0.5))
+    full = ride(free(benchmark_bicycle, drive=SteerDrive(torque_max=0.5)), 40, T=0.5)
+    np.testing.assert_array_equal(ride(free(benchmark_bicycle, drive=SteerDrive(torque_max=0.5)), 40, T=90.0), full)
+    plant = free(benchmark_bicycle, drive=SteerDrive(gain=0.5))
     np.testing.assert_allclose(ride(plant, 40, T=1.0), full, rtol=0, atol=1e-12)
     assert plant.read()["T"] == pytest.approx(1.0)  # it does not know its own gain
 
@@ -36,7 +36,7 @@ def test_a_disabled_drive_makes_no_torque(benchmark_bicycle):
 
 
 def test_friction_holds_the_steer_up_to_its_torque(benchmark_bicycle):
-    drive = Drive(coulomb=0.2)
+    drive = SteerDrive(coulomb=0.2)
     stuck = ride(free(benchmark_bicycle, x0=(0, 0, 0, 0), drive=drive), 200, T=0.199)
     assert not stuck[:, [DELTA, DELTA_DOT]].any()
     assert np.abs(stuck).max() < 1e-15  # the torque ends in the frame: upright stays upright
@@ -46,7 +46,7 @@ def test_friction_holds_the_steer_up_to_its_torque(benchmark_bicycle):
 def test_a_stuck_steer_leaves_an_inverted_pendulum(benchmark_bicycle):
     """With delta held the lean equation alone remains: M_pp phi'' + g K0_pp phi = 0."""
     M, _, K0, _ = canonical(benchmark_bicycle)
-    plant = free(benchmark_bicycle, x0=(0.01, 0, 0, 0), drive=Drive(coulomb=50.0))
+    plant = free(benchmark_bicycle, x0=(0.01, 0, 0, 0), drive=SteerDrive(coulomb=50.0))
     x = ride(plant, 100)
     rate = np.sqrt(-benchmark_bicycle.g * K0[0, 0] / M[0, 0])
     assert not x[:, [DELTA, DELTA_DOT]].any()
@@ -62,7 +62,7 @@ def test_sliding_to_rest_against_dry_friction(benchmark_bicycle):
         return x[DELTA_DOT]
 
     at_rest.terminal = True
-    x0, drive = (0.0, 0.0, 0.0, 0.8), Drive(viscous=0.3, coulomb=2.0)
+    x0, drive = (0.0, 0.0, 0.0, 0.8), SteerDrive(viscous=0.3, coulomb=2.0)
     stop = solve_ivp(lambda t, x: A @ x - 2.0 * B, (0, 1), x0, rtol=1e-11, atol=1e-13, events=at_rest, max_step=0.01)
     x = ride(free(benchmark_bicycle, x0=x0, drive=drive), 60)
     k = int(np.ceil(stop.t[-1] / DT))
@@ -73,7 +73,7 @@ def test_sliding_to_rest_against_dry_friction(benchmark_bicycle):
 
 def test_friction_never_gives_energy(benchmark_bicycle):
     M, _, K0, _ = canonical(benchmark_bicycle)
-    x = ride(free(benchmark_bicycle, 0.0, x0=(0.0, 0.3, 0.0, -2.0), drive=Drive(coulomb=0.3)), 60)
+    x = ride(free(benchmark_bicycle, 0.0, x0=(0.0, 0.3, 0.0, -2.0), drive=SteerDrive(coulomb=0.3)), 60)
     energy = [0.5 * row[2:] @ M @ row[2:] + 0.5 * benchmark_bicycle.g * row[:2] @ K0 @ row[:2] for row in x]
     assert np.all(np.diff(energy) <= 1e-12)
     assert energy[-1] < energy[0] - 0.05
@@ -86,8 +86,8 @@ def test_friction_never_gives_energy(benchmark_bicycle):
 def test_inside_the_play_the_bicycle_does_not_know_of_its_drive(benchmark_bicycle, model):
     """So the eigenvalues are those of the bicycle; the rotor turns by itself."""
     x0, T, rotor = (0.002, 0.0, 0.001, 0.001), 0.01, 0.02
-    plain = free(benchmark_bicycle, x0=x0, model=model, drive=Drive(lag=0.0))
-    loose = free(benchmark_bicycle, x0=x0, model=model, drive=Drive(lag=0.0, backlash=0.3, rotor=rotor))
+    plain = free(benchmark_bicycle, x0=x0, model=model, drive=SteerDrive(lag=0.0))
+    loose = free(benchmark_bicycle, x0=x0, model=model, drive=SteerDrive(lag=0.0, backlash=0.3, rotor=rotor))
     np.testing.assert_allclose(ride(loose, 40, T=T), ride(plain, 40), rtol=0, atol=1e-10)
     assert loose.s["x"][0, ROTOR] == pytest.approx(0.5 * T / rotor * 0.2**2, rel=1e-9)
 
@@ -95,7 +95,7 @@ def test_inside_the_play_the_bicycle_does_not_know_of_its_drive(benchmark_bicycl
 def test_pressed_against_its_teeth_the_rotor_is_part_of_the_steer(benchmark_bicycle):
     """Six states: the four of the bicycle, the rotor and its rate, coupled by the teeth."""
     rotor, b = 0.05, benchmark_bicycle
-    drive = Drive(lag=0.0, backlash=0.02, rotor=rotor)
+    drive = SteerDrive(lag=0.0, backlash=0.02, rotor=rotor)
     plant = free(b, x0=(0, 0, 0, 0), drive=drive)
     mesh = plant.p[0]["mesh"]
     A, B = np.zeros((6, 6)), input_matrix(b)[:, 1]
@@ -128,7 +128,7 @@ def test_pressed_against_its_teeth_the_rotor_is_part_of_the_steer(benchmark_bicy
 
 def test_torque_crosses_the_play_late(benchmark_bicycle):
     """The steer first moves when the rotor has gone through half the play: t = sqrt(rotor backlash / T)."""
-    drive = Drive(lag=0.0, backlash=0.02, rotor=0.01)
+    drive = SteerDrive(lag=0.0, backlash=0.02, rotor=0.01)
     plant, h = free(benchmark_bicycle, x0=(0, 0, 0, 0), drive=drive), 1e-4
     x = ride(plant, 400, T=1.0, dt=h)
     moved = h * int(np.argmax(x[:, DELTA] > 0.0))
@@ -139,7 +139,7 @@ def test_play_leaves_a_torque_that_swings_less_effect(benchmark_bicycle):
     """Teeth take energy and give none: what the bicycle and the rotor hold is at most the drive's work."""
     b, h = benchmark_bicycle, 1e-4
     M, _, K0, _ = canonical(b)
-    drive = Drive(lag=0.0, backlash=0.05, rotor=0.01)
+    drive = SteerDrive(lag=0.0, backlash=0.05, rotor=0.01)
     plant, work = free(b, 0.0, x0=(0, 0, 0, 0), drive=drive), 0.0
     for k in range(5000):
         T, way = 2.0 * np.sign(np.sin(20 * k * h) or 1.0), -plant.s["x"][0, ROTOR]
@@ -153,5 +153,5 @@ def test_play_leaves_a_torque_that_swings_less_effect(benchmark_bicycle):
 
 def test_play_wants_a_rotor():
     with pytest.raises(InputError, match="gear ratio squared"):
-        Drive(backlash=0.01, rotor=0.0)
-    assert Drive(rotor=0.0).backlash == 0.0
+        SteerDrive(backlash=0.01, rotor=0.0)
+    assert SteerDrive(rotor=0.0).backlash == 0.0

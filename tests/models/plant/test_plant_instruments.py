@@ -12,7 +12,7 @@ from tests.models.plant.riding import DT, free
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 @pytest.mark.parametrize("surface", ["treadmill", "floor"])

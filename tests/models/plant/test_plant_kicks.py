@@ -8,13 +8,13 @@ from scipy.linalg import expm
 from models import catalogue
 from models.coordinates import PHI, PHI_DOT
 from models.linear.whipple import canonical, input_matrix, system_matrix
-from models.plant.plant import Drive, Kick
+from models.plant.plant import Kick, SteerDrive
 from tests.models.plant.riding import DT, free, ride
 
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 def lateral_rows(b, front, x, z):
@@ -45,7 +45,7 @@ def velocity_after_blow(b, impulse, x, z):
 @pytest.mark.parametrize("name", ["Benchmark", "Silver"])
 @pytest.mark.parametrize(("x", "z"), [(0.3, -0.8), (0.0, -0.9), (-0.2, -0.4), (0.8, 0.0)])
 def test_a_blow_changes_the_momentum_of_four_rigid_bodies(name, x, z):
-    bicycle = catalogue.load(name)
+    bicycle = catalogue.load_bicycle(name)
     duration = 1e-6
     plant = free(bicycle, x0=(0, 0, 0, 0), kicks=(Kick(0.0, 2.5, duration, x, z),))
     plant.advance(0.0, True, duration)
@@ -80,7 +80,7 @@ def test_the_hand_does_the_work_the_bicycle_gains(benchmark_bicycle):
     """At rest nothing else does work: the hand's force times the way of its point."""
     b, kick = benchmark_bicycle, Kick(0.0, 6.0, 0.2, 0.6, -0.7)
     M, _, K0, _ = canonical(b)
-    plant = free(b, 0.0, x0=(0.02, 0.1, -0.1, 0.3), kicks=(kick,), drive=Drive(lag=0.0))
+    plant = free(b, 0.0, x0=(0.02, 0.1, -0.1, 0.3), kicks=(kick,), drive=SteerDrive(lag=0.0))
 
     def energy():
         q, q_dot = plant.state[:2], plant.state[2:]

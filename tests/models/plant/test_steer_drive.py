@@ -6,14 +6,14 @@ from scipy.integrate import quad
 
 from models.errors import InputError
 from models.plant import steer_drive
-from models.plant.steer_drive import DRIVE, DRIVE_STATE, WAITING, Drive
+from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, WAITING, SteerDrive
 
 
 def make(**fields):
     """Records of parameters and state of one drive."""
-    p, s = np.zeros(1, DRIVE), np.zeros(1, DRIVE_STATE)
-    for name in DRIVE.names:
-        p[name] = getattr(Drive(**fields), name)
+    p, s = np.zeros(1, DRIVE_SETTINGS), np.zeros(1, DRIVE_STATE)
+    for name in DRIVE_SETTINGS.names:
+        p[name] = getattr(SteerDrive(**fields), name)
     return p[0], s[0]
 
 
@@ -124,11 +124,11 @@ def test_dry_friction_opposes_motion_and_holds_up_to_its_torque():
 @pytest.mark.parametrize("value", [-0.1, np.nan, np.inf])
 def test_drive_refuses_what_no_drive_has(name, value):
     with pytest.raises(InputError, match=f"{name} of the drive"):
-        Drive(**{name: value})
+        SteerDrive(**{name: value})
 
 
 def test_drive_refuses_a_delay_in_milliseconds_and_a_gain_that_is_no_number():
     with pytest.raises(InputError, match="in seconds"):
-        Drive(delay=5.0)
+        SteerDrive(delay=5.0)
     with pytest.raises(InputError, match="gain"):
-        Drive(gain=np.nan)
+        SteerDrive(gain=np.nan)

@@ -5,18 +5,18 @@ import pytest
 
 from models import catalogue
 from models.coordinates import DELTA, PHI
-from models.plant.plant import Drive, Instruments, Kick, Plant, Scenario
+from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
 from models.plant.scenario import DELTA_MAX, PHI_MAX
 from tests.models.plant.riding import free, ride
 
 
 @pytest.fixture(scope="module")
 def benchmark_bicycle():
-    return catalogue.load("Benchmark")
+    return catalogue.load_bicycle("Benchmark")
 
 
 def held(bicycle, **scenario):
-    return Plant(bicycle, Scenario(**scenario), Drive(), Instruments())
+    return Plant(bicycle, Scenario(**scenario), SteerDrive(), Instruments())
 
 
 def test_it_is_held_until_the_drive_has_been_enabled_long_enough(benchmark_bicycle):

@@ -25,7 +25,7 @@ from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.controller_process import NOTHING
 from firmware_interface.errors import DeviceError
 from firmware_interface.twins.virtual_node import Report, VirtualProcess
-from hil.design.methods import Loop, design
+from hil.design.methods import LoopTiming, design
 from hil.logs.log import Run, read_run
 from hil.rig.rig import Rig
 from hil.runners.warmup import warm_up
@@ -42,14 +42,14 @@ class NeverCameError(DeviceError):
 
 
 @dataclass(frozen=True)
-class Moment:
+class Instant:
     """An instant on both clocks, and the bicycle's own record at it."""
 
     host: float  # s
     report: Report
 
 
-class Controller:
+class ControllerProcess:
     """A `riderless run` in a process of its own, and what it left behind.
 
     Attributes
@@ -129,7 +129,7 @@ class Controller:
         return (self._root / name).exists()
 
 
-class Bench:
+class RealtimeBench:
     """An emulated bicycle and those who come to control it.
 
     Parameters
@@ -141,14 +141,14 @@ class Bench:
     """
 
     def __init__(self, folder: Path, seed: int) -> None:
-        self.rig = Rig(catalogue.load("Benchmark"))
+        self.rig = Rig(catalogue.load_bicycle("Benchmark"))
         rng = np.random.default_rng(seed)
         kicks = tuple(hand_kick(self.rig.bicycle, 0.3 + 0.8 * i, (-1) ** i, rng) for i in range(200))
         self._scenario = Scenario(speed=((0.0, 5.0),), kicks=kicks, seed=seed)
         self._folder = folder
         self._gains = folder / "gains.toml"
         folder.mkdir(parents=True, exist_ok=True)
-        timing = Loop(rate=self.rig.rate, drive_lag=self.rig.drive_lag)
+        timing = LoopTiming(rate=self.rig.rate, drive_lag=self.rig.drive_lag)
         schedule = design(self.rig.bicycle, "lqr", (4.5, 5.0, 5.5), timing)
         self._gains.write_text(schedule.to_toml())
         warm_up(self.rig, schedule)  # no controller shall spend its case on compiling
@@ -156,7 +156,7 @@ class Bench:
         self._visits = 0
         self._fifo = FIFO if _may_have_priority() else 0
 
-    def __enter__(self) -> "Bench":
+    def __enter__(self) -> "RealtimeBench":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -181,15 +181,17 @@ class Bench:
         """Send the bicycle's own process a signal."""
         os.kill(self._pid, number)
 
-    def now(self) -> Moment:
+    def now(self) -> Instant:
         """This instant."""
-        return Moment(time.monotonic(), self.twin.report)
+        return Instant(time.monotonic(), self.twin.report)
 
     def wait(self, duration: float) -> None:
         """Let time pass [s]."""
         time.sleep(duration)
 
-    def until(self, what: str, condition: Callable[[Report], bool], controller: Controller | None = None) -> None:
+    def until(
+        self, what: str, condition: Callable[[Report], bool], controller: ControllerProcess | None = None
+    ) -> None:
         """Wait until the bicycle's record says so.
 
         Raises
@@ -205,7 +207,7 @@ class Bench:
                 raise NeverCameError(f"the controller ended before {what}: {controller.said}")
             time.sleep(_GLANCE)
 
-    def control(self, root: Path, spoil: str = NOTHING, terminal: bool = False) -> Controller:
+    def control(self, root: Path, spoil: str = NOTHING, terminal: bool = False) -> ControllerProcess:
         """Start a controller on the bicycle.
 
         Parameters
@@ -223,7 +225,7 @@ class Bench:
             path = Path(os.ttyname(theirs))
             os.close(theirs)
         process = controller_process.start(self._command(root), root / "said", path, spoil)
-        return Controller(process, root, ours)
+        return ControllerProcess(process, root, ours)
 
     def visit(self) -> Path:
         """A new folder for a controller."""

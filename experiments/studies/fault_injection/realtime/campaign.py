@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.studies.fault_injection.realtime.bench import Bench, Controller, NeverCameError
+from experiments.studies.fault_injection.realtime.bench import ControllerProcess, NeverCameError, RealtimeBench
 from experiments.studies.fault_injection.realtime.controller_process import HESITANT
-from experiments.studies.fault_injection.realtime.faults import FAULTS, Fault, NotKeptError, When
+from experiments.studies.fault_injection.realtime.faults import FAULTS, NotKeptError, RealtimeFault, When
 from experiments.studies.fault_injection.realtime.judge import allowed, end, gaps, late, time_to_zero
 from experiments.studies.fault_injection.summary_table import Row
 from firmware_interface.twins.virtual_node import Report
@@ -30,12 +30,12 @@ SMALL = "2m"
 
 
 @dataclass(frozen=True)
-class Case:
+class RealtimeCase:
     """One fault at one state; the exact moment is drawn from the seed."""
 
     seed: int
     index: int
-    fault: Fault
+    fault: RealtimeFault
     when: When
 
     @property
@@ -48,13 +48,13 @@ class NotPossibleError(Exception):
     """This computer does not allow the fault to be tried."""
 
 
-def realtime_cases(seed: int) -> list[Case]:
+def realtime_cases(seed: int) -> list[RealtimeCase]:
     """Every fault at every state it is tried at, numbered from 0."""
     places = [(fault, when) for fault in FAULTS for when in fault.at]
-    return [Case(seed, index, fault, when) for index, (fault, when) in enumerate(places)]
+    return [RealtimeCase(seed, index, fault, when) for index, (fault, when) in enumerate(places)]
 
 
-def case_of(seed: int, index: int) -> Case:
+def case_of(seed: int, index: int) -> RealtimeCase:
     """Case number ``index``.
 
     Raises
@@ -69,20 +69,22 @@ def case_of(seed: int, index: int) -> Case:
     return cases[index]
 
 
-def run(cases: Iterable[Case], folder: Path, tell: Callable[[Case, Row], None] = lambda case, row: None) -> list[Row]:
+def run(
+    cases: Iterable[RealtimeCase], folder: Path, tell: Callable[[RealtimeCase, Row], None] = lambda case, row: None
+) -> list[Row]:
     """Play cases one after the other on one bicycle; one row for each fault."""
     rows: dict[str, list[Row]] = {}
     with ExitStack() as stack:
-        bench: Bench | None = None
+        bench: RealtimeBench | None = None
         for case in cases:
-            bench = bench or stack.enter_context(Bench(folder, case.seed))
+            bench = bench or stack.enter_context(RealtimeBench(folder, case.seed))
             row = run_case(case, folder, bench)
             rows.setdefault(case.fault.name, []).append(row)
             tell(case, row)
     return [merged(of_fault) for of_fault in rows.values()]
 
 
-def run_case(case: Case, folder: Path, bench: Bench | None = None) -> Row:
+def run_case(case: RealtimeCase, folder: Path, bench: RealtimeBench | None = None) -> Row:
     """Play and judge one case.
 
     Parameters
@@ -93,7 +95,7 @@ def run_case(case: Case, folder: Path, bench: Bench | None = None) -> Row:
         The bicycle to play it on; one of its own by default.
     """
     if bench is None:
-        with Bench(folder, case.seed) as own:
+        with RealtimeBench(folder, case.seed) as own:
             return run_case(case, folder, own)
     for _ in range(TRIES):
         slips = bench.twin.report.slips
@@ -120,7 +122,7 @@ def merged(rows: Sequence[Row]) -> Row:
     )
 
 
-def _played(case: Case, bench: Bench) -> Row:
+def _played(case: RealtimeCase, bench: RealtimeBench) -> Row:
     fault, root = case.fault, bench.visit()
     outcome, lasted, wrong, missing = "did not end", math.nan, list[str](), list[str]()
     with ExitStack() as stack:
@@ -147,12 +149,12 @@ def _played(case: Case, bench: Bench) -> Row:
     return Row(fault.name, 1, ((outcome, 1),), lasted, _promise(fault), not missing, violations)
 
 
-def _promise(fault: Fault) -> str:
+def _promise(fault: RealtimeFault) -> str:
     counted = " by its own clock" if fault.by_device else ""
     return f"{'gives up' if fault.unheard else 'stops'} in {1e3 * allowed(fault):.0f} ms{counted}"
 
 
-def _reach(case: Case, bench: Bench, controller: Controller) -> None:
+def _reach(case: RealtimeCase, bench: RealtimeBench, controller: ControllerProcess) -> None:
     """Wait for the state at which the fault strikes, by the bicycle's own record, and a little longer."""
     before, draw = bench.twin.report, np.random.default_rng([case.seed, case.index])
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from experiments.studies.fault_injection.fault_spec import PERIOD, RAMP
 from experiments.studies.fault_injection.realtime import controller_process
-from experiments.studies.fault_injection.realtime.bench import Bench, Controller, Moment
+from experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
 from experiments.studies.fault_injection.realtime.controller_process import DISK, HOG, NOTHING
 from firmware_interface.twins.virtual_node import Report
 from hil.loop.states import SENTENCES, Cause
@@ -49,11 +49,11 @@ class When(StrEnum):
 
 
 ALL = tuple(When)
-Strike = Callable[[Bench, Controller], Moment]
+Strike = Callable[[RealtimeBench, ControllerProcess], Instant]
 
 
 @dataclass(frozen=True)
-class Fault:
+class RealtimeFault:
     """One row of the real-time table.
 
     Attributes
@@ -101,7 +101,7 @@ def quiet(report: Report) -> bool:
 
 
 def _send(*numbers: signal.Signals) -> Strike:
-    def strike(bench: Bench, controller: Controller) -> Moment:
+    def strike(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
         for number in numbers[:-1]:
             controller.signal(number)
             bench.wait(0.05)
@@ -115,14 +115,14 @@ def _send(*numbers: signal.Signals) -> Strike:
 _interrupt = _send(signal.SIGINT)
 
 
-def _kill(bench: Bench, controller: Controller) -> Moment:
+def _kill(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """No program can do anything any more; the drive's own watchdog must."""
     began = bench.now().host
     controller.signal(signal.SIGKILL)
     return _left_alone(bench, began)
 
 
-def _freeze(bench: Bench, controller: Controller) -> Moment:
+def _freeze(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """The computer stands still; when it goes on it must not take up where it was."""
     began = bench.now().host
     controller.signal(signal.SIGSTOP)
@@ -132,16 +132,16 @@ def _freeze(bench: Bench, controller: Controller) -> Moment:
         controller.signal(signal.SIGCONT)
 
 
-def _left_alone(bench: Bench, began: float) -> Moment:
+def _left_alone(bench: RealtimeBench, began: float) -> Instant:
     """The bicycle's record after half a second in which nobody spoke to it."""
     bench.wait(0.5)
     report = bench.now().report
     if not quiet(report):
         raise NotKeptError("half a second after the last command the drive is on or has torque")
-    return Moment(began, report)
+    return Instant(began, report)
 
 
-def _unplug(bench: Bench, controller: Controller) -> Moment:
+def _unplug(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """Pull the plug; with another one in, the next run begins at once."""
     moment = bench.now()
     bench.unplug()
@@ -157,7 +157,7 @@ def _unplug(bench: Bench, controller: Controller) -> Moment:
     return moment
 
 
-def _hang_device(bench: Bench, controller: Controller) -> Moment:
+def _hang_device(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """The device stands still with its port open, and goes on when the controller has given up."""
     moment = bench.now()
     bench.signal_twin(signal.SIGSTOP)
@@ -168,7 +168,7 @@ def _hang_device(bench: Bench, controller: Controller) -> Moment:
     return moment
 
 
-def _forbid_growth(bench: Bench, controller: Controller) -> Moment:
+def _forbid_growth(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """No file of the controller may grow any more."""
     moment = bench.now()
     size = controller.log.stat().st_size
@@ -176,7 +176,7 @@ def _forbid_growth(bench: Bench, controller: Controller) -> Moment:
     return moment
 
 
-def _fill_disk(bench: Bench, controller: Controller) -> Moment:
+def _fill_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """Write zeros beside the log until the disk takes no more."""
     filler = os.open(controller.log.with_name("filler"), os.O_WRONLY | os.O_CREAT)
     try:
@@ -190,7 +190,7 @@ def _fill_disk(bench: Bench, controller: Controller) -> Moment:
     return bench.now()
 
 
-def _hang_disk(bench: Bench, controller: Controller) -> Moment:
+def _hang_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """The disk does not answer until the torque is gone."""
     moment = bench.now()
     controller.hold.touch()
@@ -201,7 +201,7 @@ def _hang_disk(bench: Bench, controller: Controller) -> Moment:
     return moment
 
 
-def _freeze_terminal(bench: Bench, controller: Controller) -> Moment:
+def _freeze_terminal(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """Ctrl-S, and Ctrl-Q when the torque is gone."""
     moment = bench.now()
     os.write(controller.terminal, b"\x13")
@@ -212,13 +212,13 @@ def _freeze_terminal(bench: Bench, controller: Controller) -> Moment:
     return moment
 
 
-def _close_terminal(bench: Bench, controller: Controller) -> Moment:
+def _close_terminal(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     moment = bench.now()
     controller.close_terminal()
     return moment
 
 
-def _come_second(bench: Bench, controller: Controller) -> Moment:
+def _come_second(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """Another controller asks for the same port and is refused; the first one does not notice."""
     tripped = bench.twin.report.watchdog_trips
     other = bench.control(bench.visit())
@@ -231,7 +231,7 @@ def _come_second(bench: Bench, controller: Controller) -> Moment:
     return _interrupt(bench, controller)
 
 
-def _press(bench: Bench, controller: Controller) -> Moment:
+def _press(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
     """Processes that never rest, for two seconds, beside a thread that never lets go of the interpreter."""
     tripped = bench.twin.report.watchdog_trips
     with controller_process.busy(2):
@@ -240,7 +240,7 @@ def _press(bench: Bench, controller: Controller) -> Moment:
     return _interrupt(bench, controller)
 
 
-def _require_undisturbed(bench: Bench, tripped: float) -> None:
+def _require_undisturbed(bench: RealtimeBench, tripped: float) -> None:
     report = bench.twin.report
     if not report.enabled or report.watchdog_trips != tripped:
         raise NotKeptError("the controller was disturbed: the drive is off, or its watchdog has tripped")
@@ -256,15 +256,15 @@ _LOST = "the port .*/dev/.* was lost"
 _NO_LOG = "the log could not be written"
 
 FAULTS = (
-    Fault("kill -9", _kill, DEAD, "killed", "", -signal.SIGKILL, ALL, by_device=True),
-    Fault("computer stands still for 0.5 s", _freeze, DEAD, "fault", _THAWED, 1, by_device=True),
-    Fault("SIGINT", _send(signal.SIGINT), STOP, "abort", "stopped by SIGINT", 0, ALL[:-1]),
-    Fault("SIGINT twice", _send(*2 * [signal.SIGINT]), OFF + DRAIN, "abort", "stopped by SIGINT", 0),
-    Fault("SIGINT in a ramp", _send(signal.SIGINT), OFF, "abort", "stopped by SIGINT", 0, (When.RAMPDOWN,)),
-    Fault("SIGTERM", _send(signal.SIGTERM), STOP, "abort", "stopped by SIGTERM", 0),
-    Fault("SIGHUP", _send(signal.SIGHUP), STOP, "abort", "stopped by SIGHUP", 0),
-    Fault("terminal closed", _close_terminal, STOP, "abort", "", None, terminal=True),
-    Fault(
+    RealtimeFault("kill -9", _kill, DEAD, "killed", "", -signal.SIGKILL, ALL, by_device=True),
+    RealtimeFault("computer stands still for 0.5 s", _freeze, DEAD, "fault", _THAWED, 1, by_device=True),
+    RealtimeFault("SIGINT", _send(signal.SIGINT), STOP, "abort", "stopped by SIGINT", 0, ALL[:-1]),
+    RealtimeFault("SIGINT twice", _send(*2 * [signal.SIGINT]), OFF + DRAIN, "abort", "stopped by SIGINT", 0),
+    RealtimeFault("SIGINT in a ramp", _send(signal.SIGINT), OFF, "abort", "stopped by SIGINT", 0, (When.RAMPDOWN,)),
+    RealtimeFault("SIGTERM", _send(signal.SIGTERM), STOP, "abort", "stopped by SIGTERM", 0),
+    RealtimeFault("SIGHUP", _send(signal.SIGHUP), STOP, "abort", "stopped by SIGHUP", 0),
+    RealtimeFault("terminal closed", _close_terminal, STOP, "abort", "", None, terminal=True),
+    RealtimeFault(
         "terminal frozen with Ctrl-S",
         _freeze_terminal,
         UNATTENDED,
@@ -273,12 +273,12 @@ FAULTS = (
         1,
         terminal=True,
     ),
-    Fault("adapter unplugged", _unplug, STALE, "fault", _LOST, 1, unheard=True),
-    Fault("adapter unplugged before arming", _unplug, TIMEOUT, "fault", _LOST, 1, (When.STREAM,), unheard=True),
-    Fault("device hangs", _hang_device, STALE, "fault", _sentence(Cause.STALE_SAMPLE), 1, unheard=True),
-    Fault("log may not grow", _forbid_growth, UNRECORDED, "killed", _NO_LOG, 1, (When.STREAM, When.KICK)),
-    Fault("disk full", _fill_disk, UNRECORDED, "killed", _NO_LOG, 1, small_disk=True),
-    Fault("disk hangs", _hang_disk, HANGING, "fault", _sentence(Cause.RECORDER), 1, spoil=DISK),
-    Fault("second controller on the port", _come_second, STOP, "abort", "stopped by SIGINT", 0),
-    Fault("busy processors and interpreter", _press, STOP, "abort", "stopped by SIGINT", 0, spoil=HOG),
+    RealtimeFault("adapter unplugged", _unplug, STALE, "fault", _LOST, 1, unheard=True),
+    RealtimeFault("adapter unplugged before arming", _unplug, TIMEOUT, "fault", _LOST, 1, (When.STREAM,), unheard=True),
+    RealtimeFault("device hangs", _hang_device, STALE, "fault", _sentence(Cause.STALE_SAMPLE), 1, unheard=True),
+    RealtimeFault("log may not grow", _forbid_growth, UNRECORDED, "killed", _NO_LOG, 1, (When.STREAM, When.KICK)),
+    RealtimeFault("disk full", _fill_disk, UNRECORDED, "killed", _NO_LOG, 1, small_disk=True),
+    RealtimeFault("disk hangs", _hang_disk, HANGING, "fault", _sentence(Cause.RECORDER), 1, spoil=DISK),
+    RealtimeFault("second controller on the port", _come_second, STOP, "abort", "stopped by SIGINT", 0),
+    RealtimeFault("busy processors and interpreter", _press, STOP, "abort", "stopped by SIGINT", 0, spoil=HOG),
 )

@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 
-from experiments.studies.fault_injection.realtime.bench import Bench, Controller, Moment
-from experiments.studies.fault_injection.realtime.faults import Fault, quiet
+from experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
+from experiments.studies.fault_injection.realtime.faults import RealtimeFault, quiet
 from firmware_interface.twins.virtual_node import Report
 from hil.logs.log import KILLED, Run
 from hil.loop.states import State
@@ -18,7 +18,7 @@ INSTANT = 1e-6  # s
 CUT = "the raw bytes end here"  # how a replay of a run that was killed may end
 
 
-def end(fault: Fault, bench: Bench, controller: Controller) -> list[str]:
+def end(fault: RealtimeFault, bench: RealtimeBench, controller: ControllerProcess) -> list[str]:
     """Wait for it and say what is wrong with how it ended: the drive off, the exit code, the sentence."""
     code, wrong = controller.ended(), []
     bench.wait(0.1)  # the drive's own watchdog has the last word
@@ -34,7 +34,7 @@ def end(fault: Fault, bench: Bench, controller: Controller) -> list[str]:
     return wrong
 
 
-def time_to_zero(fault: Fault, struck: Moment, report: Report, run: Run) -> float:
+def time_to_zero(fault: RealtimeFault, struck: Instant, report: Report, run: Run) -> float:
     """How long there was torque after the strike [s]; of a drive that hears nobody, until the program gave up."""
     if fault.unheard:
         return _until_given_up(run)
@@ -45,18 +45,18 @@ def time_to_zero(fault: Fault, struck: Moment, report: Report, run: Run) -> floa
     return report.zero_t - report.heard_t if fault.by_device else report.zero_host - struck.host
 
 
-def allowed(fault: Fault) -> float:
+def allowed(fault: RealtimeFault) -> float:
     """The time to zero torque that is promised [s]; a busy computer's share is in it, but not in a drive's own."""
     return fault.to_zero if fault.by_device else fault.to_zero + SCHEDULING
 
 
-def late(fault: Fault, lasted: float) -> list[str]:
+def late(fault: RealtimeFault, lasted: float) -> list[str]:
     """What is wrong with that time."""
     promised = allowed(fault)
     return [f"torque for {lasted:.3f} s, promised {promised:.3f} s"] if lasted > promised + INSTANT else []
 
 
-def gaps(fault: Fault, struck: Moment, run: Run) -> list[str]:
+def gaps(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
     """What is wrong with the log."""
     ticks, wrong = run.ticks, []
     if run.stop.reason != fault.reason:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from experiments.campaigns.protocols.condition import RELEASE, Condition, hand_kick
-from hil.design.methods import GainSchedule, Loop, design
+from hil.design.methods import GainSchedule, LoopTiming, design
 from hil.design.poles import natural
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
@@ -19,7 +19,7 @@ STEP = 0.25  # m/s, from one set of gains to the next
 
 
 @dataclass(frozen=True)
-class Controller:
+class NamedController:
     """Gains by name: a method with its options, or a schedule made before.
 
     Without options the gains are gentle, so that the weave lasts long enough to be measured.
@@ -30,7 +30,7 @@ class Controller:
     options: dict[str, Any] | None = None
     gains: GainSchedule | None = None
 
-    def schedule(self, bicycle: Bicycle, speeds: Sequence[float], timing: Loop) -> GainSchedule:
+    def schedule(self, bicycle: Bicycle, speeds: Sequence[float], timing: LoopTiming) -> GainSchedule:
         """Gains for a bicycle over the speeds [m/s]; raises InputError."""
         if self.gains is None:
             options = gentle(bicycle, self.method) if self.options is None else self.options
@@ -45,22 +45,22 @@ class Controller:
 
 
 @dataclass(frozen=True)
-class Bench:
+class PlanInputs:
     """What a protocol plans with: bicycles, controllers, machine and the seed of its chances."""
 
     bicycles: tuple[Bicycle, ...]
-    controllers: tuple[Controller, ...]
+    controllers: tuple[NamedController, ...]
     emulation: Emulation = Emulation()
     machine: Rig | None = None
     seed: tuple[int, ...] = (1,)
     designed: dict[tuple, GainSchedule] = field(default_factory=dict)
 
-    def schedule(self, bicycle: Bicycle, controller: Controller, speeds: Sequence[float]) -> GainSchedule:
+    def schedule(self, bicycle: Bicycle, controller: NamedController, speeds: Sequence[float]) -> GainSchedule:
         """The controller's gains over a grid that reaches over all ``speeds`` [m/s]; raises InputError."""
         grid = grid_over(speeds)
         key = (bicycle.name, controller.name, grid)
         if key not in self.designed:
-            timing = self.machine.timing if self.machine else Loop()
+            timing = self.machine.timing if self.machine else LoopTiming()
             self.designed[key] = controller.schedule(bicycle, grid, timing)
         return self.designed[key]
 
@@ -73,7 +73,7 @@ class Bench:
         order = self.chance(2**31 - 1).permutation(len(conditions))
         return [conditions[i] for i in order]
 
-    def runs(self, speeds: Sequence[float], repeats: int) -> Iterator[tuple[Bicycle, Controller, float, int]]:
+    def runs(self, speeds: Sequence[float], repeats: int) -> Iterator[tuple[Bicycle, NamedController, float, int]]:
         """Every combination, sorted."""
         for bicycle in self.bicycles:
             for controller in self.controllers:
