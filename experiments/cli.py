@@ -23,6 +23,7 @@ from experiments.commands import (
     identify,
     info,
     latency,
+    migrate,
     modes,
     monitor,
     ports,
@@ -66,6 +67,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "faults": faults.faults,
     "warmup": warmup.warmup,
     "export": export.export,
+    "migrate": migrate.migrate,
 }
 for name, function in COMMANDS.items():
     app.command(name)(function)

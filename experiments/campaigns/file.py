@@ -19,6 +19,7 @@ from hil.rig.toml_lines import faults_of, lines_of
 from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
+from models.file_format import require_format
 from models.parameters import Bicycle
 
 EMULATED = "emulated"
@@ -38,6 +39,7 @@ class _Controller(_Strict):
 class _File(_Strict):
     """What a campaign file may say."""
 
+    format: str = ""  # checked before the rest
     name: str
     rig: str = EMULATED
     bicycles: tuple[str, ...] = ()
@@ -117,6 +119,7 @@ def read_campaign(path: Path) -> Campaign:
         One sentence naming the file and what is wrong with it.
     """
     table, lines = _toml(path), lines_of(path.read_text(encoding="utf-8"))
+    require_format(table, "campaign", path)
     try:
         file = _File.model_validate(table)
     except ValidationError as error:
@@ -158,7 +161,8 @@ def _toml(path: Path) -> dict[str, Any]:
 
 def _digest(table: Mapping[str, Any]) -> str:
     """Of what a file says, not of how it is laid out: a comment may change."""
-    return hashlib.sha256(json.dumps(table, sort_keys=True, default=str).encode()).hexdigest()[:16]
+    said = {key: value for key, value in table.items() if key != "format"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int, ...], int]) -> Settings:

@@ -13,6 +13,7 @@ from hil.rig.rig import Rig, RigPort
 from hil.rig.toml_lines import faults_of, line_naming, lines_of
 from models import catalogue
 from models.errors import InputError
+from models.file_format import require_format
 
 
 def read_rig(path: Path) -> Rig:
@@ -25,7 +26,9 @@ def read_rig(path: Path) -> Rig:
         ) from None
     lines = lines_of(text)
     try:
-        return _RigFile.model_validate(tomllib.loads(text)).build()
+        table = tomllib.loads(text)
+        require_format(table, "rig", path)
+        return _RigFile.model_validate(table).build()
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
@@ -86,6 +89,7 @@ def _several(ports: Any) -> Any:
 class _RigFile(_Strict):
     """The TOML file, key by key; units stand in the names."""
 
+    format: str = ""  # checked before the rest
     name: str
     bicycle: str
     port: Annotated[tuple[_Port, ...], BeforeValidator(_several)] = (_Port(),)

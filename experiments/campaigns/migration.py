@@ -1,0 +1,125 @@
+"""Old gains, rig, campaign and mapping files rewritten as this version writes them; comments and order stay."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from experiments.campaigns.file import read_campaign
+from experiments.recordings.foreign import mapping
+from hil.design.schedule import GainSchedule
+from hil.rig.file import read_rig
+from models.errors import InputError
+from models.file_format import VERSIONS, format_line, require_format
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A file that was looked at, and where its old text is kept if it was rewritten."""
+
+    path: Path
+    noun: str
+    changes: tuple[str, ...]  # one sentence each; none: the file is as this version writes it
+    kept: Path | None
+
+
+READERS: dict[str, Callable[[Path], Any]] = {  # the test of a new text: it must read
+    "gain schedule": GainSchedule.from_toml,
+    "rig": read_rig,
+    "campaign": read_campaign,
+    "mapping": mapping.load,
+}
+STEPS: dict[tuple[str, int], Callable[[tomlkit.TOMLDocument], str]] = {}  # (noun, version) -> to the next, with a word
+
+
+def migrate(path: Path) -> Migration:
+    """Rewrite a file in the newest format; the old text is kept beside it as ``NAME.old``.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or written, is of none of these kinds, or does not read after the change.
+    """
+    document = _document(path)
+    noun = _noun(path, document)
+    found, changes = _version(path, document, noun), []
+    for version in range(found, VERSIONS[noun]):
+        changes.append(STEPS[noun, version](document))
+    if document.get("format") != format_line(noun):
+        changes.append(f"format = {format_line(noun)!r} is written on top")
+        document = _stamped(document, format_line(noun))
+    if not changes:
+        READERS[noun](path)
+        return Migration(path, noun, (), None)
+    return Migration(path, noun, tuple(changes), _replace(path, noun, tomlkit.dumps(document)))
+
+
+def _document(path: Path) -> tomlkit.TOMLDocument:
+    try:
+        return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"wanted a gains, rig, campaign or mapping file, {path} cannot be read: {error}") from None
+    except tomlkit.exceptions.ParseError as error:
+        raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None
+
+
+def _noun(path: Path, document: tomlkit.TOMLDocument) -> str:
+    """Kind of a file, by its format line or by the tables that only such a file has."""
+    for noun in VERSIONS:
+        if str(document.get("format", "")).startswith(f"riderless {noun} "):
+            return noun
+    for noun, marks in (
+        ("gain schedule", {"speed", "states"}),
+        ("campaign", {"protocol"}),
+        ("rig", {"port", "limits", "loop"}),
+        ("mapping", {"phi_dot", "time", "kind"}),
+    ):
+        if document.keys() & marks:
+            return noun
+    raise InputError(f"wanted a gains, rig, campaign or mapping file, found none of their tables in {path}")
+
+
+def _version(path: Path, document: tomlkit.TOMLDocument, noun: str) -> int:
+    """Version of a file; refuses what no step leads away from, as its reader would."""
+    words = str(document.get("format", f"riderless {noun} 1")).rsplit(" ", 1)
+    older = words[0] == f"riderless {noun}" and words[-1].isdigit() and (noun, int(words[-1])) in STEPS
+    if not older:
+        require_format(document, noun, path)
+    return int(words[-1])
+
+
+def _stamped(document: tomlkit.TOMLDocument, line: str) -> tomlkit.TOMLDocument:
+    """Put the format line before everything else, below the comments that open the file."""
+    text = tomlkit.dumps(document)
+    rows = text.splitlines(keepends=True)
+    at = next((i for i, row in enumerate(rows) if row.strip() and not row.lstrip().startswith("#")), len(rows))
+    if "format" in document:
+        document["format"] = line
+        return document
+    return tomlkit.parse("".join([*rows[:at], f'format = "{line}"\n', *rows[at:]]))
+
+
+def _replace(path: Path, noun: str, text: str) -> Path:
+    """Put a new text in a file's place in one step, once it reads; the old file keeps a second name."""
+    kept, draft = _free_name(path), path.with_name(f".{path.name}.new")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        READERS[noun](draft)
+        os.link(path, kept)
+        os.replace(draft, path)
+    except OSError as error:
+        raise InputError(f"{path} could not be rewritten ({error.strerror}) and was left alone") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    return kept
+
+
+def _free_name(path: Path) -> Path:
+    kept, n = path.with_name(f"{path.name}.old"), 1
+    while kept.exists():
+        n += 1
+        kept = path.with_name(f"{path.name}.old-{n}")
+    return kept

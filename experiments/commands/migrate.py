@@ -1,0 +1,24 @@
+"""`riderless migrate`: old gains, rig, campaign and mapping files, rewritten."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def migrate(
+    files: Annotated[list[Path], typer.Argument(help="Gains, rig, campaign or mapping files (TOML).")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Rewrite old files in the newest format; comments stay, and the old text is kept beside each as NAME.old."""
+    from experiments.campaigns.migration import migrate as migrate_file
+    from experiments.terminal.console import emit_json, screen
+
+    done = [migrate_file(path) for path in files]
+    if as_json:
+        emit_json([{**vars(one), "path": str(one.path), "kept": one.kept and str(one.kept)} for one in done])
+        return
+    for one in done:
+        changed = "; ".join(one.changes)
+        said = f"{changed}; the old text is in {one.kept}" if changed else "is as this version writes it"
+        screen.print(f"{one.path} ({one.noun}): {said}", soft_wrap=True, markup=False)

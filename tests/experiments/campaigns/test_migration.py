@@ -1,0 +1,107 @@
+"""`riderless migrate`: format lines, what a reader says of other versions, and nothing lost on the way."""
+
+import json
+
+import pytest
+
+from experiments import cli
+from experiments.campaigns.file import read_campaign
+from experiments.campaigns.migration import migrate
+from experiments.recordings.foreign import mapping
+from hil.design.methods import design
+from hil.design.schedule import GainSchedule
+from hil.rig.file import read_rig
+from models import catalogue
+from models.errors import InputError
+from models.file_format import VERSIONS, format_line
+from tests.paths import DOCS
+
+MAPPING = """# whose log
+[time]
+column = "t"
+[phi_dot]
+column = "p"
+unit = "rad/s"
+[v]
+column = "v"
+unit = "m/s"
+"""
+
+
+@pytest.fixture
+def old(tmp_path):
+    """One file of each kind as it was before there were format lines; gains had one always."""
+    gains = design(catalogue.load_bicycle("Silver"), "lqr", (4.0, 5.0))
+    texts = {
+        "gain schedule": gains.to_toml(),
+        "rig": (DOCS / "rigs/node.toml").read_text(),
+        "campaign": (DOCS / "campaigns/treadmill.toml").read_text(),
+        "mapping": MAPPING,
+    }
+    for noun, text in texts.items():
+        (tmp_path / f"{noun}.toml").write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("noun", [noun for noun in VERSIONS if noun != "gain schedule"])
+def test_an_old_file_is_stamped_and_its_text_kept(old, noun):
+    path = old / f"{noun}.toml"
+    before = path.read_text()
+    done = migrate(path)
+    assert (done.noun, len(done.changes)) == (noun, 1)
+    assert done.kept is not None
+    assert done.kept.read_text() == before
+    after = path.read_text()
+    assert f'format = "{format_line(noun)}"' in after
+    assert [row for row in after.splitlines() if not row.startswith("format")] == before.splitlines(), "all else stays"
+    again = migrate(path)
+    assert again.changes == ()
+    assert again.kept is None
+
+
+def test_what_was_read_before_is_read_after(old):
+    rig, gains = read_rig(old / "rig.toml"), GainSchedule.from_toml(old / "gain schedule.toml")
+    campaign = read_campaign(old / "campaign.toml")
+    columns = mapping.load(old / "mapping.toml").quantities
+    for noun in VERSIONS:
+        migrate(old / f"{noun}.toml")
+    assert read_rig(old / "rig.toml") == rig
+    assert read_campaign(old / "campaign.toml").digest == campaign.digest, "a campaign half made goes on"
+    assert GainSchedule.from_toml(old / "gain schedule.toml").to_toml() == gains.to_toml()
+    assert mapping.load(old / "mapping.toml").quantities == columns
+
+
+@pytest.mark.parametrize("noun", ["rig", "campaign", "mapping"])
+def test_a_later_version_and_another_kind_are_named(old, noun):
+    path = old / f"{noun}.toml"
+    text = path.read_text()
+    path.write_text(f'format = "riderless {noun} 9"\n' + text)
+    with pytest.raises(InputError, match="update riderless"):
+        migrate(path)
+    path.write_text('format = "riderless toaster 1"\n' + text)
+    with pytest.raises(InputError, match="another kind of file"):
+        migrate(path)
+
+
+def test_a_file_that_would_not_read_is_left_alone(old):
+    path = old / "rig.toml"
+    path.write_text(path.read_text() + "\n[toaster]\nheat = 3\n")
+    before = path.read_text()
+    with pytest.raises(InputError, match="toaster"):
+        migrate(path)
+    assert path.read_text() == before
+    assert sorted(p.name for p in old.iterdir() if "rig" in p.name) == ["rig.toml"]
+
+
+def test_on_the_command_line(old, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["riderless", "migrate", str(old / "rig.toml"), "--json"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 0
+    assert json.loads(capsys.readouterr().out)[0]["noun"] == "rig"
+    (old / "shopping.toml").write_text("milk = 2\n")
+    monkeypatch.setattr("sys.argv", ["riderless", "migrate", str(old / "shopping.toml")])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    assert "none of their tables" in capsys.readouterr().err
