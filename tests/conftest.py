@@ -1,4 +1,4 @@
-"""Shared fixtures: reference numbers and real logs, one cache for compiled kernels, a floor beside real-time tests."""
+"""Shared fixtures: others' real logs, one cache for compiled kernels, a floor beside real-time tests."""
 
 from pathlib import Path
 
@@ -19,9 +19,9 @@ TRIES = 4  # of a real-time test whose machine was starved
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """Folder of reference numbers and real logs beside the checkout; skips where it is absent."""
+    """Folder of others' logs beside the checkout; skips where it is absent."""
     if not SHARED.is_dir():
-        pytest.skip("the folder of reference numbers and logs is not beside the checkout")
+        pytest.skip("the folder of others' logs is not beside the checkout")
     return SHARED
 
 

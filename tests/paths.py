@@ -4,4 +4,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-SHARED = ROOT.parent / "shared"  # reference numbers and real logs beside the checkout
+REFERENCE = Path(__file__).parent / "reference"  # printed and independently computed numbers
+SHARED = ROOT.parent / "shared"  # others' logs, beside the checkout

@@ -7,6 +7,7 @@ import pytest
 from models import catalogue
 from models.errors import InputError
 from models.parameters import PARAMETERS
+from tests.paths import REFERENCE
 
 
 def test_every_bicycle_loads():
@@ -17,8 +18,8 @@ def test_every_bicycle_loads():
         assert bicycle.source
 
 
-def test_every_published_set_is_transcribed_in_full_precision(shared):
-    published = json.loads((shared / "reference/measured_bicycles.json").read_text())["bicycles"]
+def test_every_published_set_is_transcribed_in_full_precision():
+    published = json.loads((REFERENCE / "measured_bicycles.json").read_text())["bicycles"]
     assert set(catalogue.bicycle_names()) == set(published)
     for name, record in published.items():
         bicycle = catalogue.load_bicycle(name)

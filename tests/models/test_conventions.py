@@ -11,12 +11,13 @@ from models.nonlinear.nonlinear import accelerations, pack
 from models.nonlinear_coordinates import PITCH, ROLL, STEER
 from models.parameters import PARAMETERS, Bicycle
 from tests.models.nonlinear.test_nonlinear import accelerate, random_states
+from tests.paths import REFERENCE
 
 
 @pytest.fixture(scope="module")
-def table(shared):
+def table():
     """Basu-Mandal et al. (2007), Table 1: coordinates, first and second derivatives."""
-    rows = json.loads((shared / "reference/nonlinear_benchmark.json").read_text())["rows"]
+    rows = json.loads((REFERENCE / "nonlinear_benchmark.json").read_text())["rows"]
     assert tuple(row[0] for row in rows) == conventions.BASU_MANDAL_COORDINATES
     return np.array([row[1:] for row in rows]).T
 
@@ -33,8 +34,8 @@ def test_second_derivatives_of_basu_mandal_table_1(table):
     assert (np.abs(found - expected) <= 1e-11 * np.maximum(1.0, np.abs(expected))).all()
 
 
-def test_moore_parameters_of_the_reference(shared):
-    reference = json.loads((shared / "reference/nonlinear_reference.json").read_text())["bicycles"]
+def test_moore_parameters_of_the_reference():
+    reference = json.loads((REFERENCE / "nonlinear_reference.json").read_text())["bicycles"]
     for name, entry in reference.items():
         found = conventions.moore_from_meijaard(Bicycle(name=name, **entry["benchmark_parameters"]))
         assert tuple(sorted(found)) == tuple(sorted(conventions.MOORE_PARAMETERS))

@@ -20,6 +20,7 @@ from models import catalogue
 from models.coordinates import PHI_DOT
 from models.errors import InputError
 from tests.experiments.simulated import DT, coast, quadratic, recording, sampled_lean_feedback
+from tests.paths import REFERENCE
 
 # Meijaard et al. (2007), Table 2, as printed: v [m/s], Re and Im of weave [1/s]
 TABLE_2 = [
@@ -40,8 +41,8 @@ def test_frozen_is_table_2_of_meijaard_2007(v, re, im):
 
 
 @pytest.mark.parametrize("v", [4.6, 5.0, 5.5, 6.0])
-def test_frozen_is_the_linear_reference(shared, v):
-    rows = json.loads((shared / "reference/linear_reference.json").read_text())["bicycles"]["Silver"]
+def test_frozen_is_the_linear_reference(v):
+    rows = json.loads((REFERENCE / "linear_reference.json").read_text())["bicycles"]["Silver"]
     weave = max((complex(*s) for s in rows["eigenvalues"][f"{v:g}"]), key=lambda s: s.imag)
     assert kicked_mode(open_loop(catalogue.load_bicycle("Silver")).dynamics(), v) == pytest.approx(weave, rel=1e-10)
 

@@ -8,11 +8,9 @@ import pytest
 
 from firmware_interface.devices.xmodem import crc_xmodem
 from firmware_interface.framing import crc16, encode_frame
-from tests.paths import SHARED
+from tests.paths import REFERENCE
 
-FILE = SHARED / "reference/device_vectors.json"
-if not FILE.exists():
-    pytest.skip(f"the shared vectors are not here: {FILE.name}", allow_module_level=True)
+FILE = REFERENCE / "device_vectors.json"
 VECTORS = json.loads(FILE.read_text(encoding="utf-8"))["vectors"]
 
 

@@ -41,6 +41,7 @@ from tests.firmware_interface.devices.odrive_bench import (
     said,
     tuned_in,
 )
+from tests.paths import REFERENCE
 
 MARK = b"w test_property 2000001 *42\nr test_property *60\n"
 
@@ -53,10 +54,8 @@ def test_it_is_in_the_registry():
     assert DEVICE.carries == ALL
 
 
-def test_published_lines(shared):
-    path = shared / "reference" / "device_vectors.json"
-    if not path.exists():
-        pytest.skip("no published vectors beside the checkout")
+def test_published_lines():
+    path = REFERENCE / "device_vectors.json"
     lines = [v for v in json.loads(path.read_text())["vectors"] if v["device"] == "odrive"]
     assert len(lines) == 2
     link = tuned_in()

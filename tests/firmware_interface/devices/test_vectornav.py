@@ -16,6 +16,7 @@ from firmware_interface.devices.registry import device
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND, COMMAND_ENABLE, SAMPLE
 from tests.firmware_interface.wire import as_bytes, record
+from tests.paths import REFERENCE
 
 PERIOD_ns = 5_000_000
 RATES, FORCES = (1.0, -0.5, 0.25), (0.5, -0.25, -9.75)  # whole counts
@@ -83,11 +84,9 @@ def counted(link: np.void) -> dict[str, int]:
 
 
 @pytest.fixture
-def vectors(shared) -> list[dict]:
+def vectors() -> list[dict]:
     """What manuals and test suites of others have."""
-    path = shared / "reference" / "device_vectors.json"
-    if not path.is_file():
-        pytest.skip("the test vectors of devices are not beside the checkout")
+    path = REFERENCE / "device_vectors.json"
     return [v for v in json.loads(path.read_text())["vectors"] if v["device"] == "vectornav"]
 
 

@@ -24,6 +24,7 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from tests.firmware_interface.wire import as_bytes, record
+from tests.paths import REFERENCE
 
 SCALE = 0.4  # N m on the steer per A
 SETTINGS = {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0}
@@ -265,17 +266,15 @@ def test_a_damaged_answer_is_no_reading(at, flipped):
 # --- the shared vectors
 
 
-def vectors(shared):
-    file = shared / "reference" / "device_vectors.json"
-    if not file.exists():
-        pytest.skip(f"the shared vectors are not here: {file.name}")
+def vectors():
+    file = REFERENCE / "device_vectors.json"
     found = [v for v in json.loads(file.read_text(encoding="utf-8"))["vectors"] if v["device"] == "vesc"]
     assert found
     return [(bytes.fromhex(v["hex"]), v) for v in found]
 
 
-def test_vectors_are_whole_or_rejected(shared):
-    for data, v in vectors(shared):
+def test_vectors_are_whole_or_rejected():
+    for data, v in vectors():
         link = fresh()
         assert fed(link, data) == 0, "none is of our selection"
         assert link["receiver"]["frames_ok"] == v["valid"], v
@@ -286,7 +285,7 @@ def test_vectors_are_whole_or_rejected(shared):
     assert [vesc.packet(bytes(n)) for n in (255, 256)] == [framed(bytes(n)) for n in (255, 256)]
 
 
-def test_vectors_of_commands_byte_for_byte(shared):
+def test_vectors_of_commands_byte_for_byte():
     encoders = {
         "COMM_GET_VALUES": lambda d: b"\x04",
         "COMM_SET_CURRENT": lambda d: struct.pack(">Bi", 6, round(1e3 * d["A"])),
@@ -294,7 +293,7 @@ def test_vectors_of_commands_byte_for_byte(shared):
         "COMM_FORWARD_CAN": lambda d: struct.pack(">BBBi", 34, d["id"], 6, 57_123),
         "COMM_GET_VALUES_SELECTIVE": lambda d: struct.pack(">BI", 50, d["mask"]),
     }
-    for data, v in vectors(shared):
+    for data, v in vectors():
         if v["kind"] != "tx":
             continue
         assert vesc.packet(encoders[v["decoded"]["cmd"]](v["decoded"])) == data
@@ -310,10 +309,10 @@ NAMES |= {"tacho": 1, "tacho_abs": 1, "fault": 1, "pid_pos": 1e6, "ctrl_id": 1, 
 NAMES |= {"vd": 1e3, "vq": 1e3, "status": 1}  # in the order of the answer, and what they are divided by
 
 
-def test_vectors_of_answers_say_what_they_mean(shared):
+def test_vectors_of_answers_say_what_they_mean():
     """The captured full answers, cut down to our selection, through the driver."""
     seen = 0
-    for data, v in vectors(shared):
+    for data, v in vectors():
         if v["kind"] != "COMM_GET_VALUES reply":
             continue
         kind, *fields = LIST.unpack(data[2:-3])

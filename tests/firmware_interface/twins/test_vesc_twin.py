@@ -33,6 +33,7 @@ from firmware_interface.twins.faults import Fault, Kind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
 from tests.firmware_interface.test_port import device as in_a_thread
 from tests.firmware_interface.wire import as_bytes, record
+from tests.paths import REFERENCE
 
 SETTINGS = {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0}
 WATCHDOG, RATE = 0.05, 200
@@ -241,10 +242,8 @@ def test_what_stops_it_takes_the_current_away_until_a_new_command(kind, code, bi
     assert pytest.approx(1.0) == twin.T
 
 
-def test_vectors_of_answers_have_the_twins_layout(shared):
-    file = shared / "reference" / "device_vectors.json"
-    if not file.exists():
-        pytest.skip(f"the shared vectors are not here: {file.name}")
+def test_vectors_of_answers_have_the_twins_layout():
+    file = REFERENCE / "device_vectors.json"
     seen = 0
     for v in json.loads(file.read_text(encoding="utf-8"))["vectors"]:
         data, twin = bytes.fromhex(v["hex"]), vesc.make(config())

@@ -15,13 +15,14 @@ from models.catalogue import load_bicycle
 from models.coordinates import T_DELTA
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
+from tests.paths import REFERENCE
 
 UNIT = Weights(1.0, 1.0, 1.0, 1.0, 1.0)  # Q = I, R = 1
 
 
 @pytest.fixture(scope="module")
-def reference(shared):
-    return json.loads((shared / "reference/control_reference.json").read_text())["bicycles"]
+def reference():
+    return json.loads((REFERENCE / "control_reference.json").read_text())["bicycles"]
 
 
 def test_continuous_gains(reference):

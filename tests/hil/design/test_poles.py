@@ -13,6 +13,7 @@ from models.catalogue import bicycle_names, load_bicycle
 from models.coordinates import T_DELTA
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
+from tests.paths import REFERENCE
 
 
 def distance(found, wanted):
@@ -20,8 +21,8 @@ def distance(found, wanted):
     return max(np.min(np.abs(found - pole)) for pole in wanted)
 
 
-def test_reference_gains(shared):
-    reference = json.loads((shared / "reference/control_reference.json").read_text())["bicycles"]
+def test_reference_gains():
+    reference = json.loads((REFERENCE / "control_reference.json").read_text())["bicycles"]
     for name, speeds in reference.items():
         for v, wanted in speeds.items():
             A, b = system_matrix(load_bicycle(name), float(v)), input_matrix(load_bicycle(name))[:, T_DELTA]

@@ -15,6 +15,7 @@ from models.nonlinear import nonlinear
 from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, X, Y
 from models.parameters import Bicycle
 from models.plant.plant import Plant, Scenario, SteerDrive, Surroundings
+from tests.paths import REFERENCE
 
 
 def _scaled(found, wanted):
@@ -23,8 +24,8 @@ def _scaled(found, wanted):
 
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver"])
-def test_accelerations_equal_the_reference_rows(shared, name):
-    rows = json.loads((shared / "reference/nonlinear_reference.json").read_text())["bicycles"][name]
+def test_accelerations_equal_the_reference_rows(name):
+    rows = json.loads((REFERENCE / "nonlinear_reference.json").read_text())["bicycles"][name]
     bicycle = Bicycle(name=name, **rows["benchmark_parameters"])
     assert len(rows["states"]) == 20
     for row in rows["states"]:
@@ -58,8 +59,8 @@ def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states
         assert _scaled(whole.contact_forces(x), forces) < 1e-10
 
 
-def test_five_seconds_of_figure_4_equal_the_reference_trajectory(shared):
-    reference = json.loads((shared / "reference/nonlinear_fig4_trajectory.json").read_text())
+def test_five_seconds_of_figure_4_equal_the_reference_trajectory():
+    reference = json.loads((REFERENCE / "nonlinear_fig4_trajectory.json").read_text())
     whole = ConstrainedBicycle(load_bicycle("Benchmark"))
     x = whole.state(*nonlinear.initial(load_bicycle("Benchmark"), 0.0, 0.0, 0.5, 0.0, 4.6))
     times = reference["t"][::10]
@@ -173,13 +174,13 @@ def test_feedforward_played_back_through_the_plant_leans_along_the_path(turn_in)
     assert plant.state[1] == pytest.approx(turn_in.q[-1, STEER], abs=2e-5)
 
 
-def test_feedforward_ends_in_the_steady_turn(shared, turn_in):
+def test_feedforward_ends_in_the_steady_turn(turn_in):
     """Once the lean is steady, so is the turn; a row of steady_turns.json is close to where this one ends."""
     bicycle, q, u = load_bicycle("Benchmark"), turn_in.q[-1], turn_in.u[-1]
     p, u_dot = nonlinear.pack(bicycle), np.empty(8)
     nonlinear.accelerations(p, q, u, np.array([0.0, 0.0, turn_in.T_delta[-1]]), u_dot)
     assert np.abs(u_dot[[ROLL, STEER, REAR]]).max() < 1e-3
-    turns = json.loads((shared / "reference/steady_turns.json").read_text())["bicycles"]["Benchmark"]["steady_turns"]
+    turns = json.loads((REFERENCE / "steady_turns.json").read_text())["bicycles"]["Benchmark"]["steady_turns"]
     printed = next(turn for turn in turns if turn["q4"] == 0.1 and turn["q7"] == 0.05)
     v = -u[REAR] * bicycle.rR
     assert v == pytest.approx(printed["v"], abs=0.05)

@@ -12,14 +12,15 @@ from models.constrained.loads import Gravity
 from models.constrained.planar import PlanarBody
 from models.constrained.system import System
 from models.errors import InputError
+from tests.paths import REFERENCE
 
 SETTLING = 1.0
 EARTH = Hoop(g=9.81)
 
 
 @pytest.fixture(scope="module")
-def paper(shared):
-    return json.loads((shared / "reference/rolling_hoop.json").read_text())
+def paper():
+    return json.loads((REFERENCE / "rolling_hoop.json").read_text())
 
 
 def test_the_hoop_is_the_papers(paper):

@@ -18,6 +18,7 @@ from models.constrained.planar import PlanarBody
 from models.constrained.system import System
 from models.constrained.tree import BASE, Tree
 from models.errors import InputError
+from tests.paths import REFERENCE
 
 
 def _random_tree(rng, n=6):
@@ -87,8 +88,8 @@ def test_mass_matrix_of_augmented_bodies_is_that_of_the_kinetic_energy():
     )
 
 
-def test_triple_pendulum_two_ways_keeps_its_energy(shared):
-    book = json.loads((shared / "reference/multibody_examples.json").read_text())["triple_pendulum"]
+def test_triple_pendulum_two_ways_keeps_its_energy():
+    book = json.loads((REFERENCE / "multibody_examples.json").read_text())["triple_pendulum"]
     tree = triple_pendulum.as_tree()
     assert [body.mass for body in tree.bodies] == [book["mass"]] * book["bodies"]
     assert [body.inertia for body in tree.bodies] == [book["inertia_about_centre"]] * book["bodies"]

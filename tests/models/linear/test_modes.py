@@ -15,6 +15,7 @@ from models.linear.modes import critical_speeds, eigenvalues, follow
 from models.linear.whipple import Canonical, canonical
 from models.parameters import PARAMETERS, Bicycle
 from tests.models.linear.test_whipple import by_virtual_work
+from tests.paths import REFERENCE
 
 # Meijaard et al. (2007), Table 2, benchmark bicycle, as printed: v, then Re and Im of weave, capsize, caster.
 TABLE_2 = [
@@ -86,8 +87,8 @@ def test_table_2(v, re, im, capsize, caster):
     assert modes.weave[0, 1] == modes.weave[0, 0].conjugate()
 
 
-def test_table_2_is_the_reference_file(shared):
-    reference = json.loads((shared / "reference/benchmark_bicycle.json").read_text())
+def test_table_2_is_the_reference_file():
+    reference = json.loads((REFERENCE / "benchmark_bicycle.json").read_text())
     weave = {row[0]: row[1:] for row in reference["weave_eigenvalues"]["rows"]}
     real = {row[0]: row[1:] for row in reference["real_eigenvalues"]["rows"]}
     for v, *printed in TABLE_2:
@@ -116,13 +117,13 @@ def test_benchmark_critical_speeds():
 
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Rigid", "Pista", "DelftSbW2024", "Crescendo"])
-def test_independent_reference(shared, name):
+def test_independent_reference(name):
     """Critical speeds and eigenvalues of another program.
 
     Its list of weave speeds also holds, as "stable->unstable", the speed at which weave is born unstable
     beside the stable pair of capsize and caster: the double root.
     """
-    reference = json.loads((shared / "reference/linear_reference.json").read_text())["bicycles"][name]
+    reference = json.loads((REFERENCE / "linear_reference.json").read_text())["bicycles"][name]
     bicycle = catalogue.load_bicycle(name)
     critical = critical_speeds(bicycle)
     assert critical.capsize == pytest.approx(reference["capsize_speed"], rel=5e-14)

@@ -12,6 +12,7 @@ from models.coordinates import INPUTS, STATES
 from models.errors import InputError
 from models.linear.whipple import Canonical, canonical, input_matrix, state_space, system_matrix
 from models.parameters import Bicycle
+from tests.paths import REFERENCE
 
 MATRICES = ("M", "C1", "K0", "K2")
 
@@ -55,8 +56,8 @@ def test_silver_matrices_to_every_printed_digit(matrix):
 
 
 @pytest.mark.parametrize("name", ["Benchmark", "Silver", "Rigid", "Pista", "DelftSbW2024", "Crescendo"])
-def test_independent_reference(shared, name):
-    reference = json.loads((shared / "reference/linear_reference.json").read_text())["bicycles"][name]
+def test_independent_reference(name):
+    reference = json.loads((REFERENCE / "linear_reference.json").read_text())["bicycles"][name]
     bicycle = catalogue.load_bicycle(name)
     for matrix, computed in canonical(bicycle)._asdict().items():
         np.testing.assert_allclose(computed, reference[matrix], rtol=1e-12, atol=0.0)

@@ -8,10 +8,11 @@ from scipy.signal import cont2discrete
 
 from models.errors import InputError
 from models.linear.zero_order_hold import zoh
+from tests.paths import REFERENCE
 
 
-def test_zoh_agrees_with_the_reference(shared):
-    speeds = json.loads((shared / "reference/control_reference.json").read_text())["bicycles"]["Benchmark"]
+def test_zoh_agrees_with_the_reference():
+    speeds = json.loads((REFERENCE / "control_reference.json").read_text())["bicycles"]["Benchmark"]
     for row in speeds.values():
         for dt, discrete in row["discrete"].items():
             Ad, Bd = zoh(row["A"], np.reshape(row["b"], (4, 1)), float(dt))

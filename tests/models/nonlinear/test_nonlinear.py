@@ -24,15 +24,16 @@ from models.nonlinear.nonlinear import (
 from models.nonlinear_coordinates import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
 from models.parameters import Bicycle
 from tests.models.nonlinear import four_bodies
+from tests.paths import REFERENCE
 
 NO_TORQUE = np.zeros(3)
 DEPENDENT = [X, Y, YAW, PITCH, FRONT]
 
 
 @pytest.fixture(scope="module")
-def rows(shared):
+def rows():
     """(bicycle, q, u, T, accelerations) of every reference state."""
-    bicycles = json.loads((shared / "reference/nonlinear_reference.json").read_text())["bicycles"]
+    bicycles = json.loads((REFERENCE / "nonlinear_reference.json").read_text())["bicycles"]
     return [
         (
             Bicycle(name=name, **entry["benchmark_parameters"]),
@@ -101,8 +102,8 @@ def period(ride):
     return np.mean(crossings[2:] - crossings[:-2])
 
 
-def test_figure_4_trajectory(shared, benchmark_bicycle):
-    expected = json.loads((shared / "reference/nonlinear_fig4_trajectory.json").read_text())
+def test_figure_4_trajectory(benchmark_bicycle):
+    expected = json.loads((REFERENCE / "nonlinear_fig4_trajectory.json").read_text())
     ride = figure_4(benchmark_bicycle)
     at = np.rint(np.array(expected["t"]) / 0.001).astype(int)
     np.testing.assert_allclose(ride.t[at], expected["t"], rtol=0, atol=1e-12)

@@ -17,6 +17,7 @@ from models.linear.whipple import canonical
 from models.nonlinear.hands_free import hands_free
 from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, accelerations, dependent_speeds, pack, pitch
 from models.nonlinear.steady_turns import from_angles, from_speed_and_radius
+from tests.paths import REFERENCE
 
 DOWN = np.array([0.0, 0.0, 1.0])
 AHEAD = np.array([1.0, 0.0, 0.0])
@@ -118,8 +119,8 @@ BENCHMARK = catalogue.load_bicycle("Benchmark")
 POSTURES = [(0.1, 0.05), (-0.3, -0.2), (0.5, 0.6), (0.05, 1.2), (1.0, 0.1)]
 
 
-def test_reference_rows(shared):
-    rows = json.loads((shared / "reference/steady_turns.json").read_text())["bicycles"]["Benchmark"]["steady_turns"]
+def test_reference_rows():
+    rows = json.loads((REFERENCE / "steady_turns.json").read_text())["bicycles"]["Benchmark"]["steady_turns"]
     assert len(rows) == 7
     for row in rows:
         turn = from_angles(BENCHMARK, row["q4"], row["q7"])

@@ -12,6 +12,7 @@ from models.nonlinear import nonlinear
 from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER
 from models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from tests.models.plant.riding import DT, QUIET, free, ride
+from tests.paths import REFERENCE
 
 REST = (0.0, 0.0, 0.0, 0.0)
 LATERAL = [0, 2, 4, 6, 7, 8]  # readings of first order: phi_dot, psi_dot, a_y, delta, wheel rate, torque
@@ -26,9 +27,9 @@ def benchmark_bicycle():
     return catalogue.load_bicycle("Benchmark")
 
 
-def test_figure_4_of_meijaard(benchmark_bicycle, shared):
+def test_figure_4_of_meijaard(benchmark_bicycle):
     """A coasting bicycle against an independent integration of other equations."""
-    reference = json.loads((shared / "reference/nonlinear_fig4_trajectory.json").read_text())
+    reference = json.loads((REFERENCE / "nonlinear_fig4_trajectory.json").read_text())
     plant = free(benchmark_bicycle, 4.6, x0=(0.0, 0.0, 0.5, 0.0), **COASTING)
     for k, t in enumerate(reference["t"]):
         if k:
