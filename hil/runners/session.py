@@ -25,7 +25,7 @@ from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
 from hil.runners.warmup import warm_up
 from models.errors import InputError
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 
 RowWatcher = Callable[[np.void], None]
 
@@ -234,7 +234,7 @@ def header(
             "calibration": vars(calibration),
         },
         "bicycle": rig.bicycle.as_dict(),
-        "matrices": canonical(rig.bicycle)._asdict(),
+        "matrices": canonical_matrices(rig.bicycle)._asdict(),
         "controller": schedule.method,
         "schedule": schedule.to_toml(),
         "provenance": origin,
