@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from hil.logs.log import Marker
+from models.array_types import Array
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
     from experiments.theory.theory import Theory
-
-Array = NDArray[np.float64]
 
 __all__ = [
     "Comparison",

@@ -1,1 +1,1 @@
-"""What a bicycle is: numbers in, numbers out. No clock, no file handle, no port."""
+"""Models of a bicycle: numbers in, numbers out. No clock, no file handle, no port."""

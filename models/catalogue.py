@@ -1,4 +1,4 @@
-"""The catalogue of published and measured bicycles: one TOML file each in `models/bicycles`.
+"""Catalogue of published and measured bicycles: one TOML file each in `models/bicycles`.
 
 To add one, put its file there; its name in the catalogue is the file's name.
 """
@@ -10,25 +10,25 @@ from pathlib import Path
 from models.errors import InputError
 from models.parameters import Bicycle, nearest
 
-SUFFIX = ".toml"
+BICYCLE_SUFFIX = ".toml"
 
 
 @cache
 def bicycle_names() -> tuple[str, ...]:
     """Names of all bicycles of the catalogue, in alphabetical order."""
     found = (entry.name for entry in files("models.bicycles").iterdir())
-    return tuple(sorted(name.removesuffix(SUFFIX) for name in found if name.endswith(SUFFIX)))
+    return tuple(sorted(name.removesuffix(BICYCLE_SUFFIX) for name in found if name.endswith(BICYCLE_SUFFIX)))
 
 
 def load_bicycle(name_or_path: str | Path) -> Bicycle:
-    """Bicycle of the catalogue, or of a file when the argument ends in ``.toml``.
+    """Load a bicycle of the catalogue, or of a file when the argument ends in ``.toml``.
 
     Raises
     ------
     InputError
         For an unknown name (with the nearest known ones) or a file that does not hold a bicycle.
     """
-    if str(name_or_path).endswith(SUFFIX):
+    if str(name_or_path).endswith(BICYCLE_SUFFIX):
         return Bicycle.from_toml(Path(name_or_path))
     name = str(name_or_path)
     if name not in bicycle_names():
@@ -38,10 +38,10 @@ def load_bicycle(name_or_path: str | Path) -> Bicycle:
 
 @cache
 def _read(name: str) -> Bicycle:
-    return Bicycle.from_toml(files("models.bicycles").joinpath(name + SUFFIX).read_text(encoding="utf-8"))
+    return Bicycle.from_toml(files("models.bicycles").joinpath(name + BICYCLE_SUFFIX).read_text(encoding="utf-8"))
 
 
 def _unknown(name: str) -> str:
     close = nearest(name, bicycle_names(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(bicycle_names())}"
-    return f"there is no bicycle {name!r} in the catalogue; {hint} A path ending in {SUFFIX} is read as a file."
+    return f"there is no bicycle {name!r} in the catalogue; {hint} A path ending in {BICYCLE_SUFFIX} is read as a file."

@@ -1,9 +1,9 @@
-"""Three papers' names for the same bicycle and the same motion: the only translator between them.
+"""Translation between three papers' names for the same bicycle and the same motion.
 
 - *Meijaard* et al. (2007): the parameters of `Bicycle`, and the coordinates x_P, y_P, psi, phi, theta_B, theta_R,
   delta, theta_F (their figure 2).
 - *Moore* (2012), ch. 3: lengths and inertias along the steer axis and across it, and q1 ... q8, the coordinates of
-  `models.nonlinear_coordinates`.
+  `models.coordinates`.
 - *Basu-Mandal* et al. (2007): the parameters of Meijaard; their z points up and their x backward, and x, y, z are those
   of the rear hub. With psi they mean the angle between the frame and the ground, upright pi/2.
 
@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from math import cos, pi, sin
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from models.array_types import Array
+from models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
 from models.errors import InputError
-from models.nonlinear_coordinates import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
 from models.parameters import Bicycle
 
-Array = NDArray[np.float64]
-Motion = tuple[Array, Array, Array]  # coordinates, their first and their second derivatives
+MotionTriple = tuple[Array, Array, Array]  # coordinates, their first and their second derivatives
 
 MOORE_COORDINATES = ("q1", "q2", "q3", "q4", "q5", "q6", "q7", "q8")
 MEIJAARD_COORDINATES = ("x_P", "y_P", "psi", "phi", "theta_B", "theta_R", "delta", "theta_F")
@@ -31,7 +31,7 @@ MOORE_PARAMETERS = (
     *("ic11", "ic22", "ic31", "ic33", "id11", "id22", "ie11", "ie22", "ie31", "ie33", "if11", "if22"),
 )
 _BETA_F, _BETA_R, _PHI, _PSI, _PSI_F, _THETA, _X, _Y, _Z = range(9)
-_ANGLES = {_BETA_F: FRONT, _BETA_R: REAR, _PHI: PITCH, _PSI: ROLL, _PSI_F: STEER, _THETA: YAW}
+_ANGLES = {_BETA_F: Q_THETA_F, _BETA_R: Q_THETA_R, _PHI: Q_THETA, _PSI: Q_PHI, _PSI_F: Q_DELTA, _THETA: Q_PSI}
 
 
 def across_axis(lam: float, x: float, z: float) -> tuple[float, float]:
@@ -40,7 +40,15 @@ def across_axis(lam: float, x: float, z: float) -> tuple[float, float]:
 
 
 def turned_tensor(lam: float, Ixx: float, Ixz: float, Iyy: float, Izz: float) -> Array:
-    """Tensor (3, 3) of a frame in the axes (c1, c2, c3)."""
+    """Inertia tensor (3, 3) of a frame in the axes (c1, c2, c3) along and across the steer axis.
+
+    Parameters
+    ----------
+    lam : float
+        Steer axis tilt, rad.
+    Ixx, Ixz, Iyy, Izz : float
+        Elements in the axes x forward, y right, z down, kg m^2.
+    """
     R = np.array([[cos(lam), 0.0, -sin(lam)], [0.0, 1.0, 0.0], [sin(lam), 0.0, cos(lam)]])
     return R @ np.array([[Ixx, 0.0, Ixz], [0.0, Iyy, 0.0], [Ixz, 0.0, Izz]]) @ R.T
 
@@ -69,7 +77,7 @@ def moore_from_meijaard(bicycle: Bicycle) -> dict[str, float]:
 
 
 def meijaard_from_moore(parameters: Mapping[str, float], name: str, std: Mapping[str, float] | None = None) -> Bicycle:
-    """The bicycle called ``name`` with these parameters of Moore (2012), and Meijaard's standard deviations ``std``.
+    """Make the bicycle ``name`` from parameters of Moore (2012), with Meijaard's standard deviations ``std``.
 
     Keys he has besides `MOORE_PARAMETERS` (id33, ic12 ...) follow from symmetry and are not read. The steer axis tilt
     is not among them: it is the pitch at which both wheels of the upright bicycle touch the ground.
@@ -122,25 +130,49 @@ def meijaard_from_moore(parameters: Mapping[str, float], name: str, std: Mapping
     )
 
 
-def meijaard_from_moore_motion(lam: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> Motion:
+def meijaard_from_moore_motion(lam: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> MotionTriple:
     """Motion (..., 8) in Meijaard's coordinates, whose pitch theta_B is zero when upright and straight.
 
     The order is that of Moore, and rates and accelerations are the same.
+
+    Parameters
+    ----------
+    lam : float
+        Steer axis tilt, rad.
+    q, u, u_dot : (..., 8) arrays
+        Moore's coordinates and their first and second derivatives, SI.
     """
     q = np.array(q, dtype=float)
-    q[..., PITCH] -= lam
+    q[..., Q_THETA] -= lam
     return q, np.array(u, dtype=float), np.array(u_dot, dtype=float)
 
 
-def moore_from_meijaard_motion(lam: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> Motion:
-    """The inverse of `meijaard_from_moore_motion`."""
+def moore_from_meijaard_motion(lam: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> MotionTriple:
+    """Motion (..., 8) in Moore's coordinates; the inverse of `meijaard_from_moore_motion`.
+
+    Parameters
+    ----------
+    lam : float
+        Steer axis tilt, rad.
+    q, u, u_dot : (..., 8) arrays
+        Meijaard's coordinates and their first and second derivatives, SI.
+    """
     return meijaard_from_moore_motion(-lam, q, u, u_dot)
 
 
-def basu_mandal_from_moore(lam: float, rR: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> Motion:
+def basu_mandal_from_moore(lam: float, rR: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> MotionTriple:
     """Motion (..., 9) in the coordinates of Basu-Mandal et al. (2007), from Moore's (..., 8).
 
-    Order `BASU_MANDAL_COORDINATES`; ``lam`` [rad] and ``rR`` [m] of the bicycle.
+    Order `BASU_MANDAL_COORDINATES`.
+
+    Parameters
+    ----------
+    lam : float
+        Steer axis tilt of the bicycle, rad.
+    rR : float
+        Radius of its rear wheel, m.
+    q, u, u_dot : (..., 8) arrays
+        Moore's coordinates and their first and second derivatives, SI.
     """
     moore = [np.asarray(each, dtype=float) for each in (q, u, u_dot)]
     basu = [np.empty((*each.shape[:-1], 9)) for each in moore]
@@ -149,12 +181,24 @@ def basu_mandal_from_moore(lam: float, rR: float, q: ArrayLike, u: ArrayLike, u_
         for a, b in _ANGLES.items():
             theirs[..., a] = constant.get(a, 0.0) - ours[..., b]
     for theirs, ours, hub in zip(basu, moore, _hub(rR, *moore), strict=True):
-        theirs[..., _X], theirs[..., _Y], theirs[..., _Z] = -ours[..., X] - hub[0], ours[..., Y] + hub[1], -hub[2]
+        theirs[..., _X], theirs[..., _Y], theirs[..., _Z] = -ours[..., Q_X] - hub[0], ours[..., Q_Y] + hub[1], -hub[2]
     return basu[0], basu[1], basu[2]
 
 
-def moore_from_basu_mandal(lam: float, rR: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> Motion:
-    """The inverse of `basu_mandal_from_moore`; z is not read, for a wheel on the ground has no say in it."""
+def moore_from_basu_mandal(lam: float, rR: float, q: ArrayLike, u: ArrayLike, u_dot: ArrayLike) -> MotionTriple:
+    """Motion (..., 8) in Moore's coordinates; the inverse of `basu_mandal_from_moore`.
+
+    Their z is not read: a wheel on the ground leaves no choice in it.
+
+    Parameters
+    ----------
+    lam : float
+        Steer axis tilt of the bicycle, rad.
+    rR : float
+        Radius of its rear wheel, m.
+    q, u, u_dot : (..., 9) arrays
+        Basu-Mandal's coordinates and their first and second derivatives, SI.
+    """
     basu = [np.asarray(each, dtype=float) for each in (q, u, u_dot)]
     moore = [np.empty((*each.shape[:-1], 8)) for each in basu]
     constants: tuple[dict[int, float], ...] = ({_PHI: pi + lam, _PSI: pi / 2.0}, {}, {})
@@ -162,14 +206,14 @@ def moore_from_basu_mandal(lam: float, rR: float, q: ArrayLike, u: ArrayLike, u_
         for a, b in _ANGLES.items():
             ours[..., b] = constant.get(a, 0.0) - theirs[..., a]
     for ours, theirs, hub in zip(moore, basu, _hub(rR, *moore), strict=True):
-        ours[..., X], ours[..., Y] = -theirs[..., _X] - hub[0], theirs[..., _Y] - hub[1]
+        ours[..., Q_X], ours[..., Q_Y] = -theirs[..., _X] - hub[0], theirs[..., _Y] - hub[1]
     return moore[0], moore[1], moore[2]
 
 
 def _hub(rR: float, q: Array, u: Array, u_dot: Array) -> tuple[Array, Array, Array]:
     """Rear hub from the rear contact (3, ...), along Moore's x, y and z, and its two derivatives."""
-    yaw, r, r_dot = (each[..., YAW] for each in (q, u, u_dot))
-    roll, p, p_dot = (each[..., ROLL] for each in (q, u, u_dot))
+    yaw, r, r_dot = (each[..., Q_PSI] for each in (q, u, u_dot))
+    roll, p, p_dot = (each[..., Q_PHI] for each in (q, u, u_dot))
     sy, cy, s, c = np.sin(yaw), np.cos(yaw), np.sin(roll), np.cos(roll)
     side, side_dot, side_ddot = rR * s, rR * c * p, rR * (c * p_dot - s * p * p)
     right, right_dot = np.array([-sy, cy]), np.array([-cy * r, -sy * r])

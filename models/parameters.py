@@ -1,4 +1,4 @@
-"""A bicycle: the 25 parameters of Meijaard et al. (2007), Table 1, and gravity.
+"""Parameters of a bicycle: the 25 of Meijaard et al. (2007), Table 1, and gravity.
 
 Coordinates and signs are those of `models.coordinates`, at the upright straight position, with the
 origin in the rear contact point: a mass above the ground has a negative z. Bodies: R rear wheel, B rear frame
@@ -58,13 +58,13 @@ DISPENSABLE = ("IByy", "IHyy")  # a linear bicycle does not pitch, so these may 
 # Moments are measured one at a time, so a published set can break the triangle inequality. It is refused
 # when it does by more than rounding to three digits (the DelftSbW2024 front wheel: 0.0008 of its largest
 # moment) plus six joint standard deviations (the Browser rear frame: 4.9).
-ROUNDING = 1e-3
-DEVIATIONS = 6.0
+TRIANGLE_ROUNDING = 1e-3
+TRIANGLE_DEVIATIONS = 6.0
 
 
 @dataclass(frozen=True)
 class Bicycle:
-    """A bicycle that can exist: parameters checked when it is made, never altered.
+    """Parameters of a bicycle that can exist: checked when it is made, never altered.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def _from_dict(fields: dict[str, Any]) -> Bicycle:
 
 
 def _read(text_or_path: str | Path) -> tuple[str, str]:
-    """What to call the input in a message, and its text."""
+    """Name of the input for messages, and its text."""
     if isinstance(text_or_path, str) and ("\n" in text_or_path or not text_or_path.endswith(".toml")):
         return "the bicycle given", text_or_path
     path = Path(text_or_path)
@@ -240,7 +240,7 @@ def _fields(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _substitute(name: str, parameters: dict[str, Any]) -> float:
-    """The flat frame's moment for an unpublished one."""
+    """Moment of a flat frame in place of an unpublished one."""
     Ixx, Izz = parameters[name[:2] + "xx"], parameters[name[:2] + "zz"]
     if _is_number(Ixx) and _is_number(Izz):
         return flat_moment(Ixx, Izz)
@@ -259,7 +259,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _malformed(b: Bicycle) -> Iterator[str]:
-    """What makes the fields unusable before any physics can be asked."""
+    """Faults of type and form, which make the fields unusable before any physics can be asked."""
     for key in ("name", "source", "note"):
         if not isinstance(getattr(b, key), str):
             yield f"{key} = {getattr(b, key)!r} must be text"
@@ -281,7 +281,7 @@ def _malformed(b: Bicycle) -> Iterator[str]:
 
 
 def _unphysical(b: Bicycle) -> Iterator[str]:
-    """What no bicycle can have."""
+    """Faults of value: numbers that no bicycle can have."""
     for name in ("w", "g"):
         if getattr(b, name) <= 0.0:
             yield f"{_show(b, name)} must be above zero"
@@ -302,7 +302,7 @@ def _unphysical(b: Bicycle) -> Iterator[str]:
 
 
 def _wheel_triangle(b: Bicycle, wheel: str) -> Iterator[str]:
-    """A wheel is symmetric: the triangle inequality of its principal moments is Iyy <= 2 Ixx."""
+    """Check the triangle inequality of a wheel, which is symmetric: Iyy <= 2 Ixx."""
     xx, yy = f"I{wheel}xx", f"I{wheel}yy"
     Ixx, Iyy = getattr(b, xx), getattr(b, yy)
     slack = _slack(b, max(Ixx, Iyy), {xx: 2.0, yy: 1.0})
@@ -311,7 +311,7 @@ def _wheel_triangle(b: Bicycle, wheel: str) -> Iterator[str]:
 
 
 def _frame_triangle(b: Bicycle, frame: str) -> Iterator[str]:
-    """No principal moment of a frame is negative or above the sum of the other two; y is a principal axis."""
+    """Check that no principal moment of a frame is negative or above the sum of the others; y is a principal axis."""
     xx, xz, yy, zz = (f"I{frame}{axes}" for axes in ("xx", "xz", "yy", "zz"))
     Ixx, Ixz, Iyy, Izz = (getattr(b, name) for name in (xx, xz, yy, zz))
     low, high = principal_moments(Ixx, Ixz, Izz)
@@ -331,9 +331,9 @@ def _frame_triangle(b: Bicycle, frame: str) -> Iterator[str]:
 
 
 def _slack(b: Bicycle, largest: float, weights: Mapping[str, float]) -> float:
-    """By how much [kg m^2] measured moments may break an inequality; see `ROUNDING`."""
+    """Tolerance [kg m^2] by which measured moments may break an inequality; see `TRIANGLE_ROUNDING`."""
     joint = math.hypot(*(weight * b.std.get(name, 0.0) for name, weight in weights.items()))
-    return ROUNDING * largest + DEVIATIONS * joint
+    return TRIANGLE_ROUNDING * largest + TRIANGLE_DEVIATIONS * joint
 
 
 def _show(b: Bicycle, name: str) -> str:

@@ -18,11 +18,11 @@ def eig(
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     from experiments.terminal.console import eigenvalue, emit_json, number, parse_speeds, screen, table
     from models import catalogue
-    from models.linear.modes import critical_speeds, follow
-    from models.linear.whipple import canonical
+    from models.linear.modes import critical_speeds, named_modes
+    from models.linear.whipple import canonical_matrices
 
     bicycle = catalogue.load_bicycle(bike)
-    modes = follow(bicycle, parse_speeds(speeds))
+    modes = named_modes(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)
     if plot is not None:
         _draw(bicycle, modes.v.min(), modes.v.max(), plot)
@@ -47,7 +47,7 @@ def eig(
         emit_json(
             {
                 "bike": bicycle.name,
-                **canonical(bicycle)._asdict(),
+                **canonical_matrices(bicycle)._asdict(),
                 "critical_speeds": named,
                 "path": str(plot) if plot else None,
                 "rows": rows,
@@ -79,9 +79,9 @@ def _draw(bicycle: "Bicycle", low: float, high: float, path: Path) -> None:
 
     from experiments.reports.theory import eigenvalues_figure, save
     from models.errors import InputError
-    from models.linear.modes import critical_speeds, follow
+    from models.linear.modes import critical_speeds, named_modes
 
     if not high > low:
         raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
     speeds = np.linspace(low, high, 801)
-    save(eigenvalues_figure(bicycle.name, follow(bicycle, speeds), critical_speeds(bicycle)), path)
+    save(eigenvalues_figure(bicycle.name, named_modes(bicycle, speeds), critical_speeds(bicycle)), path)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from models.nonlinear.hands_free import Family
+    from models.nonlinear.hands_free import TurnFamily
     from models.nonlinear.steady_turns import SteadyTurn
     from models.parameters import Bicycle
 
@@ -48,7 +48,7 @@ def turns(
     bicycle = catalogue.load_bicycle(bike)
     path = {"path": str(plot) if plot else None}
     if hands_free:
-        from models.nonlinear.hands_free import hands_free as all_families
+        from models.nonlinear.hands_free import hands_free_families as all_families
 
         families = all_families(bicycle)
         if plot is not None:
@@ -59,14 +59,14 @@ def turns(
             return
         _show_families(bicycle, families)
     else:
-        from models.nonlinear.steady_turns import from_angles, from_speed_and_radius
+        from models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
 
         if lean is not None and steer is not None:
-            turn = from_angles(bicycle, radians(lean), radians(steer))
+            turn = steady_turn_from_angles(bicycle, radians(lean), radians(steer))
         else:
             assert speed is not None  # the ways were checked above
             assert radius is not None
-            turn = from_speed_and_radius(bicycle, speed, radius)
+            turn = steady_turn_from_speed_and_radius(bicycle, speed, radius)
         if plot is not None:
             save(turn_figure(bicycle, turn), plot)
         if as_json:
@@ -108,7 +108,7 @@ def _show(bicycle: "Bicycle", turn: "SteadyTurn") -> None:
     )
 
 
-def _show_families(bicycle: "Bicycle", families: "tuple[Family, ...]") -> None:
+def _show_families(bicycle: "Bicycle", families: "tuple[TurnFamily, ...]") -> None:
     from math import degrees
 
     import numpy as np

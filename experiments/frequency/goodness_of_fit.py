@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from experiments.frequency.response import RESPONSE_CHANNELS, SHOWN, TRUSTED, FrequencyResponse, ratio_of
-from experiments.theory.excited_loop import Array, Complex
+from experiments.theory.excited_loop import Array, ComplexArray
 from models.errors import InputError
 
 STEPS = 5  # of the search for where uncertain quantities fit best
@@ -168,8 +168,8 @@ class _Part:
     of: str
     trusted: np.ndarray
     f: Array
-    q: Complex
-    covariance: Complex
+    q: ComplexArray
+    covariance: ComplexArray
 
     @classmethod
     def of_run(cls, run: FrequencyResponse, of: str) -> "_Part":
@@ -180,19 +180,19 @@ class _Part:
         relative = covariance / (ratio[:, :, None] * ratio[:, None, :].conj())
         return cls(run, of, trusted, run.f[trusted], np.log(ratio), relative)
 
-    def slopes(self, names: Sequence[str]) -> Complex:
+    def slopes(self, names: Sequence[str]) -> ComplexArray:
         """What one standard deviation of each quantity does to the logarithms of the prediction, (m, p, k)."""
         none = np.zeros((len(self.trusted), len(SHOWN)), complex)
         side = ("loop", "plant").index(self.of)
         columns = [self.run.slopes[name][side] if name in self.run.slopes else none for name in names]
         return np.stack(columns, axis=-1)[self.trusted] if columns else np.zeros((*self.q.shape, 0), complex)
 
-    def shift(self, deviations: dict[str, float]) -> Complex:
+    def shift(self, deviations: dict[str, float]) -> ComplexArray:
         """What quantities so many standard deviations away do to the logarithms of the prediction, (m, p)."""
         own = {name: many for name, many in deviations.items() if name in self.run.slopes}
         return np.asarray(np.log(ratio_of(self.run.move(own), self.run.theory, self.of, self.f)), complex)
 
-    def chi2(self, moved: Complex) -> float:
+    def chi2(self, moved: ComplexArray) -> float:
         """Of the lines against a prediction whose logarithms moved by (m, p)."""
         return float(step_down(self.q - moved, self.covariance, self.run.lines.freedom).sum())
 
@@ -205,7 +205,7 @@ class _Part:
         return Largest(self.run.source, SHOWN[i], float(self.f[k]), float(np.exp(q.real)), q.imag, float(std[k, i]))
 
 
-def _moved(parts: Sequence[_Part], names: Sequence[str]) -> tuple[Array, list[Complex]]:
+def _moved(parts: Sequence[_Part], names: Sequence[str]) -> tuple[Array, list[ComplexArray]]:
     """Uncertain quantities (k,) where they fit best, in standard deviations, and what that does to each prediction.
 
     Slopes are those at the beginning, but what is left is computed anew: a loop is not linear in its parameters.
@@ -224,7 +224,7 @@ def _moved(parts: Sequence[_Part], names: Sequence[str]) -> tuple[Array, list[Co
 
 
 def _best(
-    parts: Sequence[_Part], seen: Sequence[Complex], slopes: Sequence[Complex], prior: Array
+    parts: Sequence[_Part], seen: Sequence[ComplexArray], slopes: Sequence[ComplexArray], prior: Array
 ) -> tuple[Array, Array]:
     """Quantities (k,) with which ``slopes`` fit what is ``seen`` best, and their standard deviations.
 
@@ -254,7 +254,7 @@ def _best(
     return best, np.sqrt(np.diag(inverse @ scatter @ inverse))
 
 
-def step_down(d: Complex, covariance: Complex, freedom: int) -> Array:
+def step_down(d: ComplexArray, covariance: ComplexArray, freedom: int) -> Array:
     """Chi-square (m,) of differences d (m, p), two degrees of freedom for each of the p; see the module.
 
     Parameters

@@ -16,7 +16,7 @@ import numpy as np
 
 from experiments.frequency.spectral_lines import Lines, lines
 from experiments.recordings.runs import played_torque, run_of, theory_of
-from experiments.theory.excited_loop import Array, Complex, ExcitedLoop, excited_loop
+from experiments.theory.excited_loop import Array, ComplexArray, ExcitedLoop, excited_loop
 from experiments.theory.theory import Theory
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run
@@ -40,8 +40,8 @@ class Transfer:
 
     of: str  # "loop" or "plant"
     output: str  # "phi_dot" [rad/s], "delta" [rad], "T" [N m], per N m
-    measured: Complex
-    predicted: Complex
+    measured: ComplexArray
+    predicted: ComplexArray
     std: Array  # of the magnitude, relative; as much of the phase [rad]
     coherence: Array  # (m,), of the torque played with the output; of the plant, the lesser of output and torque
 
@@ -73,7 +73,7 @@ class FrequencyResponse:
         That predicts them.
     lines : Lines
         Measured over predicted of the loop's outputs, in the order of `RESPONSE_CHANNELS`, with covariances.
-    slopes : mapping of str to (Complex, Complex)
+    slopes : mapping of str to (ComplexArray, ComplexArray)
         What one standard deviation of an uncertain quantity does to the logarithm of the predicted responses of loop
         and plant, (m, 2) each, in the order of `SHOWN`.
     move : callable
@@ -89,14 +89,14 @@ class FrequencyResponse:
     responses: tuple[Transfer, ...]
     theory: ExcitedLoop
     lines: Lines
-    slopes: Mapping[str, tuple[Complex, Complex]]
+    slopes: Mapping[str, tuple[ComplexArray, ComplexArray]]
     move: Callable[[Mapping[str, float]], ExcitedLoop]
 
     def named(self, of: str, output: str) -> Transfer:
         """One of them."""
         return next(r for r in self.responses if (r.of, r.output) == (of, output))
 
-    def ratios(self, of: str) -> tuple[Complex, Complex]:
+    def ratios(self, of: str) -> tuple[ComplexArray, ComplexArray]:
         """Measured over predicted of the outputs in `SHOWN`, (m, 2), and E[d d^H] of their errors, (m, 2, 2)."""
         return ratios(self.lines, of)
 
@@ -200,7 +200,7 @@ def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Ar
     return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"]))
 
 
-def ratios(found: Lines, of: str) -> tuple[Complex, Complex]:
+def ratios(found: Lines, of: str) -> tuple[ComplexArray, ComplexArray]:
     """`FrequencyResponse.ratios` of the loop's lines."""
     g, covariance = found.ratio, found.covariance
     if of == "loop":
@@ -262,7 +262,7 @@ def _mover(whole: Theory, build: Callable[..., ExcitedLoop]) -> Callable[[Mappin
 
 def _slopes(
     names: Iterable[str], move: Callable[[Mapping[str, float]], ExcitedLoop], f: Array
-) -> dict[str, tuple[Complex, Complex]]:
+) -> dict[str, tuple[ComplexArray, ComplexArray]]:
     """What one standard deviation of each quantity does to the logarithms of loop and plant, (m, 2) each."""
     slopes = {}
     for name in names:
@@ -272,6 +272,6 @@ def _slopes(
     return slopes
 
 
-def ratio_of(one: ExcitedLoop, other: ExcitedLoop, of: str, f: Array) -> Complex:
+def ratio_of(one: ExcitedLoop, other: ExcitedLoop, of: str, f: Array) -> ComplexArray:
     """Predictions of one theory over those of another, (m, 2), in the order of `SHOWN`."""
     return np.array([getattr(one, of)(f, output) / getattr(other, of)(f, output) for output in SHOWN], complex).T

@@ -15,10 +15,9 @@ overlap by the width of the window, and its segments overlap in time.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from models.array_types import Array, ComplexArray
+
 WIDTH = 0.1  # Hz of a block
 LEAST = 7  # bins of a block
 LEAKAGE = 2  # complex unknowns of L
@@ -45,8 +44,8 @@ class Lines:
     """
 
     f: Array
-    ratio: Complex
-    covariance: Complex
+    ratio: ComplexArray
+    covariance: ComplexArray
     freedom: int
     coherence: Array
     bins: int
@@ -78,7 +77,7 @@ def lines(played: Array, measured: Array, predicted: Array, rate: float, band: t
     count = max((last - first + 1) // size, 0)
     inside = slice(first, first + count * size)
 
-    def blocks(y: Array) -> Complex:
+    def blocks(y: Array) -> ComplexArray:
         """Spectra of p signals in m blocks, (m, p, size)."""
         from scipy import signal  # half a second to load, for a run that played a torque only
 

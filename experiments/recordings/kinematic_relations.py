@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from experiments.datatypes import Array
 from experiments.recordings.checked import Recorded
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 
 COARSEST = 0.01  # s; faster recordings are averaged to about this
 LONGEST = 60_000  # rows of that, ten minutes, looked at
@@ -128,7 +128,7 @@ def balance(s: Signals) -> tuple[Array, Array] | None:
     bicycle = s.recorded.response.bicycle
     if bicycle is None or not s.has("phi", "delta"):
         return None
-    M, C1, K0, K2 = canonical(bicycle)
+    M, C1, K0, K2 = canonical_matrices(bicycle)
     v, g = s.raw("v"), bicycle.g
     moment = M[0, 1] * s.band("delta", 2) + v * C1[0, 1] * s.band("delta", 1)
     moment = moment + g * K0[0, 0] * s.band("phi") + (g * K0[0, 1] + v**2 * K2[0, 1]) * s.band("delta")

@@ -223,7 +223,7 @@ def _speeds(windows: Sequence[_Numbered], figure7: Figure7 | None) -> np.ndarray
 
 def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Series]) -> list[Curve]:
     """Weave (unless measured, then it is drawn already) and capsize without control."""
-    followed = modes.follow(bicycle, speeds)
+    followed = modes.named_modes(bicycle, speeds)
     capsize = np.full(len(speeds), complex(np.nan, np.nan))  # no imaginary part to draw
     capsize.real = np.where(followed.capsize.imag == 0.0, followed.capsize.real, np.nan)
     curves = [Curve("capsize without control", speeds, capsize)]

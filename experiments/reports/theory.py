@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from models.nonlinear.hands_free import Family
+    from models.nonlinear.hands_free import TurnFamily
     from models.nonlinear.steady_turns import SteadyTurn
 
 FORMATS = (".svg", ".pdf", ".png")
@@ -237,7 +237,7 @@ def _draw_motion(ax: "Axes", shape: ModeShape) -> tuple[list[Any], list[str]]:
     return lines, ["lean φ", "steer δ"]
 
 
-def families_figure(name: str, families: Sequence["Family"]) -> "Figure":
+def families_figure(name: str, families: Sequence["TurnFamily"]) -> "Figure":
     """Hands-free turns: lean over steer and over speed, one colour a family, thick where it is stable."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -272,7 +272,7 @@ def families_figure(name: str, families: Sequence["Family"]) -> "Figure":
     return figure
 
 
-def _family_in_words(family: "Family") -> str:
+def _family_in_words(family: "TurnFamily") -> str:
     if family.start in STRAIGHT:
         return f"from {STRAIGHT[family.start]} at {family.turns[0].v:.2f} m/s to {family.end}"
     return f"from {family.start} to {family.end}"

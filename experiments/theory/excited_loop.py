@@ -9,18 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop, instrument_map
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
+from models.array_types import Array, ComplexArray
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
 from models.linear.perturbed import Variant
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 OUTPUTS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
 
 
@@ -39,13 +37,13 @@ class ExcitedLoop:
         """Does what is played die away again?"""
         return bool(np.abs(np.linalg.eigvals(self.W)).max() < 1.0)
 
-    def loop(self, f: Array, output: str) -> Complex:
+    def loop(self, f: Array, output: str) -> ComplexArray:
         """Frequency response (m,) from the torque played to an output at ``f`` (m,) Hz: "phi_dot", "delta", "T"."""
         if output == "T":
             return transfer(self.W, self.B, self.w, f, self.dt) + 1.0
         return transfer(self.W, self.B, self.H[OUTPUTS[output]], f, self.dt)
 
-    def plant(self, f: Array, output: str) -> Complex:
+    def plant(self, f: Array, output: str) -> ComplexArray:
         """Frequency response (m,) of drive and bicycle from the torque commanded to an output."""
         return transfer(self.W - np.outer(self.B, self.w), self.B, self.H[OUTPUTS[output]], f, self.dt)
 
@@ -111,7 +109,7 @@ def excited_loop(
     return ExcitedLoop(W, loop.played(v), W[5].copy(), H, rig.dt)
 
 
-def transfer(A: Array, b: Array, c: Array, f: Array, dt: float) -> Complex:
+def transfer(A: Array, b: Array, c: Array, f: Array, dt: float) -> ComplexArray:
     """c (z I - A)^-1 b at z = exp(2 pi i f dt), (m,)."""
     z = np.exp(2j * np.pi * np.asarray(f, float) * dt)
     states = np.linalg.solve(z[:, None, None] * np.eye(len(b)) - A, np.broadcast_to(b, (len(z), len(b)))[..., None])

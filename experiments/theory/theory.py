@@ -17,7 +17,7 @@ from models import catalogue
 from models.coordinates import PHI_DOT, STATES
 from models.errors import InputError
 from models.linear.perturbed import ENTRIES, Variant
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 from models.parameters import PARAMETERS, Bicycle
 
 
@@ -116,7 +116,7 @@ class Theory:
             return QUANTITIES[name].nominal
         if name in ENTRIES:
             matrix, i, j = ENTRIES[name]
-            return float(getattr(canonical(self.bicycle), matrix)[i, j])
+            return float(getattr(canonical_matrices(self.bicycle), matrix)[i, j])
         known = ", ".join(QUANTITIES)
         raise InputError(
             f"wanted a parameter of the bicycle (w, c, lam, ...), an entry of a matrix (M_phi_delta, ...) or one of "
@@ -134,7 +134,7 @@ class Theory:
         if name in self.uncertain:
             return self.uncertain[name]
         if name in ENTRIES:
-            return USUAL_ENTRY * float(np.abs(getattr(canonical(self.bicycle), ENTRIES[name][0])).max())
+            return USUAL_ENTRY * float(np.abs(getattr(canonical_matrices(self.bicycle), ENTRIES[name][0])).max())
         return usual_std().get(name, np.inf) if name in PARAMETERS else QUANTITIES[name].usual
 
     @property

@@ -22,7 +22,7 @@ from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
 from models.errors import InputError
-from models.plant.workstand import FREE
+from models.plant.workstand import FREE_STEER
 
 PARTS = ("gyro", "mounting", "steer", "wheel", "drive")
 LEAN, STEER, WHEEL = 0.35, 1.0, 6.0  # rad, rad (beyond any stop), rad/s: what a person does when asked
@@ -273,7 +273,7 @@ def _direction_step(notes: Notes) -> Step:
         return None
 
     ask = f"{_LIFTED}it pushes them to the right, gently"
-    return Step("direction", look, ask, 30.0, Demand.RUN, (0.0, FREE, 0.0), waits=True, lets_go=True)
+    return Step("direction", look, ask, 30.0, Demand.RUN, (0.0, FREE_STEER, 0.0), waits=True, lets_go=True)
 
 
 class _Swinging:
@@ -286,7 +286,7 @@ class _Swinging:
     def step(self) -> Step:
         """Hold, let go, watch."""
         ask = f"{_LIFTED}it swings them for {TIMES_OVER:.0f} s"
-        return Step("sweep", self._look, ask, 45.0, Demand.RUN, (0.0, FREE, 0.0), waits=True, lets_go=True)
+        return Step("sweep", self._look, ask, 45.0, Demand.RUN, (0.0, FREE_STEER, 0.0), waits=True, lets_go=True)
 
     def _look(self, rows: np.ndarray, over: bool) -> StepResult | None:
         running = rows[rows["state"] == State.RUNNING]

@@ -20,16 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.optimize import least_squares
 from scipy.signal import savgol_filter
 
 from hil.commissioning.sensor_calibration import Estimate, usable
 from hil.loop.states import State
+from models.array_types import Array
 from models.linear.whipple import totals
 from models.parameters import PARAMETERS, Bicycle
-
-Array = NDArray[np.float64]
 
 NAMES = ("gain", "damping", "friction", "stiffness", "bias", "delay")
 UNITS = {"gain": "", "damping": "N m s/rad", "friction": "N m", "stiffness": "N m/rad", "bias": "N m", "delay": "s"}

@@ -14,7 +14,7 @@ from hil.commissioning.steps import Step, StepResult, armed
 from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
-from models.plant.workstand import FREE
+from models.plant.workstand import FREE_STEER
 
 STILL = 2.0  # s of rows for what is measured at rest
 LEAN, STEER, WHEEL = 0.2, 1.0, 6.0  # rad, rad (beyond any stop), rad/s: what a person does when asked
@@ -47,7 +47,7 @@ def steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
 def push_step() -> Step:
     """The drive pushes a little, with `PUSH` as the excitation: which way do the bars go?"""
     ask = "front wheel still lifted, hands off the bars: the drive pushes them to the right, gently"
-    return Step("drive's direction", pushing, ask, 25.0, Demand.RUN, (0.0, FREE, 0.0))
+    return Step("drive's direction", pushing, ask, 25.0, Demand.RUN, (0.0, FREE_STEER, 0.0))
 
 
 def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from firmware_interface.calibration import Calibration
-
-Array = NDArray[np.float64]
+from models.array_types import Array
 
 GYRO = ("phi_dot_meas", "theta_dot_meas", "psi_dot_meas")
 FORCE = ("a_x_meas", "a_y_meas", "a_z_meas")

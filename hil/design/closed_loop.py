@@ -16,11 +16,10 @@ from hil.design.sampled_plant import LOOP_STATES as PLANT
 from hil.design.sampled_plant import ROUNDING, U_PREV, LoopTiming, SampledModel, continuous, sample
 from hil.design.schedule import GainSchedule
 from hil.loop.observer import ESTIMATE, Observer, observe
+from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle
-
-Array = NDArray[np.float64]
 
 OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
 MEASURED_CHANNELS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")

@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, null_space, solve_sylvester
 from hil.design.sampled_plant import Array, SampledModel
 from hil.design.stabilisability import require_stabilisable, uncontrollable_speeds
 from models.errors import InputError
-from models.linear.modes import follow
+from models.linear.modes import named_modes
 from models.linear.whipple import system_matrix
 from models.parameters import Bicycle
 
@@ -161,7 +161,7 @@ def natural(bicycle: Bicycle, v: float) -> tuple[float, Poles]:
     Where the weave is two real eigenvalues its frequency is their geometric mean. Capsize and caster
     decay at LEAST_DECAY or faster; on some bicycles they are a pair over a range of speeds.
     """
-    modes = follow(bicycle, v)
+    modes = named_modes(bicycle, v)
     others = np.array([modes.capsize[0], modes.caster[0]])
     paired = others[0] == others[1].conjugate()  # and not each with half the weave, as the skate's at rest
     turn = 1j * others.imag if paired else 0j

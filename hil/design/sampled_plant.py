@@ -18,14 +18,13 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models.array_types import Array
 from models.coordinates import STATES as BICYCLE_STATES
 from models.coordinates import T_DELTA
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
 from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
-
-Array = NDArray[np.float64]
 
 LOOP_STATES = (*BICYCLE_STATES, "T_drive", "u_prev")
 T_DRIVE, U_PREV = 4, 5

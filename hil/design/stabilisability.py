@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.errors import InputError
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 
 NEAR_UNSTABLE = 1e-3
@@ -47,7 +47,7 @@ def uncontrollable_speeds(bicycle: Bicycle) -> tuple[StuckMode, ...]:
         Speeds from 0 m/s up. The benchmark bicycle: 0.025 m/s, where the stuck mode is a fall
         (+3.13 1/s), and 1.411 m/s, where it is stable (-3.13 1/s).
     """
-    M, C1, K0, K2 = canonical(bicycle)
+    M, C1, K0, K2 = canonical_matrices(bicycle)
     square = -bicycle.g * K0[0, 0] / M[0, 0]
     if square < 0.0:  # the mass hangs below the ground: no pendulum to fall, no real stuck mode
         return ()

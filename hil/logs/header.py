@@ -256,7 +256,7 @@ def new_header(
     TypeError
         ``extra`` holds what JSON cannot.
     """
-    from models.linear.whipple import canonical
+    from models.linear.whipple import canonical_matrices
 
     origin = provenance()
     if simulated:
@@ -279,7 +279,7 @@ def new_header(
                 "calibration": vars(calibration),
             },
             "bicycle": rig.bicycle.as_dict(),
-            "matrices": canonical(rig.bicycle)._asdict(),
+            "matrices": canonical_matrices(rig.bicycle)._asdict(),
             "controller": schedule.method,
             "schedule": schedule.to_toml(),
             "provenance": origin,

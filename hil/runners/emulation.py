@@ -17,7 +17,7 @@ from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroun
 class Emulation:
     """What an emulated machine is, beyond its rig: equations of motion, surroundings, and how good its drive is."""
 
-    model: str = "linear"  # a name in `models.plant.plant.MODELS`
+    model: str = "linear"  # a name in `models.plant.records.PLANT_MODELS`
     surroundings: Surroundings = Surroundings()
     drive: SteerDrive = SteerDrive()  # lag and greatest torque are the rig's
     noise: float = 1.0  # times that of the emulated instruments

@@ -94,8 +94,8 @@ def advance(loop, bench, bus, dt, rows, tape, diary):
         t = bench.k[0] * dt
         if bench.k[0] > 0:
             T, enabled = made(node, (bench.k[0] - 1) * dt)
-            bicycle_plant.advance(bench.p, bench.s, T, enabled, dt)
-        bicycle_plant.read(bench.p, bench.s, bench.instruments)
+            bicycle_plant.advance_plant(bench.p, bench.s, T, enabled, dt)
+        bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
         awake = instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
         tick(loop, wire, t, t, rows[i])

@@ -18,7 +18,7 @@ from models.constrained.planar import perp
 from models.constrained.tree import BASE, Tree
 
 
-def accelerations(tree: Tree, phi: NDArray, rate: NDArray, forces: NDArray) -> NDArray:
+def articulated_accelerations(tree: Tree, phi: NDArray, rate: NDArray, forces: NDArray) -> NDArray:
     """Angular accelerations phi'' (n,) of all bodies.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The bicycle from Newton's and Euler's equations: four bodies, three hinges, two rolling knife edges.
+"""Bicycle from Newton's and Euler's equations: four bodies, three hinges, two rolling knife edges.
 
 Nothing here is shared with the Kane derivation of `models.nonlinear.nonlinear` but the names of the coordinates, so
 that each
@@ -24,10 +24,10 @@ from models.constrained.loads import Gravity, Load, Torque
 from models.constrained.motion import Bodies
 from models.constrained.spatial import Body
 from models.constrained.system import Solution, System
-from models.nonlinear.nonlinear import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
+from models.coordinates import Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_F, Q_THETA_R, Q_X, Q_Y
 from models.parameters import Bicycle
 
-AHEAD, DOWN = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+FORWARD, DOWN = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 UP = (0.0, 0.0, -1.0)
 AXLE = np.array([0.0, 1.0, 0.0])
 REAR_WHEEL, REAR_FRAME, FRONT_FRAME, FRONT_WHEEL = "R", "B", "H", "F"
@@ -106,7 +106,7 @@ class ConstrainedBicycle:
         return System(bodies, [*hinges, *self.contacts, *self.extra], loads, self.lam)
 
     def steer_motor(self, torque: float | Callable[[float], float]) -> Torque:
-        """The torque [N m] between the frames about the steer axis."""
+        """Torque [N m] between the frames about the steer axis."""
         s = self.steer_axis
         return Torque(FRONT_FRAME, torque, REAR_FRAME, (float(s[0]), float(s[1]), float(s[2])))
 
@@ -118,13 +118,13 @@ class ConstrainedBicycle:
         q, u = np.asarray(q, float), np.asarray(u, float)
         b, axes, spins = self.bicycle, self._axes(q), {}
         heading, lateral = axes["yaw"][:, 0], axes[REAR_FRAME][:, 1]
-        spins[REAR_FRAME] = u[YAW] * DOWN + u[ROLL] * heading + u[PITCH] * lateral
-        spins[REAR_WHEEL] = spins[REAR_FRAME] + u[REAR] * lateral
-        spins[FRONT_FRAME] = spins[REAR_FRAME] + u[STEER] * (axes[REAR_FRAME] @ self.steer_axis)
-        spins[FRONT_WHEEL] = spins[FRONT_FRAME] + u[FRONT] * axes[FRONT_FRAME][:, 1]
+        spins[REAR_FRAME] = u[Q_PSI] * DOWN + u[Q_PHI] * heading + u[Q_THETA] * lateral
+        spins[REAR_WHEEL] = spins[REAR_FRAME] + u[Q_THETA_R] * lateral
+        spins[FRONT_FRAME] = spins[REAR_FRAME] + u[Q_DELTA] * (axes[REAR_FRAME] @ self.steer_axis)
+        spins[FRONT_WHEEL] = spins[FRONT_FRAME] + u[Q_THETA_F] * axes[FRONT_FRAME][:, 1]
 
         up_the_wheel = -b.rR * axes["roll"][:, 2]
-        places = {REAR_WHEEL: np.array([q[X], q[Y], 0.0]) + up_the_wheel}
+        places = {REAR_WHEEL: np.array([q[Q_X], q[Q_Y], 0.0]) + up_the_wheel}
         moves = {REAR_WHEEL: np.cross(spins[REAR_WHEEL], up_the_wheel)}
         head = np.array([b.w + b.c, 0.0, 0.0])
         for body, base, joint in (
@@ -148,15 +148,15 @@ class ConstrainedBicycle:
         R = {name: frame.R for name, frame in motion.frames.items()}
         B = R[REAR_FRAME]
         q = np.empty(8)
-        q[X], q[Y] = self.contact_point(motion).value[:2]
-        q[YAW] = np.arctan2(-B[0, 1], B[1, 1])
-        q[ROLL] = np.arcsin(B[2, 1])
-        q[PITCH] = np.arctan2(-B[2, 0], B[2, 2]) + self.bicycle.lam
-        q[REAR] = _turn(B.T @ R[REAR_WHEEL], AXLE)
-        q[STEER] = _turn(B.T @ R[FRONT_FRAME], self.steer_axis)
-        q[FRONT] = _turn(R[FRONT_FRAME].T @ R[FRONT_WHEEL], AXLE)
+        q[Q_X], q[Q_Y] = self.contact_point(motion).value[:2]
+        q[Q_PSI] = np.arctan2(-B[0, 1], B[1, 1])
+        q[Q_PHI] = np.arcsin(B[2, 1])
+        q[Q_THETA] = np.arctan2(-B[2, 0], B[2, 2]) + self.bicycle.lam
+        q[Q_THETA_R] = _turn(B.T @ R[REAR_WHEEL], AXLE)
+        q[Q_DELTA] = _turn(B.T @ R[FRONT_FRAME], self.steer_axis)
+        q[Q_THETA_F] = _turn(R[FRONT_FRAME].T @ R[FRONT_WHEEL], AXLE)
         if near is not None:
-            turns = [YAW, REAR, FRONT]
+            turns = [Q_PSI, Q_THETA_R, Q_THETA_F]
             q[turns] += 2.0 * np.pi * np.round((np.asarray(near, float)[turns] - q[turns]) / (2.0 * np.pi))
         return q
 
@@ -172,9 +172,9 @@ class ConstrainedBicycle:
         solution = self.system.solve(t, x)
         spins = {name: solution.acceleration[frame.spin] for name, frame in motion.frames.items()}
         u, B = self.speeds(x), motion.frames[REAR_FRAME].R
-        yawing = u[YAW] * DOWN
-        rolling = u[ROLL] * _heading(B)
-        carried = np.cross(yawing, rolling) + np.cross(yawing + rolling, u[PITCH] * B[:, 1])
+        yawing = u[Q_PSI] * DOWN
+        rolling = u[Q_PHI] * _heading(B)
+        carried = np.cross(yawing, rolling) + np.cross(yawing + rolling, u[Q_THETA] * B[:, 1])
         contact = self.contact_point(motion)
         return self._rates(motion, contact.J @ solution.acceleration + contact.bias, spins, carried), solution
 
@@ -197,7 +197,7 @@ class ConstrainedBicycle:
         )
 
     def contact_point(self, motion: Bodies) -> Jet:
-        """The rear wheel's contact point."""
+        """Contact point of the rear wheel, as a jet."""
         return motion.point(REAR_WHEEL, np.zeros(3)) + self.contacts[0].arm(motion)
 
     def _hinge(self, name: str, body: str, base: str, joint: NDArray, axis: NDArray) -> Revolute:
@@ -205,12 +205,12 @@ class ConstrainedBicycle:
 
     def _axes(self, q: NDArray) -> dict[str, NDArray]:
         """Axes of every body as columns: yaw, roll, pitch, then steer and wheels."""
-        axes = {"yaw": _rotation(q[YAW], DOWN)}
-        axes["roll"] = axes["yaw"] @ _rotation(q[ROLL], AHEAD)
-        axes[REAR_FRAME] = axes["roll"] @ _rotation(q[PITCH] - self.bicycle.lam, AXLE)
-        axes[REAR_WHEEL] = axes[REAR_FRAME] @ _rotation(q[REAR], AXLE)
-        axes[FRONT_FRAME] = axes[REAR_FRAME] @ _rotation(q[STEER], self.steer_axis)
-        axes[FRONT_WHEEL] = axes[FRONT_FRAME] @ _rotation(q[FRONT], AXLE)
+        axes = {"yaw": _rotation(q[Q_PSI], DOWN)}
+        axes["roll"] = axes["yaw"] @ _rotation(q[Q_PHI], FORWARD)
+        axes[REAR_FRAME] = axes["roll"] @ _rotation(q[Q_THETA] - self.bicycle.lam, AXLE)
+        axes[REAR_WHEEL] = axes[REAR_FRAME] @ _rotation(q[Q_THETA_R], AXLE)
+        axes[FRONT_FRAME] = axes[REAR_FRAME] @ _rotation(q[Q_DELTA], self.steer_axis)
+        axes[FRONT_WHEEL] = axes[FRONT_FRAME] @ _rotation(q[Q_THETA_F], AXLE)
         return axes
 
     def _rates(self, motion: Bodies, contact: NDArray, spins: dict[str, NDArray], carried: NDArray) -> NDArray:
@@ -221,18 +221,18 @@ class ConstrainedBicycle:
         """
         B, H = motion.frames[REAR_FRAME].R, motion.frames[FRONT_FRAME].R
         u = np.empty(8)
-        u[X], u[Y] = contact[:2]
+        u[Q_X], u[Q_Y] = contact[:2]
         axes = np.column_stack([DOWN, _heading(B), B[:, 1]])
-        u[YAW], u[ROLL], u[PITCH] = np.linalg.solve(axes, spins[REAR_FRAME] - carried)
-        u[REAR] = (spins[REAR_WHEEL] - spins[REAR_FRAME]) @ B[:, 1]
-        u[STEER] = (spins[FRONT_FRAME] - spins[REAR_FRAME]) @ (B @ self.steer_axis)
-        u[FRONT] = (spins[FRONT_WHEEL] - spins[FRONT_FRAME]) @ H[:, 1]
+        u[Q_PSI], u[Q_PHI], u[Q_THETA] = np.linalg.solve(axes, spins[REAR_FRAME] - carried)
+        u[Q_THETA_R] = (spins[REAR_WHEEL] - spins[REAR_FRAME]) @ B[:, 1]
+        u[Q_DELTA] = (spins[FRONT_FRAME] - spins[REAR_FRAME]) @ (B @ self.steer_axis)
+        u[Q_THETA_F] = (spins[FRONT_WHEEL] - spins[FRONT_FRAME]) @ H[:, 1]
         return u
 
 
 @dataclass(frozen=True)
 class _RollTorque(Load):
-    """A torque of the ground on the rear frame about its heading."""
+    """Torque of the ground on the rear frame about its heading."""
 
     torque: float | Callable[[float], float]
 

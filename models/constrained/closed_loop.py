@@ -21,7 +21,7 @@ from models.errors import InputError
 
 
 class TreeMotion:
-    """A tree at one moment, asked for points and directions like bodies in Cartesian coordinates; w is phi'."""
+    """Tree at one moment, asked for points and directions like bodies in Cartesian coordinates; w is phi'."""
 
     def __init__(self, tree: Tree, t: float, phi: NDArray, rate: NDArray) -> None:
         self.tree, self.t, self.phi, self.w = tree, t, phi, rate
@@ -29,7 +29,7 @@ class TreeMotion:
         self.D, self.r = tree.ways(phi), tree.centres(phi)
 
     def point(self, body: str, s: ArrayLike) -> Any:
-        """The point that sits at `s` in body axes: the sum of the ways to it, each turning with its body."""
+        """Point at `s` in body axes, as a jet: the sum of the ways to it, each turning with its body."""
         if body == GROUND:
             return np.asarray(s, float)
         k = self._find(body)
@@ -40,7 +40,7 @@ class TreeMotion:
         return Jet(self.r[k] + arm, J @ self.w, J, -(self.w**2) @ ways)
 
     def direction(self, body: str, e: ArrayLike) -> Any:
-        """The direction that is `e` in body axes."""
+        """Direction that is `e` in body axes, as a jet."""
         if body == GROUND:
             return np.asarray(e, float)
         k = self._find(body)
@@ -59,10 +59,22 @@ class TreeMotion:
         return self.index[body]
 
 
-def accelerations(
+def closed_loop_accelerations(
     tree: Tree, cuts: Sequence[Constraint], phi: NDArray, rate: NDArray, forces: NDArray, lam: float = 10.0
 ) -> tuple[NDArray, NDArray]:
     """Angular accelerations phi'' (n,) of a tree whose cut joints are held, and the reactions in the cuts.
+
+    Parameters
+    ----------
+    tree : Tree
+    cuts : sequence of Constraint
+        Joints where the loops were cut.
+    phi, rate : (n,) arrays
+        Absolute angles, rad, and rates, rad/s.
+    forces : (n, 2) array
+        On the centres of the bodies, N.
+    lam : float
+        Decay rate of the constraints, 1/s.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What every constraint offers, and the directions several of them need."""
+"""Base class of the constraints, and the directions that several of them need."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 
 class Constraint(ABC):
-    """Something that stays zero."""
+    """Constraint: one or more quantities that stay zero."""
 
     name: str
 
     @abstractmethod
     def residuals(self, motion: Motion) -> Sequence[Jet | Rate]:
-        """What stays zero: jets where positions are constrained, rates where velocities are; scalars or vectors."""
+        """Quantities that stay zero, scalars or vectors: jets of positions, rates of velocities."""
 
     def actions(self, motion: Motion) -> NDArray | None:
         """Generalised force (n, k) per unit of each reaction; None for ideal constraints, which do no work (J^T)."""
         return None
 
 
-def unit(a: ArrayLike, what: str) -> NDArray:
-    """The direction of a vector.
+def unit_vector(a: ArrayLike, what: str) -> NDArray:
+    """Direction of a vector, as a unit vector.
 
     Raises
     ------
@@ -50,5 +50,5 @@ def normals(axis: NDArray) -> list[NDArray]:
     if len(axis) == 2:
         return [np.array([-axis[1], axis[0]])]
     helper = np.eye(3)[np.argmin(np.abs(axis))]
-    first = unit(helper - axis * (axis @ helper), "a normal")
+    first = unit_vector(helper - axis * (axis @ helper), "a normal")
     return [first, skew(axis) @ first]

@@ -1,4 +1,4 @@
-"""Quantities that know how they change: what a constraint is written in, so that nobody differentiates by hand.
+"""Quantities that know their derivatives, in which constraints are written: nobody differentiates by hand.
 
 Let w be the velocities of all bodies. A `Jet` is a quantity of position f (a distance, a direction cosine) with
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A quantity of velocity, f' = J w' + bias."""
+    """Quantity of velocity, f' = J w' + bias."""
 
     value: Any
     J: NDArray
@@ -36,7 +36,7 @@ class Rate:
         return Rate(self.value + other.value, self.J + other.J, self.bias + other.bias)
 
     def __mul__(self, factor: Jet) -> Rate:
-        """Times a scalar jet."""
+        """Multiply by a scalar jet."""
         bias = self.bias * factor.value + self.value * factor.rate
         return Rate(self.value * factor.value, self.J * factor.value, bias)
 
@@ -50,7 +50,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Jet:
-    """A quantity of position, f'' = J w' + bias."""
+    """Quantity of position, f'' = J w' + bias."""
 
     value: Any
     rate: Any
@@ -76,7 +76,7 @@ class Jet:
         return -self + other
 
     def __mul__(self, s: Any) -> Jet:
-        """Times a number or a scalar jet; a scalar jet also times a constant vector."""
+        """Multiply by a number or a scalar jet; a scalar jet also times a constant vector."""
         if isinstance(s, Jet):
             if np.ndim(s.value):  # a vector: let the scalar be the factor
                 return s * self
@@ -111,7 +111,7 @@ class Jet:
         return Jet(value, slope * self.rate, slope * self.J, bias)
 
     def power(self, p: float) -> Jet:
-        """The p-th power of a positive scalar jet."""
+        """Power p of a positive scalar jet."""
         return self.apply(
             lambda x: x**p,
             lambda x: p * x ** (p - 1.0),
@@ -119,7 +119,7 @@ class Jet:
         )
 
 
-def dot(a: Any, b: Any) -> Any:
+def scalar_product(a: Any, b: Any) -> Any:
     """Scalar product of two vectors, either of which may be a jet."""
     if isinstance(a, Jet):
         return a.dot(b)

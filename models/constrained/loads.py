@@ -14,7 +14,7 @@ from models.constrained.motion import GROUND, Bodies
 
 
 class Load(ABC):
-    """A generalised force, and the potential energy it comes from (zero where it has none)."""
+    """Generalised force, and the potential energy it comes from (zero where it has none)."""
 
     @abstractmethod
     def force(self, motion: Bodies) -> NDArray:
@@ -27,7 +27,7 @@ class Load(ABC):
 
 @dataclass(frozen=True)
 class Gravity(Load):
-    """The same acceleration on every body, m/s^2."""
+    """Gravity: the same acceleration on every body, m/s^2."""
 
     g: tuple[float, ...]
 
@@ -43,7 +43,7 @@ class Gravity(Load):
 
 @dataclass(frozen=True)
 class Force(Load):
-    """A constant force [N] along the fixed axes at a point of a body."""
+    """Constant force [N] along the fixed axes at a point of a body."""
 
     body: str
     point: ArrayLike
@@ -58,7 +58,7 @@ class Force(Load):
 
 @dataclass(frozen=True)
 class Torque(Load):
-    """A torque [N m] on `body`, the opposite one on `base`, about an axis fixed in `base` (in space only).
+    """Torque [N m] on `body`, the opposite one on `base`, about an axis fixed in `base` (in space only).
 
     `torque` is a number or a function of time.
     """
@@ -83,7 +83,7 @@ class Torque(Load):
 
 @dataclass(frozen=True)
 class TorsionSpring(Load):
-    """A spring [N m/rad] between two planar bodies, slack at the relative angle `rest`."""
+    """Spring [N m/rad] between two planar bodies, slack at the relative angle `rest`."""
 
     body: str
     stiffness: float

@@ -15,20 +15,20 @@ GROUND = "ground"
 
 
 class Motion(Protocol):
-    """What a constraint may ask. Points and directions of the ground are constants, those of bodies are jets."""
+    """Motion as a constraint sees it. Points and directions of the ground are constants, those of bodies are jets."""
 
     t: float
     w: NDArray
 
     def point(self, body: str, s: ArrayLike) -> Any:
-        """The point at `s` in body axes, from the centre of mass (of the ground: from the origin)."""
+        """Point at `s` in body axes, from the centre of mass (of the ground: from the origin)."""
 
     def direction(self, body: str, e: ArrayLike) -> Any:
-        """The direction that is `e` in body axes."""
+        """Direction that is `e` in body axes."""
 
 
 class Bodies:
-    """A `Motion` of bodies in Cartesian coordinates.
+    """`Motion` of bodies in Cartesian coordinates.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Bodies:
             i, j = i + body.coordinates, j + body.velocities
 
     def frame(self, body: str) -> Any:
-        """The body at this moment.
+        """Body of that name at this moment.
 
         Raises
         ------

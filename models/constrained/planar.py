@@ -1,4 +1,4 @@
-"""A rigid body in the plane: coordinates x, y, angle; velocities x', y', angle' (anticlockwise positive)."""
+"""Rigid body in the plane: coordinates x, y, angle; velocities x', y', angle' (anticlockwise positive)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from models.errors import InputError
 
 
 def perp(a: NDArray) -> NDArray:
-    """The vector turned by 90 degrees anticlockwise."""
+    """Vector turned by 90 degrees anticlockwise."""
     return np.array([-a[1], a[0]])
 
 
 @dataclass(frozen=True)
 class PlanarBody:
-    """A body in the plane.
+    """Rigid body in the plane.
 
     Parameters
     ----------
@@ -45,7 +45,17 @@ class PlanarBody:
             )
 
     def frame(self, q: NDArray, w: NDArray, first: int, n: int) -> PlanarFrame:
-        """The body where `q` and `w` put it; its velocities are `first`... of `n` in all."""
+        """Put the body where its coordinates are.
+
+        Parameters
+        ----------
+        q : (3,) array
+            Coordinates.
+        w : (3,) array
+            Velocities.
+        first, n : int
+            Index of its first velocity among all velocities, and the number of those.
+        """
         return PlanarFrame(self, q, w, first, n)
 
     @staticmethod
@@ -60,7 +70,7 @@ class PlanarBody:
 
 
 class PlanarFrame:
-    """A body at one moment: its points and directions as jets, its inertia."""
+    """Planar body at one moment: its points and directions as jets, its inertia."""
 
     def __init__(self, body: PlanarBody, q: NDArray, w: NDArray, first: int, n: int) -> None:
         self.body, self.n = body, n
@@ -71,15 +81,15 @@ class PlanarFrame:
         self.angle = q[2]
 
     def point(self, s: ArrayLike) -> Jet:
-        """The point that sits at `s` in body axes, from the centre of mass."""
+        """Point that sits at `s` in body axes, from the centre of mass."""
         return self._centre() + self._turned(np.asarray(s, float))
 
     def direction(self, e: ArrayLike) -> Jet:
-        """The direction that is `e` in body axes."""
+        """Direction that is `e` in body axes."""
         return self._turned(np.asarray(e, float))
 
     def rotation(self) -> Jet:
-        """The angle of the body."""
+        """Angle of the body."""
         J = np.zeros(self.n)
         J[self.spin] = 1.0
         return Jet(self.angle, self.omega, J, 0.0)

@@ -1,4 +1,4 @@
-"""A N = -phi: the reactions that make every constraint decay, and the names of those that cannot be."""
+"""Reactions of the constraints, from A N = -phi, and the names of constraints that depend on one another."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from models.constrained.constraint import Constraint
 from models.constrained.jets import Jet, Rate
 from models.errors import InputError
 
-SINGULAR = 1e-11
+SINGULAR_CONDITION = 1e-11
 """Reciprocal condition below which constraints count as dependent. What each demands and what its reaction does are
 scaled to unit length in the metric of the masses, so A holds cosines and the number does not depend on units."""
 
@@ -61,7 +61,7 @@ def equations(constraints: Sequence[Constraint], motion: Any, lam: float) -> Equ
 
 
 def decay(f: Jet | Rate, lam: float) -> Any:
-    """What must vanish besides J w' for the residual to decay at the rate lam."""
+    """Terms that must vanish together with J w' for the residual to decay at the rate lam."""
     if isinstance(f, Jet):
         return f.bias + 2.0 * lam * f.rate + lam * lam * f.value
     return f.bias + lam * f.value
@@ -87,7 +87,7 @@ def react(inverse_mass: NDArray, force: NDArray, these: Equations) -> tuple[NDAr
 
 
 def _solve(these: Equations, inverse_mass: NDArray, response: NDArray, phi: NDArray) -> NDArray:
-    """N of A N = -phi, A = J response, or names what is wrong with it."""
+    """Solve A N = -phi with A = J response, or name what is wrong with it."""
     if not len(phi):
         return np.zeros(0)
     A = these.J @ response
@@ -98,20 +98,20 @@ def _solve(these: Equations, inverse_mass: NDArray, response: NDArray, phi: NDAr
     rows, columns = np.where(demanded > 0.0, demanded, 1.0), np.where(done > 0.0, done, 1.0)
     cosines = A / np.outer(rows, columns)
     size = np.abs(cosines)
-    if (idle := (size.max(axis=1) < SINGULAR) | (size.max(axis=0) < SINGULAR)).any():
+    if (idle := (size.max(axis=1) < SINGULAR_CONDITION) | (size.max(axis=0) < SINGULAR_CONDITION)).any():
         names = _listed(these.names, idle)
         raise InputError(f"no reaction can influence {names}: leave it out, or name other bodies or actions")
     lu, pivots, failed = lapack.dgetrf(cosines)
-    if failed or lapack.dgecon(lu, size.sum(axis=0).max())[0] < SINGULAR:
+    if failed or lapack.dgecon(lu, size.sum(axis=0).max())[0] < SINGULAR_CONDITION:
         raise InputError(_dependence(cosines, phi / rows, these.names))
     solution, _ = lapack.dgetrs(lu, pivots, -phi / rows)
     return solution / columns
 
 
 def _dependence(A: NDArray, phi: NDArray, names: list[str]) -> str:
-    """Which constraints depend on one another: those present in the left null space of A."""
+    """Name the constraints that depend on one another: those present in the left null space of A."""
     U, sizes, _ = np.linalg.svd(A)
-    null = U[:, sizes < max(sizes[0] * 1e3 * SINGULAR, sizes[-1] * 1.001)]
+    null = U[:, sizes < max(sizes[0] * 1e3 * SINGULAR_CONDITION, sizes[-1] * 1.001)]
     involved = _listed(names, np.abs(null).max(axis=1) > 1e-6)
     if np.abs(null.T @ phi).max() > 1e-6 * max(np.abs(phi).max(), 1.0):
         return f"constraints contradict one another at this position: {involved}; remove or change one of them"

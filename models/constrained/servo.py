@@ -1,4 +1,4 @@
-"""A control goal as one more constraint: the steer torque that makes the bicycle lean along a given path.
+"""Control goal as one more constraint: the steer torque that makes the bicycle lean along a given path.
 
 "The lean follows the path" is a constraint whose reaction is the steer torque. What comes out is the feed-forward:
 played back into the same bicycle without the constraint, it makes the same motion, as far as the bicycle is stable.
@@ -15,15 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from models.constrained.bicycle import ConstrainedBicycle
 from models.constrained.constraints.prescribed_motion import PrescribedMotion
 from models.errors import InputError
-from models.nonlinear.nonlinear import initial
+from models.nonlinear.nonlinear import initial_state
 from models.parameters import Bicycle
 
-Path = Callable[[float], tuple[float, float, float]]
+SmoothPath = Callable[[float], tuple[float, float, float]]
 LEAN_SERVO = "lean follows its path"
 
 
 class FeedForward(NamedTuple):
-    """The steer torque and the motion it makes.
+    """Feed-forward steer torque and the motion it makes.
 
     t : (n,) array, s
     T_delta : (n,) array, N m
@@ -36,8 +36,8 @@ class FeedForward(NamedTuple):
     u: NDArray
 
 
-def change(size: float, start: float, duration: float) -> Path:
-    """A path that changes by `size` from `start` on within `duration` [s], at rest before and after, and smoothly.
+def smooth_change(size: float, start: float, duration: float) -> SmoothPath:
+    """Path that changes by `size` from `start` on within `duration` [s], at rest before and after, and smoothly.
 
     The seventh-degree polynomial whose first three derivatives vanish at both ends, so that the torque has no kink.
     """
@@ -53,7 +53,7 @@ def change(size: float, start: float, duration: float) -> Path:
     return path
 
 
-def lean_feedforward(bicycle: Bicycle, path: Path, v: float, times: ArrayLike, lam: float = 10.0) -> FeedForward:
+def lean_feedforward(bicycle: Bicycle, path: SmoothPath, v: float, times: ArrayLike, lam: float = 10.0) -> FeedForward:
     """Steer torque that makes the lean follow a path, for a bicycle that starts straight ahead at the speed v.
 
     Parameters
@@ -79,7 +79,7 @@ def lean_feedforward(bicycle: Bicycle, path: Path, v: float, times: ArrayLike, l
     servo = PrescribedMotion(LEAN_SERVO, free.lean, path, by=steering)
     led = ConstrainedBicycle(bicycle, lam=lam, extra=(servo,))
     lean, rate, _ = path(float(times[0]))
-    q, u = initial(bicycle, lean, 0.0, rate, 0.0, v)
+    q, u = initial_state(bicycle, lean, 0.0, rate, 0.0, v)
     states = led.system.simulate(led.state(q, u), times, rtol=1e-7, atol=1e-9)
     torque = [led.system.solve(t, x).reactions[LEAN_SERVO][0] for t, x in zip(times, states, strict=True)]
     coordinates = [q]

@@ -1,4 +1,4 @@
-"""A rigid body in space: coordinates r and a unit quaternion; velocities v and omega, both along the fixed axes."""
+"""Rigid body in space: coordinates r and a unit quaternion; velocities v and omega, both along the fixed axes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from models.errors import InputError
 
 @dataclass(frozen=True)
 class Body:
-    """A body in space.
+    """Rigid body in space.
 
     Parameters
     ----------
@@ -47,7 +47,17 @@ class Body:
         object.__setattr__(self, "inverse_inertia", np.linalg.inv(inertia))
 
     def frame(self, q: NDArray, w: NDArray, first: int, n: int) -> Frame:
-        """The body where `q` and `w` put it; its velocities are `first`... of `n` in all."""
+        """Put the body where its coordinates are.
+
+        Parameters
+        ----------
+        q : (7,) array
+            Coordinates.
+        w : (6,) array
+            Velocities.
+        first, n : int
+            Index of its first velocity among all velocities, and the number of those.
+        """
         return Frame(self, q, w, first, n)
 
     @staticmethod
@@ -63,7 +73,7 @@ class Body:
 
 
 class Frame:
-    """A body at one moment: its points and directions as jets, its inertia."""
+    """Spatial body at one moment: its points and directions as jets, its inertia."""
 
     def __init__(self, body: Body, q: NDArray, w: NDArray, first: int, n: int) -> None:
         self.body, self.n = body, n
@@ -73,11 +83,11 @@ class Frame:
         self.turn = skew(self.omega)
 
     def point(self, s: ArrayLike) -> Jet:
-        """The point that sits at `s` in body axes, from the centre of mass."""
+        """Point that sits at `s` in body axes, from the centre of mass."""
         return self._centre() + self._turned(np.asarray(s, float))
 
     def direction(self, e: ArrayLike) -> Jet:
-        """The direction that is `e` in body axes."""
+        """Direction that is `e` in body axes."""
         return self._turned(np.asarray(e, float))
 
     def material_velocity(self, arm: Jet) -> Rate:

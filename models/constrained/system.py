@@ -120,6 +120,15 @@ class System:
     def simulate(self, x: NDArray, times: ArrayLike, rtol: float = 1e-10, atol: float = 1e-12) -> NDArray:
         """States (len(times), len(x)) at `times`, from `x` at the first of them (Dormand-Prince, eighth order).
 
+        Parameters
+        ----------
+        x : array
+            State at the first time.
+        times : array
+            s, rising.
+        rtol, atol : float
+            Relative and absolute tolerance of the integrator.
+
         Raises
         ------
         InputError

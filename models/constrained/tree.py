@@ -1,4 +1,4 @@
-"""A tree of planar bodies by Wittenburg's graph: incidence matrix, path matrix, augmented bodies (Yudintsev 2008).
+"""Tree of planar bodies by Wittenburg's graph: incidence matrix, path matrix, augmented bodies (Yudintsev 2008).
 
 Arc a is the hinge through which body a hangs from its parent, pointing away from the base (body -1, which stands
 still). The incidence matrix S has S[i, a] = +1 where arc a leaves body i and -1 where it arrives; the path matrix T
@@ -76,7 +76,7 @@ class Tree:
 
     @cached_property
     def incidence(self) -> NDArray:
-        """S (n, n): bodies by arcs."""
+        """Incidence matrix S (n, n): bodies by arcs."""
         S = -np.eye(self.n)
         for a, parent in enumerate(self.parents):
             if parent != BASE:
@@ -85,7 +85,7 @@ class Tree:
 
     @cached_property
     def paths(self) -> NDArray:
-        """T (n, n): arcs by bodies, walked from every body to the base."""
+        """Path matrix T (n, n): arcs by bodies, walked from every body to the base."""
         T = np.zeros((self.n, self.n))
         for i in range(self.n):
             a = i
@@ -96,7 +96,7 @@ class Tree:
 
     @cached_property
     def outboard_mass(self) -> NDArray:
-        """(n,) mass that hangs from each hinge."""
+        """Mass (n,) that hangs from each hinge."""
         return -self.paths @ self.mass
 
     def rotated(self, phi: NDArray) -> tuple[NDArray, NDArray]:
@@ -107,7 +107,7 @@ class Tree:
         return np.einsum("iab,ib->ia", R, self.inner), np.einsum("iab,ib->ia", base[list(self.parents)], self.outer)
 
     def ways(self, phi: NDArray) -> NDArray:
-        """D (n, n, 2): across body i on the way to body k; zero where k does not hang from i."""
+        """Vectors D (n, n, 2): across body i on the way to body k; zero where k does not hang from i."""
         inner, outer = self.rotated(phi)
         C = np.zeros((self.n, self.n, 2))
         for a, parent in enumerate(self.parents):
@@ -117,12 +117,12 @@ class Tree:
         return -np.einsum("iax,ak->ikx", C, self.paths)
 
     def centres(self, phi: NDArray) -> NDArray:
-        """(n, 2) centres of mass."""
+        """Centres of mass (n, 2)."""
         roots = np.array([self.outer[self._root(k)] for k in range(self.n)])
         return roots + self.ways(phi).sum(axis=0)
 
     def equations(self, phi: NDArray, forces: NDArray) -> tuple[NDArray, NDArray, NDArray]:
-        """A (n, n), B (n, n) and Q (n,) from augmented bodies; `forces` (n, 2) act on the centres, N."""
+        """Matrices A and B (n, n) and vector Q (n,) from augmented bodies; `forces` (n, 2) act on the centres, N."""
         D = self.ways(phi)
         inner, _ = self.rotated(phi)
         moments = np.einsum("k,ikx->ix", self.mass, D)  # of the augmented body about its inner hinge
@@ -142,15 +142,15 @@ class Tree:
         return A, B, Q
 
     def hinge_torques(self, phi: NDArray) -> NDArray:
-        """(n,) torque of each spring on the body that hangs there, N m."""
+        """Torque (n,) of each spring on the body that hangs there, N m."""
         return -self.stiffness * (self.relative(phi) - self.rest)
 
     def relative(self, phi: NDArray) -> NDArray:
-        """(n,) angle of every body from its parent's: -S^T phi."""
+        """Angle (n,) of every body from its parent's: -S^T phi."""
         return -self.incidence.T @ phi
 
     def accelerations(self, phi: NDArray, rate: NDArray, forces: NDArray) -> NDArray:
-        """phi'' (n,)."""
+        """Angular accelerations phi'' (n,)."""
         A, B, Q = self.equations(phi, forces)
         return np.linalg.solve(A, Q - B @ rate**2)
 

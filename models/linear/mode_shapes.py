@@ -1,4 +1,4 @@
-"""How lean and steer move together in each mode of the linear bicycle.
+"""Mode shapes of the linear bicycle: how lean and steer move together in each mode.
 
 A mode with eigenvalue s is the motion phi = Re(lean e^{s t}), delta = Re(steer e^{s t}): two phasors, the null
 vector of M s^2 + v C1 s + g K0 + v^2 K2 (Meijaard et al. 2007, eq. 5.3). Only their ratio is fixed; here the longer
@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.errors import InputError
-from models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, Complex, follow
-from models.linear.whipple import canonical
+from models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, ComplexArray, named_modes
+from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 
-NAMES = {WEAVE: "weave", WEAVE_TWIN: "weave", CAPSIZE: "capsize", CASTER: "caster"}  # by column of Modes.all
+MODE_NAMES = {WEAVE: "weave", WEAVE_TWIN: "weave", CAPSIZE: "capsize", CASTER: "caster"}  # by column of Modes.all
 
 
 @dataclass(frozen=True)
 class ModeShape:
-    """One mode at one speed.
+    """Shape of one mode at one speed.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class ModeShape:
 
     @property
     def oscillatory(self) -> bool:
-        """Whether the mode oscillates."""
+        """True where the mode oscillates."""
         return self.eigenvalue.imag != 0.0
 
     @property
@@ -64,7 +64,7 @@ class ModeShape:
 
 
 def mode_shapes(bicycle: Bicycle, v: float) -> tuple[ModeShape, ...]:
-    """Shapes of the modes at forward speed ``v`` [m/s]: weave, capsize, caster.
+    """Find the shapes of the modes at forward speed ``v`` [m/s]: weave, capsize, caster.
 
     A complex pair is one entry. Where weave is two real eigenvalues it has two entries, the larger first.
 
@@ -75,22 +75,22 @@ def mode_shapes(bicycle: Bicycle, v: float) -> tuple[ModeShape, ...]:
     """
     if np.ndim(v):
         raise InputError(f"mode shapes are those of one speed in m/s; found {np.size(v)}: ask for one at a time")
-    roots = follow(bicycle, v).all[0]
+    roots = named_modes(bicycle, v).all[0]
     return tuple(
         _shape(bicycle, float(v), _name(i, roots), complex(root)) for i, root in enumerate(roots) if root.imag >= 0.0
     )
 
 
-def _name(i: int, roots: Complex) -> str:
+def _name(i: int, roots: ComplexArray) -> str:
     """Name of mode ``i``; of both members where a pair has two names, as capsize and caster may."""
-    pair = {NAMES[i]}
+    pair = {MODE_NAMES[i]}
     if roots[i].imag != 0.0:
-        pair |= {NAMES[j] for j, other in enumerate(roots) if other == roots[i].conjugate()}
+        pair |= {MODE_NAMES[j] for j, other in enumerate(roots) if other == roots[i].conjugate()}
     return " and ".join(sorted(pair))
 
 
 def _shape(bicycle: Bicycle, v: float, name: str, s: complex) -> ModeShape:
-    M, C1, K0, K2 = canonical(bicycle)
+    M, C1, K0, K2 = canonical_matrices(bicycle)
     balance = M * s**2 + v * C1 * s + bicycle.g * K0 + v**2 * K2
     lean, steer = np.linalg.svd(balance)[2][-1].conj()  # the direction that it takes to zero
     turn = lean.conjugate() / abs(lean) if lean else 1.0 / steer

@@ -25,18 +25,16 @@ from numpy.polynomial import Polynomial
 from numpy.polynomial.polynomial import polyder, polyval2d
 from numpy.typing import ArrayLike, NDArray
 
+from models.array_types import Array, ComplexArray
 from models.errors import InputError
-from models.linear.whipple import canonical, system_matrix
+from models.linear.whipple import canonical_matrices, system_matrix
 from models.parameters import Bicycle
-
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 
 WEAVE, WEAVE_TWIN, CAPSIZE, CASTER = range(4)  # columns of Modes.all
 
 # Speed [m/s] where the modes are told apart. A critical speed above it is no speed of a bicycle: it is the
 # rounding of a leading coefficient that should be zero, as without spinning wheels.
-FAR = 1000.0
+NAMING_SPEED = 1000.0
 
 
 @dataclass(frozen=True)
@@ -48,22 +46,22 @@ class Modes:
     """
 
     v: Array  # (n,)
-    weave: Complex  # (n, 2)
-    capsize: Complex  # (n,)
-    caster: Complex  # (n,)
+    weave: ComplexArray  # (n, 2)
+    capsize: ComplexArray  # (n,)
+    caster: ComplexArray  # (n,)
 
     @property
-    def all(self) -> Complex:
+    def all(self) -> ComplexArray:
         """Eigenvalues (n, 4): weave, weave, capsize, caster."""
         return np.column_stack([self.weave, self.capsize, self.caster])
 
     @property
     def weave_is_oscillatory(self) -> NDArray[np.bool_]:
-        """Where (n,) weave is a complex pair rather than two real eigenvalues."""
+        """True (n,) at speeds where weave is a complex pair rather than two real eigenvalues."""
         return self.weave[:, 0].imag != 0.0
 
     @property
-    def weave_oscillation(self) -> Complex:
+    def weave_oscillation(self) -> ComplexArray:
         """Weave eigenvalue (n,) with positive imaginary part; nan where weave is two real eigenvalues."""
         return np.where(self.weave_is_oscillatory, self.weave[:, 0], complex(np.nan, np.nan))
 
@@ -107,16 +105,16 @@ class _Stretch:
     high: float
     real: tuple[int, ...]
     pairs: tuple[tuple[int, int], ...]
-    trail: tuple[Array, Complex] | None = None
+    trail: tuple[Array, ComplexArray] | None = None
 
 
-def eigenvalues(bicycle: Bicycle, v: ArrayLike) -> Complex:
+def eigenvalues(bicycle: Bicycle, v: ArrayLike) -> ComplexArray:
     """Eigenvalues [1/s] of A(v), shape of ``v`` plus (4,), without names, in order of real part."""
     return np.sort_complex(np.linalg.eigvals(system_matrix(bicycle, v)).astype(complex))
 
 
-def follow(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
-    """Eigenvalues at ``speeds`` [m/s], any number in any order, each with the name of its branch.
+def named_modes(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
+    """Find the eigenvalues at ``speeds`` [m/s], any number in any order, each with the name of its branch.
 
     Raises
     ------
@@ -137,7 +135,7 @@ def follow(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
         row[list(stretch.real)] = real  # in a stretch the rank of a real eigenvalue is its identity
         for (first, second), value in zip(stretch.pairs, upper, strict=True):
             row[first], row[second] = value, value.conjugate()
-    return Modes(v=v, weave=named[:, :2], capsize=named[:, CAPSIZE], caster=named[:, CASTER])
+    return Modes(v=v, weave=named[:, [WEAVE, WEAVE_TWIN]], capsize=named[:, CAPSIZE], caster=named[:, CASTER])
 
 
 def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:
@@ -145,7 +143,7 @@ def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:
 
     A pair crosses the imaginary axis where Hurwitz's determinant vanishes, which is a quadratic equation
     in v^2; a real eigenvalue crosses zero where det(g K0 + v^2 K2), linear in v^2, vanishes. Whose crossing
-    it is comes from `follow`.
+    it is comes from `named_modes`.
     """
     hurwitz, static = _hurwitz(bicycle), _static(bicycle)
     crossings = sorted({*_positive_roots(hurwitz), *_positive_roots(static)})
@@ -155,7 +153,7 @@ def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:
         for speed, below, above in zip(crossings, stable[:-1], stable[1:], strict=True)
         if below != above
     )
-    capsize = [v for v in _positive_roots(static) if np.argmin(np.abs(follow(bicycle, v).all)) == CAPSIZE]
+    capsize = [v for v in _positive_roots(static) if np.argmin(np.abs(named_modes(bicycle, v).all)) == CAPSIZE]
     born = _birth_of_weave(bicycle)
     return CriticalSpeeds(
         weave=changes[-1][0] if changes and stable[-1] else None,
@@ -172,7 +170,7 @@ def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:
 @lru_cache(maxsize=256)
 def _characteristic(bicycle: Bicycle) -> Array:
     """Coefficients c (5, 4) of det(M s^2 + v C1 s + g K0 + v^2 K2) = sum of c[i, j] s^i v^j."""
-    M, C1, K0, K2 = canonical(bicycle)
+    M, C1, K0, K2 = canonical_matrices(bicycle)
     K0 = bicycle.g * K0
     c = np.zeros((5, 4))
     c[4, 0] = _mixed(M, M) / 2.0
@@ -187,7 +185,7 @@ def _characteristic(bicycle: Bicycle) -> Array:
 
 
 def _mixed(A: Array, B: Array) -> float:
-    """The part of det(A + B) that is linear in each; twice the determinant when A is B.
+    """Mixed term of det(A + B), linear in each matrix; twice the determinant when A is B.
 
     Zero where the terms cancel to rounding: without spinning wheels det(g K0 + v^2 K2) has no term in
     v^2, and last bits must not be taken for a capsize speed.
@@ -230,16 +228,16 @@ def _discriminant(bicycle: Bicycle) -> Polynomial:
 
 
 def _positive_roots(p: Polynomial) -> list[float]:
-    """Speeds v, 0 < v < `FAR`, at which the polynomial in V = v^2 vanishes, slowest first."""
+    """Speeds v, 0 < v < `NAMING_SPEED`, at which the polynomial in V = v^2 vanishes, slowest first."""
     V = np.asarray(p.trim().roots(), dtype=complex)
     speeds = np.sqrt(V[(np.abs(V.imag) < 1e-7 * np.abs(V)) & (V.real > 0.0)].real)
-    return sorted(speeds[speeds < FAR].tolist())
+    return sorted(speeds[speeds < NAMING_SPEED].tolist())
 
 
 def _weave_stability(bicycle: Bicycle, crossings: list[float]) -> list[bool]:
-    """Whether weave is stable before, between and after the speeds at which something crosses the axis."""
+    """Stability of weave before, between and after the speeds at which an eigenvalue crosses the imaginary axis."""
     edges = np.array([0.0, *crossings, 2.0 * max(crossings, default=1.0)])
-    weave = follow(bicycle, (edges[:-1] + edges[1:]) / 2.0).weave
+    weave = named_modes(bicycle, (edges[:-1] + edges[1:]) / 2.0).weave
     return [bool(stable) for stable in np.all(weave.real < 0.0, axis=1)]
 
 
@@ -272,7 +270,7 @@ def _polish(bicycle: Bicycle, v: float, s: float) -> tuple[float, float]:
 
 
 def _birth_of_weave(bicycle: Bicycle) -> tuple[float, float] | None:
-    """The fastest double root at which the weave pair appears, and its eigenvalue."""
+    """Fastest double root at which the weave pair appears, and its eigenvalue."""
     stretches = _stretches(bicycle)
     pair = (WEAVE, WEAVE_TWIN)
     for above, below, root in zip(stretches[:-1], stretches[1:], _double_roots(bicycle), strict=True):
@@ -293,13 +291,13 @@ def _stretches(bicycle: Bicycle) -> tuple[_Stretch, ...]:
 
 
 def _top(bicycle: Bicycle, low: float) -> _Stretch:
-    """The stretch without upper end, named far up, where the modes differ by orders of magnitude."""
-    roots = eigenvalues(bicycle, FAR)
+    """Fastest stretch, without upper end, named far up, where the modes differ by orders of magnitude."""
+    roots = eigenvalues(bicycle, NAMING_SPEED)
     real, upper = _sort_out(roots, int(np.sum(roots.imag == 0.0)))
     if len(upper) == 2:  # no real mode to tell by: weave is the faster pair
         fast, slow = sorted(upper, key=abs, reverse=True)
         return _Stretch(
-            low, np.inf, (), ((WEAVE, WEAVE_TWIN), (CAPSIZE, CASTER)), _walk(bicycle, FAR, [fast, slow], low)
+            low, np.inf, (), ((WEAVE, WEAVE_TWIN), (CAPSIZE, CASTER)), _walk(bicycle, NAMING_SPEED, [fast, slow], low)
         )
     capsize = int(np.argmin(np.abs(real)))
     others = [CASTER, WEAVE_TWIN, WEAVE] if len(real) == 4 else [CASTER]
@@ -308,7 +306,7 @@ def _top(bicycle: Bicycle, low: float) -> _Stretch:
 
 
 def _below(bicycle: Bicycle, above: _Stretch, speed: float, eigenvalue: float, low: float) -> _Stretch:
-    """The stretch under the double root at ``speed``, down to ``low``; names handed down from ``above``."""
+    """Stretch under the double root at ``speed``, down to ``low``; names handed down from ``above``."""
     others = sorted(eigenvalues(bicycle, speed), key=lambda root: abs(root - eigenvalue))[2:]
     slower = sum(1 for root in others if root.imag == 0.0 and root.real < eigenvalue)
     n_real = int(np.sum(eigenvalues(bicycle, (low + speed) / 2.0).imag == 0.0))
@@ -328,13 +326,13 @@ def _below(bicycle: Bicycle, above: _Stretch, speed: float, eigenvalue: float, l
 
 
 def _which_meets(stretch: _Stretch, eigenvalue: float) -> int:
-    """Which pair of a stretch becomes the double root at its lower end."""
+    """Index of the pair of a stretch that becomes the double root at its lower end."""
     if stretch.trail is None:
         return 0
     return int(np.argmin(np.abs(stretch.trail[1][-1] - eigenvalue)))
 
 
-def _walk(bicycle: Bicycle, start: float, upper: list[complex], low: float) -> tuple[Array, Complex]:
+def _walk(bicycle: Bicycle, start: float, upper: list[complex], low: float) -> tuple[Array, ComplexArray]:
     """Follow two complex pairs from ``start`` down to ``low`` in steps short against their distance."""
     speeds, values = [start], [upper]
     step = (start - low) / 32.0
@@ -352,21 +350,21 @@ def _walk(bicycle: Bicycle, start: float, upper: list[complex], low: float) -> t
     return np.array(speeds), np.array(values)
 
 
-def _nearest_above(trail: tuple[Array, Complex], speed: float) -> Complex:
-    """The two pairs at the slowest step of the trail that is not slower than ``speed``."""
+def _nearest_above(trail: tuple[Array, ComplexArray], speed: float) -> ComplexArray:
+    """Eigenvalues of the two pairs at the slowest step of the trail that is not slower than ``speed``."""
     speeds, values = trail
     return values[max(int(np.sum(speeds >= speed)) - 1, 0)]
 
 
-def _in_order_of(known: Complex, found: list[complex]) -> list[complex]:
-    """The two found values, each where the known one nearest to it stands."""
+def _in_order_of(known: ComplexArray, found: list[complex]) -> list[complex]:
+    """Put the two found values into the order of the known ones nearest to them."""
     a, b = found
     straight = abs(a - known[0]) + abs(b - known[1])
     crossed = abs(b - known[0]) + abs(a - known[1])
     return [a, b] if straight <= crossed else [b, a]
 
 
-def _sort_out(roots: Complex, n_real: int) -> tuple[list[float], list[complex]]:
+def _sort_out(roots: ComplexArray, n_real: int) -> tuple[list[float], list[complex]]:
     """Real eigenvalues, most negative first, and the upper ones of the pairs.
 
     Within rounding of a double root the count of real ones is uncertain; it is made ``n_real``, which the

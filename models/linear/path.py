@@ -1,4 +1,4 @@
-"""Where the linear bicycle goes, and how the ground pushes it sideways.
+"""Heading and place of the linear bicycle, and the lateral forces of the ground on it.
 
 Lean and steer do not feel the heading ``psi`` (rad, positive to the right) or the place (``x_P``, ``y_P``) of
 the rear contact P on the ground [m]; these follow from the wheels not slipping:
@@ -14,14 +14,14 @@ momentum about P, of the whole bicycle, with the quantities of Meijaard et al. (
 from math import cos, sin
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
 from models.linear.whipple import system_matrix, totals
 from models.parameters import Bicycle
 
-Array = NDArray[np.float64]
-
+LATERAL_STATES = slice(4)  # the states of lean and steer
 PSI, Y_P = 4, 5
 GROUND_STATES = (*STATES, "psi", "y_P")
 
@@ -44,14 +44,14 @@ def extended_matrix(bicycle: Bicycle, v: float) -> Array:
     ``x_P`` is not a state: it is v t whatever else happens.
     """
     A = np.zeros((6, 6))
-    A[:4, :4] = system_matrix(bicycle, v)
-    A[PSI, :4] = heading_rate(bicycle, v, np.eye(4))
+    A[LATERAL_STATES, LATERAL_STATES] = system_matrix(bicycle, v)
+    A[PSI, LATERAL_STATES] = heading_rate(bicycle, v, np.eye(4))
     A[Y_P, PSI] = v
     return A
 
 
 def lateral_forces(bicycle: Bicycle, v: ArrayLike, x: ArrayLike, x_dot: ArrayLike) -> tuple[Array, Array]:
-    """Sideways forces (F_rear, F_front) [N] of the ground on the wheels, positive to the right.
+    """Lateral forces (F_rear, F_front) [N] of the ground on the wheels, positive to the right.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
+"""Linear bicycle as it may really be: with something on its steer axis, a weak drive, a speedometer that is off.
 
 ``M q'' + (v C1 + D) q' + (g K0 + v^2 K2 + S) q = f`` with q = (phi, delta): the linear bicycle of
 `models.linear.whipple` whose steer equation has five more terms, all zero on the bicycle of theory.
@@ -8,18 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models.array_types import Array
+from models.coordinates import ANGLE_STATES, DELTA, RATE_STATES
 from models.errors import InputError
-from models.linear.whipple import Canonical, canonical
+from models.linear.whipple import CanonicalMatrices, canonical_matrices
 from models.parameters import Bicycle
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A linear bicycle and how it may differ from its parameters.
+    """Linear bicycle that may differ from its parameters.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ class Variant:
     entries: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value in {**{name: getattr(self, name) for name in NAMES}, **self.entries}.items():
+        for name, value in {**{name: getattr(self, name) for name in VARIANT_PARAMETERS}, **self.entries}.items():
             if not np.isfinite(value):
                 raise InputError(f"{name} of a bicycle must be a finite number, found {value}")
 
@@ -62,40 +61,41 @@ class Variant:
         M, C1, K0, K2 = self._canonical()
         v = self.speed_scale * v
         mass, damping, stiffness = M.copy(), v * C1, self.bicycle.g * K0 + v**2 * K2
-        mass[1, 1] += self.steer_inertia
-        damping[1] += self.steer_by_lean_rate, self.steer_damping
-        stiffness[1] += self.steer_by_lean, self.steer_stiffness
+        mass[DELTA, DELTA] += self.steer_inertia
+        damping[DELTA] += self.steer_by_lean_rate, self.steer_damping
+        stiffness[DELTA] += self.steer_by_lean, self.steer_stiffness
         return mass, damping, stiffness
 
-    def _canonical(self) -> Canonical:
+    def _canonical(self) -> CanonicalMatrices:
         """M, C1, K0 and K2 with the entries that differ."""
-        matrices = canonical(self.bicycle)
+        matrices = canonical_matrices(self.bicycle)
         for name, value in self.entries.items():
             matrix, i, j = ENTRIES[name]
             getattr(matrices, matrix)[i, j] = value
-            if matrix in SYMMETRIC:
+            if matrix in SYMMETRIC_MATRICES:
                 getattr(matrices, matrix)[j, i] = value
         return matrices
 
     def system(self, v: float) -> tuple[Array, Array]:
-        """A (4, 4) [1/s] and b (4,) of x' = A x + b T_delta, x = (phi, delta, phi_dot, delta_dot), T_delta in N m.
+        """Matrix A (4, 4) [1/s] and vector b (4,) of x' = A x + b T_delta.
 
-        ``v`` [m/s] is the measured speed, ``T_delta`` the torque commanded.
+        State x = (phi, delta, phi_dot, delta_dot). ``v`` [m/s] is the measured speed, ``T_delta`` [N m] the torque
+        commanded.
         """
         mass, damping, stiffness = self.matrices(v)
         A, b = np.zeros((4, 4)), np.zeros(4)
-        A[:2, 2:] = np.eye(2)
-        A[2:] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
-        b[2:] = np.linalg.solve(mass, [0.0, self.drive_gain])
+        A[ANGLE_STATES, RATE_STATES] = np.eye(2)
+        A[RATE_STATES] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
+        b[RATE_STATES] = np.linalg.solve(mass, [0.0, self.drive_gain])
         return A, b
 
 
-NAMES = tuple(f.name for f in fields(Variant) if f.name not in ("bicycle", "entries"))
-SYMMETRIC = ("M", "K0")
+VARIANT_PARAMETERS = tuple(f.name for f in fields(Variant) if f.name not in ("bicycle", "entries"))
+SYMMETRIC_MATRICES = ("M", "K0")
 ENTRIES = {  # name: matrix, row, column; of the symmetric ones the upper triangle
     f"{matrix}_{row}_{column}": (matrix, i, j)
-    for matrix in Canonical._fields
+    for matrix in CanonicalMatrices._fields
     for i, row in enumerate(("phi", "delta"))
     for j, column in enumerate(("phi", "delta"))
-    if i <= j or matrix not in SYMMETRIC
+    if i <= j or matrix not in SYMMETRIC_MATRICES
 }

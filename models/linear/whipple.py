@@ -1,4 +1,4 @@
-"""The linear Whipple bicycle of Meijaard et al. (2007): canonical matrices, A(v), B, named systems.
+"""Linear Whipple bicycle of Meijaard et al. (2007): canonical matrices, A(v), B, named systems.
 
 ``M q'' + v C1 q' + (g K0 + v^2 K2) q = f`` with q = (phi, delta) and f = (T_phi, T_delta); their eq. 5.3,
 the coefficients from their appendix A, in their symbols. Torques in N m, q in rad, v in m/s.
@@ -8,19 +8,18 @@ from math import cos, sin
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from models.coordinates import INPUTS, STATES
+from models.array_types import Array
+from models.coordinates import ANGLE_STATES, INPUTS, RATE_STATES, STATES
 from models.errors import InputError
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
     import control
 
-Array = NDArray[np.float64]
 
-
-class Canonical(NamedTuple):
+class CanonicalMatrices(NamedTuple):
     """Matrices (2, 2) of the linear bicycle, SI; gravity is not in K0."""
 
     M: Array  # kg m^2
@@ -98,7 +97,7 @@ def totals(bicycle: Bicycle) -> Totals:
     )
 
 
-def canonical(bicycle: Bicycle) -> Canonical:
+def canonical_matrices(bicycle: Bicycle) -> CanonicalMatrices:
     """Matrices M, C1, K0, K2 of Meijaard et al. (2007), eq. 5.3 and appendix A."""
     b, t = bicycle, totals(bicycle)
     sin_lam, cos_lam = sin(b.lam), cos(b.lam)
@@ -106,7 +105,7 @@ def canonical(bicycle: Bicycle) -> Canonical:
 
     M_phi_delta = t.IAlx + t.mu * t.ITxz
     spin = t.mu * t.ST + t.SF * cos_lam
-    return Canonical(
+    return CanonicalMatrices(
         M=np.array(
             [
                 [t.ITxx, M_phi_delta],
@@ -132,23 +131,23 @@ def system_matrix(bicycle: Bicycle, v: ArrayLike) -> Array:
     InputError
         When the mass matrix is singular.
     """
-    M, C1, K0, K2 = canonical(bicycle)
+    M, C1, K0, K2 = canonical_matrices(bicycle)
     inverse = _inverse(bicycle, M)
     speed = np.asarray(v, dtype=float)[..., np.newaxis, np.newaxis]
     A = np.zeros((*speed.shape[:-2], 4, 4))
-    A[..., :2, 2:] = np.eye(2)
-    A[..., 2:, :2] = -inverse @ (bicycle.g * K0 + speed**2 * K2)
-    A[..., 2:, 2:] = -inverse @ (speed * C1)
+    A[..., ANGLE_STATES, RATE_STATES] = np.eye(2)
+    A[..., RATE_STATES, ANGLE_STATES] = -inverse @ (bicycle.g * K0 + speed**2 * K2)
+    A[..., RATE_STATES, RATE_STATES] = -inverse @ (speed * C1)
     return A
 
 
 def input_matrix(bicycle: Bicycle) -> Array:
     """Matrix B (4, 2) of x' = A x + B u, for u = (T_phi, T_delta) in N m."""
-    return np.vstack([np.zeros((2, 2)), _inverse(bicycle, canonical(bicycle).M)])
+    return np.vstack([np.zeros((2, 2)), _inverse(bicycle, canonical_matrices(bicycle).M)])
 
 
 def state_space(bicycle: Bicycle, v: float) -> "control.StateSpace":
-    """The bicycle at speed ``v`` [m/s] as a python-control system.
+    """Linear bicycle at speed ``v`` [m/s] as a python-control system.
 
     States and outputs phi, delta, phi_dot, delta_dot; inputs T_phi, T_delta.
     """

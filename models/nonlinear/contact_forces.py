@@ -1,4 +1,4 @@
-"""How the ground pushes the wheels of the nonlinear bicycle, and where its model ends.
+"""Contact forces of the nonlinear bicycle's wheels, and the limits of its model.
 
 Forces of the ground on a wheel [N]: longitudinal (forward, along the heading of that wheel), lateral (to its right)
 and normal (up; a wheel that would have to be pulled down is about to lift). They follow from the balance of momentum
@@ -9,10 +9,10 @@ A status is a sum of the flags below, 0 when the model holds.
 
 from numba import njit
 
-from models.nonlinear.vectors import apply, cross, inlined
+from models.nonlinear.vectors import apply, cross3, inlined
 
 REAR_LIFTS, FRONT_LIFTS, REAR_SLIPS, FRONT_SLIPS, OUTSIDE = 1, 2, 4, 8, 16
-MEANING = {
+STATUS_MEANINGS = {
     REAR_LIFTS: "the rear wheel is about to lift",
     FRONT_LIFTS: "the front wheel is about to lift",
     REAR_SLIPS: "the rear wheel needs more friction than there is",
@@ -22,18 +22,27 @@ MEANING = {
 
 TILT_MAX = 1.5  # rad, of roll, pitch and steer: beyond, the pitch is ill determined and riders are on the floor
 ACROSS_MIN = 0.01  # of the front heading along the line from contact to contact, else the wheels block one another
-SPEED_MAX = 1e4  # rad/s and m/s: no bicycle
-GROUND = 1e-8  # m, the front contact off the ground
+MODEL_SPEED_MAX = 1e4  # rad/s and m/s: no bicycle
+CONTACT_HEIGHT_MAX = 1e-8  # m, the front contact off the ground
 
 
 def describe(status: int) -> str:
-    """The status in words; empty when all is well."""
-    return "; ".join(text for flag, text in MEANING.items() if status & flag)
+    """Put a status into words; empty when all is well."""
+    return "; ".join(text for flag, text in STATUS_MEANINGS.items() if status & flag)
 
 
 @inlined
 def contact_forces_of(b, o, k, v, i, h, u4_dot, V_dot, u7_dot):
-    """Rear and front (longitudinal, lateral, normal) [N] at the pose, speeds and accelerations given."""
+    """Rear and front contact force, each longitudinal, lateral, normal: six numbers, N.
+
+    Parameters
+    ----------
+    b : Packed
+    o, k, v, i, h : Pose, Partials, Speeds, Inertia and Bias
+        Of the same instant, from `models.nonlinear.kernel.evaluate`.
+    u4_dot, V_dot, u7_dot : float
+        Rates of the independent speeds: roll [rad/s^2], rear rim [m/s^2] and steer [rad/s^2].
+    """
     alpha = (
         h.alpha[0] + u4_dot,
         h.alpha[1] + k.eta4 * u4_dot + k.eta7 * u7_dot,
@@ -46,8 +55,8 @@ def contact_forces_of(b, o, k, v, i, h, u4_dot, V_dot, u7_dot):
     Nz = h.N[2] + turn[2] + i.a[2] * V_dot + i.j[2] * u7_dot + i.f[2] * w_gain
 
     m = b.m1 + b.m2
-    away, push = cross(v.omega, i.mu), cross(alpha, i.mu)
-    swept = cross(v.omega, away)
+    away, push = cross3(v.omega, i.mu), cross3(alpha, i.mu)
+    swept = cross3(v.omega, away)
     lag = b.m2 * b.b1 * u7_dot
     Fx = push[0] + swept[0] + m * V_dot + b.m2 * h.e[0] + lag * o.e2[0]
     Fy = push[1] + swept[1] + m * h.ky + b.m2 * h.e[1] + lag * o.e2[1]
@@ -78,8 +87,20 @@ def grip(forces, friction):
 
 @njit(cache=True, nogil=True)
 def inside(q4, q5, q7, u4, V, u7, p, g1):
-    """Whether the model holds at this tilt and these speeds, with front contact ``p`` and front heading ``g1``."""
+    """Check that the model holds at this tilt and these speeds.
+
+    Parameters
+    ----------
+    q4, q5, q7 : float
+        Roll, pitch and steer, rad.
+    u4, V, u7 : float
+        Roll rate [rad/s], speed of the rear rim [m/s] and steer rate [rad/s].
+    p : (3,) tuple
+        Front contact in the yaw frame, m.
+    g1 : (2,) tuple
+        Heading of the front wheel in the yaw frame, unit vector.
+    """
     tilt = abs(q4) < TILT_MAX and abs(q5) < TILT_MAX and abs(q7) < TILT_MAX
-    speed = abs(u4) < SPEED_MAX and abs(V) < SPEED_MAX and abs(u7) < SPEED_MAX
+    speed = abs(u4) < MODEL_SPEED_MAX and abs(V) < MODEL_SPEED_MAX and abs(u7) < MODEL_SPEED_MAX
     ahead = p[0] * g1[0] + p[1] * g1[1]
-    return tilt and speed and abs(p[2]) < GROUND and p[0] > 0.0 and ahead > ACROSS_MIN * p[0]
+    return tilt and speed and abs(p[2]) < CONTACT_HEIGHT_MAX and p[0] > 0.0 and ahead > ACROSS_MIN * p[0]

@@ -1,4 +1,4 @@
-"""Many nonlinear bicycles advanced together, each in a lane of the processor's vector registers.
+"""Ensemble of nonlinear bicycles advanced together, each in a lane of the processor's vector registers.
 
 Bicycles lie in blocks of `LANES`. Within a block every quantity is a row of that many floats, and the compiler turns
 the loop over the lanes into vector instructions; that needs a body without branches, so a bicycle that leaves the
@@ -11,20 +11,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models.array_types import Array
+from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R, REAR_TORQUE, U_DELTA, U_PHI
 from models.errors import InputError
 from models.nonlinear.contact_forces import OUTSIDE, inside
-from models.nonlinear.integrator import lower, rk4
-from models.nonlinear.nonlinear import initial
-from models.nonlinear.parameters import Packed, pack
+from models.nonlinear.integrator import lower_front_wheel, rk4
+from models.nonlinear.nonlinear import initial_state
+from models.nonlinear.parameters import Packed, pack_bicycle
 from models.nonlinear.vectors import compiled, inlined
-from models.nonlinear_coordinates import REAR, ROLL, STEER
 from models.parameters import Bicycle
-
-Array = NDArray[np.float64]
 
 LANES = 16
 _PARAMETERS = len(Packed._fields)
 _STATES = 12  # the eleven of `models.nonlinear.integrator`, and whether the bicycle is still riding (1) or held (0)
+_COORDINATES, _SPEEDS, _RIDING = slice(8), slice(U_PHI, U_DELTA + 1), 11  # where they are among these
+_ROLL_R = Packed._fields.index("roll_R")
 _L = LANES
 
 
@@ -41,7 +42,7 @@ def _packed(p, j):
 
 @inlined
 def _state(x, j):
-    """The eleven states of lane ``j`` of a block."""
+    """Read the eleven states of lane ``j`` of a block."""
     return (
         x[j], x[j + _L], x[j + 2 * _L], x[j + 3 * _L], x[j + 4 * _L], x[j + 5 * _L], x[j + 6 * _L],
         x[j + 7 * _L], x[j + 8 * _L], x[j + 9 * _L], x[j + 10 * _L],
@@ -55,8 +56,8 @@ def _ride_block(p, x, T, dt, n):
         for j in range(_L):
             b, s = _packed(p, j), _state(x, j)
             y = rk4(b, s, T[j], T[j + _L], T[j + 2 * _L], dt)
-            q5, _ = lower(b, y[3], y[4], y[6])
-            q5, o = lower(b, y[3], q5, y[6])
+            q5, _ = lower_front_wheel(b, y[3], y[4], y[6])
+            q5, o = lower_front_wheel(b, y[3], q5, y[6])
             fits = inside(y[3], q5, y[6], y[8], y[9], y[10], o.p, o.g1) and x[j + 11 * _L] > 0.5
             x[j] = y[0] if fits else s[0]
             x[j + _L] = y[1] if fits else s[1]
@@ -74,7 +75,21 @@ def _ride_block(p, x, T, dt, n):
 
 @compiled
 def ride(p, x, T, dt, n):
-    """Advance all blocks of the flat ``x`` by ``n`` steps of ``dt`` [s], in place."""
+    """Advance all blocks of bicycles by ``n`` steps of ``dt`` [s], in place.
+
+    Parameters
+    ----------
+    p : flat array
+        Parameters, `Packed`, in blocks of `LANES`.
+    x : flat array
+        States in such blocks, changed in place.
+    T : flat array
+        Torques (roll, rear wheel as a force at the rim [N], steer) in such blocks, N m.
+    dt : float
+        Step, s.
+    n : int
+        Number of steps.
+    """
     for i in range(x.size // (_STATES * _L)):
         _ride_block(
             p[i * _PARAMETERS * _L : (i + 1) * _PARAMETERS * _L],
@@ -86,13 +101,13 @@ def ride(p, x, T, dt, n):
 
 
 class Ensemble:
-    """``N`` bicycles that ride together, from states of `models.nonlinear.nonlinear.initial`.
+    """Ensemble of N bicycles that ride together, from states of `models.nonlinear.nonlinear.initial_state`.
 
     Parameters
     ----------
     bicycles : sequence of N Bicycle
     q, u : (N, 8) arrays
-        Coordinates and speeds, as `models.nonlinear_coordinates`.
+        Coordinates and speeds, as `models.coordinates`.
 
     Raises
     ------
@@ -105,8 +120,8 @@ class Ensemble:
         n = len(bicycles)
         if n == 0 or q.shape != (n, 8) or u.shape != (n, 8):
             raise InputError(f"wanted states ({n}, 8), one or more, found {q.shape} and {u.shape}; give one a bicycle")
-        packed = np.array([pack(bicycle) for bicycle in bicycles])
-        speeds = np.stack([u[:, ROLL], -packed[:, Packed._fields.index("roll_R")] * u[:, REAR], u[:, STEER]], axis=1)
+        packed = np.array([pack_bicycle(bicycle) for bicycle in bicycles])
+        speeds = np.stack([u[:, Q_PHI], -packed[:, _ROLL_R] * u[:, Q_THETA_R], u[:, Q_DELTA]], axis=1)
         self.n = n
         self._packed = packed
         self._p = _in_lanes(packed)
@@ -114,10 +129,10 @@ class Ensemble:
 
     @classmethod
     def starting(cls, bicycles: Sequence[Bicycle], **states: ArrayLike) -> "Ensemble":
-        """Ensemble from the arguments of `models.nonlinear.nonlinear.initial`, each one number or one a bicycle."""
+        """Ensemble from the arguments of `models.nonlinear.nonlinear.initial_state`, one number for all or one each."""
         columns = {key: np.broadcast_to(np.asarray(value, dtype=float), len(bicycles)) for key, value in states.items()}
         rows = [
-            initial(bicycle, **{key: float(column[m]) for key, column in columns.items()})
+            initial_state(bicycle, **{key: float(column[m]) for key, column in columns.items()})
             for m, bicycle in enumerate(bicycles)
         ]
         return cls(bicycles, np.array([q for q, _ in rows]), np.array([u for _, u in rows]))
@@ -129,23 +144,23 @@ class Ensemble:
         threads run meanwhile.
         """
         T = np.array(np.broadcast_to(np.asarray(torque, dtype=float), (self.n, 3)))
-        T[:, 1] /= -self._packed[:, Packed._fields.index("roll_R")]
+        T[:, REAR_TORQUE] /= -self._packed[:, _ROLL_R]
         ride(self._p, self._x, _in_lanes(T), dt, steps)
 
     @property
     def q(self) -> Array:
         """Coordinates (N, 8), rad and m."""
-        return _rows(self._x, _STATES, self.n)[:, :8]
+        return _rows(self._x, _STATES, self.n)[:, _COORDINATES]
 
     @property
     def speeds(self) -> Array:
         """Independent speeds (N, 3): roll rate [rad/s], forward speed at the rear rim [m/s], steer rate [rad/s]."""
-        return _rows(self._x, _STATES, self.n)[:, 8:11]
+        return _rows(self._x, _STATES, self.n)[:, _SPEEDS]
 
     @property
     def status(self) -> NDArray[np.int64]:
         """Status (N,): 0, or `OUTSIDE` for a bicycle that has left the domain and is held at its last good state."""
-        return np.where(_rows(self._x, _STATES, self.n)[:, 11] > 0.5, 0, OUTSIDE)
+        return np.where(_rows(self._x, _STATES, self.n)[:, _RIDING] > 0.5, 0, OUTSIDE)
 
 
 def _in_lanes(rows: Array) -> Array:
@@ -156,5 +171,5 @@ def _in_lanes(rows: Array) -> Array:
 
 
 def _rows(flat: Array, width: int, n: int) -> Array:
-    """The inverse of `_in_lanes`: (n, width)."""
+    """Rows (n, width) from blocks of `LANES`; the inverse of `_in_lanes`."""
     return flat.reshape(-1, width, LANES).swapaxes(1, 2).reshape(-1, width)[:n].copy()

@@ -13,22 +13,20 @@ from dataclasses import dataclass
 from math import copysign, hypot, pi, sin
 
 import numpy as np
-from numpy.typing import NDArray
 
-from models.nonlinear.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, settle
+from models.array_types import Array
+from models.nonlinear.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, turn_at_posture
 from models.parameters import Bicycle
 
-Array = NDArray[np.float64]
-
-FASTEST = 40.0  # m/s, where a family is followed no further
-BIRTH = 2e-3  # rad from straight running, where the first turn of a family is
-MESH = 0.05  # rad, of the scan for families that meet no straight running
-SLOPE = 1e-6  # rad, step of differences
-CLOSE = 1e-9  # rad, how close to its end a family is followed
+FAMILY_SPEED_MAX = 40.0  # m/s, where a family is followed no further
+FIRST_TURN_DISTANCE = 2e-3  # rad from straight running, where the first turn of a family is
+SCAN_STEP = 0.05  # rad, of the scan for families that meet no straight running
+MISALIGNMENT_STEP = 1e-6  # rad, step of differences
+END_TOLERANCE = 1e-9  # rad, how close to its end a family is followed
 
 
 @dataclass(frozen=True)
-class Family:
+class TurnFamily:
     """Hands-free turns, each leading to the next.
 
     Where a family passes through pivoting about the rear contact (v = 0 at a yaw rate that is not), the bicycle would
@@ -50,8 +48,8 @@ class Family:
     turns: tuple[SteadyTurn, ...]
 
 
-def hands_free(bicycle: Bicycle, stride: float = 0.02) -> tuple[Family, ...]:
-    """All hands-free families of a bicycle, those that begin in straight running first.
+def hands_free_families(bicycle: Bicycle, stride: float = 0.02) -> tuple[TurnFamily, ...]:
+    """Find all hands-free families of a bicycle, those that begin in straight running first.
 
     ``stride`` is the distance from turn to turn in the plane of lean and steer [rad].
     """
@@ -59,7 +57,7 @@ def hands_free(bicycle: Bicycle, stride: float = 0.02) -> tuple[Family, ...]:
     curves: list[tuple[str, str, Array]] = []
     for name, steer in (("straight", 0.0), ("reversed", pi)):
         for seed in _births(model, steer):
-            if not _known(seed, curves, 2.0 * BIRTH):
+            if not _known(seed, curves, 2.0 * FIRST_TURN_DISTANCE):
                 points, end = _follow(model, seed, seed - (0.0, steer), stride)
                 curves.append((name, end, points))
     for seed in _scan(model):
@@ -70,7 +68,7 @@ def hands_free(bicycle: Bicycle, stride: float = 0.02) -> tuple[Family, ...]:
             back, start = (forth[:1], end) if ring else _follow(model, seed, -along, stride)
             curves.append((start, end, np.vstack([back[::-1], forth[1:]])))
     return tuple(
-        Family(start, end, tuple(_turn(model, point) for point in points))
+        TurnFamily(start, end, tuple(_turn(model, point) for point in points))
         for start, end, points in curves
         if len(points) > 1
     )
@@ -86,7 +84,7 @@ def misalignment(model: Model, point: Array) -> float:
 
 
 def _square(model: Model, point: Array) -> float:
-    """What the square of the speeds must be; negative where motion would help gravity to fell the bicycle."""
+    """Square of the speeds for balance; negative where motion would help gravity to fell the bicycle."""
     at = posture(model, point[0], point[1])
     return -float(at.gravity @ at.motion) / float(at.motion @ at.motion)
 
@@ -98,12 +96,15 @@ def _speed(model: Model, point: Array) -> float:
 
 
 def _turn(model: Model, point: Array) -> SteadyTurn:
-    return settle(model, posture(model, point[0], point[1]), _square(model, point), 0.0)
+    return turn_at_posture(model, posture(model, point[0], point[1]), _square(model, point), 0.0)
 
 
 def _gradient(model: Model, point: Array) -> Array:
     return np.array(
-        [(misalignment(model, point + d) - misalignment(model, point - d)) / (2.0 * SLOPE) for d in SLOPE * np.eye(2)]
+        [
+            (misalignment(model, point + d) - misalignment(model, point - d)) / (2.0 * MISALIGNMENT_STEP)
+            for d in MISALIGNMENT_STEP * np.eye(2)
+        ]
     )
 
 
@@ -120,13 +121,13 @@ def _births(model: Model, steer: float) -> Iterator[Array]:
     centre = np.array([0.0, steer])
     side = 1.0 if steer == 0.0 else -1.0  # towards more or less steer: right turns either way
     angles = side * np.linspace(0.0, pi, 181)[1:-1]
-    yield from _crossings(model, centre + BIRTH * np.column_stack([np.cos(angles), np.sin(angles)]))
+    yield from _crossings(model, centre + FIRST_TURN_DISTANCE * np.column_stack([np.cos(angles), np.sin(angles)]))
 
 
 def _scan(model: Model) -> Iterator[Array]:
     """Hands-free postures along lines of constant lean."""
-    steer = np.arange(MESH, pi - MESH / 2.0, MESH)
-    for lean in np.arange(-LEAN_MAX + MESH, LEAN_MAX, MESH):
+    steer = np.arange(SCAN_STEP, pi - SCAN_STEP / 2.0, SCAN_STEP)
+    for lean in np.arange(-LEAN_MAX + SCAN_STEP, LEAN_MAX, SCAN_STEP):
         yield from _crossings(model, np.column_stack([np.full_like(steer, lean), steer]))
 
 
@@ -142,12 +143,12 @@ def _crossings(model: Model, points: Array) -> Iterator[Array]:
             else:
                 high = middle
         jump = abs(misalignment(model, low) - misalignment(model, high))
-        if jump < 1e-6 * abs(values[i] - values[i + 1]) and 0.0 < _speed(model, low) < FASTEST:
+        if jump < 1e-6 * abs(values[i] - values[i + 1]) and 0.0 < _speed(model, low) < FAMILY_SPEED_MAX:
             yield low
 
 
 def _known(seed: Array, curves: list[tuple[str, str, Array]], near: float) -> bool:
-    """Whether a seed lies on a curve already followed."""
+    """Check whether a seed lies on a curve already followed."""
     return any(np.min(np.hypot(*(points - seed).T)) < near for _, _, points in curves)
 
 
@@ -171,14 +172,14 @@ def _follow(model: Model, seed: Array, along: Array, stride: float) -> tuple[Arr
             points.append(found)
             ahead = _tangent(model, found)
             step = min(stride, 2.0 * step)
-        elif step > CLOSE:
+        elif step > END_TOLERANCE:
             step /= 2.0
         else:
             return np.array(points), end or "a corner"
 
 
 def _correct(model: Model, guess: Array, reach: float) -> Array:
-    """The posture on the curve nearest to a guess, by Newton's method across it; nan beyond ``reach``."""
+    """Posture on the curve nearest to a guess, by Newton's method across it; nan beyond ``reach``."""
     point = guess
     for _ in range(12):
         across = _gradient(model, point)
@@ -192,20 +193,20 @@ def _correct(model: Model, guess: Array, reach: float) -> Array:
 
 
 def _ending(model: Model, point: Array) -> str:
-    """What a family has come to at a posture, empty while it goes on."""
+    """Name the end that a family has come to at a posture; empty while it goes on."""
     phi, delta = point
     if not np.isfinite(phi):
         return "the edge of the model"
-    if hypot(phi, delta) < BIRTH:
+    if hypot(phi, delta) < FIRST_TURN_DISTANCE:
         return "straight"
-    if hypot(phi, pi - delta) < BIRTH:
+    if hypot(phi, pi - delta) < FIRST_TURN_DISTANCE:
         return "reversed"
     if abs(phi) > LEAN_MAX:
         return "lying down"
     if not 0.0 < delta < pi:
         return "straight ahead" if delta < 1.0 else "turned round"
     v = _speed(model, point)
-    if v > FASTEST:
+    if v > FAMILY_SPEED_MAX:
         return "fast"
     if v < 0.0:
         return "at rest"

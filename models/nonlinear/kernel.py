@@ -1,4 +1,4 @@
-"""The nonlinear Whipple bicycle in numbers: Kane's method on the kinematics, without printed equations.
+"""Kernel of the nonlinear Whipple bicycle: Kane's method on the kinematics, in numbers, without printed equations.
 
 Everything is written in the *yaw frame*: x along the heading of the rear wheel, y to the right, z down, turning
 with the yaw alone, its origin in the rear contact. The rear frame turns at ``omega = (u4, eta, rho)``, and a point
@@ -21,10 +21,10 @@ All functions are inlined by the compiler; vectors are tuples of three floats, w
 import math
 from typing import NamedTuple
 
-from models.nonlinear.vectors import add, apply, cross, dot, inlined, mix, sincos_tilt, tensor, tensor_rolled
+from models.nonlinear.vectors import add, apply, cross3, dot3, inlined, mix, sincos_tilt, tensor, tensor_rolled
 
-Vector = tuple[float, float, float]
-Tensor = tuple[float, float, float, float, float, float]  # xx, yy, zz, xy, xz, yz
+Vector3 = tuple[float, float, float]
+SymmetricTensor = tuple[float, float, float, float, float, float]  # xx, yy, zz, xy, xz, yz
 
 
 class Pose(NamedTuple):
@@ -32,20 +32,20 @@ class Pose(NamedTuple):
 
     s4: float
     c4: float
-    c1: Vector
-    c2: Vector
-    c3: Vector
-    e1: Vector
-    e2: Vector
+    c1: Vector3
+    c2: Vector3
+    c3: Vector3
+    e1: Vector3
+    e2: Vector3
     over_n: float  # 1 / cosine of the front wheel's lean
     g1: tuple[float, float]  # heading of the front wheel, horizontal
-    g3: Vector  # from the front hub to its contact, unit
-    S: Vector  # m, point of the steer axis
-    p: Vector  # m, front contact
-    t: Vector  # m, c3 x (p - S): velocity of the front contact per steer rate
-    p1: Vector  # m, centres of mass
-    p2: Vector
-    t2: Vector  # m, velocity of the second centre of mass per steer rate
+    g3: Vector3  # from the front hub to its contact, unit
+    S: Vector3  # m, point of the steer axis
+    p: Vector3  # m, front contact
+    t: Vector3  # m, c3 x (p - S): velocity of the front contact per steer rate
+    p1: Vector3  # m, centres of mass
+    p2: Vector3
+    t2: Vector3  # m, velocity of the second centre of mass per steer rate
 
 
 class Partials(NamedTuple):
@@ -70,18 +70,18 @@ class Speeds(NamedTuple):
     u7: float
     V: float  # m/s, rim speed of the rear wheel
     w: float  # m/s, rim speed of the front wheel
-    omega: Vector  # rad/s, of the rear frame
+    omega: Vector3  # rad/s, of the rear frame
 
 
 class Inertia(NamedTuple):
     """Inertia for the six speeds (omega, V, u7, w), about the rear contact."""
 
-    J: Tensor  # kg m^2, omega with omega
-    mu: Vector  # kg m
-    a: Vector  # kg m, omega with V
-    j: Vector  # kg m^2, omega with u7
-    f: Vector  # kg m, omega with w
-    j2: Vector  # kg m^2, momentum of body 2 about its centre of mass per u7
+    J: SymmetricTensor  # kg m^2, omega with omega
+    mu: Vector3  # kg m
+    a: Vector3  # kg m, omega with V
+    j: Vector3  # kg m^2, omega with u7
+    f: Vector3  # kg m, omega with w
+    j2: Vector3  # kg m^2, momentum of body 2 about its centre of mass per u7
     VV: float  # kg
     V7: float  # kg m
     s77: float  # kg m^2
@@ -90,12 +90,12 @@ class Inertia(NamedTuple):
 class Bias(NamedTuple):
     """Accelerations and generalised forces of inertia and weight while (u4, V, u7) are constant."""
 
-    alpha: Vector  # rad/s^2, of the rear frame
+    alpha: Vector3  # rad/s^2, of the rear frame
     w: float  # m/s^2
     ky: float  # m/s^2, of the point of the rear frame at the contact, less gravity
     kz: float
-    e: Vector  # m/s^2, of centre of mass 2, due to the steer rate
-    N: Vector  # N m, moment about the rear contact
+    e: Vector3  # m/s^2, of centre of mass 2, due to the steer rate
+    N: Vector3  # N m, moment about the rear contact
     V: float  # N
     s7: float  # N m
     fw: float  # N
@@ -103,7 +103,14 @@ class Bias(NamedTuple):
 
 @inlined
 def pose(b, q4, q5, q7):
-    """The `Pose` of bicycle ``b`` (`Packed`) at roll, pitch and steer [rad]."""
+    """`Pose` of a bicycle.
+
+    Parameters
+    ----------
+    b : Packed
+    q4, q5, q7 : float
+        Roll, pitch and steer, rad.
+    """
     s4, c4 = sincos_tilt(q4)
     s5, c5 = sincos_tilt(q5)
     s7, c7 = sincos_tilt(q7)
@@ -131,7 +138,7 @@ def pose(b, q4, q5, q7):
         g3,
         S,
         add(S, s),
-        cross(c3, s),
+        cross3(c3, s),
         add(hub, mix(b.a1, c1, b.a3, c3)),
         add(S, s2),
         (b.b1 * e2[0], b.b1 * e2[1], b.b1 * e2[2]),
@@ -140,7 +147,7 @@ def pose(b, q4, q5, q7):
 
 @inlined
 def partials(o):
-    """The `Partials` at pose ``o``, from the front contact at rest."""
+    """`Partials` at pose ``o``, from the front contact at rest."""
     p, t, g = o.p, o.t, o.g1
     over_x, over_ahead = 1.0 / p[0], 1.0 / (p[0] * g[0] + p[1] * g[1])
     across = p[0] * g[1] - p[1] * g[0]
@@ -160,7 +167,15 @@ def partials(o):
 
 @inlined
 def speeds(o, k, u4, V, u7):
-    """All `Speeds` at pose ``o`` with partials ``k`` from the three independent ones."""
+    """All `Speeds` from the three independent ones.
+
+    Parameters
+    ----------
+    o : Pose
+    k : Partials
+    u4, V, u7 : float
+        Roll rate [rad/s], speed of the rear rim [m/s] and steer rate [rad/s].
+    """
     eta = k.eta4 * u4 + k.eta7 * u7
     rho = k.rhoV * V + k.rho7 * u7
     u5 = eta / o.c4
@@ -169,7 +184,7 @@ def speeds(o, k, u4, V, u7):
 
 @inlined
 def inertia(b, o):
-    """The `Inertia` of bicycle ``b`` at pose ``o``."""
+    """`Inertia` of bicycle ``b`` at pose ``o``."""
     J1 = tensor_rolled(b.P11, b.P13, b.P22, b.P33, o.s4, o.c4, o.c3[0], o.c1[0])
     J2 = tensor(b.Q11, b.Q13, b.Q22, b.Q33, o.e1, o.e2, o.c3)
     p1, p2 = o.p1, o.p2
@@ -189,7 +204,7 @@ def inertia(b, o):
         J,
         mu,
         (0.0, mu[2] - b.sR * o.c4, -mu[1] - b.sR * o.s4),
-        add(j2, cross(h2, o.t2)),
+        add(j2, cross3(h2, o.t2)),
         (b.sF * o.e2[0], b.sF * o.e2[1], b.sF * o.e2[2]),
         j2,
         b.m1 + b.m2 + b.iR,
@@ -200,21 +215,28 @@ def inertia(b, o):
 
 @inlined
 def contact_bias(b, o, k, v):
-    """What keeps the front contact at rest while (u4, V, u7) are constant: rates of eta, rho and w.
+    """Rates of eta, rho and w that keep the front contact at rest while (u4, V, u7) are constant.
 
     The three equations of the contact, differentiated in the yaw frame, where the rear frame turns at ``turn``.
+
+    Parameters
+    ----------
+    b : Packed
+    o : Pose
+    k : Partials
+    v : Speeds
     """
     p, g, c3, S = o.p, o.g1, o.c3, o.S
     turn = (v.u4, v.omega[1], o.s4 * v.u5)
     c3_dot = (v.u5 * o.c1[0], v.u5 * o.c1[1] - v.u4 * c3[2], v.u5 * o.c1[2] + v.u4 * c3[1])
-    yaw = (dot(v.omega, o.g3) + v.u7 * dot(c3, o.g3)) * o.over_n  # rate of the front wheel's heading, in space
-    advance = -v.w - b.rF * (dot(v.omega, o.e2) - yaw * o.e2[2])  # speed of the front contact along g1
+    yaw = (dot3(v.omega, o.g3) + v.u7 * dot3(c3, o.g3)) * o.over_n  # rate of the front wheel's heading, in space
+    advance = -v.w - b.rF * (dot3(v.omega, o.e2) - yaw * o.e2[2])  # speed of the front contact along g1
     rear = v.V - b.rR * v.u5  # and of the rear one along x
     p_dot = (advance * g[0] - rear + v.u3 * p[1], advance * g[1] - v.u3 * p[0], 0.0)
-    S_dot = cross(turn, S)
+    S_dot = cross3(turn, S)
     s = (p[0] - S[0], p[1] - S[1], p[2] - S[2])
     s_dot = (p_dot[0] - S_dot[0] - b.rR * v.u5, p_dot[1] - S_dot[1], -S_dot[2])
-    t_dot = add(cross(c3_dot, s), cross(c3, s_dot))
+    t_dot = add(cross3(c3_dot, s), cross3(c3, s_dot))
     bend = v.w * (yaw - v.u3)
     x = -v.omega[2] * p_dot[1] + v.u7 * t_dot[0] - bend * g[1]
     y = v.omega[2] * p_dot[0] + v.u7 * t_dot[1] + bend * g[0]
@@ -225,7 +247,16 @@ def contact_bias(b, o, k, v):
 
 @inlined
 def bias(b, o, k, i, v):
-    """The `Bias` of bicycle ``b`` at pose ``o``, partials ``k``, inertia ``i`` and speeds ``v``."""
+    """`Bias` of a bicycle at one instant.
+
+    Parameters
+    ----------
+    b : Packed
+    o : Pose
+    k : Partials
+    i : Inertia
+    v : Speeds
+    """
     eta, rho, w = contact_bias(b, o, k, v)
     omega, u7 = v.omega, v.u7
     alpha = (-v.u3 * omega[1], eta + v.u3 * v.u4, rho)
@@ -235,20 +266,20 @@ def bias(b, o, k, i, v):
 
     # The whole as one rigid body, with the momentum of spin and steer turned by omega.
     mu, Jomega = i.mu, apply(i.J, omega)
-    N = add(apply(i.J, alpha), cross(omega, add(Jomega, mix(spin1, o.c2, u7, i.j2))))
+    N = add(apply(i.J, alpha), cross3(omega, add(Jomega, mix(spin1, o.c2, u7, i.j2))))
     N = add(N, (mu[1] * kz - mu[2] * ky, -mu[0] * kz, mu[0] * ky))
 
     # Body 2 turns on, about e3 = c3; in its own axes omega is (p, q, r).
-    p, q, r = dot(omega, o.e1), dot(omega, o.e2), dot(omega, o.c3)
+    p, q, r = dot3(omega, o.e1), dot3(omega, o.e2), dot3(omega, o.c3)
     e = mix(-b.b1 * u7 * (2.0 * r + u7), o.e1, 2.0 * b.b1 * u7 * p, o.c3)
     skew = b.Q11 - b.Q22
     h1 = u7 * skew * q - spin2 * (r + u7)
     h2 = u7 * (skew * p + b.Q13 * (r + u7)) + b.sF * w
     h3 = u7 * b.Q13 * q + spin2 * p
-    N = add(add(N, mix(h1, o.e1, h2, o.e2)), mix(h3, o.c3, b.m2, cross(o.p2, e)))
+    N = add(add(N, mix(h1, o.e1, h2, o.e2)), mix(h3, o.c3, b.m2, cross3(o.p2, e)))
 
-    away = cross(omega, mu)
-    lateral = q * dot(omega, o.p2) - dot(omega, omega) * dot(o.e2, o.p2) + o.e2[1] * ky + o.e2[2] * kz
+    away = cross3(omega, mu)
+    lateral = q * dot3(omega, o.p2) - dot3(omega, omega) * dot3(o.e2, o.p2) + o.e2[1] * ky + o.e2[2] * kz
     return Bias(
         alpha,
         w,
@@ -257,8 +288,8 @@ def bias(b, o, k, i, v):
         e,
         N,
         i.a[1] * alpha[1] + i.a[2] * alpha[2] + omega[1] * away[2] - omega[2] * away[1] + b.m2 * e[0],
-        dot(i.j, alpha) - q * (skew * p + b.Q13 * r) + b.m2 * b.b1 * lateral + spin2 * p,
-        b.iF * w + b.sF * (dot(o.e2, alpha) - u7 * p),
+        dot3(i.j, alpha) - q * (skew * p + b.Q13 * r) + b.m2 * b.b1 * lateral + spin2 * p,
+        b.iF * w + b.sF * (dot3(o.e2, alpha) - u7 * p),
     )
 
 
@@ -299,7 +330,19 @@ def solve(M, r):
 def evaluate(b, q4, q5, q7, u4, V, u7, T4, TV, T7):
     """Pose, partials, speeds, inertia, bias and the rates of (u4, V, u7).
 
-    Torques T4 and T7 in N m; the rear drive ``TV`` as a force at the rim, N, forward.
+    Parameters
+    ----------
+    b : Packed
+    q4, q5, q7 : float
+        Roll, pitch and steer, rad.
+    u4, V, u7 : float
+        Roll rate [rad/s], speed of the rear rim [m/s] and steer rate [rad/s].
+    T4 : float
+        Roll torque, N m.
+    TV : float
+        Drive of the rear wheel as a force at the rim, N, forward.
+    T7 : float
+        Steer torque, N m.
     """
     o = pose(b, q4, q5, q7)
     k = partials(o)

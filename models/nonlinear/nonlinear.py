@@ -1,8 +1,8 @@
-"""The nonlinear Whipple bicycle: compiled functions on arrays, and the same for people.
+"""Nonlinear Whipple bicycle: compiled functions on arrays, and the same for people.
 
-Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models.nonlinear_coordinates`. Compiled
-functions take ``p`` of `pack`, and neither check nor allocate. Outside the domain (`status`) results mean nothing;
-`step`, `run` and `pitch` notice.
+Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models.coordinates`. Compiled functions take
+``p`` of `models.nonlinear.parameters.pack_bicycle`, and neither check nor allocate. Outside the domain (`status`)
+results mean nothing; `integrate_step`, `integrate_steps` and `pitch` notice.
 """
 
 from dataclasses import dataclass
@@ -11,152 +11,250 @@ from math import inf, nan
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from models.array_types import Array
+from models.coordinates import (
+    Q_DELTA,
+    Q_PHI,
+    Q_PSI,
+    Q_THETA,
+    Q_THETA_F,
+    Q_THETA_R,
+    Q_X,
+    Q_Y,
+    REAR_TORQUE,
+    ROLL_TORQUE,
+    STEER_TORQUE,
+    U_DELTA,
+    U_PHI,
+    U_THETA_R,
+)
 from models.errors import InputError
 from models.nonlinear.contact_forces import OUTSIDE, contact_forces_of, describe, grip, inside
-from models.nonlinear.integrator import SETTLED, TRIES, lower, rk4, settle, slopes
+from models.nonlinear.integrator import (
+    NEWTON_STEPS_MAX,
+    PITCH_TOLERANCE,
+    lower_front_wheel,
+    rk4,
+    settle_pitch,
+    state_rates,
+)
 from models.nonlinear.kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
-from models.nonlinear.parameters import pack, unpack
+from models.nonlinear.parameters import pack_bicycle, unpack_bicycle
 from models.nonlinear.vectors import compiled, inlined, sincos
-from models.nonlinear_coordinates import FRONT, PITCH, REAR, ROLL, STEER, YAW, X, Y
 from models.parameters import Bicycle
-
-Array = NDArray[np.float64]
 
 
 @inlined
 def _state(b, q, u):
-    return (q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7], u[ROLL], -b.roll_R * u[REAR], u[STEER])
+    return (q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7], u[Q_PHI], -b.roll_R * u[Q_THETA_R], u[Q_DELTA])
 
 
 @inlined
 def _evaluate(b, q, u, T):
-    V, TV = -b.roll_R * u[REAR], -T[1] / b.roll_R
-    return evaluate(b, q[ROLL], q[PITCH], q[STEER], u[ROLL], V, u[STEER], T[0], TV, T[2])
+    V, TV = -b.roll_R * u[Q_THETA_R], -T[REAR_TORQUE] / b.roll_R
+    return evaluate(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA], u[Q_PHI], V, u[Q_DELTA], T[ROLL_TORQUE], TV, T[STEER_TORQUE])
 
 
 @inlined
 def _fill_speeds(b, q, u, v):
     """All of ``u`` from `Speeds`."""
-    sine, cosine = sincos(q[YAW])
+    sine, cosine = sincos(q[Q_PSI])
     path = v.V - b.rR * v.u5
-    u[X], u[Y] = path * cosine, path * sine
-    u[YAW], u[ROLL], u[PITCH] = v.u3, v.u4, v.u5
-    u[REAR], u[STEER], u[FRONT] = -v.V / b.roll_R, v.u7, v.w / b.roll_F
+    u[Q_X], u[Q_Y] = path * cosine, path * sine
+    u[Q_PSI], u[Q_PHI], u[Q_THETA] = v.u3, v.u4, v.u5
+    u[Q_THETA_R], u[Q_DELTA], u[Q_THETA_F] = -v.V / b.roll_R, v.u7, v.w / b.roll_F
 
 
 @compiled
 def pitch(p, roll, steer, guess):
-    """Pitch [rad] that puts the front wheel on the ground; NaN when Newton's method finds none from ``guess``."""
-    b, q5 = unpack(p), guess
-    for _ in range(TRIES):
+    """Pitch [rad] that puts the front wheel on the ground; NaN when Newton's method finds none.
+
+    Parameters
+    ----------
+    p : array of `pack_bicycle`
+    roll, steer : float
+        rad.
+    guess : float
+        Pitch [rad] where the search begins; the steer axis tilt serves.
+    """
+    b, q5 = unpack_bicycle(p), guess
+    for _ in range(NEWTON_STEPS_MAX):
         before = q5
-        q5, _pose = lower(b, roll, before, steer)
-        if abs(q5 - before) < SETTLED:
+        q5, _pose = lower_front_wheel(b, roll, before, steer)
+        if abs(q5 - before) < PITCH_TOLERANCE:
             return q5
     return nan
 
 
 @compiled
 def dependent_speeds(p, q, u):
-    """Fill in X, Y, YAW, PITCH and FRONT of ``u`` (8,) from its other three."""
-    b = unpack(p)
-    o = pose(b, q[ROLL], q[PITCH], q[STEER])
-    _fill_speeds(b, q, u, speeds(o, partials(o), u[ROLL], -b.roll_R * u[REAR], u[STEER]))
+    """Fill in Q_X, Q_Y, Q_PSI, Q_THETA and Q_THETA_F of ``u`` (8,) from its other three."""
+    b = unpack_bicycle(p)
+    o = pose(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA])
+    _fill_speeds(b, q, u, speeds(o, partials(o), u[Q_PHI], -b.roll_R * u[Q_THETA_R], u[Q_DELTA]))
 
 
 @compiled
 def accelerations(p, q, u, T, out):
-    """Rates of all eight speeds into ``out`` (8,), under torques ``T`` (3,) [N m].
+    """Write the rates of all eight speeds into ``out``.
 
-    ``q`` must have its pitch and may have any place and turn; of ``u`` only the independent speeds are read.
+    Parameters
+    ----------
+    p : array of `pack_bicycle`
+    q : (8,) array
+        Coordinates; the pitch must fit the others, place and turn may be any.
+    u : (8,) array
+        Speeds; only the independent ones are read.
+    T : (3,) array
+        Torques, N m.
+    out : (8,) array
+        Written, rad/s^2 and m/s^2.
     """
-    b = unpack(p)
+    b = unpack_bicycle(p)
     o, k, v, _, h, (u4_dot, V_dot, u7_dot) = _evaluate(b, q, u, T)
     eta_dot = h.alpha[1] - v.u3 * v.u4 + k.eta4 * u4_dot + k.eta7 * u7_dot
     u5_dot = (eta_dot + v.omega[1] * o.s4 / o.c4 * v.u4) / o.c4
     path, path_dot = v.V - b.rR * v.u5, V_dot - b.rR * u5_dot
-    sine, cosine = sincos(q[YAW])
-    out[X] = path_dot * cosine - path * v.u3 * sine
-    out[Y] = path_dot * sine + path * v.u3 * cosine
-    out[YAW] = h.alpha[2] + k.rhoV * V_dot + k.rho7 * u7_dot - o.s4 * u5_dot - o.c4 * v.u4 * v.u5
-    out[ROLL] = u4_dot
-    out[PITCH] = u5_dot
-    out[REAR] = -V_dot / b.roll_R
-    out[STEER] = u7_dot
-    out[FRONT] = (h.w + k.wV * V_dot + k.w7 * u7_dot) / b.roll_F
+    sine, cosine = sincos(q[Q_PSI])
+    out[Q_X] = path_dot * cosine - path * v.u3 * sine
+    out[Q_Y] = path_dot * sine + path * v.u3 * cosine
+    out[Q_PSI] = h.alpha[2] + k.rhoV * V_dot + k.rho7 * u7_dot - o.s4 * u5_dot - o.c4 * v.u4 * v.u5
+    out[Q_PHI] = u4_dot
+    out[Q_THETA] = u5_dot
+    out[Q_THETA_R] = -V_dot / b.roll_R
+    out[Q_DELTA] = u7_dot
+    out[Q_THETA_F] = (h.w + k.wV * V_dot + k.w7 * u7_dot) / b.roll_F
 
 
 @compiled
-def derivative(p, x, T, x_dot):
-    """Rate of the state ``x`` (11,), which is ``q`` and then the speeds of ROLL, REAR and STEER; for any integrator.
+def nonlinear_derivative(p, x, T, x_dot):
+    """Write the rate of a state into ``x_dot``; for any integrator.
 
-    The pitch is taken as it is; an integrator that is accurate keeps it, `step` puts it right.
+    The pitch is taken as it is; an integrator that is accurate keeps it, `integrate_step` puts it right.
+
+    Parameters
+    ----------
+    p : array of `pack_bicycle`
+    x : (11,) array
+        State: ``q`` and the independent speeds of ``Q_PHI``, ``Q_THETA_R`` and ``Q_DELTA``.
+    T : (3,) array
+        Torques, N m.
+    x_dot : (11,) array
+        Written.
     """
-    b = unpack(p)
-    state = (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], -b.roll_R * x[9], x[10])
-    k = slopes(b, state, T[0], -T[1] / b.roll_R, T[2])
+    b = unpack_bicycle(p)
+    state = (x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[U_PHI], -b.roll_R * x[U_THETA_R], x[U_DELTA])
+    k = state_rates(b, state, T[ROLL_TORQUE], -T[REAR_TORQUE] / b.roll_R, T[STEER_TORQUE])
     x_dot[0], x_dot[1], x_dot[2], x_dot[3], x_dot[4], x_dot[5] = k[0], k[1], k[2], k[3], k[4], k[5]
-    x_dot[6], x_dot[7], x_dot[8], x_dot[9], x_dot[10] = k[6], k[7], k[8], -k[9] / b.roll_R, k[10]
+    x_dot[6], x_dot[7] = k[6], k[7]
+    x_dot[U_PHI], x_dot[U_THETA_R], x_dot[U_DELTA] = k[U_PHI], -k[U_THETA_R] / b.roll_R, k[U_DELTA]
 
 
 @compiled
 def energy(p, q, u):
     """Kinetic energy and potential energy above the ground, J."""
-    b = unpack(p)
-    o = pose(b, q[ROLL], q[PITCH], q[STEER])
+    b = unpack_bicycle(p)
+    o = pose(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA])
     k, i = partials(o), inertia(b, o)
     M = mass_matrix(b, k, i)
-    u4, V, u7 = u[ROLL], -b.roll_R * u[REAR], u[STEER]
+    u4, V, u7 = u[Q_PHI], -b.roll_R * u[Q_THETA_R], u[Q_DELTA]
     kinetic = 0.5 * (M[0] * u4 * u4 + M[3] * V * V + M[5] * u7 * u7) + M[1] * u4 * V + M[2] * u4 * u7 + M[4] * V * u7
     return kinetic - b.g * i.mu[2]
 
 
 @compiled
 def contact_forces(p, q, u, T, u_dot, out):
-    """Forces [N] of the ground into ``out`` (6,): rear then front wheel, each longitudinal, lateral, normal.
+    """Write the forces of the ground into ``out``: rear then front wheel, each longitudinal, lateral, normal.
 
-    Directions as in `models.nonlinear.contact_forces`. ``u_dot`` (8,) is what `accelerations` gave for the same ``T``.
+    Directions as in `models.nonlinear.contact_forces`.
+
+    Parameters
+    ----------
+    p : array of `pack_bicycle`
+    q, u : (8,) arrays
+        Coordinates and speeds.
+    T : (3,) array
+        Torques, N m.
+    u_dot : (8,) array
+        Result of `accelerations` for the same ``T``.
+    out : (6,) array
+        Written, N.
     """
-    b = unpack(p)
+    b = unpack_bicycle(p)
     o, k, v, i, h, _ = _evaluate(b, q, u, T)
-    forces = contact_forces_of(b, o, k, v, i, h, u_dot[ROLL], -b.roll_R * u_dot[REAR], u_dot[STEER])
+    forces = contact_forces_of(b, o, k, v, i, h, u_dot[Q_PHI], -b.roll_R * u_dot[Q_THETA_R], u_dot[Q_DELTA])
     out[0], out[1], out[2], out[3], out[4], out[5] = forces
 
 
 @compiled
 def status(p, q, u, T, friction):
-    """Status flags of `models.nonlinear.contact_forces`; ``friction`` is of the ground [1]; 0: all is well."""
-    b = unpack(p)
+    """Status flags of `models.nonlinear.contact_forces`; 0: all is well.
+
+    Parameters
+    ----------
+    p : array of `pack_bicycle`
+    q, u : (8,) arrays
+        Coordinates and speeds.
+    T : (3,) array
+        Torques, N m.
+    friction : float
+        Coefficient of friction of the ground, 1.
+    """
+    b = unpack_bicycle(p)
     o, k, v, i, h, rates = _evaluate(b, q, u, T)
-    if not inside(q[ROLL], q[PITCH], q[STEER], v.u4, v.V, v.u7, o.p, o.g1):
+    if not inside(q[Q_PHI], q[Q_THETA], q[Q_DELTA], v.u4, v.V, v.u7, o.p, o.g1):
         return OUTSIDE
     return grip(contact_forces_of(b, o, k, v, i, h, rates[0], rates[1], rates[2]), friction)
 
 
 @compiled
-def run(p, q, u, T, dt, n):
-    """Advance ``q`` and ``u`` in place by ``n`` steps of ``dt`` [s] under constant torques; how many were done.
+def integrate_steps(p, q, u, T, dt, n):
+    """Advance ``q`` and ``u`` in place by ``n`` steps under constant torques; return how many were done.
 
     Fewer than ``n`` when the next step would leave the domain; ``q`` and ``u`` are then the last good state.
+
+    Parameters
+    ----------
+    p : array of `pack_bicycle`
+    q, u : (8,) arrays
+        Coordinates and speeds, changed in place.
+    T : (3,) array
+        Torques, N m.
+    dt : float
+        Step, s.
+    n : int
+        Number of steps.
     """
-    b = unpack(p)
+    b = unpack_bicycle(p)
     x, done = _state(b, q, u), n
     for m in range(n):
-        next_x, fits = settle(b, rk4(b, x, T[0], -T[1] / b.roll_R, T[2], dt))
+        y = rk4(b, x, T[ROLL_TORQUE], -T[REAR_TORQUE] / b.roll_R, T[STEER_TORQUE], dt)
+        next_x, fits = settle_pitch(b, y)
         if not fits:
             done = m
             break
         x = next_x
     q[0], q[1], q[2], q[3], q[4], q[5], q[6], q[7] = x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]
-    o = pose(b, q[ROLL], q[PITCH], q[STEER])
-    _fill_speeds(b, q, u, speeds(o, partials(o), x[8], x[9], x[10]))
+    o = pose(b, q[Q_PHI], q[Q_THETA], q[Q_DELTA])
+    _fill_speeds(b, q, u, speeds(o, partials(o), x[U_PHI], x[U_THETA_R], x[U_DELTA]))
     return done
 
 
 @compiled
-def step(p, q, u, T, dt):
-    """One step of `run`: 0, or OUTSIDE when it would leave the domain (``q`` and ``u`` then stay)."""
-    return 0 if run(p, q, u, T, dt, 1) == 1 else OUTSIDE
+def integrate_step(p, q, u, T, dt):
+    """Advance by one step of `integrate_steps`; return 0, or OUTSIDE when it would leave the domain.
+
+    Parameters
+    ----------
+    p : array of `pack_bicycle`
+    q, u : (8,) arrays
+        Coordinates and speeds, changed in place; they stay when the step would leave the domain.
+    T : (3,) array
+        Torques, N m.
+    dt : float
+        Step, s.
+    """
+    return 0 if integrate_steps(p, q, u, T, dt, 1) == 1 else OUTSIDE
 
 
 @compiled
@@ -169,14 +267,14 @@ def _record(p, q, u, T, dt, friction, flags):
             return m
         if m + 1 < n:
             q[m + 1], u[m + 1] = q[m], u[m]
-            if step(p, q[m + 1], u[m + 1], T[m], dt) != 0:
+            if integrate_step(p, q[m + 1], u[m + 1], T[m], dt) != 0:
                 return m + 1
     return n
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A ride, as far as the model holds.
+    """Motion of the nonlinear bicycle, as far as the model holds.
 
     Attributes
     ----------
@@ -196,7 +294,7 @@ class Trajectory:
     ended: str = ""
 
 
-def initial(
+def initial_state(
     bicycle: Bicycle,
     roll: float = 0.0,
     steer: float = 0.0,
@@ -204,18 +302,28 @@ def initial(
     steer_rate: float = 0.0,
     v: float = 0.0,
 ) -> tuple[Array, Array]:
-    """Coordinates and speeds (8,) at the origin, heading along x; rad, rad/s, and the rear rim's ``v`` [m/s].
+    """Coordinates and speeds (8,) at the origin, heading along x.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    roll, steer : float
+        rad, positive to the right.
+    roll_rate, steer_rate : float
+        rad/s.
+    v : float
+        Forward speed of the rear rim, m/s.
 
     Raises
     ------
     InputError
         For a state outside the domain of the model.
     """
-    p = pack(bicycle)
+    p = pack_bicycle(bicycle)
     q, u = np.zeros(8), np.zeros(8)
-    q[ROLL], q[STEER] = roll, steer
-    q[PITCH] = pitch(p, roll, steer, bicycle.lam)
-    u[ROLL], u[REAR], u[STEER] = roll_rate, -v / (bicycle.rR or 1.0), steer_rate
+    q[Q_PHI], q[Q_DELTA] = roll, steer
+    q[Q_THETA] = pitch(p, roll, steer, bicycle.lam)
+    u[Q_PHI], u[Q_THETA_R], u[Q_DELTA] = roll_rate, -v / (bicycle.rR or 1.0), steer_rate
     dependent_speeds(p, q, u)
     if status(p, q, u, np.zeros(3), inf) & OUTSIDE:
         raise InputError(
@@ -225,7 +333,7 @@ def initial(
     return q, u
 
 
-def simulate(
+def simulate_nonlinear(
     bicycle: Bicycle,
     q: ArrayLike,
     u: ArrayLike,
@@ -240,8 +348,9 @@ def simulate(
     ----------
     bicycle : Bicycle
     q, u : (8,) arrays
-        Of `initial`; they stay as they are.
-    duration, dt : float, s
+        Of `initial_state`; they stay as they are.
+    duration, dt : float
+        Length of the ride and of one step, s.
     torque : (3,) or (steps, 3) array, N m
         Held constant, or over each step.
     friction : float
@@ -264,9 +373,9 @@ def simulate(
     rows_q[0], rows_u[0] = q, u
     flags = np.zeros(steps + 1, np.int64)
     n = _record(
-        pack(bicycle), rows_q, rows_u, np.ascontiguousarray(np.broadcast_to(T, (steps, 3))), dt, friction, flags
+        pack_bicycle(bicycle), rows_q, rows_u, np.ascontiguousarray(np.broadcast_to(T, (steps, 3))), dt, friction, flags
     )
     if n == 0:
-        raise InputError(f"the ride cannot start: {describe(OUTSIDE)}; start from a state of `initial`")
+        raise InputError(f"the ride cannot start: {describe(OUTSIDE)}; start from a state of `initial_state`")
     ended = describe(OUTSIDE) if n <= steps else ""
     return Trajectory(dt * np.arange(n), rows_q[:n], rows_u[:n], flags[:n], ended)

@@ -1,4 +1,4 @@
-"""What the nonlinear equations need of a bicycle: lengths along the steer axis and across it, and two bodies.
+"""Parameters of the nonlinear equations: lengths along the steer axis and across it, and two bodies.
 
 Each wheel's mass and inertia belong to its frame, as if it were locked; its spin is counted apart. Body 1 is the
 rear frame with the rear wheel, body 2 the front frame with the front wheel.
@@ -7,18 +7,17 @@ rear frame with the rear wheel, body 2 the front frame with the front wheel.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from models.array_types import Array
 from models.conventions import moore_from_meijaard
 from models.nonlinear.vectors import inlined
 from models.parameters import Bicycle
 
-Array = NDArray[np.float64]
-Tensor = tuple[float, float, float, float]
+PlaneTensor = tuple[float, float, float, float]
 
 
 class Packed(NamedTuple):
-    """What the equations need of a bicycle, SI. Body axes of 1: along c1, c2, c3; of 2: e1, e2, e3 = c3."""
+    """Parameters of the equations, SI. Body axes of 1: along c1, c2, c3; of 2: e1, e2, e3 = c3."""
 
     rR: float  # m, radius of the rear wheel
     rF: float
@@ -48,7 +47,7 @@ class Packed(NamedTuple):
     g: float  # m/s^2
 
 
-def pack(bicycle: Bicycle) -> Array:
+def pack_bicycle(bicycle: Bicycle) -> Array:
     """Numbers of ``bicycle`` for the compiled functions: the fields of `Packed`, in order."""
     b, m = bicycle, moore_from_meijaard(bicycle)
     rear = (m["ic11"], m["ic31"], m["ic22"], m["ic33"]), (b.mR, b.IRxx, b.IRyy)
@@ -88,8 +87,8 @@ def pack(bicycle: Bicycle) -> Array:
 
 
 @inlined
-def unpack(p):
-    """`Packed` from the array of `pack`."""
+def unpack_bicycle(p):
+    """`Packed` from the array of `pack_bicycle`."""
     return Packed(
         p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7], p[8], p[9], p[10], p[11], p[12],
         p[13], p[14], p[15], p[16], p[17], p[18], p[19], p[20], p[21], p[22], p[23], p[24], p[25],
@@ -97,9 +96,9 @@ def unpack(p):
 
 
 def _with_wheel(
-    m: float, x: float, z: float, frame: Tensor, wheel: tuple[float, float, float]
-) -> tuple[float, float, float, Tensor]:
-    """A frame and its wheel as one body: mass, centre of mass (along c1 and c3, from the hub) and tensor about it.
+    m: float, x: float, z: float, frame: PlaneTensor, wheel: tuple[float, float, float]
+) -> tuple[float, float, float, PlaneTensor]:
+    """Join a frame and its wheel to one body: mass, centre of mass (along c1 and c3, from the hub), tensor about it.
 
     Tensors are their elements 11, 13, 22, 33; the wheel is its mass and its moments about a diameter and the axle.
     """

@@ -17,38 +17,36 @@ from math import hypot, inf, isfinite, nan, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from models.errors import InputError
-from models.nonlinear.nonlinear import (
-    FRONT,
-    PITCH,
-    REAR,
-    ROLL,
-    STEER,
-    YAW,
-    X,
-    accelerations,
-    dependent_speeds,
-    energy,
-    pack,
-    pitch,
+from models.array_types import Array
+from models.coordinates import (
+    ANGLE_STATES,
+    PHI_DOT,
+    Q_DELTA,
+    Q_PHI,
+    Q_PSI,
+    Q_THETA,
+    Q_THETA_F,
+    Q_THETA_R,
+    Q_X,
+    RATE_STATES,
 )
+from models.errors import InputError
+from models.nonlinear.nonlinear import accelerations, dependent_speeds, energy, pitch
+from models.nonlinear.parameters import pack_bicycle
 from models.parameters import Bicycle
-
-Array = NDArray[np.float64]
 
 LEAN_MAX = 1.5  # rad; a bicycle that leans more lies on the ground
 PITCH_MAX = 0.5  # rad from upright; with more the frame has tipped over a wheel, which is another way to stand
-SLOPE = 1e-5  # step of the differences inside Newton's method, rad
-NUDGE = 1e-3  # step of the five-point differences that linearise, rad and rad/s
-SEED = 1e-3  # 1/m, a curvature at which Newton's method starts without doubt
+NEWTON_DIFFERENCE = 1e-5  # step of the differences inside Newton's method, rad
+LINEARISATION_STEP = 1e-3  # step of the five-point differences that linearise, rad and rad/s
+FIRST_CURVATURE = 1e-3  # 1/m, a curvature at which Newton's method starts without doubt
 
 
 @dataclass(frozen=True)
 class SteadyTurn:
-    """One steady turn.
+    """Steady turn of a bicycle.
 
     Attributes
     ----------
@@ -83,22 +81,22 @@ class SteadyTurn:
 
     @property
     def stable(self) -> bool:
-        """Whether small disturbances that keep the energy die out."""
+        """True where small disturbances that keep the energy die out."""
         return all(s.real < 0.0 for s in self.eigenvalues)
 
     def state(self) -> tuple[Array, Array]:
         """Coordinates and speeds, each (8,), of the nonlinear model; at the origin, heading along x.
 
-        A turn may steer by more than `models.nonlinear.nonlinear.simulate` takes.
+        A turn may steer by more than `models.nonlinear.nonlinear.simulate_nonlinear` takes.
         """
         q, u = np.zeros(8), np.zeros(8)
-        q[[ROLL, PITCH, STEER]] = self.phi, self.theta, self.delta
-        u[[X, YAW, REAR, FRONT]] = self.v, self.psi_dot, self.rear_rate, self.front_rate
+        q[[Q_PHI, Q_THETA, Q_DELTA]] = self.phi, self.theta, self.delta
+        u[[Q_X, Q_PSI, Q_THETA_R, Q_THETA_F]] = self.v, self.psi_dot, self.rear_rate, self.front_rate
         return q, u
 
 
 class Posture(NamedTuple):
-    """A posture: its speeds, in proportion to one another, and what they do to lean and steer."""
+    """Posture: its speeds, in proportion to one another, and their effect on lean and steer."""
 
     q: Array  # (8,) coordinates
     u: Array  # (8,) speeds, with a forward speed of 1 m/s or, in a tight turn, a yaw rate near 1 rad/s
@@ -108,7 +106,7 @@ class Posture(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A bicycle as the kernel wants it, and what else is needed here."""
+    """Bicycle as the kernel wants it, and what else is needed here."""
 
     p: Array
     lam: float  # rad, where the search for the pitch begins
@@ -116,12 +114,12 @@ class Model(NamedTuple):
 
     @classmethod
     def of(cls, bicycle: Bicycle) -> "Model":
-        """The model of a bicycle."""
-        return cls(pack(bicycle), bicycle.lam, bicycle.rR or 1.0)
+        """Make the model of a bicycle."""
+        return cls(pack_bicycle(bicycle), bicycle.lam, bicycle.rR or 1.0)
 
 
-def from_angles(bicycle: Bicycle, phi: float, delta: float) -> SteadyTurn:
-    """The steady turn with lean ``phi`` and steer ``delta`` [rad].
+def steady_turn_from_angles(bicycle: Bicycle, phi: float, delta: float) -> SteadyTurn:
+    """Find the steady turn with lean ``phi`` and steer ``delta`` [rad].
 
     Raises
     ------
@@ -143,11 +141,11 @@ def from_angles(bicycle: Bicycle, phi: float, delta: float) -> SteadyTurn:
     k, T_delta = np.linalg.solve(np.column_stack([found.motion, found.torque]), -found.gravity)
     if not k > 0.0:
         raise InputError(f"no speed balances {shown} of bicycle {bicycle.name!r}: lean and steer to the same side")
-    return settle(model, found, float(k), float(T_delta))
+    return turn_at_posture(model, found, float(k), float(T_delta))
 
 
-def from_speed_and_radius(bicycle: Bicycle, v: float, radius: float) -> SteadyTurn:
-    """The steady turn at speed ``v`` [m/s] with the rear contact on a circle of ``radius`` [m], positive to the right.
+def steady_turn_from_speed_and_radius(bicycle: Bicycle, v: float, radius: float) -> SteadyTurn:
+    """Find the steady turn at ``v`` [m/s] with the rear contact on a circle of ``radius`` [m], positive to the right.
 
     Of several it is the one that straight running becomes when the circle is drawn closer.
 
@@ -162,14 +160,14 @@ def from_speed_and_radius(bicycle: Bicycle, v: float, radius: float) -> SteadyTu
         raise InputError(f"the radius of a turn is a number of metres, not zero; found {radius:g}: give another")
     model, goal = Model.of(bicycle), 1.0 / abs(radius)
     known = [(0.0, np.zeros(3))]  # right turns: curvature, and lean, steer, steer torque
-    step = min(goal, SEED)
+    step = min(goal, FIRST_CURVATURE)
     while known[-1][0] < goal:
         curvature = min(known[-1][0] + step, goal)
         found = _at_curvature(model, v, curvature, _extrapolate(known[-2:], curvature))
         if found is not None:
             known.append((curvature, found))
             step *= 2.0
-        elif step > 1e-4 * max(known[-1][0], SEED):
+        elif step > 1e-4 * max(known[-1][0], FIRST_CURVATURE):
             step /= 4.0
         else:
             raise InputError(
@@ -178,11 +176,11 @@ def from_speed_and_radius(bicycle: Bicycle, v: float, radius: float) -> SteadyTu
             )
     phi, delta, T_delta = known[-1][1] * np.sign(radius)
     found_posture = posture(model, phi, delta)
-    return settle(model, found_posture, (v / found_posture.u[X]) ** 2, float(T_delta))
+    return turn_at_posture(model, found_posture, (v / found_posture.u[Q_X]) ** 2, float(T_delta))
 
 
 def _extrapolate(known: list[tuple[float, Array]], curvature: float) -> Array:
-    """Where the line through the known turns leads; the only one itself."""
+    """Extrapolate along the line through the known turns; with one turn, return it."""
     (c0, x0), (c1, x1) = known[0], known[-1]
     return x1 + (x1 - x0) * (curvature - c1) / (c1 - c0) if c1 > c0 else x1
 
@@ -192,13 +190,15 @@ def _at_curvature(model: Model, v: float, curvature: float, guess: Array) -> Arr
 
     def excess(x: Array) -> Array:
         turn = posture(model, x[0], x[1])
-        balance = turn.gravity + (v / turn.u[X]) ** 2 * turn.motion + x[2] * turn.torque
-        return np.array([*balance, turn.u[YAW] / turn.u[X] - curvature])
+        balance = turn.gravity + (v / turn.u[Q_X]) ** 2 * turn.motion + x[2] * turn.torque
+        return np.array([*balance, turn.u[Q_PSI] / turn.u[Q_X] - curvature])
 
     x, scale = guess, np.array([1.0, 1.0, 0.0])
     for _ in range(15):
         here = excess(x)
-        slope = np.column_stack([(excess(x + d) - excess(x - d)) / (2.0 * SLOPE) for d in SLOPE * np.eye(3)])
+        slope = np.column_stack(
+            [(excess(x + d) - excess(x - d)) / (2.0 * NEWTON_DIFFERENCE) for d in NEWTON_DIFFERENCE * np.eye(3)]
+        )
         if not (np.all(np.isfinite(here)) and np.all(np.isfinite(slope))):
             return None
         change = np.linalg.lstsq(slope, here)[0]
@@ -212,34 +212,44 @@ def _at_curvature(model: Model, v: float, curvature: float, guess: Array) -> Arr
 
 
 def posture(model: Model, phi: float, delta: float) -> Posture:
-    """The `Posture` of a lean and a steer [rad]; full of nan where the wheels cannot both roll on the ground."""
+    """`Posture` of a lean and a steer [rad]; full of nan where the wheels cannot both roll on the ground."""
     q, u, at_rest, moving, pushed = np.zeros((5, 8))
-    q[[ROLL, STEER]] = phi, delta
-    q[PITCH] = theta = pitch(model.p, phi, delta, model.lam)
+    q[[Q_PHI, Q_DELTA]] = phi, delta
+    q[Q_THETA] = theta = pitch(model.p, phi, delta, model.lam)
     if not abs(theta - model.lam) < PITCH_MAX:
         return Posture(q, *np.full((1, 8), nan), *np.full((3, 2), nan))
     none = np.zeros(3)
     accelerations(model.p, q, u, none, at_rest)
     accelerations(model.p, q, u, np.array([0.0, 0.0, 1.0]), pushed)
-    u[REAR] = -1.0 / model.roll_R
+    u[Q_THETA_R] = -1.0 / model.roll_R
     dependent_speeds(model.p, q, u)
-    u /= hypot(1.0, u[YAW])
+    u /= hypot(1.0, u[Q_PSI])
     accelerations(model.p, q, u, none, moving)
-    two = [ROLL, STEER]
+    two = [Q_PHI, Q_DELTA]
     return Posture(q, u, at_rest[two], (moving - at_rest)[two], (pushed - at_rest)[two])
 
 
-def settle(model: Model, at: Posture, k: float, T_delta: float) -> SteadyTurn:
-    """The turn in a posture whose balance has these ``k`` and ``T_delta`` [N m], with its eigenvalues."""
+def turn_at_posture(model: Model, at: Posture, k: float, T_delta: float) -> SteadyTurn:
+    """Steady turn in a posture whose balance is known, with its eigenvalues.
+
+    Parameters
+    ----------
+    model : Model
+    at : Posture
+    k : float
+        Square of the speeds, per those of the posture.
+    T_delta : float
+        Steer torque, N m.
+    """
     u = sqrt(k) * at.u
     return SteadyTurn(
-        phi=float(at.q[ROLL]),
-        delta=float(at.q[STEER]),
-        theta=float(at.q[PITCH]),
-        v=float(u[X]),
-        psi_dot=float(u[YAW]),
-        rear_rate=float(u[REAR]),
-        front_rate=float(u[FRONT]),
+        phi=float(at.q[Q_PHI]),
+        delta=float(at.q[Q_DELTA]),
+        theta=float(at.q[Q_THETA]),
+        v=float(u[Q_X]),
+        psi_dot=float(u[Q_PSI]),
+        rear_rate=float(u[Q_THETA_R]),
+        front_rate=float(u[Q_THETA_F]),
         T_delta=T_delta,
         eigenvalues=_eigenvalues(model, at.q, u, T_delta),
     )
@@ -252,21 +262,23 @@ def _eigenvalues(model: Model, q: Array, u: Array, T_delta: float) -> tuple[comp
     conserved: no motion that starts across its gradient leaves that plane, and the four eigenvalues are those in it.
     """
     torque = np.array([0.0, 0.0, T_delta])
-    start = np.array([q[ROLL], q[STEER], 0.0, 0.0, u[REAR]])
+    start = np.array([q[Q_PHI], q[Q_DELTA], 0.0, 0.0, u[Q_THETA_R]])
 
     def rates_and_invariant(x: Array) -> Array:
         q, u, u_dot = np.zeros((3, 8))
-        q[[ROLL, STEER]], u[[ROLL, STEER, REAR]] = x[:2], x[2:]
-        q[PITCH] = pitch(model.p, q[ROLL], q[STEER], model.lam)
+        q[[Q_PHI, Q_DELTA]], u[[Q_PHI, Q_DELTA, Q_THETA_R]] = x[ANGLE_STATES], x[PHI_DOT:]
+        q[Q_THETA] = pitch(model.p, q[Q_PHI], q[Q_DELTA], model.lam)
         dependent_speeds(model.p, q, u)
         accelerations(model.p, q, u, torque, u_dot)
-        return np.array([*x[2:4], *u_dot[[ROLL, STEER, REAR]], energy(model.p, q, u) - T_delta * q[STEER]])
+        return np.array(
+            [*x[RATE_STATES], *u_dot[[Q_PHI, Q_DELTA, Q_THETA_R]], energy(model.p, q, u) - T_delta * q[Q_DELTA]]
+        )
 
     def difference(step: Array) -> Array:
         return rates_and_invariant(start + step) - rates_and_invariant(start - step)
 
-    steps = NUDGE * np.eye(5)
-    slope = np.column_stack([(8.0 * difference(d) - difference(2.0 * d)) / (12.0 * NUDGE) for d in steps])
+    steps = LINEARISATION_STEP * np.eye(5)
+    slope = np.column_stack([(8.0 * difference(d) - difference(2.0 * d)) / (12.0 * LINEARISATION_STEP) for d in steps])
     if not np.all(np.isfinite(slope)):
         return (complex(nan, nan),) * 4
     jacobian, gradient = slope[:5], slope[5:]

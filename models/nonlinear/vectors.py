@@ -54,20 +54,28 @@ def sincos_tilt(x):
 
 
 @inlined
-def dot(a, b):
+def dot3(a, b):
     """Scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 @inlined
-def cross(a, b):
+def cross3(a, b):
     """Vector product."""
     return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
 
 
 @inlined
 def mix(h, a, k, b):
-    """Vector h a + k b."""
+    """Vector h a + k b.
+
+    Parameters
+    ----------
+    h : float
+    a : (3,) tuple
+    k : float
+    b : (3,) tuple
+    """
     return (h * a[0] + k * b[0], h * a[1] + k * b[1], h * a[2] + k * b[2])
 
 
@@ -89,7 +97,15 @@ def apply(J, a):
 
 @inlined
 def tensor(I11, I13, I22, I33, e1, e2, e3):
-    """Tensor (xx, yy, zz, xy, xz, yz) of a body with plane of symmetry (e1, e3), given in its axes."""
+    """Tensor (xx, yy, zz, xy, xz, yz) of a body with plane of symmetry (e1, e3), given in its axes.
+
+    Parameters
+    ----------
+    I11, I13, I22, I33 : float
+        Elements in the body's axes, kg m^2.
+    e1, e2, e3 : (3,) tuples
+        Those axes, unit vectors.
+    """
     h1, h3 = mix(I11, e1, I13, e3), mix(I13, e1, I33, e3)
     h2 = (I22 * e2[0], I22 * e2[1], I22 * e2[2])
     return (
@@ -104,7 +120,17 @@ def tensor(I11, I13, I22, I33, e1, e2, e3):
 
 @inlined
 def tensor_rolled(I11, I13, I22, I33, s4, c4, s5, c5):
-    """The same of a body that was only pitched about y and then rolled about x."""
+    """Tensor as of `tensor`, for a body that was only pitched about y and then rolled about x.
+
+    Parameters
+    ----------
+    I11, I13, I22, I33 : float
+        Elements in the body's axes, kg m^2.
+    s4, c4 : float
+        Sine and cosine of the roll.
+    s5, c5 : float
+        Sine and cosine of the pitch.
+    """
     h1, h3 = I11 * c5 + I13 * s5, I13 * c5 + I33 * s5
     xx, xz = c5 * h1 + s5 * h3, c5 * h3 - s5 * h1
     zz = I11 + I33 - xx

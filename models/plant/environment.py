@@ -1,8 +1,8 @@
-"""What surrounds an emulated bicycle: wind, the belt's edge, training wheels, stops, and a mass out of place.
+"""Surroundings of an emulated bicycle: wind, the belt's edge, training wheels, stops, and a mass out of place.
 
 Everything here is absent by default. Stops and training wheels are stiff one-sided springs with a
 damper (:func:`contact`); they push and never pull. Their stiffness follows from the bicycle: what moves against
-them rings at ``STIFFNESS`` rad/s, so that a lean of 2 rad/s goes 0.8 deg too far.
+them rings at ``CONTACT_RINGING`` rad/s, so that a lean of 2 rad/s goes 0.8 deg too far.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from models.errors import InputError
 from models.plant import sensors
 from models.plant.scenario import DELTA_MAX, PHI_MAX
 
-TRAINING_WHEELS = np.radians(30.0)  # rad, the usual lean at which they touch
-STIFFNESS = 150.0  # rad/s, at which a bicycle rings on its training wheels or steer stops
-DAMPING = 0.5  # of critical, of every contact
-AIR = 1.2  # kg/m^3
-CRAWL = 0.05  # m/s, below which the rolling resistance fades so that it stops the bicycle and does not reverse it
+TRAINING_WHEEL_LEAN = np.radians(30.0)  # rad, the usual lean at which they touch
+CONTACT_RINGING = 150.0  # rad/s, at which a bicycle rings on its training wheels or steer stops
+CONTACT_DAMPING = 0.5  # of critical, of every contact
+AIR_DENSITY = 1.2  # kg/m^3
+CRAWL_SPEED = 0.05  # m/s, below which the rolling resistance fades so that it stops the bicycle and does not reverse it
 
 CONTACT = np.dtype([("limit", "f8"), ("stiffness", "f8"), ("damping", "f8")])  # rad, N m/rad, N m s/rad
 
@@ -46,7 +46,7 @@ SURROUNDINGS = np.dtype(
 
 @dataclass(frozen=True)
 class Surroundings:
-    """Where the bicycle is, and what is fixed to it.
+    """Surroundings of the bicycle, and what is fixed to it.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Surroundings:
     x_wind, z_wind : float
         Where the wind acts, m forward of the rear contact and m below the ground (negative above).
     training_wheels : float or None
-        Lean at which they touch on either side, rad; `TRAINING_WHEELS` is usual. None: there are none.
+        Lean at which they touch on either side, rad; `TRAINING_WHEEL_LEAN` is usual. None: there are none.
     steer_stops : float or None
         Steer at which the handlebar meets its stops on either side, rad.
     frame_offset, handlebar_offset : float
@@ -124,11 +124,14 @@ class Surroundings:
                 )
 
 
-def stiff(limit: float | None, mobility: float, rate: float = STIFFNESS) -> tuple[float, float, float]:
-    """A ``CONTACT`` beyond `limit` (rad) against which something of `mobility` (1/(kg m^2)) rings at `rate` (rad/s)."""
+def stiff(limit: float | None, mobility: float, rate: float = CONTACT_RINGING) -> tuple[float, float, float]:
+    """Numbers of a ``CONTACT`` that begins at `limit` (rad), against which something rings at `rate` (rad/s).
+
+    `mobility` (1/(kg m^2)) is the inverse of that thing's inertia.
+    """
     if limit is None:
         return np.inf, 0.0, 0.0
-    return limit, rate**2 / mobility, 2.0 * DAMPING * rate / mobility
+    return limit, rate**2 / mobility, 2.0 * CONTACT_DAMPING * rate / mobility
 
 
 @njit(cache=True, nogil=True)
@@ -144,16 +147,24 @@ def contact(c, angle, rate):
 @njit(cache=True, nogil=True)
 def resistance(p, v):
     """Force (N) of rolling and air against motion at `v` (m/s), positive backward."""
-    return p.rolling * min(1.0, max(-1.0, v / CRAWL)) + p.air * v * abs(v)
+    return p.rolling * min(1.0, max(-1.0, v / CRAWL_SPEED)) + p.air * v * abs(v)
 
 
 @njit(cache=True, nogil=True)
 def weight_out_of_place(p, phi, delta, sin_tilt):
-    """Lean and steer torque (N m) of the offsets' weight, `sin_tilt` the sine of the steer axis tilt.
+    """Lean and steer torque (N m) of the offsets' weight.
 
     A point at the distance y to the right of the middle plane lies deeper by y sin(phi) on the rear frame and by
     y (cos(delta) sin(phi) + sin(delta) sin(lam) cos(phi)) on the front; the torques are the weight times
     the derivatives of that. The pitch, which changes with the square of the angles only, is left out.
+
+    Parameters
+    ----------
+    p : SURROUNDINGS record
+    phi, delta : float
+        Lean and steer, rad.
+    sin_tilt : float
+        Sine of the steer axis tilt.
     """
     front = p.handlebar_moment
     lean = (p.frame_moment + front * np.cos(delta)) * np.cos(phi) - front * np.sin(delta) * sin_tilt * np.sin(phi)
@@ -163,6 +174,17 @@ def weight_out_of_place(p, phi, delta, sin_tilt):
 
 @njit(cache=True, nogil=True)
 def next_gust(p, gust, noise, dt):
-    """Random part of the wind (N) `dt` seconds after it was `gust`; `noise` is a ``NOISE`` record."""
+    """Draw the random part of the wind, N.
+
+    Parameters
+    ----------
+    p : SURROUNDINGS record
+    gust : float
+        Random part so far, N.
+    noise : NOISE record
+        Its state moves on.
+    dt : float
+        Time since `gust`, s.
+    """
     kept = np.exp(-dt / p.gust_time)
-    return kept * gust + p.gusts * np.sqrt(1.0 - kept * kept) * sensors.normal(noise)
+    return kept * gust + p.gusts * np.sqrt(1.0 - kept * kept) * sensors.next_normal(noise)

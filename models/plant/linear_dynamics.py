@@ -1,6 +1,6 @@
-"""The linear Whipple model as the plant wants it (Meijaard et al. 2007, eq. 5.3), at the speed of the moment.
+"""Linear Whipple model as the plant wants it (Meijaard et al. 2007, eq. 5.3), at the speed of the moment.
 
-What dv/dt itself adds to the lateral dynamics is left out, as everywhere in this project. A lateral force
+The part of dv/dt in the lateral dynamics is left out, as everywhere in this project. A lateral force
 F on the rear frame at (x, z) does the virtual work F (delta y_P + x delta psi - z delta phi). With
 the rear contact fixed (delta y_P = 0) and the frame yawing as the steer turns (delta psi = mu delta
 delta with mu = c cos(lam) / w, from the heading equation in `models.linear.path`) the generalised forces are
@@ -18,30 +18,66 @@ from models.plant.environment import weight_out_of_place
 
 @njit(cache=True, nogil=True)
 def accelerations(p, x, v, v_dot, T_phi, T_rear, T_delta):
-    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) in state `x` at speed `v` under the torques (N m).
+    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) under given torques.
 
-    `v_dot` is the forward acceleration where the speed is kept.
+    Parameters
+    ----------
+    p : PLANT_PARAMETERS record
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    v : float
+        Forward speed, m/s.
+    v_dot : float
+        Forward acceleration where the speed is kept, m/s^2.
+    T_phi, T_rear, T_delta : float
+        Lean, rear wheel and steer torque, N m.
     """
     if p.surroundings.coasting:
         v_dot = -T_rear / (p.rR * p.surroundings.mass)
-    return row(p, PHI, x, v, T_phi, T_delta), row(p, DELTA, x, v, T_phi, T_delta), v_dot
+    return (
+        lateral_acceleration(p, PHI, x, v, T_phi, T_delta),
+        lateral_acceleration(p, DELTA, x, v, T_phi, T_delta),
+        v_dot,
+    )
 
 
 @njit(cache=True, nogil=True)
-def row(p, i, x, v, T_phi, T_delta):
-    """Row `i` of M^-1 (f - v C1 q' - (g K0 + v^2 K2) q)."""
+def lateral_acceleration(p, i, x, v, T_phi, T_delta):
+    """Row `i` of M^-1 (f - v C1 q' - (g K0 + v^2 K2) q), rad/s^2.
+
+    Parameters
+    ----------
+    p : PLANT_PARAMETERS record
+    i : int
+        ``PHI`` or ``DELTA``.
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    v : float
+        Forward speed, m/s.
+    T_phi, T_delta : float
+        Lean and steer torque, N m.
+    """
     return (
-        p.M_inv[i, 0] * T_phi
-        + p.M_inv[i, 1] * T_delta
-        - v * (p.C1[i, 0] * x[PHI_DOT] + p.C1[i, 1] * x[DELTA_DOT])
-        - (p.K0[i, 0] + v * v * p.K2[i, 0]) * x[PHI]
-        - (p.K0[i, 1] + v * v * p.K2[i, 1]) * x[DELTA]
+        p.M_inv[i, PHI] * T_phi
+        + p.M_inv[i, DELTA] * T_delta
+        - v * (p.C1[i, PHI] * x[PHI_DOT] + p.C1[i, DELTA] * x[DELTA_DOT])
+        - (p.K0[i, PHI] + v * v * p.K2[i, PHI]) * x[PHI]
+        - (p.K0[i, DELTA] + v * v * p.K2[i, DELTA]) * x[DELTA]
     )
 
 
 @njit(cache=True, nogil=True)
 def push(p, force, x, z):
-    """Lean, rear wheel and steer torque (N m) of a lateral `force` (N) at (x, z) of the rear frame."""
+    """Lean, rear wheel and steer torque (N m) of a lateral force on the rear frame.
+
+    Parameters
+    ----------
+    p : PLANT_PARAMETERS record
+    force : float
+        N, positive to the right.
+    x, z : float
+        Point of the force, m forward of the rear contact and m below the ground.
+    """
     return -z * force, 0.0, p.c * p.yaw * x * force
 
 
@@ -65,7 +101,20 @@ def front_contact(p, x):
 
 @njit(cache=True, nogil=True)
 def read(p, x, x_dot, v, v_dot, a_belt, out):
-    """Write what the inertial instruments would feel on a belt that accelerates by `a_belt` (m/s^2)."""
+    """Write what the inertial instruments would feel.
+
+    Parameters
+    ----------
+    p : PLANT_PARAMETERS record
+    x, x_dot : tuples
+        Motion and its rate, in the order of `MOTION_STATES`.
+    v, v_dot : float
+        Forward speed, m/s, and its rate, m/s^2.
+    a_belt : float
+        Acceleration of the belt, m/s^2.
+    out : READINGS record
+        Written: rates and specific forces.
+    """
     psi_dot, delta_ddot = x_dot[PSI], x_dot[DELTA_DOT]
     psi_ddot = (v * x[DELTA_DOT] + v_dot * x[DELTA] + p.c * delta_ddot) * p.yaw
     a_frame = v_dot - a_belt

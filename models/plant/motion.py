@@ -1,4 +1,4 @@
-"""How the emulated machine moves in the absence of events: forces, accelerations, one step.
+"""Motion of the emulated machine between events: forces, accelerations, one step.
 
 Two models of the bicycle stand behind the same few functions here, chosen by ``p.model``: kernels that are handed a
 function cannot be cached, so the choice is an ``if``. The state of the motion is a tuple of ten, in the order
@@ -12,14 +12,28 @@ from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.linear.path import Y_P
 from models.plant import linear_dynamics, nonlinear_dynamics, steer_drive
 from models.plant.environment import contact, resistance
-from models.plant.records import LINEAR, ROTOR, ROTOR_DOT, V
+from models.plant.records import (
+    CORNER_SLOPE,
+    CORNER_SPEED,
+    CORNER_TIME,
+    KICK_BEGIN,
+    KICK_END,
+    KICK_FORCE,
+    KICK_TORQUE,
+    KICK_X,
+    KICK_Z,
+    LINEAR,
+    ROTOR,
+    ROTOR_DOT,
+    V,
+)
 from models.plant.scenario import DELTA_MAX, PHI_MAX
 
-UPRIGHT, LEANT, OFF_BELT = 0, 1, 2  # why a bicycle has fallen
+UPRIGHT, LEANT, OFF_BELT = 0, 1, 2  # the cause of a fall
 
 
 @njit(cache=True, nogil=True)
-def ahead(x, h, k):
+def motion_euler_step(x, h, k):
     """State reached from `x` in `h` seconds at the constant slope `k`.
 
     Fixed-length tuples live in registers; small arrays made a step of the plant several times slower.
@@ -40,24 +54,34 @@ def ahead(x, h, k):
 
 @njit(cache=True, nogil=True)
 def motion(s):
-    """The motion at present as a tuple in the order of `MOTION`."""
+    """Motion at present as a tuple in the order of `MOTION`."""
     x = s.x
     return x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9]
 
 
 @njit(cache=True, nogil=True)
-def profile(p, s, t):
+def speed_profile(p, s, t):
     """Speed (m/s) of the profile and its rate (m/s^2) at time `t`, on its present segment."""
     if s.held:
-        return p.speed[0, 1], 0.0
+        return p.speed[0, CORNER_SPEED], 0.0
     corner = p.speed[s.segment]
-    return corner[1] + corner[2] * (t - s.t_release - corner[0]), corner[2]
+    slope = corner[CORNER_SLOPE]
+    return corner[CORNER_SPEED] + slope * (t - s.t_release - corner[CORNER_TIME]), slope
 
 
 @njit(cache=True, nogil=True)
 def forward(p, s, t, x):
-    """Forward speed (m/s), and its rate (m/s^2) where the speed is kept, at time `t` in the motion `x`."""
-    v, v_dot = profile(p, s, t)
+    """Forward speed (m/s), and its rate (m/s^2) where the speed is kept.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    t : float
+        Time, s.
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    """
+    v, v_dot = speed_profile(p, s, t)
     if p.surroundings.coasting and not s.held:
         return x[V], 0.0
     return v, v_dot
@@ -65,7 +89,16 @@ def forward(p, s, t, x):
 
 @njit(cache=True, nogil=True)
 def push(p, s, force, x, z):
-    """Lean, rear wheel and steer torque (N m) of a lateral `force` (N) at (x, z) of the rear frame."""
+    """Lean, rear wheel and steer torque (N m) of a lateral force on the rear frame.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    force : float
+        N, positive to the right.
+    x, z : float
+        Point of the force, m forward of the rear contact and m below the ground.
+    """
     if p.model == LINEAR:
         return linear_dynamics.push(p, force, x, z)
     return nonlinear_dynamics.push(p, s, force, x, z)
@@ -73,7 +106,20 @@ def push(p, s, force, x, z):
 
 @njit(cache=True, nogil=True)
 def loads(p, s, t, x, v, T):
-    """T_phi, T_rear and T_delta (N m) at time `t` on the bicycle, the drive reporting `T`; without friction."""
+    """T_phi, T_rear and T_delta (N m) on the bicycle, without friction.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    t : float
+        Time, s.
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    v : float
+        Forward speed, m/s.
+    T : float
+        Torque that the drive reports, N m.
+    """
     around = p.surroundings
     T_phi, T_delta = linear_dynamics.unbalance(p) if p.model == LINEAR else nonlinear_dynamics.unbalance(p, s)
     T_phi += contact(around.wheels, x[PHI], x[PHI_DOT])
@@ -89,7 +135,8 @@ def loads(p, s, t, x, v, T):
         T_phi, T_rear, T_delta = T_phi + more[0], T_rear + more[1], T_delta + more[2]
     if s.kick < p.n_kicks:
         kick, tau = p.kicks[s.kick], t - s.t_release
-        begin, end, force, x_hand, z_hand, torque = kick[0], kick[1], kick[2], kick[3], kick[4], kick[5]
+        begin, end, torque = kick[KICK_BEGIN], kick[KICK_END], kick[KICK_TORQUE]
+        force, x_hand, z_hand = kick[KICK_FORCE], kick[KICK_X], kick[KICK_Z]
         if begin < tau < end:
             share = np.sin(np.pi * (tau - begin) / (end - begin))
             more = push(p, s, share * force, x_hand, z_hand)
@@ -99,7 +146,20 @@ def loads(p, s, t, x, v, T):
 
 @njit(cache=True, nogil=True)
 def accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
-    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) in the motion `x` under the torques (N m)."""
+    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) under given torques.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    v : float
+        Forward speed, m/s.
+    v_dot : float
+        Forward acceleration where the speed is kept, m/s^2.
+    T_phi, T_rear, T_delta : float
+        Lean, rear wheel and steer torque, N m.
+    """
     if p.model == LINEAR:
         return linear_dynamics.accelerations(p, x, v, v_dot, T_phi, T_rear, T_delta)
     return nonlinear_dynamics.accelerations(p, s, v_dot, T_phi, T_rear, T_delta)
@@ -107,14 +167,27 @@ def accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
 
 @njit(cache=True, nogil=True)
 def holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta):
-    """Further steer torque (N m) that would leave the steer unaccelerated; any model is affine in it."""
+    """Further steer torque (N m) that would leave the steer unaccelerated; any model is affine in it.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    v : float
+        Forward speed, m/s.
+    v_dot : float
+        Forward acceleration where the speed is kept, m/s^2.
+    T_phi, T_rear, T_delta : float
+        Lean, rear wheel and steer torque, N m.
+    """
     _, without, _ = accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     _, with_one, _ = accelerations(p, s, x, v, v_dot, T_phi, T_rear, T_delta + 1.0)
     return -without / (with_one - without)
 
 
 @njit(cache=True, nogil=True)
-def slipping(p, s, x):
+def steer_slip(p, s, x):
     """Side to which the steer slips at present: +1, -1, or 0 where dry friction holds it."""
     if p.drive.coulomb == 0.0:
         return 1.0
@@ -125,12 +198,25 @@ def slipping(p, s, x):
         nonlinear_dynamics.place(p, s, x, v)
     T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, s.drive.T)
     holding = holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
-    return steer_drive.slipping(p.drive, x[DELTA_DOT], holding)
+    return steer_drive.slip_side(p.drive, x[DELTA_DOT], holding)
 
 
 @njit(cache=True, nogil=True)
-def derivative(p, s, t, x, T, side):
-    """Time derivative of the motion `x` at time `t`, the drive reporting `T`, the steer slipping to `side`."""
+def motion_derivative(p, s, t, x, T, side):
+    """Time derivative of the motion.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    t : float
+        Time, s.
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    T : float
+        Torque that the drive reports, N m.
+    side : float
+        Side to which the steer slips, +1 or -1; 0 where dry friction holds it.
+    """
     v, v_dot = forward(p, s, t, x)
     if p.model != LINEAR:
         nonlinear_dynamics.place(p, s, x, v)
@@ -151,21 +237,34 @@ def derivative(p, s, t, x, T, side):
 
 @njit(cache=True, nogil=True)
 def after(p, s, x, side, h):
-    """The motion `h` seconds from now (RK4), if the steer goes on slipping to `side`."""
+    """Motion a step from now (RK4), if the steer goes on slipping to its side.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    side : float
+        Side to which the steer slips, +1 or -1; 0 where dry friction holds it.
+    h : float
+        Step, s.
+    """
     t, half = s.t, 0.5 * h
     T0, T1, T2 = steer_drive.torque_nodes(p.drive, s.drive, h)
-    k1 = derivative(p, s, t, x, T0, side)
-    k2 = derivative(p, s, t + half, ahead(x, half, k1), T1, side)
-    k3 = derivative(p, s, t + half, ahead(x, half, k2), T1, side)
-    k4 = derivative(p, s, t + h, ahead(x, h, k3), T2, side)
-    return ahead(ahead(x, h / 6.0, ahead(k1, 1.0, k4)), h / 3.0, ahead(k2, 1.0, k3))
+    k1 = motion_derivative(p, s, t, x, T0, side)
+    k2 = motion_derivative(p, s, t + half, motion_euler_step(x, half, k1), T1, side)
+    k3 = motion_derivative(p, s, t + half, motion_euler_step(x, half, k2), T1, side)
+    k4 = motion_derivative(p, s, t + h, motion_euler_step(x, h, k3), T2, side)
+    return motion_euler_step(
+        motion_euler_step(x, h / 6.0, motion_euler_step(k1, 1.0, k4)), h / 3.0, motion_euler_step(k2, 1.0, k3)
+    )
 
 
 @njit(cache=True, nogil=True)
 def move(p, s, h):
     """Move the bicycle on by `h` seconds, or less if the steer comes to rest; return the time taken."""
     x = motion(s)
-    side = slipping(p, s, x)
+    side = steer_slip(p, s, x)
     y = after(p, s, x, side, h)
     rests = p.drive.coulomb > 0.0 and side * y[DELTA_DOT] < 0.0  # it turned round, so it was at rest between
     if rests and x[DELTA_DOT] != 0.0:
@@ -185,7 +284,7 @@ def move(p, s, h):
 
 @njit(cache=True, nogil=True)
 def fallen(p, x):
-    """Has the bicycle fallen in the motion `x`, and why?"""
+    """Cause of the fall in the motion `x`, or ``UPRIGHT``."""
     if abs(x[PHI]) > PHI_MAX or abs(x[DELTA]) > DELTA_MAX:
         return LEANT
     half = p.surroundings.half_belt

@@ -1,4 +1,4 @@
-"""The nonlinear Whipple model as the plant wants it: constraints on its motion, pushes, and its instruments.
+"""Nonlinear Whipple model as the plant wants it: constraints on its motion, pushes, and its instruments.
 
 The plant's state gives roll, steer, their rates and the speed; pitch and the other speeds follow
 (`models.nonlinear.nonlinear`). The kernel's coordinates, speeds and accelerations lie in the plant's state record, so
@@ -20,86 +20,144 @@ and as the frame pitches at theta_dot they change at (h + rR) theta_dot and -x' 
 import numpy as np
 from numba import njit
 
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from models.coordinates import (
+    DELTA,
+    DELTA_DOT,
+    PHI,
+    PHI_DOT,
+    Q_DELTA,
+    Q_PHI,
+    Q_PSI,
+    Q_THETA,
+    Q_THETA_R,
+    Q_X,
+    Q_Y,
+    REAR_TORQUE,
+    ROLL_TORQUE,
+    STEER_TORQUE,
+)
 from models.linear.path import PSI, Y_P
 from models.nonlinear import nonlinear
-from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, YAW, X, Y
 from models.plant.environment import weight_out_of_place
 
 
 @njit(cache=True, nogil=True)
 def place(p, s, x, v):
-    """Bring the kernel's coordinates and speeds to the plant's state `x` at speed `v` (m/s)."""
+    """Bring the kernel's coordinates and speeds to the plant's motion.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+        Coordinates ``q`` and speeds ``u`` of the state are written.
+    x : tuple
+        Motion, in the order of `MOTION_STATES`.
+    v : float
+        Forward speed, m/s.
+    """
     q, u = s.q, s.u
-    q[X], q[Y], q[YAW], q[ROLL], q[STEER] = 0.0, x[Y_P], x[PSI], x[PHI], x[DELTA]
-    guess = q[PITCH] if np.isfinite(q[PITCH]) else p.tilt  # after a state in which the wheels cannot both touch ground
-    q[PITCH] = nonlinear.pitch(p.nonlinear, x[PHI], x[DELTA], guess)
-    u[ROLL], u[STEER], u[REAR] = x[PHI_DOT], x[DELTA_DOT], -v / p.rR
+    q[Q_X], q[Q_Y], q[Q_PSI], q[Q_PHI], q[Q_DELTA] = 0.0, x[Y_P], x[PSI], x[PHI], x[DELTA]
+    guess = q[Q_THETA] if np.isfinite(q[Q_THETA]) else p.tilt  # after a state whose wheels cannot both touch ground
+    q[Q_THETA] = nonlinear.pitch(p.nonlinear, x[PHI], x[DELTA], guess)
+    u[Q_PHI], u[Q_DELTA], u[Q_THETA_R] = x[PHI_DOT], x[DELTA_DOT], -v / p.rR
     nonlinear.dependent_speeds(p.nonlinear, q, u)
 
 
 @njit(cache=True, nogil=True)
 def accelerations(p, s, v_dot, T_phi, T_rear, T_delta):
-    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) at the coordinates of `place` under the torques (N m).
+    """Lean, steer (rad/s^2) and forward acceleration (m/s^2) at the coordinates of `place` under given torques.
 
-    `v_dot` is the forward acceleration where the speed is kept. Leaves all eight in ``s.u_dot``.
+    Leaves all eight in ``s.u_dot``.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    v_dot : float
+        Forward acceleration where the speed is kept, m/s^2.
+    T_phi, T_rear, T_delta : float
+        Lean, rear wheel and steer torque, N m.
     """
     T, u_dot, more = s.torque, s.u_dot, s.column
-    T[0], T[1], T[2] = T_phi, T_rear, T_delta
+    T[ROLL_TORQUE], T[REAR_TORQUE], T[STEER_TORQUE] = T_phi, T_rear, T_delta
     nonlinear.accelerations(p.nonlinear, s.q, s.u, T, u_dot)
     if not p.surroundings.coasting:
-        T[1] += 1.0
+        T[REAR_TORQUE] += 1.0
         nonlinear.accelerations(p.nonlinear, s.q, s.u, T, more)
-        further = (-v_dot / p.rR - u_dot[REAR]) / (more[REAR] - u_dot[REAR])  # N m, keeps the speed
-        T[1] += further - 1.0
+        further = (-v_dot / p.rR - u_dot[Q_THETA_R]) / (more[Q_THETA_R] - u_dot[Q_THETA_R])  # N m, keeps the speed
+        T[REAR_TORQUE] += further - 1.0
         for i in range(u_dot.size):
             u_dot[i] += further * (more[i] - u_dot[i])
-    return u_dot[ROLL], u_dot[STEER], -p.rR * u_dot[REAR]
+    return u_dot[Q_PHI], u_dot[Q_DELTA], -p.rR * u_dot[Q_THETA_R]
 
 
 @njit(cache=True, nogil=True)
 def in_yaw_frame(p, q, x, z):
-    """The lengths x' and h of the point (x, z) of the rear frame, m; see the module."""
-    pitched = q[PITCH] - p.tilt
+    """Lengths x' and h [m] of a point of the rear frame; see the module.
+
+    Parameters
+    ----------
+    p : PLANT_PARAMETERS record
+    q : (8,) array
+        Coordinates of the kernel.
+    x, z : float
+        Point of the upright bicycle, m forward of the rear contact and m below the ground.
+    """
+    pitched = q[Q_THETA] - p.tilt
     c, s = np.cos(pitched), np.sin(pitched)
     return c * x + s * (z + p.rR), c * (z + p.rR) - s * x - p.rR
 
 
 @njit(cache=True, nogil=True)
 def push(p, s, force, x, z):
-    """Lean, rear wheel and steer torque (N m) of a lateral `force` (N) at (x, z) of the rear frame.
+    """Lean, rear wheel and steer torque (N m) of a lateral force on the rear frame.
 
     Each is the force times the lateral speed of its point per unit of one independent speed; the
     rear contact itself has none.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    force : float
+        N, positive to the right.
+    x, z : float
+        Point of the force, m forward of the rear contact and m below the ground.
     """
     return (
-        force * lateral_speed(p, s, ROLL, x, z),
-        force * lateral_speed(p, s, REAR, x, z),
-        force * lateral_speed(p, s, STEER, x, z),
+        force * lateral_speed(p, s, Q_PHI, x, z),
+        force * lateral_speed(p, s, Q_THETA_R, x, z),
+        force * lateral_speed(p, s, Q_DELTA, x, z),
     )
 
 
 @njit(cache=True, nogil=True)
 def lateral_speed(p, s, i, x, z):
-    """Lateral speed of the point (x, z) per unit of the independent speed `i`, m."""
-    u, phi = s.column, s.q[ROLL]
-    u[ROLL] = u[REAR] = u[STEER] = 0.0
+    """Lateral speed of a point of the rear frame per unit of one independent speed, m.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    i : int
+        Independent speed: ``Q_PHI``, ``Q_THETA_R`` or ``Q_DELTA``.
+    x, z : float
+        Point, m forward of the rear contact and m below the ground.
+    """
+    u, phi = s.column, s.q[Q_PHI]
+    u[Q_PHI] = u[Q_THETA_R] = u[Q_DELTA] = 0.0
     u[i] = 1.0
     nonlinear.dependent_speeds(p.nonlinear, s.q, u)
     ahead, h = in_yaw_frame(p, s.q, x, z)
-    return u[YAW] * ahead - np.cos(phi) * h * u[ROLL] + np.sin(phi) * ahead * u[PITCH]
+    return u[Q_PSI] * ahead - np.cos(phi) * h * u[Q_PHI] + np.sin(phi) * ahead * u[Q_THETA]
 
 
 @njit(cache=True, nogil=True)
 def unbalance(p, s):
     """Lean and steer torque (N m) of the masses out of place."""
-    return weight_out_of_place(p.surroundings, s.q[ROLL], s.q[STEER], p.sin_tilt)
+    return weight_out_of_place(p.surroundings, s.q[Q_PHI], s.q[Q_DELTA], p.sin_tilt)
 
 
 @njit(cache=True, nogil=True)
 def track(s):
     """Rates of heading, lateral and forward position."""
-    return s.u[YAW], s.u[Y], s.u[X]
+    return s.u[Q_PSI], s.u[Q_Y], s.u[Q_X]
 
 
 @njit(cache=True, nogil=True)
@@ -110,10 +168,10 @@ def front_contact(p, x):
 
 @njit(cache=True, nogil=True)
 def stand_still(p, s, x):
-    """Held or fallen in the motion `x`: no speeds, no accelerations."""
+    """Set speeds and accelerations to zero for a bicycle held or fallen in the motion `x`."""
     place(p, s, x, 0.0)
-    if not np.isfinite(s.q[PITCH]):  # fallen so far that no pitch brings both wheels to the ground
-        s.q[PITCH] = p.tilt
+    if not np.isfinite(s.q[Q_THETA]):  # fallen so far that no pitch brings both wheels to the ground
+        s.q[Q_THETA] = p.tilt
     for i in range(s.u.size):
         s.u[i] = s.u_dot[i] = 0.0
 
@@ -129,14 +187,20 @@ def report(p, s):
 
 @njit(cache=True, nogil=True)
 def read(p, s, a_belt, out):
-    """Write what the inertial instruments would feel on a belt that accelerates by `a_belt` (m/s^2).
+    """Write what the inertial instruments would feel: kinematics of a point of the rear frame, along its axes.
 
-    Exact kinematics of a point of the rear frame, along the axes of that frame.
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    a_belt : float
+        Acceleration of the belt, m/s^2.
+    out : READINGS record
+        Written: rates and specific forces.
     """
     q, u, u_dot = s.q, s.u, s.u_dot
-    phi_dot, theta_dot, psi_dot = u[ROLL], u[PITCH], u[YAW]
-    phi_ddot, theta_ddot, psi_ddot = u_dot[ROLL], u_dot[PITCH], u_dot[YAW]
-    sin, cos = np.sin(q[ROLL]), np.cos(q[ROLL])
+    phi_dot, theta_dot, psi_dot = u[Q_PHI], u[Q_THETA], u[Q_PSI]
+    phi_ddot, theta_ddot, psi_ddot = u_dot[Q_PHI], u_dot[Q_THETA], u_dot[Q_PSI]
+    sin, cos = np.sin(q[Q_PHI]), np.cos(q[Q_PHI])
     x, h = in_yaw_frame(p, q, p.instruments.x_imu, p.instruments.z_imu)
     x_dot, h_dot = (h + p.rR) * theta_dot, -x * theta_dot
     x_ddot, h_ddot = h_dot * theta_dot + (h + p.rR) * theta_ddot, -x_dot * theta_dot - x * theta_ddot
@@ -146,13 +210,13 @@ def read(p, s, a_belt, out):
     y_ddot, z_ddot = sin * turning - cos * leaning, -cos * turning - sin * leaning
 
     # the contact rolls at -rR (theta' + rear wheel's rate): the wheel turns with the frame and in it
-    v_contact, a_contact = -p.rR * (theta_dot + u[REAR]), -p.rR * (theta_ddot + u_dot[REAR])
+    v_contact, a_contact = -p.rR * (theta_dot + u[Q_THETA_R]), -p.rR * (theta_ddot + u_dot[Q_THETA_R])
     v_x, v_y = v_contact + x_dot - psi_dot * y, psi_dot * x + y_dot
-    f_x = a_contact + x_ddot - psi_ddot * y - psi_dot * y_dot - psi_dot * v_y - a_belt * np.cos(q[YAW])
-    f_y = psi_ddot * x + psi_dot * x_dot + y_ddot + psi_dot * v_x + a_belt * np.sin(q[YAW])
+    f_x = a_contact + x_ddot - psi_ddot * y - psi_dot * y_dot - psi_dot * v_y - a_belt * np.cos(q[Q_PSI])
+    f_y = psi_ddot * x + psi_dot * x_dot + y_ddot + psi_dot * v_x + a_belt * np.sin(q[Q_PSI])
     f_z = z_ddot - p.g
 
-    pitched = q[PITCH] - p.tilt
+    pitched = q[Q_THETA] - p.tilt
     out.theta_dot = theta_dot + psi_dot * sin
     out.phi_dot, out.psi_dot = pitch_back(pitched, phi_dot, psi_dot * cos)
     out.a_y = cos * f_y + sin * f_z

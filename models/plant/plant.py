@@ -1,6 +1,6 @@
-"""The emulated machine: bicycle, steer drive, instruments, surroundings and whoever pushes it, stepped in time.
+"""Emulated machine: bicycle, steer drive, instruments, surroundings and whoever pushes it, stepped in time.
 
-Everything that moves is compiled: :func:`advance` and :func:`read` work on two structured arrays of
+Everything that moves is compiled: :func:`advance_plant` and :func:`read_plant` work on two structured arrays of
 one element, the parameters ``p`` (only read) and the state ``s``, and can be called from compiled
 code. :class:`Plant` fills the two and is the door for ordinary Python.
 
@@ -19,22 +19,33 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models.coordinates import DELTA
+from models.coordinates import DELTA, Q_THETA
 from models.errors import InputError
-from models.linear.path import PSI, Y_P
+from models.linear.path import LATERAL_STATES, PSI, Y_P
 from models.nonlinear.contact_forces import describe
-from models.nonlinear.nonlinear import PITCH
 from models.parameters import Bicycle
 from models.plant import linear_dynamics, nonlinear_dynamics, sensors, steer_drive
 from models.plant.environment import Surroundings, next_gust
-from models.plant.motion import derivative, forward, motion, move, slipping
-from models.plant.records import KICK_STEPS, LINEAR, MODELS, MOTION, ROTOR, X_P, V, initial, pack
+from models.plant.motion import forward, motion, motion_derivative, move, steer_slip
+from models.plant.records import (
+    CORNER_SPEED,
+    CORNER_TIME,
+    KICK_BEGIN,
+    KICK_END,
+    KICK_STEPS,
+    LINEAR,
+    MOTION_STATES,
+    ROTOR,
+    X_P,
+    V,
+    initial_plant_state,
+    pack_plant,
+)
 from models.plant.scenario import Kick, Knock, Scenario
 from models.plant.sensors import READINGS, Instruments
-from models.plant.steer_drive import INSTANT, SteerDrive
+from models.plant.steer_drive import TIME_RESOLUTION, SteerDrive
 
 __all__ = [
-    "MODELS",
     "Instruments",
     "Kick",
     "Knock",
@@ -42,12 +53,12 @@ __all__ = [
     "Scenario",
     "SteerDrive",
     "Surroundings",
-    "advance",
-    "read",
+    "advance_plant",
+    "read_plant",
 ]
 
-STILL = (0.0,) * len(MOTION)
-FALLS = ("", "it leant or steered too far", "a wheel left the belt")  # what `STATE.fallen` says
+NO_MOTION = (0.0,) * len(MOTION_STATES)
+FALL_REASONS = ("", "it leant or steered too far", "a wheel left the belt")  # what `STATE.fallen` says
 
 
 @njit(cache=True, nogil=True)
@@ -57,37 +68,46 @@ def to_next_event(p, s):
     A kick is gone through in steps that resolve it, however short it is.
     """
     steer_drive.obey(p.drive, s.drive, s.t)
-    wait = steer_drive.next_due(s.drive) - s.t
+    wait = steer_drive.next_command_due(s.drive) - s.t
     if s.held:
         return wait
-    tau = s.t - s.t_release + INSTANT
-    while s.segment + 1 < p.n_speed and p.speed[s.segment + 1, 0] <= tau:
+    tau = s.t - s.t_release + TIME_RESOLUTION
+    while s.segment + 1 < p.n_speed and p.speed[s.segment + 1, CORNER_TIME] <= tau:
         s.segment += 1
-    while s.kick < p.n_kicks and p.kicks[s.kick, 1] <= tau:
+    while s.kick < p.n_kicks and p.kicks[s.kick, KICK_END] <= tau:
         s.kick += 1
     if s.segment + 1 < p.n_speed:
-        wait = min(wait, p.speed[s.segment + 1, 0] - tau + INSTANT)
+        wait = min(wait, p.speed[s.segment + 1, CORNER_TIME] - tau + TIME_RESOLUTION)
     if s.kick < p.n_kicks:
-        begin, end = p.kicks[s.kick, 0], p.kicks[s.kick, 1]
+        begin, end = p.kicks[s.kick, KICK_BEGIN], p.kicks[s.kick, KICK_END]
         if tau < begin:
-            return min(wait, begin - tau + INSTANT)
-        return min(wait, end - tau + INSTANT, (end - begin) / KICK_STEPS)
+            return min(wait, begin - tau + TIME_RESOLUTION)
+        return min(wait, end - tau + TIME_RESOLUTION, (end - begin) / KICK_STEPS)
     return wait
 
 
 @njit(cache=True, nogil=True)
 def hold_or_release(p, s, enabled, dt):
-    """Let the person act on what the drive has done so far: release the bicycle, or catch it."""
+    """Let the person act on what the drive has done so far: release the bicycle, or catch it.
+
+    Parameters
+    ----------
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
+    enabled : bool
+        Whether the drive makes torque from now on.
+    dt : float
+        s, for how long.
+    """
     if enabled:
         s.disabled_for = 0.0
     else:
         s.enabled_for = 0.0
-    if s.held and enabled and s.enabled_for >= p.release_after - INSTANT:
+    if s.held and enabled and s.enabled_for >= p.release_after - TIME_RESOLUTION:
         s.held, s.t_release, s.segment, s.kick, s.status = 0, s.t, 0, 0, 0
-        s.x[:4] = p.x0
-        s.x[V], s.x[ROTOR] = p.speed[0, 1], p.x0[DELTA]
-        s.q[PITCH] = p.tilt
-    elif s.driven and not enabled and s.disabled_for >= p.catch_after - INSTANT:
+        s.x[: p.x0.size] = p.x0
+        s.x[V], s.x[ROTOR] = p.speed[0, CORNER_SPEED], p.x0[DELTA]
+        s.q[Q_THETA] = p.tilt
+    elif s.driven and not enabled and s.disabled_for >= p.catch_after - TIME_RESOLUTION:
         s.held, s.fallen, s.driven = 1, 0, 0
         s.x[:] = 0.0
     if enabled:
@@ -98,7 +118,7 @@ def hold_or_release(p, s, enabled, dt):
 
 
 @njit(cache=True, nogil=True)
-def advance(p, s, T_cmd, enabled, dt):
+def advance_plant(p, s, T_cmd, enabled, dt):
     """Carry the machine on by `dt` seconds with one command.
 
     Parameters
@@ -118,11 +138,11 @@ def advance(p, s, T_cmd, enabled, dt):
     hold_or_release(p, s, enabled, dt)
     steer_drive.latch(p.drive, s.drive, s.t, T_cmd, enabled)
     if p.torque_noise > 0.0:
-        s.T_noise = p.torque_noise * sensors.normal(s.noise)
+        s.T_noise = p.torque_noise * sensors.next_normal(s.noise)
     if p.surroundings.gusts > 0.0:
         s.gust = next_gust(p.surroundings, s.gust, s.weather, dt)
     t_end = s.t + dt
-    while s.t < t_end - INSTANT:
+    while s.t < t_end - TIME_RESOLUTION:
         h = min(t_end - s.t, p.step, to_next_event(p, s))
         if not (s.held or s.fallen):
             h = move(p, s, h)
@@ -132,7 +152,7 @@ def advance(p, s, T_cmd, enabled, dt):
 
 
 @njit(cache=True, nogil=True)
-def read(p, s, out):
+def read_plant(p, s, out):
     """Take one sample of the instruments.
 
     Parameters
@@ -149,7 +169,7 @@ def read(p, s, out):
     v, v_dot = forward(p, s, s.t, x)
     a_belt = 0.0 if p.floor else v_dot
     still = s.held or s.fallen
-    x_dot = STILL if still else derivative(p, s, s.t, x, s.drive.T, slipping(p, s, x))
+    x_dot = NO_MOTION if still else motion_derivative(p, s, s.t, x, s.drive.T, steer_slip(p, s, x))
     if p.surroundings.coasting:
         v_dot = x_dot[V]
     if p.model == LINEAR:
@@ -161,26 +181,26 @@ def read(p, s, out):
             nonlinear_dynamics.report(p, s)
         nonlinear_dynamics.read(p, s, a_belt, out)
     out.delta, out.wheel_rate, out.T = x[DELTA], v / p.rR, s.drive.T
-    sensors.measure(p.instruments, s.instruments, out)
+    sensors.apply_instruments(p.instruments, s.instruments, out)
 
 
 class Plant:
-    """A bicycle that can be driven and read, as the microcontroller on it would.
+    """Emulated bicycle that is driven and read as the microcontroller on it would.
 
     Parameters
     ----------
     bicycle : Bicycle
     scenario : Scenario
-    drive : Drive
+    drive : SteerDrive
     instruments : Instruments
     model : str
-        Equations of motion, a name in ``MODELS``.
+        Equations of motion, a name in `models.plant.records.PLANT_MODELS`.
     surroundings : Surroundings
 
     Attributes
     ----------
     p, s : (1,) arrays of PARAMETERS and STATE
-        For compiled callers of :func:`advance` and :func:`read`.
+        For compiled callers of :func:`advance_plant` and :func:`read_plant`.
 
     Raises
     ------
@@ -197,25 +217,25 @@ class Plant:
         model: str = "linear",
         surroundings: Surroundings = Surroundings(),
     ) -> None:
-        self.p = pack(bicycle, scenario, drive, instruments, model, surroundings)
-        self.s = initial(bicycle, scenario)
+        self.p = pack_plant(bicycle, scenario, drive, instruments, model, surroundings)
+        self.s = initial_plant_state(bicycle, scenario)
         self._readings = np.zeros(1, READINGS)
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
-        """Carry the machine on by `dt` (s) with the steer torque `T_cmd` (N m) commanded; see `advance`."""
+        """Carry the machine on by `dt` (s) with the steer torque `T_cmd` (N m) commanded; see `advance_plant`."""
         if not 0.0 < dt < np.inf:
             raise InputError(f"the plant can be advanced by a positive number of seconds, found {dt} s")
-        advance(self.p, self.s, float(T_cmd), bool(enabled), float(dt))
+        advance_plant(self.p, self.s, float(T_cmd), bool(enabled), float(dt))
 
     def read(self) -> np.void:
         """One sample of the instruments: a new ``READINGS`` record."""
-        read(self.p, self.s, self._readings)
+        read_plant(self.p, self.s, self._readings)
         return self._readings.copy()[0]
 
     @property
     def state(self) -> NDArray:
         """True state [phi, delta, phi_dot, delta_dot], rad and rad/s; a copy."""
-        return self.s["x"][0, :4].copy()
+        return self.s["x"][0, LATERAL_STATES].copy()
 
     @property
     def psi(self) -> float:
@@ -249,23 +269,23 @@ class Plant:
 
     @property
     def released(self) -> bool:
-        """Is the bicycle free of the person who holds it?"""
+        """True while the bicycle is free of the person who holds it."""
         return not self.s["held"][0]
 
     @property
     def fallen(self) -> bool:
-        """Has it leant beyond 45 deg, steered beyond 60 deg or left the belt? It then lies still."""
+        """True once it has leant beyond 45 deg, steered beyond 60 deg or left the belt; it then lies still."""
         return bool(self.s["fallen"][0])
 
     @property
     def fall(self) -> str:
-        """Why it has fallen; empty while it has not."""
-        return FALLS[self.s["fallen"][0]]
+        """Cause of the fall; empty while it has not fallen."""
+        return FALL_REASONS[self.s["fallen"][0]]
 
     @property
     def status(self) -> str:
-        """What samples since the release have shown to lie outside the nonlinear model, such as a wheel that lifts.
+        """Limits of the nonlinear model passed since the release, as the samples saw it, such as a wheel that lifts.
 
-        Empty when nothing did, and for the linear model, which knows no limits.
+        Empty when none was, and for the linear model, which knows no limits.
         """
         return describe(int(self.s["status"][0]))

@@ -1,30 +1,30 @@
-"""The two records of the emulated machine: what stays constant, and what moves."""
+"""Records of the emulated machine: parameters, which stay constant, and state, which moves."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.coordinates import DELTA, DELTA_DOT
+from models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA, RATE_STATES, T_DELTA
 from models.errors import InputError
-from models.linear.path import GROUND_STATES
-from models.linear.whipple import canonical, input_matrix, system_matrix, totals
-from models.nonlinear import nonlinear
-from models.nonlinear.nonlinear import PITCH
-from models.nonlinear.parameters import Packed
+from models.linear.path import GROUND_STATES, LATERAL_STATES
+from models.linear.whipple import canonical_matrices, input_matrix, system_matrix, totals
+from models.nonlinear.parameters import Packed, pack_bicycle
 from models.parameters import Bicycle
-from models.plant.environment import AIR, CONTACT, SURROUNDINGS, Surroundings, stiff
-from models.plant.scenario import KICKS, POINTS, Knock, Scenario
+from models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroundings, stiff
+from models.plant.scenario import MAX_KICKS, MAX_SPEED_CORNERS, Knock, Scenario
 from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
 from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
 
 LINEAR, NONLINEAR = 0, 1
-MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
+PLANT_MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
 X_P, V, ROTOR, ROTOR_DOT = 6, 7, 8, 9  # after those of `models.linear.path`
-MOTION = (*GROUND_STATES, "x_P", "v", "rotor", "rotor_dot")  # v only where nobody keeps the speed
+MOTION_STATES = (*GROUND_STATES, "x_P", "v", "rotor", "rotor_dot")  # v only where nobody keeps the speed
+CORNER_TIME, CORNER_SPEED, CORNER_SLOPE = range(3)  # of a corner of the speed profile: s after release, m/s, m/s^2
+KICK_BEGIN, KICK_END, KICK_FORCE, KICK_X, KICK_Z, KICK_TORQUE = range(6)  # s after release, s, N, m, m, N m (peaks)
 STEP_MIN, STEP_MAX = 1e-6, 1e-3  # s
-MESH, MESH_STEP = 1e3, 1e-4  # rad/s, at which rotor and steer ring tooth on tooth; s, the step that resolves it
+MESH_RATE, MESH_STEP = 1e3, 1e-4  # rad/s, at which rotor and steer ring tooth on tooth; s, the step that resolves it
 KICK_STEPS = 80  # at least, for one kick: RK4 then misses 1e-9 of its impulse
 
-PARAMETERS = np.dtype(
+PLANT_PARAMETERS = np.dtype(
     [
         ("model", "i8"),
         ("M_inv", "f8", (2, 2)),
@@ -44,9 +44,9 @@ PARAMETERS = np.dtype(
         ("mesh", CONTACT),  # of the drive's teeth
         ("instruments", INSTRUMENTS),
         ("surroundings", SURROUNDINGS),
-        ("speed", "f8", (POINTS + 1, 3)),  # s after release, m/s, m/s^2 from here on
+        ("speed", "f8", (MAX_SPEED_CORNERS + 1, 3)),  # CORNER_TIME ...; the slope from here on
         ("n_speed", "i8"),
-        ("kicks", "f8", (KICKS, 6)),  # begin, end (s after release), peak force (N), x, z (m), peak torque (N m)
+        ("kicks", "f8", (MAX_KICKS, 6)),  # KICK_BEGIN ...
         ("n_kicks", "i8"),
         ("x0", "f8", (4,)),
         ("floor", "i8"),
@@ -57,10 +57,10 @@ PARAMETERS = np.dtype(
     align=True,
 )
 
-STATE = np.dtype(
+PLANT_STATE = np.dtype(
     [
         ("t", "f8"),
-        ("x", "f8", (len(MOTION),)),
+        ("x", "f8", (len(MOTION_STATES),)),
         ("held", "i8"),  # a person has it
         ("fallen", "i8"),  # and why
         ("status", "i8"),  # flags of `models.nonlinear.contact_forces` seen since the release
@@ -86,7 +86,7 @@ STATE = np.dtype(
 )
 
 
-def pack(
+def pack_plant(
     bicycle: Bicycle,
     scenario: Scenario,
     drive: SteerDrive,
@@ -94,56 +94,89 @@ def pack(
     model: str,
     surroundings: Surroundings,
 ) -> NDArray:
-    """Everything that stays constant, as one ``PARAMETERS`` array."""
-    if model not in MODELS:
-        raise InputError(f"no model is called {model!r}; there is {', '.join(MODELS)}")
+    """Pack everything that stays constant into one ``PLANT_PARAMETERS`` array.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    scenario : Scenario
+    drive : SteerDrive
+    instruments : Instruments
+    model : str
+        Equations of motion, a name in `PLANT_MODELS`.
+    surroundings : Surroundings
+
+    Raises
+    ------
+    InputError
+        An unknown model, or a rear wheel of no radius.
+    """
+    if model not in PLANT_MODELS:
+        raise InputError(f"no model is called {model!r}; there is {', '.join(PLANT_MODELS)}")
     if bicycle.rR <= 0.0:
         raise InputError(
             f"the wheel sensor wants a rear wheel with a radius, found rR = {bicycle.rR} m ({bicycle.name}); "
             "emulate another bicycle"
         )
-    array = np.zeros(1, PARAMETERS)
+    array = np.zeros(1, PLANT_PARAMETERS)
     p = array[0]
-    _, C1, K0, K2 = canonical(bicycle)
-    M_inv = input_matrix(bicycle)[2:]
-    p["model"] = MODELS[model]
+    _, C1, K0, K2 = canonical_matrices(bicycle)
+    M_inv = input_matrix(bicycle)[RATE_STATES]
+    p["model"] = PLANT_MODELS[model]
     p["M_inv"], p["C1"], p["K0"], p["K2"] = M_inv, M_inv @ C1, M_inv @ K0 * bicycle.g, M_inv @ K2
     if model == "nonlinear":
-        p["nonlinear"] = nonlinear.pack(bicycle)
+        p["nonlinear"] = pack_bicycle(bicycle)
     p["yaw"], p["tilt"], p["sin_tilt"] = np.cos(bicycle.lam) / bicycle.w, bicycle.lam, np.sin(bicycle.lam)
     p["w"], p["c"], p["g"], p["rR"] = bicycle.w, bicycle.c, bicycle.g, bicycle.rR
     p["drive"] = tuple(getattr(drive, name) for name in DRIVE_SETTINGS.names or ())
     play = 0.5 * drive.backlash if drive.backlash > 0.0 else None
-    p["mesh"] = stiff(play, M_inv[1, 1] + 1.0 / max(drive.rotor, ROTOR_MIN), MESH)
+    p["mesh"] = stiff(play, M_inv[DELTA, DELTA] + 1.0 / max(drive.rotor, ROTOR_MIN), MESH_RATE)
     instruments.pack(p["instruments"])
     surround(p["surroundings"], surroundings, scenario, bicycle, M_inv)
 
     corners = np.asarray(scenario.speed, dtype=float)
-    if corners[0, 0] > 0.0:
-        corners = np.vstack([(0.0, corners[0, 1]), corners])
+    if corners[0, CORNER_TIME] > 0.0:
+        corners = np.vstack([(0.0, corners[0, CORNER_SPEED]), corners])
+    times, speeds = corners.T
     p["n_speed"] = len(corners)
-    p["speed"][: len(corners), :2] = corners
-    p["speed"][: len(corners) - 1, 2] = np.diff(corners[:, 1]) / np.diff(corners[:, 0])
+    p["speed"][: len(corners), :CORNER_SLOPE] = corners
+    p["speed"][: len(corners) - 1, CORNER_SLOPE] = np.diff(speeds) / np.diff(times)
     p["n_kicks"] = len(scenario.kicks)
     for row, kick in zip(p["kicks"], scenario.kicks, strict=False):
         peak = np.pi / (2.0 * kick.duration)  # of a half sine whose integral is one
-        row[:2] = kick.t, kick.t + kick.duration
+        row[KICK_BEGIN], row[KICK_END] = kick.t, kick.t + kick.duration
         if isinstance(kick, Knock):
-            row[5] = peak * kick.twist
+            row[KICK_TORQUE] = peak * kick.twist
         else:
-            row[2:5] = peak * kick.impulse, kick.x, kick.z
+            row[KICK_FORCE], row[KICK_X], row[KICK_Z] = peak * kick.impulse, kick.x, kick.z
 
     p["x0"], p["floor"] = scenario.x0, scenario.surface == "floor"
     p["release_after"], p["torque_noise"] = scenario.release_after, scenario.torque_noise
     p["catch_after"] = scenario.catch_after if scenario.catch else np.inf
-    p["step"] = longest_step(bicycle, corners[:, 1], drive.viscous)
+    p["step"] = longest_step(bicycle, speeds, drive.viscous)
     if play:
         p["step"] = min(p["step"], MESH_STEP)
     return array
 
 
 def surround(p: np.void, given: Surroundings, scenario: Scenario, bicycle: Bicycle, M_inv: NDArray) -> None:
-    """Write the surroundings of a bicycle of inverse mass matrix `M_inv` into a record of ``SURROUNDINGS``."""
+    """Write the surroundings of a bicycle into a record.
+
+    Parameters
+    ----------
+    p : SURROUNDINGS record
+        Written.
+    given : Surroundings
+    scenario : Scenario
+    bicycle : Bicycle
+    M_inv : (2, 2) array
+        Inverse of its mass matrix, 1/(kg m^2).
+
+    Raises
+    ------
+    InputError
+        Surroundings that do not go with the scenario.
+    """
     if given.coasting and (scenario.surface != "floor" or len(scenario.speed) > 1):
         raise InputError(
             f"a bicycle coasts on the floor from one given speed, found a {scenario.surface} and "
@@ -152,10 +185,11 @@ def surround(p: np.void, given: Surroundings, scenario: Scenario, bicycle: Bicyc
     if given.belt_width is not None and scenario.surface != "treadmill":
         raise InputError(f"belt_width belongs to a treadmill, found the surface {scenario.surface!r}; leave it out")
     mass = totals(bicycle).mT
-    p["wheels"], p["stops"] = stiff(given.training_wheels, M_inv[0, 0]), stiff(given.steer_stops, M_inv[1, 1])
+    p["wheels"] = stiff(given.training_wheels, M_inv[PHI, PHI])
+    p["stops"] = stiff(given.steer_stops, M_inv[DELTA, DELTA])
     p["half_belt"] = np.inf if given.belt_width is None else 0.5 * given.belt_width
     p["coasting"], p["rolling"] = given.coasting, given.rolling * mass * bicycle.g
-    p["air"] = 0.5 * AIR * given.drag_area
+    p["air"] = 0.5 * AIR_DENSITY * given.drag_area
     spin_front = bicycle.IFyy / bicycle.rF**2 if bicycle.rF > 0.0 else 0.0
     p["mass"] = mass + bicycle.IRyy / bicycle.rR**2 + spin_front
     for name in ("grip", "wind", "gusts", "gust_time", "x_wind", "z_wind"):
@@ -169,7 +203,7 @@ def longest_step(bicycle: Bicycle, speeds: NDArray, viscous: float) -> float:
     fastest = 1.0
     for v in (speeds.min(), speeds.max()):
         A = system_matrix(bicycle, v)
-        A[:, DELTA_DOT] -= viscous * input_matrix(bicycle)[:, 1]
+        A[:, DELTA_DOT] -= viscous * input_matrix(bicycle)[:, T_DELTA]
         fastest = max(fastest, np.abs(np.linalg.eigvals(A)).max())
     if fastest > 0.02 / STEP_MIN:
         raise InputError(
@@ -179,15 +213,15 @@ def longest_step(bicycle: Bicycle, speeds: NDArray, viscous: float) -> float:
     return min(STEP_MAX, 0.02 / fastest)
 
 
-def initial(bicycle: Bicycle, scenario: Scenario) -> NDArray:
-    """The state before anything has happened, as one ``STATE`` array."""
-    array = np.zeros(1, STATE)
+def initial_plant_state(bicycle: Bicycle, scenario: Scenario) -> NDArray:
+    """State before anything has happened, as one ``PLANT_STATE`` array."""
+    array = np.zeros(1, PLANT_STATE)
     s = array[0]
     s["held"] = scenario.held
     if not scenario.held:
-        s["x"][:4] = scenario.x0
-        s["x"][V], s["x"][ROTOR] = scenario.speed[0][1], scenario.x0[DELTA]
+        s["x"][LATERAL_STATES] = scenario.x0
+        s["x"][V], s["x"][ROTOR] = scenario.speed[0][CORNER_SPEED], scenario.x0[DELTA]
     words = np.random.SeedSequence(scenario.seed).generate_state(3, np.uint64)
     s["instruments"]["noise"]["word"], s["noise"]["word"], s["weather"]["word"] = words
-    s["q"][PITCH] = bicycle.lam
+    s["q"][Q_THETA] = bicycle.lam
     return array

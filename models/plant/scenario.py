@@ -1,4 +1,4 @@
-"""What happens to an emulated bicycle: speed, pushes, and the person who holds, releases and catches it.
+"""Scenario of an emulated bicycle: speed, pushes, and the person who holds, releases and catches it.
 
 Times count from the release.
 """
@@ -14,14 +14,14 @@ from models.errors import InputError
 SURFACES = ("treadmill", "floor")
 PHI_MAX, DELTA_MAX = np.radians(45.0), np.radians(60.0)  # beyond these the bicycle has fallen
 SPEED_MAX = 50.0  # m/s
-RATE_MAX = 100.0  # rad/s, of an initial state
+INITIAL_RATE_MAX = 100.0  # rad/s, of an initial state
 KICK_MIN = 1e-6  # s
-POINTS, KICKS = 4096, 256  # room in a scenario
+MAX_SPEED_CORNERS, MAX_KICKS = 4096, 256  # room in a scenario
 
 
 @dataclass(frozen=True)
 class Kick:
-    """A push by hand on the rear frame: a half sine of lateral force.
+    """Push by hand on the rear frame: a half sine of lateral force.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Kick:
 
 @dataclass(frozen=True)
 class Knock:
-    """A knock on the handlebar: a half sine of steer torque.
+    """Knock on the handlebar: a half sine of steer torque.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def _check_push(push: "Kick | Knock") -> None:
 
 @dataclass(frozen=True)
 class Scenario:
-    """What happens to the bicycle.
+    """Course of a ride: speed, pushes, and the person who holds, releases and catches the bicycle.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Scenario:
         if not isinstance(self.seed, Integral) or self.seed < 0:
             raise InputError(f"seed must be a whole number from 0, found {self.seed!r}; choose another")
         x0 = np.asarray(self.x0, dtype=float)
-        if x0.shape != (4,) or not np.all(np.abs(x0) <= [PHI_MAX, DELTA_MAX, RATE_MAX, RATE_MAX]):
+        if x0.shape != (4,) or not np.all(np.abs(x0) <= [PHI_MAX, DELTA_MAX, INITIAL_RATE_MAX, INITIAL_RATE_MAX]):
             raise InputError(
                 "x0 wants phi, delta (rad, within 45 and 60 deg) and phi_dot, delta_dot (within 100 rad/s), "
                 f"found {self.x0}; start nearer upright"
@@ -137,9 +137,9 @@ class Scenario:
 
     def _check_speed(self) -> None:
         speed = np.asarray(self.speed, dtype=float)
-        if speed.ndim != 2 or speed.shape[1] != 2 or not 1 <= len(speed) <= POINTS:
+        if speed.ndim != 2 or speed.shape[1] != 2 or not 1 <= len(speed) <= MAX_SPEED_CORNERS:
             raise InputError(
-                f"the speed profile wants 1 to {POINTS} pairs (s, m/s), found shape {speed.shape}; "
+                f"the speed profile wants 1 to {MAX_SPEED_CORNERS} pairs (s, m/s), found shape {speed.shape}; "
                 "thin it out, or write ((0.0, 5.0),) for a constant speed"
             )
         if not (speed[0, 0] >= 0.0 and np.all(np.diff(speed[:, 0]) > 0.0) and speed[-1, 0] < np.inf):
@@ -149,8 +149,8 @@ class Scenario:
             raise InputError(f"speeds must lie from 0 to {SPEED_MAX:g} m/s, found {wrong[0]} m/s; check the unit")
 
     def _check_kicks(self) -> None:
-        if len(self.kicks) > KICKS:
-            raise InputError(f"a scenario has room for {KICKS} kicks, found {len(self.kicks)}; leave some out")
+        if len(self.kicks) > MAX_KICKS:
+            raise InputError(f"a scenario has room for {MAX_KICKS} kicks, found {len(self.kicks)}; leave some out")
         for one, after in zip(self.kicks, self.kicks[1:], strict=False):
             if after.t < one.t + one.duration:
                 raise InputError(

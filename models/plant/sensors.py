@@ -1,4 +1,4 @@
-"""What the instruments on the rear frame read: truth, plus bias, plus noise, some samples late.
+"""Readings of the instruments on the rear frame: truth, plus bias, plus noise, some samples late.
 
 Linear world, axes x forward, y right, z down, gyro and accelerometer at (x_imu, z_imu):
 
@@ -126,7 +126,7 @@ class Instruments:
 
 
 @njit(cache=True, nogil=True)
-def uniform(s):
+def next_uniform(s):
     """Next number of the stream in a ``NOISE`` record, above 0 and at most 1 (splitmix64)."""
     s.word += np.uint64(0x9E3779B97F4A7C15)
     z = s.word
@@ -137,12 +137,12 @@ def uniform(s):
 
 
 @njit(cache=True, nogil=True)
-def normal(s):
+def next_normal(s):
     """Next standard normal number of the stream in a ``NOISE`` record (Box and Muller 1958)."""
     if s.has_spare:
         s.has_spare = 0
         return s.spare
-    radius, angle = np.sqrt(-2.0 * np.log(uniform(s))), 2.0 * np.pi * uniform(s)
+    radius, angle = np.sqrt(-2.0 * np.log(next_uniform(s))), 2.0 * np.pi * next_uniform(s)
     s.spare = radius * np.sin(angle)
     s.has_spare = 1
     return radius * np.cos(angle)
@@ -155,12 +155,24 @@ def lateral_force(p, a_rear, psi_ddot, phi_ddot, phi, g):
     a_rear + x_imu psi'' - z_imu phi'' - g phi: the acceleration of the rear contact along the y axis
     of the frame (v psi' at steady speed), that of the instrument about it, and gravity, which pulls
     to the right when the frame leans right.
+
+    Parameters
+    ----------
+    p : INSTRUMENTS record
+    a_rear : float
+        Lateral acceleration of the rear contact, m/s^2.
+    psi_ddot, phi_ddot : float
+        Yaw and lean acceleration, rad/s^2.
+    phi : float
+        Lean, rad.
+    g : float
+        Gravity, m/s^2.
     """
     return a_rear + p.x_imu * psi_ddot - p.z_imu * phi_ddot - g * phi
 
 
 @njit(cache=True, nogil=True)
-def measure(p, s, out):
+def apply_instruments(p, s, out):
     """Turn the truth in `out` (a ``READINGS`` record) into what is read, in place.
 
     Late by ``latency`` samples; until so many have been taken, the first is repeated.
@@ -170,7 +182,7 @@ def measure(p, s, out):
     now[3], now[4], now[5] = out.a_x, out.a_y, out.a_z
     now[6], now[7], now[8] = out.delta, out.wheel_rate, out.T
     for i in range(N_READINGS - 1):  # all but the torque, which the drive reports as it is
-        now[i] += p.bias[i] + p.noise[i] * normal(s.noise)
+        now[i] += p.bias[i] + p.noise[i] * next_normal(s.noise)
     then = s.past[max(s.taken - p.latency, 0) % (LATENCY_MAX + 1)]
     s.taken += 1
     out.phi_dot, out.theta_dot, out.psi_dot = then[0], then[1], then[2]

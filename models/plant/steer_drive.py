@@ -1,4 +1,4 @@
-"""The steer drive, between the torque commanded and the torque on the steer axis.
+"""Steer drive, between the torque commanded and the torque on the steer axis.
 
 A command passes, in this order, through
 
@@ -26,9 +26,9 @@ from numba import njit
 from models.errors import InputError
 
 DELAY_MAX = 0.1  # s; keeps the ring buffer below finite for commands as fast as 10 kHz
-WAITING = 1024  # commands on their way at once
+MAX_WAITING = 1024  # commands on their way at once
 ROTOR_MIN = 1e-5  # kg m^2
-INSTANT = 1e-9  # s; two instants closer than this are one (what a float resolves after two months)
+TIME_RESOLUTION = 1e-9  # s; two instants closer than this are one (what a float resolves after two months)
 
 DRIVE_SETTINGS = np.dtype(
     [(name, "f8") for name in ("lag", "delay", "torque_max", "viscous", "coulomb", "gain", "backlash", "rotor")]
@@ -38,8 +38,8 @@ DRIVE_STATE = np.dtype(
     [
         ("T", "f8"),  # N m, torque as the drive knows and reports it
         ("target", "f8"),  # N m, the command it follows now
-        ("due", "f8", (WAITING,)),  # s, when each waiting command arrives
-        ("asked", "f8", (WAITING,)),  # N m, and what it asks for
+        ("due", "f8", (MAX_WAITING,)),  # s, when each waiting command arrives
+        ("asked", "f8", (MAX_WAITING,)),  # N m, and what it asks for
         ("first", "i8"),  # the waiting command that arrives next
         ("waiting", "i8"),  # how many there are
     ],
@@ -49,7 +49,7 @@ DRIVE_STATE = np.dtype(
 
 @dataclass(frozen=True)
 class SteerDrive:
-    """The steer drive and the friction of the axis it turns.
+    """Steer drive and the friction of the axis it turns.
 
     Attributes
     ----------
@@ -109,25 +109,36 @@ class SteerDrive:
 
 @njit(cache=True, nogil=True)
 def latch(p, s, t, T_cmd, enabled):
-    """Take a command at time `t` (s). One that is not finite asks for no torque."""
+    """Take a command of the drive.
+
+    Parameters
+    ----------
+    p, s : DRIVE_SETTINGS and DRIVE_STATE records
+    t : float
+        Time, s.
+    T_cmd : float
+        Steer torque commanded, N m; one that is not finite asks for no torque.
+    enabled : bool
+        Whether the drive is to make torque.
+    """
     if not enabled:
         s.waiting = 0
         s.target = 0.0
         return
     T = min(max(T_cmd, -p.torque_max), p.torque_max) if np.isfinite(T_cmd) else 0.0
-    newest = (s.first + s.waiting - 1) % WAITING
+    newest = (s.first + s.waiting - 1) % MAX_WAITING
     before = s.asked[newest] if s.waiting > 0 else s.target
     if before == T:
         return
-    if s.waiting < WAITING:
-        newest = (newest + 1) % WAITING
+    if s.waiting < MAX_WAITING:
+        newest = (newest + 1) % MAX_WAITING
         s.waiting += 1
         s.due[newest] = t + p.delay
     s.asked[newest] = T
 
 
 @njit(cache=True, nogil=True)
-def next_due(s):
+def next_command_due(s):
     """Instant at which the next waiting command arrives, s; infinite when none waits."""
     return s.due[s.first] if s.waiting > 0 else np.inf
 
@@ -135,9 +146,9 @@ def next_due(s):
 @njit(cache=True, nogil=True)
 def obey(p, s, t):
     """Follow whatever has arrived by time `t` (s)."""
-    while next_due(s) <= t + INSTANT:
+    while next_command_due(s) <= t + TIME_RESOLUTION:
         s.target = s.asked[s.first]
-        s.first = (s.first + 1) % WAITING
+        s.first = (s.first + 1) % MAX_WAITING
         s.waiting -= 1
     if p.lag == 0.0:
         s.T = s.target
@@ -186,7 +197,7 @@ def torque_nodes(p, s, h):
 
 
 @njit(cache=True, nogil=True)
-def slipping(p, delta_dot, holding):
+def slip_side(p, delta_dot, holding):
     """Side to which the steer axis slips: +1 right, -1 left, 0 when friction holds it.
 
     `holding` is the torque (N m) that would keep an axis at rest from accelerating.

@@ -1,4 +1,4 @@
-"""A bicycle on a stand, front wheel lifted, moved by a person: for checks and calibrations, not for riding.
+"""Bicycle on a stand, front wheel lifted, moved by a person: for checks and calibrations, not for riding.
 
 The person takes the posture that is asked for (lean, steer, rate of the rear wheel) smoothly; where no steer is
 asked for, the bars are free and obey drive, friction and their own weight::
@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-FREE = math.nan  # as a steer angle: let the bars go
-POSTURE = ("lean", "steer", "wheel_rate")  # rad, rad, rad/s
+FREE_STEER = math.nan  # as a steer angle: let the bars go
+POSTURE_CHANNELS = ("lean", "steer", "wheel_rate")  # rad, rad, rad/s
 _HASTE = 4.0  # rad/s, how quickly a person moves: the bandwidth of a critically damped second-order system
 
 
 @dataclass(frozen=True)
 class Bars:
-    """The steer with the front wheel lifted, and its drive."""
+    """Steer with the front wheel lifted, and its drive."""
 
     inertia: float = 0.25  # kg m^2, about the steer axis
     damping: float = 0.05  # N m s/rad
@@ -37,7 +37,7 @@ class ByHand:
     Parameters
     ----------
     posture : sequence of 3 floats
-        What the person is asked to do, see `POSTURE`; memory shared with the asking process.
+        What the person is asked to do, see `POSTURE_CHANNELS`; memory shared with the asking process.
     bars : Bars
     seed : int
         Of the sensors' noise.
@@ -70,7 +70,7 @@ class ByHand:
             self._steer, self._steer_rate = math.copysign(self._bars.stop, self._steer), 0.0
 
     def read(self) -> NDArray[np.float64]:
-        """The nine readings, with noise; gravity as an accelerometer near the ground line feels it."""
+        """Take the nine readings, with noise; gravity as an accelerometer near the ground line feels it."""
         g, noise = 9.81, self._rng.normal(size=9)
         truth = np.array(
             [
@@ -103,7 +103,7 @@ _NOISE = np.array([0.002, 0.002, 0.002, 0.02, 0.02, 0.02, 2e-5, 1e-3, 0.005])  #
 
 
 def _approach(x: float, v: float, target: float, dt: float) -> tuple[float, float]:
-    """A critically damped step towards the target."""
+    """Take a critically damped step towards the target."""
     a = _HASTE * _HASTE * (target - x) - 2.0 * _HASTE * v
     v += dt * a
     return x + dt * v, v

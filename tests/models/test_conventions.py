@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from models import catalogue, conventions
+from models.coordinates import Q_DELTA, Q_PHI, Q_THETA
 from models.errors import InputError
-from models.nonlinear.nonlinear import accelerations, pack
-from models.nonlinear_coordinates import PITCH, ROLL, STEER
+from models.nonlinear.nonlinear import accelerations
+from models.nonlinear.parameters import pack_bicycle
 from models.parameters import PARAMETERS, Bicycle
 from tests.models.nonlinear.test_nonlinear import accelerate, random_states
 from tests.paths import REFERENCE
@@ -27,7 +28,7 @@ def test_second_derivatives_of_basu_mandal_table_1(table):
     coordinates, rates, expected = table
     q, u, _ = conventions.moore_from_basu_mandal(bicycle.lam, bicycle.rR, coordinates, rates, np.zeros(9))
     u_dot = np.empty(8)
-    accelerations(pack(bicycle), q, u, np.zeros(3), u_dot)
+    accelerations(pack_bicycle(bicycle), q, u, np.zeros(3), u_dot)
     again, rates_again, found = conventions.basu_mandal_from_moore(bicycle.lam, bicycle.rR, q, u, u_dot)
     np.testing.assert_allclose(again, coordinates, rtol=0, atol=1e-13)
     np.testing.assert_allclose(rates_again, rates, rtol=0, atol=1e-12)
@@ -81,9 +82,9 @@ def test_meijaard_motion_there_and_back():
     bicycle, *moore = motions()
     there = conventions.meijaard_from_moore_motion(bicycle.lam, *moore)
     pitch = conventions.MEIJAARD_COORDINATES.index("theta_B")
-    np.testing.assert_array_equal(there[0][:, pitch], moore[0][:, PITCH] - bicycle.lam)
-    np.testing.assert_array_equal(there[0][:, conventions.MEIJAARD_COORDINATES.index("phi")], moore[0][:, ROLL])
-    np.testing.assert_array_equal(there[0][:, conventions.MEIJAARD_COORDINATES.index("delta")], moore[0][:, STEER])
+    np.testing.assert_array_equal(there[0][:, pitch], moore[0][:, Q_THETA] - bicycle.lam)
+    np.testing.assert_array_equal(there[0][:, conventions.MEIJAARD_COORDINATES.index("phi")], moore[0][:, Q_PHI])
+    np.testing.assert_array_equal(there[0][:, conventions.MEIJAARD_COORDINATES.index("delta")], moore[0][:, Q_DELTA])
     back = conventions.moore_from_meijaard_motion(bicycle.lam, *there)
     for found, expected in zip(back, moore, strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)

@@ -49,8 +49,8 @@ def _timed(loop, bench, bus, dt, row, scratch, ns):
         t = i * dt
         if i > 0:
             T, on = made(node, (i - 1) * dt)
-            bicycle_plant.advance(bench.p, bench.s, T, on, dt)
-        bicycle_plant.read(bench.p, bench.s, bench.instruments)
+            bicycle_plant.advance_plant(bench.p, bench.s, T, on, dt)
+        bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
         instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
         before = libc.now(scratch)

@@ -7,9 +7,10 @@ import numpy as np
 from numba import njit
 
 from models import catalogue
+from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
 from models.nonlinear.ensemble import LANES, Ensemble
-from models.nonlinear.nonlinear import derivative, initial, pack, run
-from models.nonlinear_coordinates import REAR, ROLL, STEER
+from models.nonlinear.nonlinear import initial_state, integrate_steps, nonlinear_derivative
+from models.nonlinear.parameters import pack_bicycle
 
 DURATION, DT = 5.0, 0.001  # s, figure 4 of Meijaard et al. (2007)
 BICYCLES = 8 * LANES
@@ -21,8 +22,8 @@ REPETITIONS = 60
 def _evaluate(p, x, T, x_dot, n):
     """Rates of the state, over and over, each from a state that depends on the rates before."""
     for _ in range(n):
-        derivative(p, x, T, x_dot)
-        x[ROLL] = 1e-9 * x_dot[8]
+        nonlinear_derivative(p, x, T, x_dot)
+        x[Q_PHI] = 1e-9 * x_dot[8]
 
 
 def bench() -> dict[str, float]:
@@ -33,11 +34,11 @@ def bench() -> dict[str, float]:
     """
     steps = round(DURATION / DT)
     bicycle = catalogue.load_bicycle("Benchmark")
-    p, T = pack(bicycle), np.zeros(3)
-    q, u = initial(bicycle, roll_rate=0.5, v=4.6)
-    alone = _best(lambda: run(p, q.copy(), u.copy(), T, DT, steps))
+    p, T = pack_bicycle(bicycle), np.zeros(3)
+    q, u = initial_state(bicycle, roll_rate=0.5, v=4.6)
+    alone = _best(lambda: integrate_steps(p, q.copy(), u.copy(), T, DT, steps))
 
-    x, x_dot = np.concatenate([q, u[[ROLL, REAR, STEER]]]), np.empty(11)
+    x, x_dot = np.concatenate([q, u[[Q_PHI, Q_THETA_R, Q_DELTA]]]), np.empty(11)
     evaluations = _best(lambda: _evaluate(p, x, T, x_dot, EVALUATIONS))
 
     crowd = Ensemble.starting([bicycle] * BICYCLES, roll_rate=np.linspace(0.1, 0.5, BICYCLES), v=4.6)

@@ -11,7 +11,7 @@ from hil.design.methods import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Scenario
 
@@ -136,7 +136,7 @@ def hand_kick(
     It gives a lean rate of about ``lean_rate`` [rad/s], by default what suits the equations of motion.
     """
     rate = LEAN_RATE[model] if lean_rate is None else lean_rate
-    strength = rate * float(canonical(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
+    strength = rate * float(canonical_matrices(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
     return Kick(
         t=t,
         impulse=float(side * strength * rng.uniform(0.85, 1.15)),

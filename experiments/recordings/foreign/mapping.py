@@ -209,7 +209,7 @@ def _bicycle(given: Any, folder: Path, name: str) -> Bicycle | None:
     if given is None:
         return None
     try:
-        if str(given).endswith(catalogue.SUFFIX):
+        if str(given).endswith(catalogue.BICYCLE_SUFFIX):
             return catalogue.load_bicycle(folder / str(given))
         return catalogue.load_bicycle(str(given))
     except InputError as error:

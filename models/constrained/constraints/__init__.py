@@ -1,1 +1,1 @@
-"""One constraint a file; a new file with a `Constraint` in it is all it takes to add one."""
+"""Constraints, one a file; a new file with a `Constraint` in it is all it takes to add one."""

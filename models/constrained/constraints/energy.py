@@ -1,4 +1,4 @@
-"""The energy keeps a given level."""
+"""Constraint that keeps the energy at a given level."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from models.constrained.loads import Load
 
 @dataclass(frozen=True)
 class Energy(Constraint):
-    """Kinetic energy and the potential energy of `loads` keep `level` [J].
+    """Keep the kinetic energy and the potential energy of `loads` at `level` [J].
 
     `by` is the generalised force (n,) per unit of the reaction, such as `Torque.per_unit`: ideal reactions do no
     work and cannot keep it. Where nothing moves the energy cannot be influenced, which is reported as dependence.

@@ -1,17 +1,17 @@
-"""Two directions stay at right angles: one rotation is locked."""
+"""Constraint that keeps two directions at right angles: one rotation is locked."""
 
 from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
-from models.constrained.constraint import Constraint, unit
-from models.constrained.jets import Jet, Rate, dot
+from models.constrained.constraint import Constraint, unit_vector
+from models.constrained.jets import Jet, Rate, scalar_product
 from models.constrained.motion import GROUND, Motion
 
 
 @dataclass(frozen=True)
 class LockedRotation(Constraint):
-    """`direction` of `body` stays perpendicular to `reference` of `base`.
+    """Keep `direction` of `body` perpendicular to `reference` of `base`.
 
     This locks the relative rotation about their common normal. The reaction is the torque about it, N m.
     """
@@ -23,6 +23,6 @@ class LockedRotation(Constraint):
     base: str = GROUND
 
     def residuals(self, motion: Motion) -> list[Jet | Rate]:
-        direction = motion.direction(self.body, unit(self.direction, f"the direction of {self.name!r}"))
-        reference = motion.direction(self.base, unit(self.reference, f"the reference of {self.name!r}"))
-        return [dot(direction, reference)]
+        direction = motion.direction(self.body, unit_vector(self.direction, f"the direction of {self.name!r}"))
+        reference = motion.direction(self.base, unit_vector(self.reference, f"the reference of {self.name!r}"))
+        return [scalar_product(direction, reference)]

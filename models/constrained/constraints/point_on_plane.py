@@ -1,18 +1,18 @@
-"""A point of one body stays in a plane of another."""
+"""Constraint of a point of one body to a plane of another."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.constrained.constraint import Constraint, unit
-from models.constrained.jets import Jet, Rate, dot
+from models.constrained.constraint import Constraint, unit_vector
+from models.constrained.jets import Jet, Rate, scalar_product
 from models.constrained.motion import GROUND, Motion
 
 
 @dataclass(frozen=True)
 class PointOnPlane(Constraint):
-    """`point` of `body` stays in the plane through `origin` of `base` with the given normal (in the plane: a line).
+    """Keep `point` of `body` in the plane through `origin` of `base` with the given normal (in the plane: a line).
 
     The reaction is the force along the normal, N.
     """
@@ -25,6 +25,6 @@ class PointOnPlane(Constraint):
     base: str = GROUND
 
     def residuals(self, motion: Motion) -> list[Jet | Rate]:
-        normal = motion.direction(self.base, unit(self.normal, f"the normal of {self.name!r}"))
+        normal = motion.direction(self.base, unit_vector(self.normal, f"the normal of {self.name!r}"))
         reach = motion.point(self.body, self.point) - motion.point(self.base, np.asarray(self.origin, float))
-        return [dot(reach, normal)]
+        return [scalar_product(reach, normal)]

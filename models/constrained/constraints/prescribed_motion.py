@@ -1,4 +1,4 @@
-"""Something measured follows a given path: a drive, or a control goal whose reaction is the control (servo)."""
+"""Constraint to a given path: a drive, or a control goal whose reaction is the control (servo)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from models.constrained.jets import Jet, Rate
 
 @dataclass(frozen=True)
 class PrescribedMotion(Constraint):
-    """A scalar of the motion follows `target`.
+    """Make a scalar of the motion follow `target`.
 
     Parameters
     ----------

@@ -1,18 +1,18 @@
-"""A body slides along a line and does not turn."""
+"""Prismatic joint: a body slides along a line and does not turn."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from models.constrained.constraint import Constraint, normals, unit
-from models.constrained.jets import Jet, Rate, dot
+from models.constrained.constraint import Constraint, normals, unit_vector
+from models.constrained.jets import Jet, Rate, scalar_product
 from models.constrained.motion import GROUND, Motion
 
 
 @dataclass(frozen=True)
 class Slider(Constraint):
-    """`point` of `body` stays on the line through `origin` of `base` along `axis`, the axes of both stay parallel.
+    """Keep `point` of `body` on the line through `origin` of `base` along `axis`, and the axes of both parallel.
 
     The reactions are the forces across the line [N] and the torques that keep the body from turning [N m].
     """
@@ -26,10 +26,10 @@ class Slider(Constraint):
 
     def residuals(self, motion: Motion) -> list[Jet | Rate]:
         reach = motion.point(self.body, self.point) - motion.point(self.base, np.asarray(self.origin, float))
-        axis = unit(self.axis, f"the axis of {self.name!r}")
+        axis = unit_vector(self.axis, f"the axis of {self.name!r}")
         across = normals(axis)
         pairs = [(axis, across[0])] if len(across) == 1 else [(axis, across[0]), (axis, across[1]), tuple(across)]
         return [
-            *(dot(reach, motion.direction(self.base, normal)) for normal in across),
-            *(dot(motion.direction(self.body, a), motion.direction(self.base, b)) for a, b in pairs),
+            *(scalar_product(reach, motion.direction(self.base, normal)) for normal in across),
+            *(scalar_product(motion.direction(self.body, a), motion.direction(self.base, b)) for a, b in pairs),
         ]

@@ -1,4 +1,4 @@
-"""A point of one body stays at a point of another: the spherical joint, in the plane the hinge."""
+"""Spherical joint, in the plane a hinge: a point of one body stays at a point of another."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from models.constrained.motion import GROUND, Motion
 
 @dataclass(frozen=True)
 class Spherical(Constraint):
-    """`point` of `body` stays at `origin` of `base`. The reactions are the force on `body` along the fixed axes, N."""
+    """Keep `point` of `body` at `origin` of `base`. The reactions are the force on `body` along the fixed axes, N."""
 
     name: str
     body: str

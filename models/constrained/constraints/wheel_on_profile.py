@@ -1,4 +1,4 @@
-"""A planar wheel rolls on a curve without slip."""
+"""Rolling without slip of a planar wheel on a curve."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from models.constrained.jets import Jet, Rate
 
 @dataclass(frozen=True)
 class WheelOnProfile(Constraint):
-    """The rim of `wheel` touches the curve y = profile(x) from above and does not slip on it.
+    """Let the rim of `wheel` roll without slip on the curve y = profile(x), from above.
 
     The contact point is the point of the curve nearest to the centre, found anew at every moment, so it adds no
     state. The reactions are the force along the normal of the curve and, for slip, along its tangent times

@@ -1,4 +1,4 @@
-"""A closed loop: three bars in a row whose last end is pinned to the ground (Yudintsev 2008, cut joints).
+"""Four-bar linkage, a closed loop: three bars in a row, the last pinned to the ground (Yudintsev 2008, cut joints).
 
 As a tree the loop is cut at that pin: three angles, two equations of constraint, one degree of freedom.
 """
@@ -25,7 +25,7 @@ class FourBar:
     names: ClassVar[tuple[str, ...]] = ("crank", "coupler", "rocker")
 
     def tree(self) -> Tree:
-        """The chain with the last pin cut."""
+        """Chain with the last pin cut."""
         bars = tuple(
             PlanarBody(name, m, m * l**2 / 12.0)
             for name, m, l in zip(self.names, self.masses, self.lengths, strict=True)
@@ -36,7 +36,7 @@ class FourBar:
         return Tree(bars, (-1, 0, 1), inner, outer)
 
     def cut(self) -> Spherical:
-        """The joint the tree lacks."""
+        """Joint that was cut, which the tree lacks."""
         return Spherical("ground pin", "rocker", [self.lengths[2] / 2.0, 0.0], [self.span, 0.0])
 
     def angles(self, crank: float) -> NDArray:

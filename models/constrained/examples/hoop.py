@@ -1,4 +1,4 @@
-"""A hoop rolling on a curve, every constraint told to decay (Matrosov, Morozov, Pesterev 2021, section 4).
+"""Hoop rolling on a curve, every constraint told to decay (Matrosov, Morozov, Pesterev 2021, section 4).
 
 The hoop (centre x, z; spin omega) touches the profile z = F(x) where its radius at the angle alpha meets it.
 Newton's and Euler's equations leave four unknowns N = (R_x, R_z, Q, U): the reaction, its moment, and the rate
@@ -33,12 +33,12 @@ from numpy.typing import NDArray
 from models.constrained.eliminate import eliminate
 from models.errors import InputError
 
-CONSTRAINTS = ("profile", "energy", "slip", "normal")
-UNKNOWNS = ("R_x", "R_z", "Q", "U")
+HOOP_CONSTRAINTS = ("profile", "energy", "slip", "normal")
+HOOP_UNKNOWNS = ("R_x", "R_z", "Q", "U")
 
 
 class Hoop(NamedTuple):
-    """The hoop, its profile z = x^4 + a x^3 - b x^2 - a x - (1 - b), and gravity.
+    """Hoop, its profile z = x^4 + a x^3 - b x^2 - a x - (1 - b), and gravity.
 
     The paper's numbers by default, in units of its own: gravity is 1.
     """
@@ -51,7 +51,7 @@ class Hoop(NamedTuple):
 
 
 class Roll(NamedTuple):
-    """What `roll` saw.
+    """Result of `roll`.
 
     residuals : (4,) array, largest size of each residual after the settling time
     traversals : int, reversals of the motion in x
@@ -66,7 +66,7 @@ class Roll(NamedTuple):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def profile(hoop, x):
+def hoop_profile(hoop, x):
     """Height of the profile and its first two derivatives at x."""
     F = (((x + hoop.a) * x - hoop.b) * x - hoop.a) * x - (1.0 - hoop.b)
     F1 = ((4.0 * x + 3.0 * hoop.a) * x - 2.0 * hoop.b) * x - hoop.a
@@ -75,29 +75,42 @@ def profile(hoop, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def energy(hoop, s):
+def hoop_energy(hoop, s):
     """Kinetic and potential energy; the hoop's moment of inertia is m r^2."""
     _, z, _, vx, vz, omega = s
     return hoop.m * (0.5 * (vx * vx + vz * vz + (hoop.r * omega) ** 2) + hoop.g * z)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def residuals(hoop, E, s):
-    """The four residuals f, in the order of `CONSTRAINTS`."""
+def hoop_residuals(hoop, E, s):
+    """Residuals f (four), in the order of `HOOP_CONSTRAINTS`."""
     x, z, alpha, vx, vz, omega = s
     ex, ez = np.cos(alpha), np.sin(alpha)
-    F, F1, _ = profile(hoop, x + hoop.r * ex)
+    F, F1, _ = hoop_profile(hoop, x + hoop.r * ex)
     slip = vx - hoop.r * omega * ez + F1 * (vz + hoop.r * omega * ex)
-    return F - z - hoop.r * ez, energy(hoop, s) - E, slip, ex + F1 * ez
+    return F - z - hoop.r * ez, hoop_energy(hoop, s) - E, slip, ex + F1 * ez
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def unknowns(hoop, E, lam, s, A):
-    """Solve A N = -phi; `A` is (4, 5) working space, -phi its last column. Returns R_x, R_z, Q, U."""
+def hoop_unknowns(hoop, E, lam, s, A):
+    """Solve A N = -phi for the unknowns R_x, R_z, Q, U.
+
+    Parameters
+    ----------
+    hoop : Hoop
+    E : float
+        Energy to be kept.
+    lam : float
+        Decay rate of the residuals.
+    s : tuple of six
+        State x, z, alpha, x', z', omega.
+    A : (4, 5) array
+        Working space; -phi is its last column.
+    """
     x, z, alpha, vx, vz, omega = s
     m, r = hoop.m, hoop.r
     ex, ez = np.cos(alpha), np.sin(alpha)
-    F, F1, F2 = profile(hoop, x + r * ex)
+    F, F1, F2 = hoop_profile(hoop, x + r * ex)
     drift = F2 * vx  # of F' at P while alpha stands still
     swing = -F2 * r * ez  # of F' at P per U
     across = F1 * ex - ez
@@ -108,7 +121,7 @@ def unknowns(hoop, E, lam, s, A):
     A[0, 4] = -(drift * vx + hoop.g + 2.0 * lam * (F1 * vx - vz) + lam * lam * (F - z - r * ez))
     # energy: the reaction's power
     A[1, 0], A[1, 1], A[1, 2], A[1, 3] = vx, vz, omega, 0.0
-    A[1, 4] = -lam * (energy(hoop, s) - E)
+    A[1, 4] = -lam * (hoop_energy(hoop, s) - E)
     # slip: f = x' + F' z' + r omega across
     lever = vz + r * omega * ex
     A[2, 0], A[2, 1], A[2, 2], A[2, 3] = 1.0 / m, F1 / m, across / (m * r), swing * lever - r * omega * along
@@ -122,14 +135,27 @@ def unknowns(hoop, E, lam, s, A):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def derivative(hoop, E, lam, s, A):
-    """Rate of the state x, z, alpha, x', z', omega."""
-    R_x, R_z, Q, U = unknowns(hoop, E, lam, s, A)
+def hoop_derivative(hoop, E, lam, s, A):
+    """Rate of the state.
+
+    Parameters
+    ----------
+    hoop : Hoop
+    E : float
+        Energy to be kept.
+    lam : float
+        Decay rate of the residuals.
+    s : tuple of six
+        State x, z, alpha, x', z', omega.
+    A : (4, 5) array
+        Working space.
+    """
+    R_x, R_z, Q, U = hoop_unknowns(hoop, E, lam, s, A)
     return s[3], s[4], U, R_x / hoop.m, R_z / hoop.m - hoop.g, Q / (hoop.m * hoop.r * hoop.r)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def ahead(s, h, k):
+def hoop_euler_step(s, h, k):
     """State reached from `s` in the time `h` at the constant rate `k`."""
     return (
         s[0] + h * k[0],
@@ -145,14 +171,14 @@ def ahead(s, h, k):
 def _roll(hoop, lam, s, h, steps, settled, limit, worst):
     """March `steps` midpoint steps (second-order Runge-Kutta); see `roll`."""
     A = np.empty((4, 5))
-    E = energy(hoop, s)
+    E = hoop_energy(hoop, s)
     traversals = 0
     for k in range(steps):
         before = s[3]
-        middle = ahead(s, 0.5 * h, derivative(hoop, E, lam, s, A))
-        s = ahead(s, h, derivative(hoop, E, lam, middle, A))
+        middle = hoop_euler_step(s, 0.5 * h, hoop_derivative(hoop, E, lam, s, A))
+        s = hoop_euler_step(s, h, hoop_derivative(hoop, E, lam, middle, A))
         traversals += before * s[3] < 0.0
-        f = residuals(hoop, E, s)
+        f = hoop_residuals(hoop, E, s)
         if not abs(f[0]) <= limit:
             return k + 1, traversals, s
         if k >= settled:
@@ -161,12 +187,12 @@ def _roll(hoop, lam, s, h, steps, settled, limit, worst):
     return -1, traversals, s
 
 
-def start(hoop: Hoop = Hoop(), x: float = -1.0, omega: float = -0.01) -> tuple[float, ...]:
+def hoop_start(hoop: Hoop = Hoop(), x: float = -1.0, omega: float = -0.01) -> tuple[float, ...]:
     """State of a hoop that rolls with the spin `omega` (anticlockwise, so negative to the right), touching at `x`."""
-    _, F1, _ = profile(hoop, float(x))
+    _, F1, _ = hoop_profile(hoop, float(x))
     slope = float(np.hypot(1.0, F1))
     ex, ez = F1 / slope, -1.0 / slope  # from the centre to the contact point
-    centre = x - hoop.r * ex, profile(hoop, float(x))[0] - hoop.r * ez
+    centre = x - hoop.r * ex, hoop_profile(hoop, float(x))[0] - hoop.r * ez
     return (*centre, float(np.arctan2(ez, ex)), hoop.r * omega * ez, -hoop.r * omega * ex, omega)
 
 
@@ -186,10 +212,12 @@ def roll(
     hoop : Hoop
     lam : float
         Decay rate of every residual; 0 leaves the constraints to themselves.
-    h, duration, settling : float
-        Step, length of the run and the part of it not counted in the residuals.
+    h, duration : float
+        Step and length of the run.
     state : tuple of six
         x, z, alpha, x', z', omega. It must move: at rest the energy says nothing about the reactions.
+    settling : float
+        First part of the run, which is not counted in the residuals.
     limit : float
         The run ends when the contact point is farther off the profile than this (by default the hoop's radius).
 
@@ -202,7 +230,7 @@ def roll(
         raise InputError(f"the step must be positive and at most the duration {duration}, found {h}; choose 1e-5")
     if not lam >= 0.0:
         raise InputError(f"the decay rate lam must be zero or more, found {lam}; choose about 1e3")
-    s = start(hoop) if state is None else tuple(float(value) for value in state)
+    s = hoop_start(hoop) if state is None else tuple(float(value) for value in state)
     if not any(s[3:]):
         raise InputError("a hoop at rest leaves the energy constraint empty; give it a speed, however small")
     worst = np.zeros(4)

@@ -1,4 +1,4 @@
-"""The textbook's slider-crank (Yudintsev 2008, section 2.6): nine accelerations, eight constraints.
+"""Slider-crank of the textbook (Yudintsev 2008, section 2.6): nine accelerations, eight constraints.
 
 The crank turns about the origin, the rod leads from its pin to the block, the block slides along the x axis.
 """
@@ -26,7 +26,7 @@ class SliderCrank:
     g: float = 9.81
 
     def system(self, loads: tuple[Load, ...] = (), lam: float = 100.0) -> System:
-        """The mechanism with its own weight and further loads."""
+        """Mechanism with its own weight and further loads."""
         names = ("crank", "rod", "block")
         bodies = [PlanarBody(*each) for each in zip(names, self.masses, self.inertias, strict=True)]
         a, l = self.crank / 2.0, self.rod / 2.0

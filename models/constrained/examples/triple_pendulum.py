@@ -1,4 +1,4 @@
-"""The textbook's triple pendulum (Yudintsev 2008, section 3.5), two ways.
+"""Triple pendulum of the textbook (Yudintsev 2008, section 3.5), two ways.
 
 Three equal bodies of length 2 hang in a row from the ground, each pulled down by the force (0, -1), and start level at
 rest. Units are the book's: mass 1, inertia 1, length 1.
@@ -16,21 +16,21 @@ from models.constrained.tree import Tree
 
 BODIES = tuple(PlanarBody(f"body {i}", 1.0, 1.0) for i in (1, 2, 3))
 INNER, OUTER = np.array([-1.0, 0.0]), np.array([1.0, 0.0])
-FORCE = np.array([0.0, -1.0])
-FORCES = np.tile(FORCE, (3, 1))
+PULL = np.array([0.0, -1.0])
+PULLS = np.tile(PULL, (3, 1))
 
 
 def as_tree() -> Tree:
-    """The pendulum by its three angles."""
+    """Pendulum by its three angles."""
     return Tree(BODIES, (-1, 0, 1), INNER, [np.zeros(2), OUTER, OUTER])
 
 
 def as_bodies(lam: float = 10.0) -> System:
-    """The pendulum by nine Cartesian coordinates and six constraints."""
+    """Pendulum by nine Cartesian coordinates and six constraints."""
     names = [body.name for body in BODIES]
     hinges = [Spherical("hinge 1", names[0], INNER, np.zeros(2), GROUND)]
     hinges += [Spherical(f"hinge {i + 1}", names[i], INNER, OUTER, names[i - 1]) for i in (1, 2)]
-    return System(BODIES, hinges, [Force(name, np.zeros(2), FORCE) for name in names], lam)
+    return System(BODIES, hinges, [Force(name, np.zeros(2), PULL) for name in names], lam)
 
 
 def state(angles: ArrayLike, rates: ArrayLike) -> NDArray:

@@ -14,7 +14,7 @@ from hil.logs.log import read_run
 from hil.loop.states import Verdict
 from hil.runners.replay import replay
 from models import catalogue
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 from tests.experiments.commands.test_cli import call
 from tests.paths import DOCS
 
@@ -51,7 +51,7 @@ def campaign_of(name, tmp_path_factory, **changes):
 
 def open_loop_weave(bicycle, v):
     """The oscillating eigenvalue of M q'' + v C1 q' + (g K0 + v^2 K2) q = 0 [1/s]."""
-    m = canonical(bicycle)
+    m = canonical_matrices(bicycle)
     A = np.block(
         [
             [np.zeros((2, 2)), np.eye(2)],

@@ -10,7 +10,7 @@ import pytest
 
 from experiments import cli
 from models import catalogue
-from models.linear.whipple import canonical, system_matrix
+from models.linear.whipple import canonical_matrices, system_matrix
 from tests.hil.machine import gains, rig_of, scenario
 
 
@@ -90,7 +90,7 @@ def test_eig_gives_matrices_critical_speeds_and_named_modes(riderless):
     assert code == 0
     data = json.loads(out)
     assert set(data) >= {"bike", "M", "C1", "K0", "K2", "critical_speeds", "rows"}
-    assert np.array_equal(data["C1"], canonical(catalogue.load_bicycle("Benchmark")).C1)
+    assert np.array_equal(data["C1"], canonical_matrices(catalogue.load_bicycle("Benchmark")).C1)
     assert set(data["critical_speeds"]) >= {"weave", "capsize", "double_root"}
     assert [row["v"] for row in data["rows"]] == [i / 2 for i in range(21)]
     for row in data["rows"]:

@@ -16,7 +16,7 @@ from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 from models.errors import InputError
 from models.linear.perturbed import Variant
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 from models.plant.plant import Scenario
 
 BENCHMARK = catalogue.load_bicycle("Benchmark")
@@ -25,7 +25,7 @@ V = 4.0  # m/s, below the weave speed: the plant alone is unstable
 
 def continuous_plant(f, v=V):
     """T to phi_dot and delta of drive and bicycle: (M s^2 + v C1 s + g K0 + v^2 K2)^-1, lag, one sample and hold."""
-    m = canonical(BENCHMARK)
+    m = canonical_matrices(BENCHMARK)
     found = []
     for s in 2j * np.pi * f:
         z = np.linalg.inv(m.M * s * s + v * m.C1 * s + BENCHMARK.g * m.K0 + v * v * m.K2) @ [0.0, 1.0]

@@ -8,11 +8,12 @@ import pytest
 
 from models.catalogue import bicycle_names, load_bicycle
 from models.constrained.bicycle import ConstrainedBicycle
-from models.constrained.servo import change, lean_feedforward
+from models.constrained.servo import lean_feedforward, smooth_change
+from models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R, Q_X, Q_Y
 from models.errors import InputError
-from models.linear.whipple import canonical
+from models.linear.whipple import canonical_matrices
 from models.nonlinear import nonlinear
-from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, X, Y
+from models.nonlinear.parameters import pack_bicycle
 from models.parameters import Bicycle
 from models.plant.plant import Plant, Scenario, SteerDrive, Surroundings
 from tests.paths import REFERENCE
@@ -43,11 +44,11 @@ def test_accelerations_equal_the_reference_rows(name):
 def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states(name):
     rng = np.random.default_rng(len(name))
     bicycle = load_bicycle(name)
-    p = nonlinear.pack(bicycle)
+    p = pack_bicycle(bicycle)
     for _ in range(3):
         roll, steer = rng.uniform(-0.6, 0.6), rng.uniform(-0.7, 0.7)
-        q, u = nonlinear.initial(bicycle, roll, steer, rng.normal(), rng.normal(), rng.uniform(1.0, 9.0))
-        q[[X, Y, REAR]] += rng.normal(size=3)
+        q, u = nonlinear.initial_state(bicycle, roll, steer, rng.normal(), rng.normal(), rng.uniform(1.0, 9.0))
+        q[[Q_X, Q_Y, Q_THETA_R]] += rng.normal(size=3)
         T = rng.normal(scale=5.0, size=3)
         u_dot, forces = np.empty(8), np.empty(6)
         nonlinear.accelerations(p, q, u, T, u_dot)
@@ -62,14 +63,14 @@ def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states
 def test_five_seconds_of_figure_4_equal_the_reference_trajectory():
     reference = json.loads((REFERENCE / "nonlinear_fig4_trajectory.json").read_text())
     whole = ConstrainedBicycle(load_bicycle("Benchmark"))
-    x = whole.state(*nonlinear.initial(load_bicycle("Benchmark"), 0.0, 0.0, 0.5, 0.0, 4.6))
+    x = whole.state(*nonlinear.initial_state(load_bicycle("Benchmark"), 0.0, 0.0, 0.5, 0.0, 4.6))
     times = reference["t"][::10]
     states = whole.system.simulate(x, times, rtol=1e-7, atol=1e-9)
     q = np.array([whole.coordinates(each) for each in states])
     u = np.array([whole.speeds(each) for each in states])
-    for column, i in (("q1", X), ("q2", Y), ("q4", ROLL), ("q5", PITCH), ("q7", STEER)):
+    for column, i in (("q1", Q_X), ("q2", Q_Y), ("q4", Q_PHI), ("q5", Q_THETA), ("q7", Q_DELTA)):
         np.testing.assert_allclose(q[:, i], reference[column][::10], rtol=0.0, atol=1e-8)
-    for column, i in (("u4", ROLL), ("u6", REAR), ("u7", STEER)):
+    for column, i in (("u4", Q_PHI), ("u6", Q_THETA_R), ("u7", Q_DELTA)):
         np.testing.assert_allclose(u[:, i], reference[column][::10], rtol=0.0, atol=1e-8)
     energy = [whole.system.energy(0.0, each) for each in states]
     assert np.ptp(energy) < 1e-9 * energy[0]
@@ -81,32 +82,32 @@ def test_five_seconds_of_figure_4_equal_the_reference_trajectory():
 @pytest.mark.parametrize(("name", "v", "steer"), [("Silver", 5.0, 0.02), ("Rigidcl_computed", 6.0, -0.03)])
 def test_five_seconds_equal_the_kane_kernel(name, v, steer):
     bicycle = load_bicycle(name)
-    q, u = nonlinear.initial(bicycle, 0.05, steer, 0.0, 0.0, v)
-    kane = nonlinear.simulate(bicycle, q, u, 5.0, 1e-3)
+    q, u = nonlinear.initial_state(bicycle, 0.05, steer, 0.0, 0.0, v)
+    kane = nonlinear.simulate_nonlinear(bicycle, q, u, 5.0, 1e-3)
     whole = ConstrainedBicycle(bicycle)
     states = whole.system.simulate(whole.state(q, u), np.linspace(0.0, 5.0, 6))
-    found = np.array([whole.coordinates(x) for x in states])[:, [X, Y, ROLL, PITCH, STEER]]
-    np.testing.assert_allclose(found, kane.q[::1000][:, [X, Y, ROLL, PITCH, STEER]], rtol=0.0, atol=1e-8)
+    found = np.array([whole.coordinates(x) for x in states])[:, [Q_X, Q_Y, Q_PHI, Q_THETA, Q_DELTA]]
+    np.testing.assert_allclose(found, kane.q[::1000][:, [Q_X, Q_Y, Q_PHI, Q_THETA, Q_DELTA]], rtol=0.0, atol=1e-8)
 
 
 def test_small_motions_are_those_of_the_linear_bicycle():
     """Accelerations of lean and steer at a small state are the canonical equations', to second order."""
     bicycle, v, small = load_bicycle("Benchmark"), 5.0, 1e-5
-    model = canonical(bicycle)
-    q, u = nonlinear.initial(bicycle, 0.7 * small, -0.4 * small, 0.3 * small, 0.9 * small, v)
+    model = canonical_matrices(bicycle)
+    q, u = nonlinear.initial_state(bicycle, 0.7 * small, -0.4 * small, 0.3 * small, 0.9 * small, v)
     T = np.array([0.5, -0.2]) * small
     whole = ConstrainedBicycle(bicycle, roll_torque=T[0], steer_torque=T[1])
     accelerations, _ = whole.accelerations(whole.state(q, u))
     stiffness = bicycle.g * model.K0 + v**2 * model.K2
-    force = T - v * model.C1 @ u[[ROLL, STEER]] - stiffness @ q[[ROLL, STEER]]
+    force = T - v * model.C1 @ u[[Q_PHI, Q_DELTA]] - stiffness @ q[[Q_PHI, Q_DELTA]]
     expected = np.linalg.solve(model.M, force)
-    np.testing.assert_allclose(accelerations[[ROLL, STEER]], expected, rtol=1e-7)
+    np.testing.assert_allclose(accelerations[[Q_PHI, Q_DELTA]], expected, rtol=1e-7)
 
 
 def test_wheels_carry_the_weight_at_rest():
     b = load_bicycle("Benchmark")
     whole = ConstrainedBicycle(b)
-    forces = whole.contact_forces(whole.state(*nonlinear.initial(b, 0.0, 0.0, 0.0, 0.0, 0.0)))
+    forces = whole.contact_forces(whole.state(*nonlinear.initial_state(b, 0.0, 0.0, 0.0, 0.0, 0.0)))
     m = b.mR + b.mB + b.mH + b.mF
     x = (b.mB * b.xB + b.mH * b.xH + b.mF * b.w) / m
     # standing, it falls along no direction to first order: weights by the lever
@@ -120,7 +121,7 @@ def test_body_without_mass_is_refused():
 
 
 def test_path_of_a_change_is_smooth_and_its_derivatives_are_its_own():
-    path, h = change(0.2, 1.0, 3.0), 1e-4
+    path, h = smooth_change(0.2, 1.0, 3.0), 1e-4
     assert path(0.0) == (0.0, 0.0, 0.0)
     assert path(9.0) == pytest.approx((0.2, 0.0, 0.0), abs=1e-12)
     for t in (1.0, 1.7, 2.5, 3.9):
@@ -128,7 +129,7 @@ def test_path_of_a_change_is_smooth_and_its_derivatives_are_its_own():
         assert here[1] == pytest.approx((on[0] - back[0]) / (2 * h), abs=1e-8)
         assert here[2] == pytest.approx((on[1] - back[1]) / (2 * h), abs=1e-7)
     with pytest.raises(InputError, match="duration"):
-        change(0.1, 0.0, 0.0)
+        smooth_change(0.1, 0.0, 0.0)
 
 
 LEAN, WITHIN, SPEED = 0.1, 1.2, 4.6
@@ -137,33 +138,35 @@ LEAN, WITHIN, SPEED = 0.1, 1.2, 4.6
 @pytest.fixture(scope="module")
 def turn_in():
     """Feed-forward that leans the benchmark bicycle over at a speed where it is stable."""
-    return lean_feedforward(load_bicycle("Benchmark"), change(LEAN, 0.0, WITHIN), SPEED, np.arange(0.0, 2.0001, 0.01))
+    return lean_feedforward(
+        load_bicycle("Benchmark"), smooth_change(LEAN, 0.0, WITHIN), SPEED, np.arange(0.0, 2.0001, 0.01)
+    )
 
 
 def test_feedforward_follows_its_path(turn_in):
-    path = change(LEAN, 0.0, WITHIN)
+    path = smooth_change(LEAN, 0.0, WITHIN)
     wanted = np.array([path(t) for t in turn_in.t])
-    np.testing.assert_allclose(turn_in.q[:, ROLL], wanted[:, 0], rtol=0.0, atol=1e-8)
-    np.testing.assert_allclose(turn_in.u[:, ROLL], wanted[:, 1], rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(turn_in.q[:, Q_PHI], wanted[:, 0], rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(turn_in.u[:, Q_PHI], wanted[:, 1], rtol=0.0, atol=1e-7)
 
 
 def test_feedforward_played_back_open_loop_in_the_kane_bicycle_leans_along_the_path(turn_in):
-    bicycle, path, dt = load_bicycle("Benchmark"), change(LEAN, 0.0, WITHIN), 1e-3
-    p = nonlinear.pack(bicycle)
+    bicycle, path, dt = load_bicycle("Benchmark"), smooth_change(LEAN, 0.0, WITHIN), 1e-3
+    p = pack_bicycle(bicycle)
     q, u = turn_in.q[0].copy(), turn_in.u[0].copy()
     off = []
     for k in range(2000):
         torque = np.interp((k + 0.5) * dt, turn_in.t, turn_in.T_delta)
-        nonlinear.step(p, q, u, np.array([0.0, 0.0, torque]), dt)
-        off.append(q[ROLL] - path((k + 1) * dt)[0])
+        nonlinear.integrate_step(p, q, u, np.array([0.0, 0.0, torque]), dt)
+        off.append(q[Q_PHI] - path((k + 1) * dt)[0])
     assert np.abs(off).max() < 2e-5  # of 0.1 rad: the torque is held for a millisecond at a time
-    assert q[STEER] == pytest.approx(turn_in.q[-1, STEER], abs=2e-5)
+    assert q[Q_DELTA] == pytest.approx(turn_in.q[-1, Q_DELTA], abs=2e-5)
 
 
 def test_feedforward_played_back_through_the_plant_leans_along_the_path(turn_in):
     """The machine that stands behind the wire, coasting on a floor with a drive that obeys at once."""
-    bicycle, path, dt = load_bicycle("Benchmark"), change(LEAN, 0.0, WITHIN), 1e-3
-    v = -turn_in.u[0, REAR] * bicycle.rR
+    bicycle, path, dt = load_bicycle("Benchmark"), smooth_change(LEAN, 0.0, WITHIN), 1e-3
+    v = -turn_in.u[0, Q_THETA_R] * bicycle.rR
     floor = Scenario(speed=((0.0, v),), surface="floor", held=False)
     plant = Plant(bicycle, floor, SteerDrive(lag=0.0), model="nonlinear", surroundings=Surroundings(coasting=True))
     off = []
@@ -171,29 +174,29 @@ def test_feedforward_played_back_through_the_plant_leans_along_the_path(turn_in)
         plant.advance(float(np.interp((k + 0.5) * dt, turn_in.t, turn_in.T_delta)), True, dt)
         off.append(plant.state[0] - path((k + 1) * dt)[0])
     assert np.abs(off).max() < 2e-5
-    assert plant.state[1] == pytest.approx(turn_in.q[-1, STEER], abs=2e-5)
+    assert plant.state[1] == pytest.approx(turn_in.q[-1, Q_DELTA], abs=2e-5)
 
 
 def test_feedforward_ends_in_the_steady_turn(turn_in):
     """Once the lean is steady, so is the turn; a row of steady_turns.json is close to where this one ends."""
     bicycle, q, u = load_bicycle("Benchmark"), turn_in.q[-1], turn_in.u[-1]
-    p, u_dot = nonlinear.pack(bicycle), np.empty(8)
+    p, u_dot = pack_bicycle(bicycle), np.empty(8)
     nonlinear.accelerations(p, q, u, np.array([0.0, 0.0, turn_in.T_delta[-1]]), u_dot)
-    assert np.abs(u_dot[[ROLL, STEER, REAR]]).max() < 1e-3
+    assert np.abs(u_dot[[Q_PHI, Q_DELTA, Q_THETA_R]]).max() < 1e-3
     turns = json.loads((REFERENCE / "steady_turns.json").read_text())["bicycles"]["Benchmark"]["steady_turns"]
     printed = next(turn for turn in turns if turn["q4"] == 0.1 and turn["q7"] == 0.05)
-    v = -u[REAR] * bicycle.rR
+    v = -u[Q_THETA_R] * bicycle.rR
     assert v == pytest.approx(printed["v"], abs=0.05)
-    assert q[STEER] == pytest.approx(printed["q7"], abs=2e-3)
+    assert q[Q_DELTA] == pytest.approx(printed["q7"], abs=2e-3)
     assert turn_in.T_delta[-1] == pytest.approx(printed["T7"], abs=5e-3)
 
 
 def test_small_feedforward_is_the_inverse_of_the_linear_bicycle():
     """Lean given, the lean equation makes the steer and the steer equation then needs the torque."""
     bicycle, v, size = load_bicycle("Benchmark"), 5.0, 1e-2
-    times, path = np.linspace(0.0, 1.0, 21), change(size, 0.0, 1.0)
+    times, path = np.linspace(0.0, 1.0, 21), smooth_change(size, 0.0, 1.0)
     ahead = lean_feedforward(bicycle, path, v, times)
-    model = canonical(bicycle)
+    model = canonical_matrices(bicycle)
     K, C = bicycle.g * model.K0 + v**2 * model.K2, v * model.C1
     delta, rate, torque, h = 0.0, 0.0, [], 1e-4
 

@@ -7,7 +7,15 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from models.constrained.constraints.wheel_on_profile import WheelOnProfile
-from models.constrained.examples.hoop import CONSTRAINTS, Hoop, energy, residuals, roll, start, unknowns
+from models.constrained.examples.hoop import (
+    HOOP_CONSTRAINTS,
+    Hoop,
+    hoop_energy,
+    hoop_residuals,
+    hoop_start,
+    hoop_unknowns,
+    roll,
+)
 from models.constrained.loads import Gravity
 from models.constrained.planar import PlanarBody
 from models.constrained.system import System
@@ -26,13 +34,13 @@ def paper():
 def test_the_hoop_is_the_papers(paper):
     hoop, wanted = Hoop(), paper["hoop"]
     assert (hoop.m, hoop.r, hoop.a, hoop.b) == tuple(wanted[each] for each in ("mass", "radius", "a", "b"))
-    assert len(CONSTRAINTS) == len(paper["constraints"])
+    assert len(HOOP_CONSTRAINTS) == len(paper["constraints"])
 
 
 @pytest.mark.parametrize("hoop", [Hoop(), EARTH], ids=["g = 1", "g = 9.81"])
 def test_start_obeys_every_constraint(hoop):
-    s = start(hoop, -0.4, -30.0)
-    assert np.abs(residuals(hoop, energy(hoop, s), s)).max() < 1e-15
+    s = hoop_start(hoop, -0.4, -30.0)
+    assert np.abs(hoop_residuals(hoop, hoop_energy(hoop, s), s)).max() < 1e-15
 
 
 @pytest.mark.parametrize("hoop", [Hoop(), EARTH], ids=["g = 1", "g = 9.81"])
@@ -61,11 +69,11 @@ def test_decay_rate_is_not_delicate(paper, lam):
 
 def _carelessly(hoop):
     """A start whose residuals are below 1e-6 but not zero: the centre moves into the profile."""
-    x, z, alpha, vx, vz, omega = start(hoop)
+    x, z, alpha, vx, vz, omega = hoop_start(hoop)
     slope = -1.0 / np.tan(alpha)  # the radius is normal to the profile
     into = 9e-7 / (1.0 + slope**2)
     s = (x, z, alpha, vx + into * slope, vz - into, omega)
-    assert np.abs(residuals(hoop, energy(hoop, start(hoop)), s)).max() < 1e-6
+    assert np.abs(hoop_residuals(hoop, hoop_energy(hoop, hoop_start(hoop)), s)).max() < 1e-6
     assert slope * s[3] - s[4] == pytest.approx(9e-7, rel=1e-6)  # the rate of the profile's residual
     return s
 
@@ -111,8 +119,8 @@ def test_without_decay_the_hoop_is_ever_farther_off():
 def test_reactions_equal_those_of_a_wheel_with_ideal_constraints(x, omega):
     """The paper's energy constraint and the general wheel, whose reactions do no work, are two routes to one motion."""
     hoop = EARTH
-    s = start(hoop, x, omega)
-    R_x, R_z, Q, U = unknowns(hoop, energy(hoop, s), 10.0, s, np.empty((4, 5)))
+    s = hoop_start(hoop, x, omega)
+    R_x, R_z, Q, U = hoop_unknowns(hoop, hoop_energy(hoop, s), 10.0, s, np.empty((4, 5)))
     wheel = PlanarBody("hoop", hoop.m, hoop.m * hoop.r**2)
     profile = Polynomial([-(1.0 - hoop.b), -hoop.a, -hoop.b, hoop.a, 1.0])
     system = System([wheel], [WheelOnProfile("rolls", "hoop", hoop.r, profile)], [Gravity((0.0, -hoop.g))])
@@ -135,4 +143,4 @@ def test_inputs_that_cannot_roll_are_refused():
     with pytest.raises(InputError, match="lam"):
         roll(lam=-1.0)
     with pytest.raises(InputError, match="at rest"):
-        roll(state=start(omega=0.0))
+        roll(state=hoop_start(omega=0.0))

@@ -70,7 +70,9 @@ def test_augmented_bodies_articulated_bodies_and_constraints_agree_on_any_tree(s
     phi, rate, forces = rng.normal(size=6), rng.normal(size=6), rng.normal(size=(6, 2))
     expected = tree.accelerations(phi, rate, forces)
     scale = np.abs(expected).max()
-    np.testing.assert_allclose(articulated.accelerations(tree, phi, rate, forces), expected, rtol=0, atol=1e-11 * scale)
+    np.testing.assert_allclose(
+        articulated.articulated_accelerations(tree, phi, rate, forces), expected, rtol=0, atol=1e-11 * scale
+    )
     system, x = _as_bodies(tree, phi, rate, forces)
     system.check(x, tolerance=1e-12)
     np.testing.assert_allclose(system.solve(0.0, x).acceleration[2::3], expected, rtol=0, atol=1e-10 * scale)
@@ -95,12 +97,12 @@ def test_triple_pendulum_two_ways_keeps_its_energy():
     assert [body.inertia for body in tree.bodies] == [book["inertia_about_centre"]] * book["bodies"]
     assert triple_pendulum.INNER.tolist() == book["joint_vectors"]["c11"]
     assert triple_pendulum.OUTER.tolist() == book["joint_vectors"]["c12"]
-    assert triple_pendulum.FORCE.tolist() == book["force_on_each_body"]
+    assert triple_pendulum.PULL.tolist() == book["force_on_each_body"]
 
     times = np.linspace(0.0, book["duration"], 21)
-    forces = triple_pendulum.FORCES
+    forces = triple_pendulum.PULLS
     start = np.array(book["initial_angles"], float), np.array(book["initial_rates"], float)
-    phi, rate = _march(lambda p, r: articulated.accelerations(tree, p, r, forces), *start, times)
+    phi, rate = _march(lambda p, r: articulated.articulated_accelerations(tree, p, r, forces), *start, times)
     energy = [tree.energy(p, r, forces) for p, r in zip(phi, rate, strict=True)]
     assert np.ptp(energy) < 1e-10
     assert np.ptp(phi) > 2.0  # it does move
@@ -182,7 +184,7 @@ def test_closed_loop_by_a_cut_joint_equals_the_loop_of_free_bodies():
     forces = -9.81 * np.column_stack([np.zeros(3), tree.mass])
     phi = bars.angles(0.7)
     rate = bars.rates(phi, 3.0)
-    found, pin = closed_loop.accelerations(tree, [cut], phi, rate, forces)
+    found, pin = closed_loop.closed_loop_accelerations(tree, [cut], phi, rate, forces)
     system, x = _as_bodies(tree, phi, rate, forces)
     system = System(system.bodies, [*system.constraints, cut], system.loads)
     system.check(x, tolerance=1e-12)
@@ -191,13 +193,15 @@ def test_closed_loop_by_a_cut_joint_equals_the_loop_of_free_bodies():
     np.testing.assert_allclose(pin, solution.reactions["ground pin"], rtol=1e-10)
 
     times = np.linspace(0.0, 2.0, 5)
-    angles, rates = _march(lambda p, r: closed_loop.accelerations(tree, [cut], p, r, forces)[0], phi, rate, times)
+    angles, rates = _march(
+        lambda p, r: closed_loop.closed_loop_accelerations(tree, [cut], p, r, forces)[0], phi, rate, times
+    )
     energy = [tree.energy(p, r, forces) for p, r in zip(angles, rates, strict=True)]
     assert np.ptp(energy) < 1e-8
     np.testing.assert_allclose(angles[-1], bars.angles(angles[-1, 0]), rtol=0, atol=1e-8)  # the loop is still closed
     again = Spherical("again", "rocker", [bars.lengths[2] / 2, 0.0], [bars.span, 0.0])
     with pytest.raises(InputError, match="repeat"):
-        closed_loop.accelerations(tree, [cut, again], phi, rate, forces)
+        closed_loop.closed_loop_accelerations(tree, [cut, again], phi, rate, forces)
 
 
 def test_tree_whose_bodies_hang_from_later_ones_is_refused():

@@ -8,7 +8,7 @@ from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.errors import InputError
 from models.linear.mode_shapes import mode_shapes
-from models.linear.modes import follow
+from models.linear.modes import named_modes
 from models.linear.whipple import system_matrix
 
 SPEEDS = (0.0, 0.5, 2.0, 5.0, 9.0)
@@ -76,7 +76,7 @@ def test_names_follow_the_modes():
     slow, fast = mode_shapes(bicycle, 0.5), mode_shapes(bicycle, 5.0)
     assert [shape.name for shape in slow] == ["weave", "weave", "capsize", "caster"]
     assert [shape.name for shape in fast] == ["weave", "capsize", "caster"]
-    assert fast[0].eigenvalue == follow(bicycle, 5.0).weave[0, 0]
+    assert fast[0].eigenvalue == named_modes(bicycle, 5.0).weave[0, 0]
     assert fast[0].oscillatory
     shared = mode_shapes(catalogue.load_bicycle("Pista"), 1.0)  # there capsize and caster are one oscillation
     assert [shape.name for shape in shared] == ["weave", "weave", "capsize and caster"]

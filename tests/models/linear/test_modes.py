@@ -11,8 +11,8 @@ import pytest
 
 from models import catalogue
 from models.errors import InputError
-from models.linear.modes import critical_speeds, eigenvalues, follow
-from models.linear.whipple import Canonical, canonical
+from models.linear.modes import critical_speeds, eigenvalues, named_modes
+from models.linear.whipple import CanonicalMatrices, canonical_matrices
 from models.parameters import PARAMETERS, Bicycle
 from tests.models.linear.test_whipple import by_virtual_work
 from tests.paths import REFERENCE
@@ -55,7 +55,7 @@ def exact_eigenvalue(v: int, near: complex) -> complex:
     return complex(re, im)
 
 
-def quartic(matrices: Canonical, g: Fraction, v: Fraction | int) -> tuple[Fraction, ...]:
+def quartic(matrices: CanonicalMatrices, g: Fraction, v: Fraction | int) -> tuple[Fraction, ...]:
     """Coefficients of the characteristic polynomial, highest power first, of matrices of fractions."""
     M, C, K = matrices.M, v * matrices.C1, g * matrices.K0 + v**2 * matrices.K2
     return det(M), cross(M, C), cross(M, K) + det(C), cross(C, K), det(K)
@@ -76,7 +76,7 @@ def test_table_2(v, re, im, capsize, caster):
     ERRATA: exact arithmetic on Table 1 differs from the print by 1e-14 to 9e-14 in most rows, and by 6.1e-13
     in the caster eigenvalue at 7 m/s (-18.157884661252007). What is computed here is within 1e-13 of exact.
     """
-    modes = follow(catalogue.load_bicycle("Benchmark"), v)
+    modes = named_modes(catalogue.load_bicycle("Benchmark"), v)
     printed = [complex(float(re), float(im)), complex(float(capsize)), complex(float(caster))]
     computed = [modes.weave[0, 0], modes.capsize[0], modes.caster[0]]
     for paper, ours in zip(printed, computed, strict=True):
@@ -97,7 +97,7 @@ def test_table_2_is_the_reference_file():
 
 def test_benchmark_at_rest():
     """Meijaard et al. (2007), section 6: +-3.13164324790656 and +-5.53094371765393 at zero speed."""
-    modes = follow(catalogue.load_bicycle("Benchmark"), 0.0)
+    modes = named_modes(catalogue.load_bicycle("Benchmark"), 0.0)
     assert not modes.weave_is_oscillatory[0]
     expected = [5.53094371765393, 3.13164324790656, -3.13164324790656, -5.53094371765393]
     assert np.max(np.abs(modes.all[0] - expected)) < 2e-14
@@ -112,7 +112,7 @@ def test_benchmark_critical_speeds():
     assert critical.double_root == pytest.approx(0.68428307889246, abs=2e-14)
     assert critical.double_root_eigenvalue == pytest.approx(3.78290405129320, abs=2e-14)
     assert critical.weave_all == ((critical.weave, "unstable->stable"),)
-    frequency = follow(catalogue.load_bicycle("Benchmark"), critical.weave).weave[0, 0].imag
+    frequency = named_modes(catalogue.load_bicycle("Benchmark"), critical.weave).weave[0, 0].imag
     assert frequency == pytest.approx(3.43503384866144, abs=2e-14)
 
 
@@ -133,7 +133,7 @@ def test_independent_reference(name):
     assert any(abs(critical.double_root - grid) < 0.005 for grid in reference["n_complex_changes_grid"])
     for v, expected in reference["eigenvalues"].items():
         values = np.sort_complex([complex(*pair) for pair in expected])
-        for found in (eigenvalues(bicycle, float(v)), np.sort_complex(follow(bicycle, float(v)).all[0])):
+        for found in (eigenvalues(bicycle, float(v)), np.sort_complex(named_modes(bicycle, float(v)).all[0])):
             np.testing.assert_allclose(found, values, rtol=0.0, atol=1e-11 * np.max(np.abs(values)))
 
 
@@ -143,22 +143,22 @@ def test_critical_speeds_by_a_second_route(name):
     bicycle = catalogue.load_bicycle(name)
     critical = critical_speeds(bicycle)
 
-    weave = follow(bicycle, [critical.weave, critical.weave * 0.999, critical.weave * 1.001]).weave[:, 0]
+    weave = named_modes(bicycle, [critical.weave, critical.weave * 0.999, critical.weave * 1.001]).weave[:, 0]
     assert abs(weave[0].real) < 1e-11
     assert weave[1].real > 0.0 > weave[2].real
     slope = (weave[2].real - weave[1].real) / (0.002 * critical.weave)
     assert abs(weave[0].real / slope) < 1e-12 * max(1.0, critical.weave)
 
     if critical.capsize is not None:
-        at, below, above = follow(bicycle, np.array([1.0, 0.999, 1.001]) * critical.capsize).capsize
+        at, below, above = named_modes(bicycle, np.array([1.0, 0.999, 1.001]) * critical.capsize).capsize
         assert abs(at) < 1e-11
         assert below.real < 0.0 < above.real
-        _, _, K0, K2 = canonical(bicycle)
+        _, _, K0, K2 = canonical_matrices(bicycle)
         stiffness = bicycle.g * K0 + critical.capsize**2 * K2
         assert abs(np.linalg.det(stiffness)) < 1e-12 * np.abs(stiffness).max() ** 2
 
     v, s = critical.double_root, critical.double_root_eigenvalue
-    below, above = follow(bicycle, [v * (1.0 - 1e-6), v * (1.0 + 1e-6)]).weave
+    below, above = named_modes(bicycle, [v * (1.0 - 1e-6), v * (1.0 + 1e-6)]).weave
     assert np.all(below.imag == 0.0)
     assert np.all(above.imag != 0.0)
     assert below[0].real > s > below[1].real
@@ -184,7 +184,9 @@ def test_critical_speeds_by_bisection_in_exact_arithmetic(name):
     """The signs of Hurwitz's determinant, det K and the discriminant, all in rational arithmetic."""
     bicycle = catalogue.load_bicycle(name)
     critical = critical_speeds(bicycle)
-    matrices = Canonical(*(np.vectorize(Fraction, otypes=[object])(matrix) for matrix in canonical(bicycle)))
+    matrices = CanonicalMatrices(
+        *(np.vectorize(Fraction, otypes=[object])(matrix) for matrix in canonical_matrices(bicycle))
+    )
 
     def coefficients(v):
         return quartic(matrices, Fraction(bicycle.g), Fraction(v))
@@ -213,7 +215,7 @@ def test_critical_speeds_by_bisection_in_exact_arithmetic(name):
 def test_bicycles_without_a_capsize_speed(name):
     bicycle = catalogue.load_bicycle(name)
     assert critical_speeds(bicycle).capsize is None
-    assert np.all(follow(bicycle, np.linspace(0.0, 50.0, 101)).capsize.real < 0.0)
+    assert np.all(named_modes(bicycle, np.linspace(0.0, 50.0, 101)).capsize.real < 0.0)
 
 
 def test_two_mass_skate_is_stable_above_2_84():
@@ -241,7 +243,7 @@ def test_names_are_continuous(name):
     """
     bicycle = catalogue.load_bicycle(name)
     v = np.linspace(0.0, 10.0, 2001)
-    named = follow(bicycle, v).all
+    named = named_modes(bicycle, v).all
     gap = np.min([np.abs(named[:, i] - named[:, j]) for i in range(4) for j in range(i)], axis=0)
     step = np.abs(np.diff(named, axis=0))
     clear = (gap[1:] > 0.3) & (gap[:-1] > 0.3)
@@ -258,7 +260,7 @@ def test_every_mode_moves_without_jumps_through_double_roots(name):
     bicycle = catalogue.load_bicycle(name)
     jumps = []
     for n in (501, 8001):
-        jumps.append(np.max(np.abs(np.diff(follow(bicycle, np.linspace(0.0, 4.0, n)).all, axis=0))))
+        jumps.append(np.max(np.abs(np.diff(named_modes(bicycle, np.linspace(0.0, 4.0, n)).all, axis=0))))
     assert jumps[1] < 0.3 * jumps[0]
     assert jumps[1] < 0.2
 
@@ -284,7 +286,7 @@ def test_strange_bicycles_are_followed_too(seed):
     jumps = []
     for n in (501, 8001):
         v = np.linspace(0.0, 10.0, n)
-        modes = follow(bicycle, v)
+        modes = named_modes(bicycle, v)
         jumps.append(np.max(np.abs(np.diff(modes.all, axis=0))))
     assert jumps[1] < 0.5 * jumps[0]
     scale = np.max(np.abs(modes.all))
@@ -299,24 +301,24 @@ def test_strange_bicycles_are_followed_too(seed):
 def test_naming_does_not_depend_on_the_grid(name):
     bicycle = catalogue.load_bicycle(name)
     v = np.linspace(0.0, 8.0, 161)
-    together = follow(bicycle, v)
-    alone = np.vstack([follow(bicycle, speed).all for speed in v])
+    together = named_modes(bicycle, v)
+    alone = np.vstack([named_modes(bicycle, speed).all for speed in v])
     shuffled = np.random.default_rng(1).permutation(len(v))
     assert np.array_equal(together.all, alone)
-    assert np.array_equal(together.all[shuffled], follow(bicycle, v[shuffled]).all)
+    assert np.array_equal(together.all[shuffled], named_modes(bicycle, v[shuffled]).all)
 
 
 @pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_the_named_modes_are_the_eigenvalues(name):
     bicycle = catalogue.load_bicycle(name)
     v = np.linspace(0.0, 12.0, 241)
-    found = np.sort_complex(np.round(follow(bicycle, v).all, 7))
+    found = np.sort_complex(np.round(named_modes(bicycle, v).all, 7))
     assert np.allclose(found, np.sort_complex(np.round(eigenvalues(bicycle, v), 7)), rtol=0.0, atol=1e-6)
 
 
 def test_capsize_and_caster_of_the_pista_are_one_pair_for_a_while():
     """Double roots near 0.4699 and 2.5746 m/s (independent reference, on a grid of 0.005 m/s)."""
-    modes = follow(catalogue.load_bicycle("Pista"), [0.0, 0.46, 0.475, 1.0, 1.5, 2.0, 2.57, 2.58, 5.0])
+    modes = named_modes(catalogue.load_bicycle("Pista"), [0.0, 0.46, 0.475, 1.0, 1.5, 2.0, 2.57, 2.58, 5.0])
     paired = modes.capsize.imag != 0.0
     assert paired.tolist() == [False, False, True, True, True, True, True, False, False]
     assert np.array_equal(modes.capsize[paired], modes.caster[paired].conjugate())
@@ -328,7 +330,7 @@ def test_at_a_double_root_weave_is_its_eigenvalue():
     bicycle = catalogue.load_bicycle("Benchmark")
     critical = critical_speeds(bicycle)
     for offset in (-1e-13, 0.0, 1e-13):
-        weave = follow(bicycle, critical.double_root + offset).weave[0]
+        weave = named_modes(bicycle, critical.double_root + offset).weave[0]
         assert np.max(np.abs(weave - critical.double_root_eigenvalue)) < 1e-5
 
 
@@ -336,11 +338,11 @@ def test_bad_speeds_are_refused():
     bicycle = catalogue.load_bicycle("Benchmark")
     for bad in (-1.0, np.nan, [1.0, np.inf]):
         with pytest.raises(InputError, match="a speed must be a finite number, zero or more, in m/s"):
-            follow(bicycle, bad)
+            named_modes(bicycle, bad)
 
 
 def test_no_speeds_give_no_modes():
-    modes = follow(catalogue.load_bicycle("Benchmark"), [])
+    modes = named_modes(catalogue.load_bicycle("Benchmark"), [])
     assert modes.weave.shape == (0, 2)
     assert modes.all.shape == (0, 4)
 

@@ -15,7 +15,7 @@ from models.linear.path import (
     lateral_forces,
     position_rates,
 )
-from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 
 
 def dalembert(b, v, x, x_dot):
@@ -75,7 +75,7 @@ def test_steady_turn_carries_the_centripetal_force(name):
     """Statics of a turn held by hand: m v^2 / R together, shared like weight but for the spin."""
     b = catalogue.load_bicycle(name)
     v, delta = 5.0, 0.02
-    _, _, K0, K2 = canonical(b)
+    _, _, K0, K2 = canonical_matrices(b)
     K = b.g * K0 + v**2 * K2
     x = np.array([-K[0, 1] * delta / K[0, 0], delta, 0.0, 0.0])  # the lean that needs no lean torque
     T_delta = K[1] @ x[:2]
@@ -99,7 +99,7 @@ def test_leaning_force_closes_the_moment_about_the_track():
     heights = -np.array([-b.rR, b.zB, b.zH, -b.rF])
     turn = v * delta * np.cos(b.lam) / b.w
     spin = b.IRyy / b.rR + b.IFyy / b.rF
-    _, _, K0, K2 = canonical(b)
+    _, _, K0, K2 = canonical_matrices(b)
     trail_side = b.g * K0[0, 1] * delta  # weight moved sideways by steering
     expected = -((masses @ heights) * v * turn + v * spin * turn + trail_side) / (-b.g * masses @ heights)
     K = b.g * K0 + v**2 * K2

@@ -5,8 +5,8 @@ import pytest
 
 from models import catalogue
 from models.errors import InputError
-from models.linear.perturbed import ENTRIES, NAMES, Variant
-from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.linear.perturbed import ENTRIES, VARIANT_PARAMETERS, Variant
+from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 
 SILVER = catalogue.load_bicycle("Silver")
 
@@ -22,7 +22,7 @@ def test_the_equations_of_motion_hold_with_everything_on_it():
     v, scale = 4.0, 1.02
     real = Variant(SILVER, 0.9, scale, 0.01, 0.3, 0.5, 0.7, 0.2)
     A, b = real.system(v)
-    M, C1, K0, K2 = canonical(SILVER)
+    M, C1, K0, K2 = canonical_matrices(SILVER)
     rng = np.random.default_rng(1)
     for _ in range(5):
         phi, delta, phi_dot, delta_dot, T = rng.standard_normal(5)
@@ -37,7 +37,7 @@ def test_the_equations_of_motion_hold_with_everything_on_it():
 
 
 def test_entries_take_the_place_of_the_bicycles_own():
-    M, C1, K0, K2 = canonical(SILVER)
+    M, C1, K0, K2 = canonical_matrices(SILVER)
     other = Variant(SILVER, entries={"M_phi_delta": 0.8, "C1_delta_phi": -0.5, "K2_delta_delta": 1.5})
     M[0, 1] = M[1, 0] = 0.8
     C1[1, 0], K2[1, 1] = -0.5, 1.5
@@ -52,12 +52,12 @@ def test_friction_takes_energy_at_rest_and_a_spring_does_not_make_any():
     def sum_of_eigenvalues(**parts):
         return np.trace(Variant(SILVER, **parts).system(5.0)[0])
 
-    inverse = np.linalg.inv(canonical(SILVER).M)
+    inverse = np.linalg.inv(canonical_matrices(SILVER).M)
     assert sum_of_eigenvalues(steer_damping=0.4) - sum_of_eigenvalues() == pytest.approx(-0.4 * inverse[1, 1])
     assert sum_of_eigenvalues(steer_stiffness=2.0) == pytest.approx(sum_of_eigenvalues())
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", VARIANT_PARAMETERS)
 def test_no_number_is_refused(name):
     with pytest.raises(InputError, match=f"{name} of a bicycle must be a finite number, found nan"):
         Variant(SILVER, **{name: float("nan")})

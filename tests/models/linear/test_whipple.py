@@ -10,7 +10,7 @@ import pytest
 from models import catalogue
 from models.coordinates import INPUTS, STATES
 from models.errors import InputError
-from models.linear.whipple import Canonical, canonical, input_matrix, state_space, system_matrix
+from models.linear.whipple import CanonicalMatrices, canonical_matrices, input_matrix, state_space, system_matrix
 from models.parameters import Bicycle
 from tests.paths import REFERENCE
 
@@ -42,7 +42,7 @@ PRINTED_SILVER = {
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_benchmark_matrices_to_every_printed_digit(matrix):
     """Sixteen printed digits are as many as a double has: two of its spacings are allowed on top."""
-    computed = getattr(canonical(catalogue.load_bicycle("Benchmark")), matrix)
+    computed = getattr(canonical_matrices(catalogue.load_bicycle("Benchmark")), matrix)
     for printed, value in zip(np.ravel(PRINTED_BENCHMARK[matrix]), computed.ravel(), strict=True):
         assert abs(value - float(printed)) <= last_digit(printed) + 2.0 * np.spacing(abs(value))
 
@@ -50,7 +50,7 @@ def test_benchmark_matrices_to_every_printed_digit(matrix):
 @pytest.mark.parametrize("matrix", MATRICES)
 def test_silver_matrices_to_every_printed_digit(matrix):
     silver = catalogue.load_bicycle("Silver")
-    computed = getattr(canonical(silver), matrix) * (silver.g if matrix == "K0" else 1.0)
+    computed = getattr(canonical_matrices(silver), matrix) * (silver.g if matrix == "K0" else 1.0)
     for printed, value in zip(np.ravel(PRINTED_SILVER[matrix]), computed.ravel(), strict=True):
         assert abs(value - float(printed)) <= last_digit(printed)
 
@@ -59,13 +59,13 @@ def test_silver_matrices_to_every_printed_digit(matrix):
 def test_independent_reference(name):
     reference = json.loads((REFERENCE / "linear_reference.json").read_text())["bicycles"][name]
     bicycle = catalogue.load_bicycle(name)
-    for matrix, computed in canonical(bicycle)._asdict().items():
+    for matrix, computed in canonical_matrices(bicycle)._asdict().items():
         np.testing.assert_allclose(computed, reference[matrix], rtol=1e-12, atol=0.0)
     np.testing.assert_allclose(system_matrix(bicycle, 5.0), reference["A_v5"], rtol=1e-12, atol=0.0)
     np.testing.assert_allclose(input_matrix(bicycle), reference["B_v5"], rtol=1e-12, atol=0.0)
 
 
-def by_virtual_work(b: Any, s: Any, c: Any) -> Canonical:
+def by_virtual_work(b: Any, s: Any, c: Any) -> CanonicalMatrices:
     """M, C1, K0, K2 by summing inertia, spin and weight over the four bodies, body by body.
 
     Lean, steer and yaw are first taken as free; the sideways force at the front contact, which the yaw
@@ -108,7 +108,7 @@ def by_virtual_work(b: Any, s: Any, c: Any) -> Canonical:
     angles = np.array([[0, 0], [0, 0], [0, ahead]], dtype=object)
     project = np.array([[1, 0, -contact[0] / b.w], [0, 1, -contact[1] / b.w]], dtype=object)  # no contact force left
     curving = np.outer(path, [0, 0, 1])
-    return Canonical(
+    return CanonicalMatrices(
         M=project @ inertia @ rates,
         C1=project @ (inertia @ angles + (spinning + curving) @ rates),
         K0=-tip,
@@ -128,14 +128,14 @@ def _tipping(y: Any, s: Any) -> Any:
 def test_second_derivation_body_by_body(name):
     bicycle = catalogue.load_bicycle(name)
     derived = by_virtual_work(bicycle, sin(bicycle.lam), cos(bicycle.lam))
-    for first, second in zip(canonical(bicycle), (matrix.astype(float) for matrix in derived), strict=True):
+    for first, second in zip(canonical_matrices(bicycle), (matrix.astype(float) for matrix in derived), strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-13 * np.max(np.abs(second)))
 
 
 @pytest.mark.parametrize("name", catalogue.bicycle_names())
 def test_structure(name):
     """The mass matrix is symmetric and positive, gravity is conservative, lean alone centres nothing."""
-    M, C1, K0, K2 = canonical(catalogue.load_bicycle(name))
+    M, C1, K0, K2 = canonical_matrices(catalogue.load_bicycle(name))
     assert M[0, 1] == M[1, 0]
     assert K0[0, 1] == K0[1, 0]
     assert np.all(np.linalg.eigvalsh(M) > 0.0)
@@ -176,7 +176,7 @@ def test_a_singular_mass_matrix_is_refused():
 def test_a_front_assembly_without_mass_has_no_centre_of_mass_and_needs_none():
     """As the front masses shrink, the matrices tend to those without them."""
     fields = catalogue.load_bicycle("Benchmark").as_dict()
-    massless = canonical(Bicycle(**{**fields, "mH": 0.0, "mF": 0.0}))
-    nearly = canonical(Bicycle(**{**fields, "mH": 1e-9, "mF": 1e-9}))
+    massless = canonical_matrices(Bicycle(**{**fields, "mH": 0.0, "mF": 0.0}))
+    nearly = canonical_matrices(Bicycle(**{**fields, "mH": 1e-9, "mF": 1e-9}))
     for first, second in zip(massless, nearly, strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-7, atol=1e-8)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from models import catalogue
-from models.coordinates import DELTA, PHI
+from models.coordinates import DELTA, PHI, Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_R
 from models.linear import path
 from models.linear.whipple import system_matrix
 from models.nonlinear.contact_forces import FRONT_LIFTS, FRONT_SLIPS, OUTSIDE, REAR_LIFTS, REAR_SLIPS, describe, grip
-from models.nonlinear.nonlinear import accelerations, contact_forces, initial, pack, simulate, status
-from models.nonlinear_coordinates import PITCH, REAR, ROLL, STEER, YAW
+from models.nonlinear.nonlinear import accelerations, contact_forces, initial_state, simulate_nonlinear, status
+from models.nonlinear.parameters import pack_bicycle
 from tests.models.nonlinear import four_bodies
 from tests.models.nonlinear.test_nonlinear import random_states
 
@@ -18,7 +18,7 @@ GOOD = np.array([0.0, 0.0, 500.0, 0.0, 0.0, 300.0])
 
 
 def forces(bicycle, q, u, T=NO_TORQUE):
-    p, u_dot, out = pack(bicycle), np.empty(8), np.empty(6)
+    p, u_dot, out = pack_bicycle(bicycle), np.empty(8), np.empty(6)
     T = np.asarray(T, float)
     accelerations(p, q, u, T, u_dot)
     contact_forces(p, q, u, T, u_dot, out)
@@ -37,10 +37,10 @@ def test_forces_balance_the_momentum_of_four_bodies(name, T):
             1e-4,
         )
         parts, contact, _ = four_bodies.bodies(bicycle, q, u)
-        yaw, axle = four_bodies.turn(2, q[YAW]), None
-        axle = (yaw @ four_bodies.turn(0, q[ROLL]) @ four_bodies.turn(1, q[PITCH]) @ four_bodies.turn(2, q[STEER]))[
-            :, 1
-        ]
+        yaw, axle = four_bodies.turn(2, q[Q_PSI]), None
+        axle = (
+            yaw @ four_bodies.turn(0, q[Q_PHI]) @ four_bodies.turn(1, q[Q_THETA]) @ four_bodies.turn(2, q[Q_DELTA])
+        )[:, 1]
         heading = np.cross(axle, [0.0, 0.0, 1.0])
         heading /= np.linalg.norm(heading)
         rear = yaw @ (found[:3] * [1.0, 1.0, -1.0])
@@ -59,7 +59,7 @@ def test_forces_balance_the_momentum_of_four_bodies(name, T):
 def test_standing_the_weight_rests_on_the_wheels(benchmark_bicycle):
     """Moments about the contacts: front share x_T / w."""
     b = benchmark_bicycle
-    found, _ = forces(b, *initial(b))
+    found, _ = forces(b, *initial_state(b))
     weight = (b.mR + b.mB + b.mH + b.mF) * b.g
     front = (b.mB * b.xB + b.mH * b.xH + b.mF * b.w) / b.w * b.g
     np.testing.assert_allclose(found, [0.0, 0.0, weight - front, 0.0, 0.0, front], rtol=0, atol=1e-10)
@@ -69,23 +69,23 @@ def test_near_upright_the_lateral_forces_are_the_linear_ones(benchmark_bicycle):
     b, v, small = benchmark_bicycle, 5.0, 1e-6
     for x in np.eye(4):
         expected = path.lateral_forces(b, v, x, system_matrix(b, v) @ x)
-        found, _ = forces(b, *initial(b, *(small * x[[PHI, DELTA, 2, 3]]), v))
+        found, _ = forces(b, *initial_state(b, *(small * x[[PHI, DELTA, 2, 3]]), v))
         # The ground's y and the front wheel's right differ by a second-order part of the (small) drag.
         np.testing.assert_allclose(found[[1, 4]] / small, expected, rtol=0, atol=1e-4 * np.abs(expected).max())
 
 
 def test_driving_pushes_at_the_rear_and_lightens_the_front(benchmark_bicycle):
     b = benchmark_bicycle
-    rest, _ = forces(b, *initial(b, v=4.0))
-    found, u_dot = forces(b, *initial(b, v=4.0), (0.0, -30.0, 0.0))
-    assert u_dot[REAR] < 0.0
+    rest, _ = forces(b, *initial_state(b, v=4.0))
+    found, u_dot = forces(b, *initial_state(b, v=4.0), (0.0, -30.0, 0.0))
+    assert u_dot[Q_THETA_R] < 0.0
     assert found[0] > 0.0 > found[3]  # the front wheel is dragged round
     assert found[5] < rest[5]
 
 
 def test_braking_hard_lifts_the_rear_and_driving_hard_the_front(benchmark_bicycle):
-    p = pack(benchmark_bicycle)
-    q, u = initial(benchmark_bicycle, v=8.0)
+    p = pack_bicycle(benchmark_bicycle)
+    q, u = initial_state(benchmark_bicycle, v=8.0)
     assert status(p, q, u, NO_TORQUE, np.inf) == 0
     assert status(p, q, u, np.array([0.0, -200.0, 0.0]), np.inf) == FRONT_LIFTS
     # The benchmark's mass lies high and far back: only a brake far beyond any rubber lifts its rear.
@@ -93,14 +93,14 @@ def test_braking_hard_lifts_the_rear_and_driving_hard_the_front(benchmark_bicycl
 
 
 def test_friction_is_asked_for(benchmark_bicycle):
-    p = pack(benchmark_bicycle)
-    q, u = initial(benchmark_bicycle, v=8.0)
+    p = pack_bicycle(benchmark_bicycle)
+    q, u = initial_state(benchmark_bicycle, v=8.0)
     T = np.array([0.0, -60.0, 0.0])
     found, _ = forces(benchmark_bicycle, q, u, T)
     needed = np.hypot(found[0], found[1]) / found[2]
     assert status(p, q, u, T, 1.001 * needed) == 0
     assert status(p, q, u, T, 0.999 * needed) == REAR_SLIPS
-    ride = simulate(benchmark_bicycle, q, u, 0.01, 0.001, T, 0.999 * needed)
+    ride = simulate_nonlinear(benchmark_bicycle, q, u, 0.01, 0.001, T, 0.999 * needed)
     assert (ride.status & REAR_SLIPS).all()
 
 
@@ -131,19 +131,19 @@ def test_several_things_at_once_are_all_told():
 
 @pytest.mark.parametrize("fault", ["roll", "steer", "pitch", "speed", "nan"])
 def test_outside_the_domain_is_told(benchmark_bicycle, fault):
-    p = pack(benchmark_bicycle)
-    q, u = initial(benchmark_bicycle, roll=0.1, v=4.0)
+    p = pack_bicycle(benchmark_bicycle)
+    q, u = initial_state(benchmark_bicycle, roll=0.1, v=4.0)
     match fault:
         case "roll":
-            q[ROLL] = 2.0
+            q[Q_PHI] = 2.0
         case "steer":
-            q[STEER] = 1.6
+            q[Q_DELTA] = 1.6
         case "pitch":
-            q[PITCH] += 1e-6
+            q[Q_THETA] += 1e-6
         case "speed":
-            u[REAR] = -np.inf
+            u[Q_THETA_R] = -np.inf
         case "nan":
-            u[STEER] = np.nan
+            u[Q_DELTA] = np.nan
     assert status(p, q, u, NO_TORQUE, np.inf) == OUTSIDE
 
 

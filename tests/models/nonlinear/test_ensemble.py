@@ -4,18 +4,19 @@ import numpy as np
 import pytest
 
 from models import catalogue
+from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
 from models.errors import InputError
 from models.nonlinear.contact_forces import OUTSIDE
 from models.nonlinear.ensemble import LANES, Ensemble
-from models.nonlinear.nonlinear import initial, pack, run
+from models.nonlinear.nonlinear import initial_state, integrate_steps
+from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.vectors import compiled, sincos, sincos_tilt
-from models.nonlinear_coordinates import REAR, ROLL, STEER
 
 
 def alone(bicycle, q, u, T, dt, steps):
     q, u = q.copy(), u.copy()
-    done = run(pack(bicycle), q, u, np.asarray(T, float), dt, steps)
-    return q, [u[ROLL], -(bicycle.rR or 1.0) * u[REAR], u[STEER]], done
+    done = integrate_steps(pack_bicycle(bicycle), q, u, np.asarray(T, float), dt, steps)
+    return q, [u[Q_PHI], -(bicycle.rR or 1.0) * u[Q_THETA_R], u[Q_DELTA]], done
 
 
 @pytest.mark.parametrize("n", [1, LANES, LANES + 3])
@@ -29,7 +30,7 @@ def test_each_rides_as_alone(n):
     together.advance(0.001, 300, torque)
     together.advance(0.001, 200, torque)
     for m, bicycle in enumerate(bicycles):
-        start = initial(bicycle, v=v[m], roll=roll[m], steer_rate=0.05)
+        start = initial_state(bicycle, v=v[m], roll=roll[m], steer_rate=0.05)
         q, speeds, done = alone(bicycle, *start, torque[m], 0.001, 500)
         assert done == 500
         np.testing.assert_allclose(together.q[m], q, rtol=0, atol=1e-11)
@@ -46,13 +47,13 @@ def test_one_that_falls_is_held_and_disturbs_nobody():
     assert together.status[3] == OUTSIDE
     assert not np.delete(together.status, 3).any()
     assert np.isfinite(together.q).all()
-    q, _, done = alone(bicycle, *initial(bicycle, v=0.5, roll=0.2), np.zeros(3), 0.001, 3000)
+    q, _, done = alone(bicycle, *initial_state(bicycle, v=0.5, roll=0.2), np.zeros(3), 0.001, 3000)
     assert done < 3000
     np.testing.assert_allclose(together.q[3], q, rtol=0, atol=1e-6)
     held = together.q[3]
     together.advance(0.001, 100)
     np.testing.assert_array_equal(together.q[3], held)
-    q, _, _ = alone(bicycle, *initial(bicycle, v=5.0, roll=0.2), np.zeros(3), 0.001, 3100)
+    q, _, _ = alone(bicycle, *initial_state(bicycle, v=5.0, roll=0.2), np.zeros(3), 0.001, 3100)
     np.testing.assert_allclose(together.q[4], q, rtol=0, atol=1e-11)
 
 

@@ -11,12 +11,14 @@ from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from models import catalogue
+from models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
 from models.errors import InputError
 from models.linear.modes import critical_speeds, eigenvalues
-from models.linear.whipple import canonical
-from models.nonlinear.hands_free import hands_free
-from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER, accelerations, dependent_speeds, pack, pitch
-from models.nonlinear.steady_turns import from_angles, from_speed_and_radius
+from models.linear.whipple import canonical_matrices
+from models.nonlinear.hands_free import hands_free_families
+from models.nonlinear.nonlinear import accelerations, dependent_speeds, pitch
+from models.nonlinear.parameters import pack_bicycle
+from models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
 from tests.paths import REFERENCE
 
 DOWN = np.array([0.0, 0.0, 1.0])
@@ -123,7 +125,7 @@ def test_reference_rows():
     rows = json.loads((REFERENCE / "steady_turns.json").read_text())["bicycles"]["Benchmark"]["steady_turns"]
     assert len(rows) == 7
     for row in rows:
-        turn = from_angles(BENCHMARK, row["q4"], row["q7"])
+        turn = steady_turn_from_angles(BENCHMARK, row["q4"], row["q7"])
         found = [turn.theta, turn.v, turn.T_delta, turn.psi_dot, turn.rear_rate, turn.front_rate, turn.radius]
         wanted = [row[key] for key in ("q5", "v", "T7", "u3", "u6", "u8", "radius_rear_contact")]
         np.testing.assert_allclose(found, wanted, rtol=1e-10, atol=1e-12)
@@ -133,23 +135,23 @@ def test_reference_rows():
 @pytest.mark.parametrize(("phi", "delta"), POSTURES)
 def test_newton_and_euler_agree(bike, phi, delta):
     bicycle = catalogue.load_bicycle(bike)
-    turn, other = from_angles(bicycle, phi, delta), Circling(bicycle, phi, delta)
+    turn, other = steady_turn_from_angles(bicycle, phi, delta), Circling(bicycle, phi, delta)
     _, _, T_delta, v, psi_dot = other.solve()
     found = [turn.theta, turn.T_delta, turn.v, turn.psi_dot]
     np.testing.assert_allclose(found, [other.theta, T_delta, v, psi_dot], rtol=1e-9, atol=1e-9)
 
 
 def test_nothing_accelerates_in_a_turn():
-    turn = from_angles(BENCHMARK, 0.4, 0.3)
+    turn = steady_turn_from_angles(BENCHMARK, 0.4, 0.3)
     q, u = turn.state()
     out = np.ones(8)
-    accelerations(pack(BENCHMARK), q, u, np.array([0.0, 0.0, turn.T_delta]), out)
+    accelerations(pack_bicycle(BENCHMARK), q, u, np.array([0.0, 0.0, turn.T_delta]), out)
     np.testing.assert_allclose(out[[2, 3, 4, 5, 6, 7]], 0.0, atol=1e-10)
     assert out[1] == pytest.approx(turn.v * turn.psi_dot, rel=1e-12)  # towards the centre, to the right
 
 
 def test_the_mirror_image_turns_the_other_way():
-    right, left = from_angles(BENCHMARK, 0.2, 0.1), from_angles(BENCHMARK, -0.2, -0.1)
+    right, left = steady_turn_from_angles(BENCHMARK, 0.2, 0.1), steady_turn_from_angles(BENCHMARK, -0.2, -0.1)
     mirrored = [-left.psi_dot, -left.T_delta, left.v, -left.radius, left.theta]
     right_hand = [right.psi_dot, right.T_delta, right.v, right.radius, right.theta]
     np.testing.assert_allclose(mirrored, right_hand, rtol=1e-12)
@@ -159,8 +161,8 @@ def test_the_mirror_image_turns_the_other_way():
 @pytest.mark.parametrize("side", [1.0, -1.0])
 @pytest.mark.parametrize(("phi", "delta"), [(0.1, 0.05), (0.3, 0.3), (0.5, 0.2)])
 def test_speed_and_radius_lead_back_to_the_angles(side, phi, delta):
-    turn = from_angles(BENCHMARK, phi, delta)
-    again = from_speed_and_radius(BENCHMARK, turn.v, side * turn.radius)
+    turn = steady_turn_from_angles(BENCHMARK, phi, delta)
+    again = steady_turn_from_speed_and_radius(BENCHMARK, turn.v, side * turn.radius)
     found = [side * again.phi, side * again.delta, side * again.T_delta]
     np.testing.assert_allclose(found, [phi, delta, turn.T_delta], atol=1e-11)
     assert again.v == pytest.approx(turn.v, rel=1e-13)
@@ -170,9 +172,9 @@ def test_speed_and_radius_lead_back_to_the_angles(side, phi, delta):
 @pytest.mark.parametrize("bike", ["Benchmark", "Pista"])
 def test_a_wide_turn_is_that_of_the_linear_bicycle(bike):
     bicycle, v, R = catalogue.load_bicycle(bike), 5.0, 1e4
-    turn = from_speed_and_radius(bicycle, v, R)
+    turn = steady_turn_from_speed_and_radius(bicycle, v, R)
     delta = bicycle.w / (R * cos(bicycle.lam))
-    _, _, K0, K2 = canonical(bicycle)
+    _, _, K0, K2 = canonical_matrices(bicycle)
     K = bicycle.g * K0 + v**2 * K2
     phi = -K[0, 1] * delta / K[0, 0]
     np.testing.assert_allclose([turn.phi, turn.delta], [phi, delta], rtol=1e-6)
@@ -184,16 +186,16 @@ def test_a_wide_turn_is_that_of_the_linear_bicycle(bike):
 @pytest.mark.parametrize(("phi", "delta"), [(0.1, 0.05), (0.3, 0.3)])
 def test_the_eigenvalues_are_in_the_motion_about_a_turn(phi, delta):
     """Small motions, integrated, are sums of exponentials: a recurrence with those roots, and 1, takes them to zero."""
-    turn, p = from_angles(BENCHMARK, phi, delta), pack(BENCHMARK)
+    turn, p = steady_turn_from_angles(BENCHMARK, phi, delta), pack_bicycle(BENCHMARK)
     torque, out = np.array([0.0, 0.0, turn.T_delta]), np.zeros(8)
 
     def rates(_, x):
         q, u = np.zeros((2, 8))
-        q[[ROLL, STEER]], u[[ROLL, STEER, REAR]] = x[:2], x[2:]
-        q[PITCH] = pitch(p, x[0], x[1], turn.theta)
+        q[[Q_PHI, Q_DELTA]], u[[Q_PHI, Q_DELTA, Q_THETA_R]] = x[:2], x[2:]
+        q[Q_THETA] = pitch(p, x[0], x[1], turn.theta)
         dependent_speeds(p, q, u)
         accelerations(p, q, u, torque, out)
-        return [x[2], x[3], *out[[ROLL, STEER, REAR]]]
+        return [x[2], x[3], *out[[Q_PHI, Q_DELTA, Q_THETA_R]]]
 
     dt, size = 0.1, 1e-6
     start = np.array([phi, delta, 0.0, 0.0, turn.rear_rate])
@@ -213,7 +215,7 @@ def test_the_eigenvalues_are_in_the_motion_about_a_turn(phi, delta):
 
 @pytest.fixture(scope="module")
 def families():
-    return hands_free(BENCHMARK)
+    return hands_free_families(BENCHMARK)
 
 
 def test_the_three_families_of_the_benchmark_bicycle(families):
@@ -246,7 +248,7 @@ def test_the_three_families_of_the_benchmark_bicycle(families):
 def test_the_capsize_branch_starts_at_the_capsize_speed(bike):
     """To second order in the lean, so that two turns extrapolate to none."""
     bicycle = catalogue.load_bicycle(bike)
-    first, second = hands_free(bicycle)[0].turns[:2]
+    first, second = hands_free_families(bicycle)[0].turns[:2]
     a, b = first.phi**2, second.phi**2
     straight = (first.v * b - second.v * a) / (b - a)
     assert straight == pytest.approx(critical_speeds(bicycle).capsize, abs=1e-7)
@@ -280,7 +282,7 @@ def test_the_reversed_branch_starts_at_the_capsize_speed_of_the_reversed_bicycle
 @pytest.mark.parametrize("bike", ["Benchmark", "Silver", "Crescendo"])
 def test_newton_and_euler_find_no_steer_torque_in_hands_free_turns(bike):
     bicycle = catalogue.load_bicycle(bike)
-    for family in hands_free(bicycle):
+    for family in hands_free_families(bicycle):
         for turn in family.turns[:: len(family.turns) // 15]:
             if turn.v > 20.0:
                 continue  # where rounding grows with the square of the speed
@@ -291,7 +293,9 @@ def test_newton_and_euler_find_no_steer_torque_in_hands_free_turns(bike):
 
 def test_silver_stays_in_the_turns_off_its_capsize_speed():
     """Beyond 7.9 m/s it leans into a turn and keeps it: straight running hands its stability over."""
-    (branch,) = (family for family in hands_free(catalogue.load_bicycle("Silver")) if family.start == "straight")
+    (branch,) = (
+        family for family in hands_free_families(catalogue.load_bicycle("Silver")) if family.start == "straight"
+    )
     assert branch.turns[10].v > branch.turns[0].v
     assert all(turn.stable for turn in branch.turns)
 
@@ -306,7 +310,7 @@ def test_neighbouring_turns_are_near_each_other(families):
 def test_a_bicycle_that_never_capsizes_has_no_branch_off_straight_running():
     skate = catalogue.load_bicycle("TwoMassSkateTheory")
     assert critical_speeds(skate).capsize is None
-    assert all(family.start != "straight" for family in hands_free(skate))
+    assert all(family.start != "straight" for family in hands_free_families(skate))
 
 
 # Bad input ------------------------------------------------------------------------------------------------
@@ -325,7 +329,7 @@ def test_a_bicycle_that_never_capsizes_has_no_branch_off_straight_running():
 )
 def test_angles_without_a_turn_are_refused(phi, delta, named):
     with pytest.raises(InputError, match=named) as caught:
-        from_angles(BENCHMARK, phi, delta)
+        steady_turn_from_angles(BENCHMARK, phi, delta)
     assert "\n" not in str(caught.value)
 
 
@@ -342,4 +346,4 @@ def test_angles_without_a_turn_are_refused(phi, delta, named):
 )
 def test_speeds_and_radii_without_a_turn_are_refused(v, radius, named):
     with pytest.raises(InputError, match=named):
-        from_speed_and_radius(catalogue.load_bicycle("Pista"), v, radius)
+        steady_turn_from_speed_and_radius(catalogue.load_bicycle("Pista"), v, radius)

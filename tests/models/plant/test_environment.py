@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.errors import InputError
-from models.linear.whipple import canonical, input_matrix, system_matrix
-from models.plant.environment import TRAINING_WHEELS, weight_out_of_place
+from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
+from models.plant.environment import TRAINING_WHEEL_LEAN, weight_out_of_place
 from models.plant.plant import Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from tests.models.plant.riding import DT, X0, free, ride
 
@@ -40,7 +40,7 @@ def transition(make):
         ({"handlebar_offset": -0.02, "frame_offset": 0.003}, {}),
         ({"rolling": 0.006, "drag_area": 0.5}, {}),
         ({"belt_width": 1.0}, {}),
-        ({"training_wheels": TRAINING_WHEELS, "steer_stops": 0.6}, {}),
+        ({"training_wheels": TRAINING_WHEEL_LEAN, "steer_stops": 0.6}, {}),
         ({}, {"surface": "floor"}),
         ({}, {"kicks": (Kick(0.0, 3.0), Knock(0.1, 0.2))}),
         ({}, {"torque_noise": 0.5}),
@@ -103,7 +103,7 @@ def test_a_stop_that_is_touched_adds_its_stiffness(benchmark_bicycle):
 def test_training_wheels_stop_the_lean(benchmark_bicycle, side):
     tumbling = {"v": 0.5, "x0": (0.05 * side, 0.0, 0.3 * side, 0.0), "catch": False}
     assert [plant.fallen for plant in [free(benchmark_bicycle, **tumbling)] for _ in ride(plant, 600)][-1]
-    around = Surroundings(training_wheels=TRAINING_WHEELS, steer_stops=0.8)
+    around = Surroundings(training_wheels=TRAINING_WHEEL_LEAN, steer_stops=0.8)
     plant = free(benchmark_bicycle, surroundings=around, **tumbling)
     lean = side * ride(plant, 2000)[:, PHI]
     assert not plant.fallen
@@ -112,7 +112,7 @@ def test_training_wheels_stop_the_lean(benchmark_bicycle, side):
 
 
 def test_steer_stops_stop_the_steer(benchmark_bicycle):
-    around = Surroundings(training_wheels=TRAINING_WHEELS, steer_stops=0.5)
+    around = Surroundings(training_wheels=TRAINING_WHEEL_LEAN, steer_stops=0.5)
     plant = free(benchmark_bicycle, 2.0, x0=REST, surroundings=around)
     steer = ride(plant, 600, T=7.0)[:, DELTA]
     assert not plant.fallen
@@ -120,7 +120,7 @@ def test_steer_stops_stop_the_steer(benchmark_bicycle):
 
 
 def test_a_contact_takes_energy_and_gives_none(benchmark_bicycle):
-    M, _, K0, _ = canonical(benchmark_bicycle)
+    M, _, K0, _ = canonical_matrices(benchmark_bicycle)
     around = Surroundings(steer_stops=0.3)
     plant = free(benchmark_bicycle, 0.0, x0=(0.0, 0.2, 0.0, 4.0), surroundings=around)
     x = ride(plant, 40)
@@ -198,7 +198,7 @@ def test_coasting_follows_rolling_and_air(benchmark_bicycle, model):
 
 
 def test_rolling_resistance_stops_it_and_no_more(benchmark_bicycle):
-    around = Surroundings(coasting=True, rolling=0.5, training_wheels=TRAINING_WHEELS)
+    around = Surroundings(coasting=True, rolling=0.5, training_wheels=TRAINING_WHEEL_LEAN)
     plant = free(benchmark_bicycle, 1.0, x0=REST, surface="floor", surroundings=around)
     ride(plant, 400)
     assert 0.0 <= plant.v < 1e-3
@@ -222,7 +222,7 @@ def test_a_steady_wind_is_leant_against(benchmark_bicycle):
     b, v = benchmark_bicycle, 5.0
     plant = free(b, v, x0=REST, surroundings=Surroundings(wind=3.0, x_wind=0.5, z_wind=-0.9))
     x = ride(plant, 8000)[-1]
-    _, _, K0, K2 = canonical(b)
+    _, _, K0, K2 = canonical_matrices(b)
     torques = 3.0 * np.array([0.9, 0.5 * b.c * np.cos(b.lam) / b.w])
     np.testing.assert_allclose(x[:2], np.linalg.solve(b.g * K0 + v**2 * K2, torques), rtol=1e-4)
     np.testing.assert_allclose(x[2:], 0.0, atol=1e-5)
@@ -259,7 +259,7 @@ def test_a_knock_turns_the_handlebar(benchmark_bicycle):
     """A short one leaves the rates M^-1 (0, twist)."""
     plant = free(benchmark_bicycle, x0=REST, kicks=(Knock(0.0, 0.3, 1e-6),))
     plant.advance(0.0, True, 1e-6)
-    expected = np.linalg.solve(canonical(benchmark_bicycle).M, [0.0, 0.3])
+    expected = np.linalg.solve(canonical_matrices(benchmark_bicycle).M, [0.0, 0.3])
     np.testing.assert_allclose(plant.state[2:], expected, rtol=1e-4)
 
 
@@ -298,7 +298,7 @@ def test_the_bicycle_that_pulls_to_one_side(benchmark_bicycle):
     around = Surroundings(frame_offset=0.002, handlebar_offset=0.004)
     plant = free(b, v, x0=REST, surroundings=around)
     x = ride(plant, 8000)[-1]
-    _, _, K0, K2 = canonical(b)
+    _, _, K0, K2 = canonical_matrices(b)
     moments = b.g * np.array([b.mB * 0.002 + b.mH * 0.004, b.mH * 0.004 * np.sin(b.lam)])
     np.testing.assert_allclose(x[:2], np.linalg.solve(b.g * K0 + v**2 * K2, moments), rtol=1e-4)
     assert abs(plant.psi) > 0.5  # round and round

@@ -7,9 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from models import catalogue
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
 from models.nonlinear import nonlinear
-from models.nonlinear.nonlinear import PITCH, REAR, ROLL, STEER
 from models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from tests.models.plant.riding import DT, QUIET, free, ride
 from tests.paths import REFERENCE
@@ -101,7 +100,7 @@ def test_it_feels_a_change_of_speed_on_the_floor_only(benchmark_bicycle, surface
 def frame_of(plant, b):
     """Turn and place of the rear frame, from the four angles, by rotation matrices."""
     x, q = plant.s["x"][0], plant.s["q"][0]
-    pitch = nonlinear.pitch(plant.p[0]["nonlinear"], x[PHI], x[DELTA], q[PITCH])
+    pitch = nonlinear.pitch(plant.p[0]["nonlinear"], x[PHI], x[DELTA], q[Q_THETA])
     turn = Rotation.from_euler("ZXY", [plant.psi, x[PHI], pitch - b.lam])  # yaw, then lean, then pitch
     leant = Rotation.from_euler("ZX", [plant.psi, x[PHI]])
     hub = np.array([plant.x_P, plant.y_P, 0.0]) + leant.apply([0.0, 0.0, -b.rR])
@@ -194,9 +193,9 @@ def test_who_keeps_the_speed_pays_for_it(benchmark_bicycle):
         plant.advance(0.0, True, h)
         plant.read()
         assert plant.v == 4.0
-        assert plant.s["u"][0, REAR] == -4.0 / benchmark_bicycle.rR
+        assert plant.s["u"][0, Q_THETA_R] == -4.0 / benchmark_bicycle.rR
         torque, last = plant.s["torque"][0, 1], torque
-        work += 0.5 * (torque + last) * plant.s["u"][0, REAR] * h
+        work += 0.5 * (torque + last) * plant.s["u"][0, Q_THETA_R] * h
     assert abs(work) > 1.0
     assert energy_of(plant) - before == pytest.approx(work, rel=1e-6)
 
@@ -305,11 +304,11 @@ def test_the_period_does_not_matter(benchmark_bicycle):
 
 def test_the_kernel_keeps_step_with_the_plant(benchmark_bicycle):
     """Its own integrator and the plant's give one motion under a constant torque."""
-    q, u = nonlinear.initial(benchmark_bicycle, 0.2, -0.1, 0.3, 0.2, v=4.0)
+    q, u = nonlinear.initial_state(benchmark_bicycle, 0.2, -0.1, 0.3, 0.2, v=4.0)
     plant = free(benchmark_bicycle, 4.0, x0=(0.2, -0.1, 0.3, 0.2), drive=SteerDrive(lag=0.0), **COASTING)
     ride(plant, 200, T=0.4)
-    end = nonlinear.simulate(benchmark_bicycle, q, u, 1.0, 0.001, (0.0, 0.0, 0.4))
-    found = [end.q[-1, ROLL], end.q[-1, STEER], end.u[-1, ROLL], end.u[-1, STEER]]
+    end = nonlinear.simulate_nonlinear(benchmark_bicycle, q, u, 1.0, 0.001, (0.0, 0.0, 0.4))
+    found = [end.q[-1, Q_PHI], end.q[-1, Q_DELTA], end.u[-1, Q_PHI], end.u[-1, Q_DELTA]]
     np.testing.assert_allclose(plant.state, found, rtol=0, atol=1e-9)
-    assert plant.v == pytest.approx(-end.u[-1, REAR] * benchmark_bicycle.rR, abs=1e-9)
+    assert plant.v == pytest.approx(-end.u[-1, Q_THETA_R] * benchmark_bicycle.rR, abs=1e-9)
     assert plant.state[PHI_DOT] != 0.0

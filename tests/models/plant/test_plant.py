@@ -13,7 +13,7 @@ from models.coordinates import DELTA, DELTA_DOT
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
 from models.plant.plant import Kick, Plant, Scenario, SteerDrive
-from models.plant.scenario import KICKS, POINTS
+from models.plant.scenario import MAX_KICKS, MAX_SPEED_CORNERS
 from tests.models.plant.riding import DT, X0, free, ride
 
 # Meijaard et al. (2007), Table 2, v = 5 m/s
@@ -119,7 +119,7 @@ def test_heading_and_position_follow_from_rolling(benchmark_bicycle):
     [
         ({"speed": ()}, "speed profile wants"),
         ({"speed": (5.0,)}, "speed profile wants"),
-        ({"speed": tuple((0.1 * k, 5.0) for k in range(POINTS + 1))}, "thin it out"),
+        ({"speed": tuple((0.1 * k, 5.0) for k in range(MAX_SPEED_CORNERS + 1))}, "thin it out"),
         ({"speed": ((1.0, 5.0), (1.0, 4.0))}, "increase"),
         ({"speed": ((-1.0, 5.0), (1.0, 4.0))}, "start at 0 s"),
         ({"speed": ((0.0, 5.0), (np.nan, 4.0))}, "increase"),
@@ -127,7 +127,7 @@ def test_heading_and_position_follow_from_rolling(benchmark_bicycle):
         ({"speed": ((0.0, np.nan),)}, "found nan m/s"),
         ({"speed": ((0.0, 51.0),)}, "check the unit"),
         ({"kicks": (Kick(1.0, 1.0), Kick(1.05, 1.0))}, "found one at 1.05 s"),
-        ({"kicks": tuple(Kick(float(k), 1.0) for k in range(KICKS + 1))}, "room for"),
+        ({"kicks": tuple(Kick(float(k), 1.0) for k in range(MAX_KICKS + 1))}, "room for"),
         ({"surface": "ice"}, "treadmill, floor, found 'ice'"),
         ({"release_after": -1.0}, "release_after"),
         ({"catch_after": np.nan}, "catch_after"),

@@ -8,7 +8,7 @@ from scipy.linalg import expm
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI
 from models.errors import InputError
-from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 from models.plant.plant import SteerDrive
 from models.plant.records import ROTOR, ROTOR_DOT
 from tests.models.plant.riding import DT, free, ride
@@ -45,7 +45,7 @@ def test_friction_holds_the_steer_up_to_its_torque(benchmark_bicycle):
 
 def test_a_stuck_steer_leaves_an_inverted_pendulum(benchmark_bicycle):
     """With delta held the lean equation alone remains: M_pp phi'' + g K0_pp phi = 0."""
-    M, _, K0, _ = canonical(benchmark_bicycle)
+    M, _, K0, _ = canonical_matrices(benchmark_bicycle)
     plant = free(benchmark_bicycle, x0=(0.01, 0, 0, 0), drive=SteerDrive(coulomb=50.0))
     x = ride(plant, 100)
     rate = np.sqrt(-benchmark_bicycle.g * K0[0, 0] / M[0, 0])
@@ -72,7 +72,7 @@ def test_sliding_to_rest_against_dry_friction(benchmark_bicycle):
 
 
 def test_friction_never_gives_energy(benchmark_bicycle):
-    M, _, K0, _ = canonical(benchmark_bicycle)
+    M, _, K0, _ = canonical_matrices(benchmark_bicycle)
     x = ride(free(benchmark_bicycle, 0.0, x0=(0.0, 0.3, 0.0, -2.0), drive=SteerDrive(coulomb=0.3)), 60)
     energy = [0.5 * row[2:] @ M @ row[2:] + 0.5 * benchmark_bicycle.g * row[:2] @ K0 @ row[:2] for row in x]
     assert np.all(np.diff(energy) <= 1e-12)
@@ -115,7 +115,7 @@ def test_pressed_against_its_teeth_the_rotor_is_part_of_the_steer(benchmark_bicy
     found = np.transpose([(after(row) - pressed) / 1e-7 for row in np.eye(6)])
     np.testing.assert_allclose(found, expm(A * DT), rtol=0, atol=1e-3)  # of at most 70 1/s
     # and slowly it moves as with a heavier steer: M^-1 with the rotor's inertia added
-    M, C1, K0, K2 = canonical(b)
+    M, C1, K0, K2 = canonical_matrices(b)
     heavier = M + np.diag([0.0, rotor])
     rigid = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.linalg.solve(heavier, b.g * K0 + 25 * K2), np.zeros((2, 2))]])
     rigid[2:, 2:] = -np.linalg.solve(heavier, 5.0 * C1)
@@ -138,7 +138,7 @@ def test_torque_crosses_the_play_late(benchmark_bicycle):
 def test_play_leaves_a_torque_that_swings_less_effect(benchmark_bicycle):
     """Teeth take energy and give none: what the bicycle and the rotor hold is at most the drive's work."""
     b, h = benchmark_bicycle, 1e-4
-    M, _, K0, _ = canonical(b)
+    M, _, K0, _ = canonical_matrices(b)
     drive = SteerDrive(lag=0.0, backlash=0.05, rotor=0.01)
     plant, work = free(b, 0.0, x0=(0, 0, 0, 0), drive=drive), 0.0
     for k in range(5000):

@@ -7,7 +7,7 @@ from scipy.linalg import expm
 
 from models import catalogue
 from models.coordinates import PHI, PHI_DOT
-from models.linear.whipple import canonical, input_matrix, system_matrix
+from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
 from models.plant.plant import Kick, SteerDrive
 from tests.models.plant.riding import DT, free, ride
 
@@ -79,7 +79,7 @@ def test_a_kick_is_a_half_sine_of_the_given_impulse(benchmark_bicycle):
 def test_the_hand_does_the_work_the_bicycle_gains(benchmark_bicycle):
     """At rest nothing else does work: the hand's force times the way of its point."""
     b, kick = benchmark_bicycle, Kick(0.0, 6.0, 0.2, 0.6, -0.7)
-    M, _, K0, _ = canonical(b)
+    M, _, K0, _ = canonical_matrices(b)
     plant = free(b, 0.0, x0=(0.02, 0.1, -0.1, 0.3), kicks=(kick,), drive=SteerDrive(lag=0.0))
 
     def energy():

@@ -18,7 +18,7 @@ def take(instruments, truths, word=1):
     s["noise"]["word"] = word
     out = np.array([tuple(truth) for truth in truths], dtype=READINGS)
     for row in out:
-        sensors.measure(p[0], s[0], row)
+        sensors.apply_instruments(p[0], s[0], row)
     return out.view("f8").reshape(len(out), -1)
 
 
@@ -28,12 +28,12 @@ def test_generator_gives_the_published_words():
     s["word"] = 1234567
     words = (6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431)
     for word in words:
-        assert sensors.uniform(s[0]) == ((word >> 11) + 1) * 2.0**-53
+        assert sensors.next_uniform(s[0]) == ((word >> 11) + 1) * 2.0**-53
 
 
 def test_normal_numbers_are_normal_and_uncorrelated():
     s = np.zeros(1, NOISE)[0]
-    x = np.array([sensors.normal(s) for _ in range(20_000)])
+    x = np.array([sensors.next_normal(s) for _ in range(20_000)])
     assert kstest(x, "norm").pvalue > 0.01
     for lag in (1, 2, 8):  # the two of a pair, two pairs, two samples
         assert abs(np.mean(x[lag:] * x[:-lag])) < 4 / np.sqrt(len(x))

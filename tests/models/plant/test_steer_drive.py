@@ -6,7 +6,7 @@ from scipy.integrate import quad
 
 from models.errors import InputError
 from models.plant import steer_drive
-from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, WAITING, SteerDrive
+from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, MAX_WAITING, SteerDrive
 
 
 def make(**fields):
@@ -75,27 +75,27 @@ def test_delay_keeps_the_order_and_the_instants():
         steer_drive.latch(p, s, 0.001 * k, 0.1 * k, True)
     for k in range(1, 20):  # the first asks for 0, which is no news
         due = 0.001 * k + 0.0123
-        assert steer_drive.next_due(s) == pytest.approx(due, abs=1e-15)
+        assert steer_drive.next_command_due(s) == pytest.approx(due, abs=1e-15)
         steer_drive.obey(p, s, due - 1e-6)
         assert s["target"] == 0.1 * (k - 1)
         steer_drive.obey(p, s, due)
         assert s["target"] == 0.1 * k
-    assert steer_drive.next_due(s) == np.inf
+    assert steer_drive.next_command_due(s) == np.inf
 
 
 def test_the_ring_goes_round_many_times():
     p, s = make(delay=0.1)
-    for k in range(5 * WAITING):
+    for k in range(5 * MAX_WAITING):
         assert follow(p, s, 0.001 * k, 1.0 + k % 3) == (1.0 + (k - 100) % 3 if k >= 100 else 0.0)
 
 
 def test_a_full_ring_keeps_the_newest_command():
     p, s = make(delay=0.1)
-    for k in range(WAITING + 5):
+    for k in range(MAX_WAITING + 5):
         steer_drive.latch(p, s, 1e-6 * k, 1e-3 * k, True)
-    assert s["waiting"] == WAITING
+    assert s["waiting"] == MAX_WAITING
     steer_drive.obey(p, s, 1.0)
-    assert s["target"] == 1e-3 * (WAITING + 4)
+    assert s["target"] == 1e-3 * (MAX_WAITING + 4)
 
 
 def test_disabling_is_immediate_and_forgets_what_was_on_its_way():
@@ -110,12 +110,12 @@ def test_disabling_is_immediate_and_forgets_what_was_on_its_way():
 
 def test_dry_friction_opposes_motion_and_holds_up_to_its_torque():
     p, _ = make(coulomb=0.2, viscous=0.5)
-    assert steer_drive.slipping(p, 1e-9, 0.0) == 1.0
-    assert steer_drive.slipping(p, -1e-9, 0.0) == -1.0
-    assert steer_drive.slipping(p, 0.0, 0.2) == 0.0
-    assert steer_drive.slipping(p, 0.0, -0.2) == 0.0
-    assert steer_drive.slipping(p, 0.0, 0.21) == -1.0  # it would take more to the right than friction has
-    assert steer_drive.slipping(p, 0.0, -0.21) == 1.0
+    assert steer_drive.slip_side(p, 1e-9, 0.0) == 1.0
+    assert steer_drive.slip_side(p, -1e-9, 0.0) == -1.0
+    assert steer_drive.slip_side(p, 0.0, 0.2) == 0.0
+    assert steer_drive.slip_side(p, 0.0, -0.2) == 0.0
+    assert steer_drive.slip_side(p, 0.0, 0.21) == -1.0  # it would take more to the right than friction has
+    assert steer_drive.slip_side(p, 0.0, -0.21) == 1.0
     assert steer_drive.friction(p, 2.0, 1.0) == pytest.approx(-1.2)
     assert steer_drive.friction(p, -2.0, -1.0) == pytest.approx(1.2)
 
