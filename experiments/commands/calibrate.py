@@ -44,17 +44,17 @@ def calibrate(
     from experiments.commands._rig_arguments import paths_of
     from experiments.emulation.workstand import StandIn, start_by_hand
     from hil.commissioning.calibration_results import Notes
-    from hil.commissioning.calibration_steps import PARTS, sweep_torque
-    from hil.commissioning.drive_calibration import inertia_of
+    from hil.commissioning.calibration_steps import CALIBRATION_PARTS, sweep_torque
+    from hil.commissioning.drive_calibration import front_inertia
     from hil.rig.rig import Rig
     from models.errors import InputError
 
     rig = Rig.from_toml(rig_file)
     rig.calibrated()
-    parts = [part.strip() for part in only.split(",") if part.strip()] or list(PARTS)
-    unknown = sorted(set(parts) - set(PARTS))
+    parts = [part.strip() for part in only.split(",") if part.strip()] or list(CALIBRATION_PARTS)
+    unknown = sorted(set(parts) - set(CALIBRATION_PARTS))
     if unknown:
-        raise InputError(f"--only knows {', '.join(PARTS)}, found {', '.join(unknown)}")
+        raise InputError(f"--only knows {', '.join(CALIBRATION_PARTS)}, found {', '.join(unknown)}")
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     if rollout_m is None and emulated:
@@ -68,7 +68,7 @@ def calibrate(
     if not 0.0 <= added_inertia < 10.0:
         raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2")
     if "drive" in parts:
-        sweep_torque(rig, inertia_of(rig.bicycle, added_inertia).value, torque)  # refused before anything is opened
+        sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)  # refused before anything is opened
     notes, distance = Notes(rig), rollout_m or math.inf
     with ExitStack() as stack:
         person = StandIn() if emulated else None
@@ -117,11 +117,11 @@ class _Bench:
         fifo: int,
     ) -> str | None:
         """Go through the phases until one fails; returns why it was stopped, None if nobody stopped it."""
-        from hil.commissioning.calibration_steps import phases
+        from hil.commissioning.calibration_steps import calibration_phases
         from hil.commissioning.steps import go_through
 
         try:
-            for phase in phases(notes, parts, rollout, torque, added):
+            for phase in calibration_phases(notes, parts, rollout, torque, added):
 
                 def steps(rig: Any, devices: Any, steps: Any = phase.steps) -> Any:
                     notes.meet(devices)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from hil.commissioning.latency_measure import Measured
+    from hil.commissioning.latency_measure import TrialMeasurement
     from hil.loop.tick import LoopState
     from hil.rig.rig import Rig
     from hil.runners.latency_certificate import LatencyResult
@@ -45,7 +45,7 @@ def latency(
     import json
 
     from experiments.terminal.console import emit_json, screen
-    from hil.commissioning.latency_measure import Trial, measure
+    from hil.commissioning.latency_measure import LatencyTrial, measure_latency
     from hil.logs.json_values import plain
     from hil.rig.rig import Rig
     from hil.runners.latency_certificate import UNFIT, keep
@@ -54,9 +54,9 @@ def latency(
 
     rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
     rig = rig if rate is None else replace(rig, rate=rate)
-    trials = [Trial(rig.rate, duration, fifo, cpu, load)]
+    trials = [LatencyTrial(rig.rate, duration, fifo, cpu, load)]
     if matrix:
-        trials = [Trial(rig.rate, duration, f, cpu, busy) for f in (0, fifo or 80) for busy in (False, True)]
+        trials = [LatencyTrial(rig.rate, duration, f, cpu, busy) for f in (0, fifo or 80) for busy in (False, True)]
     if out is not None:
         try:
             out.touch()  # found out before the test, not after it
@@ -67,7 +67,7 @@ def latency(
     try:
         with ExitStack() as stack:
             fds, loop = stack.enter_context(_answering(rig, port or []))
-            measured = measure(trials, fds, loop, stack.enter_context(_progress()))
+            measured = measure_latency(trials, fds, loop, stack.enter_context(_progress()))
     except KeyboardInterrupt:
         raise InputError("the latency test was interrupted and is not kept: run it again, shorter if need be") from None
     results = [m.result() for m in measured]
@@ -122,13 +122,13 @@ def _progress() -> Iterator[Callable[[float], None]]:
         yield lambda done: line.update(f"latency: {100 * done:3.0f} % done; Ctrl-C ends it")
 
 
-def _histograms(measured: "Measured") -> dict[str, Any]:
+def _histograms(measured: "TrialMeasurement") -> dict[str, Any]:
     """Counts by whole us of lateness."""
     floor = measured.floor.sparse() if measured.floor is not None else None
     return {"histogram_us": {"ours": measured.ours.sparse(), "floor": floor}}
 
 
-def _show(measured: "Measured", result: "LatencyResult") -> None:
+def _show(measured: "TrialMeasurement", result: "LatencyResult") -> None:
     """Histogram, figures, settings, verdict."""
     from experiments.terminal.console import number, screen, table
 

@@ -231,19 +231,7 @@ def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
     schedule = header.schedule
 
     def build(real: Variant, more_delay: float) -> Dynamics:
-        loop = SampledLoop(
-            bicycle,
-            schedule,
-            rig.observer,
-            rig.dt,
-            rig.drive_lag,
-            rig.x_imu,
-            rig.z_imu,
-            rig.command_delay,
-            steer_age,
-            real,
-            more_delay,
-        )
+        loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
         return Dynamics(
             name=f"whole sampled loop, {header.controller}",
             states=loop.states,

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop, instrument_map
+from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
+from hil.design.sampled_plant import U_PREV
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
@@ -90,23 +91,9 @@ def excited_loop(
     more_delay : float
         s, of the drive beyond the one known.
     """
-    places = (rig.x_imu, rig.z_imu)
-    loop = SampledLoop(
-        rig.bicycle,
-        schedule,
-        rig.observer,
-        rig.dt,
-        rig.drive_lag,
-        *places,
-        rig.command_delay,
-        steer_age,
-        real,
-        more_delay,
-    )
+    loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
     W = loop.matrix(v)
-    H = np.zeros((len(MEASURED_CHANNELS), len(W)))
-    H[:, :6] = instrument_map(loop.real, v, *places, steer_age)
-    return ExcitedLoop(W, loop.played(v), W[5].copy(), H, rig.dt)
+    return ExcitedLoop(W, loop.input_vector(v), W[U_PREV].copy(), loop.instruments(v), rig.dt)
 
 
 def transfer(A: Array, b: Array, c: Array, f: Array, dt: float) -> ComplexArray:

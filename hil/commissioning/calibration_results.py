@@ -1,4 +1,4 @@
-"""What a calibration has found so far: values with their errors, and the rig as it would be with them."""
+"""Results of a calibration: values with their errors, and the rig as it would be with them."""
 
 import math
 from collections.abc import Sequence
@@ -10,25 +10,25 @@ import numpy as np
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.link import ROLE_DRIVE
 from firmware_interface.devices.registry import device
-from hil.commissioning.sensor_calibration import Estimate, angle_of
+from hil.commissioning.sensor_calibration import Estimate, rotation_angle
 from hil.rig.rig import Rig
 
-CONSTANT = "torque_constant_Nm_A"  # the setting of a drive that knows its motor from the rig file
-TIMES = 2.0  # standard errors by which a value must differ from the old one to replace it
-# By how much a value must differ, besides: what hands, eyes and tapes repeat, in the unit of the key.
-REPEATS = {
+TORQUE_CONSTANT_KEY = "torque_constant_Nm_A"  # setting, in the rig file, of a drive that is commanded in amperes
+SIGNIFICANT_ERRORS = 2.0  # standard errors by which a value must differ from the old one to replace it
+# Repeatability of hands, eyes and tapes, in the unit of the key: a value must differ by more than this, besides.
+REPEATABILITY = {
     "gyro_offset": 1e-3,
     "mounting": math.radians(0.3),
     "steer_offset": 2e-3,
     "wheel_radius": 5e-4,
-    CONSTANT: 0.01,  # of the constant
+    TORQUE_CONSTANT_KEY: 0.01,  # of the constant
 }
-_WIDE = dict.fromkeys(("max_rate", "max_acceleration", "max_steer", "max_speed"), 1e6)
+_WIDE_RANGES = dict.fromkeys(("max_rate", "max_acceleration", "max_steer", "max_speed"), 1e6)
 
 
 @dataclass(frozen=True)
 class CalibrationChange:
-    """A value of the rig file that is to be another."""
+    """Proposed change of one value of the rig file."""
 
     table: str
     key: str
@@ -40,7 +40,7 @@ class CalibrationChange:
 
 @dataclass
 class Notes:
-    """The notebook of a calibration.
+    """Notebook of a calibration: everything measured, and the changes of the rig file that follow from it.
 
     Attributes
     ----------
@@ -48,29 +48,57 @@ class Notes:
         As the file says, with what has been found.
     measured : mapping of name to (Estimate, unit)
         Everything measured, whether it goes into the rig file or not.
-    changes : mapping of (table, key) to Change
+    changes : mapping of (table, key) to CalibrationChange
+    torque_limit : float or None
+        N m, as the drive said, before its torque was measured.
     """
 
     rig: Rig
     measured: dict[str, tuple[Estimate, str]] = field(default_factory=dict)
     changes: dict[tuple[str, str], CalibrationChange] = field(default_factory=dict)
-    torque_limit: float | None = None  # N m, as the drive said, before its torque was measured
+    torque_limit: float | None = None
 
     def meet(self, devices: Sequence[Introduction]) -> None:
-        """Note what the devices said of themselves."""
+        """Note the torque limit that the drive said of itself."""
         drive = next(said for port, said in zip(self.rig.ports, devices, strict=True) if port.role & ROLE_DRIVE)
         self.torque_limit = drive.torque_limit
 
     def sensing(self) -> Rig:
-        """The rig with readings taken as they come: a zero that is far off must not make them implausible."""
-        return replace(self.rig, calibration={**self.rig.calibration, **_WIDE})
+        """Rig with wide ranges of the sensors: a zero that is far off must not make its readings implausible."""
+        return replace(self.rig, calibration={**self.rig.calibration, **_WIDE_RANGES})
 
     def measure(self, name: str, value: Any, error: Any, unit: str) -> None:
-        """Note a value that the rig file has no place for."""
+        """Note a measured value, whether or not the rig file has a place for it.
+
+        Parameters
+        ----------
+        name : str
+        value : float or array
+            In ``unit``.
+        error : float or array
+            One standard error of each component, in ``unit``.
+        unit : str
+        """
         self.measured[name] = (Estimate(value, error), unit)
 
     def calibrate(self, key: str, value: Any, error: Any, unit: str) -> bool:
-        """Note a value of ``[calibration]``; returns whether it differs from the one before."""
+        """Note a value of ``[calibration]`` and change the rig where it differs from the one before.
+
+        Parameters
+        ----------
+        key : str
+            Name in ``[calibration]``.
+        value : number or nested list
+            In ``unit``.
+        error : float or list
+            One standard error of each component, in ``unit``; signs have none.
+        unit : str
+
+        Returns
+        -------
+        bool
+            Whether it differs.
+        """
         self.measure(key, value, error, unit)
         old = getattr(self.rig.calibrated(), key)
         worst = float(np.max(np.abs(error))) if key not in ("steer_sign", "wheel_sign", "torque_sign") else 0.0
@@ -82,38 +110,41 @@ class Notes:
         return True
 
     def correct_torque(self, gain: float, error: float) -> bool | None:
-        """Note the torque made per torque asked for; returns whether the drive's setting changes, None if it has none.
+        """Correct the drive's torque constant; returns whether it changes, None if the drive has no such setting.
 
-        The setting stands in the rig file for drives that are commanded in amperes; others know their
-        motor themselves.
+        ``gain`` is the torque made per torque asked for, with its standard error.
+
+        Only drives that are commanded in amperes have the setting; others know their motor themselves.
         """
         at = next(i for i, port in enumerate(self.rig.ports) if port.role & ROLE_DRIVE)
         port = self.rig.ports[at]
-        if CONSTANT not in device(port.device).settings:
+        if TORQUE_CONSTANT_KEY not in device(port.device).settings:
             return None
-        old = float(port.settings[CONSTANT])
-        if abs(gain - 1.0) <= max(TIMES * error, REPEATS[CONSTANT]):
+        old = float(port.settings[TORQUE_CONSTANT_KEY])
+        if abs(gain - 1.0) <= max(SIGNIFICANT_ERRORS * error, REPEATABILITY[TORQUE_CONSTANT_KEY]):
             return False
-        new = _rounded(CONSTANT, gain * old, error * old)
+        new = _rounded(TORQUE_CONSTANT_KEY, gain * old, error * old)
         table = f"port.{at}.settings"
-        self.changes[table, CONSTANT] = CalibrationChange(table, CONSTANT, old, new, error * old, "N m/A")
+        self.changes[table, TORQUE_CONSTANT_KEY] = CalibrationChange(
+            table, TORQUE_CONSTANT_KEY, old, new, error * old, "N m/A"
+        )
         ports = list(self.rig.ports)
-        ports[at] = replace(port, settings={**port.settings, CONSTANT: new})
+        ports[at] = replace(port, settings={**port.settings, TORQUE_CONSTANT_KEY: new})
         self.rig = replace(self.rig, ports=tuple(ports))
         return True
 
 
 def _differs(key: str, old: Any, new: Any, error: float) -> bool:
-    """Whether a value is another, beyond its error and what can be repeated."""
+    """Tell whether a value differs from the old one by more than its error and its repeatability."""
     if key == "mounting":
-        by = angle_of(np.array(new) @ np.array(old).T)
+        by = rotation_angle(np.array(new) @ np.array(old).T)
     else:
         by = float(np.max(np.abs(np.subtract(new, old))))
-    return by > max(TIMES * error, REPEATS.get(key, 0.0))
+    return by > max(SIGNIFICANT_ERRORS * error, REPEATABILITY.get(key, 0.0))
 
 
 def _rounded(key: str, value: Any, error: float) -> Any:
-    """As a rig file should show it: two digits of the error, and a rotation that remains one."""
+    """Round to two digits of the error, as a rig file should show it; a rotation matrix remains one."""
     if isinstance(value, int):
         return value
     digits = 8 if key == "mounting" else min(8, max(0, 1 - math.floor(math.log10(error)))) if error > 0.0 else 8

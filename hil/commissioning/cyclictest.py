@@ -1,4 +1,4 @@
-"""The floor: what `cyclictest`, the kernel developers' own instrument, gets on the same computer."""
+"""Latency floor of a computer, measured by `cyclictest`, the kernel developers' own instrument."""
 
 import re
 import shutil
@@ -10,21 +10,35 @@ from hil.runners.latency_certificate import Lateness
 from hil.runners.scheduling import privileges
 from models.errors import InputError
 
-PROGRAM = "cyclictest"
-HOW_TO_GET_IT = f"no floor beside it: {PROGRAM} is not installed; get it with `sudo apt install rt-tests`"
+CYCLICTEST = "cyclictest"
+HOW_TO_GET_IT = f"no floor beside it: {CYCLICTEST} is not installed; get it with `sudo apt install rt-tests`"
 _BIN = re.compile(r"^(\d+)\s+(\d+)$", re.MULTILINE)
 _WORST = re.compile(r"^# Max Latencies:\s*(\d+)", re.MULTILINE)
 _OVERFLOWS = re.compile(r"^# Histogram Overflows:\s*(\d+)", re.MULTILINE)
 
 
-def installed() -> bool:
-    """It can be run."""
-    return shutil.which(PROGRAM) is not None
+def cyclictest_installed() -> bool:
+    """Tell whether `cyclictest` is installed."""
+    return shutil.which(CYCLICTEST) is not None
 
 
-def command(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = None) -> list[str]:
-    """The call that makes ``n`` wake-ups at ``rate`` [Hz] under the settings our own loop gets."""
-    words = [PROGRAM, "-q", "-t1", f"-i{round(1e6 / rate)}", f"-l{n}", f"-h{bins - 1}"]
+def cyclictest_command(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = None) -> list[str]:
+    """Compose the command line of `cyclictest` under the settings that our own loop gets.
+
+    Parameters
+    ----------
+    rate : float
+        Wake-ups per second [Hz].
+    n : int
+        Number of wake-ups.
+    bins : int
+        Bins of the histogram, of 1 us.
+    fifo : int
+        Real-time priority, 0 for none.
+    cpu : int, optional
+        The only CPU to run on; by default any.
+    """
+    words = [CYCLICTEST, "-q", "-t1", f"-i{round(1e6 / rate)}", f"-l{n}", f"-h{bins - 1}"]
     if fifo:
         words += ["-m", f"-p{fifo}"]
     if cpu is not None:
@@ -32,11 +46,24 @@ def command(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = Non
     return words
 
 
-def measure(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = None) -> Lateness:
-    """Let it wake ``n`` times.
+def run_cyclictest(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = None) -> Lateness:
+    """Run `cyclictest` for ``n`` wake-ups and return their lateness.
 
     It inherits our timer slack of 1 ns, which by itself it would leave at 50 us: the floor shall be as
     low as it can be.
+
+    Parameters
+    ----------
+    rate : float
+        Wake-ups per second [Hz].
+    n : int
+        Number of wake-ups.
+    bins : int
+        Bins of the histogram, of 1 us.
+    fifo : int
+        Real-time priority, 0 for none.
+    cpu : int, optional
+        The only CPU to run on; by default any.
 
     Raises
     ------
@@ -46,7 +73,7 @@ def measure(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = Non
     with (
         privileges(),
         subprocess.Popen(
-            command(rate, n, bins, fifo, cpu),
+            cyclictest_command(rate, n, bins, fifo, cpu),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -58,16 +85,16 @@ def measure(rate: float, n: int, bins: int, fifo: int = 0, cpu: int | None = Non
         except BaseException as error:
             process.kill()
             if isinstance(error, subprocess.TimeoutExpired):
-                raise InputError(f"no floor beside it: {PROGRAM} did not end in time") from None
+                raise InputError(f"no floor beside it: {CYCLICTEST} did not end in time") from None
             raise
     if process.returncode != 0:
         lines = [line for line in complaint.splitlines() if line.strip()]
-        raise InputError(f"no floor beside it: {PROGRAM} ended with '{lines[-1] if lines else process.returncode}'")
-    return parse(said, bins)
+        raise InputError(f"no floor beside it: {CYCLICTEST} ended with '{lines[-1] if lines else process.returncode}'")
+    return parse_histogram(said, bins)
 
 
-def parse(text: str, bins: int) -> Lateness:
-    """The distribution out of what ``cyclictest -q -h`` prints for one thread; ``bins`` of 1 us.
+def parse_histogram(text: str, bins: int) -> Lateness:
+    """Parse the histogram that ``cyclictest -q -h`` prints for one thread; ``bins`` of 1 us.
 
     Raises
     ------
@@ -78,7 +105,7 @@ def parse(text: str, bins: int) -> Lateness:
     rows = [(int(us), int(n)) for us, n in _BIN.findall(text)]
     if worst is None or overflows is None or not rows:
         raise InputError(
-            f"no floor beside it: {PROGRAM} printed no histogram for one thread; is it version 1 or later?"
+            f"no floor beside it: {CYCLICTEST} printed no histogram for one thread; is it version 1 or later?"
         )
     counts = np.zeros(bins, np.int64)
     for us, n in rows:

@@ -1,7 +1,7 @@
-"""The latency test: the real loop, with the drive off, beside `cyclictest`, in alternating slices of one run.
+"""Latency test: the real loop, with the drive off, beside `cyclictest`, in alternating slices of one run.
 
-Alternating matters: on a computer that others use too, two tests made one after the other compare two
-different hours. What is measured is `hil.runners.realtime` itself with its tick and its ports, on the host's clock;
+The two alternate, because on a computer that others use too, two tests made one after the other compare two
+different hours. Measured is `hil.runners.realtime` itself with its tick and its ports, on the host's clock;
 it is never armed.
 """
 
@@ -27,17 +27,17 @@ from hil.runners.operator import Operator
 from hil.runners.scheduling import privileges, require_existing
 from models.errors import InputError
 
-SLICE = 1.0  # s, before it is the other's turn
-RATES = 10.0, 2000.0  # Hz
-DURATIONS = 0.1, 86400.0  # s
-_HOG = (
+SLICE_DURATION = 1.0  # s of one instrument before it is the other's turn
+RATE_RANGE = (10.0, 2000.0)  # Hz
+DURATION_RANGE = (0.1, 86400.0)  # s
+_BUSY_PROGRAM = (
     "import os\nprint(flush=True)\nparent = os.getppid()\nwhile os.getppid() == parent:\n for _ in range(10**5): pass"
 )
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What is to be tested."""
+class LatencyTrial:
+    """Settings of one latency trial."""
 
     rate: float = 200.0  # Hz
     duration: float = 20.0  # s of our own wake-ups; the floor takes as long again
@@ -47,8 +47,8 @@ class Trial:
 
     def __post_init__(self) -> None:
         for name, value, (least, most), unit in (
-            ("rate", self.rate, RATES, "Hz"),
-            ("duration", self.duration, DURATIONS, "s"),
+            ("rate", self.rate, RATE_RANGE, "Hz"),
+            ("duration", self.duration, DURATION_RANGE, "s"),
         ):
             if not least <= value <= most:
                 raise InputError(f"the {name} of a latency test must be {least:g} to {most:g} {unit}, found {value:g}")
@@ -56,15 +56,15 @@ class Trial:
 
     @property
     def bins(self) -> int:
-        """Of 1 us, up to 10 ms or one period, whichever is more."""
+        """Number of bins of 1 us, up to 10 ms or one period, whichever is more."""
         return max(10_000, math.ceil(1e6 / self.rate)) + 1
 
 
 @dataclass
-class Measured:
-    """What has come in of a trial so far."""
+class TrialMeasurement:
+    """Wake-ups measured in a trial so far."""
 
-    trial: Trial
+    trial: LatencyTrial
     ours: Lateness
     floor: Lateness | None
     floor_note: str
@@ -72,7 +72,7 @@ class Measured:
     settings: list[str] = field(default_factory=list)
 
     def result(self) -> LatencyResult:
-        """The figures, judged."""
+        """Figures of the trial with their verdict."""
         trial, compute = self.trial, np.concatenate([*self.compute, np.zeros(0)])
         p50, p99 = np.percentile(compute, [50, 99]).tolist() if compute.size else (None, None)
         ours = WakeUps.of(self.ours, 1 / trial.rate)
@@ -96,17 +96,17 @@ class Measured:
         )
 
 
-def measure(
-    trials: Sequence[Trial], fds: Sequence[int], loop: LoopState, tell: Callable[[float], None] | None = None
-) -> list[Measured]:
-    """Make the trials, slice by slice in turn, on open ports that a node answers on.
+def measure_latency(
+    trials: Sequence[LatencyTrial], fds: Sequence[int], loop: LoopState, tell: Callable[[float], None] | None = None
+) -> list[TrialMeasurement]:
+    """Measure the trials in turn, slice by slice, on open ports that a node answers on.
 
     Parameters
     ----------
-    trials : sequence of Trial
+    trials : sequence of LatencyTrial
     fds : sequence of int
         Non-blocking file descriptors of the ports, in the order of ``loop.links``.
-    loop : Loop
+    loop : LoopState
         Disarmed, and left so: the drive stays off throughout.
     tell : callable
         Given the part done, 0 to 1, after each slice.
@@ -118,12 +118,12 @@ def measure(
     """
     realtime.warm_up(loop)
     measured = [_begin(trial) for trial in trials]
-    rounds = max(math.ceil(trial.duration / SLICE) for trial in trials)
+    rounds = max(math.ceil(trial.duration / SLICE_DURATION) for trial in trials)
     for k in range(rounds):
         for i, m in enumerate(measured):
-            part = min(SLICE, m.trial.duration - k * SLICE)
+            part = min(SLICE_DURATION, m.trial.duration - k * SLICE_DURATION)
             if part > 0:
-                with loaded(m.trial.cpu) if m.trial.load else ExitStack():
+                with loaded_computer(m.trial.cpu) if m.trial.load else ExitStack():
                     _our_slice(m, part, fds, loop)
                     _floor_slice(m, part)
             if tell is not None:
@@ -131,17 +131,19 @@ def measure(
     return measured
 
 
-def _begin(trial: Trial) -> Measured:
+def _begin(trial: LatencyTrial) -> TrialMeasurement:
+    """Prepare an empty measurement, with a note on the floor it will have."""
     nothing = Lateness(np.zeros(trial.bins, np.int64), 0.0)
     with privileges(trial.fifo, trial.cpu) as settings:
         pass  # to hear what will be permitted
-    if cyclictest.installed():
-        note = f"{cyclictest.PROGRAM} in the same run, in turns of {SLICE:g} s, with the same timer slack and priority"
-        return Measured(trial, nothing, nothing, note, settings=settings)
-    return Measured(trial, nothing, None, cyclictest.HOW_TO_GET_IT, settings=settings)
+    if cyclictest.cyclictest_installed():
+        turns = f"in turns of {SLICE_DURATION:g} s"
+        note = f"{cyclictest.CYCLICTEST} in the same run, {turns}, with the same timer slack and priority"
+        return TrialMeasurement(trial, nothing, nothing, note, settings=settings)
+    return TrialMeasurement(trial, nothing, None, cyclictest.HOW_TO_GET_IT, settings=settings)
 
 
-def _our_slice(m: Measured, part: float, fds: Sequence[int], loop: LoopState) -> None:
+def _our_slice(m: TrialMeasurement, part: float, fds: Sequence[int], loop: LoopState) -> None:
     """Run the loop for ``part`` s and add its wake-ups."""
     for fd in fds:
         termios.tcflush(fd, termios.TCIFLUSH)  # what piled up meanwhile would be one long first tick
@@ -167,20 +169,20 @@ def _our_slice(m: Measured, part: float, fds: Sequence[int], loop: LoopState) ->
         m.compute.append(rows["compute"][rows["valid"] == 1])
 
 
-def _floor_slice(m: Measured, part: float) -> None:
+def _floor_slice(m: TrialMeasurement, part: float) -> None:
     """Let cyclictest make as many wake-ups as we did in ``part`` s; without it there is no floor."""
     if m.floor is None:
         return
     trial = m.trial
     n = max(1, round(part * trial.rate))
     try:
-        m.floor = m.floor + cyclictest.measure(trial.rate, n, trial.bins, trial.fifo, trial.cpu)
+        m.floor = m.floor + cyclictest.run_cyclictest(trial.rate, n, trial.bins, trial.fifo, trial.cpu)
     except InputError as refusal:
         m.floor, m.floor_note = None, str(refusal)
 
 
 class _Onlooker(Operator):
-    """Demands nothing, for ``duration`` s."""
+    """Operator that demands nothing for ``duration`` s."""
 
     def __init__(self, duration: float) -> None:
         super().__init__(duration)
@@ -196,7 +198,7 @@ class _Onlooker(Operator):
 
 
 @contextmanager
-def loaded(cpu: int | None = None) -> Iterator[list[int]]:
+def loaded_computer(cpu: int | None = None) -> Iterator[list[int]]:
     """Keep every other CPU busy with a process, and the interpreter with a thread that never lets go of it.
 
     Parameters
@@ -214,21 +216,21 @@ def loaded(cpu: int | None = None) -> Iterator[list[int]]:
     over = threading.Event()
     thread = threading.Thread(target=_hold_the_interpreter, args=(over,), name="load", daemon=True)
     with ExitStack() as stack:
-        hogs = [stack.enter_context(_hog()) for _ in places]
-        for hog, place in zip(hogs, places, strict=True):
-            os.sched_setaffinity(hog.pid, place)
+        processes = [stack.enter_context(_busy_process()) for _ in places]
+        for process, place in zip(processes, places, strict=True):
+            os.sched_setaffinity(process.pid, place)
         thread.start()
         try:
-            yield [hog.pid for hog in hogs]
+            yield [process.pid for process in processes]
         finally:
             over.set()
             thread.join()
 
 
 @contextmanager
-def _hog() -> Iterator["subprocess.Popen[bytes]"]:
-    """A busy process, ended with us however we end."""
-    command = [sys.executable, "-I", "-S", "-c", _HOG]
+def _busy_process() -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a busy process, which ends with us however we end."""
+    command = [sys.executable, "-I", "-S", "-c", _BUSY_PROGRAM]
     with subprocess.Popen(command, stdout=subprocess.PIPE, process_group=0) as process:
         try:
             assert process.stdout is not None
@@ -239,6 +241,7 @@ def _hog() -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def _hold_the_interpreter(over: threading.Event) -> None:
+    """Keep the interpreter's lock busy until the event is set."""
     while not over.is_set():
         for _ in range(100_000):
             pass

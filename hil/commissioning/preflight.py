@@ -1,6 +1,6 @@
-"""Preflight: what is looked at before a machine is trusted, one step each.
+"""Preflight: checks of sensors, signs and drive before a machine is trusted, one step each.
 
-The looks are pure functions of the rows of a step; a person does what is asked and need not read any number.
+The checks are pure functions of the rows of a step; a person does what is asked and need not read any number.
 """
 
 import math
@@ -10,53 +10,69 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_interface.devices.driver import Introduction
-from hil.commissioning.steps import Step, StepResult, armed
+from hil.commissioning.sensor_calibration import EARTH_GRAVITY
+from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, Step, StepResult, check_armed
 from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
 from models.plant.workstand import FREE_STEER
 
-STILL = 2.0  # s of rows for what is measured at rest
-LEAN, STEER, WHEEL = 0.2, 1.0, 6.0  # rad, rad (beyond any stop), rad/s: what a person does when asked
-_MOVED = 0.1  # rad, of lean or steer, to know its direction
-_ROLLED = 0.5  # m/s
-_PUSHED = 0.03  # rad
-_REST_RATE = 0.05  # rad/s, a gyro that reads more at rest wants calibration
-_TILT = math.radians(5.0)  # off the vertical; more wants a mounting
-_GRAVITY = 9.81  # m/s^2
+REST_DURATION = 2.0  # s of rows for what is measured at rest
+PREFLIGHT_LEAN = 0.2  # rad to the right, of a person asked to lean it about 10 degrees
+_MIN_MOTION = 0.1  # rad, of lean or steer, to know its direction
+_MIN_WHEEL_SPEED = 0.5  # m/s
+_MIN_PUSHED = 0.03  # rad
+_MAX_GYRO_REST = 0.05  # rad/s, a gyro that reads more at rest wants calibration
+_MAX_TILT = math.radians(5.0)  # off the vertical; more wants a mounting
 
-PUSH = Excitation("push", amplitude=0.4, duration=0.4, f_low=1.0, f_high=5.0)
+PREFLIGHT_PUSH = Excitation("push", amplitude=0.4, duration=0.4, f_low=1.0, f_high=5.0)
 
 
-def steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
-    """The preflight of a rig, without the push of the drive."""
+def preflight_steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
+    """Make the steps of a rig's preflight, without the push of the drive."""
     right, left = "upright again; turn the bars right to the stop and hold", "turn the bars left to the stop and hold"
     lifted = "lift the front wheel, hold the bars straight: the drive is switched on, at zero torque"
     return [
         Step("stream", _stream_of(rig), "stand back: nobody touches the bicycle", 10.0),
         Step("supply", _supply_of(rig), longest=5.0),
-        Step("at rest", at_rest, "hold the bicycle upright and still", 10.0),
-        Step("lean", leaning, "lean it to the right, about 10 degrees, and hold", 30.0, posture=(LEAN, 0.0, 0.0)),
-        Step("steer right", _stop_of(rig, 1), right, 30.0, posture=(0.0, STEER, 0.0)),
-        Step("steer left", _stop_of(rig, -1), left, 30.0, posture=(0.0, -STEER, 0.0)),
-        Step("wheel", rolling, "bars straight; turn the rear wheel forward", 30.0, posture=(0.0, 0.0, WHEEL)),
-        Step("drive and watchdog", armed, lifted, 25.0, Demand.ARM),
+        Step("at rest", check_at_rest, "hold the bicycle upright and still", 10.0),
+        Step(
+            "lean",
+            check_lean,
+            "lean it to the right, about 10 degrees, and hold",
+            30.0,
+            posture=(PREFLIGHT_LEAN, 0.0, 0.0),
+        ),
+        Step("steer right", _stop_of(rig, 1), right, 30.0, posture=(0.0, STEER_BEYOND_STOPS, 0.0)),
+        Step("steer left", _stop_of(rig, -1), left, 30.0, posture=(0.0, -STEER_BEYOND_STOPS, 0.0)),
+        Step(
+            "wheel",
+            check_wheel,
+            "bars straight; turn the rear wheel forward",
+            30.0,
+            posture=(0.0, 0.0, WHEEL_TURN_RATE),
+        ),
+        Step("drive and watchdog", check_armed, lifted, 25.0, Demand.ARM),
     ]
 
 
 def push_step() -> Step:
-    """The drive pushes a little, with `PUSH` as the excitation: which way do the bars go?"""
+    """Make the step in which the drive pushes a little to the right, with `PREFLIGHT_PUSH` as the excitation."""
     ask = "front wheel still lifted, hands off the bars: the drive pushes them to the right, gently"
-    return Step("drive's direction", pushing, ask, 25.0, Demand.RUN, (0.0, FREE_STEER, 0.0))
+    return Step("drive's direction", check_push, ask, 25.0, Demand.RUN, (0.0, FREE_STEER, 0.0))
 
 
 def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
+    """Make the check of rate, losses and jitter of the samples."""
+
     def look(rows: np.ndarray, over: bool) -> StepResult | None:
-        if rows["t_host"][-1] - rows["t_host"][0] < STILL and not over:
+        if rows["t_host"][-1] - rows["t_host"][0] < REST_DURATION and not over:
             return None
         new = rows[rows["valid"] == 1]
-        if len(new) < 0.1 * STILL * rig.rate:
-            return StepResult(False, f"{len(new)} usable samples in {STILL:g} s, wanted {STILL * rig.rate:.0f}")
+        if len(new) < 0.1 * REST_DURATION * rig.rate:
+            return StepResult(
+                False, f"{len(new)} usable samples in {REST_DURATION:g} s, wanted {REST_DURATION * rig.rate:.0f}"
+            )
         passed = rows["t_host"][-1] - rows["t_host"][0]
         rate = (len(new) - 1) / passed
         apart = np.diff(new["t_host"])
@@ -76,6 +92,7 @@ def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
 
 
 def _supply_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
+    """Make the check of the supply voltage against the rig's limits."""
     low, high = rig.limits.bus_min.value, rig.limits.bus_max.value
 
     def look(rows: np.ndarray, over: bool) -> StepResult | None:
@@ -90,8 +107,8 @@ def _supply_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
     return look
 
 
-def at_rest(rows: np.ndarray, over: bool) -> StepResult | None:
-    """Gyros read nothing, the accelerometer reads gravity, straight up."""
+def check_at_rest(rows: np.ndarray, over: bool) -> StepResult | None:
+    """Check that at rest the gyros read nothing and the accelerometer gravity, straight up."""
     new = _quiet(rows, 1.0)
     if new is None:
         return StepResult(False, "it never stood still for a second") if over else None
@@ -101,25 +118,25 @@ def at_rest(rows: np.ndarray, over: bool) -> StepResult | None:
     tilt = math.acos(max(-1.0, min(1.0, -float(force[2]) / size))) if size > 0 else math.pi
     upright = f"gravity {size:.2f} m/s^2, {math.degrees(tilt):.1f} deg off the vertical"
     sentence = f"gyros read {np.abs(gyros).max():.3f} rad/s, {upright}"
-    if np.abs(gyros).max() > _REST_RATE:
+    if np.abs(gyros).max() > _MAX_GYRO_REST:
         return StepResult(False, f"{sentence}: calibrate the gyros")
-    if abs(size / _GRAVITY - 1.0) > 0.03:
+    if abs(size / EARTH_GRAVITY - 1.0) > 0.03:
         return StepResult(False, f"{sentence}: the accelerometer's scale is wrong")
-    if tilt > _TILT:
+    if tilt > _MAX_TILT:
         return StepResult(
             False, f"{sentence}: the sensor is mounted otherwise than the rig says; calibrate the mounting"
         )
     return StepResult(True, sentence)
 
 
-def leaning(rows: np.ndarray, over: bool) -> StepResult | None:
-    """A lean to the right: positive by the gyro, and by gravity to the left side of the sensor."""
+def check_lean(rows: np.ndarray, over: bool) -> StepResult | None:
+    """Check a lean to the right: positive by the gyro and by gravity, and by as much."""
     new = rows[rows["valid"] == 1]
     if len(new) < 2:
         return StepResult(False, "no usable sample") if over else None
     by_gyro = float(np.trapezoid(new["phi_dot_meas"], new["t"]))
-    by_gravity = -float(np.median(new["a_y_meas"][-20:]) - np.median(new["a_y_meas"][:20])) / _GRAVITY
-    if max(abs(by_gyro), abs(by_gravity)) < _MOVED or not _settled(new["phi_dot_meas"], new["t"], 0.1):
+    by_gravity = -float(np.median(new["a_y_meas"][-20:]) - np.median(new["a_y_meas"][:20])) / EARTH_GRAVITY
+    if max(abs(by_gyro), abs(by_gravity)) < _MIN_MOTION or not _settled(new["phi_dot_meas"], new["t"], 0.1):
         return StepResult(False, "no lean was seen") if over else None
     sentence = f"by the gyro {math.degrees(by_gyro):+.1f} deg, by gravity {math.degrees(by_gravity):+.1f} deg"
     if by_gyro < 0 and by_gravity < 0:
@@ -130,7 +147,7 @@ def leaning(rows: np.ndarray, over: bool) -> StepResult | None:
 
 
 def _stop_of(rig: Rig, side: int) -> Callable[[np.ndarray, bool], StepResult | None]:
-    """Turned to the stop on one side (1: right): the sign, and whether the limit comes first."""
+    """Make the check of the steer at its stop on one side (1: right): sign, and a limit that comes first."""
     limit, word = rig.limits.steer.value, "right" if side > 0 else "left"
 
     def look(rows: np.ndarray, over: bool) -> StepResult | None:
@@ -139,7 +156,7 @@ def _stop_of(rig: Rig, side: int) -> Callable[[np.ndarray, bool], StepResult | N
             return StepResult(False, "no usable sample") if over else None
         delta = float(np.median(new["delta_meas"][-10:]))
         turned = delta - float(np.median(new["delta_meas"][:10]))
-        if abs(turned) < _MOVED or not _settled(new["delta_meas"], new["t"], 0.01):
+        if abs(turned) < _MIN_MOTION or not _settled(new["delta_meas"], new["t"], 0.01):
             return StepResult(False, f"no turn of the bars was seen (encoder at {delta:+.3f} rad)") if over else None
         sentence = f"stop at {math.degrees(delta):+.1f} deg, limit {math.degrees(limit):.1f} deg"
         if turned * side < 0:
@@ -155,25 +172,25 @@ def _stop_of(rig: Rig, side: int) -> Callable[[np.ndarray, bool], StepResult | N
     return look
 
 
-def rolling(rows: np.ndarray, over: bool) -> StepResult | None:
-    """The rear wheel turned forward reads a positive speed."""
+def check_wheel(rows: np.ndarray, over: bool) -> StepResult | None:
+    """Check that the rear wheel turned forward reads a positive speed."""
     v = rows["v_meas"][rows["valid"] == 1]
-    if not len(v) or np.abs(v).max() < _ROLLED:
-        return StepResult(False, f"the wheel was not seen turning at {_ROLLED} m/s") if over else None
+    if not len(v) or np.abs(v).max() < _MIN_WHEEL_SPEED:
+        return StepResult(False, f"the wheel was not seen turning at {_MIN_WHEEL_SPEED} m/s") if over else None
     fastest = float(v[np.argmax(np.abs(v))])
     if fastest < 0:
         return StepResult(False, f"{fastest:+.2f} m/s: forward must be positive; set wheel_sign = -1")
     return StepResult(True, f"{fastest:+.2f} m/s at the rim")
 
 
-def pushing(rows: np.ndarray, over: bool) -> StepResult | None:
-    """The bars under a torque to the right."""
+def check_push(rows: np.ndarray, over: bool) -> StepResult | None:
+    """Check that a torque to the right turns the bars to the right."""
     state, cause = State(int(rows["state"][-1])), Cause(int(rows["cause"][-1]))
     running = rows[rows["state"] == State.RUNNING]
     if len(running):
         since = rows[rows["k"] >= running["k"][0]]
         turned = float(since["delta_meas"][-1] - since["delta_meas"][0])
-        if abs(turned) > _PUSHED:
+        if abs(turned) > _MIN_PUSHED:
             moved = f"the bars turned {math.degrees(turned):+.1f} deg"
             if turned < 0:
                 return StepResult(
@@ -188,7 +205,7 @@ def pushing(rows: np.ndarray, over: bool) -> StepResult | None:
 
 
 def _quiet(rows: np.ndarray, seconds: float) -> NDArray | None:
-    """The last ``seconds`` of usable rows, if nothing moved in them."""
+    """Select the last ``seconds`` of usable rows; None if something moved in them."""
     new = rows[rows["valid"] == 1]
     new = new[new["t"] > new["t"][-1] - seconds] if len(new) else new
     if len(new) < 10 or new["t"][-1] - new["t"][0] < 0.9 * seconds:
@@ -197,6 +214,6 @@ def _quiet(rows: np.ndarray, seconds: float) -> NDArray | None:
 
 
 def _settled(values: NDArray, t: NDArray, within: float, seconds: float = 0.5) -> bool:
-    """Whether the values have stayed within a band for the last ``seconds``."""
+    """Tell whether the values have stayed within a band for the last ``seconds``."""
     last = values[t > t[-1] - seconds]
     return bool(t[-1] - t[0] > seconds and np.ptp(last) < within)

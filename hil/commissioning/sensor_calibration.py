@@ -1,8 +1,8 @@
-"""What rows of a machine that a person holds, leans, turns and rolls say of its sensors: values with standard errors.
+"""Calibration of the sensors from rows of a machine that a person holds, leans, turns and rolls, with standard errors.
 
-Rows are of TICK. Their readings come in the axes of the bicycle, by the calibration the loop ran with; what the sensor
-itself read follows from that calibration, which need not be right for it. Standard errors come from
-the means of `BATCHES` batches, so that a hand that trembles slowly counts for what it is. They do
+Rows are of TICK. Their readings come in the axes of the bicycle, by the calibration the loop ran with; the sensor's own
+reading is computed back from that calibration, which need not be right for it. Standard errors come from
+the means of `MEAN_BATCHES` batches, so that a hand that trembles slowly is counted in full. They do
 not know how upright "upright" was.
 """
 
@@ -15,27 +15,27 @@ import numpy as np
 from firmware_interface.calibration import Calibration
 from models.array_types import Array
 
-GYRO = ("phi_dot_meas", "theta_dot_meas", "psi_dot_meas")
-FORCE = ("a_x_meas", "a_y_meas", "a_z_meas")
-GRAVITY = 9.81  # m/s^2
-BATCHES = 16
-TREMBLE = 0.03  # rad/s, standard deviation of a gyro on a bicycle that a person holds still
-SLOW = math.radians(0.25)  # by which it may turn meanwhile
-CREEP = 0.01  # rad, over which the steer may wander while it is held
-RESTING = 0.02  # rad/s, of a wheel at rest
-TAPE = 0.01  # m, to which a person puts a wheel on a mark
+GYRO_CHANNELS = ("phi_dot_meas", "theta_dot_meas", "psi_dot_meas")
+FORCE_CHANNELS = ("a_x_meas", "a_y_meas", "a_z_meas")
+EARTH_GRAVITY = 9.81  # m/s^2
+MEAN_BATCHES = 16  # whose scatter gives the standard error of a mean
+MAX_TREMBLE = 0.03  # rad/s, standard deviation of a gyro on a bicycle that a person holds still
+MAX_SLOW_TURN = math.radians(0.25)  # rad, by which the frame may turn while it is held still
+MAX_STEER_CREEP = 0.01  # rad, over which the steer may wander while it is held
+MAX_REST_RATE = 0.02  # rad/s, of a wheel at rest
+MARK_ERROR = 0.01  # m, to which a person puts a wheel on a mark
 
 
 class Estimate(NamedTuple):
-    """A number, or several, with one standard error each."""
+    """Number or array of numbers, with one standard error each."""
 
     value: Any
     error: Any
 
 
 @dataclass(frozen=True)
-class Mounting:
-    """How the inertial sensor sits.
+class MountingCalibration:
+    """Orientation of the inertial sensor on the bicycle.
 
     Attributes
     ----------
@@ -59,8 +59,8 @@ class Mounting:
 
 
 @dataclass(frozen=True)
-class Steer:
-    """Zero, direction and reach of the steer: the sign and offset of `Calibration`; stops in rad."""
+class SteerCalibration:
+    """Sign and offset of the steer, as in `Calibration`, and its stops to the right and left [rad]."""
 
     sign: int
     offset: Estimate
@@ -69,7 +69,7 @@ class Steer:
 
 
 @dataclass(frozen=True)
-class Wheel:
+class WheelCalibration:
     """Sign and radius [m] of the measured wheel, and the angle it turned [rad, positive]."""
 
     sign: int
@@ -77,72 +77,75 @@ class Wheel:
     angle: float
 
 
-def usable(rows: np.ndarray) -> np.ndarray:
-    """Rows with a fresh sample."""
+def usable_rows(rows: np.ndarray) -> np.ndarray:
+    """Select the rows with a fresh sample."""
     return rows[rows["valid"] == 1]
 
 
-def lasting(rows: np.ndarray, seconds: float) -> np.ndarray | None:
-    """The last ``seconds`` of usable rows; None if there are not so many yet, or too many are missing."""
-    new = usable(rows)
+def last_rows(rows: np.ndarray, seconds: float) -> np.ndarray | None:
+    """Select the last ``seconds`` of usable rows; None if there are not so many yet, or too many are missing."""
+    new = usable_rows(rows)
     new = new[new["t"] > new["t"][-1] - seconds] if len(new) else new
-    enough = len(new) > 2 * BATCHES and new["t"][-1] - new["t"][0] > 0.95 * seconds
+    enough = len(new) > 2 * MEAN_BATCHES and new["t"][-1] - new["t"][0] > 0.95 * seconds
     return new if enough else None
 
 
-def still(rows: np.ndarray, seconds: float) -> np.ndarray | None:
-    """The last ``seconds`` of usable rows, if the frame neither trembled nor turned in them.
+def still_rows(rows: np.ndarray, seconds: float) -> np.ndarray | None:
+    """Select the last ``seconds`` of usable rows; None if the frame trembled or turned in them.
 
     A slow turn would pass for an offset of the gyros, but gravity sees it.
     """
-    new = lasting(rows, seconds)
-    if new is None or max(float(np.std(new[name])) for name in GYRO) > TREMBLE:
+    new = last_rows(rows, seconds)
+    if new is None or max(float(np.std(new[name])) for name in GYRO_CHANNELS) > MAX_TREMBLE:
         return None
-    force = np.column_stack([new[name] for name in FORCE])
+    force = np.column_stack([new[name] for name in FORCE_CHANNELS])
     third = len(force) // 3
     turn = angle_between(force[:third].mean(axis=0), force[-third:].mean(axis=0))
-    return new if turn < SLOW else None
+    return new if turn < MAX_SLOW_TURN else None
 
 
-def held(rows: np.ndarray, seconds: float) -> np.ndarray | None:
-    """The last ``seconds`` of usable rows, if the steer did not move in them."""
-    new = lasting(rows, seconds)
-    return None if new is None or np.ptp(new["delta_meas"]) > CREEP else new
+def held_rows(rows: np.ndarray, seconds: float) -> np.ndarray | None:
+    """Select the last ``seconds`` of usable rows; None if the steer moved in them."""
+    new = last_rows(rows, seconds)
+    return None if new is None or np.ptp(new["delta_meas"]) > MAX_STEER_CREEP else new
 
 
 def sensor_axes(rows: np.ndarray, calibration: Calibration) -> tuple[Array, Array]:
-    """What gyros [rad/s] and accelerometers [m/s^2] read in their own axes, offsets included; (n, 3) each."""
+    """Readings of gyros [rad/s] and accelerometers [m/s^2] in their own axes, offsets included; (n, 3) each."""
     mounting = np.array(calibration.mounting)
-    gyro, force = (np.column_stack([rows[name] for name in names]).astype(float) for names in (GYRO, FORCE))
+    gyro, force = (
+        np.column_stack([rows[name] for name in names]).astype(float) for names in (GYRO_CHANNELS, FORCE_CHANNELS)
+    )
     return gyro @ mounting + calibration.gyro_offset, force @ mounting + calibration.accel_offset
 
 
-def mean(values: Array) -> Estimate:
-    """Mean over the first axis, with the standard error that the means of batches have."""
-    means = np.array([batch.mean(axis=0) for batch in np.array_split(values, BATCHES)])
-    return Estimate(values.mean(axis=0), means.std(axis=0, ddof=1) / math.sqrt(BATCHES))
+def batch_mean(values: Array) -> Estimate:
+    """Mean over the first axis, with its standard error from the scatter of batch means."""
+    means = np.array([batch.mean(axis=0) for batch in np.array_split(values, MEAN_BATCHES)])
+    return Estimate(values.mean(axis=0), means.std(axis=0, ddof=1) / math.sqrt(MEAN_BATCHES))
 
 
-def gyro_bias(rows: np.ndarray, calibration: Calibration) -> Estimate:
-    """What the gyros read at rest, (3,) rad/s in sensor axes: the ``gyro_offset`` of `Calibration`."""
-    return mean(sensor_axes(rows, calibration)[0])
+def find_gyro_bias(rows: np.ndarray, calibration: Calibration) -> Estimate:
+    """Mean reading of the gyros at rest, (3,) rad/s in sensor axes: the ``gyro_offset`` of `Calibration`."""
+    return batch_mean(sensor_axes(rows, calibration)[0])
 
 
-def mounting(
+def find_mounting(
     upright: np.ndarray,
     leaning: np.ndarray,
     calibration: Calibration,
     way: np.ndarray | None = None,
     bias: Array | None = None,
-) -> Mounting:
-    """The sensor's axes from gravity on a bicycle that stands upright and one that is leant to the right.
+) -> MountingCalibration:
+    """Find the sensor's axes from gravity, on the bicycle upright and leant to the right.
 
     Upright, the specific force points up: that gives z. The lean is about x, so x is normal to both forces
     (the method of two vectors; Black 1964).
 
     Parameters
     ----------
-    upright, leaning : rows, held still.
+    upright, leaning : rows
+        Held still.
     calibration : Calibration
         Whose mounting the rows have; its ``accel_offset`` is taken to be right.
     way : rows
@@ -155,7 +158,7 @@ def mounting(
     ValueError
         When the two forces point the same way.
     """
-    up, over = (mean(sensor_axes(rows, calibration)[1] - calibration.accel_offset) for rows in (upright, leaning))
+    up, over = (batch_mean(sensor_axes(rows, calibration)[1] - calibration.accel_offset) for rows in (upright, leaning))
     z = -up.value / np.linalg.norm(up.value)
     x = -np.cross(up.value, over.value)
     if not np.linalg.norm(x) > 0.0:
@@ -168,7 +171,7 @@ def mounting(
         gyro = (sensor_axes(way, calibration)[0] - (calibration.gyro_offset if bias is None else bias)) @ x
     noise_up, noise_over = (np.abs(_errors(rotation, e)) / np.linalg.norm(e.value) for e in (up, over))
     about_z = math.hypot(noise_over[0], noise_up[0] * math.cos(lean)) / math.sin(lean)
-    return Mounting(
+    return MountingCalibration(
         rotation=rotation,
         error=np.array([noise_up[1], noise_up[0], about_z]),
         lean=lean,
@@ -177,12 +180,20 @@ def mounting(
     )
 
 
-def steer(straight: np.ndarray, right: np.ndarray, left: np.ndarray, calibration: Calibration) -> Steer:
-    """Zero, direction and stops of the steer, from rows of the bars held straight, right and left."""
-    zero = mean(straight["delta_meas"] + calibration.steer_offset)
+def find_steer(straight: np.ndarray, right: np.ndarray, left: np.ndarray, calibration: Calibration) -> SteerCalibration:
+    """Find zero, sign and stops of the steer.
+
+    Parameters
+    ----------
+    straight, right, left : rows
+        Of the bars held straight, at the right stop and at the left stop.
+    calibration : Calibration
+        By which the rows were read.
+    """
+    zero = batch_mean(straight["delta_meas"] + calibration.steer_offset)
     ends = [float(np.median(rows["delta_meas"])) + calibration.steer_offset - zero.value for rows in (right, left)]
     flip = 1 if ends[0] > ends[1] else -1
-    return Steer(
+    return SteerCalibration(
         sign=flip * calibration.steer_sign,
         offset=Estimate(flip * float(zero.value), float(zero.error)),
         right=flip * ends[0],
@@ -190,26 +201,26 @@ def steer(straight: np.ndarray, right: np.ndarray, left: np.ndarray, calibration
     )
 
 
-def wheel(rows: np.ndarray, calibration: Calibration, distance: float) -> Wheel:
-    """Radius of the measured wheel from rows of a roll-out over ``distance`` [m], at rest at both ends.
+def find_wheel(rows: np.ndarray, calibration: Calibration, distance: float) -> WheelCalibration:
+    """Find sign and radius of the measured wheel from rows of a roll-out over ``distance`` [m], at rest at both ends.
 
-    Its error is that of putting a wheel on two marks, `TAPE` each.
+    Its error is that of putting a wheel on two marks, `MARK_ERROR` each.
     """
-    angle = turned(rows, calibration)
+    angle = wheel_angle(rows, calibration)
     radius = distance / abs(angle)
     sign = calibration.wheel_sign * (1 if angle > 0.0 else -1)
-    return Wheel(sign, Estimate(radius, radius * math.sqrt(2.0) * TAPE / distance), abs(angle))
+    return WheelCalibration(sign, Estimate(radius, radius * math.sqrt(2.0) * MARK_ERROR / distance), abs(angle))
 
 
-def turned(rows: np.ndarray, calibration: Calibration) -> float:
+def wheel_angle(rows: np.ndarray, calibration: Calibration) -> float:
     """Angle [rad] by which the measured wheel turned."""
     return float(np.trapezoid(rows["v_meas"], rows["t"])) / calibration.wheel_radius
 
 
-def at_rest(rows: np.ndarray, calibration: Calibration, seconds: float) -> bool:
-    """Whether the wheel has stood for the last ``seconds``."""
-    new = lasting(rows, seconds)
-    return new is not None and float(np.abs(new["v_meas"]).mean()) < RESTING * calibration.wheel_radius
+def wheel_at_rest(rows: np.ndarray, calibration: Calibration, seconds: float) -> bool:
+    """Tell whether the wheel has stood for the last ``seconds``."""
+    new = last_rows(rows, seconds)
+    return new is not None and float(np.abs(new["v_meas"]).mean()) < MAX_REST_RATE * calibration.wheel_radius
 
 
 def angle_between(a: Array, b: Array) -> float:
@@ -217,7 +228,7 @@ def angle_between(a: Array, b: Array) -> float:
     return math.atan2(float(np.linalg.norm(np.cross(a, b))), float(a @ b))
 
 
-def angle_of(rotation: Array) -> float:
+def rotation_angle(rotation: Array) -> float:
     """Angle [rad] of a rotation matrix."""
     axis = np.array([rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]])
     return math.atan2(float(np.linalg.norm(axis)), float(np.trace(rotation)) - 1.0)

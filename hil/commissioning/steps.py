@@ -1,6 +1,6 @@
-"""A machine gone through step by step, without a run: preflight checks and calibrations.
+"""Step-by-step procedures on a machine, without a run: preflight checks and calibrations.
 
-The loop of a run beats as always, supervisor included; each step says what a person should do, how far the
+The loop ticks as in a run, supervisor included; each step says what a person should do, how far the
 machine may be armed meanwhile, and looks at the rows until it has found something or its time is over.
 """
 
@@ -21,13 +21,15 @@ from hil.runners.operator import Operator, Outcome
 from hil.runners.session import introduced
 from hil.runners.warmup import warm_up
 
-_MEMORY = 20_000  # batches of rows a step looks back on, minutes
-_REST = (0.0, 0.0, 0.0)  # upright, straight, standing: a posture as in `models.plant.workstand`
+STEER_BEYOND_STOPS = 1.0  # rad, steer of a person who turns the bars to the stop: farther than any stop
+WHEEL_TURN_RATE = 6.0  # rad/s, of a person who turns the rear wheel
+_MAX_BATCHES = 20_000  # batches of rows a step looks back on, minutes
+_REST_POSTURE = (0.0, 0.0, 0.0)  # upright, straight, standing: a posture as in `models.plant.workstand`
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """What a step has found."""
+    """Finding of a step: good or bad, and a sentence that says why."""
 
     good: bool
     sentence: str
@@ -35,7 +37,7 @@ class StepResult:
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to look at.
+    """One step of a procedure: what a person does, and how the rows are judged.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class Step:
     ask: str = ""
     longest: float = 20.0
     demand: Demand = Demand.OFF
-    posture: tuple[float, float, float] = _REST
+    posture: tuple[float, float, float] = _REST_POSTURE
     waits: bool = False
     lets_go: bool = False
 
@@ -72,11 +74,11 @@ Teller = Callable[[Step, StepResult | None], None]
 
 
 class Procedure(Operator):
-    """Goes through steps; the operator of a loop.
+    """Operator of a loop that goes through steps one after the other.
 
     Attributes
     ----------
-    findings : list of (Step, Finding)
+    findings : list of (Step, StepResult)
     """
 
     def __init__(self, steps: Sequence[Step], tell: Teller, ready: Callable[[], bool] = lambda: True) -> None:
@@ -91,8 +93,8 @@ class Procedure(Operator):
     def keep(self, rows: np.ndarray, tape: np.ndarray) -> None:
         """Take a batch of rows; called by the recorder's thread."""
         self._batches.append(rows.copy())
-        if len(self._batches) > _MEMORY:
-            del self._batches[: _MEMORY // 2]
+        if len(self._batches) > _MAX_BATCHES:
+            del self._batches[: _MAX_BATCHES // 2]
 
     def watch(self, row: np.void) -> None:
         """Look at what has come in; go on to the next step when this one has found something."""
@@ -123,7 +125,7 @@ class Procedure(Operator):
             self._tell(step, finding)
 
     def outcome(self) -> Outcome:
-        """Whether everything was found to be good."""
+        """Outcome of the procedure: success where every step was good."""
         if self.interrupted:
             return Outcome("abort", self.interrupted)
         bad = [step.name for step, finding in self.findings if not finding.good]
@@ -149,12 +151,28 @@ def go_through(
 
     Parameters
     ----------
+    rig : Rig
+    paths : sequence of str
+        Serial port of each of the rig's ports.
+    schedule : GainSchedule
+        Gains of the loop meanwhile.
     steps : callable
         Makes the steps from the rig as agreed with its devices, and what those said.
     tell : callable
         Told each step when its turn comes (with None) and when it has found something.
+    excitation : Excitation
+        Torque played in steps that demand RUN; by default none.
+    watch : callable
+        Shown the newest row now and then; by default nobody.
+    fifo : int
+        Real-time priority of the loop, 0 for none.
     ready : callable
         Asked now and then, while a step `waits`, whether the person is ready.
+
+    Returns
+    -------
+    Procedure
+        With the findings of its steps.
     """
     warm_up(rig, schedule)
     with introduced(rig, paths) as (fds, devices, agreed_rig, calibration):
@@ -166,8 +184,8 @@ def go_through(
     return procedure
 
 
-def armed(rows: np.ndarray, over: bool) -> StepResult | None:
-    """A `look` with demand ARM: is the drive on and its watchdog proven?"""
+def check_armed(rows: np.ndarray, over: bool) -> StepResult | None:
+    """Look, with demand ARM, whether the drive is on and its watchdog proven."""
     state, cause = State(int(rows["state"][-1])), Cause(int(rows["cause"][-1]))
     if state is State.ARMED:
         return StepResult(True, "the drive switches on, and off by itself when commands stop coming")

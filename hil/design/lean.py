@@ -1,4 +1,4 @@
-"""Steer into the lean: the law of the Delft steer-by-wire bicycle, the reference everyone knows."""
+"""Steer-into-the-lean control: the law of the Delft steer-by-wire bicycle."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -13,7 +13,7 @@ from models.parameters import Bicycle
 
 @dataclass(frozen=True)
 class SteerIntoLean:
-    """T_delta = k (v0 - v) phi_dot below the speed v0, nothing above it.
+    """Lean-rate feedback T_delta = k (v0 - v) phi_dot below the speed v0, nothing above it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Linear quadratic regulator: the gains that cost least, by weights that have units."""
+"""Linear quadratic regulator: gains that minimise a quadratic cost, by weights that have units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -7,7 +7,7 @@ from math import isfinite, pi, radians
 import numpy as np
 from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
 
-from hil.design.sampled_plant import Array, SampledModel
+from hil.design.sampled_plant import BICYCLE_PART, Array, SampledModel
 from hil.design.stabilisability import require_stabilisable
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -15,7 +15,7 @@ from models.parameters import Bicycle
 
 @dataclass(frozen=True)
 class Weights:
-    """Bryson's rule: what counts as large, so that each term of the cost is 1 when its quantity is this.
+    """Weights of the LQR by Bryson's rule: each term of the cost is 1 when its quantity has the value given here.
 
     The defaults are those of Peterson's robot bicycle (2013): 2 deg, 5 deg, 2 pi deg/s,
     100 pi deg/s and 0.5 N m.
@@ -77,13 +77,33 @@ class Weights:
 
 
 def lqr_gain(A: Array, b: Array, Q: Array, R: float) -> Array:
-    """Gain K (n,) of u = -K x that minimises the integral of x'Qx + R u^2 for x_dot = A x + b u."""
+    """Gain K (n,) of u = -K x that minimises the integral of x'Qx + R u^2 for x_dot = A x + b u.
+
+    Parameters
+    ----------
+    A : (n, n) array
+    b : (n,) array
+    Q : (n, n) array
+        Cost of the state, positive semi-definite.
+    R : float
+        Cost of the input, above 0.
+    """
     P = solve_continuous_are(A, b[:, None], Q, [[R]])
     return b @ P / R
 
 
 def dlqr_gain(F: Array, G: Array, Q: Array, R: float) -> Array:
-    """Gain K (n,) of u = -K z that minimises the sum of z'Qz + R u^2 for z[k+1] = F z[k] + G u[k]."""
+    """Gain K (n,) of u = -K z that minimises the sum of z'Qz + R u^2 for z[k+1] = F z[k] + G u[k].
+
+    Parameters
+    ----------
+    F : (n, n) array
+    G : (n,) array
+    Q : (n, n) array
+        Cost of the state, positive semi-definite.
+    R : float
+        Cost of the input, above 0.
+    """
     P = solve_discrete_are(F, G[:, None], Q, [[R]])
     return G @ P @ F / (R + G @ P @ G)
 
@@ -95,7 +115,7 @@ class LQR:
     Parameters
     ----------
     weights : Weights or mapping
-        As ``Weights``; a mapping is read by ``Weights.parse``.
+        Largest acceptable values; a mapping such as {"phi_deg": 2, "T_delta": 0.5} is read by ``Weights.parse``.
     """
 
     weights: Weights = field(default_factory=Weights)
@@ -116,7 +136,7 @@ class LQR:
         """
         require_stabilisable(bicycle, v)
         Q = np.zeros_like(model.F)
-        Q[:4, :4] = self.weights.Q
+        Q[BICYCLE_PART, BICYCLE_PART] = self.weights.Q
         try:
             K = dlqr_gain(model.F, model.G, Q, self.weights.R)
         except LinAlgError as error:

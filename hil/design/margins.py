@@ -1,4 +1,4 @@
-"""How far from instability: gain, phase and delay margins of the loop, broken at the torque command.
+"""Stability margins in gain, phase and delay of the loop, broken at the torque command.
 
 The break lies between controller and device. The controller goes on knowing what it commanded, and
 so what the drive ought to do: its gains on T_drive and u_prev act on that knowledge. The rest of the
@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import Array, SampledModel
+from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Array, SampledModel
 
-SLOWEST = 1e-3
+SLOWEST_CROSSING = 1e-3
 """[rad/s] Where the search for crossings starts; slower than any mode of a bicycle that matters."""
 
-POINTS = 400
+CROSSING_POINTS = 400
 """Frequencies on which a crossing is looked for, evenly spaced in log(frequency)."""
 
 
@@ -58,7 +58,7 @@ def margins(model: SampledModel, K: ArrayLike) -> Margins:
     if not np.any(K):
         return Margins((0.0, inf), inf, inf)
     loop = _loop_gain(model, K)
-    omega = np.geomspace(SLOWEST, pi / model.dt, POINTS)
+    omega = np.geomspace(SLOWEST_CROSSING, pi / model.dt, CROSSING_POINTS)
     L = loop(omega)
 
     # L real and negative: the loop's gain may be divided by |L| before a pole sits on the unit circle.
@@ -75,12 +75,12 @@ def margins(model: SampledModel, K: ArrayLike) -> Margins:
 
 
 def _loop_gain(model: SampledModel, K: Array) -> Callable[[ArrayLike], Any]:
-    """L as a function of frequency [rad/s]."""
+    """Loop transfer function L as a function of frequency [rad/s]."""
     import control  # here because it takes a second to import
 
     k, n = model.narrow(K), len(model.states)
     split = np.zeros((2, n))
-    split[0, :4], split[1, 4:] = k[:4], k[4:]
+    split[0, BICYCLE_PART], split[1, DRIVE_PART] = k[BICYCLE_PART], k[DRIVE_PART]
     both = control.ss(model.F, model.G.reshape(n, 1), split, 0.0, model.dt)
 
     def L(omega: ArrayLike) -> Any:
@@ -92,7 +92,7 @@ def _loop_gain(model: SampledModel, K: Array) -> Callable[[ArrayLike], Any]:
 
 
 def _crossings(f: Callable[[float], float], omega: Array, values: Array) -> Array:
-    """Zeros of ``f``, one in each interval of ``omega`` over which its ``values`` change sign."""
+    """Find zeros of ``f``, one in each interval of ``omega`` over which its ``values`` change sign."""
     from scipy.optimize import brentq  # a run, which only reads margins, should not wait for scipy
 
     change = np.flatnonzero(np.sign(values[:-1]) != np.sign(values[1:]))

@@ -10,7 +10,7 @@ from models.parameters import Bicycle
 
 @dataclass(frozen=True)
 class Off:
-    """No steer torque at any speed. The uncontrolled bicycle may fall: that is for the experiment to know."""
+    """Zero steer torque at every speed; the uncontrolled bicycle may fall."""
 
     may_be_unstable = True  # not annotated: a fact of the law, not one of its options
 

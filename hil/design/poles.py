@@ -1,4 +1,4 @@
-"""Pole placement: ask for the weave's damping and frequency and two real modes, or for four raw poles.
+"""Pole placement, by the weave's damping and frequency and two real modes, or by four raw poles.
 
 A request is made in continuous time [1/s] and mapped by exp(s dt). The poles of the drive and of the
 delay stay where they are: the four gains act on the bicycle state *predicted* for the moment the new
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, null_space, solve_sylvester
 
-from hil.design.sampled_plant import Array, SampledModel
+from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Array, SampledModel
 from hil.design.stabilisability import require_stabilisable, uncontrollable_speeds
 from models.errors import InputError
 from models.linear.modes import named_modes
@@ -27,13 +27,13 @@ Numbers = Sequence[complex | str] | Callable[[float], Sequence[complex | str]]
 LEAST_DECAY = 1.0
 """[1/s] A real mode slower than this (the capsize mode, often) is asked to decay this fast instead."""
 
-KEPT, FREE = 0.1, 0.5
-"""[m/s] Nearer than KEPT to a stuck mode's speed its pole is left alone, farther than FREE it goes where
-asked, between them it moves over smoothly, so that gains may be interpolated over speed."""
+STUCK_WITHIN, FREE_BEYOND = 0.1, 0.5
+"""[m/s] Nearer than STUCK_WITHIN to a stuck mode's speed its pole is left alone; farther than FREE_BEYOND it goes
+where asked; between them it moves over smoothly, so that gains may be interpolated over speed."""
 
 
 def place_gain(A: Array, b: Array, poles: ArrayLike) -> Array:
-    """Gain K (n,) that gives A - b K the requested ``poles`` (n,), for one input, by Ackermann's formula.
+    """Place the ``poles`` (n,) of A - b K, for one input, by Ackermann's formula; returns K (n,).
 
     The characteristic polynomial of A is applied factor by factor, never expanded. For a sampled
     system pass (F - I)/dt, G/dt and (z - 1)/dt: at a high rate F itself is too near the identity.
@@ -56,9 +56,23 @@ def place_gain(A: Array, b: Array, poles: ArrayLike) -> Array:
 
 
 def place_beside(A: Array, b: Array, poles: ArrayLike, kept: float) -> Array:
-    """Gain K (n,) that places ``poles`` (n - 1,) and leaves A's real eigenvalue nearest ``kept`` where it is.
+    """Place all poles but one, and leave A's real eigenvalue nearest ``kept`` where it is.
 
-    The feedback is blind to the kept mode, so it does not matter whether the input could move it.
+    The feedback does not act on the kept mode, so it does not matter whether the input could move it.
+
+    Parameters
+    ----------
+    A : (n, n) array
+    b : (n,) array
+    poles : (n - 1,) complex
+        Requested eigenvalues of A - b K beside the kept one.
+    kept : float
+        Real eigenvalue of A, about.
+
+    Returns
+    -------
+    (n,) array
+        Gain K.
     """
     values, vectors = np.linalg.eig(A)
     mode = vectors[:, np.argmin(np.abs(values - kept))].real
@@ -68,7 +82,7 @@ def place_beside(A: Array, b: Array, poles: ArrayLike, kept: float) -> Array:
 
 @dataclass(frozen=True)
 class PolePlacement:
-    """Four poles of the bicycle, as numbers or as functions of speed.
+    """Placement of the bicycle's four poles, given as numbers or as functions of speed.
 
     Parameters
     ----------
@@ -93,7 +107,7 @@ class PolePlacement:
             raise InputError("poles are asked for either as 'raw' or as 'zeta', 'omega' and 'real', found both")
 
     def request(self, bicycle: Bicycle, v: float) -> Poles:
-        """The four poles asked for at speed ``v``, before any stuck mode is considered.
+        """Poles (4,) asked for at speed ``v`` [m/s], before any stuck mode is considered.
 
         Raises
         ------
@@ -140,7 +154,7 @@ class PolePlacement:
             )
         poles, kept, note = beside_stuck(bicycle, v, poles)
         Ad, g, predict = predictor(model)
-        A, b = (Ad - np.eye(4)) / model.dt, g / model.dt
+        A, b = (Ad - np.eye(len(Ad))) / model.dt, g / model.dt
         targets = np.expm1(poles * model.dt) / model.dt
         try:
             if kept is None:
@@ -156,7 +170,7 @@ class PolePlacement:
 
 
 def natural(bicycle: Bicycle, v: float) -> tuple[float, Poles]:
-    """What the default leaves alone: the open loop's weave frequency [rad/s], and capsize and caster [1/s].
+    """Weave frequency [rad/s], and capsize and caster [1/s], of the open loop: the default request.
 
     Where the weave is two real eigenvalues its frequency is their geometric mean. Capsize and caster
     decay at LEAST_DECAY or faster; on some bicycles they are a pair over a range of speeds.
@@ -169,23 +183,32 @@ def natural(bicycle: Bicycle, v: float) -> tuple[float, Poles]:
 
 
 def predictor(model: SampledModel) -> tuple[Array, Array, Array]:
-    """The bicycle alone, seen through drive and delay: Ad (4, 4), g (4,) and P (4, n), with p = P z.
+    """Predictor of the bicycle's state beyond drive and delay: Ad (4, 4), g (4,) and P (4, n), with p = P z.
 
     With F = [[Ad, F12], [0, F22]], P = [I, C] and the Sylvester equation Ad C - C F22 = F12 for C,
     P F = Ad P: the prediction moves as the bicycle would without drive and delay.
     """
-    Ad, F12, F22 = model.F[:4, :4], model.F[:4, 4:], model.F[4:, 4:]
-    C = solve_sylvester(Ad, -F22, F12) if len(F22) else np.zeros((4, 0))
-    P = np.hstack([np.eye(4), C])
+    Ad, F12 = model.F[BICYCLE_PART, BICYCLE_PART], model.F[BICYCLE_PART, DRIVE_PART]
+    F22 = model.F[DRIVE_PART, DRIVE_PART]
+    C = solve_sylvester(Ad, -F22, F12) if len(F22) else np.zeros_like(F12)
+    P = np.hstack([np.eye(len(Ad)), C])
     return Ad, P @ model.G, P
 
 
 def beside_stuck(bicycle: Bicycle, v: float, poles: Poles) -> tuple[Poles, float | None, str]:
-    """Give way to a stable mode that steer torque cannot move, or can hardly move, at ``v`` [m/s].
+    """Adapt a request to a stable mode that steer torque cannot, or can hardly, move at ``v`` [m/s].
 
     Near the speed of such a mode the nearest real pole of the request is put where the mode is
     anyway; at that very speed nothing else is possible, and close to it anything else asks for huge
     gains.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    v : float
+        Forward speed [m/s].
+    poles : (4,) complex
+        Poles asked for [1/s].
 
     Returns
     -------
@@ -202,12 +225,12 @@ def beside_stuck(bicycle: Bicycle, v: float, poles: Poles) -> tuple[Poles, float
     """
     own = np.linalg.eigvals(system_matrix(bicycle, v))
     own = own[(own.imag == 0.0) & (own.real < 0.0)].real
-    near = [s for s in uncontrollable_speeds(bicycle) if s.stable and abs(v - s.v) < FREE]
+    near = [s for s in uncontrollable_speeds(bicycle) if s.stable and abs(v - s.v) < FREE_BEYOND]
     if not near or not len(own):
         return poles, None, ""
     stuck = min(near, key=lambda s: abs(v - s.v))
     mode = float(own[np.argmin(np.abs(own - stuck.eigenvalue))])
-    share = float(np.clip((abs(v - stuck.v) - KEPT) / (FREE - KEPT), 0.0, 1.0))
+    share = float(np.clip((abs(v - stuck.v) - STUCK_WITHIN) / (FREE_BEYOND - STUCK_WITHIN), 0.0, 1.0))
     share *= share * (3.0 - 2.0 * share)  # smooth at both ends
     real = np.flatnonzero(poles.imag == 0.0)
     if not len(real):
@@ -232,7 +255,7 @@ def beside_stuck(bicycle: Bicycle, v: float, poles: Poles) -> tuple[Poles, float
 
 
 def _at(value: Number, v: float, name: str) -> float:
-    """A number, or a function of speed taken at ``v``."""
+    """Evaluate a number, or a function of speed at ``v`` [m/s]."""
     given = value(v) if callable(value) else value
     try:
         return float(given)
@@ -241,7 +264,7 @@ def _at(value: Number, v: float, name: str) -> float:
 
 
 def _numbers(value: Numbers, v: float, n: int, name: str) -> Poles:
-    """``n`` poles from numbers, text such as "-2+3j", or a function of speed that gives either."""
+    """Read ``n`` poles from numbers, text such as "-2+3j", or a function of speed that gives either."""
     given = value(v) if callable(value) else value
     try:
         poles = np.array([complex(pole) for pole in given])
@@ -253,5 +276,5 @@ def _numbers(value: Numbers, v: float, n: int, name: str) -> Poles:
 
 
 def _text(poles: Poles) -> str:
-    """Poles for a sentence: "-2+3j, -2-3j, -4"."""
+    """Format poles for a sentence: "-2+3j, -2-3j, -4"."""
     return ", ".join(f"{pole:.4g}" if pole.imag else f"{pole.real:.4g}" for pole in poles)

@@ -1,4 +1,4 @@
-"""The loop as the gains must see it: bicycle, drive lag and one sample of computation delay, exactly sampled.
+"""Sampled model for the design of gains: bicycle, drive lag and one sample of computation delay, exactly sampled.
 
 State of the sampled loop, always in this order (a schedule always has these six gains):
 
@@ -28,14 +28,16 @@ from models.parameters import Bicycle
 
 LOOP_STATES = (*BICYCLE_STATES, "T_drive", "u_prev")
 T_DRIVE, U_PREV = 4, 5
+BICYCLE_PART = slice(0, T_DRIVE)  # of this state and of a schedule's gains: the bicycle's four states
+DRIVE_PART = slice(T_DRIVE, len(LOOP_STATES))  # and the rest: torque of the drive and previous command
 
-ROUNDING = 1e-9
+Z_ROUNDING = 1e-9
 """An eigenvalue z smaller than this is zero but for rounding."""
 
 
 @dataclass(frozen=True)
 class LoopTiming:
-    """How the loop is timed: what lies between a computed torque and the steer axis.
+    """Timing of the loop: sampling rate, and delay and lag between a computed torque and the steer axis.
 
     Parameters
     ----------
@@ -75,10 +77,16 @@ class LoopTiming:
 
 @dataclass(frozen=True, eq=False)
 class SampledModel:
-    """z[k+1] = F z[k] + G u[k] at one speed, u the requested steer torque [N m].
+    """Sampled model z[k+1] = F z[k] + G u[k] at one speed, u the requested steer torque [N m].
 
-    ``F`` is (n, n) and ``G`` (n,); ``states`` names the n states: the six of this module, less those
-    that a loop without lag or without delay does not have.
+    Attributes
+    ----------
+    F : (n, n) array
+    G : (n,) array
+    states : tuple of n str
+        The six of this module, less those that a loop without lag or without delay does not have.
+    dt : float
+        Sampling interval [s].
     """
 
     F: Array
@@ -86,14 +94,17 @@ class SampledModel:
     states: tuple[str, ...]
     dt: float
 
+    def __repr__(self) -> str:
+        return f"<SampledModel: {1.0 / self.dt:g} Hz, states {', '.join(self.states)}>"
+
     def widen(self, K: ArrayLike) -> Array:
-        """Gains (n,) on this model's states as the six gains of a schedule; 0 on states it lacks."""
+        """Extend gains (n,) on this model's states to the six gains of a schedule, with 0 on states it lacks."""
         wide = np.zeros(len(LOOP_STATES))
         wide[[LOOP_STATES.index(name) for name in self.states]] = K
         return wide
 
     def narrow(self, K: ArrayLike) -> Array:
-        """The gains (n,) among the six of a schedule that act on this model's states."""
+        """Select the gains (n,) among the six of a schedule that act on this model's states."""
         return np.asarray(K, dtype=float)[[LOOP_STATES.index(name) for name in self.states]]
 
     def closed_loop(self, K: ArrayLike) -> NDArray[np.complex128]:
@@ -101,7 +112,7 @@ class SampledModel:
         return np.linalg.eigvals(self.F - np.outer(self.G, self.narrow(K))).astype(complex)
 
 
-def sampled_model(bicycle: Bicycle, v: float, loop: LoopTiming) -> SampledModel:
+def sampled_model(bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledModel:
     """Sample the bicycle with its drive and delay, exactly, under a zero-order hold.
 
     Parameters
@@ -109,45 +120,45 @@ def sampled_model(bicycle: Bicycle, v: float, loop: LoopTiming) -> SampledModel:
     bicycle : Bicycle
     v : float
         Forward speed [m/s].
-    loop : Loop
+    timing : LoopTiming
 
     Returns
     -------
     SampledModel
         Its one input is the requested steer torque [N m], positive to the right.
     """
-    return sample(system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA], loop)
+    return sample(system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA], timing)
 
 
-def sample(A: Array, b: Array, loop: LoopTiming) -> SampledModel:
-    """`sampled_model` of any x' = A x + b T with the bicycle's four states and the torque T on its steer axis."""
+def sample(A: Array, b: Array, timing: LoopTiming) -> SampledModel:
+    """Sample any x' = A x + b T with the bicycle's four states and the torque T on its steer axis."""
     B = b[:, np.newaxis]
     states: tuple[str, ...] = BICYCLE_STATES
-    if loop.drive_lag > 0.0:
-        A = np.block([[A, B], [np.zeros((1, 4)), np.full((1, 1), -1.0 / loop.drive_lag)]])
-        B = np.vstack([np.zeros((4, 1)), [[1.0 / loop.drive_lag]]])
+    if timing.drive_lag > 0.0:
+        A = np.block([[A, B], [np.zeros((1, len(b))), np.full((1, 1), -1.0 / timing.drive_lag)]])
+        B = np.vstack([np.zeros((len(b), 1)), [[1.0 / timing.drive_lag]]])
         states += ("T_drive",)
-    F, G = zoh(A, B, (1.0 - loop.delay) * loop.dt) if 0 < loop.delay < 1 else zoh(A, B, loop.dt)
-    if loop.delay:
+    F, G = zoh(A, B, (1.0 - timing.delay) * timing.dt) if 0 < timing.delay < 1 else zoh(A, B, timing.dt)
+    if timing.delay:
         n, old = len(states), G
-        if loop.delay < 1:  # first the old command, then the new one
-            F_old, G_old = zoh(A, B, loop.delay * loop.dt)
+        if timing.delay < 1:  # first the old command, then the new one
+            F_old, G_old = zoh(A, B, timing.delay * timing.dt)
             F, old = F @ F_old, F @ G_old
-        new = G if loop.delay < 1 else np.zeros((n, 1))
+        new = G if timing.delay < 1 else np.zeros((n, 1))
         F = np.block([[F, old], [np.zeros((1, n + 1))]])
         G = np.vstack([new, [[1.0]]])
         states += ("u_prev",)
-    return SampledModel(F, G[:, 0], states, loop.dt)
+    return SampledModel(F, G[:, 0], states, timing.dt)
 
 
 def continuous(z: ArrayLike, dt: float) -> NDArray[np.complex128]:
-    """Eigenvalues of a sampled map as those of continuous motion, log(z)/dt [1/s], the slowest first.
+    """Convert eigenvalues of a sampled map to those of continuous motion, log(z)/dt [1/s], the slowest first.
 
     An eigenvalue that is zero, or zero but for rounding, is a delay that is over after one sample: -inf.
     """
     z = np.asarray(z, dtype=complex)
     size = np.abs(z)
-    seen = size > ROUNDING
+    seen = size > Z_ROUNDING
     re = np.log(size, out=np.full(z.shape, -np.inf), where=seen) / dt
     im = np.where(seen, np.angle(z), 0.0) / dt
     order = np.lexsort((-im, -re))

@@ -14,7 +14,7 @@ from hil.design.sampled_plant import LOOP_STATES, Array, LoopTiming
 from models.errors import InputError
 from models.parameters import Bicycle
 
-FORMAT = "riderless gain schedule 1"
+SCHEDULE_FORMAT = "riderless gain schedule 1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ class GainSchedule:
             for i in range(len(self.v))
         ]
         head = {
-            "format": FORMAT,
+            "format": SCHEDULE_FORMAT,
             "method": self.method,
             "states": list(LOOP_STATES),
             "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
@@ -139,9 +139,10 @@ class GainSchedule:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
-        if data.get("format") != FORMAT:
+        if data.get("format") != SCHEDULE_FORMAT:
             raise InputError(
-                f"{where} wants format = {FORMAT!r}, found {data.get('format')!r}: write it with `riderless design`"
+                f"{where} wants format = {SCHEDULE_FORMAT!r}, found {data.get('format')!r}: "
+                "write it with `riderless design`"
             )
         try:
             rows = data["speed"]

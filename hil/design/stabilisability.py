@@ -1,4 +1,4 @@
-"""Where steer torque alone cannot move one of the bicycle's modes, and whether that matters.
+"""Stabilisability by steer torque: speeds at which it cannot move one of the bicycle's modes.
 
 Steer torque reaches the lean only through the lean equation's coupling terms. With
 q = q0 exp(s t), that equation (Meijaard et al. 2007, eq. 5.3, first row) reads
@@ -24,9 +24,14 @@ NEAR_UNSTABLE = 1e-3
 
 @dataclass(frozen=True)
 class StuckMode:
-    """A mode that steer torque cannot move.
+    """Mode that steer torque cannot move.
 
-    ``v`` is the forward speed [m/s] at which this happens, ``eigenvalue`` the mode's [1/s].
+    Attributes
+    ----------
+    v : float
+        Forward speed [m/s] at which this happens.
+    eigenvalue : float
+        Of the mode [1/s], real.
     """
 
     v: float
@@ -39,7 +44,7 @@ class StuckMode:
 
 
 def uncontrollable_speeds(bicycle: Bicycle) -> tuple[StuckMode, ...]:
-    """Every speed at which steer torque alone loses controllability, slowest first.
+    """Find every speed at which steer torque alone loses controllability, slowest first.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from scipy.spatial.transform import Rotation
 
 from experiments import cli
 from experiments.emulation import workstand
-from hil.commissioning.sensor_calibration import angle_of
+from hil.commissioning.sensor_calibration import rotation_angle
 from hil.loop.states import State
 from hil.rig.rig import Rig
 from models.linear.whipple import totals
@@ -111,7 +111,7 @@ def test_everything_that_is_otherwise_is_found_and_written(machine):
     assert Path(said["kept"]).read_text() == before
     found, truth = Rig.from_toml(node.file).calibrated(), node.truth
     assert np.abs(np.subtract(found.gyro_offset, truth.gyro_offset)).max() < 5e-4
-    assert angle_of(np.array(found.mounting) @ np.array(truth.mounting).T) < math.radians(0.3)
+    assert rotation_angle(np.array(found.mounting) @ np.array(truth.mounting).T) < math.radians(0.3)
     assert found.steer_offset == pytest.approx(0.15, abs=1e-3)
     assert found.wheel_radius == pytest.approx(0.309, rel=3e-3)
     assert (found.steer_sign, found.wheel_sign, found.torque_sign) == (-1, -1, -1)

@@ -19,6 +19,7 @@ from tests.experiments.simulated import sampled_lean_feedback
 
 BALANCE = catalogue.load_bicycle("Balanceassistv1")
 SILVER = catalogue.load_bicycle("Silver")
+HARDWARE = {"observer": Observer(), "dt": 0.005, "drive_lag": 0.005, "x_imu": 0.3, "z_imu": -0.5}
 
 
 def test_published_uncertainty_of_balanceassist_at_5_m_s():
@@ -79,7 +80,7 @@ def sampled(bicycle):
     schedule = design(bicycle, "lqr", (3.0, 4.0, 5.0), LoopTiming())
 
     def build(real, more_delay):
-        loop = SampledLoop(bicycle, schedule, Observer(), 0.005, 0.005, 0.3, -0.5, None, 0.0, real, more_delay)
+        loop = SampledLoop(bicycle, schedule, **HARDWARE, real=real, more_delay=more_delay)
         return Dynamics("loop", loop.states, loop.matrix, loop.output, loop.embed, loop.dt)
 
     return Theory("loop", bicycle, build)
@@ -106,14 +107,14 @@ def test_a_delay_of_continuous_feedback_is_right_to_first_order():
 def test_a_long_delay_of_the_sampled_loop_is_that_of_a_loop_sampled_more_often(more):
     """The same gains in a loop whose drive obeys later: its map, stepped by hand with a queue of commands."""
     schedule = design(SILVER, "lqr", (4.0, 5.0, 6.0), LoopTiming())
-    late = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5, None, 0.0, Variant(SILVER), more)
-    prompt = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5)
+    late = SampledLoop(SILVER, schedule, **HARDWARE, more_delay=more)
+    prompt = SampledLoop(SILVER, schedule, **HARDWARE)
     F, v = prompt.matrix(5.0), 5.0
     z = np.zeros(len(late.states))
     z[:13] = prompt.embed(v) @ [0.02, -0.01, 0.3, 0.1]
     z[13:] = z[5]
     queue, x = [z[5]] * 9, z[:13].copy()
-    drive = SampledLoop(SILVER, schedule, Observer(), 0.005, 0.005, 0.3, -0.5)
+    drive = SampledLoop(SILVER, schedule, **HARDWARE)
     whole, part = divmod(0.005 + more, 0.005)
     whole, part = (int(whole), part) if part > 1e-9 else (int(whole) - 1, 0.005)
     from hil.design.sampled_plant import sample

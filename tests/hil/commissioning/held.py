@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from hil.commissioning.drive_calibration import Centring
-from hil.commissioning.sensor_calibration import FORCE, GRAVITY, GYRO
+from hil.commissioning.sensor_calibration import EARTH_GRAVITY, FORCE_CHANNELS, GYRO_CHANNELS
 from hil.loop.excitation import Excitation
 from hil.loop.states import State
 from hil.loop.tick_record import TICK
@@ -28,10 +28,10 @@ def rows_of(n, truth, read_with, rng, lean=0.0, lean_rate=0.0, steer=0.0, wheel=
     gyro = np.column_stack([np.broadcast_to(lean_rate, n), zero, zero]) + noise * NOISE["gyro"] * rng.normal(
         size=(n, 3)
     )
-    force = np.column_stack([zero, -GRAVITY * np.sin(lean), -GRAVITY * np.cos(lean)])
+    force = np.column_stack([zero, -EARTH_GRAVITY * np.sin(lean), -EARTH_GRAVITY * np.cos(lean)])
     force = force + noise * NOISE["force"] * rng.normal(size=(n, 3))
     there, here = np.array(truth.mounting), np.array(read_with.mounting)
-    for names, values, offset in ((GYRO, gyro, "gyro_offset"), (FORCE, force, "accel_offset")):
+    for names, values, offset in ((GYRO_CHANNELS, gyro, "gyro_offset"), (FORCE_CHANNELS, force, "accel_offset")):
         sensor = values @ there + getattr(truth, offset) - getattr(read_with, offset)
         for name, column in zip(names, (sensor @ here.T).T, strict=True):
             rows[name] = column

@@ -23,7 +23,7 @@ RIGS = DOCS / "rigs"
 def begin(rig, *parts, rollout=5.0):
     """Notes, and the steps of the first phase by name."""
     notes = Notes(rig)
-    phase = next(steps.phases(notes, parts, rollout))
+    phase = next(steps.calibration_phases(notes, parts, rollout))
     return notes, {step.name: step for step in phase.steps}
 
 
@@ -41,10 +41,13 @@ def test_parts_come_in_their_order_and_only_those_asked_for():
     names = ["gyro", "upright", "lean", "straight", "right stop", "left stop", "first mark", "roll-out"]
     assert list(sensors) == names
     assert all(step.demand is Demand.OFF for step in sensors.values())
-    phases = list(steps.phases(Notes(rig()), ["drive"], math.inf))
+    phases = list(steps.calibration_phases(Notes(rig()), ["drive"], math.inf))
     assert [[step.name for step in phase.steps] for phase in phases] == [["direction"], ["sweep"]]
     assert all(step.waits and step.lets_go for phase in phases for step in phase.steps)
-    assert [len(list(steps.phases(Notes(rig()), parts, 5.0))) for parts in (["gyro"], [], list(steps.PARTS))] == [
+    assert [
+        len(list(steps.calibration_phases(Notes(rig()), parts, 5.0)))
+        for parts in (["gyro"], [], list(steps.CALIBRATION_PARTS))
+    ] == [
         1,
         0,
         3,
@@ -164,7 +167,7 @@ def armed_rows(state, cause=Cause.NONE, steer=0.0):
 def test_the_push_tells_the_torque_s_sign():
     for steer, sign in ((0.1, 1), (-0.1, -1)):
         notes = Notes(rig())
-        (step,) = next(steps.phases(notes, ["drive"], math.inf)).steps
+        (step,) = next(steps.calibration_phases(notes, ["drive"], math.inf)).steps
         assert step.look(armed_rows(State.RUNNING), False) is None
         found = step.look(armed_rows(State.RUNNING, steer=steer), False)
         assert found.good
@@ -173,7 +176,7 @@ def test_the_push_tells_the_torque_s_sign():
 
 
 def test_a_drive_that_is_refused_says_why():
-    for phase in steps.phases(Notes(rig()), ["drive"], math.inf):
+    for phase in steps.calibration_phases(Notes(rig()), ["drive"], math.inf):
         (step,) = phase.steps
         found = step.look(armed_rows(State.FAULT, Cause.DRIVE_WATCHDOG), False)
         assert not found.good

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hil.commissioning import cyclictest
-from hil.commissioning.latency_measure import Trial, loaded
+from hil.commissioning.latency_measure import LatencyTrial, loaded_computer
 from hil.runners.latency_certificate import SHORT, LatencyResult, recent, surroundings
 from models.errors import InputError
 
@@ -54,7 +54,7 @@ def state(tmp_path, monkeypatch):
 
 
 def test_the_recorded_output_of_cyclictest_is_understood():
-    floor = cyclictest.parse(RECORDED, bins=9)
+    floor = cyclictest.parse_histogram(RECORDED, bins=9)
     assert floor.counts.tolist() == [0, 0, 1, 4, 2, 0, 0, 0, 3]
     assert floor.worst == pytest.approx(31e-6, abs=1e-12)
     assert floor.percentile(50) == pytest.approx(4e-6, abs=1e-12)  # the fifth of ten ends the bin of 3 us
@@ -64,13 +64,13 @@ def test_the_recorded_output_of_cyclictest_is_understood():
 @pytest.mark.parametrize("text", ["", "usage: cyclictest", RECORDED.replace("Max", "Most"), "000001 000001\n"])
 def test_other_output_is_refused(text):
     with pytest.raises(InputError, match="printed no histogram"):
-        cyclictest.parse(text, 9)
+        cyclictest.parse_histogram(text, 9)
 
 
 def test_cyclictest_is_asked_for_what_we_do_ourselves():
-    words = cyclictest.command(rate=200.0, n=400, bins=5001)
+    words = cyclictest.cyclictest_command(rate=200.0, n=400, bins=5001)
     assert words == ["cyclictest", "-q", "-t1", "-i5000", "-l400", "-h5000"]
-    words = cyclictest.command(rate=1000.0, n=1000, bins=1001, fifo=80, cpu=1)
+    words = cyclictest.cyclictest_command(rate=1000.0, n=1000, bins=1001, fifo=80, cpu=1)
     assert words[3:] == ["-i1000", "-l1000", "-h1000", "-m", "-p80", "-a1"]
 
 
@@ -84,14 +84,14 @@ def fake_cyclictest(folder, script, monkeypatch):
 def test_its_refusal_is_passed_on_in_its_own_words(tmp_path, monkeypatch):
     fake_cyclictest(tmp_path, "echo 'no thread for you' >&2; exit 3", monkeypatch)
     with pytest.raises(InputError, match="ended with 'no thread for you'"):
-        cyclictest.measure(200.0, 10, 9)
+        cyclictest.run_cyclictest(200.0, 10, 9)
 
 
 def test_it_inherits_our_timer_slack(tmp_path, monkeypatch):
     (tmp_path / "said").write_text(RECORDED)
     script = f"cat /proc/$$/timerslack_ns > {tmp_path}/slack; cat {tmp_path}/said"
     fake_cyclictest(tmp_path, script, monkeypatch)
-    assert cyclictest.measure(200.0, 10, 9).n == 10
+    assert cyclictest.run_cyclictest(200.0, 10, 9).n == 10
     assert (tmp_path / "slack").read_text().strip() == "1"
 
 
@@ -110,7 +110,7 @@ def test_it_inherits_our_timer_slack(tmp_path, monkeypatch):
 )
 def test_a_trial_that_cannot_be_made_is_refused(changes, sentence):
     with pytest.raises(InputError, match=sentence):
-        Trial(**changes)
+        LatencyTrial(**changes)
 
 
 def test_the_computer_is_described_in_sentences():
@@ -121,7 +121,7 @@ def test_the_computer_is_described_in_sentences():
 
 
 def test_the_load_is_there_and_gone_again():
-    with loaded() as hogs:
+    with loaded_computer() as hogs:
         assert len(hogs) == len(os.sched_getaffinity(0)) - 1
         assert "load" in [t.name for t in threading.enumerate()]
         assert all(Path(f"/proc/{pid}").exists() for pid in hogs)
@@ -130,7 +130,7 @@ def test_the_load_is_there_and_gone_again():
 
 
 def test_the_load_leaves_the_loop_s_cpu_alone():
-    with loaded(cpu=0) as hogs:
+    with loaded_computer(cpu=0) as hogs:
         assert all(0 not in os.sched_getaffinity(pid) for pid in hogs)
 
 
@@ -173,7 +173,7 @@ def test_a_short_real_run_has_everything_and_is_kept(state, tmp_path):
     assert document == json.loads((tmp_path / "latency.json").read_text())
     assert 20 < document["ours"]["n"] < 200  # half a second, however busy this computer is
     assert sum(document["histogram_us"]["ours"].values()) == document["ours"]["n"]
-    if cyclictest.installed():
+    if cyclictest.cyclictest_installed():
         assert document["floor"]["n"] == 50
     else:
         assert document["floor"] is None
@@ -187,7 +187,7 @@ def test_a_short_real_run_has_everything_and_is_kept(state, tmp_path):
 
 
 def test_without_cyclictest_there_is_a_sentence_and_idle_is_not_kept(state, monkeypatch):
-    monkeypatch.setattr(cyclictest, "installed", lambda: False)
+    monkeypatch.setattr(cyclictest, "cyclictest_installed", lambda: False)
     done = riderless("--duration", "0.2", "--rate", "100", "--no-load")
     assert "sudo apt install rt-tests" in " ".join(done.stdout.split())
     assert "cyclictest %" not in done.stdout

@@ -33,11 +33,11 @@ def findings(rig, push=True, bars=None, **truth):
             posture[:] = step.posture
 
     def steps(agreed, devices):
-        return preflight.steps(agreed, devices) + ([preflight.push_step()] if push else [])
+        return preflight.preflight_steps(agreed, devices) + ([preflight.push_step()] if push else [])
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
     with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
-        procedure = go_through(rig, twin.paths, schedule, steps, tell, preflight.PUSH, fifo=FIFO)
+        procedure = go_through(rig, twin.paths, schedule, steps, tell, preflight.PREFLIGHT_PUSH, fifo=FIFO)
     return {step.name: finding for step, finding in procedure.findings}, procedure.outcome()
 
 
@@ -102,10 +102,10 @@ def rows(n=400, rate=200.0, **columns):
 
 def test_looks_wait_until_there_is_something_to_see():
     still = rows()
-    assert preflight.leaning(still, False) is None
-    assert preflight.rolling(still, False) is None
-    assert preflight.pushing(still, False) is None
-    for look in (preflight.leaning, preflight.rolling, preflight.pushing):
+    assert preflight.check_lean(still, False) is None
+    assert preflight.check_wheel(still, False) is None
+    assert preflight.check_push(still, False) is None
+    for look in (preflight.check_lean, preflight.check_wheel, preflight.check_push):
         finding = look(still, True)
         assert finding is not None
         assert not finding.good
@@ -114,17 +114,17 @@ def test_looks_wait_until_there_is_something_to_see():
 def test_gyro_and_gravity_must_agree_on_a_lean():
     ramp = np.r_[np.zeros(50), np.full(100, 0.4), np.zeros(250)]  # 0.2 rad to the right
     lean = np.cumsum(ramp) / 200
-    good = preflight.leaning(rows(phi_dot_meas=ramp, a_y_meas=-9.81 * np.sin(lean)), False)
+    good = preflight.check_lean(rows(phi_dot_meas=ramp, a_y_meas=-9.81 * np.sin(lean)), False)
     assert good is not None
     assert good.good
-    crossed = preflight.leaning(rows(phi_dot_meas=ramp, a_y_meas=9.81 * np.sin(lean)), False)
+    crossed = preflight.check_lean(rows(phi_dot_meas=ramp, a_y_meas=9.81 * np.sin(lean)), False)
     assert crossed is not None
     assert "they must agree" in crossed.sentence
 
 
 def test_a_drive_that_is_refused_says_why():
     fault = rows(state=State.FAULT, cause=9)
-    finding = preflight.pushing(fault, False)
+    finding = preflight.check_push(fault, False)
     assert finding is not None
     assert "watchdog" in finding.sentence
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from firmware_interface.calibration import Calibration
 from hil.commissioning import sensor_calibration as c
-from hil.commissioning.drive_calibration import NAMES, Centring, drive, inertia_of, swung
+from hil.commissioning.drive_calibration import DRIVE_PARAMETERS, Centring, fit_drive, front_inertia, sweep_rows
 from models import catalogue
 from tests.hil.commissioning.held import rows_of, swinging_rows
 
@@ -41,7 +41,7 @@ def spread(deviations, errors):
 def test_gyro_bias_in_sensor_axes_whatever_the_rows_were_read_with():
     truth = mounted(90.0, 0.0, 3.0, gyro_offset=(0.02, -0.03, 0.01))
     for read_with in (PLAIN, truth, mounted(10.0, 20.0, 30.0, gyro_offset=(0.1, 0.0, 0.0))):
-        found = c.gyro_bias(rows_of(1000, truth, read_with, np.random.default_rng(1)), read_with)
+        found = c.find_gyro_bias(rows_of(1000, truth, read_with, np.random.default_rng(1)), read_with)
         assert found.value == pytest.approx(truth.gyro_offset, abs=3e-4)
         assert found.error.max() < 1.5e-4
 
@@ -51,7 +51,7 @@ def test_errors_of_a_mean_cover_also_what_trembles():
     for seed in range(80):
         rng = np.random.default_rng(seed)
         tremble = np.convolve(rng.normal(size=1100), np.ones(20) / 20, "valid")[:1000]  # a tenth of a second
-        found = c.mean(0.01 * tremble + 0.002 * rng.normal(size=1000))
+        found = c.batch_mean(0.01 * tremble + 0.002 * rng.normal(size=1000))
         deviations.append(found.value)
         errors.append(found.error)
     assert 0.75 < spread(deviations, errors) < 1.35
@@ -62,8 +62,8 @@ def test_errors_of_a_mean_cover_also_what_trembles():
 def test_any_mounting_is_found_to_a_third_of_a_degree(degrees, seed):
     truth = mounted(*degrees)
     upright, way, leaning = leant(truth, PLAIN, seed)
-    found = c.mounting(upright, leaning, PLAIN, way)
-    assert c.angle_of(found.rotation @ np.array(truth.mounting).T) < math.radians(0.3)
+    found = c.find_mounting(upright, leaning, PLAIN, way)
+    assert c.rotation_angle(found.rotation @ np.array(truth.mounting).T) < math.radians(0.3)
     assert found.lean == pytest.approx(0.35, abs=0.002)
     assert found.lean_by_gyro == pytest.approx(0.35, abs=0.01)
     assert found.gravity == pytest.approx([9.81, 9.81], abs=0.01)
@@ -74,7 +74,7 @@ def test_errors_of_the_mounting_are_what_it_deviates_by():
     truth, deviations, errors = mounted(94.0, -3.0, 5.0), [], []
     for seed in range(60):
         upright, way, leaning = leant(truth, PLAIN, seed, lean=0.25)
-        found = c.mounting(upright, leaning, PLAIN, way)
+        found = c.find_mounting(upright, leaning, PLAIN, way)
         deviations.append(Rotation.from_matrix(found.rotation @ np.array(truth.mounting).T).as_rotvec())
         errors.append(found.error)
     for axis in range(3):
@@ -84,14 +84,14 @@ def test_errors_of_the_mounting_are_what_it_deviates_by():
 
 def test_a_lean_to_the_left_turns_the_sensor_half_way_round():
     upright, way, leaning = leant(PLAIN, PLAIN, 1, lean=-0.35)
-    found = c.mounting(upright, leaning, PLAIN, way)
+    found = c.find_mounting(upright, leaning, PLAIN, way)
     assert found.rotation == pytest.approx(np.diag([-1.0, -1.0, 1.0]), abs=0.01)
 
 
 def test_two_positions_alike_are_no_mounting():
     rows = rows_of(600, PLAIN, PLAIN, np.random.default_rng(1))
     with pytest.raises(ValueError, match="the same in both"):
-        c.mounting(rows, rows, PLAIN)
+        c.find_mounting(rows, rows, PLAIN)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -101,7 +101,7 @@ def test_steer_zero_sign_and_stops(sign, read_sign):
     read_with = Calibration(wheel_radius=0.3, steer_sign=read_sign, steer_offset=0.04)
     rng = np.random.default_rng(1)
     straight, right, left = (rows_of(400, truth, read_with, rng, steer=delta) for delta in (0.0, 0.8, -0.7))
-    found = c.steer(straight, right, left, read_with)
+    found = c.find_steer(straight, right, left, read_with)
     assert (found.sign, found.offset.value) == (sign, pytest.approx(0.15, abs=1e-4))
     assert (found.right, found.left) == (pytest.approx(0.8, abs=1e-3), pytest.approx(-0.7, abs=1e-3))
 
@@ -112,7 +112,7 @@ def test_wheel_radius_and_sign_from_a_roll_out(sign):
     rate = 4.0 * np.sin(np.pi * np.arange(2000) / 2000)
     rows = rows_of(2000, truth, PLAIN, np.random.default_rng(1), wheel=rate)
     distance = 0.33 * float(np.trapezoid(rate, dx=1 / 200))
-    found = c.wheel(rows, PLAIN, distance)
+    found = c.find_wheel(rows, PLAIN, distance)
     assert found.sign == sign
     assert found.radius.value == pytest.approx(0.33, rel=1e-3)
     assert found.radius.error == pytest.approx(0.33 * math.sqrt(2.0) * 0.01 / distance, rel=1e-2)
@@ -121,17 +121,17 @@ def test_wheel_radius_and_sign_from_a_roll_out(sign):
 def test_still_and_held_are_what_they_say():
     rng = np.random.default_rng(1)
     quiet = rows_of(1000, PLAIN, PLAIN, rng)
-    assert c.still(quiet, 3.0) is not None
-    assert c.held(quiet, 3.0) is not None
-    assert c.still(quiet[:300], 3.0) is None, "too short"
-    assert c.still(rows_of(1000, PLAIN, PLAIN, rng, noise=30.0), 3.0) is None, "it trembles"
+    assert c.still_rows(quiet, 3.0) is not None
+    assert c.held_rows(quiet, 3.0) is not None
+    assert c.still_rows(quiet[:300], 3.0) is None, "too short"
+    assert c.still_rows(rows_of(1000, PLAIN, PLAIN, rng, noise=30.0), 3.0) is None, "it trembles"
     turning = rows_of(1000, PLAIN, PLAIN, rng, lean=0.005 * np.arange(1000) / 200, lean_rate=0.005)
-    assert c.still(turning, 3.0) is None, "it turns too slowly for the gyros, but gravity sees it"
-    assert c.held(rows_of(1000, PLAIN, PLAIN, rng, steer=0.01 * np.arange(1000) / 200), 3.0) is None
+    assert c.still_rows(turning, 3.0) is None, "it turns too slowly for the gyros, but gravity sees it"
+    assert c.held_rows(rows_of(1000, PLAIN, PLAIN, rng, steer=0.01 * np.arange(1000) / 200), 3.0) is None
     holes = quiet.copy()
     holes["valid"][100:] = 0
-    assert c.still(holes, 3.0) is None
-    assert c.lasting(holes[:0], 1.0) is None
+    assert c.still_rows(holes, 3.0) is None
+    assert c.last_rows(holes[:0], 1.0) is None
 
 
 DRIVES = {
@@ -148,8 +148,8 @@ DRIVES = {
 @pytest.mark.parametrize("name", DRIVES)
 def test_drive_and_friction(name):
     truth = {"gain": 1.0, "damping": 0.05, "friction": 0.05, "stiffness": 0.0, "bias": 0.0, **DRIVES[name]}
-    rows = swung(swinging_rows(CENTRING, amplitude=1.5 if truth["friction"] > 0.1 else 0.9, **DRIVES[name]))
-    found = drive(rows, INERTIA, 0.005, CENTRING).found
+    rows = sweep_rows(swinging_rows(CENTRING, amplitude=1.5 if truth["friction"] > 0.1 else 0.9, **DRIVES[name]))
+    found = fit_drive(rows, INERTIA, 0.005, CENTRING).found
     assert found["gain"].value == pytest.approx(truth["gain"], rel=0.005)
     for key, tolerance in {"damping": 0.003, "friction": 0.003, "stiffness": 0.03, "bias": 0.002}.items():
         assert found[key].value == pytest.approx(truth[key], abs=tolerance)
@@ -161,35 +161,35 @@ def test_errors_of_the_drive_are_what_it_deviates_by_under_torques_nobody_knows(
     truth = {"gain": 0.9, "damping": 0.05, "friction": 0.05, "stiffness": 0.3, "bias": 0.03, "delay": 0.01}
     known = {name: value for name, value in truth.items() if name != "delay"}
     found = [
-        drive(swung(swinging_rows(CENTRING, **known, breath=0.03, seed=seed)), INERTIA, 0.005, CENTRING)
+        fit_drive(sweep_rows(swinging_rows(CENTRING, **known, breath=0.03, seed=seed)), INERTIA, 0.005, CENTRING)
         for seed in range(24)
     ]
-    z = np.array([[(f.found[n].value - truth[n]) / f.found[n].error for n in NAMES] for f in found])
+    z = np.array([[(f.found[n].value - truth[n]) / f.found[n].error for n in DRIVE_PARAMETERS] for f in found])
     assert np.all(np.sqrt(np.mean(z**2, axis=0)) < 1.6)
     assert np.mean(np.abs(z) < 2.0) > 0.9
     assert np.sqrt(np.mean(z[:, 0] ** 2)) > 0.4, "nor are they far too large"
 
 
 def test_a_heavier_front_makes_every_torque_larger():
-    rows = swung(swinging_rows(CENTRING, gain=0.9))
-    light = drive(rows, INERTIA, 0.005, CENTRING).found
-    heavy = drive(rows, c.Estimate(2.0 * 0.154, 0.0154), 0.005, Centring(*CENTRING)).found
+    rows = sweep_rows(swinging_rows(CENTRING, gain=0.9))
+    light = fit_drive(rows, INERTIA, 0.005, CENTRING).found
+    heavy = fit_drive(rows, c.Estimate(2.0 * 0.154, 0.0154), 0.005, Centring(*CENTRING)).found
     assert heavy["gain"].value == pytest.approx(2.0 * light["gain"].value, rel=1e-2)
     assert heavy["gain"].error == pytest.approx(0.05 * heavy["gain"].value, rel=0.05)
 
 
 def test_bars_that_hardly_move_tell_nothing():
-    rows = swung(swinging_rows(CENTRING, amplitude=0.06, friction=0.05))
+    rows = sweep_rows(swinging_rows(CENTRING, amplitude=0.06, friction=0.05))
     with pytest.raises(ValueError, match="the bars moved by"):
-        drive(rows, INERTIA, 0.005, CENTRING)
+        fit_drive(rows, INERTIA, 0.005, CENTRING)
     with pytest.raises(ValueError, match="in 0 samples"):
-        drive(rows[:0], INERTIA, 0.005, CENTRING)
+        fit_drive(rows[:0], INERTIA, 0.005, CENTRING)
 
 
 def test_inertia_about_the_steer_axis_and_its_error():
     """By hand for a vertical axis: mass times squared distance, and the moments about z."""
     benchmark = catalogue.load_bicycle("Benchmark")
-    assert inertia_of(benchmark) == (pytest.approx(0.15389731601), 0.0)
-    assert inertia_of(benchmark, 0.05).value == pytest.approx(0.20389731601)
-    browser = inertia_of(catalogue.load_bicycle("Browser"))
+    assert front_inertia(benchmark) == (pytest.approx(0.15389731601), 0.0)
+    assert front_inertia(benchmark, 0.05).value == pytest.approx(0.20389731601)
+    browser = front_inertia(catalogue.load_bicycle("Browser"))
     assert 0.005 < browser.error / browser.value < 0.1

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from firmware_interface.messages import SAMPLE
-from hil.design.closed_loop import LOOP_STATES, SampledLoop, instrument_map
+from hil.design.closed_loop import WHOLE_LOOP_STATES, SampledLoop, instrument_map
 from hil.design.methods import LoopTiming, design
 from hil.loop.observer import ESTIMATE, Observer, follow_drive, observe
 from models import catalogue
@@ -116,11 +116,11 @@ def loop_of(bicycle, method, v, **options):
     return SampledLoop(
         bicycle,
         design(bicycle, method, [v], LoopTiming(), **options),
-        Observer(),
-        DT,
-        0.005,
-        X_IMU,
-        Z_IMU,
+        observer=Observer(),
+        dt=DT,
+        drive_lag=0.005,
+        x_imu=X_IMU,
+        z_imu=Z_IMU,
     )
 
 
@@ -132,7 +132,7 @@ def test_whole_loop_map_equals_a_step_written_out_by_hand(name, method, v):
     rng = np.random.default_rng(0)
     X = rng.normal(size=13)
     z, (phi, delta, phi_dot, delta_dot, bias, yaw_bias, psi_dot) = X[:6], X[6:]
-    y = instrument_map(Variant(bicycle), v, X_IMU, Z_IMU) @ z
+    y = instrument_map(Variant(bicycle), v, x_imu=X_IMU, z_imu=Z_IMU) @ z
     s, w = Observer(), np.exp(-100.0 * DT)
     error = y[2] - (delta + DT * delta_dot)
     new_delta = delta + DT * delta_dot + (1 - w**2) * error
@@ -150,7 +150,7 @@ def test_whole_loop_map_equals_a_step_written_out_by_hand(name, method, v):
     np.testing.assert_allclose(got[6:], expected_observer, rtol=1e-12, atol=1e-12)
     u = -K @ np.array([new_phi, new_delta, new_p, new_delta_dot, z[4], z[5]])
     assert got[5] == pytest.approx(u, rel=1e-12)
-    assert len(LOOP_STATES) == 13
+    assert len(WHOLE_LOOP_STATES) == 13
 
 
 def test_observer_leaves_the_designed_weave_almost_alone():

@@ -118,7 +118,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     part = slice(kick + 40, kick + 340)
     measured = rows["phi_dot_meas"][part]
 
-    model = SampledLoop(rig.bicycle, schedule, rig.observer, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu)
+    model = SampledLoop.of_rig(rig, schedule)
     F, basis = model.matrix(v), []
     row = model.output
     for _ in measured:  # the lean rate of every start there can be, observer and drive included
