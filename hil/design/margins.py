@@ -13,34 +13,56 @@ do at 200 Hz, and then reports crossings that do not exist.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, pi
+from math import degrees, inf, pi
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hil.design.notebook_tables import notebook_table
 from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Array, SampledModel
 
 SLOWEST_CROSSING = 1e-3
 """[rad/s] Where the search for crossings starts; slower than any mode of a bicycle that matters."""
 
 CROSSING_POINTS = 400
-"""Frequencies on which a crossing is looked for, evenly spaced in log(frequency)."""
+"""Number of frequencies on which a crossing is looked for, evenly spaced in log(frequency)."""
+
+MARGIN_HEADS = ("gain margin", "phase margin deg", "delay margin ms")
 
 
 @dataclass(frozen=True)
 class Margins:
-    """What the closed loop tolerates before it loses stability.
+    """Stability margins of a closed loop at one speed.
 
-    ``gain`` is the interval (down, up) of factors on the loop's gain between which it stays stable:
-    a bicycle that falls without control has a lower limit too. ``phase`` is the least angle [rad] and
-    ``delay`` the least extra delay [s] that reach instability; infinite where none does. A loop that
-    is unstable to begin with has none: (1, 1), 0 and 0.
+    A loop that is unstable to begin with has none: (1, 1), 0 and 0.
+
+    Attributes
+    ----------
+    gain : (2,) floats
+        Factors (down, up) on the loop's gain between which it stays stable: a bicycle that falls without
+        control has a lower limit above 0.
+    phase : float
+        Least angle that reaches instability [rad], infinite where none does.
+    delay : float
+        Least extra delay that reaches instability [s], infinite where none does.
     """
 
     gain: tuple[float, float]
     phase: float
     delay: float
+
+    def __repr__(self) -> str:
+        gain, phase, delay = self.as_text()
+        return f"<Margins: gain {gain}, phase {phase} deg, delay {delay} ms>"
+
+    def _repr_html_(self) -> str:
+        return notebook_table("stability margins", MARGIN_HEADS, [self.as_text()])
+
+    def as_text(self) -> tuple[str, str, str]:
+        """Gain margin as an interval, phase margin [deg] and delay margin [ms], rounded, under `MARGIN_HEADS`."""
+        down, up = self.gain
+        return f"{down:.2f} to {up:.1f}", f"{degrees(self.phase):.0f}", f"{1e3 * self.delay:.0f}"
 
 
 def margins(model: SampledModel, K: ArrayLike) -> Margins:
@@ -50,7 +72,7 @@ def margins(model: SampledModel, K: ArrayLike) -> Margins:
     ----------
     model : SampledModel
     K : (6,) array_like
-        Gains of a schedule.
+        Gains of a schedule at the speed of the model.
     """
     K = np.asarray(K, dtype=float)
     if np.max(np.abs(model.closed_loop(K))) >= 1.0:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hil.design.notebook_tables import notebook_table
 from models.errors import InputError
 from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
@@ -37,9 +38,21 @@ class StuckMode:
     v: float
     eigenvalue: float
 
+    def __repr__(self) -> str:
+        return f"<StuckMode: {self._stability} at {self.v:.3f} m/s, {self.eigenvalue:+.2f} 1/s>"
+
+    def _repr_html_(self) -> str:
+        heads = ["v m/s", "eigenvalue 1/s", "stability"]
+        values = [f"{self.v:.3f}", f"{self.eigenvalue:+.2f}", self._stability]
+        return notebook_table("mode out of reach of the steer torque", heads, [values])
+
+    @property
+    def _stability(self) -> str:
+        return "stable" if self.stable else "unstable"
+
     @property
     def stable(self) -> bool:
-        """Whether the mode dies out by itself, so that a controller may leave it alone."""
+        """True if the mode decays by itself, so that a controller may leave it alone."""
         return self.eigenvalue < 0.0
 
 
@@ -67,7 +80,7 @@ def uncontrollable_speeds(bicycle: Bicycle) -> tuple[StuckMode, ...]:
 
 
 def stabilisable(bicycle: Bicycle, v: float) -> bool:
-    """Whether steer torque can reach every unstable mode at forward speed ``v`` [m/s].
+    """Tell whether steer torque can reach every unstable mode at forward speed ``v`` [m/s].
 
     Stabilisability, not controllability: a stuck mode that dies out by itself is no obstacle.
     """
