@@ -21,7 +21,7 @@ from models import catalogue
 from models.errors import InputError
 from models.parameters import Bicycle
 
-EMULATED = "emulated"
+EMULATED_RIG = "emulated"
 
 
 class _Strict(BaseModel):
@@ -39,7 +39,7 @@ class _File(_Strict):
     """What a campaign file may say."""
 
     name: str
-    rig: str = EMULATED
+    rig: str = EMULATED_RIG
     bicycles: tuple[str, ...] = ()
     seed: int = Field(default=1, ge=0)
     model: Literal["linear", "nonlinear"] = "linear"
@@ -121,7 +121,7 @@ def read_campaign(path: Path) -> Campaign:
         file = _File.model_validate(table)
     except ValidationError as error:
         raise InputError(f"campaign file {path}: {faults_of(error, lines)}") from None
-    rig_file = None if file.rig == EMULATED else path.parent / file.rig
+    rig_file = None if file.rig == EMULATED_RIG else path.parent / file.rig
     try:
         machine = Rig.from_toml(rig_file) if rig_file else None
         settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
@@ -176,7 +176,7 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
     if machine and file.bicycles:
         raise InputError(
             f"the rig '{machine.name}' carries the bicycle {machine.bicycle.name}: leave 'bicycles' out, or leave the "
-            f"rig {EMULATED}"
+            f"rig {EMULATED_RIG}"
         )
     bicycles = (machine.bicycle,) if machine else tuple(map(_bicycle, file.bicycles or ("Benchmark",)))
     controllers = tuple(_controller(c, folder) for c in file.controller)

@@ -21,7 +21,7 @@ from hil.runners.operator import Outcome
 from models.errors import InputError
 
 CAMPAIGN_FILE = "campaign.json"
-FORMAT = "riderless campaign 1"
+CAMPAIGN_FORMAT = "riderless campaign 1"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class FinishedRun:
     outcome: Outcome
 
 
-def made(folder: Path) -> list[FinishedRun]:
+def read_runs(folder: Path) -> list[FinishedRun]:
     """Every run of the folder as its log tells it, those begun first first."""
     found = []
     for run in sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime_ns):
@@ -49,7 +49,7 @@ def made(folder: Path) -> list[FinishedRun]:
     return found
 
 
-def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:
+def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:
     """The folder to work in, new or one to go on with.
 
     Parameters
@@ -77,13 +77,13 @@ def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: b
             )
         return new_folder(out, stem)
     if resume:
-        require_same(begun, campaign)
+        require_same_campaign(begun, campaign)
         return begun
-    if always_new or not missing(campaign, made(begun)):
+    if always_new or not missing_conditions(campaign, read_runs(begun)):
         if given:
             raise InputError(f"{out} holds a campaign already: give another --out, or --resume to go on with it")
         return new_folder(out, stem)
-    require_same(begun, campaign)
+    require_same_campaign(begun, campaign)
     return begun
 
 
@@ -96,14 +96,14 @@ def _latest(out: Path, stem: str) -> Path | None:
     return found
 
 
-def require_same(folder: Path, campaign: Campaign) -> None:
+def require_same_campaign(folder: Path, campaign: Campaign) -> None:
     """Refuse to go on with what was begun otherwise.
 
     Raises
     ------
     InputError
     """
-    begun = read(folder)
+    begun = read_campaign_record(folder)
     changed = [name for name in {**begun["digest"], **campaign.digest} if _differs(name, begun, campaign)]
     otherwise = "put it back to go on, or give another --out to begin anew"
     if changed:
@@ -122,35 +122,35 @@ def _differs(name: str, begun: Mapping[str, Any], campaign: Campaign) -> bool:
     return begun["digest"].get(name) != campaign.digest.get(name)
 
 
-def missing(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
+def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
     """The conditions that no run has met with success, in the campaign's order."""
     have = {run.name for run in runs if run.outcome.reason == "success"}
     return [condition for condition in campaign.conditions if condition.name not in have]
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """What `write` wrote; raises InputError."""
+def read_campaign_record(folder: Path) -> dict[str, Any]:
+    """What `write_campaign_record` wrote; raises InputError."""
     try:
         found = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / CAMPAIGN_FILE} cannot be read ({error}): give another --out") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(found, dict) or found.get("format") != CAMPAIGN_FORMAT:
         raise InputError(
             f"{folder / CAMPAIGN_FILE} was written by another version of riderless: give another --out to begin anew"
         )
     return found
 
 
-def write(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more: Any) -> None:
+def write_campaign_record(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more: Any) -> None:
     """Write `campaign.json` whole or not at all, however the computer stops."""
     about = {
-        "format": FORMAT,
+        "format": CAMPAIGN_FORMAT,
         "name": campaign.name,
         "digest": campaign.digest,
         "lockstep": campaign.lockstep,
         "planned": [condition.name for condition in campaign.conditions],
         "settings": campaign.settings,
-        "runs": [as_json(run) for run in runs],
+        "runs": [run_as_json(run) for run in runs],
         **more,
     }
     new = folder / f".{CAMPAIGN_FILE}.new"
@@ -161,13 +161,13 @@ def write(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more:
     os.replace(new, folder / CAMPAIGN_FILE)
 
 
-def as_json(run: FinishedRun) -> dict[str, str]:
+def run_as_json(run: FinishedRun) -> dict[str, str]:
     """A run in the document."""
     return {"condition": run.name, "run": str(run.folder), "reason": run.outcome.reason, "cause": run.outcome.cause}
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Nobody else works in the folder meanwhile; the system lets go of it however this program ends.
 
     Raises

@@ -10,10 +10,12 @@ from hil.runners.operator import Outcome
 if TYPE_CHECKING:
     from experiments.terminal.progress import Board
 
-KEYS = "Enter arms, n skips it, q stops the campaign"
+KEY_HELP = "Enter arms, n skips it, q stops the campaign"
 
 
-def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board") -> Callable[..., OperatorAnswer]:
+def operator_prompt(
+    say: Callable[[str], None], listen: Callable[[], str], board: "Board"
+) -> Callable[..., OperatorAnswer]:
     """A function that says what to prepare and waits for the answer.
 
     Parameters
@@ -26,24 +28,24 @@ def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board"
         with board.aside():
             if last is not None:
                 say(f"it ended otherwise ({last.reason}: {last.cause}); once more?")
-            say(f"next: {condition.name}, {condition.duration:.0f} s. {sentence(condition.instruction)}")
-            say(f"{KEYS}; while it runs k marks a kick, any other key stops it")
+            say(f"next: {condition.name}, {condition.duration:.0f} s. {as_sentence(condition.instruction)}")
+            say(f"{KEY_HELP}; while it runs k marks a kick, any other key stops it")
             while True:
                 try:
                     answer = listen().strip().lower()
                 except EOFError:
                     say("nobody answers: the campaign stops here")
                     return "stop"
-                if answer in MEANS:
-                    return MEANS[answer]
-                say(f"found '{answer}': {KEYS}")
+                if answer in ANSWERS:
+                    return ANSWERS[answer]
+                say(f"found '{answer}': {KEY_HELP}")
 
     return ask
 
 
-MEANS: dict[str, OperatorAnswer] = {"": "go", "n": "skip", "q": "stop"}
+ANSWERS: dict[str, OperatorAnswer] = {"": "go", "n": "skip", "q": "stop"}
 
 
-def sentence(text: str) -> str:
+def as_sentence(text: str) -> str:
     """With a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""

@@ -18,9 +18,9 @@ from hil.rig.rig import Rig, RigPort
 from hil.runners.operator import Outcome
 from hil.runners.simulated_run import run_lockstep
 
-MOST = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
-FARTHER = {"lean": 0.78, "steer": 1.04}  # rad, just before an emulated bicycle has fallen
-UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s", "speed_max": "m/s"}
+MAX_SHARE = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
+FALLEN_ANGLES = {"lean": 0.78, "steer": 1.04}  # rad, just before an emulated bicycle has fallen
+PEAK_UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s", "speed_max": "m/s"}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DryRun:
         return ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares.items()) + " of the limits"
 
 
-def dry_run(condition: Condition, most: float = MOST) -> DryRun:
+def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     """Rehearse a condition, whose machine may have any devices: in simulated time they are our node."""
     outside = _speed_outside(condition)
     if outside:
@@ -66,16 +66,18 @@ def dry_run(condition: Condition, most: float = MOST) -> DryRun:
         refusal = f"its rehearsal ended otherwise: {outcome.cause}"
     else:
         fell = False
-        if outcome.reason != "success" and worst in FARTHER:  # a limit ended it: how far would it have gone?
+        if outcome.reason != "success" and worst in FALLEN_ANGLES:  # a limit ended it: how far would it have gone?
             farther, peaks = _rehearse(condition, replace(rig, limits=_opened(rig.limits)))
             shares = {name: peaks[name] / limits[name] for name in peaks}
             fell = farther.reason != "success"
         reach = (
-            "passes all bounds, for the bicycle falls:" if fell else f"would reach {peaks[worst]:.3g} {UNITS[worst]},"
+            "passes all bounds, for the bicycle falls:"
+            if fell
+            else f"would reach {peaks[worst]:.3g} {PEAK_UNITS[worst]},"
         )
         refusal = (
-            f"{worst} {reach} {100 * shares[worst]:.0f} % of its limit of {limits[worst]:g} {UNITS[worst]}, wanted at "
-            f"most {100 * most:.0f} %"
+            f"{worst} {reach} {100 * shares[worst]:.0f} % of its limit of {limits[worst]:g} {PEAK_UNITS[worst]}, "
+            f"wanted at most {100 * most:.0f} %"
         )
     return DryRun(condition, shares, f"{condition.name} is refused: {refusal}; {condition.remedy}")
 
@@ -98,7 +100,7 @@ def _speed_outside(condition: Condition) -> str:
 
 def _opened(limits: Limits) -> Limits:
     """Limits that only a bicycle that falls passes."""
-    wide = {name: Limit(2.0 * far, "rad", "to see how far it would go") for name, far in FARTHER.items()}
+    wide = {name: Limit(2.0 * far, "rad", "to see how far it would go") for name, far in FALLEN_ANGLES.items()}
     return replace(limits, **wide)
 
 

@@ -19,7 +19,7 @@ from hil.runners.session import run_realtime
 from hil.runners.simulated_run import run_lockstep
 from hil.runners.warmup import warm_up
 
-ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
+MAX_ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ ConditionWatcher = Callable[[Condition, np.void], None]
 OperatorAnswer = Literal["go", "skip", "stop"]
 
 
-def in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatcher) -> Iterator[Attempt]:
+def run_in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatcher) -> Iterator[Attempt]:
     """Run the conditions in simulated time; a person's interruption ends the campaign."""
     for condition in conditions:
         folder = new_folder(out, condition.name)
@@ -56,13 +56,13 @@ def in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatc
             return
 
 
-def in_real_time(
+def run_in_real_time(
     conditions: Iterable[Condition], out: Path, watch: ConditionWatcher, fifo: int = 0
 ) -> Iterator[Attempt]:
     """Run the conditions in real time, each against its twin; the next twin starts meanwhile.
 
     A run that does not end in success stays in its folder with its reason, and is made again up to
-    `ATTEMPTS` times. A person's interruption ends the campaign.
+    `MAX_ATTEMPTS` times. A person's interruption ends the campaign.
     """
     waiting = list(conditions)
     if not waiting:
@@ -76,7 +76,7 @@ def in_real_time(
                 coming.clear()
                 if following:
                     coming.append(starter.submit(_twin, following, fifo))
-                for _ in range(ATTEMPTS):
+                for _ in range(MAX_ATTEMPTS):
                     with twin:
                         attempt = _attempt(condition, twin.paths, out, watch, fifo)
                     yield attempt
@@ -92,7 +92,7 @@ def in_real_time(
                 future.result().stop()
 
 
-def on_a_bicycle(
+def run_on_bicycle(
     conditions: Iterable[Condition],
     out: Path,
     watch: ConditionWatcher,

@@ -11,7 +11,7 @@ from experiments.analysis.analyze import Analysis
 from experiments.campaigns.file import Campaign
 from experiments.campaigns.folder import FinishedRun
 from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.protocols.treadmill import conditions
+from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.datatypes import Response
 from experiments.frequency.goodness_of_fit import document
@@ -22,10 +22,10 @@ from hil.logs.json_values import plain
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 
-FREQUENCY = "frequency_response.json"
+FREQUENCY_FILE = "frequency_response.json"
 
 
-def usual(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
+def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
     """The emulated treadmill campaign that needs no file, on the emulated rig or on the devices of a rig file."""
     machine = Rig.from_toml(rig_file) if rig_file else None
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
@@ -34,14 +34,14 @@ def usual(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campa
         digest[str(rig_file)] = hashlib.sha256(rig_file.read_bytes()).hexdigest()[:16]
     return Campaign(
         name="Emulated treadmill campaign",
-        conditions=tuple(conditions(seed, Emulation(model), machine)),
+        conditions=tuple(treadmill_conditions(seed, Emulation(model), machine)),
         digest=digest,
         lockstep=lockstep,
         settings=settings,
     )
 
 
-def rehearsals(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
+def rehearse_each(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
     """Every condition's, one after another; of repeats only the first, for they differ in their chances alone."""
     seen: set[tuple[str, str]] = set()
     for condition in of:
@@ -52,7 +52,7 @@ def rehearsals(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
 
 
 @dataclass(frozen=True)
-class Finished:
+class CampaignFindings:
     """What was found: analysis of the kicked runs, frequency responses of those with a torque played, and the page."""
 
     analysis: Analysis
@@ -69,9 +69,9 @@ class Finished:
         return found
 
 
-def finish(
+def finish_campaign(
     folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], analysed: Callable[[list[Response]], Analysis]
-) -> Finished:
+) -> CampaignFindings:
     """Analyse the good runs in the order of the campaign, and write report and frequency responses."""
     good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
     kicked = [c for c in campaign.conditions if c.kicked and c.name in good]
@@ -85,8 +85,8 @@ def finish(
         add_response(good[condition.name], responses, unusable)
     if responses:
         text = json.dumps(plain([document(response) for response in responses]), indent=1)
-        (folder / FREQUENCY).write_text(text, encoding="utf-8")
+        (folder / FREQUENCY_FILE).write_text(text, encoding="utf-8")
     if kicked or played:
         logs = [run.folder for run in runs if run.name]
         page = report_on(folder, campaign.name, analysis, logs, frequency=responses, no_frequency=unusable)
-    return Finished(analysis, page, tuple(responses), tuple(unusable))
+    return CampaignFindings(analysis, page, tuple(responses), tuple(unusable))

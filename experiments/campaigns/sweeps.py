@@ -24,7 +24,7 @@ from models.plant.plant import Scenario
 
 A = TypeVar("A")
 B = TypeVar("B")
-CONNECT = 10.0  # s, for the answer of a cluster
+CONNECT_TIMEOUT = 10.0  # s, for the answer of a cluster
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class SweepCase:
 
 
 @dataclass(frozen=True)
-class Result:
+class SweepResult:
     """How a case ended, and where its run lies."""
 
     condition: SweepCase
@@ -54,7 +54,7 @@ def simulate_all(
     jobs: int | None = None,
     cluster: str | None = None,
     watch: Callable[[SweepCase, np.void], None] | None = None,
-) -> Iterator[Result]:
+) -> Iterator[SweepResult]:
     """Run the cases, each into its folder; results come as they are finished.
 
     Parameters
@@ -67,14 +67,14 @@ def simulate_all(
         Told of a case and its newest row now and then; a single case only, which runs in this process.
     """
     if len(cases) == 1 and cluster is None:
-        yield Result(cases[0], folders[0], simulate((cases[0], folders[0]), watch))
+        yield SweepResult(cases[0], folders[0], simulate_case((cases[0], folders[0]), watch))
         return
     work = [(case, folder.resolve()) for case, folder in zip(cases, folders, strict=True)]
-    for i, outcome in spread(simulate, work, jobs, cluster):
-        yield Result(cases[i], folders[i], outcome)
+    for i, outcome in spread(simulate_case, work, jobs, cluster):
+        yield SweepResult(cases[i], folders[i], outcome)
 
 
-def simulate(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:
+def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:
     """Run one case into its folder."""
     case, folder = work
     return run_lockstep(
@@ -147,7 +147,7 @@ def _on_cluster(function: Callable[[A], B], pieces: list[A], address: str) -> It
     except ImportError:
         raise InputError("a cluster wants Dask, which is not installed: pip install 'riderless[dask]'") from None
     try:
-        client: Any = Client(address, timeout=CONNECT)
+        client: Any = Client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError, AssertionError) as error:  # AssertionError: its own thread did not start in 10 s
         raise InputError(
             f"no Dask scheduler answers at {address} ({error}): give its address as it prints it, tcp://HOST:8786"

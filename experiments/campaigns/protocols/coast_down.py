@@ -2,7 +2,7 @@
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE, SPACING, Condition, kick_cues
+from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, Condition, kick_cues
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from models.errors import InputError
@@ -14,7 +14,7 @@ class Settings(Common):
     speeds_m_s: tuple[float, ...] = Field(min_length=1)  # at which it is let go
     down_to_m_s: float = Field(gt=0.0)
     deceleration_m_s2: float = Field(default=0.23, gt=0.0, le=3.0)  # Kooijman's run 52
-    spacing_s: float = Field(default=SPACING, ge=1.0, le=60.0)
+    spacing_s: float = Field(default=KICK_SPACING, ge=1.0, le=60.0)
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
@@ -53,7 +53,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
                 tag="coasting",
                 repeat=repeat,
                 repeats=settings.repeats,
-                length=RELEASE + FIRST_KICK + kicks * settings.spacing_s,
+                length=RELEASE_DELAY + FIRST_KICK + kicks * settings.spacing_s,
                 instruction=f"push the bicycle along the floor to {v:g} m/s, let it roll and run beside it",
                 cues=kick_cues(times),
                 remedy="lower lean_rate_rad_s, raise down_to_m_s, or choose another controller",

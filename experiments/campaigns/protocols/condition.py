@@ -15,16 +15,16 @@ from models.linear.whipple import canonical
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Scenario
 
-KICKS = 3
+KICKS_PER_RUN = 3
 FIRST_KICK = 0.6  # s after the release
-SPACING = 3.2  # s; weave has died and the next kick stands apart
-RELEASE = 0.5  # s after the drive was enabled
-LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
+KICK_SPACING = 3.2  # s; weave has died and the next kick stands apart
+RELEASE_DELAY = 0.5  # s after the drive was enabled
+KICK_LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
     "linear": 0.35,
     "nonlinear": 0.15,
 }
-HEIGHT = -0.8  # m, where the hand pushes the rear frame
-AHEAD = 0.3  # m, in front of the rear contact
+KICK_HEIGHT = -0.8  # m, where the hand pushes the rear frame
+KICK_AHEAD = 0.3  # m, in front of the rear contact
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Condition:
     excitation : Excitation
         Torque on top of the controller's, and moments without torque.
     length : float or None
-        s of RUNNING; by default enough for `KICKS` kicks.
+        s of RUNNING; by default enough for `KICKS_PER_RUN` kicks.
     instruction : str
         What a person beside a real bicycle has to prepare and to do.
     cues : sequence of (s, str)
@@ -99,7 +99,7 @@ class Condition:
     @property
     def duration(self) -> float:
         """Time to stay RUNNING [s]."""
-        return RELEASE + FIRST_KICK + KICKS * SPACING if self.length is None else self.length
+        return RELEASE_DELAY + FIRST_KICK + KICKS_PER_RUN * KICK_SPACING if self.length is None else self.length
 
     @property
     def kicked(self) -> bool:
@@ -135,25 +135,25 @@ def hand_kick(
 
     It gives a lean rate of about ``lean_rate`` [rad/s], by default what suits the equations of motion.
     """
-    rate = LEAN_RATE[model] if lean_rate is None else lean_rate
-    strength = rate * float(canonical(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
+    rate = KICK_LEAN_RATE[model] if lean_rate is None else lean_rate
+    strength = rate * float(canonical(bicycle).M[0, 0]) / abs(KICK_HEIGHT)  # N s
     return Kick(
         t=t,
         impulse=float(side * strength * rng.uniform(0.85, 1.15)),
         duration=float(rng.uniform(0.06, 0.12)),
-        x=AHEAD,
-        z=HEIGHT,
+        x=KICK_AHEAD,
+        z=KICK_HEIGHT,
     )
 
 
 def kick_cues(times: Sequence[float]) -> tuple[tuple[float, str], ...]:
     """What to tell the person who kicks at the times [s after the release] of an emulated one."""
     return tuple(
-        (RELEASE + float(t), f"push it to the {'left' if i % 2 else 'right'}, then press k")
+        (RELEASE_DELAY + float(t), f"push it to the {'left' if i % 2 else 'right'}, then press k")
         for i, t in enumerate(times)
     )
 
 
-def belt(v: float, extra: str = "") -> str:
+def belt_instruction(v: float, extra: str = "") -> str:
     """The instruction that begins most of them."""
     return f"set the belt to {v:g} m/s and hold the bicycle upright{extra}"

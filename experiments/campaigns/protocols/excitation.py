@@ -5,15 +5,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import RELEASE, Condition, belt
+from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import crest_factor, within_limits
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 
-LEAD = 1.5  # s under control before the torque begins to play
-TAIL = 2.0  # s after it, in which the answer dies away
+PLAY_LEAD = 1.5  # s under control before the torque begins to play
+PLAY_TAIL = 2.0  # s after it, in which the answer dies away
 
 
 class Settings(Common):
@@ -43,7 +43,7 @@ def plan_played(
             settings.f_low_Hz,
             settings.f_high_Hz,
             int(rng.integers(2**31)),
-            delay=LEAD,
+            delay=PLAY_LEAD,
             periods=periods,
         )
         amplitude = settings.amplitude_Nm or within_limits(rig, schedule, v, played, settings.share_of_limits)
@@ -64,8 +64,8 @@ def plan_played(
                 repeat=repeat,
                 repeats=settings.repeats,
                 excitation=played,
-                length=RELEASE + LEAD + settings.duration_s + TAIL,
-                instruction=belt(
+                length=RELEASE_DELAY + PLAY_LEAD + settings.duration_s + PLAY_TAIL,
+                instruction=belt_instruction(
                     v,
                     f"; its motor will play {amplitude:.2f} N m at most for {settings.duration_s:g} s, do not touch it",
                 ),

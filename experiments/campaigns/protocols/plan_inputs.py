@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import RELEASE, Condition, hand_kick
+from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, hand_kick
 from hil.design.methods import GainSchedule, LoopTiming, design
 from hil.design.poles import natural
 from hil.rig.rig import Rig
@@ -15,7 +15,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import Scenario
 
-STEP = 0.25  # m/s, from one set of gains to the next
+GAIN_SPEED_STEP = 0.25  # m/s, from one set of gains to the next
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class NamedController:
     def schedule(self, bicycle: Bicycle, speeds: Sequence[float], timing: LoopTiming) -> GainSchedule:
         """Gains for a bicycle over the speeds [m/s]; raises InputError."""
         if self.gains is None:
-            options = gentle(bicycle, self.method) if self.options is None else self.options
+            options = gentle_options(bicycle, self.method) if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
             return design(bicycle, self.method, speeds, timing, allow_unstable=True, **options)
         if self.gains.bicycle.name != bicycle.name:
@@ -99,12 +99,12 @@ class PlanInputs:
             speed=tuple((float(t), float(v)) for t, v in speed),
             kicks=tuple(kicks),
             surface=surface,
-            release_after=RELEASE,
+            release_after=RELEASE_DELAY,
             seed=int(rng.integers(2**31)),
         )
 
 
-def gentle(bicycle: Bicycle, method: str) -> dict[str, Any]:
+def gentle_options(bicycle: Bicycle, method: str) -> dict[str, Any]:
     """Options under which the weave lasts long enough to be measured: well damped, it is gone too soon.
 
     LQR by Bryson's weights, but with torque counted as large from 0.03 N m; poles with a weave that is
@@ -118,6 +118,6 @@ def gentle(bicycle: Bicycle, method: str) -> dict[str, Any]:
 
 
 def grid_over(speeds: Sequence[float]) -> tuple[float, ...]:
-    """Speeds [m/s] for gains in steps of `STEP`, one step and more beyond ``speeds`` on either side."""
-    first, last = int(np.floor(min(speeds) / STEP)) - 1, int(np.ceil(max(speeds) / STEP)) + 1
-    return tuple(STEP * i for i in range(max(first, 1), last + 1))
+    """Speeds [m/s] for gains in steps of `GAIN_SPEED_STEP`, one step and more beyond ``speeds`` on either side."""
+    first, last = int(np.floor(min(speeds) / GAIN_SPEED_STEP)) - 1, int(np.ceil(max(speeds) / GAIN_SPEED_STEP)) + 1
+    return tuple(GAIN_SPEED_STEP * i for i in range(max(first, 1), last + 1))

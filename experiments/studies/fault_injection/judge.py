@@ -6,7 +6,7 @@ What is demanded of every case, whatever the fault:
 * the drive was never asked for more torque, nor for a faster change of it, than the limits allow, and for
   none but while the machine was RUNNING or in RAMPDOWN;
 * once a cause was kept the torque was gone within the time of a ramp, or at once if it had to be at once;
-* a bicycle that truly leans beyond the limit, whatever its sensors say, gets no torque for longer than `LEANING`;
+* a bicycle that truly leans beyond the limit, whatever its sensors say, gets no torque for longer than `LEANING_TIME`;
 * the log's rows follow one another without a gap, from the first to the last, the onset among them.
 
 And of the fault: that it was ridden through or noticed in time, and named, as its `Threat` promises.
@@ -18,24 +18,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import END, STOP, FaultCase
-from experiments.studies.fault_injection.fault_spec import AT_ONCE, GROSSLY, HARD, PERIOD
-from experiments.studies.fault_injection.log_check import comes_back, is_written
-from experiments.studies.fault_injection.simulate import LIMITS, Played
+from experiments.studies.fault_injection.cases import END_AT, STOP_AT, FaultCase
+from experiments.studies.fault_injection.fault_spec import AT_ONCE_CAUSES, GROSS_TIME, SAMPLE_PERIOD, TIME_TO_ZERO
+from experiments.studies.fault_injection.log_check import check_written_log, is_written
+from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
 from hil.loop.limits import Limits
 from hil.loop.states import Cause, State
 
 NO_TORQUE = 0.07  # N m: a hundredth of the limit; static friction of a head set is more
-QUIET = 0.2  # s, at the end of a case, in which there must be no torque at all
-LEANING = 0.5  # s
-ROUNDING = 1.01e-3  # N m: two values in whole mN m
-INSTANT = 1e-9  # s
-LATE = 7  # ticks from the end of control until the drive must ask for nothing: two, and its watchdog's if they are lost
-EARLY = frozenset(  # what may keep a bicycle from coming under control, besides the names of the fault
+QUIET_TIME = 0.2  # s, at the end of a case, in which there must be no torque at all
+LEANING_TIME = 0.5  # s
+TORQUE_ROUNDING = 1.01e-3  # N m: two values in whole mN m
+TIME_ROUNDING = 1e-9  # s
+LATE_TICKS = (
+    7  # ticks from the end of control until the drive must ask for nothing: two, and its watchdog's if they are lost
+)
+EARLY_CAUSES = frozenset(  # what may keep a bicycle from coming under control, besides the names of the fault
     {cause for cause in Cause if cause.name.startswith("CHECK_")}
     | {Cause.OPERATOR_STOP, Cause.OPERATOR_OFF, Cause.LEAN_LIMIT, Cause.STEER_LIMIT}
 )
-RODE, REFUSED = "rode through", "refused"
+RODE_THROUGH, REFUSED = "rode through", "refused"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class CaseResult:
     log_intact: bool
 
 
-def judge(case: FaultCase, played: Played, limits: Limits = LIMITS) -> CaseResult:
+def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) -> CaseResult:
     """Whether a case kept every promise; ``limits`` are those it was promised, whatever it was played with."""
     if played.refused:
         unjust = () if case.threat.refused else (f"refused: {played.refused}",)
@@ -73,37 +75,37 @@ def first_cause(played: Played) -> tuple[Cause, int]:
 def last_torque(played: Played) -> float:
     """Until when there was torque on the steer [s since power-up]; 0 if there never was."""
     torque = np.flatnonzero(np.abs(played.diary["T"]) > NO_TORQUE)
-    return float(played.diary["t"][torque[-1]]) + PERIOD if torque.size else 0.0
+    return float(played.diary["t"][torque[-1]]) + SAMPLE_PERIOD if torque.size else 0.0
 
 
 def _promise(case: FaultCase, played: Played) -> tuple[str, float, list[str]]:
     """Outcome, time to zero torque, and what is wrong by the fault's own promise."""
     threat, rows = case.threat, played.rows
     cause, k = first_cause(played)
-    t_cause = float(rows["t_host"][k]) if k < len(rows) else END
+    t_cause = float(rows["t_host"][k]) if k < len(rows) else END_AT
     running_from = _running_from(played)
     met = _met(case, played)
     wrong = _gross(case, played, t_cause)
-    if cause is Cause.OPERATOR_STOP and t_cause >= STOP - INSTANT and running_from < STOP:
-        lasted = min(case.over, STOP) - met
+    if cause is Cause.OPERATOR_STOP and t_cause >= STOP_AT - TIME_ROUNDING and running_from < STOP_AT:
+        lasted = min(case.over, STOP_AT) - met
         noticeable = threat.detected is not None and lasted >= threat.detected
         if noticeable and not threat.rides:
             wrong.append(f"not noticed in {lasted:.3f} s")
-        return RODE, math.nan, wrong
+        return RODE_THROUGH, math.nan, wrong
     if not threat.causes and math.isfinite(case.over):
         wrong.append(f"ended by {cause.name}, should have been ridden through")
-    allowed = threat.causes | EARLY if running_from > t_cause else threat.causes
+    allowed = threat.causes | EARLY_CAUSES if running_from > t_cause else threat.causes
     if cause is Cause.NONE:
         if rows["state"].any():
             wrong.append("ended without a cause")
-    elif t_cause < case.onset - INSTANT:
+    elif t_cause < case.onset - TIME_ROUNDING:
         wrong.append(f"{cause.name} at {t_cause:.3f} s, before the fault began")
     elif cause not in allowed:
         wrong.append(f"the cause kept is {cause.name}, which does not name it")
-    if running_from > END:
+    if running_from > END_AT:
         return cause.name, 0.0, wrong
     to_zero = max(0.0, last_torque(played) - max(met, running_from))
-    if threat.to_zero is not None and not threat.deaf and to_zero > threat.to_zero + INSTANT:
+    if threat.to_zero is not None and not threat.deaf and to_zero > threat.to_zero + TIME_ROUNDING:
         wrong.append(f"torque for {to_zero:.3f} s, promised {threat.to_zero:.3f} s")
     return cause.name, to_zero, wrong
 
@@ -126,11 +128,11 @@ def _gross(case: FaultCase, played: Played, t_cause: float) -> list[str]:
         return []
     diary = played.diary
     off = (np.abs(diary["T_made"] - diary["T_asked"]) > case.threat.gross) & (played.rows["state"] == State.RUNNING)
-    n = round(GROSSLY / PERIOD)
+    n = round(GROSS_TIME / SAMPLE_PERIOD)
     lasting = np.convolve(off, np.ones(n))[: len(off)] >= n - 0.5  # for so long by now
-    if not lasting.any() or t_cause <= diary["t"][np.argmax(lasting)] + AT_ONCE:
+    if not lasting.any() or t_cause <= diary["t"][np.argmax(lasting)] + TIME_TO_ZERO:
         return []
-    return [f"off by {case.threat.gross} N m for {GROSSLY} s and not noticed"]
+    return [f"off by {case.threat.gross} N m for {GROSS_TIME} s and not noticed"]
 
 
 def _end(case: FaultCase, played: Played, limits: Limits) -> list[str]:
@@ -142,10 +144,10 @@ def _end(case: FaultCase, played: Played, limits: Limits) -> list[str]:
         wrong.append("the drive is on at the end")
     if case.threat.deaf:
         return wrong
-    if np.abs(diary["T"][diary["t"] > END - QUIET]).max() > NO_TORQUE:
+    if np.abs(diary["T"][diary["t"] > END_AT - QUIET_TIME]).max() > NO_TORQUE:
         wrong.append("there is torque at the end")
     over = np.flatnonzero(np.abs(diary["phi"]) > limits.lean.value)
-    if over.size and last_torque(played) > diary["t"][over[0]] + LEANING:
+    if over.size and last_torque(played) > diary["t"][over[0]] + LEANING_TIME:
         wrong.append(f"torque {last_torque(played) - diary['t'][over[0]]:.3f} s after the lean passed its limit")
     return wrong
 
@@ -155,13 +157,13 @@ def _bounds(case: FaultCase, played: Played, limits: Limits) -> list[str]:
     diary, state, wrong = played.diary, played.rows["state"], []
     asked = diary["T_asked"]
     worst = float(np.abs(asked).max())
-    if worst > limits.torque.value + ROUNDING:
+    if worst > limits.torque.value + TORQUE_ROUNDING:
         wrong.append(f"the drive was asked for {worst:.3f} N m")
     rate = _fastest_change(diary)
-    if rate * PERIOD > limits.torque_rate.value * PERIOD + ROUNDING:
+    if rate * SAMPLE_PERIOD > limits.torque_rate.value * SAMPLE_PERIOD + TORQUE_ROUNDING:
         wrong.append(f"the drive was asked to change by {rate:.0f} N m/s")
     under_control = np.isin(state, (State.RUNNING, State.RAMPDOWN))
-    late = LATE + math.ceil(case.threat.slack / PERIOD)
+    late = LATE_TICKS + math.ceil(case.threat.slack / SAMPLE_PERIOD)
     lately = np.convolve(under_control, np.ones(late + 1))[: len(state)] > 0  # a command may be under way
     if np.any((np.abs(asked) > 0.0) & ~lately):
         wrong.append("the drive was asked for torque outside RUNNING and RAMPDOWN")
@@ -177,7 +179,7 @@ def _fastest_change(diary: NDArray) -> float:
     asked, on, seq = (diary[name][new] for name in ("T_asked", "on", "command_seq"))
     steps = np.maximum(np.diff(new), np.abs((np.diff(seq) + 2**15) % 2**16 - 2**15))
     both = (on[1:] == 1) & (on[:-1] == 1) & (asked[1:] != 0.0)
-    rates = np.abs(np.diff(asked)) / (steps * PERIOD)
+    rates = np.abs(np.diff(asked)) / (steps * SAMPLE_PERIOD)
     return float(rates[both].max(initial=0.0))
 
 
@@ -186,9 +188,13 @@ def _answer(case: FaultCase, played: Played, limits: Limits) -> list[str]:
     cause, k = first_cause(played)
     if cause is Cause.NONE or case.threat.deaf:
         return []
-    allowed = case.threat.slack + AT_ONCE + (0.0 if cause in HARD else limits.ramp.value)
+    allowed = case.threat.slack + TIME_TO_ZERO + (0.0 if cause in AT_ONCE_CAUSES else limits.ramp.value)
     took = last_torque(played) - float(played.rows["t_host"][k])
-    return [f"torque for {took:.3f} s after {cause.name}, allowed {allowed:.3f} s"] if took > allowed + INSTANT else []
+    return (
+        [f"torque for {took:.3f} s after {cause.name}, allowed {allowed:.3f} s"]
+        if took > allowed + TIME_ROUNDING
+        else []
+    )
 
 
 def _log(case: FaultCase, played: Played) -> list[str]:
@@ -200,4 +206,4 @@ def _log(case: FaultCase, played: Played) -> list[str]:
         wrong.append("the log does not hold the onset")
     if sum(map(len, played.tapes)) != int(rows["n_wire"].sum()):
         wrong.append("bytes are missing from the log")
-    return [*wrong, *(comes_back(case, played) if is_written(case) else [])]
+    return [*wrong, *(check_written_log(case, played) if is_written(case) else [])]

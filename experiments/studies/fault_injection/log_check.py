@@ -12,15 +12,15 @@ from hil.runners.log_sink import Keeper
 from hil.runners.replay import replay
 from hil.runners.session import header
 
-EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
+WRITTEN_EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
 
 
 def is_written(case: FaultCase) -> bool:
     """Whether this case's log goes to disk and comes back; the choice walks through all threats."""
-    return case.index % EVERY == case.seed % EVERY
+    return case.index % WRITTEN_EVERY == case.seed % WRITTEN_EVERY
 
 
-def comes_back(case: FaultCase, played: Played) -> list[str]:
+def check_written_log(case: FaultCase, played: Played) -> list[str]:
     """What is wrong with the log of a case once it has been on disk; nothing, if all is well."""
     with TemporaryDirectory() as folder:
         run = read_run(_write(Path(folder) / "run", case, played))

@@ -5,9 +5,9 @@ import pytest
 
 from experiments.campaigns.file import read_campaign
 from experiments.campaigns.protocols import PROTOCOLS
-from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE
+from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE_DELAY
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs, grid_over
-from experiments.campaigns.protocols.speed_sweep import WINDOW
+from experiments.campaigns.protocols.speed_sweep import TIME_AFTER_KICK
 from models import catalogue
 from models.errors import InputError
 from tests.paths import DOCS
@@ -86,7 +86,7 @@ def test_a_coast_down_loses_its_speed_as_told_on_a_floor():
     assert [k.t for k in condition.scenario.kicks] == pytest.approx(
         [FIRST_KICK, FIRST_KICK + 3.2, FIRST_KICK + 6.4][:2]
     )
-    assert condition.duration < RELEASE + t1
+    assert condition.duration < RELEASE_DELAY + t1
     with pytest.raises(InputError, match="too short for a kick"):
         plan("coast_down", **{**settings, "down_to_m_s": 6.3})
 
@@ -97,7 +97,7 @@ def test_a_speed_sweep_passes_the_weave_speed_with_a_kick_at_each_step():
     assert v[0] < WEAVE < v[-1]
     at_kick = [np.interp(k.t, t, v) for k in condition.scenario.kicks]
     assert at_kick == pytest.approx(np.linspace(v[0], v[-1], 5))
-    after = [np.interp(k.t + WINDOW, t, v) for k in condition.scenario.kicks]
+    after = [np.interp(k.t + TIME_AFTER_KICK, t, v) for k in condition.scenario.kicks]
     assert after == pytest.approx(at_kick), "the longest window lies within the step"
     (ramp,) = plan("speed_sweep", bench("lqr"), kicks=5, by="ramp", from_m_s=5.0, to_m_s=4.0)
     assert [v for _, v in ramp.scenario.speed] == [5.0, 4.0]
@@ -125,7 +125,7 @@ def test_a_torque_is_played_while_the_hands_are_off(kind):
     torque = condition.excitation.samples(200.0)
     assert np.abs(torque).max() == pytest.approx(0.4, rel=1e-3)
     begin, end = np.flatnonzero(torque)[[0, -1]] / 200.0
-    assert RELEASE + 0.5 < begin < 2.0
+    assert RELEASE_DELAY + 0.5 < begin < 2.0
     assert end < condition.duration - 1.0
     assert not condition.kicked
 

@@ -19,7 +19,7 @@ from subprocess import Popen
 
 import numpy as np
 
-from experiments.campaigns.protocols.treadmill import hand_kick
+from experiments.campaigns.protocols.condition import hand_kick
 from experiments.emulation.spawn import start_twin
 from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.controller_process import NOTHING
@@ -32,7 +32,9 @@ from hil.runners.warmup import warm_up
 from models import catalogue
 from models.plant.scenario import Scenario
 
-FIFO = 20  # priority of the controllers' loops where priorities are permitted; the bicycle's is one higher
+CONTROLLER_PRIORITY = (
+    20  # priority of the controllers' loops where priorities are permitted; the bicycle's is one higher
+)
 PATIENCE = 30.0  # s, for anything at all to happen
 _GLANCE = 0.001  # s
 
@@ -154,7 +156,7 @@ class RealtimeBench:
         warm_up(self.rig, schedule)  # no controller shall spend its case on compiling
         self._twin: VirtualProcess | None = None
         self._visits = 0
-        self._fifo = FIFO if _may_have_priority() else 0
+        self._fifo = CONTROLLER_PRIORITY if _may_have_priority() else 0
 
     def __enter__(self) -> "RealtimeBench":
         return self
@@ -224,7 +226,7 @@ class RealtimeBench:
             ours, theirs = pty.openpty()
             path = Path(os.ttyname(theirs))
             os.close(theirs)
-        process = controller_process.start(self._command(root), root / "said", path, spoil)
+        process = controller_process.start_controller(self._command(root), root / "said", path, spoil)
         return ControllerProcess(process, root, ours)
 
     def visit(self) -> Path:
@@ -263,7 +265,7 @@ def _may_have_priority() -> bool:
 
     def attempt() -> None:
         try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO))
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(CONTROLLER_PRIORITY))
         except PermissionError as error:
             refused.append(error)
 

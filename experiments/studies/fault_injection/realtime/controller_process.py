@@ -30,7 +30,7 @@ IMPORTS = (
 )
 
 
-def start(argv: list[str], said: Path, terminal: Path, spoil: str) -> BaseProcess:
+def start_controller(argv: list[str], said: Path, terminal: Path, spoil: str) -> BaseProcess:
     """Start `riderless` with these arguments; its answer goes to the file ``said``.
 
     Parameters
