@@ -1,4 +1,4 @@
-"""The speed sweep: one run through the weave speed, in steps or along a slow ramp, a kick at each speed."""
+"""Speed sweep: one run through the weave speed, in steps or along a slow ramp, a kick at each speed."""
 
 from typing import Literal
 
@@ -19,7 +19,7 @@ MAX_RAMP = 0.1  # m/s^2: a belt that speeds up more looks like a push
 
 
 class Settings(Common):
-    """From one speed to another, by default through the weave speed of each bicycle."""
+    """Speed range, by default through the weave speed of each bicycle, and how it is gone through."""
 
     from_m_s: float | None = Field(default=None, gt=0.0)
     to_m_s: float | None = Field(default=None, gt=0.0)
@@ -27,7 +27,7 @@ class Settings(Common):
     kicks: int = Field(default=5, ge=2, le=100)  # as many speeds
 
     def range_of(self, bicycle: Bicycle) -> tuple[float, float]:
-        """First and last speed [m/s]; raises InputError."""
+        """Choose first and last speed [m/s] for a bicycle; raises InputError."""
         if self.from_m_s is not None and self.to_m_s is not None:
             return self.from_m_s, self.to_m_s
         weave = critical_speeds(bicycle).weave
@@ -39,7 +39,7 @@ class Settings(Common):
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
-    """Every bicycle and controller, so many times, in random order.
+    """Plan every bicycle and controller, repeated, in random order.
 
     Raises
     ------
@@ -47,8 +47,8 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         When there is no weave speed and no range is given, or the ramp is too steep.
     """
     conditions = []
-    for number, (bicycle, controller, _, repeat) in enumerate(bench.runs([0.0], settings.repeats)):
-        first, last = settings.range_of(bicycle)
+    for number, run in enumerate(bench.runs([0.0], settings.repeats)):
+        first, last = settings.range_of(run.bicycle)
         profile, times, length = speed_steps(first, last, settings.kicks)
         if settings.by == "ramp":
             profile = [(0.0, first), (length, last)]
@@ -59,19 +59,12 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
                     f"at most {MAX_RAMP:g}: ask for more kicks or a narrower range"
                 )
         conditions.append(
-            Condition(
-                bicycle=bicycle,
-                method=controller.method,
-                v=round(0.5 * (first + last), 2),
-                schedule=bench.schedule(bicycle, controller, [first, last]),
-                scenario=bench.scenario(bicycle, profile, times, bench.chance(number), settings.lean_rate_rad_s),
-                emulation=bench.emulation,
-                machine=bench.machine,
-                controller=controller.name,
-                protocol=settings.kind,
+            bench.condition(
+                settings,
+                run._replace(v=round(0.5 * (first + last), 2)),
+                bench.schedule(run.bicycle, run.controller, [first, last]),
+                bench.scenario(run.bicycle, profile, times, bench.chance(number), settings.lean_rate_rad_s),
                 tag=f"swept by {settings.by}",
-                repeat=repeat,
-                repeats=settings.repeats,
                 length=RELEASE_DELAY + length,
                 instruction=belt_instruction(first, f", then take the belt to {last:.2f} m/s as told"),
                 cues=sweep_cues(settings.by, profile, times),
@@ -82,7 +75,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
 
 
 def speed_steps(first: float, last: float, n: int) -> tuple[list[tuple[float, float]], list[float], float]:
-    """Profile (s, m/s), times of the kicks [s after the release] and length [s] of ``n`` steps."""
+    """Lay out ``n`` steps: profile (s, m/s), times of the kicks [s after the release] and length [s]."""
     profile, times, t = [], [], 0.0
     for i in range(n):
         v = first + (last - first) * i / (n - 1)
@@ -93,7 +86,7 @@ def speed_steps(first: float, last: float, n: int) -> tuple[list[tuple[float, fl
 
 
 def sweep_cues(by: str, profile: list[tuple[float, float]], times: list[float]) -> tuple[tuple[float, str], ...]:
-    """What to tell the person at the belt and the one who kicks."""
+    """List what to tell the person at the belt and the one who kicks, and when."""
     told = list(kick_cues(times))
     if by == "steps":
         told += [(RELEASE_DELAY + t, f"belt to {v:.2f} m/s") for t, v in profile[2::2]]

@@ -35,6 +35,14 @@ def test_each_protocol_has_an_example_file_that_plans():
         assert all(c.instruction and c.remedy and c.duration > 1.0 for c in campaign.conditions), path
 
 
+def test_the_objects_of_a_plan_are_shown_in_one_line():
+    inputs = bench("off", "lqr", bicycles=("Benchmark", "Silver"))
+    assert repr(inputs) == "<PlanInputs: Benchmark, Silver under off 0, lqr 1, seed 1>"
+    assert repr(inputs.controllers[1]) == "<NamedController 'lqr 1': lqr>"
+    (condition,) = plan("treadmill", speeds_m_s=(5.0,), kicks=2)
+    assert repr(condition) == "<Condition 'treadmill Benchmark off 0 5.0 m/s': 7.5 s, 2 kicks>"
+
+
 def test_speeds_times_repeats_in_an_order_that_the_seed_fixes():
     settings = {"speeds_m_s": (4.5, 5.0, 5.5, 6.0), "repeats": 3}
     first, again, other = (plan("treadmill", bench(seed=seed), **settings) for seed in (1, 1, 2))
