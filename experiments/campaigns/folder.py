@@ -1,4 +1,4 @@
-"""The folder of a campaign: what has been measured lies in the run folders, what was wanted in `campaign.json`.
+"""Folder of a campaign: what has been measured lies in the run folders, what was wanted in `campaign.json`.
 
 A campaign that was stopped goes on in its folder: runs that ended in success are kept and not made again, all others
 are kept too, with their reason, and made again. A run that was killed has no stop record and says so.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.campaigns.file import Campaign
-from experiments.terminal.console import new_folder
+from hil.logs.folders import new_folder
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
@@ -26,7 +26,7 @@ CAMPAIGN_FORMAT = "riderless campaign 1"
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that lies in the folder, good or not; ``name`` is its condition's, empty if it cannot be told."""
+    """Run that lies in the folder, good or not; ``name`` is its condition's, empty if it cannot be told."""
 
     name: str
     folder: Path
@@ -34,7 +34,7 @@ class FinishedRun:
 
 
 def read_runs(folder: Path) -> list[FinishedRun]:
-    """Every run of the folder as its log tells it, those begun first first."""
+    """Read all runs of a folder from their logs, in the order in which they were begun."""
     found = []
     for run in sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime_ns):
         if not (run / LOG).exists():
@@ -50,7 +50,7 @@ def read_runs(folder: Path) -> list[FinishedRun]:
 
 
 def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:
-    """The folder to work in, new or one to go on with.
+    """Choose the folder to work in: a new one, or one to go on with.
 
     Parameters
     ----------
@@ -58,6 +58,7 @@ def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always
         Where it is made, or the folder itself.
     stem : str
         Its name.
+    campaign : Campaign
     resume : bool
         There must be something to go on with.
     always_new : bool
@@ -88,7 +89,7 @@ def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always
 
 
 def _latest(out: Path, stem: str) -> Path | None:
-    """The newest campaign of this name, by the number behind it."""
+    """Find the newest campaign of this name, by the number behind it."""
     name, n, found = new_folder(Path("/dev/null"), stem).name, 1, None
     while (folder := out / (name if n == 1 else f"{name}-{n}")).exists():
         found = folder if (folder / CAMPAIGN_FILE).exists() else found
@@ -123,13 +124,13 @@ def _differs(name: str, begun: Mapping[str, Any], campaign: Campaign) -> bool:
 
 
 def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
-    """The conditions that no run has met with success, in the campaign's order."""
+    """List the conditions that no run has met with success, in the campaign's order."""
     have = {run.name for run in runs if run.outcome.reason == "success"}
     return [condition for condition in campaign.conditions if condition.name not in have]
 
 
 def read_campaign_record(folder: Path) -> dict[str, Any]:
-    """What `write_campaign_record` wrote; raises InputError."""
+    """Read `campaign.json` of a campaign's folder; raises InputError."""
     try:
         found = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -142,7 +143,17 @@ def read_campaign_record(folder: Path) -> dict[str, Any]:
 
 
 def write_campaign_record(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more: Any) -> None:
-    """Write `campaign.json` whole or not at all, however the computer stops."""
+    """Write `campaign.json` whole or not at all, however the computer stops.
+
+    Parameters
+    ----------
+    folder : Path
+    campaign : Campaign
+    runs : sequence of FinishedRun
+        All that lie in the folder.
+    **more
+        Further keys of the document.
+    """
     about = {
         "format": CAMPAIGN_FORMAT,
         "name": campaign.name,
@@ -162,13 +173,13 @@ def write_campaign_record(folder: Path, campaign: Campaign, runs: Sequence[Finis
 
 
 def run_as_json(run: FinishedRun) -> dict[str, str]:
-    """A run in the document."""
+    """Describe a run as `campaign.json` and `--json` have it."""
     return {"condition": run.name, "run": str(run.folder), "reason": run.outcome.reason, "cause": run.outcome.cause}
 
 
 @contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Nobody else works in the folder meanwhile; the system lets go of it however this program ends.
+    """Keep others out of the folder meanwhile; the system lets go of it however this program ends.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The rehearsal of a condition in simulated time: it must end well, and stay away from every limit.
+"""Rehearsal of a condition in simulated time: it must end well, and stay away from every limit.
 
 A condition that is refused says which limit it would pass, by how much, and what to change.
 """
@@ -25,7 +25,7 @@ PEAK_UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s"
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a rehearsal came to.
+    """Result of a rehearsal: how near it came to the limits, and why it is refused, if it is.
 
     Attributes
     ----------
@@ -39,12 +39,15 @@ class DryRun:
     shares: dict[str, float]
     refusal: str
 
+    def __repr__(self) -> str:
+        return f"<DryRun '{self.condition.label}': {self.refusal or self.said()}>"
+
     def as_json(self) -> dict[str, Any]:
-        """For `campaign.json` and `--json`."""
+        """Describe it as `campaign.json` and `--json` have it."""
         return {"condition": self.condition.label, "shares_of_limits": self.shares, "refusal": self.refusal}
 
     def said(self) -> str:
-        """The shares in words: "lean 12 %, steer 5 %, torque 30 % of the limits"."""
+        """Put the shares into words: "lean 12 %, steer 5 %, torque 30 % of the limits"."""
         return ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares.items()) + " of the limits"
 
 
@@ -83,7 +86,7 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
 
 
 def _speed_outside(condition: Condition) -> str:
-    """The speed limit that a profile passes, in words; empty if none."""
+    """Name the speed limit that a profile passes, in a sentence; empty if none."""
     limits, speeds = condition.rig.limits, [v for _, v in condition.scenario.speed]
     for name, found, wrong in (
         ("speed_min", min(speeds), min(speeds) < limits.speed_min.value),
@@ -99,13 +102,13 @@ def _speed_outside(condition: Condition) -> str:
 
 
 def _opened(limits: Limits) -> Limits:
-    """Limits that only a bicycle that falls passes."""
+    """Widen the limits until only a bicycle that falls passes them."""
     wide = {name: Limit(2.0 * far, "rad", "to see how far it would go") for name, far in FALLEN_ANGLES.items()}
     return replace(limits, **wide)
 
 
 def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]]:
-    """How it ends, and the largest torque asked for [N m], lean and steer [rad] under control."""
+    """Run it and return how it ended, and the largest torque asked for [N m], lean and steer [rad] under control."""
     with tempfile.TemporaryDirectory() as folder:
         outcome = run_lockstep(
             Path(folder) / "rehearsal",

@@ -29,7 +29,7 @@ CONNECT_TIMEOUT = 10.0  # s, for the answer of a cluster
 
 @dataclass(frozen=True)
 class SweepCase:
-    """One simulated run: what `hil.runners.simulated_run.run_lockstep` wants to know."""
+    """One simulated run, as `hil.runners.simulated_run.run_lockstep` wants it."""
 
     rig: Rig
     schedule: GainSchedule
@@ -38,14 +38,20 @@ class SweepCase:
     duration: float  # s of RUNNING
     label: str
 
+    def __repr__(self) -> str:
+        return f"<SweepCase '{self.label}': {self.rig.bicycle.name}, {self.duration:g} s>"
+
 
 @dataclass(frozen=True)
 class SweepResult:
-    """How a case ended, and where its run lies."""
+    """Outcome of a case, and the folder of its run."""
 
     condition: SweepCase
     folder: Path
     outcome: Outcome
+
+    def __repr__(self) -> str:
+        return f"<SweepResult '{self.condition.label}': {self.outcome.reason}, in {self.folder}>"
 
 
 def simulate_all(
@@ -59,6 +65,7 @@ def simulate_all(
 
     Parameters
     ----------
+    cases : sequence of SweepCase
     folders : sequence of Path
         New or empty. The workers of a cluster must see them under the same names.
     jobs, cluster
@@ -90,7 +97,7 @@ def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.v
 
 
 def cores() -> int:
-    """Cores this process may use."""
+    """Count the cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

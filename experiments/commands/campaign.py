@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from experiments.campaigns.file import Campaign
+    from experiments.campaigns.findings import CampaignFindings
     from experiments.campaigns.protocols.condition import Condition
     from experiments.campaigns.rehearsal import DryRun
     from experiments.campaigns.run import Attempt
-    from experiments.campaigns.session import CampaignFindings
     from experiments.terminal.progress import Board
 
 
@@ -54,7 +54,8 @@ def campaign(
 
     from experiments.campaigns import folder as state
     from experiments.campaigns.file import is_campaign, read_campaign
-    from experiments.campaigns.session import finish_campaign, treadmill_campaign
+    from experiments.campaigns.findings import finish_campaign
+    from experiments.campaigns.session import treadmill_campaign
     from experiments.commands._rig_arguments import paths_of
     from experiments.terminal.console import emit_json, progress_screen
     from experiments.terminal.progress import analysed, board_of
@@ -154,7 +155,7 @@ def _runner(
         return run_in_lockstep(left, folder, board.watch)
     if not paths:
         return run_in_real_time(left, folder, board.watch, fifo)
-    ask = operator_prompt(lambda text: progress_screen.print(text, soft_wrap=True), input, board)
+    ask = operator_prompt(lambda text: progress_screen.print(text, soft_wrap=True), input, board.aside)
     return run_on_bicycle(left, folder, board.watch, paths, ask, keys, heed, fifo)
 
 
@@ -198,7 +199,7 @@ def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
 
 def _show(found: "CampaignFindings", folder: Path) -> None:
     """Windows, frequency responses, and where the rest is."""
-    from experiments.campaigns.session import FREQUENCY_FILE
+    from experiments.campaigns.findings import FREQUENCY_FILE
     from experiments.commands.analyze import show
     from experiments.terminal.console import screen
     from experiments.terminal.frequency_tables import show as show_frequency

@@ -93,7 +93,7 @@ def test_the_person_is_told_what_to_prepare_and_what_the_keys_do(file):
     said, lines = [], iter(["what?", "", " N ", "q"])
     condition = read_campaign(file).conditions[0]
     with board([condition]) as live:
-        ask = operator_prompt(said.append, lambda: next(lines), live)
+        ask = operator_prompt(said.append, lambda: next(lines), live.aside)
         assert ask(condition, None) == "go"
         assert ask(condition, None) == "skip"
         assert ask(condition, Outcome("fault", "the lean angle passed its limit")) == "stop"
@@ -109,7 +109,7 @@ def test_without_anybody_there_the_campaign_stops(file):
 
     condition = read_campaign(file).conditions[0]
     with board([condition]) as live:
-        assert operator_prompt(lambda text: None, nobody, live)(condition, None) == "stop"
+        assert operator_prompt(lambda text: None, nobody, live.aside)(condition, None) == "stop"
 
 
 def test_the_board_counts_and_tells_cues(file):

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.campaigns.findings import FREQUENCY_FILE
 from experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
-from experiments.campaigns.session import FREQUENCY_FILE
 from experiments.recordings.runs import read_recording
 from hil.logs.log import read_run
 from hil.loop.states import Verdict

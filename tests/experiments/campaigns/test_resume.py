@@ -13,6 +13,7 @@ import pytest
 
 from experiments.campaigns import folder as campaign_folder
 from experiments.campaigns.file import read_campaign
+from experiments.campaigns.findings import FREQUENCY_FILE
 from experiments.campaigns.folder import (
     CAMPAIGN_FILE,
     FinishedRun,
@@ -21,7 +22,6 @@ from experiments.campaigns.folder import (
     read_runs,
     write_campaign_record,
 )
-from experiments.campaigns.session import FREQUENCY_FILE
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
