@@ -1,4 +1,4 @@
-"""A case: one bicycle, one controller, one fault at one moment, all drawn from a seed and a number."""
+"""Cases: one bicycle, one controller, one fault at one moment, all drawn from a seed and a number."""
 
 import math
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ CASE_KICK_DELAY = 0.4  # s after the release
 
 
 class FaultOnset(StrEnum):
-    """When a fault begins."""
+    """Moment at which a fault begins."""
 
     BEFORE = "before CHECK"
     CHECK = "during CHECK"
@@ -59,9 +59,9 @@ ONSET_WINDOWS = {  # s, in which a fault that begins at that moment begins
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FaultCase:
-    """What is to happen."""
+    """Everything that is to happen in a case."""
 
     seed: int
     index: int
@@ -74,27 +74,30 @@ class FaultCase:
     faults: Faults
     orders: tuple[tuple[float, Demand], ...]  # s since power-up, and what the operator demands from then on
 
+    def __repr__(self) -> str:
+        return f"<FaultCase {self.index} of seed {self.seed}: {self.threat.name}, {self.moment.value}>"
+
     @property
     def over(self) -> float:
-        """When the fault ends [s since power-up]."""
+        """End of the fault [s since power-up]; infinite if it lasts."""
         end = max((fault.stop for fault in self.faults), default=math.inf)
         return end if end < FOREVER else math.inf
 
     @property
     def replay(self) -> str:
-        """The command that plays it again, with all details."""
+        """Command that plays it again, with all details."""
         return f"riderless faults --seed {self.seed} --case {self.index}"
 
 
 @cache
 def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
-    """The emulated rig of a bicycle and the gains it is given."""
+    """Make the emulated rig of a bicycle and design its gains."""
     rig = Rig(catalogue.load_bicycle(bicycle))
     return rig, design(rig.bicycle, method, CASE_GAIN_SPEEDS, LoopTiming(rate=rig.rate, drive_lag=rig.drive_lag))
 
 
 def draw_case(seed: int, index: int) -> FaultCase:
-    """Case number ``index`` of the campaign with this seed; the threats take turns, all else is drawn."""
+    """Draw case number ``index`` of the campaign with this seed; the threats take turns, all else is drawn."""
     rng = np.random.default_rng([seed, index])
     threat = THREATS[index % len(THREATS)]
     bicycle, method = CASE_MACHINES[rng.integers(len(CASE_MACHINES))]
@@ -116,7 +119,16 @@ def draw_case(seed: int, index: int) -> FaultCase:
     else:
         faults = (_fault(threat, threat.what, onset, rng),)
     return FaultCase(
-        seed, index, threat, (bicycle, method), scenario, kick.impulse, moment, onset, faults, tuple(orders)
+        seed=seed,
+        index=index,
+        threat=threat,
+        machine=(bicycle, method),
+        scenario=scenario,
+        kick=kick.impulse,
+        moment=moment,
+        onset=onset,
+        faults=faults,
+        orders=tuple(orders),
     )
 
 
@@ -135,7 +147,7 @@ def _fault(threat: Threat, kind: Kind, onset: float, rng: np.random.Generator) -
 
 
 def _size(threat: Threat, channel: str, rng: np.random.Generator) -> float:
-    """Drawn evenly over the logarithm where the range is wide."""
+    """Draw the size of a fault, evenly over the logarithm where both ends are positive."""
     low, high = threat.sizes
     if not math.isfinite(low):
         return low

@@ -1,4 +1,4 @@
-"""Playing a case: the real loop, in simulated time, against a node that misbehaves."""
+"""Play of a case: the real loop, in simulated time, against a node that misbehaves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ CASE_LIMITS = Limits(check_timeout=Limit(2.5, "s", "a case is short: it can wait
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What came of a case: the loop's own word, the drive's, and the raw bytes."""
+    """Records of a played case: the loop's rows, the drive's diary, and the raw bytes."""
 
     rows: NDArray  # (n,) of TICK, as they go into the log
     diary: NDArray  # (n,) of hil.runners.lockstep.DIARY: what drive and bicycle truly did
@@ -44,6 +44,10 @@ class Played:
     calibration: Calibration | None = None  # as agreed with the node
     refused: str = ""  # why the session did not even begin
     fall: str = ""  # why the bicycle fell
+
+    def __repr__(self) -> str:
+        end = f", refused: {self.refused}" if self.refused else f", {self.fall}" if self.fall else ""
+        return f"<Played: {len(self.rows)} ticks{end}>"
 
 
 def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop: None) -> Played:
@@ -82,13 +86,13 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
 
 
 def _over(states: NDArray) -> bool:
-    """Whether the operator sees that the run has ended, for whatever reason."""
+    """Does the operator see that the run has ended, for whatever reason?"""
     back = (states[1:] == State.DISARMED) & (states[:-1] != State.DISARMED)
     return bool(np.any(states == State.FAULT) or np.any(back))
 
 
 def node_introduction(config: NodeConfig, faults: Faults) -> Introduction:
-    """What the node says of itself when asked, before anything else."""
+    """Ask the node for its HELLO, before anything else."""
     node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
     request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
     post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)

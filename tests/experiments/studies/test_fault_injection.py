@@ -2,7 +2,9 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +30,7 @@ from hil.loop.states import Cause, State
 from models.errors import InputError
 
 ROUNDS = 4
+LISTED = Path(__file__).parent / "fault_list.json"
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +43,46 @@ def case_of(threat: str, moment: FaultOnset = FaultOnset.RUNNING, method: str = 
     place = next(i for i, t in enumerate(THREATS) if t.name == threat)
     cases = (draw_case(seed, place + n * len(THREATS)) for n in range(200))
     return next(case for case in cases if case.moment is moment and case.machine[1] == method)
+
+
+def as_listed(value):
+    """A threat, a fault or a part of one, as `fault_list.json` writes it."""
+    if isinstance(value, Enum):
+        listed = value.name
+    elif isinstance(value, frozenset):
+        listed = sorted(cause.name for cause in value)
+    elif isinstance(value, tuple | list):
+        listed = [as_listed(one) for one in value]
+    elif isinstance(value, float) and not math.isfinite(value):
+        listed = repr(value)
+    elif is_dataclass(value):
+        listed = {field.name: as_listed(getattr(value, field.name)) for field in fields(value)}
+    else:
+        listed = value
+    return listed
+
+
+def test_the_list_of_faults_and_what_is_drawn_of_them_stay_as_they_were():
+    """Names, grades, promises and parameters, against a list written when each fault was spelt out."""
+    listed = json.loads(LISTED.read_text())
+    assert [threat.name for threat in THREATS] == [threat["name"] for threat in listed["threats"]]
+    for threat, before in zip(THREATS, listed["threats"], strict=True):
+        said = {f.name: as_listed(getattr(threat, f.name)) for f in fields(threat)}
+        defaults = {f.name: as_listed(f.default) for f in fields(threat)}
+        promise = before.pop("promise")
+        assert said == {**defaults, **before}
+        assert threat.promise == promise
+    for index, before in enumerate(listed["cases of seed 7"]):
+        case = draw_case(7, index)
+        drawn = [case.threat.name, list(case.machine), case.moment.name, case.onset, case.kick]
+        drawn += [case.scenario.speed[0][1], case.scenario.seed, as_listed(case.faults)]
+        assert drawn == before
+
+
+def test_the_outcomes_of_a_seed_stay_as_they_were(verdicts):
+    listed = json.loads(LISTED.read_text())["outcomes of seed 1"]
+    found = [[v.outcome, None if math.isnan(v.to_zero) else round(1e3 * v.to_zero)] for v in verdicts]
+    assert found[: len(listed)] == listed
 
 
 def test_every_promise_is_kept(verdicts):
@@ -59,6 +102,11 @@ def test_every_threat_is_met_and_most_ends_are(verdicts):
         "BUS_VOLTAGE",
     } <= outcomes
     assert {"OPERATOR_STOP", "OPERATOR_OFF", "CHECK_STREAM"} <= outcomes
+
+
+def test_a_case_is_shown_in_one_line():
+    assert repr(draw_case(1, 0)).startswith("<FaultCase 0 of seed 1: one bit flipped, once, ")
+    assert repr(play_case(draw_case(1, 0))) == "<Played: 880 ticks>"
 
 
 def test_cases_are_drawn_from_everything():
