@@ -1,4 +1,4 @@
-"""Do the stated intervals hold the truth? Every estimator over speeds, noises and window lengths.
+"""Coverage of the stated intervals: does each estimator's interval hold the truth, over speeds, noises and lengths?
 
 A bicycle of the catalogue, uncontrolled or steered into its lean, is pushed from a start that is not quite
 rest; the window begins 0.3 s after the push, as the rules cut it. The truth is known twice: the eigenvalue at the
@@ -59,7 +59,7 @@ WINDOW_CYCLES = (1.1, 1.6, 2.5, 4.0)
 
 @dataclass(frozen=True)
 class StudyWindow:
-    """What a window of the study is made of."""
+    """Setting of a window of the study: machine, speed, noise and length."""
 
     machine: str  # of MACHINES
     v: float  # m/s, mean of the window
@@ -87,13 +87,13 @@ class StudyWindow:
 
     @property
     def length(self) -> float:
-        """Of the window [s]."""
+        """Length of the window [s]."""
         return self.cycles * 2.0 * np.pi / self.truth.imag
 
 
 @dataclass(frozen=True)
 class EstimatorAnswer:
-    """What one estimator said of one window."""
+    """Answer of one estimator to one window, beside the truth."""
 
     setting: StudyWindow
     estimator: str
@@ -116,13 +116,13 @@ class EstimatorAnswer:
 
 
 def fit_with_noise_alone(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
-    """The fit with the uncertainty of its noise only, as for a comparison like for like."""
+    """Fit with the uncertainty of the noise only, as for a comparison like for like."""
     rows = slice(window.start, window.stop)
     return estimate(response.t[rows], response.phi_dot[rows], estimator)
 
 
 def fit_with_blocks(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
-    """The fit with the covariance of a block bootstrap."""
+    """Fit with the covariance of a block bootstrap."""
     rows = slice(window.start, window.stop)
     return bootstrap.bootstrapped(fit_with_noise_alone(response, window, estimator), response.phi_dot[rows])
 
@@ -152,7 +152,19 @@ def study_grid(
     noises: Iterable[float] = NOISE_LEVELS,
     cycles: Iterable[float] = WINDOW_CYCLES,
 ) -> list[StudyWindow]:
-    """The grid, without windows longer than the rules would cut."""
+    """Make the grid of settings, without windows longer than the rules would cut.
+
+    Parameters
+    ----------
+    speeds : mapping
+        Speeds [m/s] of each machine of `STUDY_MACHINES`.
+    kinds : iterable of str
+        Of `NOISE_KINDS`.
+    noises : iterable of float
+        Standard deviations [rad/s].
+    cycles : iterable of float
+        Of the true oscillation that a window holds.
+    """
     grid = [
         StudyWindow(machine, v, kind, noise, c)
         for machine, some in speeds.items()
@@ -165,7 +177,7 @@ def study_grid(
 
 
 def draw_response(setting: StudyWindow, rng: np.random.Generator) -> tuple[Response, Response, Window]:
-    """One pushed response with noise, the same without, and the window to fit."""
+    """Draw a pushed response with noise, the same without, and the window to fit."""
     rough = setting.kind == ROUGH_RECORDING
     slowing = rng.normal(0.0, BELT_DECELERATION) if rough else 0.0
     rows, before = round(setting.length / DELFT_DT) + 1, round(WINDOW_DELAY / DELFT_DT)
@@ -195,7 +207,7 @@ def draw_response(setting: StudyWindow, rng: np.random.Generator) -> tuple[Respo
 
 
 def draw_coloured_noise(rng: np.random.Generator, n: int, lag_1: float) -> Array:
-    """First-order autoregressive noise (n,) of variance 1."""
+    """Draw first-order autoregressive noise (n,) of variance 1."""
     noise = rng.normal(size=n)
     noise[1:] *= np.sqrt(1.0 - lag_1**2)
     for k in range(1, n):
@@ -204,7 +216,7 @@ def draw_coloured_noise(rng: np.random.Generator, n: int, lag_1: float) -> Array
 
 
 def no_clock() -> float:
-    """For whom the time that a fit takes does not matter."""
+    """Stand in for a clock where the time that a fit takes does not matter."""
     return 0.0
 
 
@@ -213,7 +225,7 @@ def ask_estimators(
     studied: Mapping[str, tuple[Estimator, Estimator]] | None = None,
     clock: Clock = no_clock,
 ) -> list[EstimatorAnswer]:
-    """What every estimator says of the windows of a setting; work is (setting, windows, seed)."""
+    """Ask every estimator for the windows of a setting; work is (setting, windows, seed)."""
     setting, windows, seed = work
     key = [seed, *setting.draw_key.encode()]  # a setting has its own draws, whatever else is studied
     rng = np.random.default_rng(key)
@@ -242,7 +254,7 @@ def _half(fit: Fit) -> tuple[float, float]:
 def ask_of_emulated_runs(
     seed: int, names: Iterable[str] = OSCILLATING_ESTIMATORS, clock: Clock = no_clock
 ) -> Iterator[list[EstimatorAnswer]]:
-    """The same of the campaign's runs in simulated time: whole loop, real bytes, windows found by the rules.
+    """Ask the estimators for the campaign's runs in simulated time: whole loop, real bytes, windows found by the rules.
 
     The emulated gyro has 0.003 rad/s of noise at 200 Hz. Like for like is here what the report compares: the
     explained motion of the whole sampled loop, fitted the same way, and the deviation that goes with it.
@@ -275,7 +287,20 @@ def ask_of_emulated_runs(
 def run_study(
     grid: Iterable[StudyWindow], windows: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock
 ) -> Iterator[list[EstimatorAnswer]]:
-    """The answers of each setting, as they are found."""
+    """Ask for the windows of each setting; yields the answers as they are found.
+
+    Parameters
+    ----------
+    grid : iterable of StudyWindow
+        The settings.
+    windows : int
+        Of each setting.
+    seed : int
+    jobs : int or None
+        Processes, see `experiments.campaigns.sweeps.spread`.
+    clock : callable
+        Gives the time [s], to measure what a fit takes.
+    """
     for _, answers in spread(
         partial(ask_estimators, clock=clock), [(setting, windows, seed) for setting in grid], jobs
     ):

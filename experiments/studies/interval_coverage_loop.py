@@ -43,7 +43,7 @@ IDENTIFICATION_KICKS = 2  # of each run of a campaign to identify from
 
 @dataclass(frozen=True)
 class LoopSetting:
-    """A loop at a speed, and how noisy its instruments are."""
+    """Bicycle and speed of a loop, and how noisy its instruments are."""
 
     bicycle: str
     v: float  # m/s
@@ -57,7 +57,7 @@ class LoopSetting:
 
 @dataclass(frozen=True)
 class LoopAnswer:
-    """What was found in one window or one campaign, beside the truth."""
+    """Error and stated uncertainty in one window or one campaign."""
 
     ok: bool
     error: Array  # (k,) found minus true
@@ -73,12 +73,22 @@ class LoopAnswer:
 def loop_settings(
     loops: Mapping[str, tuple[str, Sequence[float]]] = STUDY_LOOPS, noises: Sequence[float] = NOISE_FACTORS
 ) -> list[LoopSetting]:
-    """The grid."""
+    """Make the grid of bicycles, speeds and noises."""
     return [LoopSetting(name, v, noise) for name, (_, speeds) in loops.items() for v in speeds for noise in noises]
 
 
 def emulated_responses(cell: LoopSetting, kicks: int, seed: int, speeds: Sequence[float] = ()) -> Iterator[Response]:
-    """Emulated runs of a cell, or of its loop at several speeds, each with so many kicks."""
+    """Run a loop in simulated time; yields the recordings.
+
+    Parameters
+    ----------
+    cell : LoopSetting
+    kicks : int
+        In each run.
+    seed : int
+    speeds : sequence of float
+        Several speeds [m/s], one run each; the cell's by default.
+    """
     method = STUDY_LOOPS[cell.bicycle][0]
     bench = PlanInputs(
         (catalogue.load_bicycle(cell.bicycle),),
@@ -94,7 +104,7 @@ def emulated_responses(cell: LoopSetting, kicks: int, seed: int, speeds: Sequenc
 
 
 def ask_joint_fit(work: tuple[LoopSetting, int, int], clock: Clock = no_clock) -> list[LoopAnswer]:
-    """re and im by the joint fit in all windows of a run; work is (cell, kicks, seed)."""
+    """Fit re and im jointly in all windows of a run; work is (cell, kicks, seed)."""
     cell, kicks, seed = work
     found = []
     for response in emulated_responses(cell, kicks, seed):
@@ -122,7 +132,7 @@ def ask_identification(work: tuple[LoopSetting, int], clock: Clock = no_clock) -
 
 
 def coverage_cells(found: Sequence[LoopAnswer]) -> list[str]:
-    """n, refused, spread, stated and held of a cell, and the middle time."""
+    """Format number, refused, spread, stated and held of a cell, and the median time [ms]."""
     good = [one for one in found if one.ok]
     error, std = np.array([one.error for one in good]), np.array([one.std for one in good])
     held = np.mean([one.inside for one in good], axis=0)
@@ -143,7 +153,20 @@ def _several(values: Array, form: str) -> str:
 def loop_coverage_tables(
     kicks: int, campaigns: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock
 ) -> dict[str, str]:
-    """Both tables of the study, by the name of their marks."""
+    """Make both tables of the study, by the name of their marks.
+
+    Parameters
+    ----------
+    kicks : int
+        In each run of the joint fits.
+    campaigns : int
+        To identify from, of each loop and noise.
+    seed : int
+    jobs : int or None
+        Processes, see `experiments.campaigns.sweeps.spread`.
+    clock : callable
+        Gives the time [s], to measure what a fit takes.
+    """
     grid = loop_settings()
     windows = spread(partial(ask_joint_fit, clock=clock), [(cell, kicks, seed) for cell in grid], jobs)
     by_cell = [found for _, found in sorted(windows)]

@@ -1,4 +1,4 @@
-"""What the study of the estimators found, as tables of a page, between marks that nobody else touches."""
+"""Tables of the study of the estimators, between marks of a page that nobody else touches."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,18 +45,18 @@ def put_tables(path: Path, tables: dict[str, str]) -> None:
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Markdown."""
+    """Format a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def estimator_names(answers: Sequence[EstimatorAnswer]) -> list[str]:
-    """The estimators, in the order in which they were asked."""
+    """List the estimators in the order in which they were asked."""
     return list(dict.fromkeys(a.estimator for a in answers))
 
 
 def overview_table(answers: Sequence[EstimatorAnswer]) -> str:
-    """One row an estimator: what it errs by, what it says it errs by, and how often that is true."""
+    """Tabulate bias, spread, stated uncertainty and coverage, one row for each estimator."""
     rows = []
     for name in estimator_names(answers):
         mine = [a for a in answers if a.estimator == name]
@@ -80,7 +80,7 @@ def overview_table(answers: Sequence[EstimatorAnswer]) -> str:
 
 
 def held_share(answers: Sequence[EstimatorAnswer], like: bool = False) -> str:
-    """How many intervals held re and im, in per cent."""
+    """Count the intervals that held re and im, in per cent."""
     if like:
         answers = [a for a in answers if np.isfinite(a.like.real)]
     if not answers:
@@ -93,7 +93,7 @@ def _pair(values: Sequence[float] | np.ndarray, form: str) -> str:
 
 
 def table_by(answers: Sequence[EstimatorAnswer], what: str, key: Callable[[EstimatorAnswer], str]) -> str:
-    """Share of intervals that held, one row for each value of a key, one column for each estimator."""
+    """Tabulate the share of intervals that held, by the values of a key and by estimator."""
     columns = estimator_names(answers)
     rows = []
     for value in dict.fromkeys(key(a) for a in answers):
@@ -121,7 +121,7 @@ def length_key(a: EstimatorAnswer) -> str:
 
 
 def shortest_window_table(answers: Sequence[EstimatorAnswer]) -> str:
-    """Cycles that a window needs: enough of them accepted, and the error small enough."""
+    """Tabulate the cycles that a window needs: enough of them accepted, and the error small enough."""
     rows = []
     for name in estimator_names(answers):
         row = [name]
@@ -144,7 +144,7 @@ def shortest_window_table(answers: Sequence[EstimatorAnswer]) -> str:
 
 
 def author_window_tables(responses: Sequence[Response], cuts: Sequence[author_windows.HandCut]) -> dict[str, str]:
-    """Windows that a data set's authors cut by hand: each estimator's answer, and what it differs from theory by.
+    """Tabulate each estimator's answer to windows that a data set's authors cut by hand, and its distance from theory.
 
     Two tables: the values beside the frozen eigenvalue, and the differences from the same estimator's answer
     to the explained motion (like for like); means and scatter over the pushes at one speed.
@@ -176,7 +176,7 @@ def author_window_tables(responses: Sequence[Response], cuts: Sequence[author_wi
 
 
 def mean_and_scatter(values: Sequence[complex]) -> str:
-    """Mean (scatter) of re and im over n windows."""
+    """Format mean (scatter) of re and im over n windows."""
     if len(values) < 2:
         return f"{len(values)} usable"
     parts = np.array([(s.real, s.imag) for s in values])
@@ -187,7 +187,7 @@ def mean_and_scatter(values: Sequence[complex]) -> str:
 def coverage_tables(
     answers: Sequence[EstimatorAnswer], emulator: Sequence[EstimatorAnswer], seed: int
 ) -> dict[str, str]:
-    """All tables of the study, by the name of their marks."""
+    """Make all tables of the study, by the name of their marks."""
     count = len(answers) // max(len(estimator_names(answers)), 1)
     settings = len({a.setting for a in answers})
     about = f"{count} windows in {settings} settings, seed {seed}. Kinds: " + "; ".join(

@@ -1,4 +1,4 @@
-"""Thousands of cases, on all cores, in any order and with the same result."""
+"""Fault campaign in simulated time: thousands of cases, on all cores, in any order and with the same result."""
 
 from collections.abc import Callable
 
@@ -18,6 +18,7 @@ def run_cases(
 
     Parameters
     ----------
+    count, seed : int
     jobs : int or None
         Processes, see `experiments.campaigns.sweeps.spread`.
     tell : callable

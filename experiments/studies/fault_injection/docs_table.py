@@ -1,4 +1,4 @@
-"""The campaigns' tables in the documentation, between marks that nobody else touches."""
+"""Tables of the fault campaigns in the documentation, between marks that nobody else touches."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +17,16 @@ def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool =
     """Put the table of a campaign between its marks in a Markdown file.
 
     In simulated time the reasons of the promises come with it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    rows : sequence of FaultRow
+    seed : int
+        Of the campaign.
+    real_time : bool
+        The table of the campaign in real time, which has marks of its own.
 
     Raises
     ------

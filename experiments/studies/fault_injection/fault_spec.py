@@ -1,4 +1,4 @@
-"""A threat: a kind of fault, how bad it may be, and what is promised for it.
+"""Threats: a kind of fault, how bad it may be, and what is promised for it.
 
 A promise is one of three. *Rides through*: the run goes on to its planned end. *Stops*: the fault is
 noticed in time, the torque goes to zero, and the cause that is kept is one that names it. *Either*.
@@ -44,7 +44,7 @@ AT_ONCE_CAUSES = frozenset(  # causes after which the torque is zero in the same
 
 
 class Order(Enum):
-    """What a person does to the run."""
+    """Order that a person gives to the run."""
 
     STOP = "stop"
     OFF = "off"
@@ -52,7 +52,7 @@ class Order(Enum):
 
 @dataclass(frozen=True)
 class Threat:
-    """One row of the campaign's table.
+    """Kind of fault and the promise made for it: one row of the campaign's table.
 
     Attributes
     ----------
@@ -107,14 +107,14 @@ class Threat:
 
     @property
     def to_zero(self) -> float | None:
-        """s in which the torque is gone; None without such a promise."""
+        """Time in which the torque is gone [s]; None without such a promise."""
         if self.detected is None:
             return None
         return self.detected + self.slack + TIME_TO_ZERO + (RAMP_TIME if self.causes - AT_ONCE_CAUSES else 0.0)
 
     @property
     def promise(self) -> str:
-        """In a few words, for the table."""
+        """Promise in a few words, for the table."""
         if self.refused:
             return "refused"
         if not self.causes:

@@ -1,4 +1,4 @@
-"""Was the promise kept? Judged from the rows of the log and the drive's own record, not by the supervisor's word.
+"""Judge of a case: was the promise kept, by the rows of the log and the drive's own record, not by the supervisor?
 
 What is demanded of every case, whatever the fault:
 
@@ -42,7 +42,7 @@ RODE_THROUGH, REFUSED = "rode through", "refused"
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What came of a case."""
+    """Outcome of a case, and the promises that it broke."""
 
     index: int
     threat: str
@@ -53,7 +53,7 @@ class CaseResult:
 
 
 def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) -> CaseResult:
-    """Whether a case kept every promise; ``limits`` are those it was promised, whatever it was played with."""
+    """Judge whether a case kept every promise; ``limits`` are those promised, whatever it was played with."""
     if played.refused:
         unjust = () if case.threat.refused else (f"refused: {played.refused}",)
         return CaseResult(case.index, case.threat.name, REFUSED, math.nan, unjust, True)
@@ -66,20 +66,20 @@ def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) ->
 
 
 def first_cause(played: Played) -> tuple[Cause, int]:
-    """The first cause in the rows, and its row; NONE and the number of rows if there is none."""
+    """Find the first cause in the rows, and its row; NONE and the number of rows if there is none."""
     causes = played.rows["cause"]
     k = int(np.argmax(causes > 0)) if causes.any() else len(causes)
     return (Cause(int(causes[k])) if k < len(causes) else Cause.NONE), k
 
 
 def last_torque(played: Played) -> float:
-    """Until when there was torque on the steer [s since power-up]; 0 if there never was."""
+    """Find the end of the torque on the steer [s since power-up]; 0 if there never was any."""
     torque = np.flatnonzero(np.abs(played.diary["T"]) > NO_TORQUE)
     return float(played.diary["t"][torque[-1]]) + SAMPLE_PERIOD if torque.size else 0.0
 
 
 def _promise(case: FaultCase, played: Played) -> tuple[str, float, list[str]]:
-    """Outcome, time to zero torque, and what is wrong by the fault's own promise."""
+    """Judge by the fault's own promise: outcome, time to zero torque [s], and what is wrong."""
     threat, rows = case.threat, played.rows
     cause, k = first_cause(played)
     t_cause = float(rows["t_host"][k]) if k < len(rows) else END_AT
@@ -111,19 +111,19 @@ def _promise(case: FaultCase, played: Played) -> tuple[str, float, list[str]]:
 
 
 def _running_from(played: Played) -> float:
-    """When the bicycle came under control [s since power-up]; infinite if it never did."""
+    """Find when the bicycle came under control [s since power-up]; infinite if it never did."""
     controlled = np.flatnonzero(np.isin(played.rows["state"], (State.RUNNING, State.RAMPDOWN)))
     return float(played.rows["t_host"][controlled[0]]) if controlled.size else math.inf
 
 
 def _met(case: FaultCase, played: Played) -> float:
-    """When the fault met a bicycle on which it could be noticed [s since power-up]; infinite if it never did."""
+    """Find when the fault met a bicycle on which it could be noticed [s since power-up]; infinite if never."""
     running_from = _running_from(played)
     return math.inf if case.threat.sudden and case.onset < running_from else max(case.onset, running_from)
 
 
 def _gross(case: FaultCase, played: Played, t_cause: float) -> list[str]:
-    """A drive that grossly disobeys, by its own report, must be noticed."""
+    """Demand that a drive that grossly disobeys, by its own report, was noticed."""
     if case.threat.gross is None:
         return []
     diary = played.diary
@@ -136,7 +136,7 @@ def _gross(case: FaultCase, played: Played, t_cause: float) -> list[str]:
 
 
 def _end(case: FaultCase, played: Played, limits: Limits) -> list[str]:
-    """Safe at the end: off, without torque, and not for long if the bicycle truly leant too far."""
+    """Demand a safe end: off, without torque, and no torque for long if the bicycle truly leant too far."""
     diary, state, wrong = played.diary, State(int(played.rows["state"][-1])), []
     if state not in (State.DISARMED, State.FAULT):
         wrong.append(f"ended in {state.name}")
@@ -153,7 +153,7 @@ def _end(case: FaultCase, played: Played, limits: Limits) -> list[str]:
 
 
 def _bounds(case: FaultCase, played: Played, limits: Limits) -> list[str]:
-    """What the drive was asked for: within the limits, and only under control."""
+    """Demand that the drive was asked for torque within the limits, and only under control."""
     diary, state, wrong = played.diary, played.rows["state"], []
     asked = diary["T_asked"]
     worst = float(np.abs(asked).max())
@@ -171,7 +171,7 @@ def _bounds(case: FaultCase, played: Played, limits: Limits) -> list[str]:
 
 
 def _fastest_change(diary: NDArray) -> float:
-    """N m/s: the fastest change between two commands that the drive obeyed, other than switching off.
+    """Find the fastest change between two commands that the drive obeyed [N m/s], other than switching off.
 
     The change is shared out among the periods and the commands between them, lost ones included.
     """
@@ -184,7 +184,7 @@ def _fastest_change(diary: NDArray) -> float:
 
 
 def _answer(case: FaultCase, played: Played, limits: Limits) -> list[str]:
-    """Once a cause was kept the torque was gone in the time its kind is given."""
+    """Demand that the torque was gone in time, once a cause was kept."""
     cause, k = first_cause(played)
     if cause is Cause.NONE or case.threat.deaf:
         return []
@@ -198,7 +198,7 @@ def _answer(case: FaultCase, played: Played, limits: Limits) -> list[str]:
 
 
 def _log(case: FaultCase, played: Played) -> list[str]:
-    """Every row and its bytes from the first tick to the last, the onset among them; some logs go to disk and back."""
+    """Demand every row and its bytes, the onset among them; some logs go to disk and back."""
     rows, wrong = played.rows, []
     if not np.array_equal(rows["k"], np.arange(1, len(rows) + 1)):
         wrong.append("rows are missing from the log")

@@ -1,4 +1,4 @@
-"""What can happen to the bytes between computer and node, and what is promised then."""
+"""Faults of the bytes between computer and node, and what is promised for each."""
 
 from experiments.studies.fault_injection.fault_spec import ONE_SAMPLE, Threat
 from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Kind

@@ -1,4 +1,4 @@
-"""What can happen to node, drive, supply and person, and what is promised then."""
+"""Faults of node, drive, supply and person, and what is promised for each."""
 
 from experiments.studies.fault_injection.fault_spec import Order, Threat
 from experiments.studies.fault_injection.link_faults import LONG_LASTING, SILENT_CAUSES

@@ -1,4 +1,4 @@
-"""The table of a campaign: one row for each fault, whatever kind of campaign met it."""
+"""Table of a fault campaign: one row for each fault, in simulated or real time."""
 
 import math
 from collections import Counter
@@ -13,7 +13,7 @@ SUMMARY_COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log in
 
 @dataclass(frozen=True)
 class FaultRow:
-    """What a campaign found about one fault."""
+    """Findings of a campaign about one fault."""
 
     fault: str
     cases: int
@@ -24,14 +24,14 @@ class FaultRow:
     violations: tuple[str, ...] = ()  # each with the command that plays it again
 
     def cells(self) -> list[str]:
-        """The row as it is printed, in the order of `SUMMARY_COLUMNS`."""
+        """Format the row for print, in the order of `SUMMARY_COLUMNS`."""
         outcomes = ", ".join(f"{name} {n}" for name, n in self.outcomes)
         worst = f"{1e3 * self.worst:.0f} ms" if math.isfinite(self.worst) else "-"
         return [self.fault, str(self.cases), worst, self.promise, "yes" if self.log_intact else "NO", outcomes]
 
 
 def tally(verdicts: Iterable[CaseResult], seed: int) -> list[FaultRow]:
-    """One row for each threat that was met, in the order of the threats."""
+    """Sum up the verdicts in one row for each threat that was met, in the order of the threats."""
     by_threat: dict[str, list[CaseResult]] = {}
     for verdict in sorted(verdicts, key=lambda v: v.index):
         by_threat.setdefault(verdict.threat, []).append(verdict)
@@ -56,7 +56,7 @@ def _row(name: str, promise: str, verdicts: Sequence[CaseResult], seed: int) -> 
 
 
 def summary_text(rows: Sequence[FaultRow]) -> str:
-    """The table for a terminal; the outcomes stand last, where they may be long."""
+    """Format the table for a terminal; the outcomes stand last, where they may be long."""
     cells = [list(SUMMARY_COLUMNS), *(row.cells() for row in rows)]
     widths = [max(len(line[i]) for line in cells) for i in range(len(SUMMARY_COLUMNS) - 1)]
     return "\n".join(
@@ -65,7 +65,7 @@ def summary_text(rows: Sequence[FaultRow]) -> str:
 
 
 def promises_markdown() -> str:
-    """What is promised for each threat and why, for a document."""
+    """Format the promise for each threat, and its reason, for a document."""
     lines = [["fault", "promised", "causes that name it", "why"], ["---"] * 4]
     for threat in THREATS:
         causes = ", ".join(sorted(cause.name for cause in threat.causes)) or "-"
@@ -74,6 +74,6 @@ def promises_markdown() -> str:
 
 
 def summary_markdown(rows: Sequence[FaultRow]) -> str:
-    """The table for a document."""
+    """Format the table for a document."""
     lines = [list(SUMMARY_COLUMNS), ["---"] * len(SUMMARY_COLUMNS), *(row.cells() for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""One case told in detail: what happened when, on both sides of the wire."""
+"""Timeline of one case: what happened when, on both sides of the wire."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ TIMELINE_COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked"
 
 
 def describe_case(case: FaultCase) -> str:
-    """What the case is, in a few lines."""
+    """Describe a case in a few lines."""
     bicycle, method = case.machine
     faults = "; ".join(map(str, case.faults)) or "none in the machine"
     return (

@@ -17,11 +17,19 @@ from experiments.studies.interval_coverage import (
     draw_response,
     study_grid,
 )
+from experiments.studies.interval_coverage_loop import LoopSetting
 from models import catalogue
 from models.errors import InputError
 from models.linear.whipple import system_matrix
 
 QUICK = {name: STUDIED_ESTIMATORS[name] for name in ("single_mode", "single_mode, blocks")}
+
+
+def test_the_words_that_seed_the_draws_stay_as_they_were():
+    """Whatever a class is called: with other words every published number would be drawn anew."""
+    setting = StudyWindow("uncontrolled", 5.5, WHITE_NOISE, 0.01, 2.0)
+    assert setting.draw_key == "Setting(machine='uncontrolled', v=5.5, kind='white', noise=0.01, cycles=2.0)"
+    assert LoopSetting("Benchmark", 7.0, 1.0).draw_key == "Cell(bicycle='Benchmark', v=7.0, noise=1.0)"
 
 
 def test_the_truth_is_the_weave_eigenvalue_of_the_model():

@@ -1,4 +1,4 @@
-"""The campaign in real time: real processes, signals, disks and terminals, on an emulated bicycle's port.
+"""Fault campaign in real time: real processes, signals, disks and terminals, on an emulated bicycle's port.
 
 Smaller than the one in simulated time, and about what that one cannot show: that whatever happens to the
 program, the computer or the cable, the bicycle's own record ends at zero torque in time, and the log holds
@@ -46,22 +46,22 @@ class RealtimeCase:
 
     @property
     def replay(self) -> str:
-        """The command that plays it again."""
+        """Command that plays it again."""
         return f"riderless faults --real-time --seed {self.seed} --case {self.index}"
 
 
 class NotPossibleError(Exception):
-    """This computer does not allow the fault to be tried."""
+    """Refusal of this computer to have the fault tried."""
 
 
 def realtime_cases(seed: int) -> list[RealtimeCase]:
-    """Every fault at every state it is tried at, numbered from 0."""
+    """List every fault at every state it is tried at, numbered from 0."""
     places = [(fault, when) for fault in REALTIME_FAULTS for when in fault.at]
     return [RealtimeCase(seed, index, fault, when) for index, (fault, when) in enumerate(places)]
 
 
 def realtime_case(seed: int, index: int) -> RealtimeCase:
-    """Case number ``index``.
+    """Find case number ``index``.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def realtime_case(seed: int, index: int) -> RealtimeCase:
 def run_realtime_cases(
     cases: Iterable[RealtimeCase], folder: Path, tell: Callable[[RealtimeCase, FaultRow], None] = lambda case, row: None
 ) -> list[FaultRow]:
-    """Play cases one after the other on one bicycle; one row for each fault."""
+    """Play cases one after the other on one bicycle, and make one row for each fault."""
     rows: dict[str, list[FaultRow]] = {}
     with ExitStack() as stack:
         bench: RealtimeBench | None = None
@@ -97,7 +97,7 @@ def run_realtime_case(case: RealtimeCase, folder: Path, bench: RealtimeBench | N
     ----------
     folder : Path
         For what it leaves behind.
-    bench : Bench
+    bench : RealtimeBench
         The bicycle to play it on; one of its own by default.
     """
     if bench is None:
@@ -112,7 +112,7 @@ def run_realtime_case(case: RealtimeCase, folder: Path, bench: RealtimeBench | N
 
 
 def merge_rows(rows: Sequence[FaultRow]) -> FaultRow:
-    """The rows of one fault as one."""
+    """Merge the rows of one fault into one."""
     outcomes: Counter[str] = Counter()
     for row in rows:
         outcomes.update(dict(row.outcomes))
@@ -185,7 +185,7 @@ def _reach(case: RealtimeCase, bench: RealtimeBench, controller: ControllerProce
 
 
 def _mount(folder: Path, stack: ExitStack) -> None:
-    """A small disk in memory at ``folder``, until the case is over."""
+    """Mount a small disk in memory at ``folder``, until the case is over."""
     folder.mkdir()
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK_SIZE}", "tmpfs", folder], capture_output=True

@@ -1,4 +1,4 @@
-"""What is done to a run in real time, when, and what is promised then.
+"""Real-time faults: what is done to a run, at which state, and what is promised.
 
 Each fault strikes a `riderless run` at a state that the bicycle's own record shows, and does by real means
 (signals, a full disk, a frozen terminal, a pulled plug) what could happen beside a bicycle.
@@ -37,11 +37,11 @@ HANGING_TIME = 25.0 + STOP_TIME  # s, until the ring of 8192 rows is half full a
 
 
 class NotKeptError(Exception):
-    """A promise that was seen to be broken while the fault was on."""
+    """Promise that was seen to be broken while the fault was on."""
 
 
 class When(StrEnum):
-    """At which state a fault strikes."""
+    """State at which a fault strikes."""
 
     STREAM = "CHECK, proving the stream"
     WITHHOLD = "CHECK, withholding"
@@ -56,7 +56,7 @@ Strike = Callable[[RealtimeBench, ControllerProcess], Instant]
 
 @dataclass(frozen=True)
 class RealtimeFault:
-    """One row of the real-time table.
+    """Fault and the promise made for it: one row of the real-time table.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class RealtimeFault:
 
 
 def quiet(report: Report) -> bool:
-    """The drive is off, and without torque."""
+    """Is the drive off, and without torque?"""
     return report.enabled == 0.0 and report.T == 0.0
 
 
@@ -118,14 +118,14 @@ _interrupt = _send(signal.SIGINT)
 
 
 def _kill(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """No program can do anything any more; the drive's own watchdog must."""
+    """Kill the controller; only the drive's own watchdog can end the torque."""
     began = bench.now().host
     controller.signal(signal.SIGKILL)
     return _left_alone(bench, began)
 
 
 def _freeze(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """The computer stands still; when it goes on it must not take up where it was."""
+    """Stop the controller for a while; when it goes on it must not take up where it was."""
     began = bench.now().host
     controller.signal(signal.SIGSTOP)
     try:
@@ -135,7 +135,7 @@ def _freeze(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _left_alone(bench: RealtimeBench, began: float) -> Instant:
-    """The bicycle's record after half a second in which nobody spoke to it."""
+    """Leave the bicycle alone for half a second, and return its record after it."""
     bench.wait(0.5)
     report = bench.now().report
     if not quiet(report):
@@ -160,7 +160,7 @@ def _unplug(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _hang_device(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """The device stands still with its port open, and goes on when the controller has given up."""
+    """Stop the device with its port open, until the controller has given up."""
     moment = bench.now()
     bench.signal_twin(signal.SIGSTOP)
     try:
@@ -171,7 +171,7 @@ def _hang_device(bench: RealtimeBench, controller: ControllerProcess) -> Instant
 
 
 def _forbid_growth(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """No file of the controller may grow any more."""
+    """Forbid every file of the controller to grow."""
     moment = bench.now()
     size = controller.log.stat().st_size
     resource.prlimit(controller.pid, resource.RLIMIT_FSIZE, (size, size))
@@ -193,7 +193,7 @@ def _fill_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _hang_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """The disk does not answer until the torque is gone."""
+    """Let the disk hang until the torque is gone."""
     moment = bench.now()
     controller.hold.touch()
     try:
@@ -204,7 +204,7 @@ def _hang_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _freeze_terminal(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """Ctrl-S, and Ctrl-Q when the torque is gone."""
+    """Press Ctrl-S, and Ctrl-Q when the torque is gone."""
     moment = bench.now()
     os.write(controller.terminal, b"\x13")
     try:
@@ -221,7 +221,7 @@ def _close_terminal(bench: RealtimeBench, controller: ControllerProcess) -> Inst
 
 
 def _come_second(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """Another controller asks for the same port and is refused; the first one does not notice."""
+    """Start another controller on the same port, which is refused; the first one must not notice."""
     tripped = bench.twin.report.watchdog_trips
     other = bench.control(bench.visit())
     try:
@@ -234,7 +234,7 @@ def _come_second(bench: RealtimeBench, controller: ControllerProcess) -> Instant
 
 
 def _press(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """Processes that never rest, for two seconds, beside a thread that never lets go of the interpreter."""
+    """Start processes that never rest, for two seconds, beside a thread that never lets go of the interpreter."""
     tripped = bench.twin.report.watchdog_trips
     with controller_process.busy(2):
         bench.wait(2.0)

@@ -1,4 +1,4 @@
-"""Was a promise kept in real time? Judged from the bicycle's own record and from the log as read back."""
+"""Judge of the real-time faults: was a promise kept, by the bicycle's own record and the log as read back?"""
 
 import math
 import re
@@ -35,7 +35,18 @@ def judge_end(fault: RealtimeFault, bench: RealtimeBench, controller: Controller
 
 
 def time_to_zero(fault: RealtimeFault, struck: Instant, report: Report, run: Run) -> float:
-    """How long there was torque after the strike [s]; of a drive that hears nobody, until the program gave up."""
+    """Measure how long there was torque after the strike [s]; where nobody is heard, until the program gave up.
+
+    Parameters
+    ----------
+    fault : RealtimeFault
+    struck : Instant
+        Of the strike.
+    report : Report
+        The bicycle's own record at the end.
+    run : Run
+        As read back.
+    """
     if fault.unheard:
         return _until_given_up(run)
     if fault.by_device:
@@ -46,18 +57,18 @@ def time_to_zero(fault: RealtimeFault, struck: Instant, report: Report, run: Run
 
 
 def allowed_time(fault: RealtimeFault) -> float:
-    """The time to zero torque that is promised [s]; a busy computer's share is in it, but not in a drive's own."""
+    """Promised time to zero torque [s]; a busy computer's share is in it, but not in a drive's own."""
     return fault.to_zero if fault.by_device else fault.to_zero + SCHEDULING_TIME
 
 
 def judge_lateness(fault: RealtimeFault, lasted: float) -> list[str]:
-    """What is wrong with that time."""
+    """Complain if the torque lasted longer [s] than promised."""
     promised = allowed_time(fault)
     return [f"torque for {lasted:.3f} s, promised {promised:.3f} s"] if lasted > promised + CLOCK_ROUNDING else []
 
 
 def judge_log(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
-    """What is wrong with the log."""
+    """List what is wrong with the log."""
     ticks, wrong = run.ticks, []
     if run.stop.reason != fault.reason:
         wrong.append(f"the log's stop reason is {run.stop.reason}, should be {fault.reason}")
@@ -79,7 +90,7 @@ def judge_log(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
 
 
 def _until_given_up(run: Run) -> float:
-    """From the last good sample until the machine was no longer armed [s]."""
+    """Measure the time from the last good sample until the machine was no longer armed [s]."""
     ticks = run.ticks
     heard = np.flatnonzero(ticks["valid"])
     given_up = np.flatnonzero(np.isin(ticks["state"], (State.FAULT, State.DISARMED)))
