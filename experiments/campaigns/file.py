@@ -1,4 +1,4 @@
-"""The file of a campaign (TOML), checked key by key; units stand in the names of the keys."""
+"""Campaign files (TOML), checked key by key; units stand in the names of the keys."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ from models.errors import InputError
 from models.file_format import require_format
 from models.parameters import Bicycle
 
-EMULATED = "emulated"
+EMULATED_RIG = "emulated"
 
 
 class _Strict(BaseModel):
@@ -37,11 +37,11 @@ class _Controller(_Strict):
 
 
 class _File(_Strict):
-    """What a campaign file may say."""
+    """Keys of a campaign file."""
 
     format: str = ""  # checked before the rest
     name: str
-    rig: str = EMULATED
+    rig: str = EMULATED_RIG
     bicycles: tuple[str, ...] = ()
     seed: int = Field(default=1, ge=0)
     model: Literal["linear", "nonlinear"] = "linear"
@@ -53,7 +53,7 @@ class _File(_Strict):
 
 @dataclass(frozen=True)
 class Campaign:
-    """What is to be done.
+    """Conditions to be run, on which machine, and in which time.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Campaign:
     conditions : tuple of Condition
         In the order in which they are to be run.
     digest : dict
-        Of this file and each that it names, to notice a change.
+        Of the file and each that it names, to notice a change.
     machine : Rig or None
         A wired one; None for the emulated one.
     lockstep : bool
@@ -70,6 +70,10 @@ class Campaign:
         Share of the limits that a rehearsal may reach.
     settings : dict
         What the run folder's `campaign.json` tells of it.
+    stem : str
+        Its folder is called by it.
+    usual : bool
+        The treadmill campaign that needs no file: it is not rehearsed, and gone on with only when told to.
     """
 
     name: str
@@ -79,6 +83,12 @@ class Campaign:
     lockstep: bool = False
     most: float = 0.9
     settings: Mapping[str, Any] | None = None
+    stem: str = "campaign"
+    usual: bool = False
+
+    def __repr__(self) -> str:
+        time = "in simulated time" if self.lockstep else "in real time"
+        return f"<Campaign '{self.name}': {len(self.conditions)} runs {time}>"
 
     def __post_init__(self) -> None:
         names: set[str] = set()
@@ -92,7 +102,7 @@ class Campaign:
 
 
 def is_campaign(path: Path) -> bool:
-    """Whether a TOML file is a campaign's (True) or a rig's.
+    """Tell a campaign file (True) from a rig file (False).
 
     Raises
     ------
@@ -111,7 +121,7 @@ def is_campaign(path: Path) -> bool:
 
 
 def read_campaign(path: Path) -> Campaign:
-    """The campaign that a file describes, planned to the last kick; nothing has been rehearsed.
+    """Plan the campaign that a file describes to the last kick; nothing has been rehearsed.
 
     Raises
     ------
@@ -121,30 +131,56 @@ def read_campaign(path: Path) -> Campaign:
     table, lines = _toml(path), lines_of(path.read_text(encoding="utf-8"))
     require_format(table, "campaign", path)
     try:
-        file = _File.model_validate(table)
-    except ValidationError as error:
-        raise InputError(f"campaign file {path}: {faults_of(error, lines)}") from None
-    rig_file = None if file.rig == EMULATED else path.parent / file.rig
-    try:
-        machine = Rig.from_toml(rig_file) if rig_file else None
-        settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
-        bench = _bench(file, machine, path.parent)
-        conditions: list[Condition] = []
-        for i, given in enumerate(settings):
-            conditions += PROTOCOLS[given.kind].plan(given, _chosen(bench, given, i))
-        used = [rig_file] if rig_file else []
-        used += [path.parent / c.gains for c in file.controller if c.gains]
-        return Campaign(
-            name=file.name,
-            conditions=tuple(conditions),
-            digest={str(path.name): _digest(table), **{str(p): _digest(_toml(p)) for p in used}},
-            machine=machine,
-            lockstep=file.time == "lockstep",
-            most=file.share_of_limits,
-            settings=table,
-        )
+        return replace(_planned(table, lines, path.parent, path.name), stem=path.stem)
     except InputError as error:
         raise InputError(f"campaign file {path}: {error}") from None
+
+
+def plan_campaign(settings: Mapping[str, Any], folder: Path = Path()) -> Campaign:
+    """Plan the campaign that settings describe, with the keys of a campaign file; it is called by their name.
+
+    Parameters
+    ----------
+    settings : mapping
+        As `tomllib` reads them from a campaign file.
+    folder : Path
+        From which the files of rig and gains are named.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        campaign = _planned(dict(settings), {}, folder, "settings")
+    except InputError as error:
+        raise InputError(f"campaign settings: {error}") from None
+    return replace(campaign, stem=campaign.name)
+
+
+def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], folder: Path, called: str) -> Campaign:
+    """Plan what a table says; ``called`` names it in the digest."""
+    try:
+        file = _File.model_validate(table)
+    except ValidationError as error:
+        raise InputError(faults_of(error, lines)) from None
+    rig_file = None if file.rig == EMULATED_RIG else folder / file.rig
+    machine = Rig.from_toml(rig_file) if rig_file else None
+    settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
+    bench = _bench(file, machine, folder)
+    conditions: list[Condition] = []
+    for i, given in enumerate(settings):
+        conditions += PROTOCOLS[given.kind].plan(given, _chosen(bench, given, i))
+    used = [rig_file] if rig_file else []
+    used += [folder / c.gains for c in file.controller if c.gains]
+    return Campaign(
+        name=file.name,
+        conditions=tuple(conditions),
+        digest={called: _digest(table), **{str(p): _digest(_toml(p)) for p in used}},
+        machine=machine,
+        lockstep=file.time == "lockstep",
+        most=file.share_of_limits,
+        settings=table,
+    )
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -160,7 +196,7 @@ def _toml(path: Path) -> dict[str, Any]:
 
 
 def _digest(table: Mapping[str, Any]) -> str:
-    """Of what a file says, not of how it is laid out: a comment may change."""
+    """Digest what a file says, not how it is laid out: a comment or the format line may change."""
     said = {key: value for key, value in table.items() if key != "format"}
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
@@ -176,18 +212,24 @@ def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int
 
 
 def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
-    """Everything that protocols choose from."""
+    """Gather everything that protocols choose from."""
     if machine and file.bicycles:
         raise InputError(
             f"the rig '{machine.name}' carries the bicycle {machine.bicycle.name}: leave 'bicycles' out, or leave the "
-            f"rig {EMULATED}"
+            f"rig {EMULATED_RIG}"
         )
     bicycles = (machine.bicycle,) if machine else tuple(map(_bicycle, file.bicycles or ("Benchmark",)))
     controllers = tuple(_controller(c, folder) for c in file.controller)
     names = [c.name for c in controllers]
     if len(set(names)) < len(names):
         raise InputError(f"controllers need different names, found {', '.join(names)}: give each [[controller]] a name")
-    return PlanInputs(bicycles, controllers, Emulation(file.model), machine, (file.seed,))
+    return PlanInputs(
+        bicycles=bicycles,
+        controllers=controllers,
+        emulation=Emulation(file.model),
+        machine=machine,
+        seed=(file.seed,),
+    )
 
 
 def _bicycle(name: str) -> Bicycle:
@@ -209,7 +251,7 @@ def _controller(given: _Controller, folder: Path) -> NamedController:
 
 
 def _chosen(bench: PlanInputs, given: Settings, number: int) -> PlanInputs:
-    """What one protocol uses of it all."""
+    """Pick the bicycles and controllers that one protocol names, with a seed of its own."""
 
     def some(what: str, all_of: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
         known = {item.name: item for item in all_of}

@@ -1,4 +1,4 @@
-"""The folder of a campaign: what has been measured lies in the run folders, what was wanted in `campaign.json`.
+"""Folder of a campaign: what has been measured lies in the run folders, what was wanted in `campaign.json`.
 
 A campaign that was stopped goes on in its folder: runs that ended in success are kept and not made again, all others
 are kept too, with their reason, and made again. A run that was killed has no stop record and says so.
@@ -14,27 +14,27 @@ from pathlib import Path
 from typing import Any
 
 from experiments.campaigns.file import Campaign
-from experiments.terminal.console import new_folder
+from hil.logs.folders import new_folder
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
 from models.errors import InputError
 
 CAMPAIGN_FILE = "campaign.json"
-FORMAT = "riderless campaign 1"
+CAMPAIGN_FORMAT = "riderless campaign 1"
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run that lies in the folder, good or not; ``name`` is its condition's, empty if it cannot be told."""
+    """Run that lies in the folder, good or not; ``name`` is its condition's, empty if it cannot be told."""
 
     name: str
     folder: Path
     outcome: Outcome
 
 
-def made(folder: Path) -> list[FinishedRun]:
-    """Every run of the folder as its log tells it, those begun first first."""
+def read_runs(folder: Path) -> list[FinishedRun]:
+    """Read all runs of a folder from their logs, in the order in which they were begun."""
     found = []
     for run in sorted((p for p in folder.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime_ns):
         if not (run / LOG).exists():
@@ -49,8 +49,8 @@ def made(folder: Path) -> list[FinishedRun]:
     return found
 
 
-def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:
-    """The folder to work in, new or one to go on with.
+def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: bool = False) -> Path:
+    """Choose the folder to work in: a new one, or one to go on with.
 
     Parameters
     ----------
@@ -58,6 +58,7 @@ def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: b
         Where it is made, or the folder itself.
     stem : str
         Its name.
+    campaign : Campaign
     resume : bool
         There must be something to go on with.
     always_new : bool
@@ -77,18 +78,18 @@ def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: b
             )
         return new_folder(out, stem)
     if resume:
-        require_same(begun, campaign)
+        require_same_campaign(begun, campaign)
         return begun
-    if always_new or not missing(campaign, made(begun)):
+    if always_new or not missing_conditions(campaign, read_runs(begun)):
         if given:
             raise InputError(f"{out} holds a campaign already: give another --out, or --resume to go on with it")
         return new_folder(out, stem)
-    require_same(begun, campaign)
+    require_same_campaign(begun, campaign)
     return begun
 
 
 def _latest(out: Path, stem: str) -> Path | None:
-    """The newest campaign of this name, by the number behind it."""
+    """Find the newest campaign of this name, by the number behind it."""
     name, n, found = new_folder(Path("/dev/null"), stem).name, 1, None
     while (folder := out / (name if n == 1 else f"{name}-{n}")).exists():
         found = folder if (folder / CAMPAIGN_FILE).exists() else found
@@ -96,14 +97,14 @@ def _latest(out: Path, stem: str) -> Path | None:
     return found
 
 
-def require_same(folder: Path, campaign: Campaign) -> None:
+def require_same_campaign(folder: Path, campaign: Campaign) -> None:
     """Refuse to go on with what was begun otherwise.
 
     Raises
     ------
     InputError
     """
-    begun = read(folder)
+    begun = read_campaign_record(folder)
     changed = [name for name in {**begun["digest"], **campaign.digest} if _differs(name, begun, campaign)]
     otherwise = "put it back to go on, or give another --out to begin anew"
     if changed:
@@ -122,35 +123,45 @@ def _differs(name: str, begun: Mapping[str, Any], campaign: Campaign) -> bool:
     return begun["digest"].get(name) != campaign.digest.get(name)
 
 
-def missing(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
-    """The conditions that no run has met with success, in the campaign's order."""
+def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
+    """List the conditions that no run has met with success, in the campaign's order."""
     have = {run.name for run in runs if run.outcome.reason == "success"}
     return [condition for condition in campaign.conditions if condition.name not in have]
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """What `write` wrote; raises InputError."""
+def read_campaign_record(folder: Path) -> dict[str, Any]:
+    """Read `campaign.json` of a campaign's folder; raises InputError."""
     try:
         found = json.loads((folder / CAMPAIGN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / CAMPAIGN_FILE} cannot be read ({error}): give another --out") from None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(found, dict) or found.get("format") != CAMPAIGN_FORMAT:
         raise InputError(
             f"{folder / CAMPAIGN_FILE} was written by another version of riderless: give another --out to begin anew"
         )
     return found
 
 
-def write(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more: Any) -> None:
-    """Write `campaign.json` whole or not at all, however the computer stops."""
+def write_campaign_record(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more: Any) -> None:
+    """Write `campaign.json` whole or not at all, however the computer stops.
+
+    Parameters
+    ----------
+    folder : Path
+    campaign : Campaign
+    runs : sequence of FinishedRun
+        All that lie in the folder.
+    **more
+        Further keys of the document.
+    """
     about = {
-        "format": FORMAT,
+        "format": CAMPAIGN_FORMAT,
         "name": campaign.name,
         "digest": campaign.digest,
         "lockstep": campaign.lockstep,
         "planned": [condition.name for condition in campaign.conditions],
         "settings": campaign.settings,
-        "runs": [as_json(run) for run in runs],
+        "runs": [run_as_json(run) for run in runs],
         **more,
     }
     new = folder / f".{CAMPAIGN_FILE}.new"
@@ -161,14 +172,14 @@ def write(folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], **more:
     os.replace(new, folder / CAMPAIGN_FILE)
 
 
-def as_json(run: FinishedRun) -> dict[str, str]:
-    """A run in the document."""
+def run_as_json(run: FinishedRun) -> dict[str, str]:
+    """Describe a run as `campaign.json` and `--json` have it."""
     return {"condition": run.name, "run": str(run.folder), "reason": run.outcome.reason, "cause": run.outcome.cause}
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Nobody else works in the folder meanwhile; the system lets go of it however this program ends.
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Keep others out of the folder meanwhile; the system lets go of it however this program ends.
 
     Raises
     ------

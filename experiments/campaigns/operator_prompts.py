@@ -1,49 +1,50 @@
-"""What a person beside a real bicycle is asked before each run of a campaign."""
+"""Questions to the person beside a real bicycle, before each run of a campaign."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, nullcontext
 
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.run import OperatorAnswer
 from hil.runners.operator import Outcome
 
-if TYPE_CHECKING:
-    from experiments.terminal.progress import Board
-
-KEYS = "Enter arms, n skips it, q stops the campaign"
+KEY_HELP = "Enter arms, n skips it, q stops the campaign"
+ANSWERS: dict[str, OperatorAnswer] = {"": "go", "n": "skip", "q": "stop"}
 
 
-def asking(say: Callable[[str], None], listen: Callable[[], str], board: "Board") -> Callable[..., OperatorAnswer]:
-    """A function that says what to prepare and waits for the answer.
+def operator_prompt(
+    say: Callable[[str], None],
+    listen: Callable[[], str],
+    aside: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Callable[[Condition, Outcome | None], OperatorAnswer]:
+    """Make the function that says what to prepare and waits for the answer.
 
     Parameters
     ----------
     say, listen : callable
         Print a line; read one, raising EOFError where nobody is there.
+    aside : callable
+        Makes a context in which question and answer have the screen for themselves.
     """
 
     def ask(condition: Condition, last: Outcome | None) -> OperatorAnswer:
-        with board.aside():
+        with aside():
             if last is not None:
                 say(f"it ended otherwise ({last.reason}: {last.cause}); once more?")
-            say(f"next: {condition.name}, {condition.duration:.0f} s. {sentence(condition.instruction)}")
-            say(f"{KEYS}; while it runs k marks a kick, any other key stops it")
+            say(f"next: {condition.name}, {condition.duration:.0f} s. {as_sentence(condition.instruction)}")
+            say(f"{KEY_HELP}; while it runs k marks a kick, any other key stops it")
             while True:
                 try:
                     answer = listen().strip().lower()
                 except EOFError:
                     say("nobody answers: the campaign stops here")
                     return "stop"
-                if answer in MEANS:
-                    return MEANS[answer]
-                say(f"found '{answer}': {KEYS}")
+                if answer in ANSWERS:
+                    return ANSWERS[answer]
+                say(f"found '{answer}': {KEY_HELP}")
 
     return ask
 
 
-MEANS: dict[str, OperatorAnswer] = {"": "go", "n": "skip", "q": "stop"}
-
-
-def sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
+def as_sentence(text: str) -> str:
+    """Give a text a capital letter and a full stop."""
     return f"{text[:1].upper()}{text[1:]}." if text else ""

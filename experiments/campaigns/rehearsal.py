@@ -1,4 +1,4 @@
-"""The rehearsal of a condition in simulated time: it must end well, and stay away from every limit.
+"""Rehearsal of a condition in simulated time: it must end well, and stay away from every limit.
 
 A condition that is refused says which limit it would pass, by how much, and what to change.
 """
@@ -18,14 +18,14 @@ from hil.rig.rig import Rig, RigPort
 from hil.runners.operator import Outcome
 from hil.runners.simulated_run import run_lockstep
 
-MOST = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
-FARTHER = {"lean": 0.78, "steer": 1.04}  # rad, just before an emulated bicycle has fallen
-UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s", "speed_max": "m/s"}
+MAX_SHARE = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
+FALLEN_ANGLES = {"lean": 0.78, "steer": 1.04}  # rad, just before an emulated bicycle has fallen
+PEAK_UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s", "speed_max": "m/s"}
 
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a rehearsal came to.
+    """Result of a rehearsal: how near it came to the limits, and why it is refused, if it is.
 
     Attributes
     ----------
@@ -39,16 +39,19 @@ class DryRun:
     shares: dict[str, float]
     refusal: str
 
+    def __repr__(self) -> str:
+        return f"<DryRun '{self.condition.label}': {self.refusal or self.said()}>"
+
     def as_json(self) -> dict[str, Any]:
-        """For `campaign.json` and `--json`."""
+        """Describe it as `campaign.json` and `--json` have it."""
         return {"condition": self.condition.label, "shares_of_limits": self.shares, "refusal": self.refusal}
 
     def said(self) -> str:
-        """The shares in words: "lean 12 %, steer 5 %, torque 30 % of the limits"."""
+        """Put the shares into words: "lean 12 %, steer 5 %, torque 30 % of the limits"."""
         return ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares.items()) + " of the limits"
 
 
-def dry_run(condition: Condition, most: float = MOST) -> DryRun:
+def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     """Rehearse a condition, whose machine may have any devices: in simulated time they are our node."""
     outside = _speed_outside(condition)
     if outside:
@@ -66,22 +69,24 @@ def dry_run(condition: Condition, most: float = MOST) -> DryRun:
         refusal = f"its rehearsal ended otherwise: {outcome.cause}"
     else:
         fell = False
-        if outcome.reason != "success" and worst in FARTHER:  # a limit ended it: how far would it have gone?
+        if outcome.reason != "success" and worst in FALLEN_ANGLES:  # a limit ended it: how far would it have gone?
             farther, peaks = _rehearse(condition, replace(rig, limits=_opened(rig.limits)))
             shares = {name: peaks[name] / limits[name] for name in peaks}
             fell = farther.reason != "success"
         reach = (
-            "passes all bounds, for the bicycle falls:" if fell else f"would reach {peaks[worst]:.3g} {UNITS[worst]},"
+            "passes all bounds, for the bicycle falls:"
+            if fell
+            else f"would reach {peaks[worst]:.3g} {PEAK_UNITS[worst]},"
         )
         refusal = (
-            f"{worst} {reach} {100 * shares[worst]:.0f} % of its limit of {limits[worst]:g} {UNITS[worst]}, wanted at "
-            f"most {100 * most:.0f} %"
+            f"{worst} {reach} {100 * shares[worst]:.0f} % of its limit of {limits[worst]:g} {PEAK_UNITS[worst]}, "
+            f"wanted at most {100 * most:.0f} %"
         )
     return DryRun(condition, shares, f"{condition.name} is refused: {refusal}; {condition.remedy}")
 
 
 def _speed_outside(condition: Condition) -> str:
-    """The speed limit that a profile passes, in words; empty if none."""
+    """Name the speed limit that a profile passes, in a sentence; empty if none."""
     limits, speeds = condition.rig.limits, [v for _, v in condition.scenario.speed]
     for name, found, wrong in (
         ("speed_min", min(speeds), min(speeds) < limits.speed_min.value),
@@ -97,13 +102,13 @@ def _speed_outside(condition: Condition) -> str:
 
 
 def _opened(limits: Limits) -> Limits:
-    """Limits that only a bicycle that falls passes."""
-    wide = {name: Limit(2.0 * far, "rad", "to see how far it would go") for name, far in FARTHER.items()}
+    """Widen the limits until only a bicycle that falls passes them."""
+    wide = {name: Limit(2.0 * far, "rad", "to see how far it would go") for name, far in FALLEN_ANGLES.items()}
     return replace(limits, **wide)
 
 
 def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]]:
-    """How it ends, and the largest torque asked for [N m], lean and steer [rad] under control."""
+    """Run it and return how it ended, and the largest torque asked for [N m], lean and steer [rad] under control."""
     with tempfile.TemporaryDirectory() as folder:
         outcome = run_lockstep(
             Path(folder) / "rehearsal",

@@ -1,4 +1,4 @@
-"""The campaign: run every condition of a protocol, keep every attempt, in simulated or real time."""
+"""Runs of a campaign: every condition in simulated or real time, every attempt kept."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,30 +12,33 @@ import numpy as np
 
 from experiments.campaigns.protocols.condition import Condition
 from experiments.emulation.spawn import start_twin
-from experiments.terminal.console import new_folder
 from firmware_interface.twins.virtual_node import VirtualProcess
+from hil.logs.folders import new_folder
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import run_realtime
 from hil.runners.simulated_run import run_lockstep
 from hil.runners.warmup import warm_up
 
-ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
+MAX_ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One run of a condition, good or not."""
+    """Run of a condition, good or not."""
 
     condition: Condition
     folder: Path
     outcome: Outcome
+
+    def __repr__(self) -> str:
+        return f"<Attempt '{self.condition.name}': {self.outcome.reason}, in {self.folder}>"
 
 
 ConditionWatcher = Callable[[Condition, np.void], None]
 OperatorAnswer = Literal["go", "skip", "stop"]
 
 
-def in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatcher) -> Iterator[Attempt]:
+def run_in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatcher) -> Iterator[Attempt]:
     """Run the conditions in simulated time; a person's interruption ends the campaign."""
     for condition in conditions:
         folder = new_folder(out, condition.name)
@@ -56,13 +59,23 @@ def in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatc
             return
 
 
-def in_real_time(
+def run_in_real_time(
     conditions: Iterable[Condition], out: Path, watch: ConditionWatcher, fifo: int = 0
 ) -> Iterator[Attempt]:
     """Run the conditions in real time, each against its twin; the next twin starts meanwhile.
 
     A run that does not end in success stays in its folder with its reason, and is made again up to
-    `ATTEMPTS` times. A person's interruption ends the campaign.
+    `MAX_ATTEMPTS` times. A person's interruption ends the campaign.
+
+    Parameters
+    ----------
+    conditions : iterable of Condition
+    out : Path
+        Folder in which each run gets its own.
+    watch : callable
+        Given a condition and its newest row (TICK) now and then.
+    fifo : int
+        Real-time priority 1 to 90 of loop and bicycle; 0 for none.
     """
     waiting = list(conditions)
     if not waiting:
@@ -76,7 +89,7 @@ def in_real_time(
                 coming.clear()
                 if following:
                     coming.append(starter.submit(_twin, following, fifo))
-                for _ in range(ATTEMPTS):
+                for _ in range(MAX_ATTEMPTS):
                     with twin:
                         attempt = _attempt(condition, twin.paths, out, watch, fifo)
                     yield attempt
@@ -92,7 +105,7 @@ def in_real_time(
                 future.result().stop()
 
 
-def on_a_bicycle(
+def run_on_bicycle(
     conditions: Iterable[Condition],
     out: Path,
     watch: ConditionWatcher,
@@ -106,6 +119,11 @@ def on_a_bicycle(
 
     Parameters
     ----------
+    conditions : iterable of Condition
+    out : Path
+        Folder in which each run gets its own.
+    watch : callable
+        Given a condition and its newest row (TICK) now and then.
     ports : sequence of str
         One for each port of the rig.
     ask : callable
@@ -113,6 +131,8 @@ def on_a_bicycle(
     keys, heed : callable
         A context that gives a function for the keys pressed since it was last called, and what they mean to the
         operator of a run.
+    fifo : int
+        Real-time priority 1 to 90 of the loop; 0 for none.
     """
     for condition in conditions:
         last: Outcome | None = None
@@ -140,7 +160,7 @@ def _heeding(
     heed: Callable[[str, Operator], None],
     watch: ConditionWatcher,
 ) -> Callable[[np.void], None]:
-    """What to do with every look at a run: obey the person, then show it."""
+    """Make the function that obeys the person and then shows the run, at every look at it."""
 
     def watched(row: np.void) -> None:
         heed(pressed(), operator)

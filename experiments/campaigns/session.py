@@ -1,32 +1,137 @@
-"""What a campaign comes to: the usual one, the rehearsals of any, and analysis and report of what was measured."""
+"""Campaigns from plan to report: plan, rehearse, run or go on, analyse."""
 
 import hashlib
-import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from experiments.analysis.analyze import Analysis
-from experiments.campaigns.file import Campaign
-from experiments.campaigns.folder import FinishedRun
+from experiments.campaigns import run as runners
+from experiments.campaigns.display import CampaignDisplay
+from experiments.campaigns.file import Campaign, is_campaign, plan_campaign, read_campaign
+from experiments.campaigns.findings import CampaignFindings, finish_campaign
+from experiments.campaigns.folder import (
+    FinishedRun,
+    choose_folder,
+    lock_folder,
+    missing_conditions,
+    read_runs,
+    run_as_json,
+    write_campaign_record,
+)
 from experiments.campaigns.protocols.condition import Condition
-from experiments.campaigns.protocols.treadmill import conditions
+from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run
-from experiments.datatypes import Response
-from experiments.frequency.goodness_of_fit import document
-from experiments.frequency.response import FrequencyResponse, add_response
-from experiments.recordings.runs import read_recording
-from experiments.reports.gather import report_on
-from hil.logs.json_values import plain
+from experiments.campaigns.run import Attempt
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
+from models.errors import InputError
 
-FREQUENCY = "frequency_response.json"
+CampaignSource = Campaign | Path | str | Mapping[str, Any] | None
 
 
-def usual(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
-    """The emulated treadmill campaign that needs no file, on the emulated rig or on the devices of a rig file."""
+@dataclass(frozen=True)
+class CampaignResult:
+    """Runs, rehearsals and findings of a campaign.
+
+    Attributes
+    ----------
+    campaign : Campaign
+    folder : Path
+        Where runs, report and `campaign.json` lie.
+    runs : tuple of FinishedRun
+        All that lie there, good or not, those made before included.
+    rehearsals : tuple of DryRun
+        Of the conditions that were still to be run.
+    findings : CampaignFindings or None
+        None where a person stopped the campaign.
+    """
+
+    campaign: Campaign
+    folder: Path
+    runs: tuple[FinishedRun, ...]
+    rehearsals: tuple[DryRun, ...]
+    findings: CampaignFindings | None
+
+    @property
+    def interrupted(self) -> bool:
+        """Did a person stop it? The same call goes on with it."""
+        return self.findings is None
+
+    @property
+    def missing(self) -> list[Condition]:
+        """Conditions that no run has met with success."""
+        return missing_conditions(self.campaign, self.runs)
+
+    def __repr__(self) -> str:
+        planned = len(self.campaign.conditions)
+        state = "stopped" if self.interrupted else "finished"
+        return (
+            f"<CampaignResult '{self.campaign.name}': {state}, {planned - len(self.missing)} of {planned} runs good, "
+            f"in {self.folder}>"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the document that `riderless campaign --json` prints."""
+        return {
+            "folder": str(self.folder),
+            "runs": [run_as_json(run) for run in self.runs],
+            "rehearsals": [one.as_json() for one in self.rehearsals],
+            **(self.findings.as_json() if self.findings else {}),
+        }
+
+
+def open_campaign(
+    source: CampaignSource = None, lockstep: bool = False, seed: int | None = None, model: str | None = None
+) -> Campaign:
+    """Plan a campaign from whatever describes it.
+
+    Parameters
+    ----------
+    source : Campaign, path, mapping or None
+        A campaign file, the same as a mapping, or a rig file, on whose emulated devices the usual treadmill campaign
+        is run; None for the usual one on the emulated rig.
+    lockstep : bool
+        In simulated time, whatever the file says.
+    seed : int or None
+        Fixes kicks and sensor noise of the usual campaign, 1 by default; a file has its own.
+    model : str or None
+        Equations of motion of the usual campaign, linear by default or nonlinear; a file has its own.
+
+    Raises
+    ------
+    InputError
+        It cannot be read or planned, or has a seed and a model of its own.
+    """
+    path = Path(source) if isinstance(source, str | Path) else None
+    if source is None or (path is not None and not is_campaign(path)):
+        return treadmill_campaign(path, 1 if seed is None else seed, model or "linear", lockstep)
+    if seed is not None or model is not None:
+        where = str(path or "its settings")
+        raise InputError(f"a campaign file has its own seed and model: write them into {where}, not behind the command")
+    if isinstance(source, Campaign):
+        campaign = source
+    elif isinstance(source, Mapping):
+        campaign = plan_campaign(source)
+    else:
+        campaign = read_campaign(Path(source))
+    return replace(campaign, lockstep=campaign.lockstep or lockstep)
+
+
+def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
+    """Plan the emulated treadmill campaign that needs no file.
+
+    Parameters
+    ----------
+    rig_file : Path or None
+        On whose devices, emulated; None for the emulated rig.
+    seed : int
+        Fixes kicks and sensor noise.
+    model : str
+        Equations of motion, "linear" or "nonlinear".
+    lockstep : bool
+        In simulated time.
+    """
     machine = Rig.from_toml(rig_file) if rig_file else None
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
     digest = {name: str(value) for name, value in settings.items()}
@@ -34,15 +139,17 @@ def usual(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campa
         digest[str(rig_file)] = hashlib.sha256(rig_file.read_bytes()).hexdigest()[:16]
     return Campaign(
         name="Emulated treadmill campaign",
-        conditions=tuple(conditions(seed, Emulation(model), machine)),
+        conditions=tuple(treadmill_conditions(seed, Emulation(model), machine)),
         digest=digest,
         lockstep=lockstep,
         settings=settings,
+        stem=f"campaign-seed{seed}",
+        usual=True,
     )
 
 
-def rehearsals(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
-    """Every condition's, one after another; of repeats only the first, for they differ in their chances alone."""
+def rehearse_each(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
+    """Rehearse conditions one after another; of repeats only the first, for they differ in their chances alone."""
     seen: set[tuple[str, str]] = set()
     for condition in of:
         kind = (condition.protocol, condition.label)
@@ -51,42 +158,99 @@ def rehearsals(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRun]:
             yield dry_run(condition, campaign.most)
 
 
-@dataclass(frozen=True)
-class Finished:
-    """What was found: analysis of the kicked runs, frequency responses of those with a torque played, and the page."""
-
-    analysis: Analysis
-    page: Path | None
-    responses: tuple[FrequencyResponse, ...]
-    unusable: tuple[str, ...]  # why a run gave no frequency response
-
-    def as_json(self) -> dict[str, Any]:
-        """For `--json`."""
-        found = {"report": str(self.page) if self.page else None, **self.analysis.as_json()}
-        if self.responses or self.unusable:
-            found["frequency_responses"] = [document(response) for response in self.responses]
-            found["no_frequency_response"] = list(self.unusable)
-        return found
+def rehearse_campaign(
+    campaign: Campaign, conditions: Sequence[Condition] | None = None, display: CampaignDisplay | None = None
+) -> tuple[DryRun, ...]:
+    """Rehearse all conditions of a campaign, or some of them, in simulated time; nothing is kept of it."""
+    rehearsals = []
+    with (display or CampaignDisplay()).rehearsing() as tell:
+        for one in rehearse_each(campaign, campaign.conditions if conditions is None else conditions):
+            rehearsals.append(one)
+            tell(one)
+    return tuple(rehearsals)
 
 
-def finish(
-    folder: Path, campaign: Campaign, runs: Sequence[FinishedRun], analysed: Callable[[list[Response]], Analysis]
-) -> Finished:
-    """Analyse the good runs in the order of the campaign, and write report and frequency responses."""
-    good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
-    kicked = [c for c in campaign.conditions if c.kicked and c.name in good]
-    played = [c for c in campaign.conditions if c.excitation.kind != "none" and not c.kicked and c.name in good]
-    analysis, page = Analysis((), (), ()), None
-    if kicked:
-        analysis = analysed([read_recording(good[c.name]) for c in kicked])
-    responses: list[FrequencyResponse] = []
-    unusable: list[str] = []
-    for condition in played:
-        add_response(good[condition.name], responses, unusable)
-    if responses:
-        text = json.dumps(plain([document(response) for response in responses]), indent=1)
-        (folder / FREQUENCY).write_text(text, encoding="utf-8")
-    if kicked or played:
-        logs = [run.folder for run in runs if run.name]
-        page = report_on(folder, campaign.name, analysis, logs, frequency=responses, no_frequency=unusable)
-    return Finished(analysis, page, tuple(responses), tuple(unusable))
+def run_campaign(
+    source: CampaignSource = None,
+    out: Path | str | None = None,
+    lockstep: bool = True,
+    *,
+    resume: bool = False,
+    ports: Sequence[str] = (),
+    fifo: int = 0,
+    display: CampaignDisplay | None = None,
+) -> CampaignResult:
+    """Run a campaign, or go on with it, and analyse and report what was measured.
+
+    Every condition that a file or settings describe is rehearsed first. What was begun in ``out`` and is not finished
+    is gone on with. Ctrl-C stops the campaign; the runs made so far stay.
+
+    Parameters
+    ----------
+    source : Campaign, path, mapping or None
+        See `open_campaign`.
+    out : path or None
+        Where the campaign's folder is made, or the folder itself; "runs" by default.
+    lockstep : bool
+        In simulated time, much faster; False for real time, as the campaign says, against emulated bicycles.
+    resume : bool
+        There must be something to go on with.
+    ports : sequence of str
+        Paths of the wired rig's ports, to run on a real bicycle, of which `display` asks a person before each run.
+    fifo : int
+        Real-time priority 1 to 90 of loop and bicycle; 0 for none.
+    display : CampaignDisplay or None
+        Who is shown, told and asked; nobody by default.
+
+    Raises
+    ------
+    InputError
+        The campaign cannot be planned, a condition is refused, or the folder belongs to another campaign.
+    """
+    campaign, screen = open_campaign(source, lockstep), display or CampaignDisplay()
+    if ports and (campaign.machine is None or campaign.lockstep):
+        raise InputError(
+            f"the ports {', '.join(ports)} want a campaign with a wired rig, in real time: leave them out to emulate it"
+        )
+    folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=campaign.usual)
+    runs = read_runs(folder) if folder.exists() else []
+    left = missing_conditions(campaign, runs)
+    rehearsals = () if campaign.usual else rehearse_campaign(campaign, left, screen)
+    if any(one.refusal for one in rehearsals):
+        raise InputError("; ".join(one.refusal for one in rehearsals if one.refusal))
+    folder.mkdir(parents=True, exist_ok=True)
+    with lock_folder(folder):
+        about = {"rehearsals": [one.as_json() for one in rehearsals]}
+        write_campaign_record(folder, campaign, runs, **about)
+        if runs:
+            planned = len(campaign.conditions)
+            screen.say(f"going on in {folder}: {planned - len(left)} of {planned} runs are there")
+        findings, interrupted = None, False
+        try:
+            with screen.running(campaign.conditions, runs, bool(ports)):
+                for attempt in _attempts(campaign, left, folder, ports, fifo, screen):
+                    screen.made(attempt)
+                    runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
+                    write_campaign_record(folder, campaign, runs, **about)
+                    interrupted = attempt.outcome.cause.startswith("stopped by SIG")
+        except KeyboardInterrupt:
+            interrupted = True
+        if not interrupted:
+            findings = finish_campaign(folder, campaign, runs, screen.analyze)
+    return CampaignResult(campaign, folder, tuple(runs), rehearsals, findings)
+
+
+def _attempts(
+    campaign: Campaign,
+    left: Sequence[Condition],
+    folder: Path,
+    ports: Sequence[str],
+    fifo: int,
+    screen: CampaignDisplay,
+) -> Iterable[Attempt]:
+    """Run what is left in simulated time, in real time against twins, or on the bicycle behind the ports."""
+    if campaign.lockstep:
+        return runners.run_in_lockstep(left, folder, screen.watch)
+    if not ports:
+        return runners.run_in_real_time(left, folder, screen.watch, fifo)
+    return runners.run_on_bicycle(left, folder, screen.watch, ports, screen.ask, screen.keys, screen.heed, fifo)

@@ -24,12 +24,12 @@ from models.plant.plant import Scenario
 
 A = TypeVar("A")
 B = TypeVar("B")
-CONNECT = 10.0  # s, for the answer of a cluster
+CONNECT_TIMEOUT = 10.0  # s, for the answer of a cluster
 
 
 @dataclass(frozen=True)
 class SweepCase:
-    """One simulated run: what `hil.runners.simulated_run.run_lockstep` wants to know."""
+    """One simulated run, as `hil.runners.simulated_run.run_lockstep` wants it."""
 
     rig: Rig
     schedule: GainSchedule
@@ -38,14 +38,20 @@ class SweepCase:
     duration: float  # s of RUNNING
     label: str
 
+    def __repr__(self) -> str:
+        return f"<SweepCase '{self.label}': {self.rig.bicycle.name}, {self.duration:g} s>"
+
 
 @dataclass(frozen=True)
-class Result:
-    """How a case ended, and where its run lies."""
+class SweepResult:
+    """Outcome of a case, and the folder of its run."""
 
     condition: SweepCase
     folder: Path
     outcome: Outcome
+
+    def __repr__(self) -> str:
+        return f"<SweepResult '{self.condition.label}': {self.outcome.reason}, in {self.folder}>"
 
 
 def simulate_all(
@@ -54,11 +60,12 @@ def simulate_all(
     jobs: int | None = None,
     cluster: str | None = None,
     watch: Callable[[SweepCase, np.void], None] | None = None,
-) -> Iterator[Result]:
+) -> Iterator[SweepResult]:
     """Run the cases, each into its folder; results come as they are finished.
 
     Parameters
     ----------
+    cases : sequence of SweepCase
     folders : sequence of Path
         New or empty. The workers of a cluster must see them under the same names.
     jobs, cluster
@@ -67,14 +74,14 @@ def simulate_all(
         Told of a case and its newest row now and then; a single case only, which runs in this process.
     """
     if len(cases) == 1 and cluster is None:
-        yield Result(cases[0], folders[0], simulate((cases[0], folders[0]), watch))
+        yield SweepResult(cases[0], folders[0], simulate_case((cases[0], folders[0]), watch))
         return
     work = [(case, folder.resolve()) for case, folder in zip(cases, folders, strict=True)]
-    for i, outcome in spread(simulate, work, jobs, cluster):
-        yield Result(cases[i], folders[i], outcome)
+    for i, outcome in spread(simulate_case, work, jobs, cluster):
+        yield SweepResult(cases[i], folders[i], outcome)
 
 
-def simulate(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:
+def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void], None] | None = None) -> Outcome:
     """Run one case into its folder."""
     case, folder = work
     return run_lockstep(
@@ -90,7 +97,7 @@ def simulate(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.void],
 
 
 def cores() -> int:
-    """Cores this process may use."""
+    """Count the cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -147,7 +154,7 @@ def _on_cluster(function: Callable[[A], B], pieces: list[A], address: str) -> It
     except ImportError:
         raise InputError("a cluster wants Dask, which is not installed: pip install 'riderless[dask]'") from None
     try:
-        client: Any = Client(address, timeout=CONNECT)
+        client: Any = Client(address, timeout=CONNECT_TIMEOUT)
     except (OSError, ValueError, AssertionError) as error:  # AssertionError: its own thread did not start in 10 s
         raise InputError(
             f"no Dask scheduler answers at {address} ({error}): give its address as it prints it, tcp://HOST:8786"

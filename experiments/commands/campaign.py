@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from experiments.campaigns.file import Campaign
+    from experiments.campaigns.findings import CampaignFindings
     from experiments.campaigns.protocols.condition import Condition
     from experiments.campaigns.rehearsal import DryRun
     from experiments.campaigns.run import Attempt
-    from experiments.campaigns.session import Finished
     from experiments.terminal.progress import Board
 
 
@@ -54,7 +54,8 @@ def campaign(
 
     from experiments.campaigns import folder as state
     from experiments.campaigns.file import is_campaign, read_campaign
-    from experiments.campaigns.session import finish, usual
+    from experiments.campaigns.findings import finish_campaign
+    from experiments.campaigns.session import treadmill_campaign
     from experiments.commands._rig_arguments import paths_of
     from experiments.terminal.console import emit_json, progress_screen
     from experiments.terminal.progress import analysed, board_of
@@ -70,7 +71,7 @@ def campaign(
         whole = replace(whole, lockstep=whole.lockstep or lockstep)
     else:
         seed = 1 if seed is None else seed
-        whole, stem = usual(file, seed, model or "linear", lockstep), f"campaign-seed{seed}"
+        whole, stem = treadmill_campaign(file, seed, model or "linear", lockstep), f"campaign-seed{seed}"
     wired = of_file and whole.machine is not None and not (emulated or whole.lockstep)
     if port and not wired:
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
@@ -79,16 +80,16 @@ def campaign(
         _show_rehearsals(made, as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
-    folder = state.choose(out, stem, whole, resume, always_new=not of_file)
-    runs = state.made(folder) if folder.exists() else []
-    left = state.missing(whole, runs)
+    folder = state.choose_folder(out, stem, whole, resume, always_new=not of_file)
+    runs = state.read_runs(folder) if folder.exists() else []
+    left = state.missing_conditions(whole, runs)
     rehearsed = _rehearsed(whole, left) if of_file else []
     if any(one.refusal for one in rehearsed):
         raise InputError("; ".join(one.refusal for one in rehearsed if one.refusal))
     folder.mkdir(parents=True, exist_ok=True)
-    with state.alone(folder):
+    with state.lock_folder(folder):
         about = {"rehearsals": [one.as_json() for one in rehearsed]}
-        state.write(folder, whole, runs, **about)
+        state.write_campaign_record(folder, whole, runs, **about)
         if runs:
             there = len(whole.conditions) - len(left)
             progress_screen.print(f"going on in {folder}: {there} of {len(whole.conditions)} runs are there")
@@ -98,23 +99,24 @@ def campaign(
                 for attempt in _runner(whole, left, folder, board, paths, fifo):
                     board.made(attempt)
                     runs.append(state.FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
-                    state.write(folder, whole, runs, **about)
+                    state.write_campaign_record(folder, whole, runs, **about)
                     interrupted = attempt.outcome.cause.startswith("stopped by SIG")
         except KeyboardInterrupt:
             interrupted = True
         if interrupted:
             progress_screen.print(
-                f"stopped with {len(state.missing(whole, runs))} of {len(whole.conditions)} runs to make; to go on: "
+                f"stopped with {len(state.missing_conditions(whole, runs))} of {len(whole.conditions)} runs to make; "
+                "to go on: "
                 + _again(file, folder, None if of_file else (seed, model), emulated, lockstep, port or [], fifo),
                 soft_wrap=True,
             )
             raise typer.Exit(130)
-        found = finish(folder, whole, runs, lambda responses: analysed(progress_screen, responses))
+        found = finish_campaign(folder, whole, runs, lambda responses: analysed(progress_screen, responses))
     if as_json:
-        emit_json({"folder": str(folder), "runs": [state.as_json(run) for run in runs], **about, **found.as_json()})
+        emit_json({"folder": str(folder), "runs": [state.run_as_json(run) for run in runs], **about, **found.as_json()})
     else:
         _show(found, folder)
-    if state.missing(whole, runs):
+    if state.missing_conditions(whole, runs):
         raise typer.Exit(1)
 
 
@@ -143,28 +145,28 @@ def _runner(
     whole: "Campaign", left: "Sequence[Condition]", folder: Path, board: "Board", paths: list[str], fifo: int
 ) -> "Iterable[Attempt]":
     """In simulated time, in real time against twins, or on the bicycle behind ``paths``."""
-    from experiments.campaigns.operator_prompts import asking
-    from experiments.campaigns.run import in_lockstep, in_real_time, on_a_bicycle
+    from experiments.campaigns.operator_prompts import operator_prompt
+    from experiments.campaigns.run import run_in_lockstep, run_in_real_time, run_on_bicycle
     from experiments.commands.run import heed
     from experiments.terminal.console import progress_screen
     from experiments.terminal.keys import keys
 
     if whole.lockstep:
-        return in_lockstep(left, folder, board.watch)
+        return run_in_lockstep(left, folder, board.watch)
     if not paths:
-        return in_real_time(left, folder, board.watch, fifo)
-    ask = asking(lambda text: progress_screen.print(text, soft_wrap=True), input, board)
-    return on_a_bicycle(left, folder, board.watch, paths, ask, keys, heed, fifo)
+        return run_in_real_time(left, folder, board.watch, fifo)
+    ask = operator_prompt(lambda text: progress_screen.print(text, soft_wrap=True), input, board.aside)
+    return run_on_bicycle(left, folder, board.watch, paths, ask, keys, heed, fifo)
 
 
 def _rehearsed(whole: "Campaign", of: "Sequence[Condition]") -> "list[DryRun]":
     """All rehearsals, with a line that tells how far they are."""
-    from experiments.campaigns.session import rehearsals
+    from experiments.campaigns.session import rehearse_each
     from experiments.terminal.console import progress_screen
 
     made = []
     with progress_screen.status("rehearsing every condition in simulated time") as line:
-        for one in rehearsals(whole, of):
+        for one in rehearse_each(whole, of):
             made.append(one)
             line.update(f"rehearsed {one.condition.label}: {one.said()}")
     return made
@@ -195,9 +197,9 @@ def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
             screen.print(one.refusal, soft_wrap=True)
 
 
-def _show(found: "Finished", folder: Path) -> None:
+def _show(found: "CampaignFindings", folder: Path) -> None:
     """Windows, frequency responses, and where the rest is."""
-    from experiments.campaigns.session import FREQUENCY
+    from experiments.campaigns.findings import FREQUENCY_FILE
     from experiments.commands.analyze import show
     from experiments.terminal.console import screen
     from experiments.terminal.frequency_tables import show as show_frequency
@@ -206,6 +208,6 @@ def _show(found: "Finished", folder: Path) -> None:
         show(found.analysis)
     show_frequency(found.responses, found.unusable)
     if found.responses:
-        screen.print(f"frequency responses: {folder / FREQUENCY}", soft_wrap=True)
+        screen.print(f"frequency responses: {folder / FREQUENCY_FILE}", soft_wrap=True)
     if found.page:
         screen.print(f"report: {found.page}", soft_wrap=True)

@@ -25,7 +25,7 @@ def emulate(
 
     import numpy as np
 
-    from experiments.campaigns.protocols.treadmill import hand_kick
+    from experiments.campaigns.protocols.condition import hand_kick
     from experiments.terminal.console import emit_json, progress_screen
     from firmware_interface.twins.virtual_node import VirtualNode
     from hil.rig.rig import Rig

@@ -9,7 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from experiments.studies.fault_injection.judge import CaseResult
-    from experiments.studies.fault_injection.summary_table import Row
+    from experiments.studies.fault_injection.summary_table import FaultRow
 
 
 def faults(
@@ -41,7 +41,7 @@ def faults(
         return
     else:
         with _counting(count) as tell:
-            rows = tally(campaign.run(count, seed, jobs, tell), seed)
+            rows = tally(campaign.run_cases(count, seed, jobs, tell), seed)
     violations = [violation for row in rows for violation in row.violations]
     if doc is not None:
         put_table(doc, rows, seed, real_time)
@@ -53,39 +53,41 @@ def faults(
         raise typer.Exit(1)
 
 
-def _in_real_time(seed: int, index: int | None) -> "list[Row]":
+def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
     """The cases with real components, or one of them."""
     from tempfile import TemporaryDirectory
 
     from experiments.studies.fault_injection.realtime import campaign as realtime
     from experiments.terminal.console import progress_screen
 
-    cases = realtime.realtime_cases(seed) if index is None else [realtime.case_of(seed, index)]
+    cases = realtime.realtime_cases(seed) if index is None else [realtime.realtime_case(seed, index)]
     with TemporaryDirectory() as folder, progress_screen.status(f"{len(cases)} cases in real time"):
-        return realtime.run(cases, Path(folder))
+        return realtime.run_realtime_cases(cases, Path(folder))
 
 
 def _one(seed: int, index: int, as_json: bool) -> None:
     """Play one case again and tell it."""
-    from experiments.studies.fault_injection.cases import draw
-    from experiments.studies.fault_injection.judge import judge
-    from experiments.studies.fault_injection.simulate import play
-    from experiments.studies.fault_injection.timeline import COLUMNS, about, timeline
+    from experiments.studies.fault_injection.cases import draw_case
+    from experiments.studies.fault_injection.judge import judge_case
+    from experiments.studies.fault_injection.simulate import play_case
+    from experiments.studies.fault_injection.timeline import TIMELINE_COLUMNS, describe_case, timeline
     from experiments.terminal.console import emit_json, screen, table
     from models.errors import InputError
 
     if index < 0:
         raise InputError(f"the number of a case must be 0 or more, found {index}")
-    case = draw(seed, index)
-    played = play(case)
-    verdict = judge(case, played)
+    case = draw_case(seed, index)
+    played = play_case(case)
+    verdict = judge_case(case, played)
     story = timeline(case, played)
     if as_json:
-        emit_json({"case": case, "verdict": verdict, "timeline": [dict(zip(COLUMNS, c, strict=True)) for c in story]})
+        emit_json(
+            {"case": case, "verdict": verdict, "timeline": [dict(zip(TIMELINE_COLUMNS, c, strict=True)) for c in story]}
+        )
     else:
-        screen.print(about(case))
+        screen.print(describe_case(case))
         if story:
-            table("", list(COLUMNS), story)
+            table("", list(TIMELINE_COLUMNS), story)
         screen.print(f"outcome: {verdict.outcome} {played.refused}".rstrip())
         for complaint in verdict.complaints:
             screen.print(f"VIOLATION: {complaint}")
@@ -111,12 +113,12 @@ def _counting(count: int) -> "Iterator[Callable[[list[CaseResult]], None]]":
         yield tell
 
 
-def _show(rows: "list[Row]", count: int, seed: int, violations: list[str]) -> None:
-    from experiments.studies.fault_injection.summary_table import text
+def _show(rows: "list[FaultRow]", count: int, seed: int, violations: list[str]) -> None:
+    from experiments.studies.fault_injection.summary_table import summary_text
     from experiments.terminal.console import screen
 
     screen.print(f"{count} cases of seed {seed}", style="bold")
-    screen.print(text(rows), soft_wrap=True)
+    screen.print(summary_text(rows), soft_wrap=True)
     for violation in violations:
         screen.print(f"VIOLATION {violation}", soft_wrap=True)
     screen.print(f"{len(violations)} broken promises" if violations else "every promise was kept")

@@ -128,10 +128,10 @@ def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
     """A treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
-    from experiments.campaigns.protocols.treadmill import FIRST_KICK, SPACING, hand_kick
+    from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, hand_kick
     from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
-    times = np.arange(FIRST_KICK, duration, SPACING)
+    times = np.arange(FIRST_KICK, duration, KICK_SPACING)
     kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
     return Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)

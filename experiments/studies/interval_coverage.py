@@ -1,4 +1,4 @@
-"""Do the stated intervals hold the truth? Every estimator over speeds, noises and window lengths.
+"""Coverage of the stated intervals: does each estimator's interval hold the truth, over speeds, noises and lengths?
 
 A bicycle of the catalogue, uncontrolled or steered into its lean, is pushed from a start that is not quite
 rest; the window begins 0.3 s after the push, as the rules cut it. The truth is known twice: the eigenvalue at the
@@ -19,7 +19,7 @@ from experiments.analysis.estimators import bootstrap, era, estimate, log_decrem
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.prediction import kicked_mode, predict
 from experiments.analysis.windows import find_windows, make_window
-from experiments.campaigns.protocols.treadmill import conditions
+from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Array, Fit, Response, Window
 from experiments.recordings.runs import read_recording
@@ -31,35 +31,35 @@ from models import catalogue
 Estimator = Callable[[Response, Window], Fit]
 Clock = Callable[[], float]  # s
 
-DT = 0.01  # s, of the Delft logs; the emulator's 0.005 s holds more of the same noise
-PUSH = 0.35  # rad/s of lean rate, as the campaign's
-UNREST = 0.015  # rad of lean and of steer when the push comes, one standard deviation
-SETTLE = 0.3  # s between push and window
-LONGEST = 4.0  # s, as the rules'
-LAG_1 = 0.44  # at 100 Hz, measured in the Delft logs
-QUANTUM = 0.0022  # rad/s, of a gyro of 12 bits
-DECELERATION = 0.05  # m/s^2, one standard deviation: a belt that is not quite even
-DRIFT = 0.003  # rad/s over the window, one standard deviation: a turn that begins; a gyro drifts less
+DELFT_DT = 0.01  # s, of the Delft logs; the emulator's 0.005 s holds more of the same noise
+PUSH_LEAN_RATE = 0.35  # rad/s of lean rate, as the campaign's
+INITIAL_UNREST = 0.015  # rad of lean and of steer when the push comes, one standard deviation
+WINDOW_DELAY = 0.3  # s between push and window
+LONGEST_WINDOW = 4.0  # s, as the rules'
+NOISE_LAG_1 = 0.44  # at 100 Hz, measured in the Delft logs
+GYRO_QUANTUM = 0.0022  # rad/s, of a gyro of 12 bits
+BELT_DECELERATION = 0.05  # m/s^2, one standard deviation: a belt that is not quite even
+GYRO_DRIFT = 0.003  # rad/s over the window, one standard deviation: a turn that begins; a gyro drifts less
 
-WHITE, COLOURED, ROUGH, EMULATED = "white", "coloured", "rough", "emulated"
-KINDS = {
-    WHITE: "white noise",
-    COLOURED: f"noise with a lag-1 autocorrelation of {LAG_1:g} at 100 Hz",
-    ROUGH: f"coloured noise, drift ({DRIFT:g} rad/s), changing speed ({DECELERATION:g} m/s^2), "
-    f"quantised ({QUANTUM:g} rad/s)",
+WHITE_NOISE, COLOURED_NOISE, ROUGH_RECORDING, EMULATED_RUNS = "white", "coloured", "rough", "emulated"
+NOISE_KINDS = {
+    WHITE_NOISE: "white noise",
+    COLOURED_NOISE: f"noise with a lag-1 autocorrelation of {NOISE_LAG_1:g} at 100 Hz",
+    ROUGH_RECORDING: f"coloured noise, drift ({GYRO_DRIFT:g} rad/s), changing speed ({BELT_DECELERATION:g} m/s^2), "
+    f"quantised ({GYRO_QUANTUM:g} rad/s)",
 }
-MACHINES: dict[str, tuple[str, Callable[..., Theory]]] = {
+STUDY_MACHINES: dict[str, tuple[str, Callable[..., Theory]]] = {
     "uncontrolled": ("Silver", open_loop),
     "steered": ("DelftSbW2024", partial(lean_feedback, k=2.0, v0=6.5)),
 }
-SPEEDS = {"uncontrolled": (3.5, 4.5, 5.5, 7.0), "steered": (2.5, 3.5, 5.0)}  # m/s
-NOISES = (0.003, 0.01, 0.03)  # rad/s, 1 to 10 % of the push
-CYCLES = (1.1, 1.6, 2.5, 4.0)
+STUDY_SPEEDS = {"uncontrolled": (3.5, 4.5, 5.5, 7.0), "steered": (2.5, 3.5, 5.0)}  # m/s
+NOISE_LEVELS = (0.003, 0.01, 0.03)  # rad/s, 1 to 10 % of the push
+WINDOW_CYCLES = (1.1, 1.6, 2.5, 4.0)
 
 
 @dataclass(frozen=True)
 class StudyWindow:
-    """What a window of the study is made of."""
+    """Setting of a window of the study: machine, speed, noise and length."""
 
     machine: str  # of MACHINES
     v: float  # m/s, mean of the window
@@ -68,7 +68,16 @@ class StudyWindow:
     cycles: float  # of the true oscillation that the window holds
 
     @property
+    def draw_key(self) -> str:
+        """Text that seeds the draws; the published tables rest on these very words."""
+        return (
+            f"Setting(machine={self.machine!r}, v={self.v!r}, kind={self.kind!r}, noise={self.noise!r}, "
+            f"cycles={self.cycles!r})"
+        )
+
+    @property
     def theory(self) -> Theory:
+        """Dynamics of the machine, with the uncertainty of its parameters."""
         return _theory(self.machine)
 
     @property
@@ -78,13 +87,13 @@ class StudyWindow:
 
     @property
     def length(self) -> float:
-        """Of the window [s]."""
+        """Length of the window [s]."""
         return self.cycles * 2.0 * np.pi / self.truth.imag
 
 
 @dataclass(frozen=True)
 class EstimatorAnswer:
-    """What one estimator said of one window."""
+    """Answer of one estimator to one window, beside the truth."""
 
     setting: StudyWindow
     estimator: str
@@ -106,28 +115,29 @@ class EstimatorAnswer:
         return abs(self.like.real) <= self.half_noise[0], abs(self.like.imag) <= self.half_noise[1]
 
 
-def noise_alone(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
-    """The fit with the uncertainty of its noise only, as for a comparison like for like."""
+def fit_with_noise_alone(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
+    """Fit with the uncertainty of the noise only, as for a comparison like for like."""
     rows = slice(window.start, window.stop)
     return estimate(response.t[rows], response.phi_dot[rows], estimator)
 
 
-def by_blocks(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
-    """The fit with the covariance of a block bootstrap."""
+def fit_with_blocks(response: Response, window: Window, estimator: str = single_mode.NAME) -> Fit:
+    """Fit with the covariance of a block bootstrap."""
     rows = slice(window.start, window.stop)
-    return bootstrap.bootstrapped(noise_alone(response, window, estimator), response.phi_dot[rows])
+    return bootstrap.bootstrapped(fit_with_noise_alone(response, window, estimator), response.phi_dot[rows])
 
 
-OSCILLATING = (single_mode.NAME, several_modes.NAME, log_decrement.NAME, era.NAME)
+OSCILLATING_ESTIMATORS = (single_mode.NAME, several_modes.NAME, log_decrement.NAME, era.NAME)
 # name -> (whole uncertainty, uncertainty from noise alone)
-STUDIED: dict[str, tuple[Estimator, Estimator]] = {
-    name: (partial(fit_window, estimator=name), partial(noise_alone, estimator=name)) for name in OSCILLATING
-} | {"single_mode, blocks": (by_blocks, by_blocks)}
+STUDIED_ESTIMATORS: dict[str, tuple[Estimator, Estimator]] = {
+    name: (partial(fit_window, estimator=name), partial(fit_with_noise_alone, estimator=name))
+    for name in OSCILLATING_ESTIMATORS
+} | {"single_mode, blocks": (fit_with_blocks, fit_with_blocks)}
 
 
 @cache
 def _theory(machine: str) -> Theory:
-    bicycle, make = MACHINES[machine]
+    bicycle, make = STUDY_MACHINES[machine]
     return make(catalogue.load_bicycle(bicycle))
 
 
@@ -136,13 +146,25 @@ def _truth(machine: str, v: float) -> complex:
     return kicked_mode(_theory(machine).dynamics(), v)
 
 
-def settings(
-    speeds: Mapping[str, Iterable[float]] = SPEEDS,
-    kinds: Iterable[str] = tuple(KINDS),
-    noises: Iterable[float] = NOISES,
-    cycles: Iterable[float] = CYCLES,
+def study_grid(
+    speeds: Mapping[str, Iterable[float]] = STUDY_SPEEDS,
+    kinds: Iterable[str] = tuple(NOISE_KINDS),
+    noises: Iterable[float] = NOISE_LEVELS,
+    cycles: Iterable[float] = WINDOW_CYCLES,
 ) -> list[StudyWindow]:
-    """The grid, without windows longer than the rules would cut."""
+    """Make the grid of settings, without windows longer than the rules would cut.
+
+    Parameters
+    ----------
+    speeds : mapping
+        Speeds [m/s] of each machine of `STUDY_MACHINES`.
+    kinds : iterable of str
+        Of `NOISE_KINDS`.
+    noises : iterable of float
+        Standard deviations [rad/s].
+    cycles : iterable of float
+        Of the true oscillation that a window holds.
+    """
     grid = [
         StudyWindow(machine, v, kind, noise, c)
         for machine, some in speeds.items()
@@ -151,25 +173,31 @@ def settings(
         for noise in noises
         for c in cycles
     ]
-    return [one for one in grid if one.length <= LONGEST]
+    return [one for one in grid if one.length <= LONGEST_WINDOW]
 
 
-def draw(setting: StudyWindow, rng: np.random.Generator) -> tuple[Response, Response, Window]:
-    """One pushed response with noise, the same without, and the window to fit."""
-    rough = setting.kind == ROUGH
-    slowing = rng.normal(0.0, DECELERATION) if rough else 0.0
-    rows, before = round(setting.length / DT) + 1, round(SETTLE / DT)
-    t = DT * np.arange(before + rows, dtype=np.float64)
-    v: Array = setting.v - slowing * (t - (SETTLE + 0.5 * setting.length))
-    start = np.array([rng.normal(0, UNREST), rng.normal(0, UNREST), PUSH * rng.uniform(0.85, 1.15), 0.0])
+def draw_response(setting: StudyWindow, rng: np.random.Generator) -> tuple[Response, Response, Window]:
+    """Draw a pushed response with noise, the same without, and the window to fit."""
+    rough = setting.kind == ROUGH_RECORDING
+    slowing = rng.normal(0.0, BELT_DECELERATION) if rough else 0.0
+    rows, before = round(setting.length / DELFT_DT) + 1, round(WINDOW_DELAY / DELFT_DT)
+    t = DELFT_DT * np.arange(before + rows, dtype=np.float64)
+    v: Array = setting.v - slowing * (t - (WINDOW_DELAY + 0.5 * setting.length))
+    start = np.array(
+        [rng.normal(0, INITIAL_UNREST), rng.normal(0, INITIAL_UNREST), PUSH_LEAN_RATE * rng.uniform(0.85, 1.15), 0.0]
+    )
     dynamics = setting.theory.dynamics()
     side = float(rng.choice([-1.0, 1.0]))
-    clean: Array = side * (dynamics.output @ free_response(dynamics, v, DT) @ start)
+    clean: Array = side * (dynamics.output @ free_response(dynamics, v, DELFT_DT) @ start)
     offset = rng.normal(0.0, 0.02)
-    noisy = clean + offset + setting.noise * coloured(rng, len(t), 0.0 if setting.kind == WHITE else LAG_1)
+    noisy = (
+        clean
+        + offset
+        + setting.noise * draw_coloured_noise(rng, len(t), 0.0 if setting.kind == WHITE_NOISE else NOISE_LAG_1)
+    )
     if rough:
-        noisy = noisy + rng.normal(0.0, DRIFT) * (t - t[0]) / setting.length
-        noisy = np.round(noisy / QUANTUM) * QUANTUM
+        noisy = noisy + rng.normal(0.0, GYRO_DRIFT) * (t - t[0]) / setting.length
+        noisy = np.round(noisy / GYRO_QUANTUM) * GYRO_QUANTUM
     response = Response("coverage", "riderless", t, noisy, v, theory=setting.theory)
     return (
         response,
@@ -178,8 +206,8 @@ def draw(setting: StudyWindow, rng: np.random.Generator) -> tuple[Response, Resp
     )
 
 
-def coloured(rng: np.random.Generator, n: int, lag_1: float) -> Array:
-    """First-order autoregressive noise (n,) of variance 1."""
+def draw_coloured_noise(rng: np.random.Generator, n: int, lag_1: float) -> Array:
+    """Draw first-order autoregressive noise (n,) of variance 1."""
     noise = rng.normal(size=n)
     noise[1:] *= np.sqrt(1.0 - lag_1**2)
     for k in range(1, n):
@@ -188,23 +216,23 @@ def coloured(rng: np.random.Generator, n: int, lag_1: float) -> Array:
 
 
 def no_clock() -> float:
-    """For whom the time that a fit takes does not matter."""
+    """Stand in for a clock where the time that a fit takes does not matter."""
     return 0.0
 
 
-def ask(
+def ask_estimators(
     work: tuple[StudyWindow, int, int],
     studied: Mapping[str, tuple[Estimator, Estimator]] | None = None,
     clock: Clock = no_clock,
 ) -> list[EstimatorAnswer]:
-    """What every estimator says of the windows of a setting; work is (setting, windows, seed)."""
+    """Ask every estimator for the windows of a setting; work is (setting, windows, seed)."""
     setting, windows, seed = work
-    key = [seed, *repr(setting).encode()]  # a setting has its own draws, whatever else is studied
+    key = [seed, *setting.draw_key.encode()]  # a setting has its own draws, whatever else is studied
     rng = np.random.default_rng(key)
     answers = []
     for _ in range(windows):
-        response, clean, window = draw(setting, rng)
-        for name, (whole, noise) in (studied or STUDIED).items():
+        response, clean, window = draw_response(setting, rng)
+        for name, (whole, noise) in (studied or STUDIED_ESTIMATORS).items():
             begin = clock()
             fit = whole(response, window)
             ms = 1e3 * (clock() - begin)
@@ -223,13 +251,15 @@ def _half(fit: Fit) -> tuple[float, float]:
     return 0.5 * (re_hi - re_lo), 0.5 * (im_hi - im_lo)
 
 
-def emulated(seed: int, names: Iterable[str] = OSCILLATING, clock: Clock = no_clock) -> Iterator[list[EstimatorAnswer]]:
-    """The same of the campaign's runs in simulated time: whole loop, real bytes, windows found by the rules.
+def ask_of_emulated_runs(
+    seed: int, names: Iterable[str] = OSCILLATING_ESTIMATORS, clock: Clock = no_clock
+) -> Iterator[list[EstimatorAnswer]]:
+    """Ask the estimators for the campaign's runs in simulated time: whole loop, real bytes, windows found by the rules.
 
     The emulated gyro has 0.003 rad/s of noise at 200 Hz. Like for like is here what the report compares: the
     explained motion of the whole sampled loop, fitted the same way, and the deviation that goes with it.
     """
-    for condition in conditions(seed):
+    for condition in treadmill_conditions(seed):
         with TemporaryDirectory() as root:
             folder = Path(root) / "run"
             run_lockstep(folder, condition.rig, condition.schedule, condition.scenario, condition.duration)
@@ -238,7 +268,7 @@ def emulated(seed: int, names: Iterable[str] = OSCILLATING, clock: Clock = no_cl
         answers = []
         for window in find_windows(response)[0]:
             cycles = (window.t_end - window.t_start) * truth.imag / (2.0 * np.pi)
-            setting = StudyWindow(condition.label, condition.v, EMULATED, 0.003, cycles)
+            setting = StudyWindow(condition.label, condition.v, EMULATED_RUNS, 0.003, cycles)
             for name in names:
                 begin = clock()
                 fit = fit_window(response, window, name)
@@ -254,9 +284,24 @@ def emulated(seed: int, names: Iterable[str] = OSCILLATING, clock: Clock = no_cl
         yield answers
 
 
-def study(
+def run_study(
     grid: Iterable[StudyWindow], windows: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock
 ) -> Iterator[list[EstimatorAnswer]]:
-    """The answers of each setting, as they are found."""
-    for _, answers in spread(partial(ask, clock=clock), [(setting, windows, seed) for setting in grid], jobs):
+    """Ask for the windows of each setting; yields the answers as they are found.
+
+    Parameters
+    ----------
+    grid : iterable of StudyWindow
+        The settings.
+    windows : int
+        Of each setting.
+    seed : int
+    jobs : int or None
+        Processes, see `experiments.campaigns.sweeps.spread`.
+    clock : callable
+        Gives the time [s], to measure what a fit takes.
+    """
+    for _, answers in spread(
+        partial(ask_estimators, clock=clock), [(setting, windows, seed) for setting in grid], jobs
+    ):
         yield answers

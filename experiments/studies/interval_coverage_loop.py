@@ -25,34 +25,39 @@ from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Array, Response
 from experiments.recordings.runs import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
-from experiments.studies.interval_coverage_page import table
+from experiments.studies.interval_coverage_page import markdown_table
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
 
-LOOPS = {  # bicycle -> controller and speeds [m/s]
+STUDY_LOOPS = {  # bicycle -> controller and speeds [m/s]
     "DelftSbW2024": ("lean", (2.5, 3.5, 5.0)),
     "Benchmark": ("lqr", (3.8, 5.0, 7.0)),
 }
-NOISES = (1.0, 3.0)  # times the emulated instruments': 0.003 rad/s of a gyro, 0.03 m/s^2, 0.02 rad/s of a wheel
-WIDE = {"drive_gain": 0.5, "more_delay": 0.05, "fork_inertia": 0.5}  # priors that say next to nothing
-HALF = float(ndtri(0.975))  # of a 95 % interval, in standard deviations
-KICKS = 2  # of each run of a campaign to identify from
+NOISE_FACTORS = (1.0, 3.0)  # times the emulated instruments': 0.003 rad/s of a gyro, 0.03 m/s^2, 0.02 rad/s of a wheel
+WIDE_PRIORS = {"drive_gain": 0.5, "more_delay": 0.05, "fork_inertia": 0.5}  # priors that say next to nothing
+HALF_WIDTH_95 = float(ndtri(0.975))  # of a 95 % interval, in standard deviations
+IDENTIFICATION_KICKS = 2  # of each run of a campaign to identify from
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A loop at a speed, and how noisy its instruments are."""
+class LoopSetting:
+    """Bicycle and speed of a loop, and how noisy its instruments are."""
 
     bicycle: str
     v: float  # m/s
     noise: float  # times the usual
 
+    @property
+    def draw_key(self) -> str:
+        """Text that seeds the draws; the published tables rest on these very words."""
+        return f"Cell(bicycle={self.bicycle!r}, v={self.v!r}, noise={self.noise!r})"
+
 
 @dataclass(frozen=True)
-class Held:
-    """What was found in one window or one campaign, beside the truth."""
+class LoopAnswer:
+    """Error and stated uncertainty in one window or one campaign."""
 
     ok: bool
     error: Array  # (k,) found minus true
@@ -62,22 +67,34 @@ class Held:
     @property
     def inside(self) -> NDArray[np.bool_]:
         """Did each 95 % interval hold the truth? (k,)"""
-        return np.asarray(np.abs(self.error) <= HALF * self.std)
+        return np.asarray(np.abs(self.error) <= HALF_WIDTH_95 * self.std)
 
 
-def cells(loops: Mapping[str, tuple[str, Sequence[float]]] = LOOPS, noises: Sequence[float] = NOISES) -> list[Cell]:
-    """The grid."""
-    return [Cell(name, v, noise) for name, (_, speeds) in loops.items() for v in speeds for noise in noises]
+def loop_settings(
+    loops: Mapping[str, tuple[str, Sequence[float]]] = STUDY_LOOPS, noises: Sequence[float] = NOISE_FACTORS
+) -> list[LoopSetting]:
+    """Make the grid of bicycles, speeds and noises."""
+    return [LoopSetting(name, v, noise) for name, (_, speeds) in loops.items() for v in speeds for noise in noises]
 
 
-def rides(cell: Cell, kicks: int, seed: int, speeds: Sequence[float] = ()) -> Iterator[Response]:
-    """Emulated runs of a cell, or of its loop at several speeds, each with so many kicks."""
-    method = LOOPS[cell.bicycle][0]
+def emulated_responses(cell: LoopSetting, kicks: int, seed: int, speeds: Sequence[float] = ()) -> Iterator[Response]:
+    """Run a loop in simulated time; yields the recordings.
+
+    Parameters
+    ----------
+    cell : LoopSetting
+    kicks : int
+        In each run.
+    seed : int
+    speeds : sequence of float
+        Several speeds [m/s], one run each; the cell's by default.
+    """
+    method = STUDY_LOOPS[cell.bicycle][0]
     bench = PlanInputs(
         (catalogue.load_bicycle(cell.bicycle),),
         (NamedController(method, method),),
         Emulation(noise=cell.noise),
-        seed=(seed, *repr(cell).encode()),
+        seed=(seed, *cell.draw_key.encode()),
     )
     for c in plan(Settings(kind="treadmill", speeds_m_s=tuple(speeds or (cell.v,)), kicks=kicks), bench):
         with TemporaryDirectory() as root:
@@ -86,34 +103,36 @@ def rides(cell: Cell, kicks: int, seed: int, speeds: Sequence[float] = ()) -> It
             yield read_recording(folder)
 
 
-def joint(work: tuple[Cell, int, int], clock: Clock = no_clock) -> list[Held]:
-    """re and im by the joint fit in all windows of a run; work is (cell, kicks, seed)."""
+def ask_joint_fit(work: tuple[LoopSetting, int, int], clock: Clock = no_clock) -> list[LoopAnswer]:
+    """Fit re and im jointly in all windows of a run; work is (cell, kicks, seed)."""
     cell, kicks, seed = work
     found = []
-    for response in rides(cell, kicks, seed):
+    for response in emulated_responses(cell, kicks, seed):
         truth = kicked_mode(dynamics_for(response), cell.v)
         for window in find_windows(response)[0]:
             begin = clock()
             fit = fit_cuts(response, window)
             ms = 1e3 * (clock() - begin)
             error = np.array([fit.re - truth.real, fit.im - truth.imag])
-            found.append(Held(fit.ok, error, np.sqrt(np.diag(fit.covariance)), ms))
+            found.append(LoopAnswer(fit.ok, error, np.sqrt(np.diag(fit.covariance)), ms))
     return found
 
 
-def identified(work: tuple[Cell, int], clock: Clock = no_clock) -> Held:
-    """The quantities of `WIDE` from a short campaign, one run at each speed of the loop; work is (cell, seed)."""
+def ask_identification(work: tuple[LoopSetting, int], clock: Clock = no_clock) -> LoopAnswer:
+    """Identify the quantities of `WIDE_PRIORS` from a short campaign, one run at each speed; work is (cell, seed)."""
     cell, seed = work
-    responses = list(rides(cell, KICKS, seed, LOOPS[cell.bicycle][1]))
+    responses = list(emulated_responses(cell, IDENTIFICATION_KICKS, seed, STUDY_LOOPS[cell.bicycle][1]))
     pieces = [Piece.of(response, window) for response in responses for window in find_windows(response)[0]]
     theory = theory_for(responses[0])
     begin = clock()
-    found = identify(pieces, tuple(WIDE), WIDE)
-    return Held(found.ok, found.values - [theory.nominal(name) for name in WIDE], found.std, 1e3 * (clock() - begin))
+    found = identify(pieces, tuple(WIDE_PRIORS), WIDE_PRIORS)
+    return LoopAnswer(
+        found.ok, found.values - [theory.nominal(name) for name in WIDE_PRIORS], found.std, 1e3 * (clock() - begin)
+    )
 
 
-def row(found: Sequence[Held]) -> list[str]:
-    """n, refused, spread, stated and held of a cell, and the middle time."""
+def coverage_cells(found: Sequence[LoopAnswer]) -> list[str]:
+    """Format number, refused, spread, stated and held of a cell, and the median time [ms]."""
     good = [one for one in found if one.ok]
     error, std = np.array([one.error for one in good]), np.array([one.std for one in good])
     held = np.mean([one.inside for one in good], axis=0)
@@ -131,26 +150,47 @@ def _several(values: Array, form: str) -> str:
     return " / ".join(f"{value:{form}}" for value in values)
 
 
-def tables(kicks: int, campaigns: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock) -> dict[str, str]:
-    """Both tables of the study, by the name of their marks."""
-    grid = cells()
-    windows = spread(partial(joint, clock=clock), [(cell, kicks, seed) for cell in grid], jobs)
+def loop_coverage_tables(
+    kicks: int, campaigns: int, seed: int, jobs: int | None = 1, clock: Clock = no_clock
+) -> dict[str, str]:
+    """Make both tables of the study, by the name of their marks.
+
+    Parameters
+    ----------
+    kicks : int
+        In each run of the joint fits.
+    campaigns : int
+        To identify from, of each loop and noise.
+    seed : int
+    jobs : int or None
+        Processes, see `experiments.campaigns.sweeps.spread`.
+    clock : callable
+        Gives the time [s], to measure what a fit takes.
+    """
+    grid = loop_settings()
+    windows = spread(partial(ask_joint_fit, clock=clock), [(cell, kicks, seed) for cell in grid], jobs)
     by_cell = [found for _, found in sorted(windows)]
     columns = ["refused", "spread", "stated", "held, %", "ms"]
     joints = [
-        [f"{cell.bicycle} {LOOPS[cell.bicycle][0]}", f"{cell.v:g}", f"{cell.noise:g}", *row(found)]
+        [f"{cell.bicycle} {STUDY_LOOPS[cell.bicycle][0]}", f"{cell.v:g}", f"{cell.noise:g}", *coverage_cells(found)]
         for cell, found in zip(grid, by_cell, strict=True)
     ]
     whole = [one for found in by_cell for one in found]
-    joints.append(["all", "", "", *row(whole)])
-    sets = [Cell(name, 0.0, noise) for name in LOOPS for noise in NOISES]
+    joints.append(["all", "", "", *coverage_cells(whole)])
+    sets = [LoopSetting(name, 0.0, noise) for name in STUDY_LOOPS for noise in NOISE_FACTORS]
     work = [(one, seed + k) for one in sets for k in range(campaigns)]
-    answers = [one for _, one in sorted(spread(partial(identified, clock=clock), work, jobs), key=lambda pair: pair[0])]
+    answers = [
+        one for _, one in sorted(spread(partial(ask_identification, clock=clock), work, jobs), key=lambda pair: pair[0])
+    ]
     identifications = [
-        [f"{one.bicycle} {LOOPS[one.bicycle][0]}", f"{one.noise:g}", *row(answers[i * campaigns : (i + 1) * campaigns])]
+        [
+            f"{one.bicycle} {STUDY_LOOPS[one.bicycle][0]}",
+            f"{one.noise:g}",
+            *coverage_cells(answers[i * campaigns : (i + 1) * campaigns]),
+        ]
         for i, one in enumerate(sets)
     ]
     return {
-        "closed loop": table(["loop", "m/s", "noise", "windows", *columns], joints),
-        "identified": table(["loop", "noise", "campaigns", *columns], identifications),
+        "closed loop": markdown_table(["loop", "m/s", "noise", "windows", *columns], joints),
+        "identified": markdown_table(["loop", "noise", "campaigns", *columns], identifications),
     }

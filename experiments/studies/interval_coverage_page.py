@@ -1,4 +1,4 @@
-"""What the study of the estimators found, as tables of a page, between marks that nobody else touches."""
+"""Tables of the study of the estimators, between marks of a page that nobody else touches."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,13 +10,20 @@ from experiments.analysis.prediction import dynamics_for, kicked_mode, predict
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
 from experiments.recordings import author_windows
-from experiments.studies.interval_coverage import KINDS, MACHINES, NOISES, OSCILLATING, PUSH, EstimatorAnswer
+from experiments.studies.interval_coverage import (
+    NOISE_KINDS,
+    NOISE_LEVELS,
+    OSCILLATING_ESTIMATORS,
+    PUSH_LEAN_RATE,
+    STUDY_MACHINES,
+    EstimatorAnswer,
+)
 from models.errors import InputError
 
 USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms
 
 
-def put(path: Path, tables: dict[str, str]) -> None:
+def put_tables(path: Path, tables: dict[str, str]) -> None:
     """Put each table between its marks, `<!-- name -->` and `<!-- end of name -->`, in a Markdown file.
 
     Raises
@@ -37,21 +44,21 @@ def put(path: Path, tables: dict[str, str]) -> None:
         raise InputError(f"the tables cannot be put into {path} ({error.strerror}): name a file that exists") from None
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Markdown."""
+def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def names(answers: Sequence[EstimatorAnswer]) -> list[str]:
-    """The estimators, in the order in which they were asked."""
+def estimator_names(answers: Sequence[EstimatorAnswer]) -> list[str]:
+    """List the estimators in the order in which they were asked."""
     return list(dict.fromkeys(a.estimator for a in answers))
 
 
-def overview(answers: Sequence[EstimatorAnswer]) -> str:
-    """One row an estimator: what it errs by, what it says it errs by, and how often that is true."""
+def overview_table(answers: Sequence[EstimatorAnswer]) -> str:
+    """Tabulate bias, spread, stated uncertainty and coverage, one row for each estimator."""
     rows = []
-    for name in names(answers):
+    for name in estimator_names(answers):
         mine = [a for a in answers if a.estimator == name]
         good = [a for a in mine if a.ok]
         error = np.array([(a.error.real, a.error.imag) for a in good])
@@ -62,18 +69,18 @@ def overview(answers: Sequence[EstimatorAnswer]) -> str:
                 _pair(error.mean(axis=0), "+.3f"),
                 _pair(np.median(np.abs(error), axis=0) / 0.6745, ".3f"),
                 _pair(half / 1.96, ".3f"),
-                share(good),
-                share(good, like=True),
+                held_share(good),
+                held_share(good, like=True),
                 f"{1.0 - len(good) / len(mine):.0%}",
                 f"{np.median([a.ms for a in mine]):.0f}",
             ]
         )
     head = ["estimator", "bias", "spread", "stated", "held", "held, like for like", "refused", "ms"]
-    return table(head, rows)
+    return markdown_table(head, rows)
 
 
-def share(answers: Sequence[EstimatorAnswer], like: bool = False) -> str:
-    """How many intervals held re and im, in per cent."""
+def held_share(answers: Sequence[EstimatorAnswer], like: bool = False) -> str:
+    """Count the intervals that held re and im, in per cent."""
     if like:
         answers = [a for a in answers if np.isfinite(a.like.real)]
     if not answers:
@@ -85,38 +92,40 @@ def _pair(values: Sequence[float] | np.ndarray, form: str) -> str:
     return f"{values[0]:{form}} / {values[1]:{form}}"
 
 
-def by(answers: Sequence[EstimatorAnswer], what: str, key: Callable[[EstimatorAnswer], str]) -> str:
-    """Share of intervals that held, one row for each value of a key, one column for each estimator."""
-    columns = names(answers)
+def table_by(answers: Sequence[EstimatorAnswer], what: str, key: Callable[[EstimatorAnswer], str]) -> str:
+    """Tabulate the share of intervals that held, by the values of a key and by estimator."""
+    columns = estimator_names(answers)
     rows = []
     for value in dict.fromkeys(key(a) for a in answers):
         groups = [[a for a in answers if a.ok and key(a) == value and a.estimator == name] for name in columns]
-        rows.append([value, str(len(groups[0])), *map(share, groups)])
-    return table([what, "windows", *columns], rows)
+        rows.append([value, str(len(groups[0])), *map(held_share, groups)])
+    return markdown_table([what, "windows", *columns], rows)
 
 
-def speed(a: EstimatorAnswer) -> str:
-    """Machine and speed, for `by`."""
-    bicycle = f"{MACHINES[a.setting.machine][0]} {a.setting.machine}, " if a.setting.machine in MACHINES else ""
+def speed_key(a: EstimatorAnswer) -> str:
+    """Machine and speed, for `table_by`."""
+    bicycle = (
+        f"{STUDY_MACHINES[a.setting.machine][0]} {a.setting.machine}, " if a.setting.machine in STUDY_MACHINES else ""
+    )
     return f"{bicycle}{a.setting.v:g} m/s, {a.setting.truth.real:.2f} ± {a.setting.truth.imag:.2f}i"
 
 
-def noise(a: EstimatorAnswer) -> str:
-    """Kind and size of the noise, for `by`."""
+def noise_key(a: EstimatorAnswer) -> str:
+    """Kind and size of the noise, for `table_by`."""
     return f"{a.setting.kind}, {a.setting.noise:g} rad/s"
 
 
-def length(a: EstimatorAnswer) -> str:
-    """Cycles in the window, for `by`."""
+def length_key(a: EstimatorAnswer) -> str:
+    """Cycles in the window, for `table_by`."""
     return f"{a.setting.cycles:g} cycles"
 
 
-def shortest(answers: Sequence[EstimatorAnswer]) -> str:
-    """Cycles that a window needs: enough of them accepted, and the error small enough."""
+def shortest_window_table(answers: Sequence[EstimatorAnswer]) -> str:
+    """Tabulate the cycles that a window needs: enough of them accepted, and the error small enough."""
     rows = []
-    for name in names(answers):
+    for name in estimator_names(answers):
         row = [name]
-        for level in NOISES:
+        for level in NOISE_LEVELS:
             enough = []
             for cycles in sorted({a.setting.cycles for a in answers}):
                 mine = [a for a in answers if (a.estimator, a.setting.noise, a.setting.cycles) == (name, level, cycles)]
@@ -129,11 +138,13 @@ def shortest(answers: Sequence[EstimatorAnswer]) -> str:
                     enough.append(cycles)
             row.append(f"{enough[0]:g}" if enough else "none")
         rows.append(row)
-    return table(["estimator", *(f"noise {100 * level / PUSH:.0f} % of the push" for level in NOISES)], rows)
+    return markdown_table(
+        ["estimator", *(f"noise {100 * level / PUSH_LEAN_RATE:.0f} % of the push" for level in NOISE_LEVELS)], rows
+    )
 
 
-def authors(responses: Sequence[Response], cuts: Sequence[author_windows.HandCut]) -> dict[str, str]:
-    """Windows that a data set's authors cut by hand: each estimator's answer, and what it differs from theory by.
+def author_window_tables(responses: Sequence[Response], cuts: Sequence[author_windows.HandCut]) -> dict[str, str]:
+    """Tabulate each estimator's answer to windows that a data set's authors cut by hand, and its distance from theory.
 
     Two tables: the values beside the frozen eigenvalue, and the differences from the same estimator's answer
     to the explained motion (like for like); means and scatter over the pushes at one speed.
@@ -144,22 +155,28 @@ def authors(responses: Sequence[Response], cuts: Sequence[author_windows.HandCut
         windows = [make_window(response, cut.start, cut.stop, "cut by the authors") for cut in mine]
         v = float(np.mean([window.v_mean for window in windows]))
         found, apart = [], []
-        for name in OSCILLATING:
+        for name in OSCILLATING_ESTIMATORS:
             pairs = [(fit, predict(response, w, fit)) for w in windows if (fit := fit_window(response, w, name)).ok]
-            found.append(measured([complex(fit.re, fit.im) for fit, _ in pairs]))
-            apart.append(measured([complex(fit.re, fit.im) - p.like for fit, p in pairs if np.isfinite(p.like)]))
+            found.append(mean_and_scatter([complex(fit.re, fit.im) for fit, _ in pairs]))
+            apart.append(
+                mean_and_scatter([complex(fit.re, fit.im) - p.like for fit, p in pairs if np.isfinite(p.like)])
+            )
         s = kicked_mode(dynamics_for(response), v)
         predicted = f"{s.real:.2f} ± {s.imag:.2f}i" if np.isfinite(s) else "over-damped"
         values.append((v, [f"{v:.2f}", str(len(mine)), predicted, *found]))
         differences.append((v, [f"{v:.2f}", *apart]))
     return {
-        "delft": table(["m/s", "windows", "predicted", *OSCILLATING], [row for _, row in sorted(values)]),
-        "delft like for like": table(["m/s", *OSCILLATING], [row for _, row in sorted(differences)]),
+        "delft": markdown_table(
+            ["m/s", "windows", "predicted", *OSCILLATING_ESTIMATORS], [row for _, row in sorted(values)]
+        ),
+        "delft like for like": markdown_table(
+            ["m/s", *OSCILLATING_ESTIMATORS], [row for _, row in sorted(differences)]
+        ),
     }
 
 
-def measured(values: Sequence[complex]) -> str:
-    """Mean (scatter) of re and im over n windows."""
+def mean_and_scatter(values: Sequence[complex]) -> str:
+    """Format mean (scatter) of re and im over n windows."""
     if len(values) < 2:
         return f"{len(values)} usable"
     parts = np.array([(s.real, s.imag) for s in values])
@@ -167,18 +184,20 @@ def measured(values: Sequence[complex]) -> str:
     return f"{re:.2f} ({re_s:.2f}) / {im:.2f} ({im_s:.2f}), n = {len(values)}"
 
 
-def tables(answers: Sequence[EstimatorAnswer], emulator: Sequence[EstimatorAnswer], seed: int) -> dict[str, str]:
-    """All tables of the study, by the name of their marks."""
-    count = len(answers) // max(len(names(answers)), 1)
+def coverage_tables(
+    answers: Sequence[EstimatorAnswer], emulator: Sequence[EstimatorAnswer], seed: int
+) -> dict[str, str]:
+    """Make all tables of the study, by the name of their marks."""
+    count = len(answers) // max(len(estimator_names(answers)), 1)
     settings = len({a.setting for a in answers})
     about = f"{count} windows in {settings} settings, seed {seed}. Kinds: " + "; ".join(
-        f"*{name}*: {what}" for name, what in KINDS.items()
+        f"*{name}*: {what}" for name, what in NOISE_KINDS.items()
     )
     return {
-        "overview": f"{overview(answers)}\n\n{about}.",
-        "by speed": by(answers, "bicycle and speed", speed),
-        "by noise": by(answers, "noise", noise),
-        "by length": by(answers, "length", length),
-        "shortest": shortest(answers),
-        "emulator": overview(emulator),
+        "overview": f"{overview_table(answers)}\n\n{about}.",
+        "by speed": table_by(answers, "bicycle and speed", speed_key),
+        "by noise": table_by(answers, "noise", noise_key),
+        "by length": table_by(answers, "length", length_key),
+        "shortest": shortest_window_table(answers),
+        "emulator": overview_table(emulator),
     }

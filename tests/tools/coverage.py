@@ -27,7 +27,7 @@ def write(tables: dict[str, str], doc: Path | None) -> None:
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if doc:
-        interval_coverage_page.put(doc, tables)
+        interval_coverage_page.put_tables(doc, tables)
 
 
 def main() -> None:
@@ -42,24 +42,26 @@ def main() -> None:
     from experiments.studies import interval_coverage, interval_coverage_page
 
     answers = []
-    grid = interval_coverage.settings()
-    for found in interval_coverage.study(grid, options.windows, options.seed, options.jobs, perf_counter):
+    grid = interval_coverage.study_grid()
+    for found in interval_coverage.run_study(grid, options.windows, options.seed, options.jobs, perf_counter):
         answers += found
         print(f"\r{len(answers)} answers", end="", flush=True)
     answers.sort(key=lambda a: grid.index(a.setting))
     emulator = [
         a
         for k in range(options.campaigns)
-        for some in interval_coverage.emulated(options.seed + k, clock=perf_counter)
+        for some in interval_coverage.ask_of_emulated_runs(options.seed + k, clock=perf_counter)
         for a in some
     ]
     print()
-    tables = interval_coverage_page.tables(answers, emulator, options.seed)
+    tables = interval_coverage_page.coverage_tables(answers, emulator, options.seed)
     if options.delft:
         paths = find([options.delft])
         cuts = author_windows.read_author_windows(paths)
         sources = {cut.source for cut in cuts}
-        tables |= interval_coverage_page.authors([read_recording(p) for p in paths if p.name in sources], cuts)
+        tables |= interval_coverage_page.author_window_tables(
+            [read_recording(p) for p in paths if p.name in sources], cuts
+        )
     write(tables, options.doc)
 
 

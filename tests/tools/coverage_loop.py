@@ -17,7 +17,9 @@ def main() -> None:
     from experiments.studies import interval_coverage_loop
 
     write(
-        interval_coverage_loop.tables(options.kicks, options.campaigns, options.seed, options.jobs, perf_counter),
+        interval_coverage_loop.loop_coverage_tables(
+            options.kicks, options.campaigns, options.seed, options.jobs, perf_counter
+        ),
         options.doc,
     )
 

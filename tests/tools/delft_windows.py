@@ -21,7 +21,7 @@ from experiments.analysis.kicks import DetectedKick, KickRules, background, find
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Fit, Rejected, Response, Window
 from experiments.recordings import foreign
-from experiments.studies.interval_coverage_page import put, table
+from experiments.studies.interval_coverage_page import markdown_table, put_tables
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed
 
@@ -200,7 +200,7 @@ def per_log(found: list[Found], theirs: Mapping[str, int]) -> str:
             ]
         )
     head = ["km/h", "authors'", "found", "kick off by s, median", "greatest", "ours beside", "defensible", "not"]
-    return table([*head, "share not", "kicks refused", "of them defensible"], rows)
+    return markdown_table([*head, "share not", "kicks refused", "of them defensible"], rows)
 
 
 def one_by_one(found: list[Found]) -> str:
@@ -223,7 +223,7 @@ def one_by_one(found: list[Found]) -> str:
         if f.window is not None and f.offset is None
     ]
     head = ["km/h", "window s", "peak rad/s (times background)", "push", "answer", "grows", "command", "speed %"]
-    return table([*head, "r2", "z re, im", "defensible"], rows)
+    return markdown_table([*head, "r2", "z re, im", "defensible"], rows)
 
 
 def extremes(found: list[Found]) -> str:
@@ -248,7 +248,7 @@ def extremes(found: list[Found]) -> str:
     rows.append(
         ["any of them", "", "", *[f"{sum(bool(s.failings) for s in seen)} of {len(seen)}" for seen in kinds.values()]]
     )
-    return table(["measure", "wanted", "authors' worst", *[f"{kind}: fail" for kind in kinds]], rows)
+    return markdown_table(["measure", "wanted", "authors' worst", *[f"{kind}: fail" for kind in kinds]], rows)
 
 
 def emulated() -> str:
@@ -262,7 +262,9 @@ def emulated() -> str:
             begins += [response.t[k.onset] - t for k, t in zip(large, PUSHES, strict=True)]
             ends += [response.t[k.end] - t for k, t in zip(large, turns, strict=True)]
         rows.append([f"{noise:g}", str(len(ends)), f"{np.abs(begins).max():.3f}", f"{np.abs(ends).max():.3f}"])
-    return table(["noise rad/s", "pushes found of 15", "its beginning", "where the lean rate turns back"], rows)
+    return markdown_table(
+        ["noise rad/s", "pushes found of 15", "its beginning", "where the lean rate turns back"], rows
+    )
 
 
 def main() -> None:
@@ -278,7 +280,7 @@ def main() -> None:
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if options.doc:
-        put(options.doc, tables)
+        put_tables(options.doc, tables)
 
 
 if __name__ == "__main__":

@@ -1,24 +1,24 @@
-"""The coast-down: pushed to speed on a floor and left to roll; the speed falls during every window."""
+"""Coast-down: pushed to speed on a floor and left to roll; the speed falls during every window."""
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE, SPACING, Condition, kick_cues
+from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, Condition, kick_cues
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from models.errors import InputError
 
 
 class Settings(Common):
-    """From which speeds, down to which, how fast; kicks on the way."""
+    """Speeds at the start and the end, deceleration, and the kicks on the way."""
 
     speeds_m_s: tuple[float, ...] = Field(min_length=1)  # at which it is let go
     down_to_m_s: float = Field(gt=0.0)
     deceleration_m_s2: float = Field(default=0.23, gt=0.0, le=3.0)  # Kooijman's run 52
-    spacing_s: float = Field(default=SPACING, ge=1.0, le=60.0)
+    spacing_s: float = Field(default=KICK_SPACING, ge=1.0, le=60.0)
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
-    """Every bicycle, controller and first speed, so many times, in random order.
+    """Plan every bicycle, controller and first speed, repeated, in random order.
 
     Raises
     ------
@@ -26,7 +26,8 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         When a run would be over before the first kick has been answered.
     """
     conditions = []
-    for number, (bicycle, controller, v, repeat) in enumerate(bench.runs(settings.speeds_m_s, settings.repeats)):
+    for number, run in enumerate(bench.runs(settings.speeds_m_s, settings.repeats)):
+        v = run.v
         rolling = (v - settings.down_to_m_s) / settings.deceleration_m_s2
         kicks = int((rolling - FIRST_KICK) / settings.spacing_s)
         if kicks < 1:
@@ -38,22 +39,15 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         times = [FIRST_KICK + i * settings.spacing_s for i in range(kicks)]
         trace = [(0.0, v), (rolling, settings.down_to_m_s)]
         conditions.append(
-            Condition(
-                bicycle=bicycle,
-                method=controller.method,
-                v=v,
-                schedule=bench.schedule(bicycle, controller, [*settings.speeds_m_s, settings.down_to_m_s]),
-                scenario=bench.scenario(
-                    bicycle, trace, times, bench.chance(number), settings.lean_rate_rad_s, surface="floor"
+            bench.condition(
+                settings,
+                run,
+                bench.schedule(run.bicycle, run.controller, [*settings.speeds_m_s, settings.down_to_m_s]),
+                bench.scenario(
+                    run.bicycle, trace, times, bench.chance(number), settings.lean_rate_rad_s, surface="floor"
                 ),
-                emulation=bench.emulation,
-                machine=bench.machine,
-                controller=controller.name,
-                protocol=settings.kind,
                 tag="coasting",
-                repeat=repeat,
-                repeats=settings.repeats,
-                length=RELEASE + FIRST_KICK + kicks * settings.spacing_s,
+                length=RELEASE_DELAY + FIRST_KICK + kicks * settings.spacing_s,
                 instruction=f"push the bicycle along the floor to {v:g} m/s, let it roll and run beside it",
                 cues=kick_cues(times),
                 remedy="lower lean_rate_rad_s, raise down_to_m_s, or choose another controller",

@@ -1,4 +1,4 @@
-"""What every protocol makes: conditions, each one run of a bicycle under a controller at a speed."""
+"""Conditions, which every protocol makes: each is one run of a bicycle under a controller at a speed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,19 +15,19 @@ from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Scenario
 
-KICKS = 3
+KICKS_PER_RUN = 3
 FIRST_KICK = 0.6  # s after the release
-SPACING = 3.2  # s; weave has died and the next kick stands apart
-RELEASE = 0.5  # s after the drive was enabled
-LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
+KICK_SPACING = 3.2  # s; weave has died and the next kick stands apart
+RELEASE_DELAY = 0.5  # s after the drive was enabled
+KICK_LEAN_RATE = {  # rad/s that a kick gives: well above the gyro's noise, and small where large angles would show
     "linear": 0.35,
     "nonlinear": 0.15,
 }
-HEIGHT = -0.8  # m, where the hand pushes the rear frame
-AHEAD = 0.3  # m, in front of the rear contact
+KICK_HEIGHT = -0.8  # m, where the hand pushes the rear frame
+KICK_AHEAD = 0.3  # m, in front of the rear contact
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Condition:
     """One run: a bicycle under a controller at a speed, and what is done to it.
 
@@ -50,7 +50,7 @@ class Condition:
     excitation : Excitation
         Torque on top of the controller's, and moments without torque.
     length : float or None
-        s of RUNNING; by default enough for `KICKS` kicks.
+        s of RUNNING; by default enough for `KICKS_PER_RUN` kicks.
     instruction : str
         What a person beside a real bicycle has to prepare and to do.
     cues : sequence of (s, str)
@@ -79,41 +79,44 @@ class Condition:
 
     @property
     def label(self) -> str:
-        """For tables and the report; runs of one kind share it."""
+        """Name for tables and the report, which runs of one kind share."""
         v = f"{self.v:.1f}" if abs(self.v - round(self.v, 1)) < 1e-9 else f"{self.v:.4g}"
         words = [self.bicycle.name, self.controller or self.method, v, "m/s", self.tag]
         return " ".join(filter(None, words))
 
     @property
     def name(self) -> str:
-        """Its own in a campaign; folders are called by it."""
+        """Name that no other condition of the campaign has; folders are called by it."""
         repeat = f"run {self.repeat}" if self.repeats > 1 else ""
         protocol = "" if self.tag else self.protocol.replace("_", " ")
         return " ".join(filter(None, [protocol, self.label, repeat]))
 
     @property
     def rig(self) -> Rig:
-        """The machine, with this bicycle."""
-        return replace(self.machine, bicycle=self.bicycle) if self.machine else Rig(self.bicycle)
+        """Machine with this bicycle."""
+        return rig_with(self.machine, self.bicycle)
 
     @property
     def duration(self) -> float:
         """Time to stay RUNNING [s]."""
-        return RELEASE + FIRST_KICK + KICKS * SPACING if self.length is None else self.length
+        return RELEASE_DELAY + FIRST_KICK + KICKS_PER_RUN * KICK_SPACING if self.length is None else self.length
 
     @property
     def kicked(self) -> bool:
-        """Whether free responses may be sought in it."""
+        """May free responses be sought in it?"""
         return bool(self.scenario.kicks or self.excitation.releases)
 
+    def __repr__(self) -> str:
+        return f"<Condition '{self.name}': {self.duration:.1f} s, {len(self.scenario.kicks)} kicks>"
+
     def said(self) -> dict[str, Any]:
-        """What the log's header keeps of it."""
+        """Give what the log's header keeps of it."""
         words = ("protocol", "controller", "tag", "repeat", "repeats", "v", "instruction")
         return {"name": self.name, **{word: getattr(self, word) for word in words}}
 
 
 class Settings(BaseModel):
-    """What a campaign file may say of any protocol; each adds its own. Units stand in the names."""
+    """Keys of a campaign file that any protocol has; each adds its own. Units stand in the names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     kind: str
@@ -121,6 +124,11 @@ class Settings(BaseModel):
     controllers: tuple[str, ...] = ()  # those of the campaign
     repeats: int = Field(default=1, ge=1, le=1000)
     lean_rate_rad_s: float | None = Field(default=None, gt=0.0, le=3.0)  # that a kick gives
+
+
+def rig_with(machine: Rig | None, bicycle: Bicycle) -> Rig:
+    """Put a bicycle on a machine, or on the emulated rig."""
+    return replace(machine, bicycle=bicycle) if machine else Rig(bicycle)
 
 
 def hand_kick(
@@ -131,29 +139,40 @@ def hand_kick(
     model: str = "linear",
     lean_rate: float | None = None,
 ) -> Kick:
-    """A push as by hand at ``t`` s after the release, to the right for side = 1, of no exact strength or length.
+    """Draw a push as by hand, of no exact strength or length.
 
-    It gives a lean rate of about ``lean_rate`` [rad/s], by default what suits the equations of motion.
+    Parameters
+    ----------
+    bicycle : Bicycle
+    t : float
+        s after the release.
+    side : int
+        1 to the right, -1 to the left.
+    rng : Generator
+    model : {"linear", "nonlinear"}
+        Equations of motion.
+    lean_rate : float or None
+        That the push gives, about [rad/s]; by default what suits the equations of motion.
     """
-    rate = LEAN_RATE[model] if lean_rate is None else lean_rate
-    strength = rate * float(canonical_matrices(bicycle).M[0, 0]) / abs(HEIGHT)  # N s
+    rate = KICK_LEAN_RATE[model] if lean_rate is None else lean_rate
+    strength = rate * float(canonical_matrices(bicycle).M[0, 0]) / abs(KICK_HEIGHT)  # N s
     return Kick(
         t=t,
         impulse=float(side * strength * rng.uniform(0.85, 1.15)),
         duration=float(rng.uniform(0.06, 0.12)),
-        x=AHEAD,
-        z=HEIGHT,
+        x=KICK_AHEAD,
+        z=KICK_HEIGHT,
     )
 
 
 def kick_cues(times: Sequence[float]) -> tuple[tuple[float, str], ...]:
-    """What to tell the person who kicks at the times [s after the release] of an emulated one."""
+    """List what to tell the person who kicks, at the times [s after the release] of an emulated one."""
     return tuple(
-        (RELEASE + float(t), f"push it to the {'left' if i % 2 else 'right'}, then press k")
+        (RELEASE_DELAY + float(t), f"push it to the {'left' if i % 2 else 'right'}, then press k")
         for i, t in enumerate(times)
     )
 
 
-def belt(v: float, extra: str = "") -> str:
-    """The instruction that begins most of them."""
+def belt_instruction(v: float, extra: str = "") -> str:
+    """Tell a person to set the belt; most instructions begin with it."""
     return f"set the belt to {v:g} m/s and hold the bicycle upright{extra}"

@@ -22,7 +22,7 @@ class Settings(Treadmill):
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
-    """Blocks of one bicycle and speed in random order, and within each the controllers in random order.
+    """Plan blocks of one bicycle and speed in random order, and within each the controllers in random order.
 
     Raises
     ------
@@ -35,9 +35,8 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
             "[[controller]] tables, or use the treadmill protocol"
         )
     blocks = []
-    for number, (bicycle, _, v, repeat) in enumerate(
-        PlanInputs(bench.bicycles, bench.controllers[:1]).runs(settings.speeds_m_s, settings.repeats)
-    ):
+    one_controller = replace(bench, controllers=bench.controllers[:1])
+    for number, (bicycle, _, v, repeat) in enumerate(one_controller.runs(settings.speeds_m_s, settings.repeats)):
         alone = settings.model_copy(update={"speeds_m_s": (v,), "repeats": 1})
         block = replace(bench, bicycles=(bicycle,), seed=(*bench.seed, number))
         alike = block.chance(0)

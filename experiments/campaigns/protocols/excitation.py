@@ -1,19 +1,18 @@
-"""What the protocols share that play a torque: the sine sweep and the designed input."""
+"""Protocols that play a torque on top of the controller: common part of the sine sweep and the designed input."""
 
 from dataclasses import replace
 from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import RELEASE, Condition, belt
+from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import crest_factor, within_limits
 from hil.loop.excitation import Excitation
-from hil.rig.rig import Rig
 
-LEAD = 1.5  # s under control before the torque begins to play
-TAIL = 2.0  # s after it, in which the answer dies away
+PLAY_LEAD = 1.5  # s under control before the torque begins to play
+PLAY_TAIL = 2.0  # s after it, in which the answer dies away
 
 
 class Settings(Common):
@@ -30,45 +29,45 @@ class Settings(Common):
 def plan_played(
     settings: Settings, bench: PlanInputs, signal: Literal["sweep", "multisine", "steps"], tag: str, periods: int = 1
 ) -> list[Condition]:
-    """Every bicycle, controller and speed, so many times, in random order; one signal, as strong as is allowed."""
+    """Plan every bicycle, controller and speed, repeated, in random order; one signal, as strong as is allowed.
+
+    Parameters
+    ----------
+    settings : Settings
+    bench : PlanInputs
+    signal : {"sweep", "multisine", "steps"}
+    tag : str
+        What the signal is called in a run's name.
+    periods : int
+        How often a multisine repeats itself within its duration.
+    """
     conditions = []
-    for number, (bicycle, controller, v, repeat) in enumerate(bench.runs(settings.speeds_m_s, settings.repeats)):
-        schedule = bench.schedule(bicycle, controller, settings.speeds_m_s)
-        rig = replace(bench.machine, bicycle=bicycle) if bench.machine else Rig(bicycle)
-        rng = bench.chance(number)
+    for number, run in enumerate(bench.runs(settings.speeds_m_s, settings.repeats)):
+        schedule = bench.schedule(run.bicycle, run.controller, settings.speeds_m_s)
+        rig, rng = bench.rig(run.bicycle), bench.chance(number)
         played = Excitation(
-            signal,
-            0.0,
-            settings.duration_s,
-            settings.f_low_Hz,
-            settings.f_high_Hz,
-            int(rng.integers(2**31)),
-            delay=LEAD,
+            kind=signal,
+            duration=settings.duration_s,
+            f_low=settings.f_low_Hz,
+            f_high=settings.f_high_Hz,
+            seed=int(rng.integers(2**31)),
+            delay=PLAY_LEAD,
             periods=periods,
         )
-        amplitude = settings.amplitude_Nm or within_limits(rig, schedule, v, played, settings.share_of_limits)
+        amplitude = settings.amplitude_Nm or within_limits(rig, schedule, run.v, played, settings.share_of_limits)
         played = replace(played, amplitude=amplitude)
         crest = crest_factor(played.samples(rig.rate))
+        warning = f"; its motor will play {amplitude:.2f} N m at most for {settings.duration_s:g} s, do not touch it"
         conditions.append(
-            Condition(
-                bicycle=bicycle,
-                method=controller.method,
-                v=v,
-                schedule=schedule,
-                scenario=bench.scenario(bicycle, [(0.0, v)], [], rng),
-                emulation=bench.emulation,
-                machine=bench.machine,
-                controller=controller.name,
-                protocol=settings.kind,
+            bench.condition(
+                settings,
+                run,
+                schedule,
+                bench.scenario(run.bicycle, [(0.0, run.v)], [], rng),
                 tag=tag,
-                repeat=repeat,
-                repeats=settings.repeats,
                 excitation=played,
-                length=RELEASE + LEAD + settings.duration_s + TAIL,
-                instruction=belt(
-                    v,
-                    f"; its motor will play {amplitude:.2f} N m at most for {settings.duration_s:g} s, do not touch it",
-                ),
+                length=RELEASE_DELAY + PLAY_LEAD + settings.duration_s + PLAY_TAIL,
+                instruction=belt_instruction(run.v, warning),
                 remedy=f"lower amplitude_Nm or share_of_limits; the crest factor of this input is {crest:.2f}",
             )
         )

@@ -1,4 +1,4 @@
-"""The identification run: an input designed to tell the parameters, on top of the controller, within the limits.
+"""Identification run: an input designed to tell the parameters, on top of the controller, within the limits.
 
 A multisine plays every harmonic of the band at once, with phases that keep its peak low, and as strong as lean,
 steer and torque may become after theory.
@@ -15,12 +15,12 @@ from experiments.campaigns.protocols.plan_inputs import PlanInputs
 
 
 class Settings(Played):
-    """Which input: a multisine, or random steps (richer in high frequencies, harder on the drive)."""
+    """Kind of input: a multisine, or random steps (richer in high frequencies, harder on the drive)."""
 
     signal: Literal["multisine", "steps"] = "multisine"
     periods: int = Field(default=1, ge=1, le=100)  # of the multisine, within its duration
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
-    """The designed input at every speed."""
+    """Plan the designed input at every speed."""
     return plan_played(settings, bench, settings.signal, settings.signal, settings.periods)

@@ -1,12 +1,12 @@
-"""What protocols plan with: bicycles, controllers, a machine, and a seed for everything left to chance."""
+"""Inputs of the protocols: bicycles, controllers, a machine, and a seed for everything left to chance."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from experiments.campaigns.protocols.condition import RELEASE, Condition, hand_kick
+from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, Settings, hand_kick, rig_with
 from hil.design.methods import GainSchedule, LoopTiming, design
 from hil.design.poles import natural
 from hil.rig.rig import Rig
@@ -15,7 +15,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import Scenario
 
-STEP = 0.25  # m/s, from one set of gains to the next
+GAIN_SPEED_STEP = 0.25  # m/s, from one set of gains to the next
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,13 @@ class NamedController:
     options: dict[str, Any] | None = None
     gains: GainSchedule | None = None
 
+    def __repr__(self) -> str:
+        return f"<NamedController '{self.name}': {self.method}{', gains made before' if self.gains else ''}>"
+
     def schedule(self, bicycle: Bicycle, speeds: Sequence[float], timing: LoopTiming) -> GainSchedule:
-        """Gains for a bicycle over the speeds [m/s]; raises InputError."""
+        """Design the gains for a bicycle over the speeds [m/s], or give those made before; raises InputError."""
         if self.gains is None:
-            options = gentle(bicycle, self.method) if self.options is None else self.options
+            options = gentle_options(bicycle, self.method) if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
             return design(bicycle, self.method, speeds, timing, allow_unstable=True, **options)
         if self.gains.bicycle.name != bicycle.name:
@@ -44,9 +47,32 @@ class NamedController:
         return self.gains
 
 
+class Combination(NamedTuple):
+    """Bicycle, controller, speed [m/s] and repeat of one run of a protocol."""
+
+    bicycle: Bicycle
+    controller: NamedController
+    v: float
+    repeat: int  # from 1
+
+
 @dataclass(frozen=True)
 class PlanInputs:
-    """What a protocol plans with: bicycles, controllers, machine and the seed of its chances."""
+    """Bicycles, controllers and machine that a protocol plans with, and the seed of its chances.
+
+    Attributes
+    ----------
+    bicycles, controllers : tuple
+        Each bicycle is run under each controller.
+    emulation : Emulation
+        What an emulated bicycle is.
+    machine : Rig or None
+        Devices, limits and rates; the emulated ones by default.
+    seed : tuple of int
+        Of kicks, noise and order.
+    designed : dict
+        Gains designed so far, so that runs share them.
+    """
 
     bicycles: tuple[Bicycle, ...]
     controllers: tuple[NamedController, ...]
@@ -55,8 +81,12 @@ class PlanInputs:
     seed: tuple[int, ...] = (1,)
     designed: dict[tuple, GainSchedule] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        names = (", ".join(item.name for item in items) for items in (self.bicycles, self.controllers))
+        return f"<PlanInputs: {' under '.join(names)}, seed {' '.join(map(str, self.seed))}>"
+
     def schedule(self, bicycle: Bicycle, controller: NamedController, speeds: Sequence[float]) -> GainSchedule:
-        """The controller's gains over a grid that reaches over all ``speeds`` [m/s]; raises InputError."""
+        """Design the controller's gains over a grid that reaches over all ``speeds`` [m/s]; raises InputError."""
         grid = grid_over(speeds)
         key = (bicycle.name, controller.name, grid)
         if key not in self.designed:
@@ -65,21 +95,55 @@ class PlanInputs:
         return self.designed[key]
 
     def chance(self, *which: int) -> np.random.Generator:
-        """A stream of its own for the run that these numbers tell, whatever the order of the runs."""
+        """Open a random stream for the run that these numbers tell, whatever the order of the runs."""
         return np.random.default_rng(np.random.SeedSequence((*self.seed, *which)))
 
     def in_random_order(self, conditions: Sequence[Condition]) -> list[Condition]:
-        """The conditions in an order that the seed fixes: what drifts over a day must not look like speed."""
+        """Shuffle the conditions as the seed says: what drifts over a day must not look like speed."""
         order = self.chance(2**31 - 1).permutation(len(conditions))
         return [conditions[i] for i in order]
 
-    def runs(self, speeds: Sequence[float], repeats: int) -> Iterator[tuple[Bicycle, NamedController, float, int]]:
-        """Every combination, sorted."""
+    def rig(self, bicycle: Bicycle) -> Rig:
+        """Put a bicycle on the machine, or on the emulated rig."""
+        return rig_with(self.machine, bicycle)
+
+    def runs(self, speeds: Sequence[float], repeats: int) -> Iterator[Combination]:
+        """List every combination, sorted by bicycle, controller, speed [m/s] and repeat."""
         for bicycle in self.bicycles:
             for controller in self.controllers:
                 for v in speeds:
                     for repeat in range(1, repeats + 1):
-                        yield bicycle, controller, v, repeat
+                        yield Combination(bicycle, controller, v, repeat)
+
+    def condition(
+        self, settings: Settings, run: Combination, schedule: GainSchedule, scenario: Scenario, **particulars: Any
+    ) -> Condition:
+        """Make the condition of one run from what all protocols share and the particulars of this one.
+
+        Parameters
+        ----------
+        settings : Settings
+            Of the protocol.
+        run : Combination
+        schedule : GainSchedule
+        scenario : Scenario
+        **particulars
+            Further attributes of `Condition`, and those that differ.
+        """
+        shared: dict[str, Any] = {
+            "bicycle": run.bicycle,
+            "method": run.controller.method,
+            "v": run.v,
+            "schedule": schedule,
+            "scenario": scenario,
+            "emulation": self.emulation,
+            "machine": self.machine,
+            "controller": run.controller.name,
+            "protocol": settings.kind,
+            "repeat": run.repeat,
+            "repeats": settings.repeats,
+        }
+        return Condition(**{**shared, **particulars})
 
     def scenario(
         self,
@@ -90,7 +154,21 @@ class PlanInputs:
         lean_rate: float | None = None,
         surface: str = "treadmill",
     ) -> Scenario:
-        """A speed profile and kicks by hand to either side in turn, at times [s] after the release."""
+        """Set up a speed profile and kicks by hand to either side in turn.
+
+        Parameters
+        ----------
+        bicycle : Bicycle
+        speed : sequence of (s, m/s)
+            Profile after power-up, linear in between.
+        times : sequence of float
+            Of the kicks [s after the release].
+        rng : Generator
+            Of strength and length of the kicks, and of the noise.
+        lean_rate : float or None
+            That a kick gives [rad/s]; what suits the equations of motion by default.
+        surface : {"treadmill", "floor"}
+        """
         kicks = [
             hand_kick(bicycle, t, (-1) ** i, rng, self.emulation.model, lean_rate)
             for i, t in enumerate(map(float, times))
@@ -99,13 +177,13 @@ class PlanInputs:
             speed=tuple((float(t), float(v)) for t, v in speed),
             kicks=tuple(kicks),
             surface=surface,
-            release_after=RELEASE,
+            release_after=RELEASE_DELAY,
             seed=int(rng.integers(2**31)),
         )
 
 
-def gentle(bicycle: Bicycle, method: str) -> dict[str, Any]:
-    """Options under which the weave lasts long enough to be measured: well damped, it is gone too soon.
+def gentle_options(bicycle: Bicycle, method: str) -> dict[str, Any]:
+    """Options of a method under which the weave lasts long enough to be measured: well damped, it is gone too soon.
 
     LQR by Bryson's weights, but with torque counted as large from 0.03 N m; poles with a weave that is
     damped by 0.2 and never slower than 4.5 rad/s, a cycle and a half between two kicks.
@@ -118,6 +196,6 @@ def gentle(bicycle: Bicycle, method: str) -> dict[str, Any]:
 
 
 def grid_over(speeds: Sequence[float]) -> tuple[float, ...]:
-    """Speeds [m/s] for gains in steps of `STEP`, one step and more beyond ``speeds`` on either side."""
-    first, last = int(np.floor(min(speeds) / STEP)) - 1, int(np.ceil(max(speeds) / STEP)) + 1
-    return tuple(STEP * i for i in range(max(first, 1), last + 1))
+    """Speeds [m/s] for gains in steps of `GAIN_SPEED_STEP`, one step and more beyond ``speeds`` on either side."""
+    first, last = int(np.floor(min(speeds) / GAIN_SPEED_STEP)) - 1, int(np.ceil(max(speeds) / GAIN_SPEED_STEP)) + 1
+    return tuple(GAIN_SPEED_STEP * i for i in range(max(first, 1), last + 1))

@@ -1,4 +1,4 @@
-"""The steer-torque sine sweep: frequency response of the loop and of the plant (`experiments.frequency.response`)."""
+"""Steer-torque sine sweep: frequency response of the loop and of the plant (`experiments.frequency.response`)."""
 
 from pydantic import Field
 
@@ -15,5 +15,5 @@ class Settings(Played):
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
-    """A sine whose frequency grows exponentially, on top of the controller, at every speed."""
+    """Plan a sine whose frequency grows exponentially, on top of the controller, at every speed."""
     return plan_played(settings, bench, "sweep", "sine sweep")

@@ -1,4 +1,4 @@
-"""The treadmill perturbation: constant speed, kicks by hand, speeds times repeats in random order.
+"""Treadmill perturbation: constant speed, kicks by hand, speeds times repeats in random order.
 
 Also the emulated campaign that runs when no file says otherwise: two bicycles, uncontrolled inside their stable
 range, and under LQR and pole placement below, inside and above it.
@@ -11,24 +11,22 @@ from pydantic import Field
 
 from experiments.campaigns.protocols.condition import (
     FIRST_KICK,
-    KICKS,
-    RELEASE,
-    SPACING,
+    KICK_SPACING,
+    KICKS_PER_RUN,
+    RELEASE_DELAY,
     Condition,
-    belt,
-    hand_kick,
+    belt_instruction,
     kick_cues,
 )
 from experiments.campaigns.protocols.condition import Settings as Common
-from experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle
+from experiments.campaigns.protocols.plan_inputs import PlanInputs, gentle_options
 from hil.design.methods import LoopTiming, design
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from models import catalogue
-from models.plant.plant import Scenario
 
 # Bicycle, method, speeds [m/s]: below, inside and above the uncontrolled bicycle's stable range.
-PLAN = (
+TREADMILL_PLAN = (
     ("Benchmark", "off", (5.2,)),
     ("Benchmark", "lqr", (3.8, 5.0, 7.0)),
     ("Benchmark", "poles", (3.0, 5.6, 7.6)),
@@ -36,59 +34,54 @@ PLAN = (
     ("Silver", "lqr", (3.6, 5.0, 8.5)),
     ("Silver", "poles", (2.8, 6.2, 9.0)),
 )
-GRID = tuple(2.5 + 0.25 * i for i in range(28))  # m/s, of the gains
+GAIN_SPEEDS = tuple(2.5 + 0.25 * i for i in range(28))  # m/s, of the gains
 
 
 class Settings(Common):
     """Speeds times repeats, so many kicks in each run."""
 
     speeds_m_s: tuple[float, ...] = Field(min_length=1)
-    kicks: int = Field(default=KICKS, ge=1, le=100)
-    spacing_s: float = Field(default=SPACING, ge=1.0, le=60.0)
+    kicks: int = Field(default=KICKS_PER_RUN, ge=1, le=100)
+    spacing_s: float = Field(default=KICK_SPACING, ge=1.0, le=60.0)
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
-    """Every bicycle, controller and speed, so many times, in random order."""
+    """Plan every bicycle, controller and speed, repeated, in random order."""
     times = [FIRST_KICK + i * settings.spacing_s for i in range(settings.kicks)]
-    conditions = []
-    for number, (bicycle, controller, v, repeat) in enumerate(bench.runs(settings.speeds_m_s, settings.repeats)):
-        conditions.append(
-            Condition(
-                bicycle=bicycle,
-                method=controller.method,
-                v=v,
-                schedule=bench.schedule(bicycle, controller, settings.speeds_m_s),
-                scenario=bench.scenario(bicycle, [(0.0, v)], times, bench.chance(number), settings.lean_rate_rad_s),
-                emulation=bench.emulation,
-                machine=bench.machine,
-                controller=controller.name,
-                protocol=settings.kind,
-                repeat=repeat,
-                repeats=settings.repeats,
-                length=RELEASE + FIRST_KICK + settings.kicks * settings.spacing_s,
-                instruction=belt(v),
-                cues=kick_cues(times),
-                remedy="lower lean_rate_rad_s, or choose another speed or controller",
-            )
+    conditions = [
+        bench.condition(
+            settings,
+            run,
+            bench.schedule(run.bicycle, run.controller, settings.speeds_m_s),
+            bench.scenario(run.bicycle, [(0.0, run.v)], times, bench.chance(number), settings.lean_rate_rad_s),
+            length=RELEASE_DELAY + FIRST_KICK + settings.kicks * settings.spacing_s,
+            instruction=belt_instruction(run.v),
+            cues=kick_cues(times),
+            remedy="lower lean_rate_rad_s, or choose another speed or controller",
         )
+        for number, run in enumerate(bench.runs(settings.speeds_m_s, settings.repeats))
+    ]
     return bench.in_random_order(conditions)
 
 
-def conditions(seed: int, emulation: Emulation = Emulation(), machine: Rig | None = None) -> Iterator[Condition]:
-    """All runs of the campaign, in order, on a machine's devices; the seed fixes kicks and noise."""
+def treadmill_conditions(
+    seed: int, emulation: Emulation = Emulation(), machine: Rig | None = None
+) -> Iterator[Condition]:
+    """Plan the usual emulated campaign, in order, on a machine's devices; the seed fixes kicks and noise."""
     timing = machine.timing if machine else LoopTiming()
-    streams = iter(np.random.SeedSequence(seed).spawn(sum(len(speeds) for *_, speeds in PLAN)))
-    for name, method, speeds in PLAN:
+    streams = iter(np.random.SeedSequence(seed).spawn(sum(len(speeds) for *_, speeds in TREADMILL_PLAN)))
+    times = [FIRST_KICK + i * KICK_SPACING for i in range(KICKS_PER_RUN)]
+    bench = PlanInputs(bicycles=(), controllers=(), emulation=emulation, machine=machine)
+    for name, method, speeds in TREADMILL_PLAN:
         bicycle = catalogue.load_bicycle(name)
-        schedule = design(bicycle, method, GRID, timing, **gentle(bicycle, method))
+        schedule = design(bicycle, method, GAIN_SPEEDS, timing, **gentle_options(bicycle, method))
         for v in speeds:
-            rng = np.random.default_rng(next(streams))
-            scenario = Scenario(
-                speed=((0.0, v),),
-                kicks=tuple(
-                    hand_kick(bicycle, FIRST_KICK + i * SPACING, (-1) ** i, rng, emulation.model) for i in range(KICKS)
-                ),
-                release_after=RELEASE,
-                seed=int(rng.integers(2**31)),
+            yield Condition(
+                bicycle=bicycle,
+                method=method,
+                v=v,
+                schedule=schedule,
+                scenario=bench.scenario(bicycle, [(0.0, v)], times, np.random.default_rng(next(streams))),
+                emulation=emulation,
+                machine=machine,
             )
-            yield Condition(bicycle, method, v, schedule, scenario, emulation, machine)

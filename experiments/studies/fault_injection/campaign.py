@@ -1,23 +1,24 @@
-"""Thousands of cases, on all cores, in any order and with the same result."""
+"""Fault campaign in simulated time: thousands of cases, on all cores, in any order and with the same result."""
 
 from collections.abc import Callable
 
 from experiments.campaigns.sweeps import spread
-from experiments.studies.fault_injection.cases import draw
-from experiments.studies.fault_injection.judge import CaseResult, judge
-from experiments.studies.fault_injection.simulate import play
+from experiments.studies.fault_injection.cases import draw_case
+from experiments.studies.fault_injection.judge import CaseResult, judge_case
+from experiments.studies.fault_injection.simulate import play_case
 from models.errors import InputError
 
-BATCH = 50  # cases handed out at a time
+CASES_PER_BATCH = 50  # cases handed out at a time
 
 
-def run(
+def run_cases(
     count: int, seed: int, jobs: int | None = None, tell: Callable[[list[CaseResult]], None] = lambda verdicts: None
 ) -> list[CaseResult]:
     """Play and judge the first ``count`` cases of a seed; the verdicts come in order, whatever ``jobs`` is.
 
     Parameters
     ----------
+    count, seed : int
     jobs : int or None
         Processes, see `experiments.campaigns.sweeps.spread`.
     tell : callable
@@ -33,7 +34,9 @@ def run(
     if seed < 0:
         raise InputError(f"the seed must be a whole number from 0, found {seed}")
     verdicts: list[CaseResult] = []
-    for _, batch in spread(_batch, [(seed, i, min(i + BATCH, count)) for i in range(0, count, BATCH)], jobs):
+    for _, batch in spread(
+        _batch, [(seed, i, min(i + CASES_PER_BATCH, count)) for i in range(0, count, CASES_PER_BATCH)], jobs
+    ):
         verdicts += batch
         tell(batch)
     return sorted(verdicts, key=lambda verdict: verdict.index)
@@ -42,5 +45,5 @@ def run(
 def _batch(work: tuple[int, int, int]) -> list[CaseResult]:
     """Play and judge cases ``first`` to below ``last`` of a seed."""
     seed, first, last = work
-    cases = (draw(seed, index) for index in range(first, last))
-    return [judge(case, play(case)) for case in cases]
+    cases = (draw_case(seed, index) for index in range(first, last))
+    return [judge_case(case, play_case(case)) for case in cases]

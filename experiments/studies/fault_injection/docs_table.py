@@ -1,29 +1,39 @@
-"""The campaigns' tables in the documentation, between marks that nobody else touches."""
+"""Tables of the fault campaigns in the documentation, between marks that nobody else touches."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.studies.fault_injection.summary_table import Row, markdown, reasons
+from experiments.studies.fault_injection.summary_table import FaultRow, promises_markdown, summary_markdown
 from models.errors import InputError
 
-BEGIN, END = "<!-- table: written by `riderless faults --doc`, not by hand -->", "<!-- end of table -->"
-BEGIN_REAL, END_REAL = (
+TABLE_BEGIN, TABLE_END = "<!-- table: written by `riderless faults --doc`, not by hand -->", "<!-- end of table -->"
+REALTIME_TABLE_BEGIN, REALTIME_TABLE_END = (
     "<!-- table: written by `riderless faults --real-time --doc`, not by hand -->",
     "<!-- end of the table in real time -->",
 )
 
 
-def put_table(path: Path, rows: Sequence[Row], seed: int, real_time: bool = False) -> None:
+def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool = False) -> None:
     """Put the table of a campaign between its marks in a Markdown file.
 
     In simulated time the reasons of the promises come with it.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    rows : sequence of FaultRow
+    seed : int
+        Of the campaign.
+    real_time : bool
+        The table of the campaign in real time, which has marks of its own.
 
     Raises
     ------
     InputError
         The file cannot be read or written, or has no marks.
     """
-    begin, end = (BEGIN_REAL, END_REAL) if real_time else (BEGIN, END)
+    begin, end = (REALTIME_TABLE_BEGIN, REALTIME_TABLE_END) if real_time else (TABLE_BEGIN, TABLE_END)
     try:
         text = path.read_text(encoding="utf-8")
         before, rest = text.split(begin)
@@ -31,8 +41,8 @@ def put_table(path: Path, rows: Sequence[Row], seed: int, real_time: bool = Fals
         cases = sum(row.cases for row in rows)
         broken = sum(len(row.violations) for row in rows)
         summary = f"{cases} cases of seed {seed}, {broken} broken promises."
-        why = "" if real_time else f"\n\n## Promises and reasons\n\n{reasons()}"
-        path.write_text(f"{before}{begin}\n{summary}\n\n{markdown(rows)}{why}\n{end}{after}", encoding="utf-8")
+        why = "" if real_time else f"\n\n## Promises and reasons\n\n{promises_markdown()}"
+        path.write_text(f"{before}{begin}\n{summary}\n\n{summary_markdown(rows)}{why}\n{end}{after}", encoding="utf-8")
     except OSError as error:
         raise InputError(f"the table cannot be put into {path} ({error.strerror}): name a file that exists") from None
     except ValueError:

@@ -1,4 +1,4 @@
-"""A threat: a kind of fault, how bad it may be, and what is promised for it.
+"""Threats: a kind of fault, how bad it may be, and what is promised for it.
 
 A promise is one of three. *Rides through*: the run goes on to its planned end. *Stops*: the fault is
 noticed in time, the torque goes to zero, and the cause that is kept is one that names it. *Either*.
@@ -11,15 +11,17 @@ from enum import Enum
 from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Kind
 from hil.loop.states import Cause
 
-PERIOD = 0.005  # s, of the node's samples
-DECAY = 0.025  # s, five time constants of the drive: less than a hundredth of its torque is left
-AT_ONCE = 2 * PERIOD + DECAY  # s: noticed at the next tick, obeyed at the next sample, then the motor's own lag
-RAMP = 0.2  # s
-GROSSLY = 0.1  # s
-ONCE = (PERIOD, PERIOD)  # s, of a fault that meets one frame or one sample
-ALWAYS = (1e6, 1e6)
+SAMPLE_PERIOD = 0.005  # s, of the node's samples
+TORQUE_DECAY = 0.025  # s, five time constants of the drive: less than a hundredth of its torque is left
+TIME_TO_ZERO = (
+    2 * SAMPLE_PERIOD + TORQUE_DECAY
+)  # s: noticed at the next tick, obeyed at the next sample, then the motor's own lag
+RAMP_TIME = 0.2  # s
+GROSS_TIME = 0.1  # s
+ONE_SAMPLE = (SAMPLE_PERIOD, SAMPLE_PERIOD)  # s, of a fault that meets one frame or one sample
+FOR_EVER = (1e6, 1e6)
 
-HARD = frozenset(  # causes after which the torque is zero in the same tick; after the others it ramps down
+AT_ONCE_CAUSES = frozenset(  # causes after which the torque is zero in the same tick; after the others it ramps down
     {
         Cause.OPERATOR_OFF,
         Cause.STALE_SAMPLE,
@@ -42,7 +44,7 @@ HARD = frozenset(  # causes after which the torque is zero in the same tick; aft
 
 
 class Order(Enum):
-    """What a person does to the run."""
+    """Order that a person gives to the run."""
 
     STOP = "stop"
     OFF = "off"
@@ -50,7 +52,7 @@ class Order(Enum):
 
 @dataclass(frozen=True)
 class Threat:
-    """One row of the campaign's table.
+    """Kind of fault and the promise made for it: one row of the campaign's table.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class Threat:
     sudden : bool
         Only its beginning can be noticed; one that has begun before the bicycle is under control may be missed.
     gross : float or None
-        N m between torque asked for and torque made; if it is exceeded for `GROSSLY` the fault must be noticed.
+        N m between torque asked for and torque made; if it is exceeded for `GROSS_TIME` the fault must be noticed.
     slack : float
         s for which the drive may go on with an older command because of it.
     refused : bool
@@ -96,7 +98,7 @@ class Threat:
     chances: tuple[float, float] = (1.0, 1.0)
     ways: tuple[int, ...] = (TO_COMPUTER, TO_NODE)
     channels: tuple[str, ...] = ("phi_dot",)
-    lasting: tuple[float, float] = ALWAYS
+    lasting: tuple[float, float] = FOR_EVER
     sudden: bool = False
     gross: float | None = None
     slack: float = 0.0
@@ -105,14 +107,14 @@ class Threat:
 
     @property
     def to_zero(self) -> float | None:
-        """s in which the torque is gone; None without such a promise."""
+        """Time in which the torque is gone [s]; None without such a promise."""
         if self.detected is None:
             return None
-        return self.detected + self.slack + AT_ONCE + (RAMP if self.causes - HARD else 0.0)
+        return self.detected + self.slack + TIME_TO_ZERO + (RAMP_TIME if self.causes - AT_ONCE_CAUSES else 0.0)
 
     @property
     def promise(self) -> str:
-        """In a few words, for the table."""
+        """Promise in a few words, for the table."""
         if self.refused:
             return "refused"
         if not self.causes:

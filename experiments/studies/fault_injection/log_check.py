@@ -1,4 +1,4 @@
-"""The log of a case on disk: written as a run writes it, read back, and put through the tick again."""
+"""Log of a case on disk: written as a run writes it, read back, and put through the tick again."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,16 +12,16 @@ from hil.logs.log import RunWriter, read_run
 from hil.runners.log_sink import Keeper
 from hil.runners.replay import replay
 
-EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
+WRITTEN_EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
 
 
 def is_written(case: FaultCase) -> bool:
-    """Whether this case's log goes to disk and comes back; the choice walks through all threats."""
-    return case.index % EVERY == case.seed % EVERY
+    """Choose the cases whose log goes to disk and comes back; the choice walks through all threats."""
+    return case.index % WRITTEN_EVERY == case.seed % WRITTEN_EVERY
 
 
-def comes_back(case: FaultCase, played: Played) -> list[str]:
-    """What is wrong with the log of a case once it has been on disk; nothing, if all is well."""
+def check_written_log(case: FaultCase, played: Played) -> list[str]:
+    """Write the log of a case, read and replay it, and list what is wrong; nothing, if all is well."""
     with TemporaryDirectory() as folder:
         run = read_run(_write(Path(folder) / "run", case, played))
         wrong = []

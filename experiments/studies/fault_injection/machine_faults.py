@@ -1,12 +1,12 @@
-"""What can happen to node, drive, supply and person, and what is promised then."""
+"""Faults of node, drive, supply and person, and what is promised for each."""
 
 from experiments.studies.fault_injection.fault_spec import Order, Threat
-from experiments.studies.fault_injection.link_faults import LONG, SILENT
+from experiments.studies.fault_injection.link_faults import LONG_LASTING, SILENT_CAUSES
 from firmware_interface.twins.faults import Kind
 from hil.loop.states import Cause
 
-CLOCK = frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED})
-FALLS = frozenset(  # what sensors may show of a bicycle that falls
+CLOCK_CAUSES = frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED})
+FALL_CAUSES = frozenset(  # what sensors may show of a bicycle that falls
     {
         Cause.LEAN_LIMIT,
         Cause.STEER_LIMIT,
@@ -16,20 +16,20 @@ FALLS = frozenset(  # what sensors may show of a bicycle that falls
         Cause.SENSOR_RANGE,
     }
 )
-DISOBEYS = FALLS | {Cause.DRIVE_DISOBEYS}
-GROSS = 1.6  # N m, twice the limit between torque asked for and torque reported
+DISOBEY_CAUSES = FALL_CAUSES | {Cause.DRIVE_DISOBEYS}
+GROSS_TORQUE_ERROR = 1.6  # N m, twice the limit between torque asked for and torque reported
 
 _SHOWN = (
     "its own report gives it away once that is off by 1.6 N m for 0.1 s; a smaller lie is borne, or ends at a limit"
 )
 _HIDDEN = "its report is what was asked for: only the bicycle can show it, by leaning too far"
 
-MACHINE = (
+MACHINE_THREATS = (
     Threat(
         "device slows down",
         Kind.SLOWING,
         "its numbers do not go with its clock any more",
-        SILENT | CLOCK,
+        SILENT_CAUSES | CLOCK_CAUSES,
         0.5,
         sizes=(0.1, 0.5),
         chances=(0.8, 1.0),
@@ -38,7 +38,7 @@ MACHINE = (
         "device restarts",
         Kind.RESET,
         "its clock and numbers begin again, and it comes back switched off",
-        SILENT | CLOCK | {Cause.DRIVE_OFF, Cause.CHECK_ENABLE},
+        SILENT_CAUSES | CLOCK_CAUSES | {Cause.DRIVE_OFF, Cause.CHECK_ENABLE},
         0.055,
         sizes=(0.01, 1.5),
         sudden=True,
@@ -47,7 +47,7 @@ MACHINE = (
         "clock jumps",
         Kind.CLOCK_JUMP,
         "two samples in a row cannot be that far apart",
-        CLOCK,
+        CLOCK_CAUSES,
         0.01,
         sizes=(0.003, 1000.0),
         signed=True,
@@ -70,7 +70,7 @@ MACHINE = (
         frozenset({Cause.BUS_VOLTAGE}),
         0.005,
         sizes=(0.5, 19.9),
-        lasting=LONG,
+        lasting=LONG_LASTING,
     ),
     Threat(
         "high supply",
@@ -79,7 +79,7 @@ MACHINE = (
         frozenset({Cause.BUS_VOLTAGE}),
         0.005,
         sizes=(30.1, 65.0),
-        lasting=LONG,
+        lasting=LONG_LASTING,
     ),
     Threat(
         "stop button",
@@ -87,7 +87,7 @@ MACHINE = (
         "the node switches off by itself",
         frozenset({Cause.STOP_BUTTON}),
         0.005,
-        lasting=LONG,
+        lasting=LONG_LASTING,
     ),
     Threat("operator stops", Order.STOP, "the ramp a person expects", frozenset({Cause.OPERATOR_STOP}), 0.005),
     Threat(
@@ -103,26 +103,48 @@ MACHINE = (
         "the node disables it and says so",
         frozenset({Cause.DEVICE_FAULT}),
         0.005,
-        lasting=LONG,
+        lasting=LONG_LASTING,
     ),
-    Threat("drive makes no torque", Kind.DRIVE_GAIN, _SHOWN, DISOBEYS, rides=True, gross=GROSS),
-    Threat("drive reverses", Kind.DRIVE_GAIN, _SHOWN, DISOBEYS, rides=True, sizes=(-1.0, -1.0), gross=GROSS),
-    Threat("drive saturates early", Kind.DRIVE_CLAMP, _SHOWN, DISOBEYS, rides=True, sizes=(0.05, 2.0), gross=GROSS),
+    Threat("drive makes no torque", Kind.DRIVE_GAIN, _SHOWN, DISOBEY_CAUSES, rides=True, gross=GROSS_TORQUE_ERROR),
     Threat(
-        "drive too weak or too strong", Kind.DRIVE_GAIN, _SHOWN, DISOBEYS, rides=True, sizes=(0.2, 3.0), gross=GROSS
+        "drive reverses",
+        Kind.DRIVE_GAIN,
+        _SHOWN,
+        DISOBEY_CAUSES,
+        rides=True,
+        sizes=(-1.0, -1.0),
+        gross=GROSS_TORQUE_ERROR,
+    ),
+    Threat(
+        "drive saturates early",
+        Kind.DRIVE_CLAMP,
+        _SHOWN,
+        DISOBEY_CAUSES,
+        rides=True,
+        sizes=(0.05, 2.0),
+        gross=GROSS_TORQUE_ERROR,
+    ),
+    Threat(
+        "drive too weak or too strong",
+        Kind.DRIVE_GAIN,
+        _SHOWN,
+        DISOBEY_CAUSES,
+        rides=True,
+        sizes=(0.2, 3.0),
+        gross=GROSS_TORQUE_ERROR,
     ),
     Threat(
         "drive a little weak or strong", Kind.DRIVE_GAIN, "well within what the report may be off", sizes=(0.85, 1.18)
     ),
-    Threat("clamp slips", Kind.DRIVE_LIES, _HIDDEN, DISOBEYS, rides=True),
-    Threat("drive wired in reverse", Kind.DRIVE_LIES, _HIDDEN, DISOBEYS, rides=True, sizes=(-1.0, -1.0)),
+    Threat("clamp slips", Kind.DRIVE_LIES, _HIDDEN, DISOBEY_CAUSES, rides=True),
+    Threat("drive wired in reverse", Kind.DRIVE_LIES, _HIDDEN, DISOBEY_CAUSES, rides=True, sizes=(-1.0, -1.0)),
     Threat(
         "drive deaf",
         Kind.DRIVE_HOLDS,
         "it holds its torque even when switched off: no program helps, only cutting its supply",
-        DISOBEYS | {Cause.CHECK_UPRIGHT},
+        DISOBEY_CAUSES | {Cause.CHECK_UPRIGHT},
         rides=True,
-        gross=GROSS,
+        gross=GROSS_TORQUE_ERROR,
         deaf=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""Playing a case: the real loop, in simulated time, against a node that misbehaves."""
+"""Play of a case: the real loop, in simulated time, against a node that misbehaves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import END, FaultCase, machine
+from experiments.studies.fault_injection.cases import END_AT, FaultCase, rig_and_gains
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.errors import DeviceError
@@ -27,13 +27,13 @@ from hil.runners.emulation import emulated_node, emulated_plant
 from hil.runners.session import agreed
 from models.errors import InputError
 
-LOOK = 25  # ticks between two looks of the operator
-LIMITS = Limits(check_timeout=Limit(2.5, "s", "a case is short: it can wait for one check and not for two"))
+LOOK_TICKS = 25  # ticks between two looks of the operator
+CASE_LIMITS = Limits(check_timeout=Limit(2.5, "s", "a case is short: it can wait for one check and not for two"))
 
 
 @dataclass(frozen=True, eq=False)
 class Played:
-    """What came of a case: the loop's own word, the drive's, and the raw bytes."""
+    """Records of a played case: the loop's rows, the drive's diary, and the raw bytes."""
 
     rows: NDArray  # (n,) of TICK, as they go into the log
     diary: NDArray  # (n,) of hil.runners.lockstep.DIARY: what drive and bicycle truly did
@@ -45,8 +45,12 @@ class Played:
     refused: str = ""  # why the session did not even begin
     fall: str = ""  # why the bicycle fell
 
+    def __repr__(self) -> str:
+        end = f", refused: {self.refused}" if self.refused else f", {self.fall}" if self.fall else ""
+        return f"<Played: {len(self.rows)} ticks{end}>"
 
-def play(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop: None) -> Played:
+
+def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop: None) -> Played:
     """Play a case from power-up to its end.
 
     Parameters
@@ -54,21 +58,21 @@ def play(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop:
     sabotage : callable
         Given the loop before it starts, to put a monitor out of action: a campaign must be able to fail.
     """
-    rig, schedule = machine(*case.machine)
-    rig = replace(rig, limits=LIMITS)
+    rig, schedule = rig_and_gains(*case.machine)
+    rig = replace(rig, limits=CASE_LIMITS)
     config = emulated_node(rig)
     try:
-        rig, calibration = agreed(rig, [introduction(config, case.faults)])
+        rig, calibration = agreed(rig, [node_introduction(config, case.faults)])
     except (DeviceError, InputError) as error:
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
     loop = new_loop(rig, schedule, calibration.as_record())
     sabotage(loop)
     plant = emulated_plant(rig, case.scenario)
     bench = lockstep.new_bench(plant, config, case.faults)
-    n = round(END * rig.rate)
-    rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(1, LOOK)
+    n = round(END_AT * rig.rate)
+    rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(1, LOOK_TICKS)
     orders = [(round(t * rig.rate), demand) for t, demand in case.orders]
-    looks = sorted({*range(0, n, LOOK), *(k for k, _ in orders)})
+    looks = sorted({*range(0, n, LOOK_TICKS), *(k for k, _ in orders)})
     tapes, fall, over = [], "", False
     for first, last in zip(looks, [*looks[1:], n], strict=True):
         part = slice(first, last)
@@ -82,13 +86,13 @@ def play(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop:
 
 
 def _over(states: NDArray) -> bool:
-    """Whether the operator sees that the run has ended, for whatever reason."""
+    """Does the operator see that the run has ended, for whatever reason?"""
     back = (states[1:] == State.DISARMED) & (states[:-1] != State.DISARMED)
     return bool(np.any(states == State.FAULT) or np.any(back))
 
 
-def introduction(config: NodeConfig, faults: Faults) -> Introduction:
-    """What the node says of itself when asked, before anything else."""
+def node_introduction(config: NodeConfig, faults: Faults) -> Introduction:
+    """Ask the node for its HELLO, before anything else."""
     node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
     request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
     post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""The table of a campaign: one row for each fault, whatever kind of campaign met it."""
+"""Table of a fault campaign: one row for each fault, in simulated or real time."""
 
 import math
 from collections import Counter
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from experiments.studies.fault_injection.fault_list import THREATS
-from experiments.studies.fault_injection.judge import RODE, CaseResult
+from experiments.studies.fault_injection.judge import RODE_THROUGH, CaseResult
 
-COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")
+SUMMARY_COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")
 
 
 @dataclass(frozen=True)
-class Row:
-    """What a campaign found about one fault."""
+class FaultRow:
+    """Findings of a campaign about one fault."""
 
     fault: str
     cases: int
@@ -24,14 +24,14 @@ class Row:
     violations: tuple[str, ...] = ()  # each with the command that plays it again
 
     def cells(self) -> list[str]:
-        """The row as it is printed, in the order of `COLUMNS`."""
+        """Format the row for print, in the order of `SUMMARY_COLUMNS`."""
         outcomes = ", ".join(f"{name} {n}" for name, n in self.outcomes)
         worst = f"{1e3 * self.worst:.0f} ms" if math.isfinite(self.worst) else "-"
         return [self.fault, str(self.cases), worst, self.promise, "yes" if self.log_intact else "NO", outcomes]
 
 
-def tally(verdicts: Iterable[CaseResult], seed: int) -> list[Row]:
-    """One row for each threat that was met, in the order of the threats."""
+def tally(verdicts: Iterable[CaseResult], seed: int) -> list[FaultRow]:
+    """Sum up the verdicts in one row for each threat that was met, in the order of the threats."""
     by_threat: dict[str, list[CaseResult]] = {}
     for verdict in sorted(verdicts, key=lambda v: v.index):
         by_threat.setdefault(verdict.threat, []).append(verdict)
@@ -42,9 +42,9 @@ def tally(verdicts: Iterable[CaseResult], seed: int) -> list[Row]:
     ]
 
 
-def _row(name: str, promise: str, verdicts: Sequence[CaseResult], seed: int) -> Row:
+def _row(name: str, promise: str, verdicts: Sequence[CaseResult], seed: int) -> FaultRow:
     outcomes = Counter(v.outcome for v in verdicts)
-    ordered = sorted(outcomes.items(), key=lambda item: (item[0] != RODE, -item[1], item[0]))
+    ordered = sorted(outcomes.items(), key=lambda item: (item[0] != RODE_THROUGH, -item[1], item[0]))
     times = [v.to_zero for v in verdicts if math.isfinite(v.to_zero)]
     violations = tuple(
         f"{name}: {'; '.join(v.complaints)}: riderless faults --seed {seed} --case {v.index}"
@@ -52,20 +52,20 @@ def _row(name: str, promise: str, verdicts: Sequence[CaseResult], seed: int) -> 
         if v.complaints
     )
     intact = all(v.log_intact for v in verdicts)
-    return Row(name, len(verdicts), tuple(ordered), max(times, default=math.nan), promise, intact, violations)
+    return FaultRow(name, len(verdicts), tuple(ordered), max(times, default=math.nan), promise, intact, violations)
 
 
-def text(rows: Sequence[Row]) -> str:
-    """The table for a terminal; the outcomes stand last, where they may be long."""
-    cells = [list(COLUMNS), *(row.cells() for row in rows)]
-    widths = [max(len(line[i]) for line in cells) for i in range(len(COLUMNS) - 1)]
+def summary_text(rows: Sequence[FaultRow]) -> str:
+    """Format the table for a terminal; the outcomes stand last, where they may be long."""
+    cells = [list(SUMMARY_COLUMNS), *(row.cells() for row in rows)]
+    widths = [max(len(line[i]) for line in cells) for i in range(len(SUMMARY_COLUMNS) - 1)]
     return "\n".join(
         "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]) for line in cells
     )
 
 
-def reasons() -> str:
-    """What is promised for each threat and why, for a document."""
+def promises_markdown() -> str:
+    """Format the promise for each threat, and its reason, for a document."""
     lines = [["fault", "promised", "causes that name it", "why"], ["---"] * 4]
     for threat in THREATS:
         causes = ", ".join(sorted(cause.name for cause in threat.causes)) or "-"
@@ -73,7 +73,7 @@ def reasons() -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """The table for a document."""
-    lines = [list(COLUMNS), ["---"] * len(COLUMNS), *(row.cells() for row in rows)]
+def summary_markdown(rows: Sequence[FaultRow]) -> str:
+    """Format the table for a document."""
+    lines = [list(SUMMARY_COLUMNS), ["---"] * len(SUMMARY_COLUMNS), *(row.cells() for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""One case told in detail: what happened when, on both sides of the wire."""
+"""Timeline of one case: what happened when, on both sides of the wire."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from experiments.studies.fault_injection.cases import FaultCase
 from experiments.studies.fault_injection.simulate import Played
 from hil.loop.states import Cause, Demand, State, Symptom
 
-COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked", "T true", "lean", "lean est", "steer")
+TIMELINE_COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked", "T true", "lean", "lean est", "steer")
 
 
-def about(case: FaultCase) -> str:
-    """What the case is, in a few lines."""
+def describe_case(case: FaultCase) -> str:
+    """Describe a case in a few lines."""
     bicycle, method = case.machine
     faults = "; ".join(map(str, case.faults)) or "none in the machine"
     return (
@@ -21,7 +21,7 @@ def about(case: FaultCase) -> str:
 
 
 def timeline(case: FaultCase, played: Played) -> list[list[str]]:
-    """The instants at which something changed, each with what was believed and what was true; cells of `COLUMNS`."""
+    """Tell when something changed, with what was believed and what was true then; cells of `TIMELINE_COLUMNS`."""
     rows, diary = played.rows, played.diary
     events: dict[int, list[str]] = {}
 

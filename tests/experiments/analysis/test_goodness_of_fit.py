@@ -7,7 +7,7 @@ from scipy.stats import chi2
 
 from experiments.analysis.analyze import analyze
 from experiments.analysis.goodness_of_fit import verdict
-from experiments.campaigns.protocols.treadmill import conditions
+from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.recordings.runs import read_recording
 from hil.runners import simulated_run
 from hil.runners.emulation import Emulation
@@ -18,7 +18,7 @@ from models.plant.steer_drive import SteerDrive
 def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0", "7.6")):
     """The emulated campaign's controlled runs of the benchmark bicycle."""
     made = []
-    for c in conditions(4):
+    for c in treadmill_conditions(4):
         if c.bicycle.name == "Benchmark" and c.method != "off" and any(f" {v} m/s" in c.label for v in speeds):
             folder = tmp_path / c.label.replace(" ", "-").replace("/", "-")
             run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, emulation)

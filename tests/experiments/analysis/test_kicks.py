@@ -7,8 +7,8 @@ import pytest
 
 from experiments.analysis.kicks import KickRules, find_kicks
 from experiments.analysis.windows import find_windows
-from experiments.campaigns.protocols.condition import SPACING
-from experiments.campaigns.protocols.treadmill import conditions
+from experiments.campaigns.protocols.condition import KICK_SPACING
+from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.recordings.runs import read_recording
 from hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed
@@ -41,13 +41,13 @@ def test_a_window_starts_where_a_person_would_or_the_settling_time_later(v):
 @pytest.mark.parametrize("which", ["Benchmark off", "Benchmark lqr 3.8", "Benchmark lqr 7.0", "Silver poles 2.8"])
 def test_pushes_of_a_campaigns_run_are_found_as_far_apart_as_they_were(tmp_path, which):
     """Through the whole loop: bytes, devices' clocks, the unrest that the release leaves behind."""
-    condition = next(c for c in conditions(1) if c.label.startswith(which))
+    condition = next(c for c in treadmill_conditions(1) if c.label.startswith(which))
     run_lockstep(tmp_path / "run", condition.rig, condition.schedule, condition.scenario, condition.duration)
     response = replace(read_recording(tmp_path / "run"), markers=())
     found = find_kicks(response, KickRules())
     assert len(found) == len(condition.scenario.kicks)
     begins = response.t[[k.onset for k in found]]
-    assert [b - a for a, b in pairwise(begins)] == pytest.approx([SPACING] * (len(found) - 1), abs=0.5 * NEAR)
+    assert [b - a for a, b in pairwise(begins)] == pytest.approx([KICK_SPACING] * (len(found) - 1), abs=0.5 * NEAR)
     lasted = [k.duration for k in condition.scenario.kicks]
     ends = response.t[[k.end for k in found]]
     assert ends - begins == pytest.approx(lasted, abs=NEAR)

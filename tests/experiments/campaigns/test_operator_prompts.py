@@ -9,9 +9,9 @@ from rich.console import Console
 
 from experiments.campaigns import run as campaign
 from experiments.campaigns.file import read_campaign
-from experiments.campaigns.folder import made
-from experiments.campaigns.operator_prompts import asking
-from experiments.campaigns.run import on_a_bicycle
+from experiments.campaigns.folder import read_runs
+from experiments.campaigns.operator_prompts import operator_prompt
+from experiments.campaigns.run import run_on_bicycle
 from experiments.commands.run import heed
 from experiments.emulation.spawn import start_twin
 from experiments.terminal.progress import board_of
@@ -77,7 +77,7 @@ def test_each_condition_waits_for_a_person(tmp_path, file, monkeypatch, answers,
         return answers[len(asked) - 1]
 
     monkeypatch.setattr(campaign, "_run", run)
-    attempts = on_a_bicycle(conditions, tmp_path, lambda *_: None, ["nowhere"], ask, no_keys, heed)
+    attempts = run_on_bicycle(conditions, tmp_path, lambda *_: None, ["nowhere"], ask, no_keys, heed)
     assert len(list(attempts)) == len(outcomes)
     if outcomes[0] == "fault":
         assert asked[1] == (conditions[0].name, "fault"), "a run that failed is asked for again"
@@ -93,7 +93,7 @@ def test_the_person_is_told_what_to_prepare_and_what_the_keys_do(file):
     said, lines = [], iter(["what?", "", " N ", "q"])
     condition = read_campaign(file).conditions[0]
     with board([condition]) as live:
-        ask = asking(said.append, lambda: next(lines), live)
+        ask = operator_prompt(said.append, lambda: next(lines), live.aside)
         assert ask(condition, None) == "go"
         assert ask(condition, None) == "skip"
         assert ask(condition, Outcome("fault", "the lean angle passed its limit")) == "stop"
@@ -109,7 +109,7 @@ def test_without_anybody_there_the_campaign_stops(file):
 
     condition = read_campaign(file).conditions[0]
     with board([condition]) as live:
-        assert asking(lambda text: None, nobody, live)(condition, None) == "stop"
+        assert operator_prompt(lambda text: None, nobody, live.aside)(condition, None) == "stop"
 
 
 def test_the_board_counts_and_tells_cues(file):
@@ -147,13 +147,15 @@ def test_the_same_condition_on_ports(tmp_path, file):
 
     with start_twin(condition.rig, scenario) as twin:
         # a busy machine may spoil an attempt, which is then made again
-        *_, attempt = on_a_bicycle([condition], tmp_path / "runs", watch, twin.paths, lambda c, last: "go", keys, heed)
+        *_, attempt = run_on_bicycle(
+            [condition], tmp_path / "runs", watch, twin.paths, lambda c, last: "go", keys, heed
+        )
     assert attempt.outcome.reason == "success", attempt.outcome.cause
     run = read_run(attempt.folder)
     assert run.header.condition["name"] == condition.name
     assert not run.header.scenario, "nobody knows what a real bicycle meets"
     assert [m.kind for m in run.markers].count("kick") == 1
-    assert made(tmp_path / "runs")[-1].name == condition.name
+    assert read_runs(tmp_path / "runs")[-1].name == condition.name
 
 
 @pytest.mark.slow
@@ -170,12 +172,12 @@ def test_a_person_at_a_terminal_goes_through_a_campaign(file, tmp_path):
             screen.press("\n")
             for _ in range(4):
                 screen.see("Set the belt to")
-                if "success" in {run.outcome.reason for run in made(folder)}:
+                if "success" in {run.outcome.reason for run in read_runs(folder)}:
                     break
                 screen.press("\n")  # a busy machine has spoilt it: once more
             screen.press("q\n")
             screen.see("report:")
             assert screen.process.wait(20.0) == 1, "not every run was made"
     second = read_campaign(file).conditions[1].name
-    assert {run.name for run in made(folder)} == {second}
-    assert [run.outcome.reason for run in made(folder)].count("success") == 1
+    assert {run.name for run in read_runs(folder)} == {second}
+    assert [run.outcome.reason for run in read_runs(folder)].count("success") == 1

@@ -5,9 +5,9 @@ import pytest
 
 from experiments.campaigns.file import read_campaign
 from experiments.campaigns.protocols import PROTOCOLS
-from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE
+from experiments.campaigns.protocols.condition import FIRST_KICK, RELEASE_DELAY
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs, grid_over
-from experiments.campaigns.protocols.speed_sweep import WINDOW
+from experiments.campaigns.protocols.speed_sweep import TIME_AFTER_KICK
 from models import catalogue
 from models.errors import InputError
 from tests.paths import DOCS
@@ -33,6 +33,14 @@ def test_each_protocol_has_an_example_file_that_plans():
         assert campaign.conditions
         assert len({c.name for c in campaign.conditions}) == len(campaign.conditions)
         assert all(c.instruction and c.remedy and c.duration > 1.0 for c in campaign.conditions), path
+
+
+def test_the_objects_of_a_plan_are_shown_in_one_line():
+    inputs = bench("off", "lqr", bicycles=("Benchmark", "Silver"))
+    assert repr(inputs) == "<PlanInputs: Benchmark, Silver under off 0, lqr 1, seed 1>"
+    assert repr(inputs.controllers[1]) == "<NamedController 'lqr 1': lqr>"
+    (condition,) = plan("treadmill", speeds_m_s=(5.0,), kicks=2)
+    assert repr(condition) == "<Condition 'treadmill Benchmark off 0 5.0 m/s': 7.5 s, 2 kicks>"
 
 
 def test_speeds_times_repeats_in_an_order_that_the_seed_fixes():
@@ -86,7 +94,7 @@ def test_a_coast_down_loses_its_speed_as_told_on_a_floor():
     assert [k.t for k in condition.scenario.kicks] == pytest.approx(
         [FIRST_KICK, FIRST_KICK + 3.2, FIRST_KICK + 6.4][:2]
     )
-    assert condition.duration < RELEASE + t1
+    assert condition.duration < RELEASE_DELAY + t1
     with pytest.raises(InputError, match="too short for a kick"):
         plan("coast_down", **{**settings, "down_to_m_s": 6.3})
 
@@ -97,7 +105,7 @@ def test_a_speed_sweep_passes_the_weave_speed_with_a_kick_at_each_step():
     assert v[0] < WEAVE < v[-1]
     at_kick = [np.interp(k.t, t, v) for k in condition.scenario.kicks]
     assert at_kick == pytest.approx(np.linspace(v[0], v[-1], 5))
-    after = [np.interp(k.t + WINDOW, t, v) for k in condition.scenario.kicks]
+    after = [np.interp(k.t + TIME_AFTER_KICK, t, v) for k in condition.scenario.kicks]
     assert after == pytest.approx(at_kick), "the longest window lies within the step"
     (ramp,) = plan("speed_sweep", bench("lqr"), kicks=5, by="ramp", from_m_s=5.0, to_m_s=4.0)
     assert [v for _, v in ramp.scenario.speed] == [5.0, 4.0]
@@ -125,7 +133,7 @@ def test_a_torque_is_played_while_the_hands_are_off(kind):
     torque = condition.excitation.samples(200.0)
     assert np.abs(torque).max() == pytest.approx(0.4, rel=1e-3)
     begin, end = np.flatnonzero(torque)[[0, -1]] / 200.0
-    assert RELEASE + 0.5 < begin < 2.0
+    assert RELEASE_DELAY + 0.5 < begin < 2.0
     assert end < condition.duration - 1.0
     assert not condition.kicked
 

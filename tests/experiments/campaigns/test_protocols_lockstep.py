@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.campaigns.folder import CAMPAIGN_FILE, made
-from experiments.campaigns.session import FREQUENCY
+from experiments.campaigns.findings import FREQUENCY_FILE
+from experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
 from experiments.recordings.runs import read_recording
 from hil.logs.log import read_run
 from hil.loop.states import Verdict
@@ -84,7 +84,7 @@ def test_release(tmp_path_factory):
         growth = [complex(w["re"], w["im"]) for w in document["windows"] if abs(w["v_mean"] - v) < 0.06]
         assert min(g.real for g in growth) > 0.0, "below the weave speed the weave grows"
         assert np.mean(growth) == pytest.approx(open_loop_weave(bicycle, v), abs=0.12)
-    for one in made(folder):
+    for one in read_runs(folder):
         run, response = read_run(one.folder), read_recording(one.folder)
         assert replay(run).identical
         assert response.theory.name == "open loop"
@@ -127,7 +127,7 @@ def test_controllers(tmp_path_factory):
     document, folder = campaign_of("controllers", tmp_path_factory, repeats="2\nkicks = 1")
     assert len({w["label"] for w in document["windows"]}) == 6
     scenarios = {}
-    for one in made(folder):
+    for one in read_runs(folder):
         header = read_run(one.folder).header
         scenarios.setdefault((header.condition["v"], header.condition["repeat"]), []).append(header.scenario)
     assert all(len(s) == 3 and s[0] == s[1] == s[2] for s in scenarios.values())
@@ -138,7 +138,7 @@ def test_sine_sweep(tmp_path_factory):
     document, folder = campaign_of("sine_sweep", tmp_path_factory)
     assert document["windows"] == []
     assert Path(document["report"]) == folder / "report.html"
-    found = json.loads((folder / FREQUENCY).read_text())
+    found = json.loads((folder / FREQUENCY_FILE).read_text())
     assert [round(f["v"], 1) for f in found] == [round(f["v"], 1) for f in document["frequency_responses"]]
     assert {round(f["v"], 1) for f in found} == {4.0, 5.5}
     for response in (r for f in found for r in f["responses"]):
@@ -158,7 +158,7 @@ def test_identification(tmp_path_factory):
     assert "Gains and margins" in html
     for one in document["rehearsals"]:
         assert max(one["shares_of_limits"].values()) == pytest.approx(0.25, rel=0.15), "as strong as was allowed"
-    for one in made(folder):
+    for one in read_runs(folder):
         assert replay(read_run(one.folder)).identical
         assert not read_recording(one.folder).free[1000:-1000].any(), "no free response is sought while a torque plays"
 
@@ -168,7 +168,7 @@ def test_identification(tmp_path_factory):
 def test_every_example_as_it_stands(name, tmp_path_factory):
     document, folder = campaign_of(name, tmp_path_factory)
     assert len(document["runs"]) == len(list(folder.glob("*/run.mcap")))
-    assert (folder / FREQUENCY).exists() == (document["windows"] == [])
+    assert (folder / FREQUENCY_FILE).exists() == (document["windows"] == [])
     if document["windows"]:
         assert np.mean(np.all(np.abs(z_of(document)) <= 3, axis=1)) > 0.9
 

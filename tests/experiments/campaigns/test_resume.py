@@ -13,8 +13,15 @@ import pytest
 
 from experiments.campaigns import folder as campaign_folder
 from experiments.campaigns.file import read_campaign
-from experiments.campaigns.folder import CAMPAIGN_FILE, FinishedRun, choose, made, missing, write
-from experiments.campaigns.session import FREQUENCY
+from experiments.campaigns.findings import FREQUENCY_FILE
+from experiments.campaigns.folder import (
+    CAMPAIGN_FILE,
+    FinishedRun,
+    choose_folder,
+    missing_conditions,
+    read_runs,
+    write_campaign_record,
+)
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
@@ -97,7 +104,7 @@ def test_killed_interrupted_and_finished(file):
     wait_for(3, folder, first)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    begun = made(folder)
+    begun = read_runs(folder)
     whole = read_campaign(file)
     good = [run for run in begun if run.outcome.reason == "success"]
     assert 2 <= len(good) < RUNS
@@ -112,10 +119,10 @@ def test_killed_interrupted_and_finished(file):
     assert code == 130, err
     assert f"goingonin{folder}:{len(good)}of{RUNS}runsarethere" in unwrapped(err)
     assert "togoon:riderlesscampaign" in unwrapped(err)
-    assert not (folder / FREQUENCY).exists()
+    assert not (folder / FREQUENCY_FILE).exists()
     between = logs(folder)
     assert before.items() <= between.items(), "what was measured is kept, byte for byte"
-    stopped = [run for run in made(folder) if run.outcome.reason == "abort"]
+    stopped = [run for run in read_runs(folder) if run.outcome.reason == "abort"]
     causes = [run.outcome.cause for run in stopped]  # before a run listens to signals, Python does
     assert all("SIGINT" in cause or cause.startswith("KeyboardInterrupt") for cause in causes), causes
 
@@ -129,23 +136,23 @@ def test_killed_interrupted_and_finished(file):
     spoilt = [r for r in runs if r["reason"] != "success"]
     assert len(runs) == RUNS + len(spoilt)
     assert {r["reason"] for r in spoilt} <= {"killed", "abort"}
-    assert len(json.loads((folder / FREQUENCY).read_text())) == RUNS
+    assert len(json.loads((folder / FREQUENCY_FILE).read_text())) == RUNS
     assert json.loads((folder / CAMPAIGN_FILE).read_text())["runs"] == runs
 
 
 @pytest.fixture
 def begun(file):
     """A folder with three runs of the file, of which the second was cut off as by a kill."""
-    from experiments.campaigns.run import in_lockstep
+    from experiments.campaigns.run import run_in_lockstep
 
     whole = read_campaign(file)
     folder = file.parent / "runs" / "long"
     folder.mkdir(parents=True)
     runs = [
         FinishedRun(a.condition.name, a.folder, a.outcome)
-        for a in in_lockstep(whole.conditions[:3], folder, lambda *_: None)
+        for a in run_in_lockstep(whole.conditions[:3], folder, lambda *_: None)
     ]
-    write(folder, whole, runs)
+    write_campaign_record(folder, whole, runs)
     log = runs[1].folder / LOG
     log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
     return folder
@@ -153,20 +160,20 @@ def begun(file):
 
 def test_a_run_that_was_cut_off_is_made_again_in_its_place(file, begun):
     whole = read_campaign(file)
-    runs = made(begun)
+    runs = read_runs(begun)
     assert [run.outcome.reason for run in runs] == ["success", "killed", "success"]
     assert runs[1].name == whole.conditions[1].name
     assert "no stop record" in runs[1].outcome.cause
-    left = missing(whole, runs)
+    left = missing_conditions(whole, runs)
     assert [c.name for c in left] == [whole.conditions[i].name for i in (1, *range(3, RUNS))]
-    assert choose(file.parent / "runs", "long", whole, False) == begun
-    assert choose(begun, "long", whole, True) == begun
+    assert choose_folder(file.parent / "runs", "long", whole, False) == begun
+    assert choose_folder(begun, "long", whole, True) == begun
 
 
 def test_a_run_without_a_header_is_kept_and_told(begun):
     (begun / "odd").mkdir()
     (begun / "odd" / LOG).write_bytes(b"")
-    odd = next(run for run in made(begun) if run.folder.name == "odd")
+    odd = next(run for run in read_runs(begun) if run.folder.name == "odd")
     assert (odd.name, odd.outcome.reason) == ("", "killed")
 
 
@@ -182,29 +189,29 @@ def test_a_file_that_changed_is_refused(file, begun, old, new, words):
     whole = read_campaign(file)
     for resume in (False, True):
         with pytest.raises(InputError, match=words):
-            choose(file.parent / "runs", "long", whole, resume)
+            choose_folder(file.parent / "runs", "long", whole, resume)
 
 
 def test_a_comment_may_change(file, begun):
     file.write_text(TEXT.replace("= 80.0", "  =  80.0  # long"))
-    assert choose(file.parent / "runs", "long", read_campaign(file), False) == begun
+    assert choose_folder(file.parent / "runs", "long", read_campaign(file), False) == begun
 
 
 def test_other_time_is_refused(file, begun):
     from dataclasses import replace
 
     with pytest.raises(InputError, match="was begun in simulated time"):
-        choose(file.parent / "runs", "long", replace(read_campaign(file), lockstep=False), True)
+        choose_folder(file.parent / "runs", "long", replace(read_campaign(file), lockstep=False), True)
 
 
 def test_a_finished_campaign_is_begun_anew_unless_told_otherwise(file, begun, monkeypatch):
     whole = read_campaign(file)
     done = [FinishedRun(c.name, begun, Outcome("success", "")) for c in whole.conditions]
-    monkeypatch.setattr(campaign_folder, "made", lambda folder: done)
-    assert choose(file.parent / "runs", "long", whole, False) == begun.parent / "long-2"
-    assert choose(file.parent / "runs", "long", whole, True) == begun
+    monkeypatch.setattr(campaign_folder, "read_runs", lambda folder: done)
+    assert choose_folder(file.parent / "runs", "long", whole, False) == begun.parent / "long-2"
+    assert choose_folder(file.parent / "runs", "long", whole, True) == begun
     with pytest.raises(InputError, match="holds a campaign already"):
-        choose(begun, "long", whole, False)
+        choose_folder(begun, "long", whole, False)
 
 
 def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatch):
@@ -214,7 +221,7 @@ def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatc
     def interrupted(conditions, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.campaigns.run.in_lockstep", interrupted)
+    monkeypatch.setattr("experiments.campaigns.run.run_in_lockstep", interrupted)
     given = ["--seed", 7, "--model", "nonlinear", "--lockstep", "--out", tmp_path / "runs of mine"]
     code, _, err = call(capsys, monkeypatch, "campaign", *given)
     assert code == 130
@@ -229,10 +236,10 @@ def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatc
 
 
 def test_two_cannot_work_in_one_folder(begun):
-    with campaign_folder.alone(begun), pytest.raises(InputError, match="another riderless is at work"):  # noqa: SIM117
-        with campaign_folder.alone(begun):
+    with campaign_folder.lock_folder(begun), pytest.raises(InputError, match="another riderless is at work"):  # noqa: SIM117
+        with campaign_folder.lock_folder(begun):
             pass
-    with campaign_folder.alone(begun):
+    with campaign_folder.lock_folder(begun):
         pass
 
 
@@ -244,7 +251,7 @@ def test_campaign_json_is_whole_or_the_old_one(file, begun, monkeypatch):
 
     monkeypatch.setattr(campaign_folder.os, "replace", fails)
     with suppress(OSError):
-        write(begun, read_campaign(file), [])
+        write_campaign_record(begun, read_campaign(file), [])
     assert (begun / CAMPAIGN_FILE).read_text() == old
 
 
@@ -256,13 +263,13 @@ def test_a_campaign_in_real_time_is_killed_and_goes_on(tmp_path):
     folder = tmp_path / "runs" / "long"
     first = start(path)
     wait_for(1, folder, first)
-    while "success" not in {run.outcome.reason for run in made(folder)}:  # a busy machine may spoil some
+    while "success" not in {run.outcome.reason for run in read_runs(folder)}:  # a busy machine may spoil some
         time.sleep(0.5)
-    wait_for(len(made(folder)) + 1, folder, first)
+    wait_for(len(read_runs(folder)) + 1, folder, first)
     time.sleep(1.5)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
-    assert [run.outcome.reason for run in made(folder)][-2:] == ["success", "killed"]
+    assert [run.outcome.reason for run in read_runs(folder)][-2:] == ["success", "killed"]
     code, out, err = finish(start(path, "--json"))
     assert code == 0, err
     reasons = [run["reason"] for run in json.loads(out)["runs"]]

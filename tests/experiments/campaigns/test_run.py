@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from experiments.campaigns import run as campaign
-from experiments.campaigns.protocols.treadmill import KICKS, PLAN, conditions
-from experiments.campaigns.run import in_lockstep, in_real_time
+from experiments.campaigns.protocols.condition import KICKS_PER_RUN
+from experiments.campaigns.protocols.treadmill import TREADMILL_PLAN, treadmill_conditions
+from experiments.campaigns.run import run_in_lockstep, run_in_real_time
 from hil.logs.log import RUN_FILE, read_run
 from hil.runners.operator import Outcome
 from models import catalogue
@@ -37,13 +38,13 @@ def lockstep_campaign(tmp_path_factory):
 def test_plan_is_below_inside_and_above_the_stable_range():
     for name in ("Benchmark", "Silver"):
         stable = critical_speeds(catalogue.load_bicycle(name))
-        speeds = {method: v for bike, method, v in PLAN if bike == name}
+        speeds = {method: v for bike, method, v in TREADMILL_PLAN if bike == name}
         assert all(stable.weave < v < stable.capsize for v in speeds["off"])
         for method in ("lqr", "poles"):
             below, inside, above = speeds[method]
             assert below < stable.weave < inside < stable.capsize < above
-    assert KICKS >= 3
-    assert len({v for *_, speeds in PLAN for v in speeds}) >= 6
+    assert KICKS_PER_RUN >= 3
+    assert len({v for *_, speeds in TREADMILL_PLAN for v in speeds}) >= 6
 
 
 def test_windows_agree_with_the_prediction(lockstep_campaign):
@@ -62,7 +63,7 @@ def test_every_kick_left_a_window_or_a_reason(lockstep_campaign):
         name = run["run"].rsplit("/", 1)[-1]
         kept = sum(w["source"] == name for w in document["windows"])
         refused = [r["reason"] for r in document["rejected"] if r["source"] == name]
-        assert kept + sum("not free" not in reason for reason in refused) >= KICKS
+        assert kept + sum("not free" not in reason for reason in refused) >= KICKS_PER_RUN
         assert all(refused)
 
 
@@ -78,8 +79,8 @@ def test_the_report_stands_beside_the_runs(lockstep_campaign):
 
 def test_the_same_seed_gives_the_same_logs(tmp_path, lockstep_campaign):
     _, folder = lockstep_campaign
-    first = next(iter(conditions(3)))
-    (attempt,) = in_lockstep([first], tmp_path, lambda condition, row: None)
+    first = next(iter(treadmill_conditions(3)))
+    (attempt,) = run_in_lockstep([first], tmp_path, lambda condition, row: None)
     assert (attempt.folder / RUN_FILE).read_bytes() == (folder / attempt.folder.name / RUN_FILE).read_bytes()
 
 
@@ -131,8 +132,8 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
     monkeypatch.setattr(campaign, "_attempt", attempt)
     monkeypatch.setattr(campaign, "_twin", twin)
     monkeypatch.setattr(campaign, "warm_up", lambda rig, schedule: None)
-    two = list(conditions(1))[:2]
-    assert [a.outcome.reason for a in in_real_time(two, tmp_path, lambda c, row: None)] == attempts
+    two = list(treadmill_conditions(1))[:2]
+    assert [a.outcome.reason for a in run_in_real_time(two, tmp_path, lambda c, row: None)] == attempts
     assert Twin.stopped == len(started), "no twin is left behind"
 
 
@@ -140,7 +141,7 @@ def test_a_run_records_its_condition(lockstep_campaign):
     _, folder = lockstep_campaign
     run = read_run(folder / "silver-lqr-5.0-m-s")
     assert run.header.label == "Silver lqr 5.0 m/s"
-    assert len(run.header.scenario["kicks"]) == KICKS
+    assert len(run.header.scenario["kicks"]) == KICKS_PER_RUN
 
 
 def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
@@ -150,14 +151,14 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     from experiments.analysis.analyze import analyze
     from experiments.recordings.runs import read_recording, theory_of
 
-    condition = next(c for c in conditions(5) if c.label == "Silver lqr 5.0 m/s")
+    condition = next(c for c in treadmill_conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
     heavier = replace(condition, bicycle=replace(silver, IFyy=1.1 * silver.IFyy, IFxx=1.1 * silver.IFxx))
-    (attempt,) = in_lockstep([heavier], tmp_path, lambda c, row: None)
+    (attempt,) = run_in_lockstep([heavier], tmp_path, lambda c, row: None)
     recorded, run = read_recording(attempt.folder), read_run(attempt.folder)
     supposed = replace(recorded, bicycle=silver, theory=theory_of(run.header, silver, run.ticks))
     right, wrong = analyze([recorded]).summary, analyze([supposed]).summary
-    assert right.n == wrong.n >= KICKS - 1
+    assert right.n == wrong.n >= KICKS_PER_RUN - 1
     assert right.agreeing == right.n
     assert wrong.agreeing == 0
 
@@ -168,10 +169,10 @@ def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_p
     from experiments.recordings.runs import read_recording
     from hil.runners.emulation import Emulation
 
-    condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
-    (attempt,) = in_lockstep([condition], tmp_path, lambda c, row: None)
+    condition = next(c for c in treadmill_conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
+    (attempt,) = run_in_lockstep([condition], tmp_path, lambda c, row: None)
     assert attempt.outcome.reason == "success"
     assert read_run(attempt.folder).header.emulation["model"] == "nonlinear"
     summary = analyze([read_recording(attempt.folder)]).summary
-    assert summary.n >= KICKS - 1
+    assert summary.n >= KICKS_PER_RUN - 1
     assert summary.agreeing == summary.n

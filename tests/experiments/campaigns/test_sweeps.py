@@ -87,7 +87,7 @@ def test_no_jobs_are_refused(jobs):
 
 def test_a_cluster_that_does_not_answer_is_named(monkeypatch):
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")
-    monkeypatch.setattr(sweeps, "CONNECT", 0.5)
+    monkeypatch.setattr(sweeps, "CONNECT_TIMEOUT", 0.5)
     with pytest.raises(InputError, match="no Dask scheduler answers at tcp"):
         list(spread(root, [1.0], cluster="tcp://127.0.0.1:9"))
     with pytest.raises(InputError, match="no Dask scheduler answers at nonsense"):

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from experiments import cli
-from experiments.campaigns.protocols.treadmill import conditions
+from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models.plant.steer_drive import SteerDrive
@@ -15,7 +15,7 @@ from models.plant.steer_drive import SteerDrive
 @pytest.fixture(scope="module")
 def weak(tmp_path_factory):
     """One run of a bicycle whose drive makes nine tenths of what it is told."""
-    condition = next(c for c in conditions(7) if c.label == "Benchmark lqr 3.8 m/s")
+    condition = next(c for c in treadmill_conditions(7) if c.label == "Benchmark lqr 3.8 m/s")
     folder = tmp_path_factory.mktemp("weak") / "run"
     emulation = Emulation(drive=SteerDrive(gain=0.9))
     run_lockstep(

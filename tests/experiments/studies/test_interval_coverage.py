@@ -5,27 +5,35 @@ import pytest
 
 from experiments.studies import interval_coverage_page
 from experiments.studies.interval_coverage import (
-    COLOURED,
-    OSCILLATING,
-    QUANTUM,
-    ROUGH,
-    STUDIED,
-    WHITE,
+    COLOURED_NOISE,
+    GYRO_QUANTUM,
+    OSCILLATING_ESTIMATORS,
+    ROUGH_RECORDING,
+    STUDIED_ESTIMATORS,
+    WHITE_NOISE,
     StudyWindow,
-    ask,
-    draw,
-    emulated,
-    settings,
+    ask_estimators,
+    ask_of_emulated_runs,
+    draw_response,
+    study_grid,
 )
+from experiments.studies.interval_coverage_loop import LoopSetting
 from models import catalogue
 from models.errors import InputError
 from models.linear.whipple import system_matrix
 
-QUICK = {name: STUDIED[name] for name in ("single_mode", "single_mode, blocks")}
+QUICK = {name: STUDIED_ESTIMATORS[name] for name in ("single_mode", "single_mode, blocks")}
+
+
+def test_the_words_that_seed_the_draws_stay_as_they_were():
+    """Whatever a class is called: with other words every published number would be drawn anew."""
+    setting = StudyWindow("uncontrolled", 5.5, WHITE_NOISE, 0.01, 2.0)
+    assert setting.draw_key == "Setting(machine='uncontrolled', v=5.5, kind='white', noise=0.01, cycles=2.0)"
+    assert LoopSetting("Benchmark", 7.0, 1.0).draw_key == "Cell(bicycle='Benchmark', v=7.0, noise=1.0)"
 
 
 def test_the_truth_is_the_weave_eigenvalue_of_the_model():
-    setting = StudyWindow("uncontrolled", 5.5, WHITE, 0.01, 2.0)
+    setting = StudyWindow("uncontrolled", 5.5, WHITE_NOISE, 0.01, 2.0)
     values = np.linalg.eigvals(system_matrix(catalogue.load_bicycle("Silver"), 5.5))
     weave = values[values.imag > 0.1]
     assert len(weave) == 1
@@ -34,14 +42,14 @@ def test_the_truth_is_the_weave_eigenvalue_of_the_model():
 
 
 def test_a_draw_is_what_its_setting_says():
-    setting = StudyWindow("steered", 3.5, WHITE, 0.01, 4.0)
-    noisy, clean, window = draw(setting, np.random.default_rng(1))
+    setting = StudyWindow("steered", 3.5, WHITE_NOISE, 0.01, 4.0)
+    noisy, clean, window = draw_response(setting, np.random.default_rng(1))
     assert noisy.t[window.start] == pytest.approx(0.3)
     assert window.t_end - window.t_start == pytest.approx(setting.length, abs=0.01)
     assert window.v_mean == pytest.approx(3.5)
     assert np.std(noisy.phi_dot - clean.phi_dot) == pytest.approx(0.01, rel=0.15)
-    rough, _, window = draw(StudyWindow("steered", 3.5, ROUGH, 0.01, 4.0), np.random.default_rng(1))
-    assert np.allclose(rough.phi_dot / QUANTUM, np.round(rough.phi_dot / QUANTUM), atol=1e-9)
+    rough, _, window = draw_response(StudyWindow("steered", 3.5, ROUGH_RECORDING, 0.01, 4.0), np.random.default_rng(1))
+    assert np.allclose(rough.phi_dot / GYRO_QUANTUM, np.round(rough.phi_dot / GYRO_QUANTUM), atol=1e-9)
     assert window.v_mean == pytest.approx(3.5, abs=0.01)
     assert window.deceleration != 0.0
 
@@ -50,7 +58,7 @@ def test_coloured_noise_has_the_colour_that_was_asked_for():
     residual = np.concatenate(
         [
             (lambda noisy, clean, _: noisy.phi_dot - clean.phi_dot - np.mean(noisy.phi_dot - clean.phi_dot))(
-                *draw(StudyWindow("steered", 3.5, COLOURED, 0.01, 4.0), np.random.default_rng(k))
+                *draw_response(StudyWindow("steered", 3.5, COLOURED_NOISE, 0.01, 4.0), np.random.default_rng(k))
             )
             for k in range(20)
         ]
@@ -59,17 +67,24 @@ def test_coloured_noise_has_the_colour_that_was_asked_for():
 
 
 def test_a_setting_has_its_own_draws_whatever_else_is_studied():
-    setting = StudyWindow("uncontrolled", 5.5, WHITE, 0.01, 1.6)
-    both, one = ask((setting, 2, 5), QUICK), ask((setting, 2, 5), {"single_mode": STUDIED["single_mode"]})
+    setting = StudyWindow("uncontrolled", 5.5, WHITE_NOISE, 0.01, 1.6)
+    both, one = (
+        ask_estimators((setting, 2, 5), QUICK),
+        ask_estimators((setting, 2, 5), {"single_mode": STUDIED_ESTIMATORS["single_mode"]}),
+    )
     assert [a.error for a in both if a.estimator == "single_mode"] == [a.error for a in one]
-    assert [a.error for a in one] != [a.error for a in ask((setting, 2, 6), QUICK) if a.estimator == "single_mode"]
+    assert [a.error for a in one] != [
+        a.error for a in ask_estimators((setting, 2, 6), QUICK) if a.estimator == "single_mode"
+    ]
 
 
 @pytest.fixture(scope="module")
 def small():
     """96 windows: slow growth apart, both machines, quiet and loud, short and long."""
-    grid = settings({"uncontrolled": (4.5, 5.5), "steered": (3.5,)}, (COLOURED, ROUGH), (0.003, 0.01), (1.6, 2.5))
-    return [a for setting in grid for a in ask((setting, 4, 11), QUICK)]
+    grid = study_grid(
+        {"uncontrolled": (4.5, 5.5), "steered": (3.5,)}, (COLOURED_NOISE, ROUGH_RECORDING), (0.003, 0.01), (1.6, 2.5)
+    )
+    return [a for setting in grid for a in ask_estimators((setting, 4, 11), QUICK)]
 
 
 def test_intervals_hold_the_truth_on_a_small_grid(small):
@@ -88,7 +103,7 @@ def test_noise_alone_by_blocks_is_too_sure_of_itself(small):
 
 
 def test_an_emulated_run_is_asked_the_same():
-    answers = next(emulated(4, ("single_mode",)))
+    answers = next(ask_of_emulated_runs(4, ("single_mode",)))
     assert len(answers) == 3
     for a in answers:
         assert a.ok
@@ -98,10 +113,10 @@ def test_an_emulated_run_is_asked_the_same():
 
 def test_the_page_gets_its_tables_between_the_marks(small, tmp_path):
     page = tmp_path / "page.md"
-    found = interval_coverage_page.tables(small, small, 11)
+    found = interval_coverage_page.coverage_tables(small, small, 11)
     page.write_text("before\n" + "\n".join(f"<!-- {n} -->\nold\n<!-- end of {n} -->" for n in found) + "\nafter\n")
     for _ in range(2):  # a second time changes nothing
-        interval_coverage_page.put(page, found)
+        interval_coverage_page.put_tables(page, found)
     text = page.read_text()
     assert "old" not in text
     assert text.startswith("before\n")
@@ -109,14 +124,14 @@ def test_the_page_gets_its_tables_between_the_marks(small, tmp_path):
     assert text.count("| single_mode |") >= 2
     assert "96 windows in 24 settings, seed 11" in text
     with pytest.raises(InputError, match="has no place"):
-        interval_coverage_page.put(page, {"elsewhere": "x"})
+        interval_coverage_page.put_tables(page, {"elsewhere": "x"})
     with pytest.raises(InputError, match="cannot be put"):
-        interval_coverage_page.put(tmp_path / "none.md", found)
+        interval_coverage_page.put_tables(tmp_path / "none.md", found)
 
 
 def test_shares_are_counted_by_hand(small):
     mine = [a for a in small if a.ok and a.estimator == "single_mode" and a.setting.noise == 0.01]
     inside = sum(abs(a.error.real) <= a.half[0] for a in mine), sum(abs(a.error.imag) <= a.half[1] for a in mine)
     expected = " / ".join(f"{100 * n / len(mine):.0f}" for n in inside)
-    assert interval_coverage_page.share(mine) == expected
-    assert set(OSCILLATING) <= set(STUDIED)
+    assert interval_coverage_page.held_share(mine) == expected
+    assert set(OSCILLATING_ESTIMATORS) <= set(STUDIED_ESTIMATORS)

@@ -12,7 +12,17 @@ from experiments.analysis.output_error import Piece, near
 from experiments.analysis.prediction import kicked_mode
 from experiments.analysis.windows import find_windows
 from experiments.studies import interval_coverage_loop
-from experiments.studies.interval_coverage_loop import HALF, LOOPS, NOISES, WIDE, Cell, cells, identified, joint, rides
+from experiments.studies.interval_coverage_loop import (
+    HALF_WIDTH_95,
+    NOISE_FACTORS,
+    STUDY_LOOPS,
+    WIDE_PRIORS,
+    LoopSetting,
+    ask_identification,
+    ask_joint_fit,
+    emulated_responses,
+    loop_settings,
+)
 from experiments.theory.theory import dynamics_for
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_plant
@@ -21,13 +31,13 @@ from models.plant.plant import Scenario
 from models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.test_goodness_of_fit import lockstep
 
-LEAN, LQR = Cell("DelftSbW2024", 5.0, 3.0), Cell("Benchmark", 7.0, 1.0)
+LEAN, LQR = LoopSetting("DelftSbW2024", 5.0, 3.0), LoopSetting("Benchmark", 7.0, 1.0)
 
 
 @pytest.fixture(scope="module")
 def rough():
     """One run of ten kicks under the lean-rate law, with three times the usual noise."""
-    return next(rides(LEAN, 10, 5))
+    return next(emulated_responses(LEAN, 10, 5))
 
 
 def test_the_emulated_instruments_are_as_noisy_as_they_are_told():
@@ -38,7 +48,7 @@ def test_the_emulated_instruments_are_as_noisy_as_they_are_told():
 
 @pytest.mark.parametrize("cell", [LEAN, LQR])
 def test_intervals_hold_the_truth_in_closed_loop(cell):
-    found = [one for one in joint((cell, 10, 3)) if one.ok]
+    found = [one for one in ask_joint_fit((cell, 10, 3)) if one.ok]
     z = np.array([one.error / one.std for one in found])
     assert len(z) >= 9
     assert np.mean([one.inside for one in found]) >= 0.85  # of 20: 17 and more, 98 % of all draws
@@ -71,11 +81,11 @@ def test_the_speed_that_the_controller_read_is_part_of_the_motion(rough):
 
 
 def test_identification_says_how_well_it_knows():
-    found = [identified((Cell("DelftSbW2024", 0.0, 1.0), 40 + k)) for k in range(2)]
+    found = [ask_identification((LoopSetting("DelftSbW2024", 0.0, 1.0), 40 + k)) for k in range(2)]
     z = np.array([one.error / one.std for one in found])
     assert np.isfinite(z).all()
     assert (np.abs(z) < 3.5).all()
-    assert (found[0].std < 0.2 * np.array(list(WIDE.values()))).all()  # the data tell, not the prior
+    assert (found[0].std < 0.2 * np.array(list(WIDE_PRIORS.values()))).all()  # the data tell, not the prior
 
 
 def test_the_verdict_by_joint_fits_accepts_the_truth_and_rejects_a_weak_drive(tmp_path):
@@ -90,21 +100,21 @@ def test_the_verdict_by_joint_fits_accepts_the_truth_and_rejects_a_weak_drive(tm
 
 def test_the_tables_count_what_was_found():
     held = [
-        interval_coverage_loop.Held(True, np.array([0.1, -0.3]), np.array([0.1, 0.1]), 5.0),
-        interval_coverage_loop.Held(True, np.array([0.1, 0.1]), np.array([0.1, 0.1]), 7.0),
-        interval_coverage_loop.Held(False, np.array([9.0, 9.0]), np.array([0.1, 0.1]), 9.0),
+        interval_coverage_loop.LoopAnswer(True, np.array([0.1, -0.3]), np.array([0.1, 0.1]), 5.0),
+        interval_coverage_loop.LoopAnswer(True, np.array([0.1, 0.1]), np.array([0.1, 0.1]), 7.0),
+        interval_coverage_loop.LoopAnswer(False, np.array([9.0, 9.0]), np.array([0.1, 0.1]), 9.0),
     ]
-    assert interval_coverage_loop.row(held) == ["3", "1", "0.15 / 0.3", "0.1 / 0.1", "100 / 50", "7"]
-    assert pytest.approx(1.959964, abs=1e-6) == HALF
-    assert len(cells()) == len(NOISES) * sum(len(speeds) for _, speeds in LOOPS.values())
+    assert interval_coverage_loop.coverage_cells(held) == ["3", "1", "0.15 / 0.3", "0.1 / 0.1", "100 / 50", "7"]
+    assert pytest.approx(1.959964, abs=1e-6) == HALF_WIDTH_95
+    assert len(loop_settings()) == len(NOISE_FACTORS) * sum(len(speeds) for _, speeds in STUDY_LOOPS.values())
 
 
 @pytest.mark.slow
 def test_the_table_of_the_page():
     """Every loop, speed and noise: 88 to 100 % of either part, and nine tenths or more of all together."""
     kicks, everything = 24, []
-    for cell in cells():
-        found = [one for one in joint((cell, kicks, 1)) if one.ok]
+    for cell in loop_settings():
+        found = [one for one in ask_joint_fit((cell, kicks, 1)) if one.ok]
         assert len(found) >= 0.9 * (kicks - 1), cell
         assert (np.mean([one.inside for one in found], axis=0) > 0.8).all(), cell
         everything += found

@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 from experiments.studies.fault_injection.realtime.bench import Instant, RealtimeBench
-from experiments.studies.fault_injection.realtime.campaign import case_of, merged, realtime_cases, run_case
-from experiments.studies.fault_injection.realtime.faults import FAULTS, When
-from experiments.studies.fault_injection.realtime.judge import gaps, late, time_to_zero
+from experiments.studies.fault_injection.realtime.campaign import (
+    merge_rows,
+    realtime_case,
+    realtime_cases,
+    run_realtime_case,
+)
+from experiments.studies.fault_injection.realtime.faults import REALTIME_FAULTS, When
+from experiments.studies.fault_injection.realtime.judge import judge_lateness, judge_log, time_to_zero
 from firmware_interface.twins.virtual_node import Report
 from hil.logs.header import RunHeader
 from hil.logs.log import RunWriter, read_run
@@ -46,7 +51,7 @@ def bench(tmp_path_factory):
 def test_every_promise_is_kept(case, bench, tmp_path):
     for n in range(3):  # on a machine that is busy with other things a run may end before its fault
         (tmp_path / str(n)).mkdir()
-        row = run_case(case, tmp_path / str(n), bench)
+        row = run_realtime_case(case, tmp_path / str(n), bench)
         if row.cases == 0:
             pytest.skip(row.outcomes[0][0])
         if not row.violations:
@@ -73,15 +78,15 @@ def test_a_signal_while_the_loop_is_being_loaded_ends_it_without_a_run(bench, nu
 
 
 def fault_of(name):
-    return next(fault for fault in FAULTS if fault.name == name)
+    return next(fault for fault in REALTIME_FAULTS if fault.name == name)
 
 
 def test_cases_are_numbered_and_replayed_by_number():
     assert [case.index for case in CASES] == list(range(len(CASES)))
-    assert case_of(SEED, 3) == CASES[3]
+    assert realtime_case(SEED, 3) == CASES[3]
     assert CASES[3].replay == "riderless faults --real-time --seed 1 --case 3"
     with pytest.raises(InputError, match=f"0 to {len(CASES) - 1}"):
-        case_of(SEED, len(CASES))
+        realtime_case(SEED, len(CASES))
 
 
 def test_controllers_are_killed_at_every_state():
@@ -94,8 +99,8 @@ def test_torque_after_a_strike_is_measured_and_judged():
     after = Report(zero_host=100.4, zero_t=5.39)
     lasted = time_to_zero(stopped, struck, after, run)
     assert lasted == pytest.approx(0.4)
-    assert late(stopped, lasted)
-    assert not late(stopped, 0.23)
+    assert judge_lateness(stopped, lasted)
+    assert not judge_lateness(stopped, 0.23)
     assert time_to_zero(stopped, struck, Report(zero_host=99.0), run) == 0.0, "there was none"
 
 
@@ -104,8 +109,8 @@ def test_a_drive_left_alone_is_judged_by_its_own_clock():
     record = Report(heard_t=4.9, zero_t=4.94, zero_host=100.2)
     lasted = time_to_zero(killed, Instant(100.0, record), Report(zero_host=101.0, heard_t=9.0), None)
     assert lasted == pytest.approx(0.04)
-    assert late(killed, lasted), "40 ms is more than watchdog and two sampling instants"
-    assert not late(killed, 0.035)
+    assert judge_lateness(killed, lasted), "40 ms is more than watchdog and two sampling instants"
+    assert not judge_lateness(killed, 0.035)
 
 
 def written(folder, ks, reason="fault"):
@@ -130,15 +135,17 @@ def _no_replay(monkeypatch):
 @pytest.mark.usefixtures("_no_replay")
 def test_a_log_with_gaps_or_a_missing_end_is_noticed(tmp_path):
     fault, struck = fault_of("device hangs"), Instant(100.0, Report())
-    assert gaps(fault, struck, written(tmp_path / "whole", [1, 2, 3])) == []
-    assert "missing" in gaps(fault, struck, written(tmp_path / "gap", [1, 2, 4]))[0]
-    assert "before the strike" in gaps(fault, Instant(100.5, Report()), written(tmp_path / "early", [1, 2]))[0]
-    assert "stop reason is abort" in gaps(fault, struck, written(tmp_path / "other", [1, 2], "abort"))[0]
+    assert judge_log(fault, struck, written(tmp_path / "whole", [1, 2, 3])) == []
+    assert "missing" in judge_log(fault, struck, written(tmp_path / "gap", [1, 2, 4]))[0]
+    assert "before the strike" in judge_log(fault, Instant(100.5, Report()), written(tmp_path / "early", [1, 2]))[0]
+    assert "stop reason is abort" in judge_log(fault, struck, written(tmp_path / "other", [1, 2], "abort"))[0]
 
 
 def test_rows_of_one_fault_become_one_with_the_worst_of_each():
-    from experiments.studies.fault_injection.summary_table import Row
+    from experiments.studies.fault_injection.summary_table import FaultRow
 
-    good = Row("kill -9", 1, (("killed", 1),), 0.02, "stops", True)
+    good = FaultRow("kill -9", 1, (("killed", 1),), 0.02, "stops", True)
     bad = replace(good, worst=0.03, log_intact=False, violations=("it did not",))
-    assert merged([good, bad, good]) == Row("kill -9", 3, (("killed", 3),), 0.03, "stops", False, ("it did not",))
+    assert merge_rows([good, bad, good]) == FaultRow(
+        "kill -9", 3, (("killed", 3),), 0.03, "stops", False, ("it did not",)
+    )

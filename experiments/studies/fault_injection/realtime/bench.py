@@ -1,4 +1,4 @@
-"""The bench of the real-time faults: one emulated bicycle on a pseudo-terminal, and controllers that come and go.
+"""Bench of the real-time faults: one emulated bicycle on a pseudo-terminal, and controllers that come and go.
 
 The bicycle stays the same from case to case: each case also shows that what the last one left behind can be
 taken up again. Only a bicycle that was unplugged is replaced.
@@ -19,7 +19,7 @@ from subprocess import Popen
 
 import numpy as np
 
-from experiments.campaigns.protocols.treadmill import hand_kick
+from experiments.campaigns.protocols.condition import hand_kick
 from experiments.emulation.spawn import start_twin
 from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.controller_process import NOTHING
@@ -32,7 +32,9 @@ from hil.runners.warmup import warm_up
 from models import catalogue
 from models.plant.scenario import Scenario
 
-FIFO = 20  # priority of the controllers' loops where priorities are permitted; the bicycle's is one higher
+CONTROLLER_PRIORITY = (
+    20  # priority of the controllers' loops where priorities are permitted; the bicycle's is one higher
+)
 PATIENCE = 30.0  # s, for anything at all to happen
 _GLANCE = 0.001  # s
 
@@ -43,14 +45,14 @@ class NeverCameError(DeviceError):
 
 @dataclass(frozen=True)
 class Instant:
-    """An instant on both clocks, and the bicycle's own record at it."""
+    """Instant on both clocks, with the bicycle's own record at it."""
 
     host: float  # s
     report: Report
 
 
 class ControllerProcess:
-    """A `riderless run` in a process of its own, and what it left behind.
+    """Process of a `riderless run`, and what it left behind.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class ControllerProcess:
 
     @property
     def pid(self) -> int:
-        """Its process number."""
+        """Process number."""
         assert self.process.pid is not None
         return self.process.pid
 
@@ -76,7 +78,7 @@ class ControllerProcess:
             os.kill(self.pid, number)
 
     def ended(self) -> int:
-        """Its exit code, once it has ended (minus the signal that killed it).
+        """Wait for its end and return its exit code (minus the signal that killed it).
 
         Raises
         ------
@@ -102,7 +104,7 @@ class ControllerProcess:
 
     @property
     def log(self) -> Path:
-        """The file of its run.
+        """File of its run.
 
         Raises
         ------
@@ -116,12 +118,12 @@ class ControllerProcess:
 
     @property
     def run(self) -> Run:
-        """Its run as read back."""
+        """Run as read back from its log."""
         return read_run(self.log)
 
     @property
     def said(self) -> str:
-        """All it said on standard output and standard error."""
+        """Words on its standard output and standard error, on one line."""
         texts = [(self._root / name).read_text(errors="replace") for name in ("said", "terminal") if self._has(name)]
         return re.sub(r"\s+", " ", " ".join(texts))
 
@@ -130,7 +132,7 @@ class ControllerProcess:
 
 
 class RealtimeBench:
-    """An emulated bicycle and those who come to control it.
+    """Emulated bicycle and the controllers that come and go.
 
     Parameters
     ----------
@@ -154,7 +156,7 @@ class RealtimeBench:
         warm_up(self.rig, schedule)  # no controller shall spend its case on compiling
         self._twin: VirtualProcess | None = None
         self._visits = 0
-        self._fifo = FIFO if _may_have_priority() else 0
+        self._fifo = CONTROLLER_PRIORITY if _may_have_priority() else 0
 
     def __enter__(self) -> "RealtimeBench":
         return self
@@ -164,7 +166,7 @@ class RealtimeBench:
 
     @property
     def twin(self) -> VirtualProcess:
-        """The bicycle; plugged in if it is not."""
+        """Process of the bicycle; plugged in if it is not."""
         if self._twin is None:
             self._twin = start_twin(self.rig, self._scenario)
             if self._fifo:  # a bicycle does not wait for the computer's other work
@@ -172,7 +174,7 @@ class RealtimeBench:
         return self._twin
 
     def unplug(self) -> None:
-        """The bicycle is gone, and its port with it."""
+        """Take the bicycle away, and its port with it."""
         if self._twin is not None:
             self._twin.kill()
             self._twin = None
@@ -182,7 +184,7 @@ class RealtimeBench:
         os.kill(self._pid, number)
 
     def now(self) -> Instant:
-        """This instant."""
+        """Read both clocks and the bicycle's record."""
         return Instant(time.monotonic(), self.twin.report)
 
     def wait(self, duration: float) -> None:
@@ -224,11 +226,11 @@ class RealtimeBench:
             ours, theirs = pty.openpty()
             path = Path(os.ttyname(theirs))
             os.close(theirs)
-        process = controller_process.start(self._command(root), root / "said", path, spoil)
+        process = controller_process.start_controller(self._command(root), root / "said", path, spoil)
         return ControllerProcess(process, root, ours)
 
     def visit(self) -> Path:
-        """A new folder for a controller."""
+        """Make a new folder for a controller."""
         self._visits += 1
         root = self._folder / f"controller-{self._visits}"
         root.mkdir(parents=True)
@@ -258,12 +260,12 @@ class RealtimeBench:
 
 
 def _may_have_priority() -> bool:
-    """Whether this process may raise the priority of others; tried on a thread of its own."""
+    """Try on a thread of its own whether this process may raise priorities."""
     refused = []
 
     def attempt() -> None:
         try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO))
+            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(CONTROLLER_PRIORITY))
         except PermissionError as error:
             refused.append(error)
 

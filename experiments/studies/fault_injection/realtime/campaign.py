@@ -1,4 +1,4 @@
-"""The campaign in real time: real processes, signals, disks and terminals, on an emulated bicycle's port.
+"""Fault campaign in real time: real processes, signals, disks and terminals, on an emulated bicycle's port.
 
 Smaller than the one in simulated time, and about what that one cannot show: that whatever happens to the
 program, the computer or the cable, the bicycle's own record ends at zero torque in time, and the log holds
@@ -18,15 +18,21 @@ import numpy as np
 
 from experiments.studies.fault_injection.realtime.bench import ControllerProcess, NeverCameError, RealtimeBench
 from experiments.studies.fault_injection.realtime.controller_process import HESITANT
-from experiments.studies.fault_injection.realtime.faults import FAULTS, NotKeptError, RealtimeFault, When
-from experiments.studies.fault_injection.realtime.judge import allowed, end, gaps, late, time_to_zero
-from experiments.studies.fault_injection.summary_table import Row
+from experiments.studies.fault_injection.realtime.faults import REALTIME_FAULTS, NotKeptError, RealtimeFault, When
+from experiments.studies.fault_injection.realtime.judge import (
+    allowed_time,
+    judge_end,
+    judge_lateness,
+    judge_log,
+    time_to_zero,
+)
+from experiments.studies.fault_injection.summary_table import FaultRow
 from firmware_interface.twins.virtual_node import Report
 from models.errors import InputError
 
-PUSHED = 1.0  # N m: the answer to a push
-TRIES = 3  # on a computer so busy that the emulated bicycle itself came late
-SMALL = "2m"
+ANSWERING_TORQUE = 1.0  # N m: the answer to a push
+MAX_TRIES = 3  # on a computer so busy that the emulated bicycle itself came late
+SMALL_DISK_SIZE = "2m"
 
 
 @dataclass(frozen=True)
@@ -40,22 +46,22 @@ class RealtimeCase:
 
     @property
     def replay(self) -> str:
-        """The command that plays it again."""
+        """Command that plays it again."""
         return f"riderless faults --real-time --seed {self.seed} --case {self.index}"
 
 
 class NotPossibleError(Exception):
-    """This computer does not allow the fault to be tried."""
+    """Refusal of this computer to have the fault tried."""
 
 
 def realtime_cases(seed: int) -> list[RealtimeCase]:
-    """Every fault at every state it is tried at, numbered from 0."""
-    places = [(fault, when) for fault in FAULTS for when in fault.at]
+    """List every fault at every state it is tried at, numbered from 0."""
+    places = [(fault, when) for fault in REALTIME_FAULTS for when in fault.at]
     return [RealtimeCase(seed, index, fault, when) for index, (fault, when) in enumerate(places)]
 
 
-def case_of(seed: int, index: int) -> RealtimeCase:
-    """Case number ``index``.
+def realtime_case(seed: int, index: int) -> RealtimeCase:
+    """Find case number ``index``.
 
     Raises
     ------
@@ -69,35 +75,35 @@ def case_of(seed: int, index: int) -> RealtimeCase:
     return cases[index]
 
 
-def run(
-    cases: Iterable[RealtimeCase], folder: Path, tell: Callable[[RealtimeCase, Row], None] = lambda case, row: None
-) -> list[Row]:
-    """Play cases one after the other on one bicycle; one row for each fault."""
-    rows: dict[str, list[Row]] = {}
+def run_realtime_cases(
+    cases: Iterable[RealtimeCase], folder: Path, tell: Callable[[RealtimeCase, FaultRow], None] = lambda case, row: None
+) -> list[FaultRow]:
+    """Play cases one after the other on one bicycle, and make one row for each fault."""
+    rows: dict[str, list[FaultRow]] = {}
     with ExitStack() as stack:
         bench: RealtimeBench | None = None
         for case in cases:
             bench = bench or stack.enter_context(RealtimeBench(folder, case.seed))
-            row = run_case(case, folder, bench)
+            row = run_realtime_case(case, folder, bench)
             rows.setdefault(case.fault.name, []).append(row)
             tell(case, row)
-    return [merged(of_fault) for of_fault in rows.values()]
+    return [merge_rows(of_fault) for of_fault in rows.values()]
 
 
-def run_case(case: RealtimeCase, folder: Path, bench: RealtimeBench | None = None) -> Row:
+def run_realtime_case(case: RealtimeCase, folder: Path, bench: RealtimeBench | None = None) -> FaultRow:
     """Play and judge one case.
 
     Parameters
     ----------
     folder : Path
         For what it leaves behind.
-    bench : Bench
+    bench : RealtimeBench
         The bicycle to play it on; one of its own by default.
     """
     if bench is None:
         with RealtimeBench(folder, case.seed) as own:
-            return run_case(case, folder, own)
-    for _ in range(TRIES):
+            return run_realtime_case(case, folder, own)
+    for _ in range(MAX_TRIES):
         slips = bench.twin.report.slips
         row = _played(case, bench)
         if not row.violations or bench.twin.report.slips <= slips:
@@ -105,13 +111,13 @@ def run_case(case: RealtimeCase, folder: Path, bench: RealtimeBench | None = Non
     return row
 
 
-def merged(rows: Sequence[Row]) -> Row:
-    """The rows of one fault as one."""
+def merge_rows(rows: Sequence[FaultRow]) -> FaultRow:
+    """Merge the rows of one fault into one."""
     outcomes: Counter[str] = Counter()
     for row in rows:
         outcomes.update(dict(row.outcomes))
     times = [row.worst for row in rows if math.isfinite(row.worst)]
-    return Row(
+    return FaultRow(
         rows[0].fault,
         sum(row.cases for row in rows),
         tuple(outcomes.most_common()),
@@ -122,7 +128,7 @@ def merged(rows: Sequence[Row]) -> Row:
     )
 
 
-def _played(case: RealtimeCase, bench: RealtimeBench) -> Row:
+def _played(case: RealtimeCase, bench: RealtimeBench) -> FaultRow:
     fault, root = case.fault, bench.visit()
     outcome, lasted, wrong, missing = "did not end", math.nan, list[str](), list[str]()
     with ExitStack() as stack:
@@ -134,24 +140,24 @@ def _played(case: RealtimeCase, bench: RealtimeBench) -> Row:
             stack.callback(controller.stop)
             _reach(case, bench, controller)
             struck = fault.strike(bench, controller)
-            wrong = end(fault, bench, controller)
+            wrong = judge_end(fault, bench, controller)
             run, report = controller.run, bench.twin.report
             outcome = run.stop.reason
             lasted = time_to_zero(fault, struck, report, run)
-            wrong += late(fault, lasted)
-            missing = gaps(fault, struck, run)
+            wrong += judge_lateness(fault, lasted)
+            missing = judge_log(fault, struck, run)
         except NotPossibleError as reason:
-            return Row(fault.name, 0, ((f"not tried: {reason}", 1),), lasted, _promise(fault), True)
+            return FaultRow(fault.name, 0, ((f"not tried: {reason}", 1),), lasted, _promise(fault), True)
         except (NeverCameError, NotKeptError, InputError) as problem:
             wrong.append(str(problem))
     complaints = "; ".join([*wrong, *missing])
     violations = (f"{fault.name} ({case.when}): {complaints}: {case.replay}",) if complaints else ()
-    return Row(fault.name, 1, ((outcome, 1),), lasted, _promise(fault), not missing, violations)
+    return FaultRow(fault.name, 1, ((outcome, 1),), lasted, _promise(fault), not missing, violations)
 
 
 def _promise(fault: RealtimeFault) -> str:
     counted = " by its own clock" if fault.by_device else ""
-    return f"{'gives up' if fault.unheard else 'stops'} in {1e3 * allowed(fault):.0f} ms{counted}"
+    return f"{'gives up' if fault.unheard else 'stops'} in {1e3 * allowed_time(fault):.0f} ms{counted}"
 
 
 def _reach(case: RealtimeCase, bench: RealtimeBench, controller: ControllerProcess) -> None:
@@ -171,7 +177,7 @@ def _reach(case: RealtimeCase, bench: RealtimeBench, controller: ControllerProce
             bench.until("the drive on after its proof", tested, controller)
             bench.wait(draw.uniform(0.05, 0.3))
         case When.KICK | When.RAMPDOWN:
-            bench.until("the answer to a push", lambda r: tested(r) and abs(r.T) > PUSHED, controller)
+            bench.until("the answer to a push", lambda r: tested(r) and abs(r.T) > ANSWERING_TORQUE, controller)
             bench.wait(draw.uniform(0.0, 0.02))
     if case.when is When.RAMPDOWN:
         controller.signal(signal.SIGINT)
@@ -179,9 +185,11 @@ def _reach(case: RealtimeCase, bench: RealtimeBench, controller: ControllerProce
 
 
 def _mount(folder: Path, stack: ExitStack) -> None:
-    """A small disk in memory at ``folder``, until the case is over."""
+    """Mount a small disk in memory at ``folder``, until the case is over."""
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", folder], capture_output=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={SMALL_DISK_SIZE}", "tmpfs", folder], capture_output=True
+    )
     if mounted.returncode != 0:
         raise NotPossibleError("no right to mount a disk")
     stack.callback(lambda: subprocess.run(["umount", folder], check=True))

@@ -1,4 +1,4 @@
-"""The controller that is put to the test: the command `riderless run` itself, in a process of its own.
+"""Controller under test: the command `riderless run` itself, in a process of its own.
 
 It can be spoilt where nothing from outside would do. Its imports are done once, in multiprocessing's fork
 server, so that a case does not wait for them.
@@ -30,11 +30,15 @@ IMPORTS = (
 )
 
 
-def start(argv: list[str], said: Path, terminal: Path, spoil: str) -> BaseProcess:
+def start_controller(argv: list[str], said: Path, terminal: Path, spoil: str) -> BaseProcess:
     """Start `riderless` with these arguments; its answer goes to the file ``said``.
 
     Parameters
     ----------
+    argv : list of str
+        What stands behind `riderless` on the command line.
+    said : Path
+        File for its standard output.
     terminal : Path
         A terminal, which becomes its own, or a file for what it says on standard error.
     spoil : str
@@ -70,7 +74,7 @@ class _Hesitant(Operator):
 
 
 class _HangingDisk:
-    """The operating system of a log whose disk answers only while ``hold`` does not exist."""
+    """Stand-in for `os` in a log whose disk answers only while ``hold`` does not exist."""
 
     def __init__(self, hold: Path) -> None:
         self._hold = hold

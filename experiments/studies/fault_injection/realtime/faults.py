@@ -1,4 +1,4 @@
-"""What is done to a run in real time, when, and what is promised then.
+"""Real-time faults: what is done to a run, at which state, and what is promised.
 
 Each fault strikes a `riderless run` at a state that the bicycle's own record shows, and does by real means
 (signals, a full disk, a frozen terminal, a pulled plug) what could happen beside a bicycle.
@@ -12,34 +12,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.studies.fault_injection.fault_spec import PERIOD, RAMP
+from experiments.studies.fault_injection.fault_spec import RAMP_TIME, SAMPLE_PERIOD
 from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
 from experiments.studies.fault_injection.realtime.controller_process import DISK, HOG, NOTHING
 from firmware_interface.twins.virtual_node import Report
 from hil.loop.states import SENTENCES, Cause
 
-LOOK = 0.02  # s between two looks of the operator
-DRAIN = 0.05  # s between two visits of the recorder
-DISPLAY = 0.2  # s between two pictures
-FLOWN = 2 * PERIOD  # s: noticed at the next sampling instant of the loop, obeyed at the next of the drive
-WATCHDOG = 0.025  # s
-DEAD = WATCHDOG + FLOWN  # s, of a drive that hears nobody
-OFF = LOOK + FLOWN
-STOP = OFF + RAMP
-STALE = 0.05 + FLOWN
-TIMEOUT = 10.0 + FLOWN  # s, of CHECK; there is no torque in it
-UNRECORDED = STOP + 2 * DRAIN
-UNATTENDED = DISPLAY + 1.0 + STOP
-HANGING = 25.0 + STOP  # s, until the ring of 8192 rows is half full at 200 Hz
+LOOK_PERIOD = 0.02  # s between two looks of the operator
+RECORDER_PERIOD = 0.05  # s between two visits of the recorder
+DISPLAY_PERIOD = 0.2  # s between two pictures
+COMMAND_DELAY = (
+    2 * SAMPLE_PERIOD
+)  # s: noticed at the next sampling instant of the loop, obeyed at the next of the drive
+WATCHDOG_TIME = 0.025  # s
+DEAF_TIME = WATCHDOG_TIME + COMMAND_DELAY  # s, of a drive that hears nobody
+OFF_TIME = LOOK_PERIOD + COMMAND_DELAY
+STOP_TIME = OFF_TIME + RAMP_TIME
+STALE_TIME = 0.05 + COMMAND_DELAY
+CHECK_TIME = 10.0 + COMMAND_DELAY  # s, of CHECK; there is no torque in it
+UNRECORDED_TIME = STOP_TIME + 2 * RECORDER_PERIOD
+UNATTENDED_TIME = DISPLAY_PERIOD + 1.0 + STOP_TIME
+HANGING_TIME = 25.0 + STOP_TIME  # s, until the ring of 8192 rows is half full at 200 Hz
 
 
 class NotKeptError(Exception):
-    """A promise that was seen to be broken while the fault was on."""
+    """Promise that was seen to be broken while the fault was on."""
 
 
 class When(StrEnum):
-    """At which state a fault strikes."""
+    """State at which a fault strikes."""
 
     STREAM = "CHECK, proving the stream"
     WITHHOLD = "CHECK, withholding"
@@ -48,13 +50,13 @@ class When(StrEnum):
     RAMPDOWN = "RAMPDOWN"
 
 
-ALL = tuple(When)
+ALL_STATES = tuple(When)
 Strike = Callable[[RealtimeBench, ControllerProcess], Instant]
 
 
 @dataclass(frozen=True)
 class RealtimeFault:
-    """One row of the real-time table.
+    """Fault and the promise made for it: one row of the real-time table.
 
     Attributes
     ----------
@@ -96,7 +98,7 @@ class RealtimeFault:
 
 
 def quiet(report: Report) -> bool:
-    """The drive is off, and without torque."""
+    """Is the drive off, and without torque?"""
     return report.enabled == 0.0 and report.T == 0.0
 
 
@@ -116,14 +118,14 @@ _interrupt = _send(signal.SIGINT)
 
 
 def _kill(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """No program can do anything any more; the drive's own watchdog must."""
+    """Kill the controller; only the drive's own watchdog can end the torque."""
     began = bench.now().host
     controller.signal(signal.SIGKILL)
     return _left_alone(bench, began)
 
 
 def _freeze(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """The computer stands still; when it goes on it must not take up where it was."""
+    """Stop the controller for a while; when it goes on it must not take up where it was."""
     began = bench.now().host
     controller.signal(signal.SIGSTOP)
     try:
@@ -133,7 +135,7 @@ def _freeze(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _left_alone(bench: RealtimeBench, began: float) -> Instant:
-    """The bicycle's record after half a second in which nobody spoke to it."""
+    """Leave the bicycle alone for half a second, and return its record after it."""
     bench.wait(0.5)
     report = bench.now().report
     if not quiet(report):
@@ -158,7 +160,7 @@ def _unplug(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _hang_device(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """The device stands still with its port open, and goes on when the controller has given up."""
+    """Stop the device with its port open, until the controller has given up."""
     moment = bench.now()
     bench.signal_twin(signal.SIGSTOP)
     try:
@@ -169,7 +171,7 @@ def _hang_device(bench: RealtimeBench, controller: ControllerProcess) -> Instant
 
 
 def _forbid_growth(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """No file of the controller may grow any more."""
+    """Forbid every file of the controller to grow."""
     moment = bench.now()
     size = controller.log.stat().st_size
     resource.prlimit(controller.pid, resource.RLIMIT_FSIZE, (size, size))
@@ -191,7 +193,7 @@ def _fill_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _hang_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """The disk does not answer until the torque is gone."""
+    """Let the disk hang until the torque is gone."""
     moment = bench.now()
     controller.hold.touch()
     try:
@@ -202,7 +204,7 @@ def _hang_disk(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
 
 
 def _freeze_terminal(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """Ctrl-S, and Ctrl-Q when the torque is gone."""
+    """Press Ctrl-S, and Ctrl-Q when the torque is gone."""
     moment = bench.now()
     os.write(controller.terminal, b"\x13")
     try:
@@ -219,7 +221,7 @@ def _close_terminal(bench: RealtimeBench, controller: ControllerProcess) -> Inst
 
 
 def _come_second(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """Another controller asks for the same port and is refused; the first one does not notice."""
+    """Start another controller on the same port, which is refused; the first one must not notice."""
     tripped = bench.twin.report.watchdog_trips
     other = bench.control(bench.visit())
     try:
@@ -232,7 +234,7 @@ def _come_second(bench: RealtimeBench, controller: ControllerProcess) -> Instant
 
 
 def _press(bench: RealtimeBench, controller: ControllerProcess) -> Instant:
-    """Processes that never rest, for two seconds, beside a thread that never lets go of the interpreter."""
+    """Start processes that never rest, for two seconds, beside a thread that never lets go of the interpreter."""
     tripped = bench.twin.report.watchdog_trips
     with controller_process.busy(2):
         bench.wait(2.0)
@@ -255,30 +257,36 @@ _THAWED = f"{_UNHEARD}|{_sentence(Cause.TICKS_LATE, Cause.UNATTENDED, Cause.RATE
 _LOST = "the port .*/dev/.* was lost"
 _NO_LOG = "the log could not be written"
 
-FAULTS = (
-    RealtimeFault("kill -9", _kill, DEAD, "killed", "", -signal.SIGKILL, ALL, by_device=True),
-    RealtimeFault("computer stands still for 0.5 s", _freeze, DEAD, "fault", _THAWED, 1, by_device=True),
-    RealtimeFault("SIGINT", _send(signal.SIGINT), STOP, "abort", "stopped by SIGINT", 0, ALL[:-1]),
-    RealtimeFault("SIGINT twice", _send(*2 * [signal.SIGINT]), OFF + DRAIN, "abort", "stopped by SIGINT", 0),
-    RealtimeFault("SIGINT in a ramp", _send(signal.SIGINT), OFF, "abort", "stopped by SIGINT", 0, (When.RAMPDOWN,)),
-    RealtimeFault("SIGTERM", _send(signal.SIGTERM), STOP, "abort", "stopped by SIGTERM", 0),
-    RealtimeFault("SIGHUP", _send(signal.SIGHUP), STOP, "abort", "stopped by SIGHUP", 0),
-    RealtimeFault("terminal closed", _close_terminal, STOP, "abort", "", None, terminal=True),
+REALTIME_FAULTS = (
+    RealtimeFault("kill -9", _kill, DEAF_TIME, "killed", "", -signal.SIGKILL, ALL_STATES, by_device=True),
+    RealtimeFault("computer stands still for 0.5 s", _freeze, DEAF_TIME, "fault", _THAWED, 1, by_device=True),
+    RealtimeFault("SIGINT", _send(signal.SIGINT), STOP_TIME, "abort", "stopped by SIGINT", 0, ALL_STATES[:-1]),
+    RealtimeFault(
+        "SIGINT twice", _send(*2 * [signal.SIGINT]), OFF_TIME + RECORDER_PERIOD, "abort", "stopped by SIGINT", 0
+    ),
+    RealtimeFault(
+        "SIGINT in a ramp", _send(signal.SIGINT), OFF_TIME, "abort", "stopped by SIGINT", 0, (When.RAMPDOWN,)
+    ),
+    RealtimeFault("SIGTERM", _send(signal.SIGTERM), STOP_TIME, "abort", "stopped by SIGTERM", 0),
+    RealtimeFault("SIGHUP", _send(signal.SIGHUP), STOP_TIME, "abort", "stopped by SIGHUP", 0),
+    RealtimeFault("terminal closed", _close_terminal, STOP_TIME, "abort", "", None, terminal=True),
     RealtimeFault(
         "terminal frozen with Ctrl-S",
         _freeze_terminal,
-        UNATTENDED,
+        UNATTENDED_TIME,
         "fault",
         _sentence(Cause.UNATTENDED),
         1,
         terminal=True,
     ),
-    RealtimeFault("adapter unplugged", _unplug, STALE, "fault", _LOST, 1, unheard=True),
-    RealtimeFault("adapter unplugged before arming", _unplug, TIMEOUT, "fault", _LOST, 1, (When.STREAM,), unheard=True),
-    RealtimeFault("device hangs", _hang_device, STALE, "fault", _sentence(Cause.STALE_SAMPLE), 1, unheard=True),
-    RealtimeFault("log may not grow", _forbid_growth, UNRECORDED, "killed", _NO_LOG, 1, (When.STREAM, When.KICK)),
-    RealtimeFault("disk full", _fill_disk, UNRECORDED, "killed", _NO_LOG, 1, small_disk=True),
-    RealtimeFault("disk hangs", _hang_disk, HANGING, "fault", _sentence(Cause.RECORDER), 1, spoil=DISK),
-    RealtimeFault("second controller on the port", _come_second, STOP, "abort", "stopped by SIGINT", 0),
-    RealtimeFault("busy processors and interpreter", _press, STOP, "abort", "stopped by SIGINT", 0, spoil=HOG),
+    RealtimeFault("adapter unplugged", _unplug, STALE_TIME, "fault", _LOST, 1, unheard=True),
+    RealtimeFault(
+        "adapter unplugged before arming", _unplug, CHECK_TIME, "fault", _LOST, 1, (When.STREAM,), unheard=True
+    ),
+    RealtimeFault("device hangs", _hang_device, STALE_TIME, "fault", _sentence(Cause.STALE_SAMPLE), 1, unheard=True),
+    RealtimeFault("log may not grow", _forbid_growth, UNRECORDED_TIME, "killed", _NO_LOG, 1, (When.STREAM, When.KICK)),
+    RealtimeFault("disk full", _fill_disk, UNRECORDED_TIME, "killed", _NO_LOG, 1, small_disk=True),
+    RealtimeFault("disk hangs", _hang_disk, HANGING_TIME, "fault", _sentence(Cause.RECORDER), 1, spoil=DISK),
+    RealtimeFault("second controller on the port", _come_second, STOP_TIME, "abort", "stopped by SIGINT", 0),
+    RealtimeFault("busy processors and interpreter", _press, STOP_TIME, "abort", "stopped by SIGINT", 0, spoil=HOG),
 )

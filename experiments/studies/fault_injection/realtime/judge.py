@@ -1,4 +1,4 @@
-"""Was a promise kept in real time? Judged from the bicycle's own record and from the log as read back."""
+"""Judge of the real-time faults: was a promise kept, by the bicycle's own record and the log as read back?"""
 
 import math
 import re
@@ -12,13 +12,13 @@ from hil.logs.log import KILLED, Run
 from hil.loop.states import State
 from hil.runners.replay import replay
 
-SCHEDULING = 0.1  # s, that a busy computer may take on top of everything else
-LOST = 0.25  # s of a run that a log may lack
-INSTANT = 1e-6  # s
-CUT = "the raw bytes end here"  # how a replay of a run that was killed may end
+SCHEDULING_TIME = 0.1  # s, that a busy computer may take on top of everything else
+LOST_TIME = 0.25  # s of a run that a log may lack
+CLOCK_ROUNDING = 1e-6  # s
+CUT_REPLAY = "the raw bytes end here"  # how a replay of a run that was killed may end
 
 
-def end(fault: RealtimeFault, bench: RealtimeBench, controller: ControllerProcess) -> list[str]:
+def judge_end(fault: RealtimeFault, bench: RealtimeBench, controller: ControllerProcess) -> list[str]:
     """Wait for it and say what is wrong with how it ended: the drive off, the exit code, the sentence."""
     code, wrong = controller.ended(), []
     bench.wait(0.1)  # the drive's own watchdog has the last word
@@ -35,7 +35,18 @@ def end(fault: RealtimeFault, bench: RealtimeBench, controller: ControllerProces
 
 
 def time_to_zero(fault: RealtimeFault, struck: Instant, report: Report, run: Run) -> float:
-    """How long there was torque after the strike [s]; of a drive that hears nobody, until the program gave up."""
+    """Measure how long there was torque after the strike [s]; where nobody is heard, until the program gave up.
+
+    Parameters
+    ----------
+    fault : RealtimeFault
+    struck : Instant
+        Of the strike.
+    report : Report
+        The bicycle's own record at the end.
+    run : Run
+        As read back.
+    """
     if fault.unheard:
         return _until_given_up(run)
     if fault.by_device:
@@ -45,19 +56,19 @@ def time_to_zero(fault: RealtimeFault, struck: Instant, report: Report, run: Run
     return report.zero_t - report.heard_t if fault.by_device else report.zero_host - struck.host
 
 
-def allowed(fault: RealtimeFault) -> float:
-    """The time to zero torque that is promised [s]; a busy computer's share is in it, but not in a drive's own."""
-    return fault.to_zero if fault.by_device else fault.to_zero + SCHEDULING
+def allowed_time(fault: RealtimeFault) -> float:
+    """Promised time to zero torque [s]; a busy computer's share is in it, but not in a drive's own."""
+    return fault.to_zero if fault.by_device else fault.to_zero + SCHEDULING_TIME
 
 
-def late(fault: RealtimeFault, lasted: float) -> list[str]:
-    """What is wrong with that time."""
-    promised = allowed(fault)
-    return [f"torque for {lasted:.3f} s, promised {promised:.3f} s"] if lasted > promised + INSTANT else []
+def judge_lateness(fault: RealtimeFault, lasted: float) -> list[str]:
+    """Complain if the torque lasted longer [s] than promised."""
+    promised = allowed_time(fault)
+    return [f"torque for {lasted:.3f} s, promised {promised:.3f} s"] if lasted > promised + CLOCK_ROUNDING else []
 
 
-def gaps(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
-    """What is wrong with the log."""
+def judge_log(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
+    """List what is wrong with the log."""
     ticks, wrong = run.ticks, []
     if run.stop.reason != fault.reason:
         wrong.append(f"the log's stop reason is {run.stop.reason}, should be {fault.reason}")
@@ -68,18 +79,18 @@ def gaps(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
     if not (np.diff(ticks["k"].astype(np.int64)) == 1).all():
         wrong.append("ticks are missing from the log")
     last = float(ticks["t_host"][-1])
-    if last < struck.host - LOST:
+    if last < struck.host - LOST_TIME:
         wrong.append(f"the log ends {struck.host - last:.3f} s before the strike")
-    if fault.by_device and fault.reason == KILLED and struck.report.heard_host - last > LOST:
+    if fault.by_device and fault.reason == KILLED and struck.report.heard_host - last > LOST_TIME:
         wrong.append(f"the log lacks the last {struck.report.heard_host - last:.3f} s")
     again = replay(run)
-    if not (again.identical or (fault.reason == KILLED and again.difference == CUT)):
+    if not (again.identical or (fault.reason == KILLED and again.difference == CUT_REPLAY)):
         wrong.append(f"the replay differs at tick {again.first}: {again.difference}")
     return wrong
 
 
 def _until_given_up(run: Run) -> float:
-    """From the last good sample until the machine was no longer armed [s]."""
+    """Measure the time from the last good sample until the machine was no longer armed [s]."""
     ticks = run.ticks
     heard = np.flatnonzero(ticks["valid"])
     given_up = np.flatnonzero(np.isin(ticks["state"], (State.FAULT, State.DISARMED)))

@@ -1,0 +1,63 @@
+"""Display of a campaign: what a person is shown, told and asked while it goes on; by default nothing."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import numpy as np
+
+from experiments.analysis.analyze import Analysis, analyze
+from experiments.campaigns.folder import FinishedRun
+from experiments.campaigns.protocols.condition import Condition
+from experiments.campaigns.rehearsal import DryRun
+from experiments.campaigns.run import Attempt, OperatorAnswer
+from experiments.datatypes import Response
+from hil.runners.operator import Operator, Outcome
+
+
+class CampaignDisplay:
+    """Silent display, without a person; `experiments.terminal.campaign_display` has the terminal's."""
+
+    def say(self, text: str) -> None:
+        """Tell a person a sentence."""
+
+    @contextmanager
+    def rehearsing(self) -> Iterator[Callable[[DryRun], None]]:
+        """Show that conditions are rehearsed; yields what to call with each rehearsal made."""
+        yield lambda rehearsal: None
+
+    def running(
+        self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool
+    ) -> AbstractContextManager[object]:
+        """Show the runs of a campaign as long as the context lasts.
+
+        Parameters
+        ----------
+        conditions : sequence of Condition
+            All of the campaign, in order.
+        runs : sequence of FinishedRun
+            Made before, good or not.
+        person : bool
+            Somebody stands beside a real bicycle, to be told what to do when.
+        """
+        return nullcontext()
+
+    def watch(self, condition: Condition, row: np.void) -> None:
+        """Show the newest row (TICK) of the run that is being made."""
+
+    def made(self, attempt: Attempt) -> None:
+        """Show a run that has ended."""
+
+    def ask(self, condition: Condition, last: Outcome | None) -> OperatorAnswer:
+        """Ask the person beside a real bicycle whether to run; with nobody there the campaign stops."""
+        return "stop"
+
+    def keys(self) -> AbstractContextManager[Callable[[], str]]:
+        """Open the keyboard; the context gives a function for the keys pressed since it was last called."""
+        return nullcontext(lambda: "")
+
+    def heed(self, pressed: str, operator: Operator) -> None:
+        """Let keys act on the operator of a run."""
+
+    def analyze(self, responses: list[Response]) -> Analysis:
+        """Analyse the recordings and show how far it is."""
+        return analyze(responses)

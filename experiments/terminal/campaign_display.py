@@ -1,0 +1,78 @@
+"""Display of a campaign on a terminal: board, progress of rehearsals and analysis, and the person's keys."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+import numpy as np
+
+from experiments.analysis.analyze import Analysis
+from experiments.campaigns.display import CampaignDisplay
+from experiments.campaigns.folder import FinishedRun
+from experiments.campaigns.operator_prompts import operator_prompt
+from experiments.campaigns.protocols.condition import Condition
+from experiments.campaigns.rehearsal import DryRun
+from experiments.campaigns.run import Attempt, OperatorAnswer
+from experiments.datatypes import Response
+from experiments.terminal.console import progress_screen
+from experiments.terminal.keys import keys
+from experiments.terminal.progress import Board, analysed, board_of
+from hil.runners.operator import Operator, Outcome
+
+
+class TerminalDisplay(CampaignDisplay):
+    """Show a campaign on a terminal, and ask the person who sits there.
+
+    Parameters
+    ----------
+    heed : callable
+        What the keys pressed mean to the operator of a run.
+    listen : callable
+        Reads a line, and raises EOFError where nobody is there.
+    """
+
+    def __init__(self, heed: Callable[[str, Operator], None], listen: Callable[[], str] = input) -> None:
+        self._heed, self._listen = heed, listen
+        self._board: Board | None = None
+
+    def say(self, text: str) -> None:
+        """Print a sentence."""
+        progress_screen.print(text, soft_wrap=True)
+
+    @contextmanager
+    def rehearsing(self) -> Iterator[Callable[[DryRun], None]]:
+        """Show a line that tells which condition was rehearsed last."""
+        with progress_screen.status("rehearsing every condition in simulated time") as line:
+            yield lambda one: line.update(f"rehearsed {one.condition.label}: {one.said()}")
+
+    @contextmanager
+    def running(self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool) -> Iterator[None]:
+        """Show the board of the campaign."""
+        with board_of(progress_screen, conditions, runs, person) as self._board:
+            yield
+
+    def watch(self, condition: Condition, row: np.void) -> None:
+        """Show the newest row on the board."""
+        if self._board:
+            self._board.watch(condition, row)
+
+    def made(self, attempt: Attempt) -> None:
+        """Enter a run that has ended on the board."""
+        if self._board:
+            self._board.made(attempt)
+
+    def ask(self, condition: Condition, last: Outcome | None) -> OperatorAnswer:
+        """Ask beside the board whether to run."""
+        assert self._board, "questions are asked while the board is shown"
+        return operator_prompt(self.say, self._listen, self._board.aside)(condition, last)
+
+    def keys(self) -> AbstractContextManager[Callable[[], str]]:
+        """Open the keyboard of the terminal."""
+        return keys()
+
+    def heed(self, pressed: str, operator: Operator) -> None:
+        """Let keys act on the operator of a run."""
+        self._heed(pressed, operator)
+
+    def analyze(self, responses: list[Response]) -> Analysis:
+        """Analyse the recordings with a bar."""
+        return analysed(progress_screen, responses)
