@@ -51,5 +51,6 @@ T_PHI, T_DELTA = 0, 1
 INPUTS = ("T_phi", "T_delta")
 
 Q_X, Q_Y, Q_PSI, Q_PHI, Q_THETA, Q_THETA_R, Q_DELTA, Q_THETA_F = range(8)
+Q_NAMES = ("x", "y", "psi", "phi", "theta", "theta_R", "delta", "theta_F")
 U_PHI, U_THETA_R, U_DELTA = 8, 9, 10
 ROLL_TORQUE, REAR_TORQUE, STEER_TORQUE = range(3)

@@ -14,9 +14,13 @@ from difflib import get_close_matches
 from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from models.errors import InputError
+from models.tables import data_frame, html_table
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped,unused-ignore]
 
 PARAMETERS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
@@ -128,6 +132,34 @@ class Bicycle:
             faults = list(_unphysical(self))
         if faults:
             raise InputError(f"bicycle {self.name!r} cannot be: {'; '.join(faults)}")
+
+    def __repr__(self) -> str:
+        mass = self.mR + self.mB + self.mH + self.mF
+        return f"Bicycle({self.name!r}, w={self.w:.4g} m, c={self.c:.4g} m, lam={self.lam:.4g} rad, mass={mass:.4g} kg)"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, getattr(self, name), unit, meaning, self.std.get(name))
+            for name, (unit, meaning) in PARAMETERS.items()
+        ]
+        return html_table(self.name, ("parameter", "value", "unit", "meaning", "standard deviation"), rows)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Parameters as a pandas data frame: one row each, with value, unit, meaning and standard deviation.
+
+        Raises
+        ------
+        InputError
+            When pandas is not installed.
+        """
+        columns = {
+            "parameter": list(PARAMETERS),
+            "value": [getattr(self, name) for name in PARAMETERS],
+            "unit": [unit for unit, _ in PARAMETERS.values()],
+            "meaning": [meaning for _, meaning in PARAMETERS.values()],
+            "std": [self.std.get(name, math.nan) for name in PARAMETERS],
+        }
+        return data_frame(columns, "parameter")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy and pickle by making it again: a read-only mapping cannot be pickled."""

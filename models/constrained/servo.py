@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from models.constrained.bicycle import ConstrainedBicycle
 from models.constrained.constraints.prescribed_motion import PrescribedMotion
 from models.errors import InputError
-from models.nonlinear.nonlinear import initial_state
+from models.nonlinear.simulation import initial_state
 from models.parameters import Bicycle
 
 SmoothPath = Callable[[float], tuple[float, float, float]]

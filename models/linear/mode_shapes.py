@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from models.array_types import ComplexArray
 from models.errors import InputError
-from models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, ComplexArray, named_modes
+from models.linear.modes import CAPSIZE, CASTER, WEAVE, WEAVE_TWIN, named_modes
 from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 

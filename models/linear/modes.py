@@ -18,23 +18,30 @@ What follows at a double root, with speed falling:
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from math import fsum
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.polynomial import Polynomial
 from numpy.polynomial.polynomial import polyder, polyval2d
 from numpy.typing import ArrayLike, NDArray
 
 from models.array_types import Array, ComplexArray
 from models.errors import InputError
-from models.linear.whipple import canonical_matrices, system_matrix
+from models.linear.characteristic_polynomial import (
+    NAMING_SPEED,
+    characteristic_coefficients,
+    discriminant_polynomial,
+    hurwitz_polynomial,
+    positive_roots,
+    static_polynomial,
+)
+from models.linear.whipple import system_matrix
 from models.parameters import Bicycle
+from models.tables import data_frame, describe_range, html_table
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped,unused-ignore]
 
 WEAVE, WEAVE_TWIN, CAPSIZE, CASTER = range(4)  # columns of Modes.all
-
-# Speed [m/s] where the modes are told apart. A critical speed above it is no speed of a bicycle: it is the
-# rounding of a leading coefficient that should be zero, as without spinning wheels.
-NAMING_SPEED = 1000.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,27 @@ class Modes:
     weave: ComplexArray  # (n, 2)
     capsize: ComplexArray  # (n,)
     caster: ComplexArray  # (n,)
+
+    def __repr__(self) -> str:
+        where = f", {describe_range(self.v, 'm/s')}" if len(self.v) else ""
+        return f"Modes(weave, capsize, caster at {len(self.v)} speed{'s' * (len(self.v) != 1)}{where})"
+
+    def _repr_html_(self) -> str:
+        heads = ("v [m/s]", "weave [1/s]", "weave [1/s]", "capsize [1/s]", "caster [1/s]")
+        return html_table("Eigenvalues", heads, ((v, *roots) for v, roots in zip(self.v, self.all, strict=True)))
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Real and imaginary parts [1/s] as a pandas data frame, one row a speed; the index is ``v`` [m/s].
+
+        Raises
+        ------
+        InputError
+            When pandas is not installed.
+        """
+        columns: dict[str, Array] = {"v": self.v}
+        for name, roots in zip(("weave", "weave_twin", "capsize", "caster"), self.all.T, strict=True):
+            columns |= {f"{name}_real": roots.real, f"{name}_imag": roots.imag}
+        return data_frame(columns, "v")
 
     @property
     def all(self) -> ComplexArray:
@@ -145,15 +173,15 @@ def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:
     in v^2; a real eigenvalue crosses zero where det(g K0 + v^2 K2), linear in v^2, vanishes. Whose crossing
     it is comes from `named_modes`.
     """
-    hurwitz, static = _hurwitz(bicycle), _static(bicycle)
-    crossings = sorted({*_positive_roots(hurwitz), *_positive_roots(static)})
+    hurwitz, static = hurwitz_polynomial(bicycle), static_polynomial(bicycle)
+    crossings = sorted({*positive_roots(hurwitz), *positive_roots(static)})
     stable = _weave_stability(bicycle, crossings)
     changes = tuple(
         (speed, "unstable->stable" if above else "stable->unstable")
         for speed, below, above in zip(crossings, stable[:-1], stable[1:], strict=True)
         if below != above
     )
-    capsize = [v for v in _positive_roots(static) if np.argmin(np.abs(named_modes(bicycle, v).all)) == CAPSIZE]
+    capsize = [v for v in positive_roots(static) if np.argmin(np.abs(named_modes(bicycle, v).all)) == CAPSIZE]
     born = _birth_of_weave(bicycle)
     return CriticalSpeeds(
         weave=changes[-1][0] if changes and stable[-1] else None,
@@ -164,74 +192,7 @@ def critical_speeds(bicycle: Bicycle) -> CriticalSpeeds:
     )
 
 
-# The characteristic polynomial ------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=256)
-def _characteristic(bicycle: Bicycle) -> Array:
-    """Coefficients c (5, 4) of det(M s^2 + v C1 s + g K0 + v^2 K2) = sum of c[i, j] s^i v^j."""
-    M, C1, K0, K2 = canonical_matrices(bicycle)
-    K0 = bicycle.g * K0
-    c = np.zeros((5, 4))
-    c[4, 0] = _mixed(M, M) / 2.0
-    c[3, 1] = _mixed(M, C1)
-    c[2, 0] = _mixed(M, K0)
-    c[2, 2] = _mixed(M, K2) + _mixed(C1, C1) / 2.0
-    c[1, 1] = _mixed(C1, K0)
-    c[1, 3] = _mixed(C1, K2)
-    c[0, 0] = _mixed(K0, K0) / 2.0
-    c[0, 2] = _mixed(K0, K2)  # and nothing in v^4: the first column of K2 is zero
-    return c
-
-
-def _mixed(A: Array, B: Array) -> float:
-    """Mixed term of det(A + B), linear in each matrix; twice the determinant when A is B.
-
-    Zero where the terms cancel to rounding: without spinning wheels det(g K0 + v^2 K2) has no term in
-    v^2, and last bits must not be taken for a capsize speed.
-    """
-    terms = (A[0, 0] * B[1, 1], A[1, 1] * B[0, 0], -A[0, 1] * B[1, 0], -A[1, 0] * B[0, 1])
-    total = fsum(terms)
-    return total if abs(total) > 1e-14 * max(map(abs, terms)) else 0.0
-
-
-def _in_square(bicycle: Bicycle) -> tuple[Polynomial, ...]:
-    """Polynomials a, b, c, d, e in V = v^2; the characteristic one is a s^4 + b v s^3 + c s^2 + d v s + e."""
-    k = _characteristic(bicycle)
-    return (
-        Polynomial([k[4, 0]]),
-        Polynomial([k[3, 1]]),
-        Polynomial([k[2, 0], k[2, 2]]),
-        Polynomial([k[1, 1], k[1, 3]]),
-        Polynomial([k[0, 0], k[0, 2]]),
-    )
-
-
-def _hurwitz(bicycle: Bicycle) -> Polynomial:
-    """Hurwitz's third determinant over V: zero where two eigenvalues are opposite, so also on the axis."""
-    a, b, c, d, e = _in_square(bicycle)
-    return d * (b * c - a * d) - b * b * e
-
-
-def _static(bicycle: Bicycle) -> Polynomial:
-    """Zero, as a polynomial in V, where an eigenvalue is zero."""
-    return _in_square(bicycle)[4]
-
-
-def _discriminant(bicycle: Bicycle) -> Polynomial:
-    """Zero, as a polynomial in V, where two eigenvalues are equal: 4 I^3 - J^2, by the invariants."""
-    a, b, c, d, e = _in_square(bicycle)
-    V = Polynomial([0.0, 1.0])
-    I = 12.0 * a * e - 3.0 * V * b * d + c * c
-    J = 72.0 * a * c * e + 9.0 * V * b * c * d - 27.0 * V * (a * d * d + e * b * b) - 2.0 * c * c * c
-    return 4.0 * I**3 - J**2
-
-
-def _positive_roots(p: Polynomial) -> list[float]:
-    """Speeds v, 0 < v < `NAMING_SPEED`, at which the polynomial in V = v^2 vanishes, slowest first."""
-    V = np.asarray(p.trim().roots(), dtype=complex)
-    speeds = np.sqrt(V[(np.abs(V.imag) < 1e-7 * np.abs(V)) & (V.real > 0.0)].real)
-    return sorted(speeds[speeds < NAMING_SPEED].tolist())
+# Critical speeds and double roots -----------------------------------------------------------------------
 
 
 def _weave_stability(bicycle: Bicycle, crossings: list[float]) -> list[bool]:
@@ -247,7 +208,7 @@ def _weave_stability(bicycle: Bicycle, crossings: list[float]) -> list[bool]:
 def _double_roots(bicycle: Bicycle) -> list[tuple[float, float]]:
     """Speeds with two equal real eigenvalues, fastest first, and that eigenvalue."""
     found: list[tuple[float, float]] = []
-    for guess in reversed(_positive_roots(_discriminant(bicycle))):
+    for guess in reversed(positive_roots(discriminant_polynomial(bicycle))):
         roots = eigenvalues(bicycle, guess)
         closest = min(combinations(roots, 2), key=lambda pair: abs(pair[0] - pair[1]))
         speed, eigenvalue = _polish(bicycle, guess, float(np.mean(closest).real))
@@ -258,7 +219,7 @@ def _double_roots(bicycle: Bicycle) -> list[tuple[float, float]]:
 
 def _polish(bicycle: Bicycle, v: float, s: float) -> tuple[float, float]:
     """Newton's method on p(s, v) = 0, dp/ds(s, v) = 0; both are simple where a pair is born."""
-    p = _characteristic(bicycle)
+    p = characteristic_coefficients(bicycle)
     p_s = polyder(p, axis=0)
     p_ss, p_v, p_sv = polyder(p_s, axis=0), polyder(p, axis=1), polyder(p_s, axis=1)
     for _ in range(8):

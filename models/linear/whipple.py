@@ -4,6 +4,7 @@
 the coefficients from their appendix A, in their symbols. Torques in N m, q in rad, v in m/s.
 """
 
+from collections.abc import Iterator
 from math import cos, sin
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from models.array_types import Array
-from models.coordinates import ANGLE_STATES, INPUTS, RATE_STATES, STATES
+from models.coordinates import ANGLE_STATES, DELTA, INPUTS, PHI, RATE_STATES, STATES
 from models.errors import InputError
 from models.parameters import Bicycle
+from models.tables import html_table
 
 if TYPE_CHECKING:
     import control
@@ -26,6 +28,18 @@ class CanonicalMatrices(NamedTuple):
     C1: Array  # kg m
     K0: Array  # kg m
     K2: Array  # kg
+
+    def __repr__(self) -> str:
+        shown = (f"{name}={[[float(f'{x:.4g}') for x in row] for row in matrix]}" for name, matrix in self._named())
+        return f"CanonicalMatrices({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        rows = ((name, *matrix[PHI], *matrix[DELTA]) for name, matrix in self._named())
+        heads = ("matrix", "phi phi", "phi delta", "delta phi", "delta delta")
+        return html_table("Canonical matrices, SI", heads, rows)
+
+    def _named(self) -> Iterator[tuple[str, Array]]:
+        return zip(self._fields, self, strict=True)
 
 
 class Totals(NamedTuple):

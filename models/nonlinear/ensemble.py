@@ -16,8 +16,8 @@ from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R, REAR_TORQUE, U_DELTA, 
 from models.errors import InputError
 from models.nonlinear.contact_forces import OUTSIDE, inside
 from models.nonlinear.integrator import lower_front_wheel, rk4
-from models.nonlinear.nonlinear import initial_state
 from models.nonlinear.parameters import Packed, pack_bicycle
+from models.nonlinear.simulation import initial_state
 from models.nonlinear.vectors import compiled, inlined
 from models.parameters import Bicycle
 
@@ -101,7 +101,7 @@ def ride(p, x, T, dt, n):
 
 
 class Ensemble:
-    """Ensemble of N bicycles that ride together, from states of `models.nonlinear.nonlinear.initial_state`.
+    """Ensemble of N bicycles that ride together, from states of `models.nonlinear.simulation.initial_state`.
 
     Parameters
     ----------
@@ -127,9 +127,12 @@ class Ensemble:
         self._p = _in_lanes(packed)
         self._x = _in_lanes(np.hstack([q, speeds, np.ones((n, 1))]))
 
+    def __repr__(self) -> str:
+        return f"Ensemble({self.n} bicycle{'s' * (self.n != 1)})"
+
     @classmethod
     def starting(cls, bicycles: Sequence[Bicycle], **states: ArrayLike) -> "Ensemble":
-        """Ensemble from the arguments of `models.nonlinear.nonlinear.initial_state`, one number for all or one each."""
+        """Start bicycles from the arguments of `simulation.initial_state`, one number for all or one each."""
         columns = {key: np.broadcast_to(np.asarray(value, dtype=float), len(bicycles)) for key, value in states.items()}
         rows = [
             initial_state(bicycle, **{key: float(column[m]) for key, column in columns.items()})

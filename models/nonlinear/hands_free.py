@@ -11,12 +11,17 @@ not listed again: steer is to the right, between 0 and pi.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import copysign, hypot, pi, sin
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from models.array_types import Array
 from models.nonlinear.steady_turns import LEAN_MAX, Model, SteadyTurn, posture, turn_at_posture
 from models.parameters import Bicycle
+from models.tables import data_frame, describe_range, html_table
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped,unused-ignore]
 
 FAMILY_SPEED_MAX = 40.0  # m/s, where a family is followed no further
 FIRST_TURN_DISTANCE = 2e-3  # rad from straight running, where the first turn of a family is
@@ -46,6 +51,27 @@ class TurnFamily:
     start: str
     end: str
     turns: tuple[SteadyTurn, ...]
+
+    def __repr__(self) -> str:
+        speeds = describe_range([turn.v for turn in self.turns], "m/s")
+        return f"TurnFamily({self.start!r} to {self.end!r}, {len(self.turns)} turns, {speeds})"
+
+    def _repr_html_(self) -> str:
+        heads = ("v [m/s]", "phi [rad]", "delta [rad]", "theta [rad]", "radius [m]", "stable")
+        rows = [(t.v, t.phi, t.delta, t.theta, t.radius, t.stable) for t in self.turns]
+        return html_table(f"Turns without steer torque, {self.start} to {self.end}", heads, rows)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Turns as a pandas data frame, one row each in the order of the family; SI.
+
+        Raises
+        ------
+        InputError
+            When pandas is not installed.
+        """
+        names = ("v", "psi_dot", "radius", "phi", "delta", "theta", "rear_rate", "front_rate", "T_delta", "stable")
+        columns = {name: [getattr(turn, name) for turn in self.turns] for name in names}
+        return data_frame({"turn": range(len(self.turns)), **columns}, "turn")
 
 
 def hands_free_families(bicycle: Bicycle, stride: float = 0.02) -> tuple[TurnFamily, ...]:

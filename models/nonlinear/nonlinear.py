@@ -5,13 +5,9 @@ Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models
 results mean nothing; `integrate_step`, `integrate_steps` and `pitch` notice.
 """
 
-from dataclasses import dataclass
-from math import inf, nan
+from math import nan
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from models.array_types import Array
 from models.coordinates import (
     Q_DELTA,
     Q_PHI,
@@ -28,8 +24,7 @@ from models.coordinates import (
     U_PHI,
     U_THETA_R,
 )
-from models.errors import InputError
-from models.nonlinear.contact_forces import OUTSIDE, contact_forces_of, describe, grip, inside
+from models.nonlinear.contact_forces import OUTSIDE, contact_forces_of, grip, inside
 from models.nonlinear.integrator import (
     NEWTON_STEPS_MAX,
     PITCH_TOLERANCE,
@@ -39,9 +34,11 @@ from models.nonlinear.integrator import (
     state_rates,
 )
 from models.nonlinear.kernel import evaluate, inertia, mass_matrix, partials, pose, speeds
-from models.nonlinear.parameters import pack_bicycle, unpack_bicycle
+from models.nonlinear.parameters import unpack_bicycle
 from models.nonlinear.vectors import compiled, inlined, sincos
-from models.parameters import Bicycle
+
+if TYPE_CHECKING:
+    pass  # type: ignore[import-untyped,unused-ignore]
 
 
 @inlined
@@ -255,127 +252,3 @@ def integrate_step(p, q, u, T, dt):
         Step, s.
     """
     return 0 if integrate_steps(p, q, u, T, dt, 1) == 1 else OUTSIDE
-
-
-@compiled
-def _record(p, q, u, T, dt, friction, flags):
-    """Step through rows 1.. of ``q`` and ``u`` (n, 8) under ``T`` (n - 1, 3); how many rows are filled."""
-    n = q.shape[0]
-    for m in range(n):
-        flags[m] = status(p, q[m], u[m], T[min(m, n - 2)], friction)
-        if flags[m] & OUTSIDE:
-            return m
-        if m + 1 < n:
-            q[m + 1], u[m + 1] = q[m], u[m]
-            if integrate_step(p, q[m + 1], u[m + 1], T[m], dt) != 0:
-                return m + 1
-    return n
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """Motion of the nonlinear bicycle, as far as the model holds.
-
-    Attributes
-    ----------
-    t : (n,) array, s
-    q, u : (n, 8) arrays
-        Coordinates and speeds, rad and m.
-    status : (n,) array of int
-        Flags of `models.nonlinear.contact_forces` at each instant.
-    ended : str
-        Why it ended before its time; empty when it did not.
-    """
-
-    t: Array
-    q: Array
-    u: Array
-    status: NDArray[np.int64]
-    ended: str = ""
-
-
-def initial_state(
-    bicycle: Bicycle,
-    roll: float = 0.0,
-    steer: float = 0.0,
-    roll_rate: float = 0.0,
-    steer_rate: float = 0.0,
-    v: float = 0.0,
-) -> tuple[Array, Array]:
-    """Coordinates and speeds (8,) at the origin, heading along x.
-
-    Parameters
-    ----------
-    bicycle : Bicycle
-    roll, steer : float
-        rad, positive to the right.
-    roll_rate, steer_rate : float
-        rad/s.
-    v : float
-        Forward speed of the rear rim, m/s.
-
-    Raises
-    ------
-    InputError
-        For a state outside the domain of the model.
-    """
-    p = pack_bicycle(bicycle)
-    q, u = np.zeros(8), np.zeros(8)
-    q[Q_PHI], q[Q_DELTA] = roll, steer
-    q[Q_THETA] = pitch(p, roll, steer, bicycle.lam)
-    u[Q_PHI], u[Q_THETA_R], u[Q_DELTA] = roll_rate, -v / (bicycle.rR or 1.0), steer_rate
-    dependent_speeds(p, q, u)
-    if status(p, q, u, np.zeros(3), inf) & OUTSIDE:
-        raise InputError(
-            f"wanted a state in which bicycle {bicycle.name!r} rolls on both wheels, found roll {roll:g} rad, steer "
-            f"{steer:g} rad, rates {roll_rate:g} and {steer_rate:g} rad/s, {v:g} m/s; tilt and steer it less"
-        )
-    return q, u
-
-
-def simulate_nonlinear(
-    bicycle: Bicycle,
-    q: ArrayLike,
-    u: ArrayLike,
-    duration: float,
-    dt: float = 0.001,
-    torque: ArrayLike = (0.0, 0.0, 0.0),
-    friction: float = inf,
-) -> Trajectory:
-    """Ride from ``(q, u)`` for ``duration`` [s] in steps of ``dt`` [s].
-
-    Parameters
-    ----------
-    bicycle : Bicycle
-    q, u : (8,) arrays
-        Of `initial_state`; they stay as they are.
-    duration, dt : float
-        Length of the ride and of one step, s.
-    torque : (3,) or (steps, 3) array, N m
-        Held constant, or over each step.
-    friction : float
-        Coefficient of the ground, for the status.
-
-    Raises
-    ------
-    InputError
-        For times that are no times, torques of another shape, or a start outside the domain.
-    """
-    if not (0.0 < dt < inf and 0.0 <= duration < inf):
-        raise InputError(
-            f"wanted a duration and a step above zero, found {duration} s in steps of {dt} s; give seconds"
-        )
-    steps = max(1, round(duration / dt))
-    T = np.asarray(torque, dtype=float)
-    if T.shape not in ((3,), (steps, 3)) or not np.isfinite(T).all():
-        raise InputError(f"wanted finite torques (3,) or ({steps}, 3) in N m, found shape {T.shape}; one row a step")
-    rows_q, rows_u = np.zeros((steps + 1, 8)), np.zeros((steps + 1, 8))
-    rows_q[0], rows_u[0] = q, u
-    flags = np.zeros(steps + 1, np.int64)
-    n = _record(
-        pack_bicycle(bicycle), rows_q, rows_u, np.ascontiguousarray(np.broadcast_to(T, (steps, 3))), dt, friction, flags
-    )
-    if n == 0:
-        raise InputError(f"the ride cannot start: {describe(OUTSIDE)}; start from a state of `initial_state`")
-    ended = describe(OUTSIDE) if n <= steps else ""
-    return Trajectory(dt * np.arange(n), rows_q[:n], rows_u[:n], flags[:n], ended)

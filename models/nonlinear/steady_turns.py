@@ -36,6 +36,7 @@ from models.errors import InputError
 from models.nonlinear.nonlinear import accelerations, dependent_speeds, energy, pitch
 from models.nonlinear.parameters import pack_bicycle
 from models.parameters import Bicycle
+from models.tables import html_table
 
 LEAN_MAX = 1.5  # rad; a bicycle that leans more lies on the ground
 PITCH_MAX = 0.5  # rad from upright; with more the frame has tipped over a wheel, which is another way to stand
@@ -74,6 +75,25 @@ class SteadyTurn:
     T_delta: float
     eigenvalues: tuple[complex, ...]
 
+    def __repr__(self) -> str:
+        return (
+            f"SteadyTurn(phi={self.phi:.4g} rad, delta={self.delta:.4g} rad, v={self.v:.4g} m/s, "
+            f"radius={self.radius:.4g} m, T_delta={self.T_delta:.4g} N m, {'stable' if self.stable else 'unstable'})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("phi", self.phi, "rad"),
+            ("delta", self.delta, "rad"),
+            ("theta", self.theta, "rad"),
+            ("v", self.v, "m/s"),
+            ("psi_dot", self.psi_dot, "rad/s"),
+            ("radius", self.radius, "m"),
+            ("T_delta", self.T_delta, "N m"),
+            *(("eigenvalue", s, "1/s") for s in self.eigenvalues),
+        ]
+        return html_table("Steady turn", ("quantity", "value", "unit"), rows)
+
     @property
     def radius(self) -> float:
         """Radius [m] of the circle of the rear contact, positive to the right."""
@@ -87,7 +107,7 @@ class SteadyTurn:
     def state(self) -> tuple[Array, Array]:
         """Coordinates and speeds, each (8,), of the nonlinear model; at the origin, heading along x.
 
-        A turn may steer by more than `models.nonlinear.nonlinear.simulate_nonlinear` takes.
+        A turn may steer by more than `models.nonlinear.simulation.simulate_nonlinear` takes.
         """
         q, u = np.zeros(8), np.zeros(8)
         q[[Q_PHI, Q_THETA, Q_DELTA]] = self.phi, self.theta, self.delta

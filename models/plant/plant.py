@@ -35,6 +35,7 @@ from models.plant.records import (
     KICK_STEPS,
     LINEAR,
     MOTION_STATES,
+    PLANT_MODELS,
     ROTOR,
     X_P,
     V,
@@ -220,6 +221,11 @@ class Plant:
         self.p = pack_plant(bicycle, scenario, drive, instruments, model, surroundings)
         self.s = initial_plant_state(bicycle, scenario)
         self._readings = np.zeros(1, READINGS)
+
+    def __repr__(self) -> str:
+        model = next(name for name, number in PLANT_MODELS.items() if number == self.p["model"][0])
+        now = "fallen" if self.fallen else "free" if self.released else "held"
+        return f"Plant({model}, t={self.t:.4g} s, v={self.v:.4g} m/s, {now})"
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
         """Carry the machine on by `dt` (s) with the steer torque `T_cmd` (N m) commanded; see `advance_plant`."""

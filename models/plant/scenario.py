@@ -4,12 +4,13 @@ Times count from the release.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 
 import numpy as np
 
 from models.errors import InputError
+from models.tables import describe_range, html_table
 
 SURFACES = ("treadmill", "floor")
 PHI_MAX, DELTA_MAX = np.radians(45.0), np.radians(60.0)  # beyond these the bicycle has fallen
@@ -117,6 +118,18 @@ class Scenario:
     x0: Sequence[float] = (0.0, 0.0, 0.0, 0.0)
     torque_noise: float = 0.0
     seed: int = 0
+
+    def __repr__(self) -> str:
+        speeds, kicks = describe_range([v for _, v in self.speed], "m/s"), len(self.kicks)
+        person = "held at first" if self.held else "free from the start"
+        return f"Scenario({speeds}, {kicks} kick{'s' * (kicks != 1)}, {self.surface}, {person})"
+
+    def _repr_html_(self) -> str:
+        speeds = describe_range([v for _, v in self.speed], "m/s")
+        rows = [
+            (field.name, speeds if field.name == "speed" else str(getattr(self, field.name))) for field in fields(self)
+        ]
+        return html_table("Scenario", ("setting", "value"), rows)
 
     def __post_init__(self) -> None:
         self._check_speed()

@@ -9,8 +9,9 @@ from numba import njit
 from models import catalogue
 from models.coordinates import Q_DELTA, Q_PHI, Q_THETA_R
 from models.nonlinear.ensemble import LANES, Ensemble
-from models.nonlinear.nonlinear import initial_state, integrate_steps, nonlinear_derivative
+from models.nonlinear.nonlinear import integrate_steps, nonlinear_derivative
 from models.nonlinear.parameters import pack_bicycle
+from models.nonlinear.simulation import initial_state
 
 DURATION, DT = 5.0, 0.001  # s, figure 4 of Meijaard et al. (2007)
 BICYCLES = 8 * LANES

@@ -12,7 +12,7 @@ from models.constrained.servo import lean_feedforward, smooth_change
 from models.coordinates import Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R, Q_X, Q_Y
 from models.errors import InputError
 from models.linear.whipple import canonical_matrices
-from models.nonlinear import nonlinear
+from models.nonlinear import nonlinear, simulation
 from models.nonlinear.parameters import pack_bicycle
 from models.parameters import Bicycle
 from models.plant.plant import Plant, Scenario, SteerDrive, Surroundings
@@ -47,7 +47,7 @@ def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states
     p = pack_bicycle(bicycle)
     for _ in range(3):
         roll, steer = rng.uniform(-0.6, 0.6), rng.uniform(-0.7, 0.7)
-        q, u = nonlinear.initial_state(bicycle, roll, steer, rng.normal(), rng.normal(), rng.uniform(1.0, 9.0))
+        q, u = simulation.initial_state(bicycle, roll, steer, rng.normal(), rng.normal(), rng.uniform(1.0, 9.0))
         q[[Q_X, Q_Y, Q_THETA_R]] += rng.normal(size=3)
         T = rng.normal(scale=5.0, size=3)
         u_dot, forces = np.empty(8), np.empty(6)
@@ -63,7 +63,7 @@ def test_accelerations_and_contact_forces_equal_the_kane_kernel_at_random_states
 def test_five_seconds_of_figure_4_equal_the_reference_trajectory():
     reference = json.loads((REFERENCE / "nonlinear_fig4_trajectory.json").read_text())
     whole = ConstrainedBicycle(load_bicycle("Benchmark"))
-    x = whole.state(*nonlinear.initial_state(load_bicycle("Benchmark"), 0.0, 0.0, 0.5, 0.0, 4.6))
+    x = whole.state(*simulation.initial_state(load_bicycle("Benchmark"), 0.0, 0.0, 0.5, 0.0, 4.6))
     times = reference["t"][::10]
     states = whole.system.simulate(x, times, rtol=1e-7, atol=1e-9)
     q = np.array([whole.coordinates(each) for each in states])
@@ -82,8 +82,8 @@ def test_five_seconds_of_figure_4_equal_the_reference_trajectory():
 @pytest.mark.parametrize(("name", "v", "steer"), [("Silver", 5.0, 0.02), ("Rigidcl_computed", 6.0, -0.03)])
 def test_five_seconds_equal_the_kane_kernel(name, v, steer):
     bicycle = load_bicycle(name)
-    q, u = nonlinear.initial_state(bicycle, 0.05, steer, 0.0, 0.0, v)
-    kane = nonlinear.simulate_nonlinear(bicycle, q, u, 5.0, 1e-3)
+    q, u = simulation.initial_state(bicycle, 0.05, steer, 0.0, 0.0, v)
+    kane = simulation.simulate_nonlinear(bicycle, q, u, 5.0, 1e-3)
     whole = ConstrainedBicycle(bicycle)
     states = whole.system.simulate(whole.state(q, u), np.linspace(0.0, 5.0, 6))
     found = np.array([whole.coordinates(x) for x in states])[:, [Q_X, Q_Y, Q_PHI, Q_THETA, Q_DELTA]]
@@ -94,7 +94,7 @@ def test_small_motions_are_those_of_the_linear_bicycle():
     """Accelerations of lean and steer at a small state are the canonical equations', to second order."""
     bicycle, v, small = load_bicycle("Benchmark"), 5.0, 1e-5
     model = canonical_matrices(bicycle)
-    q, u = nonlinear.initial_state(bicycle, 0.7 * small, -0.4 * small, 0.3 * small, 0.9 * small, v)
+    q, u = simulation.initial_state(bicycle, 0.7 * small, -0.4 * small, 0.3 * small, 0.9 * small, v)
     T = np.array([0.5, -0.2]) * small
     whole = ConstrainedBicycle(bicycle, roll_torque=T[0], steer_torque=T[1])
     accelerations, _ = whole.accelerations(whole.state(q, u))
@@ -107,7 +107,7 @@ def test_small_motions_are_those_of_the_linear_bicycle():
 def test_wheels_carry_the_weight_at_rest():
     b = load_bicycle("Benchmark")
     whole = ConstrainedBicycle(b)
-    forces = whole.contact_forces(whole.state(*nonlinear.initial_state(b, 0.0, 0.0, 0.0, 0.0, 0.0)))
+    forces = whole.contact_forces(whole.state(*simulation.initial_state(b, 0.0, 0.0, 0.0, 0.0, 0.0)))
     m = b.mR + b.mB + b.mH + b.mF
     x = (b.mB * b.xB + b.mH * b.xH + b.mF * b.w) / m
     # standing, it falls along no direction to first order: weights by the lever

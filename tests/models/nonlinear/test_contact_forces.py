@@ -8,8 +8,9 @@ from models.coordinates import DELTA, PHI, Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THE
 from models.linear import path
 from models.linear.whipple import system_matrix
 from models.nonlinear.contact_forces import FRONT_LIFTS, FRONT_SLIPS, OUTSIDE, REAR_LIFTS, REAR_SLIPS, describe, grip
-from models.nonlinear.nonlinear import accelerations, contact_forces, initial_state, simulate_nonlinear, status
+from models.nonlinear.nonlinear import accelerations, contact_forces, status
 from models.nonlinear.parameters import pack_bicycle
+from models.nonlinear.simulation import initial_state, simulate_nonlinear
 from tests.models.nonlinear import four_bodies
 from tests.models.nonlinear.test_nonlinear import random_states
 

@@ -5,8 +5,9 @@ import pytest
 
 from models import catalogue
 from models.coordinates import Q_PSI
-from models.nonlinear.nonlinear import initial_state, integrate_steps
+from models.nonlinear.nonlinear import integrate_steps
 from models.nonlinear.parameters import pack_bicycle
+from models.nonlinear.simulation import initial_state
 from tests.models.nonlinear import four_bodies
 
 SECONDS, DT = 60, 0.001

@@ -15,13 +15,12 @@ from models.nonlinear.nonlinear import (
     accelerations,
     dependent_speeds,
     energy,
-    initial_state,
     integrate_step,
     nonlinear_derivative,
     pitch,
-    simulate_nonlinear,
 )
 from models.nonlinear.parameters import pack_bicycle
+from models.nonlinear.simulation import initial_state, simulate_nonlinear
 from models.parameters import Bicycle
 from tests.models.nonlinear import four_bodies
 from tests.paths import REFERENCE

@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
-from models.nonlinear import nonlinear
+from models.nonlinear import nonlinear, simulation
 from models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
 from tests.models.plant.riding import DT, QUIET, free, ride
 from tests.paths import REFERENCE
@@ -304,10 +304,10 @@ def test_the_period_does_not_matter(benchmark_bicycle):
 
 def test_the_kernel_keeps_step_with_the_plant(benchmark_bicycle):
     """Its own integrator and the plant's give one motion under a constant torque."""
-    q, u = nonlinear.initial_state(benchmark_bicycle, 0.2, -0.1, 0.3, 0.2, v=4.0)
+    q, u = simulation.initial_state(benchmark_bicycle, 0.2, -0.1, 0.3, 0.2, v=4.0)
     plant = free(benchmark_bicycle, 4.0, x0=(0.2, -0.1, 0.3, 0.2), drive=SteerDrive(lag=0.0), **COASTING)
     ride(plant, 200, T=0.4)
-    end = nonlinear.simulate_nonlinear(benchmark_bicycle, q, u, 1.0, 0.001, (0.0, 0.0, 0.4))
+    end = simulation.simulate_nonlinear(benchmark_bicycle, q, u, 1.0, 0.001, (0.0, 0.0, 0.4))
     found = [end.q[-1, Q_PHI], end.q[-1, Q_DELTA], end.u[-1, Q_PHI], end.u[-1, Q_DELTA]]
     np.testing.assert_allclose(plant.state, found, rtol=0, atol=1e-9)
     assert plant.v == pytest.approx(-end.u[-1, Q_THETA_R] * benchmark_bicycle.rR, abs=1e-9)

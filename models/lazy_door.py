@@ -1,0 +1,38 @@
+"""Lazy doors: a package that names what it offers and imports it only when it is asked for (PEP 562)."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazy(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make the `__getattr__` and the `__dir__` of a package.
+
+    What was imported once is kept in the package. A name must not be that of a module or folder inside the package:
+    Python puts those there by itself as soon as they are imported.
+
+    Parameters
+    ----------
+    package : str
+        Its dotted name, ``__name__``.
+    places : mapping of str to str
+        Module of every name that the package offers.
+
+    Raises
+    ------
+    AttributeError
+        From `__getattr__`, for a name that the package does not offer.
+    """
+
+    def get(name: str) -> Any:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(places[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *places})
+
+    return get, names

@@ -1,0 +1,82 @@
+"""Characteristic polynomial of the linear bicycle in eigenvalue and speed, and the polynomials that follow from it."""
+
+from functools import lru_cache
+from math import fsum
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from models.array_types import Array
+from models.linear.whipple import canonical_matrices
+from models.parameters import Bicycle
+
+# Speed [m/s] where the modes are told apart. A critical speed above it is no speed of a bicycle: it is the
+# rounding of a leading coefficient that should be zero, as without spinning wheels.
+NAMING_SPEED = 1000.0
+
+
+@lru_cache(maxsize=256)
+def characteristic_coefficients(bicycle: Bicycle) -> Array:
+    """Coefficients c (5, 4) of det(M s^2 + v C1 s + g K0 + v^2 K2) = sum of c[i, j] s^i v^j."""
+    M, C1, K0, K2 = canonical_matrices(bicycle)
+    K0 = bicycle.g * K0
+    c = np.zeros((5, 4))
+    c[4, 0] = _mixed(M, M) / 2.0
+    c[3, 1] = _mixed(M, C1)
+    c[2, 0] = _mixed(M, K0)
+    c[2, 2] = _mixed(M, K2) + _mixed(C1, C1) / 2.0
+    c[1, 1] = _mixed(C1, K0)
+    c[1, 3] = _mixed(C1, K2)
+    c[0, 0] = _mixed(K0, K0) / 2.0
+    c[0, 2] = _mixed(K0, K2)  # and nothing in v^4: the first column of K2 is zero
+    return c
+
+
+def _mixed(A: Array, B: Array) -> float:
+    """Mixed term of det(A + B), linear in each matrix; twice the determinant when A is B.
+
+    Zero where the terms cancel to rounding: without spinning wheels det(g K0 + v^2 K2) has no term in
+    v^2, and last bits must not be taken for a capsize speed.
+    """
+    terms = (A[0, 0] * B[1, 1], A[1, 1] * B[0, 0], -A[0, 1] * B[1, 0], -A[1, 0] * B[0, 1])
+    total = fsum(terms)
+    return total if abs(total) > 1e-14 * max(map(abs, terms)) else 0.0
+
+
+def _in_square(bicycle: Bicycle) -> tuple[Polynomial, ...]:
+    """Polynomials a, b, c, d, e in V = v^2; the characteristic one is a s^4 + b v s^3 + c s^2 + d v s + e."""
+    k = characteristic_coefficients(bicycle)
+    return (
+        Polynomial([k[4, 0]]),
+        Polynomial([k[3, 1]]),
+        Polynomial([k[2, 0], k[2, 2]]),
+        Polynomial([k[1, 1], k[1, 3]]),
+        Polynomial([k[0, 0], k[0, 2]]),
+    )
+
+
+def hurwitz_polynomial(bicycle: Bicycle) -> Polynomial:
+    """Hurwitz's third determinant over V: zero where two eigenvalues are opposite, so also on the axis."""
+    a, b, c, d, e = _in_square(bicycle)
+    return d * (b * c - a * d) - b * b * e
+
+
+def static_polynomial(bicycle: Bicycle) -> Polynomial:
+    """Zero, as a polynomial in V, where an eigenvalue is zero."""
+    return _in_square(bicycle)[4]
+
+
+def discriminant_polynomial(bicycle: Bicycle) -> Polynomial:
+    """Zero, as a polynomial in V, where two eigenvalues are equal: 4 I^3 - J^2, by the invariants."""
+    a, b, c, d, e = _in_square(bicycle)
+    V = Polynomial([0.0, 1.0])
+    I = 12.0 * a * e - 3.0 * V * b * d + c * c
+    J = 72.0 * a * c * e + 9.0 * V * b * c * d - 27.0 * V * (a * d * d + e * b * b) - 2.0 * c * c * c
+    return 4.0 * I**3 - J**2
+
+
+def positive_roots(p: Polynomial) -> list[float]:
+    """Speeds v, 0 < v < `NAMING_SPEED`, at which the polynomial in V = v^2 vanishes, slowest first."""
+    V = np.asarray(p.trim().roots(), dtype=complex)
+    speeds = np.sqrt(V[(np.abs(V.imag) < 1e-7 * np.abs(V)) & (V.real > 0.0)].real)
+    return sorted(speeds[speeds < NAMING_SPEED].tolist())

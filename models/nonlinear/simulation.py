@@ -1,0 +1,180 @@
+"""Simulation of the nonlinear bicycle: initial states, and rides recorded at every step.
+
+Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models.coordinates`.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from models.array_types import Array
+from models.coordinates import (
+    Q_DELTA,
+    Q_NAMES,
+    Q_PHI,
+    Q_PSI,
+    Q_THETA,
+    Q_THETA_R,
+    Q_X,
+    Q_Y,
+)
+from models.errors import InputError
+from models.nonlinear.contact_forces import OUTSIDE, describe
+from models.nonlinear.nonlinear import dependent_speeds, integrate_step, pitch, status
+from models.nonlinear.parameters import pack_bicycle
+from models.nonlinear.vectors import compiled
+from models.parameters import Bicycle
+from models.tables import data_frame, describe_range, html_table
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped,unused-ignore]
+
+
+@compiled
+def _record(p, q, u, T, dt, friction, flags):
+    """Step through rows 1.. of ``q`` and ``u`` (n, 8) under ``T`` (n - 1, 3); how many rows are filled."""
+    n = q.shape[0]
+    for m in range(n):
+        flags[m] = status(p, q[m], u[m], T[min(m, n - 2)], friction)
+        if flags[m] & OUTSIDE:
+            return m
+        if m + 1 < n:
+            q[m + 1], u[m + 1] = q[m], u[m]
+            if integrate_step(p, q[m + 1], u[m + 1], T[m], dt) != 0:
+                return m + 1
+    return n
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Motion of the nonlinear bicycle, as far as the model holds.
+
+    Attributes
+    ----------
+    t : (n,) array, s
+    q, u : (n, 8) arrays
+        Coordinates and speeds, rad and m.
+    status : (n,) array of int
+        Flags of `models.nonlinear.contact_forces` at each instant.
+    ended : str
+        Why it ended before its time; empty when it did not.
+    """
+
+    t: Array
+    q: Array
+    u: Array
+    status: NDArray[np.int64]
+    ended: str = ""
+
+    def __repr__(self) -> str:
+        end = f", ended: {self.ended}" if self.ended else ""
+        return f"Trajectory({len(self.t)} instants, {describe_range(self.t, 's')}{end})"
+
+    def _repr_html_(self) -> str:
+        heads = ("t [s]", "phi [rad]", "delta [rad]", "psi [rad]", "x [m]", "y [m]", "status")
+        order = [Q_PHI, Q_DELTA, Q_PSI, Q_X, Q_Y]
+        rows = [(t, *q[order], int(flags)) for t, q, flags in zip(self.t, self.q, self.status, strict=True)]
+        return html_table(repr(self), heads, rows)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Coordinates, their rates and the status as a pandas data frame, one row an instant; the index is ``t`` [s].
+
+        Raises
+        ------
+        InputError
+            When pandas is not installed.
+        """
+        columns: dict[str, NDArray] = {"t": self.t}
+        columns |= dict(zip(Q_NAMES, self.q.T, strict=True))
+        columns |= {f"{name}_dot": rate for name, rate in zip(Q_NAMES, self.u.T, strict=True)}
+        return data_frame({**columns, "status": self.status}, "t")
+
+
+def initial_state(
+    bicycle: Bicycle,
+    roll: float = 0.0,
+    steer: float = 0.0,
+    roll_rate: float = 0.0,
+    steer_rate: float = 0.0,
+    v: float = 0.0,
+) -> tuple[Array, Array]:
+    """Coordinates and speeds (8,) at the origin, heading along x.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    roll, steer : float
+        rad, positive to the right.
+    roll_rate, steer_rate : float
+        rad/s.
+    v : float
+        Forward speed of the rear rim, m/s.
+
+    Raises
+    ------
+    InputError
+        For a state outside the domain of the model.
+    """
+    p = pack_bicycle(bicycle)
+    q, u = np.zeros(8), np.zeros(8)
+    q[Q_PHI], q[Q_DELTA] = roll, steer
+    q[Q_THETA] = pitch(p, roll, steer, bicycle.lam)
+    u[Q_PHI], u[Q_THETA_R], u[Q_DELTA] = roll_rate, -v / (bicycle.rR or 1.0), steer_rate
+    dependent_speeds(p, q, u)
+    if status(p, q, u, np.zeros(3), inf) & OUTSIDE:
+        raise InputError(
+            f"wanted a state in which bicycle {bicycle.name!r} rolls on both wheels, found roll {roll:g} rad, steer "
+            f"{steer:g} rad, rates {roll_rate:g} and {steer_rate:g} rad/s, {v:g} m/s; tilt and steer it less"
+        )
+    return q, u
+
+
+def simulate_nonlinear(
+    bicycle: Bicycle,
+    q: ArrayLike,
+    u: ArrayLike,
+    duration: float,
+    dt: float = 0.001,
+    torque: ArrayLike = (0.0, 0.0, 0.0),
+    friction: float = inf,
+) -> Trajectory:
+    """Ride from ``(q, u)`` for ``duration`` [s] in steps of ``dt`` [s].
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    q, u : (8,) arrays
+        Of `initial_state`; they stay as they are.
+    duration, dt : float
+        Length of the ride and of one step, s.
+    torque : (3,) or (steps, 3) array, N m
+        Held constant, or over each step.
+    friction : float
+        Coefficient of the ground, for the status.
+
+    Raises
+    ------
+    InputError
+        For times that are no times, torques of another shape, or a start outside the domain.
+    """
+    if not (0.0 < dt < inf and 0.0 <= duration < inf):
+        raise InputError(
+            f"wanted a duration and a step above zero, found {duration} s in steps of {dt} s; give seconds"
+        )
+    steps = max(1, round(duration / dt))
+    T = np.asarray(torque, dtype=float)
+    if T.shape not in ((3,), (steps, 3)) or not np.isfinite(T).all():
+        raise InputError(f"wanted finite torques (3,) or ({steps}, 3) in N m, found shape {T.shape}; one row a step")
+    rows_q, rows_u = np.zeros((steps + 1, 8)), np.zeros((steps + 1, 8))
+    rows_q[0], rows_u[0] = q, u
+    flags = np.zeros(steps + 1, np.int64)
+    n = _record(
+        pack_bicycle(bicycle), rows_q, rows_u, np.ascontiguousarray(np.broadcast_to(T, (steps, 3))), dt, friction, flags
+    )
+    if n == 0:
+        raise InputError(f"the ride cannot start: {describe(OUTSIDE)}; start from a state of `initial_state`")
+    ended = describe(OUTSIDE) if n <= steps else ""
+    return Trajectory(dt * np.arange(n), rows_q[:n], rows_u[:n], flags[:n], ended)

@@ -1,0 +1,199 @@
+"""The room's door: what it offers, how late it imports, and how its objects show themselves."""
+
+import ast
+import builtins
+import importlib
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import models
+from models import Kick, named_modes
+from models.errors import InputError
+from models.lazy_door import lazy
+from models.tables import html_table
+
+SPEEDS = np.linspace(0.0, 10.0, 41)
+HEAVY = ("numpy", "numba", "scipy", "control", "pandas", "matplotlib")
+PANDAS = pytest.mark.skipif(find_spec("pandas") is None, reason="pandas is not installed")
+
+
+def run(code):
+    """Run Python in a fresh interpreter, as it would be at a user's."""
+    root = Path(models.__file__).parents[1]
+    return subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True).stdout
+
+
+def results():
+    """One of every large object of the door."""
+    bicycle = models.load_bicycle("Benchmark")
+    q, u = models.initial_state(bicycle, roll=0.1, v=5.0)
+    turn = models.steady_turn_from_angles(bicycle, 0.2, 0.1)
+    scenario = models.Scenario(speed=tuple((0.1 * k, 5.0) for k in range(1000)))
+    return [
+        bicycle,
+        models.canonical_matrices(bicycle),
+        named_modes(bicycle, SPEEDS),
+        turn,
+        models.TurnFamily("straight", "reversed", (turn,) * 300),
+        models.simulate_nonlinear(bicycle, q, u, 0.5),
+        models.Ensemble.starting([bicycle] * 20, v=5.0),
+        scenario,
+        models.Plant(bicycle, scenario),
+    ]
+
+
+def test_everything_that_is_named_is_there():
+    offered = {name: getattr(models, name) for name in models.__all__}
+    assert all(callable(thing) for thing in offered.values())
+    assert set(models.__all__) <= set(dir(models))
+
+
+def test_type_checkers_and_the_interpreter_are_told_the_same():
+    tree = ast.parse(Path(models.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {a.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names}
+    assert sorted(typed) == sorted(models.__all__)
+    assert typed == {name: module for module, names in models._PLACES.items() for name in names}
+
+
+def test_no_name_of_the_door_is_that_of_a_module():
+    inside = {path.stem for path in Path(models.__file__).parent.iterdir()}
+    assert not inside.intersection(models.__all__)
+
+
+def test_the_door_imports_nothing_heavy():
+    loaded = run(f"import sys, models; print([name for name in {HEAVY} if name in sys.modules])")
+    assert loaded.strip() == "[]"
+
+
+def test_bicycles_and_modes_need_no_compiler():
+    code = "import sys, models; models.named_modes(models.load_bicycle('Benchmark'), [5.0]); "
+    assert run(code + "print('numba' in sys.modules, 'control' in sys.modules)").split() == ["False", "False"]
+
+
+def test_an_unknown_name_is_refused_like_any_other():
+    with pytest.raises(AttributeError, match="module 'models' has no attribute 'wheelbarrow'"):
+        models.wheelbarrow  # noqa: B018
+    with pytest.raises(ImportError):
+        importlib.import_module("models.wheelbarrow")
+
+
+def test_a_name_is_imported_once():
+    get, names = lazy("models", {"Bicycle": "models.parameters"})
+    assert get("Bicycle") is vars(models)["Bicycle"]
+    assert "Bicycle" in names()
+
+
+def test_a_kick_needs_no_more_than_its_time_and_impulse():
+    assert Kick(0.6, impulse=4.0) == Kick(t=0.6, impulse=4.0, duration=0.08, x=0.3, z=-0.8)
+
+
+def test_modes_over_speed_by_name():
+    modes = named_modes(models.load_bicycle("Silver"), SPEEDS)
+    assert modes.all.shape == (len(SPEEDS), 4)
+    np.testing.assert_array_equal(modes.v, SPEEDS)
+
+
+def test_large_objects_show_themselves_in_one_line():
+    for thing in results():
+        text = repr(thing)
+        assert text.startswith(type(thing).__name__ + "(")
+        assert "\n" not in text
+        assert len(text) < 250, text
+
+
+@pytest.mark.parametrize(
+    ("thing", "shown"),
+    [
+        (lambda b: b, "Bicycle('Benchmark', w=1.02 m, c=0.08 m, lam=0.3142 rad, mass=94 kg)"),
+        (lambda b: named_modes(b, SPEEDS), "Modes(weave, capsize, caster at 41 speeds, 0 ... 10 m/s)"),
+        (lambda b: named_modes(b, 5.0), "Modes(weave, capsize, caster at 1 speed, 5 m/s)"),
+        (lambda b: named_modes(b, []), "Modes(weave, capsize, caster at 0 speeds)"),
+        (lambda b: models.Plant(b), "Plant(linear, t=0 s, v=5 m/s, held)"),
+        (lambda b: models.Scenario(), "Scenario(5 m/s, 0 kicks, treadmill, held at first)"),
+    ],
+)
+def test_the_line_says_what_matters(thing, shown):
+    assert repr(thing(models.load_bicycle("Benchmark"))) == shown
+
+
+def test_notebooks_get_a_small_table():
+    for thing in results():
+        if hasattr(thing, "_repr_html_"):
+            html = thing._repr_html_()
+            assert html.startswith("<table>")
+            assert html.endswith("</table>")
+            assert html.count("<tr>") <= 30
+
+
+def test_html_is_escaped_and_long_tables_lose_their_middle():
+    html = html_table("<b>", ("a & b",), [(k,) for k in range(100)])
+    assert "<caption>&lt;b&gt;</caption>" in html
+    assert "<th>a &amp; b</th>" in html
+    assert html.count("<tr>") == 1 + 6 + 1 + 6
+    assert "<td>99</td>" in html
+    assert "<td>50</td>" not in html
+
+
+def test_a_missing_pandas_is_said_in_one_sentence(monkeypatch):
+    real = builtins.__import__
+
+    def without_pandas(name, *args, **kwargs):
+        if name == "pandas":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_pandas)
+    for thing in results():
+        if hasattr(thing, "to_frame"):
+            with pytest.raises(InputError, match="a data frame needs pandas, which is not installed"):
+                thing.to_frame()
+
+
+class FrameOfColumns:
+    """Stand-in for ``pandas.DataFrame`` where pandas is not installed."""
+
+    def __init__(self, columns):
+        self.columns = columns
+
+    def set_index(self, name):
+        """Check that the index is one of the columns, and keep its name."""
+        assert name in self.columns
+        self.index = name
+        return self
+
+
+def test_data_frames_are_made_of_columns_of_one_length(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=FrameOfColumns))
+    frames = [thing.to_frame() for thing in results() if hasattr(thing, "to_frame")]
+    assert [frame.index for frame in frames] == ["parameter", "v", "turn", "t"]
+    for frame, length in zip(frames, (26, len(SPEEDS), 300, 501), strict=True):
+        assert {len(column) for column in frame.columns.values()} == {length}
+    parts = frames[1].columns
+    modes = named_modes(models.load_bicycle("Benchmark"), SPEEDS)
+    np.testing.assert_array_equal(parts["weave_real"] + 1j * parts["weave_imag"], modes.weave[:, 0])
+    np.testing.assert_array_equal(parts["weave_twin_real"] + 1j * parts["weave_twin_imag"], modes.weave[:, 1])
+    np.testing.assert_array_equal(parts["capsize_real"] + 1j * parts["capsize_imag"], modes.capsize)
+    np.testing.assert_array_equal(parts["caster_real"] + 1j * parts["caster_imag"], modes.caster)
+
+
+@PANDAS
+def test_modes_become_a_data_frame_of_one_row_a_speed():
+    modes = named_modes(models.load_bicycle("Benchmark"), SPEEDS)
+    frame = modes.to_frame()
+    assert frame.index.name == "v"
+    np.testing.assert_array_equal(frame.index, SPEEDS)
+    np.testing.assert_array_equal(frame["weave_real"] + 1j * frame["weave_imag"], modes.weave[:, 0])
+    np.testing.assert_array_equal(frame["caster_real"], modes.caster.real)
+
+
+@PANDAS
+def test_tabular_results_become_data_frames():
+    lengths = [len(thing.to_frame()) for thing in results() if hasattr(thing, "to_frame")]
+    assert lengths == [26, len(SPEEDS), 300, 501]
