@@ -1,4 +1,4 @@
-"""Controllers designed off line, at the loop's own rate and with its own delay, into a GainSchedule.
+"""Design of controllers off line, at the loop's own rate and with its own delay, into a GainSchedule.
 
 A method is a frozen dataclass whose fields are its options and whose
 ``gains(bicycle, v, model) -> (K (6,), note)`` gives the gains of T_delta = -K z at one speed.
@@ -25,7 +25,7 @@ __all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design", "method_
 
 
 class Method(Protocol):
-    """A way to find gains. One that may leave the bicycle unstable says ``may_be_unstable = True``."""
+    """Design method; one that may leave the bicycle unstable says ``may_be_unstable = True``."""
 
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]: ...
 
@@ -36,17 +36,18 @@ METHODS: dict[str, Callable[..., Method]] = {
     "lean": SteerIntoLean,
     "off": Off,
 }
+DESIGN_SPEEDS = tuple(np.arange(2.0, 8.25, 0.5).tolist())  # m/s, as of `riderless design`
 
 
 def method_named(name: str, **options: Any) -> Method:
-    """The method of that name with its options.
+    """Make the method of that name with its options.
 
     Raises
     ------
     InputError
         No such method, no such option of it, or a value it refuses.
     """
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise InputError(f"the design method must be one of {', '.join(METHODS)}, found {name!r}")
     known = [item.name for item in fields(METHODS[name])]  # type: ignore[arg-type]
     for option in options:
@@ -61,46 +62,54 @@ def method_named(name: str, **options: Any) -> Method:
 
 def design(
     bicycle: Bicycle,
-    method: str,
-    speeds: Sequence[float],
-    loop: LoopTiming = LoopTiming(),
+    method: str = "lqr",
+    speeds: Sequence[float] = DESIGN_SPEEDS,
+    timing: LoopTiming = LoopTiming(),
     *,
     allow_unstable: bool = False,
     **options: Any,
 ) -> GainSchedule:
-    """Design gains for every speed of a grid.
+    """Design gains of T_delta = -K z for every speed of a grid.
 
     Parameters
     ----------
     bicycle : Bicycle
+        As of ``models.load_bicycle``.
     method : str
-        A name of ``METHODS``.
+        "lqr", "poles", "lean" or "off", the names of ``METHODS``.
     speeds : sequence of float
-        Forward speeds [m/s], 0 or more, strictly increasing.
-    loop : Loop
-        Rate, delay and drive lag.
+        Forward speeds [m/s], 0 or more, strictly increasing; by default 2 to 8 m/s every 0.5 m/s.
+    timing : LoopTiming
+        Rate, delay and drive lag of the loop, such as ``rig.timing``; by default 200 Hz, one sample and 5 ms.
     allow_unstable : bool
         Keep gains under which the bicycle falls instead of refusing them.
     **options
-        Of the method: the fields of its class.
+        Of the method: for "lqr" ``weights`` (see `hil.design.lqr.Weights`); for "poles" ``zeta``, ``omega`` and
+        ``real``, or ``raw`` (see `hil.design.poles.PolePlacement`); for "lean" ``k`` and ``v0`` (see
+        `hil.design.lean.SteerIntoLean`); for "off" none.
 
     Returns
     -------
     GainSchedule
+        Gains K (n, 6), closed-loop eigenvalues, margins and a note at each of the n speeds.
 
     Raises
     ------
     InputError
-        The method, an option or a speed is not possible, or the closed loop is not stable.
+        The bicycle, method, an option or a speed is not possible, or the closed loop is not stable.
     """
+    if not isinstance(bicycle, Bicycle):
+        raise InputError(f"a design wants a Bicycle, found {bicycle!r}: get one with load_bicycle")
+    if not isinstance(timing, LoopTiming):
+        raise InputError(f"a design wants a LoopTiming, found {timing!r}: give for example LoopTiming(rate=200)")
     law = method_named(method, **options)
     v = _checked(speeds)
     tolerant = allow_unstable or getattr(law, "may_be_unstable", False)
     K, closed_loop, found, notes = [], [], [], []
     for speed in v.tolist():
-        model = sampled_model(bicycle, speed, loop)
+        model = sampled_model(bicycle, speed, timing)
         gains, note = law.gains(bicycle, speed, model)
-        eigenvalues = continuous(model.closed_loop(gains), loop.dt)
+        eigenvalues = continuous(model.closed_loop(gains), timing.dt)
         if eigenvalues[0].real >= 0.0 and not tolerant:
             raise InputError(
                 f"{method} does not balance {bicycle.name} at {speed:g} m/s, where the closed loop has the "
@@ -114,7 +123,7 @@ def design(
         method=method,
         options=_plain(asdict(law)),  # type: ignore[call-overload]
         bicycle=bicycle,
-        loop=loop,
+        loop=timing,
         v=v,
         K=np.array(K),
         closed_loop=np.array(closed_loop),
@@ -124,8 +133,11 @@ def design(
 
 
 def _checked(speeds: Sequence[float]) -> Array:
-    """Speeds as an array of its own."""
-    v = np.array(speeds, dtype=float)
+    """Check the speeds and copy them into an array."""
+    try:
+        v = np.array(speeds, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"a design wants a list of speeds in m/s, found {speeds!r}: give numbers") from None
     if v.ndim != 1 or not len(v):
         raise InputError(f"a design wants a list of speeds in m/s, found {speeds!r}: give at least one")
     if not np.all(np.isfinite(v)) or np.any(v < 0.0):
@@ -137,7 +149,7 @@ def _checked(speeds: Sequence[float]) -> Array:
 
 
 def _plain(value: Any) -> Any:
-    """A method's options as values that a TOML file can hold; None is left out."""
+    """Convert a method's options to values that a TOML file can hold; None is left out."""
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items() if item is not None}
     if callable(value):

@@ -1,4 +1,4 @@
-"""GainSchedule: gains over speed with everything needed to say where they came from, in one TOML file."""
+"""Gains over speed, with the design they came from, in one TOML file."""
 
 import tomllib
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
-from hil.design.margins import Margins
+from hil.design.margins import MARGIN_HEADS, Margins
+from hil.design.notebook_tables import notebook_table, pandas_frame
 from hil.design.sampled_plant import LOOP_STATES, Array, LoopTiming
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -17,7 +18,7 @@ from models.parameters import Bicycle
 SCHEDULE_FORMAT = "riderless gain schedule 1"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class GainSchedule:
     """Gains of T_delta = -K z over a grid of speeds, z the six states of ``hil.design.sampled_plant``.
 
@@ -26,11 +27,10 @@ class GainSchedule:
     method : str
         Name of the design method.
     options : dict
-        What the method was asked for.
-    bicycle_name : str
-    parameters : dict
-        The bicycle the gains were designed for, all its parameters.
-    loop : Loop
+        Options of the method, as plain values.
+    bicycle : Bicycle
+        The gains were designed for it.
+    loop : LoopTiming
         Rate, delay and drive lag the gains were designed for.
     v : (n,) array
         Forward speeds [m/s], strictly increasing; one is enough.
@@ -39,8 +39,9 @@ class GainSchedule:
     closed_loop : (n, m) complex array
         Eigenvalues log(z)/dt [1/s] of the whole sampled loop, m its number of states.
     margins : tuple of n Margins
+        At each speed.
     notes : tuple of n str
-        What there is to say about each speed, often nothing.
+        Remarks of the method on each speed, often empty.
 
     Raises
     ------
@@ -84,7 +85,7 @@ class GainSchedule:
 
     @property
     def delay(self) -> float:
-        """Computation delay [samples]."""
+        """From a sample to the moment its command is obeyed [samples]."""
         return self.loop.delay
 
     @property
@@ -94,15 +95,60 @@ class GainSchedule:
 
     @property
     def stable(self) -> NDArray[np.bool_]:
-        """Whether the closed loop is stable at each speed (n,)."""
+        """Stability of the closed loop at each speed, (n,) of bool."""
         return np.all(self.closed_loop.real < 0.0, axis=1)
 
     def gains(self, v: float) -> Array:
         """Gains (6,) at forward speed ``v`` [m/s]: linear between speeds, beyond the ends as at the ends."""
         return np.array([np.interp(v, self.v, column) for column in self.K.T])
 
+    def __repr__(self) -> str:
+        if self.stable.all():
+            stability = "stable"
+        else:
+            stability = f"unstable at {', '.join(f'{v:g}' for v in self.v[~self.stable])} m/s"
+        n = f"{len(self.v)} speeds" if len(self.v) > 1 else "1 speed"
+        speeds = f"{n} from {self.v[0]:g} to {self.v[-1]:g} m/s" if len(self.v) > 1 else f"{n}, {self.v[0]:g} m/s"
+        return f"<GainSchedule: {self.method} for {self.bicycle.name}, {speeds}, {self.rate:g} Hz, {stability}>"
+
+    def _repr_html_(self) -> str:
+        heads = ["v m/s", *(f"K {name}" for name in LOOP_STATES), "slowest pole 1/s", *MARGIN_HEADS, "note"]
+        rows = [
+            [f"{v:g}", *(f"{k:.3g}" for k in K), f"{poles.real.max():.2f}", *margins.as_text(), note]
+            for v, K, poles, margins, note in zip(
+                self.v, self.K, self.closed_loop, self.margins, self.notes, strict=True
+            )
+        ]
+        return notebook_table(f"{self.bicycle.name}, {self.method}, {self.rate:g} Hz: T_delta = -K z", heads, rows)
+
+    def to_frame(self) -> Any:
+        """Schedule as a pandas DataFrame, one row per speed, SI units.
+
+        Columns are ``v``, ``K_`` with the name of each state, ``slowest_pole`` (largest real part of the closed
+        loop [1/s]), ``gain_margin_down``, ``gain_margin_up``, ``phase_margin`` [rad], ``delay_margin`` [s],
+        ``stable`` and ``note``.
+
+        Raises
+        ------
+        InputError
+            pandas is not installed.
+        """
+        return pandas_frame(
+            {
+                "v": self.v,
+                **{f"K_{name}": self.K[:, i] for i, name in enumerate(LOOP_STATES)},
+                "slowest_pole": self.closed_loop.real.max(axis=1),
+                "gain_margin_down": [margins.gain[0] for margins in self.margins],
+                "gain_margin_up": [margins.gain[1] for margins in self.margins],
+                "phase_margin": [margins.phase for margins in self.margins],
+                "delay_margin": [margins.delay for margins in self.margins],
+                "stable": self.stable,
+                "note": list(self.notes),
+            }
+        )
+
     def to_toml(self) -> str:
-        """The schedule as text that ``from_toml`` reads back to the last bit."""
+        """Write the schedule as text that ``from_toml`` reads back to the last bit."""
         rows = [
             {
                 "v": float(self.v[i]),
@@ -127,7 +173,7 @@ class GainSchedule:
 
     @classmethod
     def from_toml(cls, source: str | Path) -> "GainSchedule":
-        """A schedule from TOML text (a str with a line break) or from the file of that name.
+        """Read a schedule from TOML text (a str with a line break) or from the file of that name.
 
         Raises
         ------
@@ -166,7 +212,7 @@ class GainSchedule:
 
 
 def _read(source: str | Path) -> tuple[str, str]:
-    """Text of a schedule and what to call it in a sentence."""
+    """Text of a schedule, and its name for the sentence of an error."""
     if isinstance(source, str) and "\n" in source:
         return source, "the text given"
     try:
@@ -178,5 +224,6 @@ def _read(source: str | Path) -> tuple[str, str]:
 
 
 def _margins(row: dict[str, Any]) -> Margins:
+    """Margins from one speed of the file."""
     down, up = row["gain_margin"]
     return Margins((float(down), float(up)), float(row["phase_margin"]), float(row["delay_margin"]))

@@ -1,5 +1,7 @@
 """The one entry: its methods by name, the laws without an equation to solve, and what is refused."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 
@@ -74,8 +76,30 @@ def test_interpolated_gains_balance_too(method, name):
         ("lqr", [-1.0, 4.0], {}, "found -1 m/s"),
         ("lqr", [4.0, np.inf], {}, "found inf m/s"),
         ("lqr", [np.nan], {}, "found nan m/s"),
+        ("lqr", 5.0, {}, "a list of speeds in m/s, found 5.0"),
+        ("lqr", ["fast"], {}, "found \\['fast'\\]: give numbers"),
+        ([4.0, 5.0], [5.0], {}, "one of lqr, poles, lean, off, found \\[4.0, 5.0\\]"),
+        ("lqr", [5.0], {"timing": 200.0}, "wants a LoopTiming, found 200.0"),
     ],
 )
 def test_refuses(method, speeds, options, says):
     with pytest.raises(InputError, match=says):
         design(load_bicycle("Benchmark"), method, speeds, **options)
+
+
+def test_method_and_speeds_have_defaults():
+    schedule = design(load_bicycle("Silver"))
+    assert schedule.method == "lqr"
+    assert schedule.loop == LoopTiming()
+    assert schedule.v.tolist() == [2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0]
+
+
+def test_a_name_is_not_a_bicycle():
+    with pytest.raises(InputError, match="wants a Bicycle, found 'Silver': get one with load_bicycle"):
+        design("Silver", "lqr", [5.0])
+
+
+def test_every_option_is_in_the_docstring():
+    for method in METHODS.values():
+        for option in fields(method):
+            assert f"``{option.name}``" in design.__doc__

@@ -1,6 +1,7 @@
 """A gain schedule: interpolation, the TOML file there and back, and files that are not one."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from hil.design.methods import GainSchedule, LoopTiming, design
 from models.catalogue import load_bicycle
 from models.errors import InputError
+
+OLD_FILES = Path(__file__).parent / "old_files"
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +114,25 @@ def test_a_file_that_is_not_there(tmp_path):
     (tmp_path / "noise.toml").write_bytes(bytes(range(256)))
     with pytest.raises(InputError, match="cannot be read"):
         GainSchedule.from_toml(tmp_path / "noise.toml")
+
+
+def test_an_old_file_is_read_as_before():
+    """Written by `riderless design Silver --speeds 3:6:0.5` by a release before this test; files of users look so."""
+    path = OLD_FILES / "silver_lqr_schedule_1.toml"
+    read = GainSchedule.from_toml(path)
+    assert (read.method, read.bicycle, read.loop) == ("lqr", load_bicycle("Silver"), LoopTiming(200.0, 1, 0.005))
+    assert read.v.tolist() == [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
+    assert read.K[0].tolist() == [
+        -28.178285076543354,
+        12.76192134325111,
+        -6.5304178989530035,
+        1.6446060968775333,
+        0.058405339822452815,
+        0.05762001346054237,
+    ]
+    assert read.margins[0].gain == (0.25403614480253, 14.56873095300892)
+    assert (read.margins[0].phase, read.margins[0].delay) == (0.9925689498598191, 0.08728157455670564)
+    assert read.stable.all()
+    assert read.to_toml() == path.read_text(encoding="utf-8")
+    again = design(read.bicycle, read.method, read.v, read.loop, **read.options)
+    np.testing.assert_allclose(again.K, read.K, rtol=1e-9)
