@@ -18,7 +18,7 @@ def notebook_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[s
     return f"<table><caption>{escape(caption)}</caption>{line(heads, 'th')}{body}</table>"
 
 
-def pandas_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+def pandas_frame(columns: Mapping[str, Any]) -> Any:
     """Make a pandas DataFrame of columns of one length.
 
     Raises
