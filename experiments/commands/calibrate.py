@@ -133,10 +133,10 @@ class _Bench:
                     phase.schedule,
                     steps,
                     self._tell,
-                    phase.excitation,
-                    self._watch,
-                    fifo,
-                    self._ready,
+                    excitation=phase.excitation,
+                    watch=self._watch,
+                    fifo=fifo,
+                    ready=self._ready,
                 )
                 if procedure.interrupted:
                     return procedure.interrupted

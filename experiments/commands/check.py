@@ -55,7 +55,9 @@ def check(
                 _show(path, True, f"{wired.device}: {said.name}", as_json)
             return preflight.preflight_steps(agreed, devices) + ([preflight.push_step()] if push else [])
 
-        outcome = go_through(rig, paths, schedule, all_steps, tell, preflight.PREFLIGHT_PUSH, fifo=fifo).outcome()
+        outcome = go_through(
+            rig, paths, schedule, all_steps, tell, excitation=preflight.PREFLIGHT_PUSH, fifo=fifo
+        ).outcome()
     if as_json:
         lines = [{"what": what, "good": good, "finding": sentence} for what, good, sentence in verdicts]
         emit_json({"rig": rig.name, "reason": outcome.reason, "cause": outcome.cause, "checks": lines})

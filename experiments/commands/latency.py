@@ -54,9 +54,9 @@ def latency(
 
     rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
     rig = rig if rate is None else replace(rig, rate=rate)
-    trials = [LatencyTrial(rig.rate, duration, fifo, cpu, load)]
+    trials = [LatencyTrial(rate=rig.rate, duration=duration, fifo=fifo, cpu=cpu, load=load)]
     if matrix:
-        trials = [LatencyTrial(rig.rate, duration, f, cpu, busy) for f in (0, fifo or 80) for busy in (False, True)]
+        trials = [replace(trials[0], fifo=f, load=busy) for f in (0, fifo or 80) for busy in (False, True)]
     if out is not None:
         try:
             out.touch()  # found out before the test, not after it

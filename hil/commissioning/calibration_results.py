@@ -26,7 +26,7 @@ REPEATABILITY = {
 _WIDE_RANGES = dict.fromkeys(("max_rate", "max_acceleration", "max_steer", "max_speed"), 1e6)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CalibrationChange:
     """Proposed change of one value of the rig file."""
 
@@ -105,7 +105,9 @@ class Notes:
         if not _differs(key, old, value, worst):
             return False
         new = _rounded(key, value, worst)
-        self.changes["calibration", key] = CalibrationChange("calibration", key, old, new, worst, unit)
+        self.changes["calibration", key] = CalibrationChange(
+            table="calibration", key=key, old=old, new=new, error=worst, unit=unit
+        )
         self.rig = replace(self.rig, calibration={**self.rig.calibration, key: new})
         return True
 
@@ -126,7 +128,7 @@ class Notes:
         new = _rounded(TORQUE_CONSTANT_KEY, gain * old, error * old)
         table = f"port.{at}.settings"
         self.changes[table, TORQUE_CONSTANT_KEY] = CalibrationChange(
-            table, TORQUE_CONSTANT_KEY, old, new, error * old, "N m/A"
+            table=table, key=TORQUE_CONSTANT_KEY, old=old, new=new, error=error * old, unit="N m/A"
         )
         ports = list(self.rig.ports)
         ports[at] = replace(port, settings={**port.settings, TORQUE_CONSTANT_KEY: new})

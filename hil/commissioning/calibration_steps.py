@@ -15,7 +15,7 @@ from hil.commissioning import sensor_calibration as c
 from hil.commissioning.calibration_results import TORQUE_CONSTANT_KEY, Notes
 from hil.commissioning.drive_calibration import DRIVE_UNITS, Centring, fit_drive, front_inertia, sweep_rows
 from hil.commissioning.preflight import PREFLIGHT_PUSH
-from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, Step, StepResult
+from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, HandPosture, Step, StepResult
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
@@ -132,32 +132,30 @@ class _Sensors:
     def of(self, part: str) -> list[Step]:
         """Make the steps of a part."""
         level = "both wheels on level floor: hold it upright by a spirit level, still"
+        over = "lean it to the right, 10 to 30 deg, and hold it still"
+        right, left = (f"turn the bars {side} to the stop and hold them" for side in ("right", "left"))
         ahead = "upright again: hold the front wheel exactly straight ahead"
         mark = f"put the rear wheel on the first of two marks {self._rollout:g} m apart, straight ahead"
         roll = "roll it onto the second mark without a stop on the way, and hold it there"
         steps = {
-            "gyro": [Step("gyro", self._gyro, "put it on its stand and touch nothing", 40.0, waits=True)],
+            "gyro": [Step("gyro", self._gyro, "put it on its stand and touch nothing", longest=40.0, waits=True)],
             "mounting": [
-                Step("upright", self._stand, level, 40.0, waits=True),
-                Step("lean", self._lean, "lean it to the right, 10 to 30 deg, and hold it still", 60.0),
+                Step("upright", self._stand, level, longest=40.0, waits=True),
+                Step("lean", self._lean, over, longest=60.0, posture=HandPosture(lean=CALIBRATION_LEAN)),
             ],
             "steer": [
-                Step("straight", self._ahead, ahead, 40.0, waits=True),
-                Step("right stop", self._turn_right, "turn the bars right to the stop and hold them", 40.0),
-                Step("left stop", self._turn_left, "turn the bars left to the stop and hold them", 40.0),
+                Step("straight", self._ahead, ahead, longest=40.0, waits=True),
+                Step(
+                    "right stop", self._turn_right, right, longest=40.0, posture=HandPosture(steer=STEER_BEYOND_STOPS)
+                ),
+                Step("left stop", self._turn_left, left, longest=40.0, posture=HandPosture(steer=-STEER_BEYOND_STOPS)),
             ],
             "wheel": [
-                Step("first mark", self._mark, mark, 60.0, waits=True),
-                Step("roll-out", self._roll, roll, 180.0),
+                Step("first mark", self._mark, mark, longest=60.0, waits=True),
+                Step("roll-out", self._roll, roll, longest=180.0, posture=HandPosture(wheel_rate=WHEEL_TURN_RATE)),
             ],
         }
-        postures = {
-            "lean": (CALIBRATION_LEAN, 0.0, 0.0),
-            "right stop": (0.0, STEER_BEYOND_STOPS, 0.0),
-            "left stop": (0.0, -STEER_BEYOND_STOPS, 0.0),
-        }
-        postures["roll-out"] = (0.0, 0.0, WHEEL_TURN_RATE)
-        return [replace(step, posture=postures.get(step.name, step.posture)) for step in steps[part]]
+        return steps[part]
 
     def _gyro(self, rows: np.ndarray, over: bool) -> StepResult | None:
         still = c.still_rows(rows, 5.0)
@@ -299,7 +297,16 @@ def _direction_step(notes: Notes) -> Step:
         return None
 
     ask = f"{_ASK_TO_LIFT}it pushes them to the right, gently"
-    return Step("direction", look, ask, 30.0, Demand.RUN, (0.0, FREE_STEER, 0.0), waits=True, lets_go=True)
+    return Step(
+        "direction",
+        look,
+        ask,
+        longest=30.0,
+        demand=Demand.RUN,
+        posture=HandPosture(steer=FREE_STEER),
+        waits=True,
+        lets_go=True,
+    )
 
 
 class _Swinging:
@@ -312,7 +319,16 @@ class _Swinging:
     def step(self) -> Step:
         """Make the step in which a person holds the bars, then lets them go."""
         ask = f"{_ASK_TO_LIFT}it swings them for {SWEEP_DURATION:.0f} s"
-        return Step("sweep", self._look, ask, 45.0, Demand.RUN, (0.0, FREE_STEER, 0.0), waits=True, lets_go=True)
+        return Step(
+            "sweep",
+            self._look,
+            ask,
+            longest=45.0,
+            demand=Demand.RUN,
+            posture=HandPosture(steer=FREE_STEER),
+            waits=True,
+            lets_go=True,
+        )
 
     def _look(self, rows: np.ndarray, over: bool) -> StepResult | None:
         running = rows[rows["state"] == State.RUNNING]

@@ -35,7 +35,7 @@ _BUSY_PROGRAM = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LatencyTrial:
     """Settings of one latency trial."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from firmware_interface.devices.driver import Introduction
 from hil.commissioning.sensor_calibration import EARTH_GRAVITY
-from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, Step, StepResult, check_armed
+from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, HandPosture, Step, StepResult, check_armed
 from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
@@ -33,33 +33,35 @@ def preflight_steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
     right, left = "upright again; turn the bars right to the stop and hold", "turn the bars left to the stop and hold"
     lifted = "lift the front wheel, hold the bars straight: the drive is switched on, at zero torque"
     return [
-        Step("stream", _stream_of(rig), "stand back: nobody touches the bicycle", 10.0),
+        Step("stream", _stream_of(rig), "stand back: nobody touches the bicycle", longest=10.0),
         Step("supply", _supply_of(rig), longest=5.0),
-        Step("at rest", check_at_rest, "hold the bicycle upright and still", 10.0),
+        Step("at rest", check_at_rest, "hold the bicycle upright and still", longest=10.0),
         Step(
             "lean",
             check_lean,
             "lean it to the right, about 10 degrees, and hold",
-            30.0,
-            posture=(PREFLIGHT_LEAN, 0.0, 0.0),
+            longest=30.0,
+            posture=HandPosture(lean=PREFLIGHT_LEAN),
         ),
-        Step("steer right", _stop_of(rig, 1), right, 30.0, posture=(0.0, STEER_BEYOND_STOPS, 0.0)),
-        Step("steer left", _stop_of(rig, -1), left, 30.0, posture=(0.0, -STEER_BEYOND_STOPS, 0.0)),
+        Step("steer right", _stop_of(rig, 1), right, longest=30.0, posture=HandPosture(steer=STEER_BEYOND_STOPS)),
+        Step("steer left", _stop_of(rig, -1), left, longest=30.0, posture=HandPosture(steer=-STEER_BEYOND_STOPS)),
         Step(
             "wheel",
             check_wheel,
             "bars straight; turn the rear wheel forward",
-            30.0,
-            posture=(0.0, 0.0, WHEEL_TURN_RATE),
+            longest=30.0,
+            posture=HandPosture(wheel_rate=WHEEL_TURN_RATE),
         ),
-        Step("drive and watchdog", check_armed, lifted, 25.0, Demand.ARM),
+        Step("drive and watchdog", check_armed, lifted, longest=25.0, demand=Demand.ARM),
     ]
 
 
 def push_step() -> Step:
     """Make the step in which the drive pushes a little to the right, with `PREFLIGHT_PUSH` as the excitation."""
     ask = "front wheel still lifted, hands off the bars: the drive pushes them to the right, gently"
-    return Step("drive's direction", check_push, ask, 25.0, Demand.RUN, (0.0, FREE_STEER, 0.0))
+    return Step(
+        "drive's direction", check_push, ask, longest=25.0, demand=Demand.RUN, posture=HandPosture(steer=FREE_STEER)
+    )
 
 
 def _stream_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:

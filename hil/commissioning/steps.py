@@ -6,7 +6,8 @@ machine may be armed meanwhile, and looks at the rows until it has found somethi
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,14 @@ from hil.runners.warmup import warm_up
 STEER_BEYOND_STOPS = 1.0  # rad, steer of a person who turns the bars to the stop: farther than any stop
 WHEEL_TURN_RATE = 6.0  # rad/s, of a person who turns the rear wheel
 _MAX_BATCHES = 20_000  # batches of rows a step looks back on, minutes
-_REST_POSTURE = (0.0, 0.0, 0.0)  # upright, straight, standing: a posture as in `models.plant.workstand`
+
+
+class HandPosture(NamedTuple):
+    """Posture in which a person holds the machine, as in `models.plant.workstand`; at rest by default."""
+
+    lean: float = 0.0  # rad, to the right
+    steer: float = 0.0  # rad, to the right; not a number: the bars are let go
+    wheel_rate: float = 0.0  # rad/s, of the rear wheel, forward
 
 
 @dataclass(frozen=True)
@@ -52,8 +60,8 @@ class Step:
         s until its time is over.
     demand : Demand
         How far the machine may be armed.
-    posture : (3,) floats
-        What a person does when asked: lean [rad], steer [rad] (not a number: let go), wheel rate [rad/s].
+    posture : HandPosture
+        Posture in which a person holds the machine when asked.
     waits : bool
         It begins when the person says so.
     lets_go : bool
@@ -63,9 +71,10 @@ class Step:
     name: str
     look: Callable[[np.ndarray, bool], StepResult | None]
     ask: str = ""
+    _: KW_ONLY
     longest: float = 20.0
     demand: Demand = Demand.OFF
-    posture: tuple[float, float, float] = _REST_POSTURE
+    posture: HandPosture = HandPosture()
     waits: bool = False
     lets_go: bool = False
 
@@ -140,6 +149,7 @@ def go_through(
     schedule: GainSchedule,
     steps: Callable[[Rig, Sequence[Introduction]], Sequence[Step]],
     tell: Teller = lambda step, finding: None,
+    *,
     excitation: Excitation = Excitation(),
     watch: Callable[[np.void], None] | None = None,
     fifo: int = 0,

@@ -123,7 +123,7 @@ def design(
         method=method,
         options=_plain(asdict(law)),  # type: ignore[call-overload]
         bicycle=bicycle,
-        timing=timing,
+        loop=timing,
         v=v,
         K=np.array(K),
         closed_loop=np.array(closed_loop),

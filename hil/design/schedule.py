@@ -30,7 +30,7 @@ class GainSchedule:
         Options of the method, as plain values.
     bicycle : Bicycle
         The gains were designed for it.
-    timing : LoopTiming
+    loop : LoopTiming
         Rate, delay and drive lag the gains were designed for.
     v : (n,) array
         Forward speeds [m/s], strictly increasing; one is enough.
@@ -52,7 +52,7 @@ class GainSchedule:
     method: str
     options: dict[str, Any]
     bicycle: Bicycle
-    timing: LoopTiming
+    loop: LoopTiming
     v: Array
     K: Array
     closed_loop: NDArray[np.complex128]
@@ -81,17 +81,17 @@ class GainSchedule:
     @property
     def rate(self) -> float:
         """Samples per second [Hz]."""
-        return self.timing.rate
+        return self.loop.rate
 
     @property
     def delay(self) -> float:
         """From a sample to the moment its command is obeyed [samples]."""
-        return self.timing.delay
+        return self.loop.delay
 
     @property
     def drive_lag(self) -> float:
         """Time constant of the steer drive [s]."""
-        return self.timing.drive_lag
+        return self.loop.drive_lag
 
     @property
     def stable(self) -> NDArray[np.bool_]:
@@ -196,7 +196,7 @@ class GainSchedule:
                 method=str(data["method"]),
                 options=dict(data["options"]),
                 bicycle=Bicycle(**data["bicycle"]),
-                timing=LoopTiming(**data["loop"]),
+                loop=LoopTiming(**data["loop"]),
                 v=np.array([row["v"] for row in rows], dtype=float),
                 K=np.array([row["K"] for row in rows], dtype=float),
                 closed_loop=np.array([[complex(*s) for s in row["closed_loop"]] for row in rows]),

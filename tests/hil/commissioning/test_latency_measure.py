@@ -135,8 +135,8 @@ def test_the_load_leaves_the_loop_s_cpu_alone():
 
 
 def test_the_load_does_not_outlive_a_killed_program():
-    script = "import time; from hil.commissioning.latency_measure import loaded\n"
-    script += "with loaded() as hogs: print(*hogs, flush=True); time.sleep(60)"
+    script = "import time; from hil.commissioning.latency_measure import loaded_computer\n"
+    script += "with loaded_computer() as hogs: print(*hogs, flush=True); time.sleep(60)"
     program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     hogs = [int(pid) for pid in program.stdout.readline().split()]
     program.kill()

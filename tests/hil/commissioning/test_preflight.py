@@ -37,7 +37,7 @@ def findings(rig, push=True, bars=None, **truth):
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
     with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
-        procedure = go_through(rig, twin.paths, schedule, steps, tell, preflight.PREFLIGHT_PUSH, fifo=FIFO)
+        procedure = go_through(rig, twin.paths, schedule, steps, tell, excitation=preflight.PREFLIGHT_PUSH, fifo=FIFO)
     return {step.name: finding for step, finding in procedure.findings}, procedure.outcome()
 
 

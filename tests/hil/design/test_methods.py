@@ -90,7 +90,7 @@ def test_refuses(method, speeds, options, says):
 def test_method_and_speeds_have_defaults():
     schedule = design(load_bicycle("Silver"))
     assert schedule.method == "lqr"
-    assert schedule.timing == LoopTiming()
+    assert schedule.loop == LoopTiming()
     assert schedule.v.tolist() == [2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0, 6.5, 7.0, 7.5, 8.0]
 
 

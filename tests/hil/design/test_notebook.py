@@ -1,6 +1,7 @@
 """Objects of the design as a notebook shows them, and as data frames."""
 
 import sys
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,6 +11,7 @@ from hil.design.margins import Margins
 from hil.design.methods import design
 from hil.design.notebook_tables import notebook_table
 from hil.design.sampled_plant import LOOP_STATES, LoopTiming, sampled_model
+from hil.design.schedule import GainSchedule
 from hil.design.stabilisability import uncontrollable_speeds
 from models.catalogue import load_bicycle
 from models.errors import InputError
@@ -73,3 +75,9 @@ def test_without_pandas_a_sentence_says_what_to_do(schedule, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="needs pandas, which is not installed: run `pip install pandas`"):
         schedule.to_frame()
+
+
+def test_the_keys_of_a_schedule_in_a_report_stand():
+    """`report.json` holds a schedule by the names of its fields."""
+    names = [item.name for item in fields(GainSchedule)]
+    assert names == ["method", "options", "bicycle", "loop", "v", "K", "closed_loop", "margins", "notes"]

@@ -39,7 +39,7 @@ def test_there_and_back_to_the_last_bit(method, options, tmp_path):
     ):
         for name in ("v", "K", "closed_loop"):
             np.testing.assert_array_equal(getattr(read, name), getattr(written, name))
-        for name in ("method", "options", "bicycle", "timing", "margins", "notes"):
+        for name in ("method", "options", "bicycle", "loop", "margins", "notes"):
             assert getattr(read, name) == getattr(written, name)
         assert read.to_toml() == written.to_toml()
 
@@ -117,10 +117,10 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_an_old_file_is_read_as_before():
-    """Written by `riderless design Silver --speeds 3:6:0.5` before the attributes were renamed; its keys stand."""
+    """Written by `riderless design Silver --speeds 3:6:0.5` by a release before this test; files of users look so."""
     path = OLD_FILES / "silver_lqr_schedule_1.toml"
     read = GainSchedule.from_toml(path)
-    assert (read.method, read.bicycle, read.timing) == ("lqr", load_bicycle("Silver"), LoopTiming(200.0, 1, 0.005))
+    assert (read.method, read.bicycle, read.loop) == ("lqr", load_bicycle("Silver"), LoopTiming(200.0, 1, 0.005))
     assert read.v.tolist() == [3.0, 3.5, 4.0, 4.5, 5.0, 5.5, 6.0]
     assert read.K[0].tolist() == [
         -28.178285076543354,
@@ -134,5 +134,5 @@ def test_an_old_file_is_read_as_before():
     assert (read.margins[0].phase, read.margins[0].delay) == (0.9925689498598191, 0.08728157455670564)
     assert read.stable.all()
     assert read.to_toml() == path.read_text(encoding="utf-8")
-    again = design(read.bicycle, read.method, read.v, read.timing, **read.options)
+    again = design(read.bicycle, read.method, read.v, read.loop, **read.options)
     np.testing.assert_allclose(again.K, read.K, rtol=1e-9)
