@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 12  # of a longer table its beginning and its end
 
 
-def data_frame(columns: Mapping[str, Any], index: str) -> "pandas.DataFrame":
-    """Make a pandas data frame of columns of one length, the one called ``index`` as its index.
+def data_frame(columns: Mapping[str, Any], index: str | None = None) -> "pandas.DataFrame":
+    """Make a pandas data frame of columns of one length, the one called ``index``, if any, as its index.
 
     Raises
     ------
@@ -24,7 +24,8 @@ def data_frame(columns: Mapping[str, Any], index: str) -> "pandas.DataFrame":
         import pandas
     except ImportError:
         raise InputError("a data frame needs pandas, which is not installed; pip install pandas") from None
-    return pandas.DataFrame(dict(columns)).set_index(index)
+    frame = pandas.DataFrame(dict(columns))
+    return frame if index is None else frame.set_index(index)
 
 
 def html_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.notebook_tables import notebook_table
 from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Array, SampledModel
+from models.tables import html_table
 
 SLOWEST_CROSSING = 1e-3
 """[rad/s] Where the search for crossings starts; slower than any mode of a bicycle that matters."""
@@ -57,7 +57,7 @@ class Margins:
         return f"<Margins: gain {gain}, phase {phase} deg, delay {delay} ms>"
 
     def _repr_html_(self) -> str:
-        return notebook_table("stability margins", MARGIN_HEADS, [self.as_text()])
+        return html_table("stability margins", MARGIN_HEADS, [self.as_text()])
 
     def as_text(self) -> tuple[str, str, str]:
         """Gain margin as an interval, phase margin [deg] and delay margin [ms], rounded, under `MARGIN_HEADS`."""

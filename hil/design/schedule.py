@@ -10,10 +10,10 @@ import tomli_w
 from numpy.typing import NDArray
 
 from hil.design.margins import MARGIN_HEADS, Margins
-from hil.design.notebook_tables import notebook_table, pandas_frame
 from hil.design.sampled_plant import LOOP_STATES, Array, LoopTiming
 from models.errors import InputError
 from models.parameters import Bicycle
+from models.tables import data_frame, html_table
 
 SCHEDULE_FORMAT = "riderless gain schedule 1"
 
@@ -119,7 +119,7 @@ class GainSchedule:
                 self.v, self.K, self.closed_loop, self.margins, self.notes, strict=True
             )
         ]
-        return notebook_table(f"{self.bicycle.name}, {self.method}, {self.rate:g} Hz: T_delta = -K z", heads, rows)
+        return html_table(f"{self.bicycle.name}, {self.method}, {self.rate:g} Hz: T_delta = -K z", heads, rows)
 
     def to_frame(self) -> Any:
         """Schedule as a pandas DataFrame, one row per speed, SI units.
@@ -133,7 +133,7 @@ class GainSchedule:
         InputError
             pandas is not installed.
         """
-        return pandas_frame(
+        return data_frame(
             {
                 "v": self.v,
                 **{f"K_{name}": self.K[:, i] for i, name in enumerate(LOOP_STATES)},

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.design.notebook_tables import notebook_table
 from models.errors import InputError
 from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
+from models.tables import html_table
 
 NEAR_UNSTABLE = 1e-3
 """[m/s] A bicycle's speed is not held better than this: nearer to an unstable stuck mode is refused."""
@@ -44,7 +44,7 @@ class StuckMode:
     def _repr_html_(self) -> str:
         heads = ["v m/s", "eigenvalue 1/s", "stability"]
         values = [f"{self.v:.3f}", f"{self.eigenvalue:+.2f}", self._stability]
-        return notebook_table("mode out of reach of the steer torque", heads, [values])
+        return html_table("mode out of reach of the steer torque", heads, [values])
 
     @property
     def _stability(self) -> str:
