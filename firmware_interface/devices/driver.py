@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from firmware_interface.devices.link import ANY
 from firmware_interface.errors import DeviceError
+from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.port import SerialPort
-from firmware_interface.twins.paced_line import BITS_PER_BYTE
 
 DeviceSettings = Mapping[str, float]
 
@@ -88,8 +88,8 @@ class Device:
 
     name: str
     carries: int
-    hear: int | None  # numba cannot say that it is never None
-    say: int | None
+    hear: int
+    say: int
     introduce: Callable[[SerialPort, Wants], Introduction]
     traffic: Callable[[int, DeviceSettings], Traffic]
     delimiter: int = ANY

@@ -28,10 +28,10 @@ Source: ascii_protocol.cpp, axis.cpp and odrive-interface.yaml of ODrive's firmw
 import math
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import njit
 
 from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, Example, Traffic
-from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, SAY, TX_SIZE
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, entry_points
 from firmware_interface.devices.odrive_setup import CLOSED_LOOP, COUNTS_PER_TURN, IDLE, introduce
 from firmware_interface.devices.odrive_text import (
     PAIR,
@@ -275,16 +275,6 @@ def _adopt(link):
     raw.seq = (raw.seq + 1) & 0xFFFF
 
 
-@cfunc(HEAR, cache=True)
-def _hear(link, rx, n):
-    return receive(carray(link, 1)[0], carray(rx, n), n)
-
-
-@cfunc(SAY, cache=True)
-def _say(link, command, send, out):
-    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
-
-
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     """Longest lines, but for the three that are said only when the state changes or the thread is lost."""
     wheel_axis = settings["wheel_axis"]
@@ -301,11 +291,12 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(up, down, f"{len(told)} lines of {down} bytes down and {len(answers)} answers of {up} bytes up")
 
 
+_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="odrive",
     carries=ROLE_DRIVE | ROLE_STEER | ROLE_WHEEL,
-    hear=_hear.address,
-    say=_say.address,
+    hear=_hear,
+    say=_say,
     introduce=introduce,
     traffic=_traffic,
     delimiter=10,

@@ -22,7 +22,7 @@ import operator
 import re
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -33,10 +33,9 @@ from firmware_interface.devices.driver import (
     Traffic,
     Wants,
 )
-from firmware_interface.devices.link import HEAR, ROLE_IMU, SAY, TX_SIZE, new_link
-from firmware_interface.devices.xmodem import crc_xmodem
+from firmware_interface.devices.link import ROLE_IMU, entry_points, new_link
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD
+from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.node.protocol import laid_over
 from firmware_interface.port import SerialPort, answers
 
@@ -241,16 +240,6 @@ def _keep(raw, axis, rate, force):
     raw.accel_counts[axis] = np.int64(min(max(accel, -_END), _END)) if accel == accel else -_END
 
 
-@cfunc(HEAR, cache=True)
-def _hear(link, rx, n):
-    return receive(carray(link, 1)[0], carray(rx, n), n)
-
-
-@cfunc(SAY, cache=True)
-def _say(link, command, send, out):
-    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
-
-
 MODELS = ("VN-100", "VN-200")
 _ERRORS = (
     "hard fault, serial buffer overflow, invalid checksum, invalid command, not enough parameters, "
@@ -384,11 +373,12 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(SIZE, 0, f"a message of {SIZE} bytes up each period")
 
 
+_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="vectornav",
     carries=ROLE_IMU,
-    hear=_hear.address,
-    say=_say.address,
+    hear=_hear,
+    say=_say,
     introduce=introduce,
     traffic=_traffic,
     settings={"async_port": DeviceSetting(1.0, "", "the sensor's serial port that we are on, 1 or 2")},

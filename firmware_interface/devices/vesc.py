@@ -25,7 +25,7 @@ import struct
 from collections.abc import Iterator
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -36,10 +36,9 @@ from firmware_interface.devices.driver import (
     Traffic,
     Wants,
 )
-from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_STEER, SAY, TX_SIZE
-from firmware_interface.devices.xmodem import crc_xmodem
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, entry_points
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD
+from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.messages import (
     COMMAND_ENABLE,
     FAULT_DRIVE,
@@ -233,16 +232,6 @@ def _whole(data, start, size):
     return value - 2 * half if value >= half else value
 
 
-@cfunc(HEAR, cache=True)
-def _hear(link, rx, n):
-    return receive(carray(link, 1)[0], carray(rx, n), n)
-
-
-@cfunc(SAY, cache=True)
-def _say(link, command, send, out):
-    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
-
-
 def packet(payload: bytes) -> bytes:
     """The packet of 1 to 65535 bytes of payload."""
     n = len(payload)
@@ -364,11 +353,12 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(up, down, f"{said} of {down} bytes down, and an answer of {up} bytes up each period")
 
 
+_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="vesc",
     carries=ROLE_DRIVE | ROLE_STEER,
-    hear=_hear.address,
-    say=_say.address,
+    hear=_hear,
+    say=_say,
     introduce=introduce,
     traffic=_traffic,
     settings={

@@ -18,9 +18,10 @@ import numpy as np
 from firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
 from firmware_interface.devices.registry import DEVICES
 from firmware_interface.errors import DeviceError
+from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Faults, pack
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
-from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, wait
+from firmware_interface.twins.paced_line import Line, wait
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
 from firmware_interface.twins.virtual_node import PlantLike, Report
 

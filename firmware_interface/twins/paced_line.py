@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faulty_link import fetch, next_due
-
-BITS_PER_BYTE = 10  # start, eight data, stop
 
 
 def bytes_per(duration: float, baud: int) -> int:

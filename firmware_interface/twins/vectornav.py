@@ -15,13 +15,13 @@ from operator import xor
 
 import numpy as np
 
+from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faults import Kind
 from firmware_interface.twins.twin import TwinConfig, playing
 
 _TICK_ns = 1_250_000  # of its 800 Hz
 _SIZES = (8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8)  # bytes, of the fields of group 1
 _LINE_SIZE, _BUFFER = 125, 256  # bytes, of its longest line unasked, and what it holds of a line that comes in
-_BITS_PER_BYTE = 10
 _BAUDS = {"9600", "19200", "38400", "57600", "115200", "128000", "230400", "460800", "921600"}
 _LINES = {"0": "", "1": "VNYPR", "14": "VNYMR"}  # by register 6
 _LINE_RATES = {"1", "2", "4", "5", "10", "20", "25", "40", "50", "100", "200"}  # Hz
@@ -200,7 +200,7 @@ class VectorNavTwin:
         size = sum(size for bit, size in enumerate(_SIZES) if fields and int(fields[0], 16) >> bit & 1) + 6
         lines = _LINE_SIZE * int(self.registers[7]) if self.registers[6] != "0" else 0
         messages = 1e9 / self._tick_ns / int(divisor) * size if int(mode) else 0.0
-        return _BITS_PER_BYTE * {5: max(lines, messages), 75: messages}.get(register, lines)
+        return BITS_PER_BYTE * {5: max(lines, messages), 75: messages}.get(register, lines)
 
 
 def make(config: TwinConfig) -> VectorNavTwin:

@@ -21,13 +21,13 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import FRAME_OVERHEAD
+from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
 from firmware_interface.node.protocol import SAMPLE_SIZE
 from firmware_interface.node.rules import new_firmware
 from firmware_interface.twins import c_node, faulty_node
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
-from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, bytes_per
+from firmware_interface.twins.paced_line import Line, bytes_per
 
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s

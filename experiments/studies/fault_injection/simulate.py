@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from experiments.studies.fault_injection.cases import END, FaultCase, machine
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction
+from firmware_interface.devices.own_node import introduction_of_node
 from firmware_interface.errors import DeviceError
 from firmware_interface.node import reference_codec
+from firmware_interface.node.hello import hello_in_si
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import instant, new_node
@@ -97,12 +99,4 @@ def introduction(config: NodeConfig, faults: Faults) -> Introduction:
     told = reference_codec.decode(said.split(b"\0")[0])
     if not isinstance(told, reference_codec.HelloFrame):
         raise DeviceError("the node should say HELLO, but does not; is it powered?")
-    return Introduction(
-        name=told.firmware.rstrip(b"\0").decode("ascii", "replace"),
-        rate_hz=told.rate_hz,
-        torque_limit=1e-3 * told.torque_limit_mNm,
-        watchdog=1e-3 * told.watchdog_ms,
-        gyro_lsb=told.gyro_lsb,
-        accel_lsb=told.accel_lsb,
-        steer_counts_per_turn=told.steer_counts_per_turn,
-    )
+    return introduction_of_node(hello_in_si(told))

@@ -374,7 +374,7 @@ def test_library_that_is_none(tmp_path):
 
 def test_library_of_another_version(monkeypatch):
     monkeypatch.setattr(c_library, "_LAYOUT", c_library._LAYOUT[:-1])
-    with pytest.raises(DeviceError, match=r"was built from another version of protocol.h: build it again"):
+    with pytest.raises(DeviceError, match=r"was built from another version of node.h: build it again"):
         c_library.load.__wrapped__(c_library.build())
 
 

@@ -16,7 +16,8 @@ import pytest
 
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
-from firmware_interface.port import hello, open_port
+from firmware_interface.node.hello import ask_hello
+from firmware_interface.port import open_port
 from firmware_interface.twins import c_library
 from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, Kind, pack
 from firmware_interface.twins.faulty_link import new_mail, post
@@ -59,8 +60,8 @@ def until(condition, timeout: float = 20.0) -> None:
 
 def test_hello(twin):
     with open_port(twin.path) as port:
-        told = hello(port, timeout=5.0)
-    assert told.firmware == "riderless twin"
+        told = ask_hello(port, timeout=5.0)
+    assert told.name == "riderless twin"
     assert (told.rate_hz, told.torque_limit, told.watchdog) == (200, 7.0, 0.25)
     assert told.gyro_lsb == pytest.approx(math.radians(250) / 32768, rel=1e-7)
 
