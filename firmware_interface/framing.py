@@ -1,4 +1,4 @@
-"""Bytes to frames and back: COBS between zero delimiters, closed by a CRC-16.
+"""Frames: bytes to payloads and back, by COBS between zero delimiters and a CRC-16.
 
 A frame on the line is ``COBS(payload + CRC) 00``. COBS (Cheshire and Baker 1999) removes every zero
 from what it stuffs, so a zero on the line is a delimiter and nothing else, and whoever has lost the
@@ -25,7 +25,7 @@ DECODER_FIELDS: list[tuple] = [
     ("frames_ok", "u4"),  # whole, with the right CRC
     ("frames_bad_crc", "u4"),
     ("frames_bad_length", "u4"),  # too short, too long, or not a COBS frame
-    ("frames_bad_version", "u4"),  # right CRC, but not a frame of this protocol (counted by node.py)
+    ("frames_bad_version", "u4"),  # right CRC, but not a frame of this protocol (counted by node/protocol.py)
     ("bytes_skipped", "u4"),  # bytes of rejected frames, their delimiters included
     # the frame that has just been completed
     ("size", "i4"),  # bytes in `payload`, 0 while no frame is complete
@@ -131,6 +131,13 @@ def next_frame(decoder, rx, start, stop):
             i = next_frame(decoder, rx, i, n)
             if decoder.size > 0:
                 ...  # decoder.payload[:decoder.size]
+
+    Parameters
+    ----------
+    decoder : record with the fields of ``DECODER``
+    rx : uint8 array
+    start, stop : int
+        Bytes to look at.
 
     Returns
     -------

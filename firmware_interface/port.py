@@ -22,7 +22,7 @@ ASK_AGAIN = 0.1  # s between two requests
 
 
 class SerialPort:
-    """An open serial port; closes as a context manager.
+    """Open serial port; closes as a context manager.
 
     Attributes
     ----------
@@ -47,6 +47,10 @@ class SerialPort:
     def close(self) -> None:
         """Close and unlock; harmless when closed already."""
         self._device.close()
+
+    def __repr__(self) -> str:
+        """Path and rate."""
+        return f"SerialPort({self.path!r}, {self.baud} baud)"
 
     def __enter__(self) -> "SerialPort":
         return self
@@ -73,12 +77,20 @@ def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
     return SerialPort(device, _ask_low_latency(device))
 
 
-def answers(
+def ask_and_listen(
     port: SerialPort, request: Callable[[int], bytes], timeout: float, again: float = ASK_AGAIN
 ) -> Iterator[bytes]:
     """Ask, again every ``again`` s, and yield what comes in until ``timeout`` s are over.
 
-    ``request(k)`` makes the bytes of the k-th asking. Whoever has the answer stops listening.
+    Whoever has the answer stops listening.
+
+    Parameters
+    ----------
+    port : SerialPort
+    request : callable
+        ``request(k)`` makes the bytes of the k-th asking, k from 0.
+    timeout, again : float
+        s
 
     Raises
     ------
@@ -157,8 +169,8 @@ def _why_not(path: str, baud: int, problem: Exception) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A serial port of this machine."""
+class FoundPort:
+    """Serial port of this machine."""
 
     path: str
     what: str  # maker and product, as the USB device says; empty for a port that is no USB device
@@ -167,11 +179,11 @@ class Found:
     by_id: str  # a name that stays when plugs change places; empty if there is none
 
 
-def found_ports() -> list[Found]:
-    """What is plugged in, in the order of the paths."""
+def found_ports() -> list[FoundPort]:
+    """Serial ports that are plugged in, in the order of the paths."""
     stable = {os.path.realpath(link): link for link in glob.glob("/dev/serial/by-id/*")}
     return [
-        Found(
+        FoundPort(
             path=port.device,
             what=" ".join(filter(None, (port.manufacturer, port.product))),
             usb=f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None else "",

@@ -124,8 +124,18 @@ def hear(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def say(link, command, send, out):
-    """Let the device's driver write to ``out`` what it says this tick; returns its bytes. Runs inside the tick.
+    """Let the device's driver write what it says this tick; returns the number of bytes.
 
-    ``send`` is 0 when the drive must not be fed: then it only asks for readings.
+    Parameters
+    ----------
+    link : record of type ``LINK_STATE``
+    command : record of type ``COMMAND``
+        Torque [N m] on the steer, positive to the right, in the sense of the drive.
+    send : int
+        0 when the drive must not be fed: then the driver only asks for readings.
+    out : (TX_SIZE,) uint8 array
+        Filled from its beginning.
+
+    Runs inside the tick.
     """
     return _said(link.say, link, command, send, out)  # type: ignore[call-arg]

@@ -2,12 +2,19 @@
 
 from numba import njit
 
-from firmware_interface.devices.driver import Device, DeviceSettings, Example, Introduction, Traffic, Wants
+from firmware_interface.devices.driver import (
+    Device,
+    DeviceRequirements,
+    DeviceSettings,
+    ExampleMessage,
+    Introduction,
+    Traffic,
+)
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, entry_points
 from firmware_interface.framing import DELIMITER, FRAME_OVERHEAD
 from firmware_interface.node.hello import Hello, ask_hello
 from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
-from firmware_interface.node.protocol import receive as receive_samples
+from firmware_interface.node.protocol import receive_samples as receive_samples
 from firmware_interface.port import SerialPort
 
 _TIMEOUT = 2.0  # s
@@ -21,11 +28,19 @@ def receive(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def speak(link, command, send, out):
-    """Write a command if there is one to ``send``; returns its bytes. Runs inside the tick."""
+    """Write the command if there is one to ``send``; returns the number of bytes.
+
+    Parameters
+    ----------
+    link, command, send, out
+        As for `link.say`.
+
+    Runs inside the tick.
+    """
     return encode_command(command, out) if send else 0
 
 
-def introduce(port: SerialPort, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Ask it who it is; raises DeviceError."""
     return introduction_of_node(ask_hello(port, _TIMEOUT))
 
@@ -50,7 +65,7 @@ DEVICE = Device(
     traffic=_traffic,
     delimiter=DELIMITER,
     examples=(
-        Example(
+        ExampleMessage(
             # worked by hand from docs/node-protocol.md: version 1, type 1, seq 258, t 3 us, the rest zero
             bytes.fromhex("060101020103010101010101010101010101010101010101010101010101010101010101010101"),
             False,

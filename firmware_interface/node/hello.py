@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from firmware_interface.errors import DeviceError
 from firmware_interface.node import reference_codec
-from firmware_interface.port import SerialPort, answers
+from firmware_interface.port import SerialPort, ask_and_listen
 
 _LONGEST_FRAME = 300  # bytes: more than any frame, so that one which is cut off here stays too long
 
@@ -32,7 +32,7 @@ def ask_hello(port: SerialPort, timeout: float = 1.0) -> Hello:
     """
     heard = _Heard()
     # the delimiter in front ends whatever a dead controller left half-said
-    for data in answers(
+    for data in ask_and_listen(
         port, lambda k: b"\0" + reference_codec.encode(reference_codec.HelloRequest(k & 0xFFFF)), timeout
     ):
         answer = heard.take(data)

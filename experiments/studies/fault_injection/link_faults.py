@@ -1,7 +1,8 @@
 """What can happen to the bytes between computer and node, and what is promised then."""
 
 from experiments.studies.fault_injection.fault_spec import ONCE, Threat
-from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Kind
+from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE
+from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
 
 SILENT = frozenset({Cause.STALE_SAMPLE, Cause.DRIVE_WATCHDOG, Cause.RATE_LOW})

@@ -8,7 +8,8 @@ import math
 
 from experiments.studies.fault_injection.fault_spec import Threat
 from experiments.studies.fault_injection.link_faults import LONG
-from firmware_interface.twins.faults import READING_NAMES, Kind
+from firmware_interface.twins.faults import READING_NAMES
+from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
 
 INERTIAL = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z")

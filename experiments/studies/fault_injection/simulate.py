@@ -15,7 +15,7 @@ from firmware_interface.node import reference_codec
 from firmware_interface.node.hello import hello_in_si
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import instant, new_node
+from firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.design.schedule import GainSchedule
 from hil.loop.limits import Limit, Limits
@@ -91,10 +91,10 @@ def _over(states: NDArray) -> bool:
 
 def introduction(config: NodeConfig, faults: Faults) -> Introduction:
     """What the node says of itself when asked, before anything else."""
-    node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
+    node, out = new_faulty_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
     request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
     post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)
-    instant(node, np.zeros(9), config.bus, 0.0, 0.0)
+    sampling_instant(node, np.zeros(9), config.bus, 0.0, 0.0)
     said = out[: fetch(node.up, 0.0, out)].tobytes()
     told = reference_codec.decode(said.split(b"\0")[0])
     if not isinstance(told, reference_codec.HelloFrame):

@@ -11,8 +11,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from firmware_interface.devices import vesc
-from firmware_interface.devices.driver import Wants
+from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.link import ANY, ROLE_DRIVE, ROLE_STEER, new_link
+from firmware_interface.devices.vesc_codes import VescCommand
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import (
     COMMAND,
@@ -280,10 +281,10 @@ def test_vectors_are_whole_or_rejected(shared):
         assert fed(link, data) == 0, "none is of our selection"
         assert link["receiver"]["frames_ok"] == v["valid"], v
         assert (link["receiver"]["bytes_skipped"] == 0) == v["valid"], v
-        found = list(vesc.payloads(b"\x02" + data))
+        found = list(vesc.packet_payloads(b"\x02" + data))
         assert len(found) == v["valid"], v
-        assert [vesc.packet(payload) for payload in found] == [data] * v["valid"]
-    assert [vesc.packet(bytes(n)) for n in (255, 256)] == [framed(bytes(n)) for n in (255, 256)]
+        assert [vesc.encode_packet(payload) for payload in found] == [data] * v["valid"]
+    assert [vesc.encode_packet(bytes(n)) for n in (255, 256)] == [framed(bytes(n)) for n in (255, 256)]
 
 
 def test_vectors_of_commands_byte_for_byte(shared):
@@ -297,7 +298,7 @@ def test_vectors_of_commands_byte_for_byte(shared):
     for data, v in vectors(shared):
         if v["kind"] != "tx":
             continue
-        assert vesc.packet(encoders[v["decoded"]["cmd"]](v["decoded"])) == data
+        assert vesc.encode_packet(encoders[v["decoded"]["cmd"]](v["decoded"])) == data
         if "A" in v["decoded"]:
             said = told(fresh(), T_cmd=SCALE * v["decoded"]["A"], flags=COMMAND_ENABLE)
             assert said == data + ASKED
@@ -319,7 +320,7 @@ def test_vectors_of_answers_say_what_they_mean(shared):
         kind, *fields = LIST.unpack(data[2:-3])
         found = dict(zip(NAMES, fields, strict=True))
         values = {name: found[name] / divisor for name, divisor in NAMES.items()}
-        assert kind == vesc.GET_VALUES
+        assert kind == VescCommand.GET_VALUES
         assert values == pytest.approx(v["decoded"])
         link = fresh()
         assert fed(link, answer(*(found[name] for name in ("iq", "v_in", "fault", "pid_pos", "status")))) == 1
@@ -352,9 +353,9 @@ def introduced(monkeypatch, by_kind, **settings):
         said = by_kind.get(request(0)[2])
         yield from (b"\x02" + said[:4], said[4:]) if said else ()
 
-    monkeypatch.setattr(vesc, "answers", answers)
+    monkeypatch.setattr(vesc, "ask_and_listen", answers)
     port = SimpleNamespace(path="/dev/ttyACM0", baud=115200)
-    return vesc.introduce(port, Wants(200.0, 0.05, {**SETTINGS, **settings}))
+    return vesc.introduce(port, DeviceRequirements(200.0, 0.05, {**SETTINGS, **settings}))
 
 
 @pytest.mark.parametrize(("version", "name"), [(VERSION, "VESC 410 6.02"), (framed(b"\x00\x05\x03"), "VESC 5.03")])

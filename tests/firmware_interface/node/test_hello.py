@@ -2,11 +2,7 @@
 
 import os
 import pty
-import select
-import threading
 import tty
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pytest
 
@@ -14,28 +10,10 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.node import reference_codec
 from firmware_interface.node.hello import ask_hello
 from firmware_interface.port import open_port
+from tests.firmware_interface.listener import device
 
 HELLO = reference_codec.HelloFrame(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
 SAMPLE = reference_codec.Sample(*range(16))
-
-
-@contextmanager
-def device(master: int, answer: Callable[[bytes], bytes]) -> Iterator[None]:
-    """Something that answers whatever comes in, in a thread, until the block ends."""
-
-    done = threading.Event()
-
-    def serve() -> None:
-        while not done.is_set():
-            readable, _, _ = select.select([master], [], [], 0.02)
-            if readable:
-                os.write(master, answer(os.read(master, 4096)))
-
-    thread = threading.Thread(target=serve)
-    thread.start()
-    yield
-    done.set()
-    thread.join()
 
 
 def test_hello(terminal):

@@ -19,7 +19,8 @@ from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_EN
 from firmware_interface.node.hello import ask_hello
 from firmware_interface.port import open_port
 from firmware_interface.twins import c_library
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, Kind, pack
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, pack_faults
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.faulty_link import new_mail, post
 from firmware_interface.twins.virtual_node import NodeConfig, Report, VirtualNode, spawn
 from tests.firmware_interface.listener import Listener
@@ -33,7 +34,7 @@ WATCHDOG_ms = 250  # long enough for a test that a busy machine keeps waiting
 def core(request):
     if request.param == "c":
         try:
-            c_library.build()
+            c_library.build_library()
         except DeviceError as problem:
             pytest.skip(str(problem))
     return request.param
@@ -229,9 +230,9 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     read, write = os.pipe()
     os.set_blocking(read, False)
     mail, frame = new_mail(10 / 82000), np.full(41, 7, np.uint8)
-    sender = paced_line.Line(write, mail)
+    sender = paced_line.PacedLine(write, mail)
     for _ in range(3):
-        post(mail, pack(()), TO_COMPUTER, frame, 41, 0.0, now[0])
+        post(mail, pack_faults(()), TO_COMPUTER, frame, 41, 0.0, now[0])
     arrived = []
     for due in (100.004, 100.006, 100.009, 100.011, 100.014, 100.016):
         sender.wait(due)
