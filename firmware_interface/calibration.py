@@ -17,7 +17,11 @@ from firmware_interface.messages import FAULT_ENCODER, FAULT_IMU
 INT16_MIN, INT16_MAX = np.int64(-(2**15)), np.int64(2**15 - 1)
 INT32_MIN, INT32_MAX = np.int64(-(2**31)), np.int64(2**31 - 1)
 
-Vector = tuple[float, float, float]
+# Places in the nine readings of the instruments, beside rates (0 to 2) and specific force (3 to 5).
+DELTA_READING, WHEEL_READING, TORQUE_READING = 6, 7, 8
+RATE_READINGS, FORCE_READINGS = slice(0, 3), slice(3, 6)
+
+_Vector = tuple[float, float, float]
 
 _POSITIVE = {
     "wheel_radius": " m",
@@ -35,7 +39,7 @@ _SHAPES = {"mounting": (3, 3), "gyro_offset": (3,), "accel_offset": (3,)}
 
 @dataclass(frozen=True)
 class Calibration:
-    """How the counts of one wired bicycle become SI values.
+    """Scales, signs and offsets that turn the counts of one wired bicycle into SI values.
 
     Parameters
     ----------
@@ -68,9 +72,9 @@ class Calibration:
     wheel_radius: float
     gyro_lsb: float = math.radians(250.0) / 32768
     accel_lsb: float = 4 * 9.80665 / 32768
-    mounting: tuple[Vector, Vector, Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    gyro_offset: Vector = (0.0, 0.0, 0.0)
-    accel_offset: Vector = (0.0, 0.0, 0.0)
+    mounting: tuple[_Vector, _Vector, _Vector] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    gyro_offset: _Vector = (0.0, 0.0, 0.0)
+    accel_offset: _Vector = (0.0, 0.0, 0.0)
     steer_counts_per_turn: float = 20000.0
     steer_gear_ratio: float = 1.0
     steer_offset: float = 0.0
@@ -101,8 +105,13 @@ class Calibration:
                 f"determinant {np.linalg.det(rotation):.4g}; give the sensor's axes seen from the bicycle"
             )
 
+    def __repr__(self) -> str:
+        """Values that are not the default ones, as one would give them."""
+        given = (f for f in fields(self) if f.name == "wheel_radius" or getattr(self, f.name) != f.default)
+        return f"Calibration({', '.join(f'{f.name}={getattr(self, f.name)!r}' for f in given)})"
+
     def as_record(self) -> np.void:
-        """The same for compiled code, a record of type ``CALIBRATION``."""
+        """Calibration for compiled code, a record of type ``CALIBRATION``."""
         record = np.zeros(1, CALIBRATION)[0]
         for name in CALIBRATION.names or ():
             record[name] = getattr(self, name)
@@ -110,7 +119,7 @@ class Calibration:
 
 
 def _is_finite(value: object, shape: tuple[int, ...]) -> bool:
-    """Whether ``value`` is made of finite numbers, in this shape."""
+    """True if ``value`` is made of finite numbers, in this shape."""
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):  # text, or rows of unequal length
@@ -182,7 +191,7 @@ def calibrate(raw, cal, clock, sample):
 
 @njit(cache=True, nogil=True)
 def to_counts(readings, cal, raw):
-    """Write what the instruments of the virtual node report of ``readings``; undoes ``calibrate``.
+    """Convert ``readings`` to the counts the instruments of a virtual node report; the inverse of ``calibrate``.
 
     Values are rounded to whole counts and saturate at the ends of the scale, which ``calibrate``
     reads as invalid; so does a reading that is not a number.
@@ -202,16 +211,16 @@ def to_counts(readings, cal, raw):
         accel = m[0, axis] * readings[3] + m[1, axis] * readings[4] + m[2, axis] * readings[5]
         raw.gyro_counts[axis] = _round_to((gyro + cal.gyro_offset[axis]) / cal.gyro_lsb, INT16_MIN, INT16_MAX)
         raw.accel_counts[axis] = _round_to((accel + cal.accel_offset[axis]) / cal.accel_lsb, INT16_MIN, INT16_MAX)
-    steer_turns = cal.steer_sign * (readings[6] + cal.steer_offset) / (2 * math.pi)
+    steer_turns = cal.steer_sign * (readings[DELTA_READING] + cal.steer_offset) / (2 * math.pi)
     raw.steer_counts = _round_to(steer_turns * cal.steer_counts_per_turn * cal.steer_gear_ratio, INT32_MIN, INT32_MAX)
-    raw.wheel_mrad_s = _round_to(cal.wheel_sign * 1e3 * readings[7], INT32_MIN, INT32_MAX)
-    raw.torque_mNm = _round_to(cal.torque_sign * 1e3 * readings[8], INT16_MIN, INT16_MAX)
-    raw.off_scale = at_an_end(raw)
+    raw.wheel_mrad_s = _round_to(cal.wheel_sign * 1e3 * readings[WHEEL_READING], INT32_MIN, INT32_MAX)
+    raw.torque_mNm = _round_to(cal.torque_sign * 1e3 * readings[TORQUE_READING], INT16_MIN, INT16_MAX)
+    raw.off_scale = is_off_scale(raw)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def at_an_end(raw):
-    """Whether a reading of the node stands at an end of its 16 bits. Runs inside the tick."""
+def is_off_scale(raw):
+    """True if a reading of the node stands at an end of its 16 bits. Runs inside the tick."""
     found = not INT16_MIN < raw.torque_mNm < INT16_MAX
     for axis in range(3):
         found |= not INT16_MIN < raw.gyro_counts[axis] < INT16_MAX

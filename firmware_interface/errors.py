@@ -1,8 +1,8 @@
-"""The one exception for a device or port that does not do what it should."""
+"""Exception for a device or port that does not do what it should."""
 
 
 class DeviceError(RuntimeError):
-    """A device is missing, silent or speaks something else.
+    """Device that is missing, silent or speaks something else.
 
     The message is one sentence for the person at the bench: what was expected, what was found,
     what to do.

@@ -1,4 +1,4 @@
-"""Bytes to frames and back: COBS between zero delimiters, closed by a CRC-16.
+"""Frames: bytes to payloads and back, by COBS between zero delimiters and a CRC-16.
 
 A frame on the line is ``COBS(payload + CRC) 00``. COBS (Cheshire and Baker 1999) removes every zero
 from what it stuffs, so a zero on the line is a delimiter and nothing else, and whoever has lost the
@@ -18,13 +18,14 @@ MAX_PAYLOAD = 250  # bytes; with its CRC shorter than the 254 after which COBS i
 FRAME_OVERHEAD = 4  # COBS byte, CRC, delimiter
 MAX_FRAME = MAX_PAYLOAD + FRAME_OVERHEAD
 DELIMITER = 0x00
+BITS_PER_BYTE = 10  # on a serial line: start, eight data, stop
 
 DECODER_FIELDS: list[tuple] = [
     # counters; they only grow
     ("frames_ok", "u4"),  # whole, with the right CRC
     ("frames_bad_crc", "u4"),
     ("frames_bad_length", "u4"),  # too short, too long, or not a COBS frame
-    ("frames_bad_version", "u4"),  # right CRC, but not a frame of this protocol (counted by node.py)
+    ("frames_bad_version", "u4"),  # right CRC, but not a frame of this protocol (counted by node/protocol.py)
     ("bytes_skipped", "u4"),  # bytes of rejected frames, their delimiters included
     # the frame that has just been completed
     ("size", "i4"),  # bytes in `payload`, 0 while no frame is complete
@@ -51,16 +52,28 @@ def _crc_table() -> np.ndarray:
 _CRC_TABLE = _crc_table()
 
 
-@njit(cache=True, nogil=True)
-def crc16(data, start, stop):
-    """CRC-16/CCITT-FALSE of ``data[start:stop]``.
-
-    Runs inside the tick.
-    """
-    crc = np.uint32(0xFFFF)
+@njit(cache=True, nogil=True, inline="always")
+def _crc(initial, data, start, stop):
+    """CRC-16 of ``data[start:stop]`` with the polynomial 0x1021, not reflected. Runs inside the tick."""
+    crc = np.uint32(initial)
     for i in range(start, stop):
         crc = np.uint32((crc << 8) & 0xFFFF) ^ _CRC_TABLE[(crc >> 8) ^ data[i]]
     return crc
+
+
+@njit(cache=True, nogil=True)
+def crc_ccitt(data, start, stop):
+    """CRC-16/CCITT-FALSE of ``data[start:stop]``: of our own frames. Runs inside the tick."""
+    return _crc(0xFFFF, data, start, stop)
+
+
+@njit(cache=True, nogil=True)
+def crc_xmodem(data, start, stop):
+    """CRC-16/XMODEM (initial value 0) of ``data[start:stop]``: of VectorNav and VESC. Runs inside the tick.
+
+    Over data and their own CRC, high byte first, it is 0.
+    """
+    return _crc(0, data, start, stop)
 
 
 @njit(cache=True, nogil=True)
@@ -80,7 +93,7 @@ def close_frame(out, n):
 
     Runs inside the tick.
     """
-    crc = crc16(out, 1, n + 1)
+    crc = crc_ccitt(out, 1, n + 1)
     out[n + 1] = crc & 0xFF
     out[n + 2] = crc >> 8
     end = n + 3
@@ -118,6 +131,13 @@ def next_frame(decoder, rx, start, stop):
             i = next_frame(decoder, rx, i, n)
             if decoder.size > 0:
                 ...  # decoder.payload[:decoder.size]
+
+    Parameters
+    ----------
+    decoder : record with the fields of ``DECODER``
+    rx : uint8 array
+    start, stop : int
+        Bytes to look at.
 
     Returns
     -------
@@ -163,7 +183,7 @@ def _judge(decoder, filled):
         decoder.bytes_skipped += filled + 1
         return
     sent = decoder.payload[length - 2] | (decoder.payload[length - 1] << 8)
-    if crc16(decoder.payload, 0, length - 2) != sent:
+    if crc_ccitt(decoder.payload, 0, length - 2) != sent:
         decoder.frames_bad_crc += 1
         decoder.bytes_skipped += filled + 1
         return

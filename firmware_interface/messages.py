@@ -1,4 +1,4 @@
-"""The records that travel: ``RAW`` counts off the wire, ``SAMPLE`` in SI units, ``COMMAND`` back.
+"""Records that travel: ``RAW`` counts off the wire, ``SAMPLE`` in SI units, ``COMMAND`` back.
 
 Shared by the compiled kernels, the log and ordinary Python, so that a quantity has one name
 everywhere. A value that is missing or invalid is a flag here, never a magic number.

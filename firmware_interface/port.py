@@ -1,4 +1,4 @@
-"""The serial port: the only importer of pyserial, and the first words with the node.
+"""Serial ports: find, open, ask and listen. The only importer of pyserial.
 
 pyserial opens and configures; afterwards the loop reads and writes the file descriptor.
 """
@@ -16,15 +16,13 @@ import serial
 from serial.tools import list_ports
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.node import reference_codec
 
 DEFAULT_BAUD = 921600
-ASK_AGAIN = 0.1  # s between two requests for HELLO
-_LONGEST = 300  # bytes: more than any frame, so that one which is cut off here stays too long
+ASK_AGAIN = 0.1  # s between two requests
 
 
 class SerialPort:
-    """An open serial port; closes as a context manager.
+    """Open serial port; closes as a context manager.
 
     Attributes
     ----------
@@ -50,24 +48,15 @@ class SerialPort:
         """Close and unlock; harmless when closed already."""
         self._device.close()
 
+    def __repr__(self) -> str:
+        """Path and rate."""
+        return f"SerialPort({self.path!r}, {self.baud} baud)"
+
     def __enter__(self) -> "SerialPort":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-@dataclass(frozen=True)
-class Hello:
-    """What the node says of itself, in SI units."""
-
-    firmware: str
-    rate_hz: int  # samples per second
-    torque_limit: float  # N m, never exceeded
-    watchdog: float  # s without a command until the torque is zero
-    gyro_lsb: float  # rad/s per count
-    accel_lsb: float  # m/s^2 per count
-    steer_counts_per_turn: int  # of the encoder's own shaft
 
 
 def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
@@ -88,59 +77,20 @@ def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
     return SerialPort(device, _ask_low_latency(device))
 
 
-def hello(port: SerialPort, timeout: float = 1.0) -> Hello:
-    """Ask the node who it is.
-
-    Raises
-    ------
-    DeviceError
-        If within ``timeout`` s nothing comes, only garbage, or another version of the protocol.
-    """
-    heard = _Heard()
-    # the delimiter in front ends whatever a dead controller left half-said
-    for data in answers(
-        port, lambda k: b"\0" + reference_codec.encode(reference_codec.HelloRequest(k & 0xFFFF)), timeout
-    ):
-        answer = heard.take(data)
-        if answer is not None:
-            return answer
-    raise DeviceError(_why_no_hello(port, timeout, heard))
-
-
-class _Heard:
-    """What has come in while waiting for HELLO; the plain codec will do, nothing is urgent yet."""
-
-    def __init__(self) -> None:
-        self.n = 0  # bytes
-        self.good = 0  # frames with the right CRC
-        self.rejected = 0
-        self.other_version: int | None = None
-        self._rest = b""  # of an unfinished frame
-
-    def take(self, data: bytes) -> Hello | None:
-        self.n += len(data)
-        *frames, rest = (self._rest + data).split(b"\0")
-        self._rest = rest[:_LONGEST]
-        for stuffed in filter(None, frames):
-            payload = reference_codec.unframe(stuffed)
-            if payload is None:
-                self.rejected += 1
-                continue
-            self.good += 1
-            if payload[0] != reference_codec.VERSION:
-                self.other_version = payload[0]
-            message = reference_codec.decode(stuffed)
-            if isinstance(message, reference_codec.HelloFrame):
-                return _in_si(message)
-        return None
-
-
-def answers(
+def ask_and_listen(
     port: SerialPort, request: Callable[[int], bytes], timeout: float, again: float = ASK_AGAIN
 ) -> Iterator[bytes]:
     """Ask, again every ``again`` s, and yield what comes in until ``timeout`` s are over.
 
-    ``request(k)`` makes the bytes of the k-th asking. Whoever has the answer stops listening.
+    Whoever has the answer stops listening.
+
+    Parameters
+    ----------
+    port : SerialPort
+    request : callable
+        ``request(k)`` makes the bytes of the k-th asking, k from 0.
+    timeout, again : float
+        s
 
     Raises
     ------
@@ -177,18 +127,6 @@ def _read(port: SerialPort) -> bytes:
     if not data:
         raise DeviceError(_vanished(port, "end of file"))
     return data
-
-
-def _in_si(answer: reference_codec.HelloFrame) -> Hello:
-    return Hello(
-        firmware=answer.firmware.rstrip(b"\0").decode("ascii", errors="replace"),
-        rate_hz=answer.rate_hz,
-        torque_limit=1e-3 * answer.torque_limit_mNm,
-        watchdog=1e-3 * answer.watchdog_ms,
-        gyro_lsb=answer.gyro_lsb,
-        accel_lsb=answer.accel_lsb,
-        steer_counts_per_turn=answer.steer_counts_per_turn,
-    )
 
 
 def _tell_nothing_from_the_end(fd: int) -> None:
@@ -231,8 +169,8 @@ def _why_not(path: str, baud: int, problem: Exception) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A serial port of this machine."""
+class FoundPort:
+    """Serial port of this machine."""
 
     path: str
     what: str  # maker and product, as the USB device says; empty for a port that is no USB device
@@ -241,11 +179,11 @@ class Found:
     by_id: str  # a name that stays when plugs change places; empty if there is none
 
 
-def found_ports() -> list[Found]:
-    """What is plugged in, in the order of the paths."""
+def found_ports() -> list[FoundPort]:
+    """Serial ports that are plugged in, in the order of the paths."""
     stable = {os.path.realpath(link): link for link in glob.glob("/dev/serial/by-id/*")}
     return [
-        Found(
+        FoundPort(
             path=port.device,
             what=" ".join(filter(None, (port.manufacturer, port.product))),
             usb=f"{port.vid:04x}:{port.pid:04x}" if port.vid is not None else "",
@@ -265,23 +203,3 @@ def _available() -> str:
 
 def _vanished(port: SerialPort, problem: object) -> str:
     return f"port {port.path} should stay open, but failed ({problem}); was the cable pulled?"
-
-
-def _why_no_hello(port: SerialPort, timeout: float, heard: _Heard) -> str:
-    wanted = f"a node on {port.path} should say HELLO within {timeout:g} s"
-    if heard.n == 0:
-        return f"{wanted}, but nothing came; is it powered, and is this its port?"
-    if heard.other_version is not None:
-        return (
-            f"{wanted} in protocol version {reference_codec.VERSION}, but it speaks version "
-            f"{heard.other_version}; load the firmware that fits"
-        )
-    if heard.good > 0:
-        return (
-            f"{wanted}, but {heard.good} other good frames came and no HELLO ({heard.rejected} rejected); "
-            "is its receive wire connected?"
-        )
-    return (
-        f"{wanted}, but {heard.n} bytes of something else came ({heard.rejected} frames rejected); "
-        f"is it another device, or is {port.baud} not its baud rate?"
-    )

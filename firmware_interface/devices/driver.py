@@ -1,19 +1,19 @@
-"""What a driver says of itself: one `DEVICE` in each file of this folder that is named in the registry."""
+"""Description of a driver: one `DEVICE` in each file of this folder that is named in the registry."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from firmware_interface.devices.link import ANY
+from firmware_interface.devices.link import ANY, ROLES
 from firmware_interface.errors import DeviceError
+from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.port import SerialPort
-from firmware_interface.twins.paced_line import BITS_PER_BYTE
 
 DeviceSettings = Mapping[str, float]
 
 
 class DeviceSetting(NamedTuple):
-    """A key that a rig file may give a device beside port and baud rate; None as default: it must."""
+    """Key that a rig file may give a device beside port and baud rate; must give it where the default is None."""
 
     default: float | None
     unit: str
@@ -21,8 +21,8 @@ class DeviceSetting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wants:
-    """What the rig expects of a device when it is introduced."""
+class DeviceRequirements:
+    """Requirements of the rig that a device is told when it is introduced."""
 
     rate: float  # Hz, of the loop
     watchdog: float  # s, the drive's own time-out
@@ -31,7 +31,7 @@ class Wants:
 
 @dataclass(frozen=True)
 class Introduction:
-    """What a device said of itself, in SI units; None where it does not know or does not carry it."""
+    """Answer of a device about itself, in SI units; None where it does not know or does not carry it."""
 
     name: str  # make, model, firmware
     rate_hz: int | None = None  # samples per second; None for a device that answers when asked
@@ -52,8 +52,8 @@ class Traffic(NamedTuple):
     what: str  # the arithmetic, in words
 
 
-class Example(NamedTuple):
-    """A message and what it means, for the conformance tests of this room."""
+class ExampleMessage(NamedTuple):
+    """Message and its meaning, for the conformance tests of this room."""
 
     wire: bytes
     valid: bool
@@ -63,7 +63,7 @@ class Example(NamedTuple):
 
 @dataclass(frozen=True)
 class Device:
-    """A driver.
+    """Driver of one kind of device: what it carries, its compiled functions, its settings.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Device:
     carries : int
         Bits of what it can carry.
     hear, say : int
-        Addresses of the compiled functions, see `link`.
+        Addresses of the compiled functions, from `link.entry_points`.
     introduce : callable
         ``introduce(port, wants)`` sets the device up, before the loop, and returns an `Introduction`;
         raises DeviceError with one sentence.
@@ -88,13 +88,18 @@ class Device:
 
     name: str
     carries: int
-    hear: int | None  # numba cannot say that it is never None
-    say: int | None
-    introduce: Callable[[SerialPort, Wants], Introduction]
+    hear: int
+    say: int
+    introduce: Callable[[SerialPort, DeviceRequirements], Introduction]
     traffic: Callable[[int, DeviceSettings], Traffic]
     delimiter: int = ANY
     settings: Mapping[str, DeviceSetting] = field(default_factory=dict)
-    examples: tuple[Example, ...] = ()
+    examples: tuple[ExampleMessage, ...] = ()
+
+    def __repr__(self) -> str:
+        """Name and what it can carry."""
+        carried = ", ".join(name for name, bit in ROLES.items() if self.carries & bit)
+        return f"Device({self.name!r}, carries {carried})"
 
     def settled(self, given: DeviceSettings) -> dict[str, float]:
         """Settings with defaults filled in.
@@ -117,9 +122,21 @@ class Device:
     def require_room(self, carries: int, settings: DeviceSettings, rate: float, baud: int) -> None:
         """Refuse a line that cannot carry the messages, with the arithmetic.
 
+        Parameters
+        ----------
+        carries : int
+            Bits of what the device carries here.
+        settings : mapping
+            All of the device's own settings.
+        rate : float
+            Hz, of the loop.
+        baud : int
+            bit/s of the line.
+
         Raises
         ------
         DeviceError
+            If the busier way needs more than ``baud``.
         """
         traffic = self.traffic(carries, settings)
         busiest = max(traffic.up, traffic.down)

@@ -1,4 +1,4 @@
-"""What the tick keeps of one device behind a port, and how compiled code calls a driver it does not know.
+"""State of one device behind a port, and calls from compiled code to a driver it does not know.
 
 Every driver has two compiled functions, pure and incremental::
 
@@ -9,9 +9,12 @@ The tick reaches them through function pointers, so that a machine compiles only
 and a new device touches nothing but its own file and a line of the registry.
 """
 
+from types import FunctionType
+from typing import Any
+
 import numpy as np
 from llvmlite import ir
-from numba import from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, njit, types
 from numba.extending import intrinsic
 
 from firmware_interface.messages import COMMAND, RAW
@@ -54,19 +57,42 @@ LINK_STATE = np.dtype(
 )
 
 _LINK, _COMMAND, _BYTES = (types.CPointer(t) for t in (from_dtype(LINK_STATE), from_dtype(COMMAND), types.uint8))
-HEAR = types.int64(_LINK, _BYTES, types.int64)  # signature of a driver's `hear`
-SAY = types.int64(_LINK, _COMMAND, types.int64, _BYTES)  # and of its `say`
+_HEAR = types.int64(_LINK, _BYTES, types.int64)  # signatures of a driver's two entry points
+_SAY = types.int64(_LINK, _COMMAND, types.int64, _BYTES)
 _BYTE, _WHOLE = ir.IntType(8).as_pointer(), ir.IntType(64)
 
 
 def new_link() -> np.void:
-    """A link that has heard nothing yet, a record of LINK."""
+    """Fresh link that has heard nothing yet, a record of ``LINK_STATE``."""
     link = np.zeros(1, LINK_STATE)[0]
     link["silence"] = np.inf
     link["asked"] = link["taken"] = -np.inf
     link["scale"] = link["per_amp"] = 1.0
     link["wheel_axis"] = -1
     return link
+
+
+def entry_points(receive: Any, speak: Any) -> tuple[int, int]:
+    """Compile a driver's `receive` and `speak` for calls by address; returns their two addresses.
+
+    Numba keeps compiled code by the file, name and line of a function, whatever the names in it stand for. So the entry
+    points are compiled as if each driver had them in its own file.
+    """
+    names = {"carray": carray, "TX_SIZE": TX_SIZE, "_receive": receive, "_speak": speak, "__name__": receive.__module__}
+    file = receive.py_func.__code__.co_filename
+    hear, say = (
+        cfunc(signature, cache=True)(FunctionType(entry.__code__.replace(co_filename=file), names))
+        for signature, entry in ((_HEAR, _hear_entry), (_SAY, _say_entry))
+    )
+    return int(hear.address or 0), int(say.address or 0)
+
+
+def _hear_entry(link, rx, n):
+    return _receive(carray(link, 1)[0], carray(rx, n), n)  # type: ignore[name-defined]  # noqa: F821
+
+
+def _say_entry(link, command, send, out):
+    return _speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))  # type: ignore[name-defined]  # noqa: F821
 
 
 def _call(context, builder, signature, values):
@@ -98,8 +124,18 @@ def hear(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def say(link, command, send, out):
-    """Let the device's driver write to ``out`` what it says this tick; returns its bytes. Runs inside the tick.
+    """Let the device's driver write what it says this tick; returns the number of bytes.
 
-    ``send`` is 0 when the drive must not be fed: then it only asks for readings.
+    Parameters
+    ----------
+    link : record of type ``LINK_STATE``
+    command : record of type ``COMMAND``
+        Torque [N m] on the steer, positive to the right, in the sense of the drive.
+    send : int
+        0 when the drive must not be fed: then the driver only asks for readings.
+    out : (TX_SIZE,) uint8 array
+        Filled from its beginning.
+
+    Runs inside the tick.
     """
     return _said(link.say, link, command, send, out)  # type: ignore[call-arg]

@@ -28,23 +28,32 @@ Source: ascii_protocol.cpp, axis.cpp and odrive-interface.yaml of ODrive's firmw
 import math
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import njit
 
-from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, Example, Traffic
-from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, SAY, TX_SIZE
-from firmware_interface.devices.odrive_setup import CLOSED_LOOP, COUNTS_PER_TURN, IDLE, introduce
+from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, ExampleMessage, Traffic
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, entry_points
+from firmware_interface.devices.odrive_codes import (
+    AXIS_CLOSED_LOOP,
+    AXIS_ENCODER_FAILED,
+    AXIS_ESTOP_REQUESTED,
+    AXIS_IDLE,
+    AXIS_WATCHDOG_EXPIRED,
+)
+from firmware_interface.devices.odrive_setup import ODRIVE_COUNTS_PER_TURN, introduce
 from firmware_interface.devices.odrive_text import (
-    PAIR,
-    REAL,
-    WHOLE,
-    WORDS,
+    CARRIAGE_RETURN,
+    FORM_PAIR,
+    FORM_REAL,
+    FORM_WHOLE,
+    FORM_WORDS,
+    LINE_FEED,
+    append_decimal,
+    append_text,
+    append_whole,
+    ascii_bytes,
     close_line,
-    put,
-    put_decimal,
-    put_whole,
-    read,
-    star_of,
-    text,
+    find_star,
+    parse_answer,
 )
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
@@ -58,8 +67,6 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 
-ENCODER_FAILED, WATCHDOG_EXPIRED, ESTOP_REQUESTED = 0x100, 0x800, 0x4000  # bits of the axis error
-
 _PATIENCE = 4  # ticks for a batch, or a mark, to be answered
 _REPEAT = 10  # ticks until the drive is told again to switch on; a second request interrupts the first
 _FIRST_MARK, _MARKS = 2_000_000, 1_000_000  # beyond every state and every axis error
@@ -67,18 +74,18 @@ _TORQUE_MAX = 9999.0  # N m on the motor, more than any
 
 # The batch, in its order, and the form each answer must have.
 _STATE, _STEER, _ERROR, _CURRENT, _WHEEL, _BUS, _PLACES = range(7)
-_FORMS = np.array([WHOLE, PAIR, WHOLE, REAL, PAIR, REAL])
+_FORMS = np.array([FORM_WHOLE, FORM_PAIR, FORM_WHOLE, FORM_REAL, FORM_PAIR, FORM_REAL])
 _LARGEST = np.array([2.0**32, 2.0e9, 2.0**32, 2.0e9, 2.0e9, 65535.5])  # in the units of RAW
 # Where the link stands.
 _LOST, _MARKED, _READY, _OPEN = range(4)
 # Places in the link's memory. The first six hold what the open batch has brought, by its order.
 _PHASE, _WAITED, _NEXT, _MARK, _SEQ, _STATE_NOW, _ERROR_NOW, _REQUESTED, _SPOILT = range(_PLACES, _PLACES + 9)
 
-_AXIS, _PUT_AXIS, _BUS_VOLTAGE = text("r axis"), text("w axis"), text("r vbus_voltage ")
-_OF_CURRENT, _OF_ERROR = text(".motor.current_control.Iq_measured "), text(".error ")
-_OF_STATE, _OF_REQUEST = text(".current_state "), text(".requested_state ")
-_FEEDBACK, _TORQUE, _CLEAR, _SPACE = text("f "), text("c "), text("sc "), text(" ")
-_SET_MARK, _ASK_MARK = text("w test_property "), text("r test_property ")
+_AXIS, _PUT_AXIS, _BUS_VOLTAGE = ascii_bytes("r axis"), ascii_bytes("w axis"), ascii_bytes("r vbus_voltage ")
+_OF_CURRENT, _OF_ERROR = ascii_bytes(".motor.current_control.Iq_measured "), ascii_bytes(".error ")
+_OF_STATE, _OF_REQUEST = ascii_bytes(".current_state "), ascii_bytes(".requested_state ")
+_FEEDBACK, _TORQUE, _CLEAR, _SPACE = ascii_bytes("f "), ascii_bytes("c "), ascii_bytes("sc "), ascii_bytes(" ")
+_SET_MARK, _ASK_MARK = ascii_bytes("w test_property "), ascii_bytes("r test_property ")
 
 
 @njit(cache=True, nogil=True)
@@ -87,7 +94,7 @@ def receive(link, rx, n):
     receiver, samples = link.receiver, 0
     for i in range(n):
         byte = rx[i]
-        if byte == 10 or byte == 13:  # \n, \r
+        if byte in (LINE_FEED, CARRIAGE_RETURN):
             if receiver.filled > 0:
                 samples += _end_line(link)
             receiver.filled = 0
@@ -100,7 +107,12 @@ def receive(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def speak(link, command, send, out):
-    """Write the torque if ``send``, and the questions if there is room for them; returns the bytes.
+    """Write the torque if ``send``, and the questions unless answers are due; returns the number of bytes.
+
+    Parameters
+    ----------
+    link, command, send, out
+        As for `link.say`.
 
     Runs inside the tick.
     """
@@ -119,23 +131,23 @@ def speak(link, command, send, out):
 
 @njit(cache=True, nogil=True)
 def _command(link, command, out, n):
-    """The torque, then what changes the drive's state. Runs inside the tick."""
+    """Write the torque, then what changes the drive's state. Runs inside the tick."""
     memory, T = link.memory, command.T_cmd / link.scale
     on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(T)
     state, error = memory[_STATE_NOW], memory[_ERROR_NOW]
     begin = n
-    n = put(out, put_whole(out, put(out, n, _TORQUE), link.axis), _SPACE)
-    n = put_decimal(out, n, min(max(T, -_TORQUE_MAX), _TORQUE_MAX) if on else 0.0)
-    n = close_line(out, begin, put(out, n, _SPACE))
+    n = append_text(out, append_whole(out, append_text(out, n, _TORQUE), link.axis), _SPACE)
+    n = append_decimal(out, n, min(max(T, -_TORQUE_MAX), _TORQUE_MAX) if on else 0.0)
+    n = close_line(out, begin, append_text(out, n, _SPACE))
     link.said_seq = command.seq
     if not on and command.flags & COMMAND_CLEAR and error != 0:
-        n = close_line(out, n, put(out, n, _CLEAR))
+        n = close_line(out, n, append_text(out, n, _CLEAR))
     memory[_REQUESTED] = max(0, memory[_REQUESTED] - 1)
-    if on and state not in (0, CLOSED_LOOP) and error == 0 and memory[_REQUESTED] == 0:  # 0: not heard of yet
+    if on and state not in (0, AXIS_CLOSED_LOOP) and error == 0 and memory[_REQUESTED] == 0:  # 0: not heard of yet
         memory[_REQUESTED] = _REPEAT
-        n = _request(link, out, n, CLOSED_LOOP)
-    elif not on and (state == CLOSED_LOOP or memory[_REQUESTED] > 0):  # it may have switched on unseen
-        n = _request(link, out, n, IDLE)
+        n = _request(link, out, n, AXIS_CLOSED_LOOP)
+    elif not on and (state == AXIS_CLOSED_LOOP or memory[_REQUESTED] > 0):  # it may have switched on unseen
+        n = _request(link, out, n, AXIS_IDLE)
     return n
 
 
@@ -143,26 +155,26 @@ def _command(link, command, out, n):
 def _request(link, out, n, state):
     """Tell the axis which state to take. Runs inside the tick."""
     begin = n
-    n = put(out, put_whole(out, put(out, n, _PUT_AXIS), link.axis), _OF_REQUEST)
-    return close_line(out, begin, put(out, put_whole(out, n, np.int64(state)), _SPACE))
+    n = append_text(out, append_whole(out, append_text(out, n, _PUT_AXIS), link.axis), _OF_REQUEST)
+    return close_line(out, begin, append_text(out, append_whole(out, n, np.int64(state)), _SPACE))
 
 
 @njit(cache=True, nogil=True)
 def _ask(link, out, n):
-    """The batch of questions. Runs inside the tick."""
+    """Write the batch of questions. Runs inside the tick."""
     memory, place = link.memory, _after(link, np.int64(-1))
     memory[_PHASE], memory[_WAITED], memory[_NEXT], memory[_SPOILT] = _OPEN, 0, place, 0
     memory[_SEQ] = link.said_seq
     while place < _PLACES:
         begin = n
         if place == _BUS:
-            n = put(out, n, _BUS_VOLTAGE)
+            n = append_text(out, n, _BUS_VOLTAGE)
         elif place in (_STEER, _WHEEL):
             axis = link.axis if place == _STEER else link.wheel_axis
-            n = put(out, put_whole(out, put(out, n, _FEEDBACK), axis), _SPACE)
+            n = append_text(out, append_whole(out, append_text(out, n, _FEEDBACK), axis), _SPACE)
         else:
-            n = put_whole(out, put(out, n, _AXIS), link.axis)
-            n = put(out, n, _OF_STATE if place == _STATE else _OF_ERROR if place == _ERROR else _OF_CURRENT)
+            n = append_whole(out, append_text(out, n, _AXIS), link.axis)
+            n = append_text(out, n, _OF_STATE if place == _STATE else _OF_ERROR if place == _ERROR else _OF_CURRENT)
         n = close_line(out, begin, n)
         place = _after(link, place)
     return n
@@ -170,7 +182,7 @@ def _ask(link, out, n):
 
 @njit(cache=True, nogil=True)
 def _after(link, place):
-    """The next place of the batch that this link asks for; `_PLACES` at its end. Runs inside the tick."""
+    """Next place of the batch that this link asks for; `_PLACES` at its end. Runs inside the tick."""
     place += 1
     if place == _STEER and not link.role & ROLE_STEER:
         place += 1
@@ -186,8 +198,8 @@ def _ask_mark(link, out, n):
     mark = _FIRST_MARK + (memory[_MARK] + 1) % _MARKS
     memory[_PHASE], memory[_WAITED], memory[_MARK] = _MARKED, 0, mark
     begin = n
-    n = close_line(out, begin, put(out, put_whole(out, put(out, n, _SET_MARK), mark), _SPACE))
-    return close_line(out, n, put(out, n, _ASK_MARK))
+    n = close_line(out, begin, append_text(out, append_whole(out, append_text(out, n, _SET_MARK), mark), _SPACE))
+    return close_line(out, n, append_text(out, n, _ASK_MARK))
 
 
 @njit(cache=True, nogil=True)
@@ -199,10 +211,10 @@ def _lose(link):
 
 @njit(cache=True, nogil=True)
 def _end_line(link):
-    """One whole line, in the receiver; 1 if it completes a batch. Runs inside the tick."""
+    """Take the whole line that is in the receiver; returns 1 if it completes a batch. Runs inside the tick."""
     receiver, memory, size = link.receiver, link.memory, link.receiver.filled
     fits = size <= MAX_PAYLOAD
-    star = star_of(receiver.payload, size) if fits else np.int64(-1)
+    star = find_star(receiver.payload, size) if fits else np.int64(-1)
     if star < 0:
         if fits:
             receiver.frames_bad_crc += 1
@@ -211,8 +223,8 @@ def _end_line(link):
         receiver.bytes_skipped += size + 1
         _lose(link)
         return 0
-    form, first, second = read(receiver.payload, star)
-    if form == WORDS:  # `invalid property`, `unknown command`
+    form, first, second = parse_answer(receiver.payload, star)
+    if form == FORM_WORDS:  # `invalid property`, `unknown command`
         receiver.frames_bad_version += 1
         _lose(link)
         return 0
@@ -221,18 +233,18 @@ def _end_line(link):
         return _take(link, first, second)
     if memory[_PHASE] == _READY or memory[_PHASE] == _OPEN:
         _lose(link)
-    elif memory[_PHASE] == _MARKED and form == WHOLE and first == memory[_MARK]:
+    elif memory[_PHASE] == _MARKED and form == FORM_WHOLE and first == memory[_MARK]:
         memory[_PHASE] = _READY
     return 0
 
 
 @njit(cache=True, nogil=True)
 def _take(link, first, second):
-    """An answer of the form its place asks for; 1 if it completes the batch. Runs inside the tick."""
+    """Take an answer of the form its place asks for; returns 1 if it completes the batch. Runs inside the tick."""
     memory, place = link.memory, link.memory[_NEXT]
     value = first
     if place == _STEER:
-        value = first * COUNTS_PER_TURN
+        value = first * ODRIVE_COUNTS_PER_TURN
     elif place == _CURRENT:
         value = first * link.per_amp * 1e3
     elif place == _WHEEL:
@@ -253,7 +265,7 @@ def _take(link, first, second):
 
 @njit(cache=True, nogil=True)
 def _adopt(link):
-    """A whole batch becomes the reading. Runs inside the tick."""
+    """Make the whole batch the reading. Runs inside the tick."""
     raw, memory = link.raw, link.memory
     state, error = memory[_STATE], memory[_ERROR]
     memory[_STATE_NOW], memory[_ERROR_NOW] = state, error
@@ -265,28 +277,20 @@ def _adopt(link):
     raw.bus_mV = memory[_BUS]
     raw.off_scale = memory[_SPOILT]
     raw.status = (
-        (STATUS_ENABLED if state == CLOSED_LOOP and error == 0 else 0)
-        | (STATUS_WATCHDOG if error & WATCHDOG_EXPIRED else 0)
-        | (STATUS_STOP_BUTTON if error & ESTOP_REQUESTED else 0)
+        (STATUS_ENABLED if state == AXIS_CLOSED_LOOP and error == 0 else 0)
+        | (STATUS_WATCHDOG if error & AXIS_WATCHDOG_EXPIRED else 0)
+        | (STATUS_STOP_BUTTON if error & AXIS_ESTOP_REQUESTED else 0)
     )
     # without an estimate `f` answers zeros
-    raw.faults = (FAULT_DRIVE if error & ~WATCHDOG_EXPIRED else 0) | (FAULT_ENCODER if error & ENCODER_FAILED else 0)
+    raw.faults = (FAULT_DRIVE if error & ~AXIS_WATCHDOG_EXPIRED else 0) | (
+        FAULT_ENCODER if error & AXIS_ENCODER_FAILED else 0
+    )
     raw.command_seq = memory[_SEQ]
     raw.seq = (raw.seq + 1) & 0xFFFF
 
 
-@cfunc(HEAR, cache=True)
-def _hear(link, rx, n):
-    return receive(carray(link, 1)[0], carray(rx, n), n)
-
-
-@cfunc(SAY, cache=True)
-def _say(link, command, send, out):
-    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
-
-
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
-    """Longest lines, but for the three that are said only when the state changes or the thread is lost."""
+    """Bytes of the longest lines of a period, without those said only when the state changes or the thread is lost."""
     wheel_axis = settings["wheel_axis"]
     if carries & ROLE_WHEEL and wheel_axis < 0:
         raise DeviceError(
@@ -301,14 +305,15 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(up, down, f"{len(told)} lines of {down} bytes down and {len(answers)} answers of {up} bytes up")
 
 
+_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="odrive",
     carries=ROLE_DRIVE | ROLE_STEER | ROLE_WHEEL,
-    hear=_hear.address,
-    say=_say.address,
+    hear=_hear,
+    say=_say,
     introduce=introduce,
     traffic=_traffic,
-    delimiter=10,
+    delimiter=LINE_FEED,
     settings={
         "axis": DeviceSetting(0.0, "", "the axis of the steer drive, 0 or 1"),
         "wheel_axis": DeviceSetting(-1.0, "", "the axis whose encoder sits on the rear wheel; -1 for none"),
@@ -316,8 +321,8 @@ DEVICE = Device(
         "torque_limit_Nm": DeviceSetting(None, "N m", "the largest torque on the steer that motor and gear bear"),
     },
     examples=(
-        Example(b"24.087744*33\r\n", False, {}, "worked by hand: the checksum of 24.087744 is 32"),
-        Example(b"24.087744\r\n", False, {}, "an answer without a checksum, as to a question without one"),
-        Example(b"invalid property*12\r\n", False, {}, "worked by hand: an answer that carries no number"),
+        ExampleMessage(b"24.087744*33\r\n", False, {}, "worked by hand: the checksum of 24.087744 is 32"),
+        ExampleMessage(b"24.087744\r\n", False, {}, "an answer without a checksum, as to a question without one"),
+        ExampleMessage(b"invalid property*12\r\n", False, {}, "worked by hand: an answer that carries no number"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Setting an ODrive up before the loop: asked and told line by line, everything read back.
+"""Set an ODrive up before the loop: ask and tell line by line, read everything back.
 
 Answers carry no label, so each question stands before a mark, a number that is written to the drive and asked
 back: what comes right before the mark is the answer to the question, however often that had to be asked.
@@ -8,22 +8,21 @@ import math
 from functools import reduce
 from operator import xor
 
-from firmware_interface.devices.driver import DeviceSettings, Introduction, Wants
+from firmware_interface.devices.driver import DeviceRequirements, DeviceSettings, Introduction
+from firmware_interface.devices.odrive_codes import AXIS_IDLE, CONTROL_TORQUE, INPUT_PASSTHROUGH
 from firmware_interface.errors import DeviceError
-from firmware_interface.port import SerialPort, answers
+from firmware_interface.port import SerialPort, ask_and_listen
 
-IDLE, CLOSED_LOOP = 1, 8  # states of an axis
-COUNTS_PER_TURN = 1e6  # steer counts made of a turn of the encoder: the drive says six decimals
+ODRIVE_COUNTS_PER_TURN = 1e6  # steer counts made of a turn of the encoder: the drive says six decimals
 
 _TIMEOUT, _AGAIN = 2.0, 0.2  # s
 _LOOKS = 20  # at the state, for the axis to become idle
 _FIRST_MARK = 1_000_000  # above every number that is asked for here; the loop's marks are higher still
-_TORQUE_CONTROL, _PASSTHROUGH = 1, 1
 _FIRMWARE = (0, 5, 5)  # from here on errors of motor and encoder show in the axis error
 _WATCHDOG_OFF_BY = 5e-4  # s
 
 
-def introduce(port: SerialPort, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Make the axis idle, set torque control and the watchdog, and read everything back. Nothing is saved in the drive.
 
     Raises
@@ -40,8 +39,8 @@ def introduce(port: SerialPort, wants: Wants) -> Introduction:
     _require_calibrated(drive, axis)
     drive.set(f"{axis}.config.enable_watchdog", 0)  # while nobody feeds it, it would strike at once
     _clear_errors(drive, [axis] + [f"axis{settings['wheel_axis']:.0f}"] * (settings["wheel_axis"] >= 0))
-    drive.set(f"{axis}.controller.config.control_mode", _TORQUE_CONTROL)
-    drive.set(f"{axis}.controller.config.input_mode", _PASSTHROUGH)
+    drive.set(f"{axis}.controller.config.control_mode", CONTROL_TORQUE)
+    drive.set(f"{axis}.controller.config.input_mode", INPUT_PASSTHROUGH)
     # else torque is bounded by (vel_limit -+ speed) vel_gain: with the factory's settings 0.3 N m at rest
     drive.set(f"{axis}.controller.config.enable_torque_mode_vel_limit", 0)
     constant = drive.positive(f"{axis}.motor.config.torque_constant", "N m/A")
@@ -52,20 +51,20 @@ def introduce(port: SerialPort, wants: Wants) -> Introduction:
         name=f"ODrive {firmware}, {axis}",
         torque_limit=min(settings["torque_limit_Nm"], current * constant * gear, torque * gear),
         watchdog=watchdog,
-        steer_counts_per_turn=COUNTS_PER_TURN,
+        steer_counts_per_turn=ODRIVE_COUNTS_PER_TURN,
         scale=gear,
         per_amp=constant * gear,
     )
 
 
-def line_of(words: str) -> bytes:
-    """A line with its checksum."""
+def with_checksum(words: str) -> bytes:
+    """Encode a line with its checksum."""
     body = f"{words} ".encode()
     return body + b"*%d\n" % reduce(xor, body)
 
 
-def checked(line: bytes) -> str | None:
-    """What a line without its end says, if its checksum is right."""
+def without_checksum(line: bytes) -> str | None:
+    """Text of a line that has lost its end-of-line; None if its checksum is wrong."""
     body, _, told = line.partition(b"*")
     if not body or not told.isdigit() or int(told) != reduce(xor, body):
         return None
@@ -81,22 +80,22 @@ class _Conversation:
         self._mark = _FIRST_MARK
 
     def ask(self, name: str, *before: str) -> str:
-        """What the drive answers to ``r name``, after it was told the lines ``before``."""
-        ear = _Ear()
+        """Answer of the drive to ``r name``, after it was told the lines ``before``."""
+        heard = _HeardLines()
 
         def request(k: int) -> bytes:
             self._mark += 1
             lines = (*before, f"w test_property {self._mark}", f"r {name}", "r test_property")
-            return b"\n" + b"".join(line_of(line) for line in lines)  # the first ends what was left half-said
+            return b"\n" + b"".join(with_checksum(line) for line in lines)  # the first ends what was left half-said
 
-        for data in answers(self._port, request, _TIMEOUT, _AGAIN):
-            answer = ear.take(data, self._mark)
+        for data in ask_and_listen(self._port, request, _TIMEOUT, _AGAIN):
+            answer = heard.take(data, self._mark)
             if answer is not None:
                 return answer
-        raise DeviceError(_why_no_answer(self._port, name, ear))
+        raise DeviceError(_why_no_answer(self._port, name, heard))
 
     def number(self, name: str, *before: str) -> float:
-        """The same as a number."""
+        """Answer of the drive as a number, asked as in `ask`."""
         answer = self.ask(name, *before)
         try:
             return float(answer)
@@ -107,7 +106,7 @@ class _Conversation:
             ) from None
 
     def positive(self, name: str, unit: str) -> float:
-        """A number that must be more than zero."""
+        """Answer of the drive as a number that must be positive."""
         value = self.number(name)
         if not value > 0.0:
             raise DeviceError(
@@ -126,20 +125,20 @@ class _Conversation:
             )
 
 
-class _Ear:
-    """What came in while waiting for an answer."""
+class _HeardLines:
+    """Lines that came in while waiting for an answer."""
 
     def __init__(self) -> None:
         self.n = self.good = self.bad = 0  # bytes, lines with the right checksum, others
         self._rest, self._before = b"", ""
 
     def take(self, data: bytes, mark: int) -> str | None:
-        """The answer that stands before ``mark``, once both are in."""
+        """Take bytes off the line; returns the answer that stands before ``mark``, once both are in."""
         self.n += len(data)
         *lines, self._rest = (self._rest + data).replace(b"\r", b"\n").split(b"\n")
         self._rest = self._rest[-300:]  # more than any line
         for line in filter(None, lines):
-            words = checked(line)
+            words = without_checksum(line)
             if words is None:
                 self.bad += 1
                 continue
@@ -178,12 +177,12 @@ def _firmware(drive: _Conversation) -> str:
 
 def _make_idle(drive: _Conversation, axis: str) -> None:
     for _ in range(_LOOKS):
-        state = drive.number(f"{axis}.current_state", f"w {axis}.requested_state {IDLE}")
-        if state == IDLE:
+        state = drive.number(f"{axis}.current_state", f"w {axis}.requested_state {AXIS_IDLE}")
+        if state == AXIS_IDLE:
             return
     raise DeviceError(
-        f"{axis} of the ODrive on {drive.path} should become idle (state {IDLE}), but stays in state {state:g}: end "
-        "what else commands it, or restart the drive"
+        f"{axis} of the ODrive on {drive.path} should become idle (state {AXIS_IDLE}), but stays in state {state:g}: "
+        "end what else commands it, or restart the drive"
     )
 
 
@@ -211,7 +210,7 @@ def _clear_errors(drive: _Conversation, axes: list[str]) -> None:
 
 
 def _set_watchdog(drive: _Conversation, axis: str, wanted: float) -> float:
-    """Set the time-out and start it; what was read back [s]."""
+    """Set the time-out and start it; returns what was read back [s]."""
     name = f"{axis}.config.watchdog_timeout"
     found = drive.number(name, f"w {name} {wanted:.6f}")
     if not abs(found - wanted) < _WATCHDOG_OFF_BY:
@@ -223,19 +222,19 @@ def _set_watchdog(drive: _Conversation, axis: str, wanted: float) -> float:
     return found
 
 
-def _why_no_answer(port: SerialPort, name: str, ear: _Ear) -> str:
+def _why_no_answer(port: SerialPort, name: str, heard: _HeardLines) -> str:
     wanted = f"an ODrive on {port.path} should answer `r {name}` within {_TIMEOUT:g} s"
-    if ear.n == 0:
+    if heard.n == 0:
         return (
             f"{wanted}, but nothing came; is it powered, is this its port, and does its UART speak the ASCII protocol "
             f"at {port.baud} baud (odrv0.config.uart_a_baudrate)?"
         )
-    if ear.good == 0:
+    if heard.good == 0:
         return (
-            f"{wanted}, but {ear.n} bytes of something else came; is it another device, or is {port.baud} not its "
+            f"{wanted}, but {heard.n} bytes of something else came; is it another device, or is {port.baud} not its "
             "baud rate?"
         )
     return (
-        f"{wanted}, but of what came, {ear.good} whole lines and {ear.bad} broken ones, none was the answer; is it "
+        f"{wanted}, but of what came, {heard.good} whole lines and {heard.bad} broken ones, none was the answer; is it "
         "another device, or is the cable bad?"
     )

@@ -8,21 +8,25 @@ import math
 import numpy as np
 from numba import njit
 
-WORDS, WHOLE, REAL, PAIR = range(4)  # forms of an answer: no number, digits only, any other number, two numbers
+FORM_WORDS, FORM_WHOLE, FORM_REAL, FORM_PAIR = range(
+    4
+)  # forms of an answer: no number, digits only, any other number, two numbers
 
-_STAR, _POINT, _MINUS, _PLUS, _SPACE, _E = (ord(c) for c in "*.-+ e")
+_STAR, _POINT, _MINUS, _PLUS, _SPACE, _E, _ZERO, _NINE = (ord(c) for c in "*.-+ e09")
+LINE_FEED, CARRIAGE_RETURN = 0x0A, 0x0D
+_TO_LOWER = 0x20  # bit that a small letter has and its capital has not
 _INF, _NAN = np.frombuffer(b"inf", np.uint8), np.frombuffer(b"nan", np.uint8)
 _WHOLE_MAX = 2.0**32  # of the widest property that is asked for
 _EXPONENT_MAX = 400  # beyond every double
 
 
-def text(words: str) -> np.ndarray:
-    """Bytes of a text, (n,) uint8, for `put`."""
+def ascii_bytes(words: str) -> np.ndarray:
+    """Encode a text for `append_text`, (n,) uint8."""
     return np.frombuffer(words.encode(), np.uint8)
 
 
 @njit(cache=True, nogil=True)
-def put(out, n, words):
+def append_text(out, n, words):
     """Append a text. Runs inside the tick."""
     for i in range(words.size):
         out[n + i] = words[i]
@@ -30,30 +34,30 @@ def put(out, n, words):
 
 
 @njit(cache=True, nogil=True)
-def put_whole(out, n, number):
+def append_whole(out, n, number):
     """Append a whole number of zero or more. Runs inside the tick."""
     size, rest = 1, number // 10
     while rest > 0:
         size += 1
         rest //= 10
     for i in range(size):
-        out[n + size - 1 - i] = 48 + number % 10
+        out[n + size - 1 - i] = _ZERO + number % 10
         number //= 10
     return n + size
 
 
 @njit(cache=True, nogil=True)
-def put_decimal(out, n, value):
+def append_decimal(out, n, value):
     """Append a number of magnitude below 1e14 with four decimals, to the nearest. Runs inside the tick."""
     ticks = np.int64(np.rint(1e4 * abs(value)))
     if value < 0.0 and ticks > 0:
         out[n] = _MINUS
         n += 1
-    n = put_whole(out, n, ticks // 10_000)
+    n = append_whole(out, n, ticks // 10_000)
     out[n] = _POINT
     rest = ticks % 10_000
     for i in range(4):
-        out[n + 4 - i] = 48 + rest % 10
+        out[n + 4 - i] = _ZERO + rest % 10
         rest //= 10
     return n + 5
 
@@ -65,14 +69,14 @@ def close_line(out, begin, n):
     for i in range(begin, n):
         check ^= out[i]
     out[n] = _STAR
-    n = put_whole(out, n + 1, check)
-    out[n] = 10
+    n = append_whole(out, n + 1, check)
+    out[n] = LINE_FEED
     return n + 1
 
 
 @njit(cache=True, nogil=True)
-def star_of(line, size):
-    """Where the star of ``line[:size]`` stands; -1 if its checksum is missing or wrong. Runs inside the tick."""
+def find_star(line, size):
+    """Index of the star in ``line[:size]``; -1 if its checksum is missing or wrong. Runs inside the tick."""
     check, star = np.int64(0), np.int64(0)
     while star < size and line[star] != _STAR:
         check ^= line[star]
@@ -81,29 +85,29 @@ def star_of(line, size):
         return np.int64(-1)
     told = np.int64(0)
     for i in range(star + 1, size):
-        if not 48 <= line[i] <= 57:
+        if not _ZERO <= line[i] <= _NINE:
             return np.int64(-1)
-        told = 10 * told + line[i] - 48
+        told = 10 * told + line[i] - _ZERO
     return star if told == check else np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
-def read(line, stop):
-    """The form of ``line[:stop]`` and its numbers, as far as it has any. Runs inside the tick."""
+def parse_answer(line, stop):
+    """Form of ``line[:stop]`` (``FORM_*``) and its numbers, as far as it has any. Runs inside the tick."""
     whole, first, at = _number(line, np.int64(0), stop)
     if at < 0:
-        return WORDS, 0.0, 0.0
+        return FORM_WORDS, 0.0, 0.0
     if at == stop:
-        return WHOLE if whole else REAL, first, 0.0
+        return FORM_WHOLE if whole else FORM_REAL, first, 0.0
     if line[at] != _SPACE:
-        return WORDS, 0.0, 0.0
+        return FORM_WORDS, 0.0, 0.0
     _, second, at = _number(line, at + 1, stop)
-    return PAIR if at == stop else WORDS, first, second
+    return FORM_PAIR if at == stop else FORM_WORDS, first, second
 
 
 @njit(cache=True, nogil=True)
 def _number(line, at, stop):
-    """The number at ``at``: whether it is made of digits only, its value, and its end, -1 if it is none.
+    """Parse the number at ``at``: whether it is made of digits only, its value, and its end, -1 if it is none.
 
     Runs inside the tick.
     """
@@ -122,7 +126,7 @@ def _number(line, at, stop):
         value, at, decimals = _digits(line, at + 1, stop, value)
     if digits + decimals == 0:
         return False, 0.0, np.int64(-1)
-    power, scaled = -decimals, at < stop and line[at] | 32 == _E
+    power, scaled = -decimals, at < stop and line[at] | _TO_LOWER == _E
     if scaled:
         at += 1
         down = at < stop and line[at] == _MINUS
@@ -140,20 +144,20 @@ def _number(line, at, stop):
 
 @njit(cache=True, nogil=True)
 def _digits(line, at, stop, value):
-    """``value`` with the digits that follow appended, where they end, and how many. Runs inside the tick."""
+    """Append the digits that follow to ``value``; returns it, where they end, and how many. Runs inside the tick."""
     begin = at
-    while at < stop and 48 <= line[at] <= 57:
-        value = 10.0 * value + (line[at] - 48)
+    while at < stop and _ZERO <= line[at] <= _NINE:
+        value = 10.0 * value + (line[at] - _ZERO)
         at += 1
     return value, at, at - begin
 
 
 @njit(cache=True, nogil=True)
 def _says(line, at, stop, word):
-    """Whether a word stands at ``at``, in whichever case. Runs inside the tick."""
+    """True if the word stands at ``at``, in capitals or small letters. Runs inside the tick."""
     same = at + word.size <= stop
     i = 0
     while same and i < word.size:
-        same = line[at + i] | 32 == word[i]
+        same = line[at + i] | _TO_LOWER == word[i]
         i += 1
     return same

@@ -1,13 +1,21 @@
 """Our own microcontroller, behind the interface that all devices share; its protocol is in `node`."""
 
-from numba import carray, cfunc, njit
+from numba import njit
 
-from firmware_interface.devices.driver import Device, DeviceSettings, Example, Introduction, Traffic, Wants
-from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_SENSORS, SAY, TX_SIZE
+from firmware_interface.devices.driver import (
+    Device,
+    DeviceRequirements,
+    DeviceSettings,
+    ExampleMessage,
+    Introduction,
+    Traffic,
+)
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, entry_points
 from firmware_interface.framing import DELIMITER, FRAME_OVERHEAD
+from firmware_interface.node.hello import Hello, ask_hello
 from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
-from firmware_interface.node.protocol import receive as receive_samples
-from firmware_interface.port import SerialPort, hello
+from firmware_interface.node.protocol import receive_samples as receive_samples
+from firmware_interface.port import SerialPort
 
 _TIMEOUT = 2.0  # s
 
@@ -20,32 +28,26 @@ def receive(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def speak(link, command, send, out):
-    """Write a command if there is one to ``send``; returns its bytes. Runs inside the tick."""
+    """Write the command if there is one to ``send``; returns the number of bytes.
+
+    Parameters
+    ----------
+    link, command, send, out
+        As for `link.say`.
+
+    Runs inside the tick.
+    """
     return encode_command(command, out) if send else 0
 
 
-@cfunc(HEAR, cache=True)
-def _hear(link, rx, n):
-    return receive(carray(link, 1)[0], carray(rx, n), n)
-
-
-@cfunc(SAY, cache=True)
-def _say(link, command, send, out):
-    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
-
-
-def introduce(port: SerialPort, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Ask it who it is; raises DeviceError."""
-    said = hello(port, _TIMEOUT)
-    return Introduction(
-        name=said.firmware,
-        rate_hz=said.rate_hz,
-        torque_limit=said.torque_limit,
-        watchdog=said.watchdog,
-        gyro_lsb=said.gyro_lsb,
-        accel_lsb=said.accel_lsb,
-        steer_counts_per_turn=said.steer_counts_per_turn,
-    )
+    return introduction_of_node(ask_hello(port, _TIMEOUT))
+
+
+def introduction_of_node(hello: Hello) -> Introduction:
+    """Introduction that a node's answer to HELLO amounts to."""
+    return Introduction(**vars(hello))
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
@@ -53,16 +55,17 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(up, down, f"a sample of {up} bytes up and a command of {down} bytes down each period")
 
 
+_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="node",
     carries=ROLE_SENSORS | ROLE_DRIVE,
-    hear=_hear.address,
-    say=_say.address,
+    hear=_hear,
+    say=_say,
     introduce=introduce,
     traffic=_traffic,
     delimiter=DELIMITER,
     examples=(
-        Example(
+        ExampleMessage(
             # worked by hand from docs/node-protocol.md: version 1, type 1, seq 258, t 3 us, the rest zero
             bytes.fromhex("060101020103010101010101010101010101010101010101010101010101010101010101010101"),
             False,

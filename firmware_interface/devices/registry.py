@@ -1,4 +1,4 @@
-"""The devices there are: name in a rig file -> module. A new one is a file in this folder and a line here."""
+"""Registry of the devices: name in a rig file -> module. A new one is a file in this folder and a line here."""
 
 from importlib import import_module
 
@@ -13,8 +13,13 @@ DEVICES = {
 }
 
 
+def device_names() -> tuple[str, ...]:
+    """Names of the devices, as a rig file writes them."""
+    return tuple(DEVICES)
+
+
 def device(name: str) -> Device:
-    """The driver of that name, loaded when first asked for: only what a machine has is compiled.
+    """Driver of that name, loaded when first asked for: only what a machine has is compiled.
 
     Raises
     ------

@@ -22,27 +22,26 @@ import operator
 import re
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
+    DeviceRequirements,
     DeviceSetting,
     DeviceSettings,
-    Example,
+    ExampleMessage,
     Introduction,
     Traffic,
-    Wants,
 )
-from firmware_interface.devices.link import HEAR, ROLE_IMU, SAY, TX_SIZE, new_link
-from firmware_interface.devices.xmodem import crc_xmodem
+from firmware_interface.devices.link import ROLE_IMU, entry_points, new_link
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD
+from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.node.protocol import laid_over
-from firmware_interface.port import SerialPort, answers
+from firmware_interface.port import SerialPort, ask_and_listen
 
 GYRO_LSB, ACCEL_LSB = 2.0**-20, 2.0**-16  # rad/s and m/s^2 per count, far below the sensor's noise
 IMU_RATE = 800  # Hz
-SYNC, DOLLAR, LINE_FEED, CARRIAGE_RETURN = 0xFA, 0x24, 0x0A, 0x0D
+SYNC, _DOLLAR, _LINE_FEED, _CARRIAGE_RETURN = 0xFA, ord("$"), ord("\n"), ord("\r")
 GROUPS, FIELDS = 0x01, 0x0129
 FIELD_SIZES = np.array(  # bytes, by group and bit; 0 where the sources differ, or it depends on what is in the field
     [
@@ -57,7 +56,7 @@ FIELD_SIZES = np.array(  # bytes, by group and bit; 0 where the sources differ, 
 )
 _NUMBERS = [(f"{what}_{axis}", "<f4") for what in ("angle", "rate", "force") for axis in "xyz"]
 MESSAGE = np.dtype([("groups", "u1"), ("fields", "<u2"), ("t_ns", "<u8"), *_NUMBERS])
-SIZE = 1 + MESSAGE.itemsize + 2  # sync, message, CRC
+MESSAGE_SIZE = 1 + MESSAGE.itemsize + 2  # sync, message, CRC
 _LAST_NS = 0  # place in the link's memory: time stamp of the newest message
 _UNDECIDED, _NOTHING = np.int64(0), np.int64(-1)  # what may stand at a place, beside something of so many bytes
 _END = 2.0**31 - 1  # counts, of the scale
@@ -70,7 +69,7 @@ def receive(link, rx, n):
     for i in range(n):
         receiver.payload[receiver.filled] = rx[i]
         receiver.filled += 1
-        held, start, stop = receiver.payload, receiver.filled - SIZE, receiver.filled
+        held, start, stop = receiver.payload, receiver.filled - MESSAGE_SIZE, receiver.filled
         if start >= 0 and _begins_ours(held, start, stop) and crc_xmodem(held, start + 1, stop) == 0:
             receiver.frames_ok += 1
             receiver.frames_bad_length += start > 0  # what had begun before it was cut off
@@ -85,13 +84,21 @@ def receive(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def speak(link, command, send, out):
-    """Nothing: the sensor streams by itself. Runs inside the tick."""
+    """Write nothing: the sensor streams by itself.
+
+    Parameters
+    ----------
+    link, command, send, out
+        As for `link.say`.
+
+    Runs inside the tick.
+    """
     return 0
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _longer(crc, byte):
-    """CRC with one more byte: eight steps of the polynomial x^16 + x^12 + x^5 + 1 at once. Runs inside the tick."""
+    """Continue a CRC by one byte: eight steps of the polynomial x^16 + x^12 + x^5 + 1 at once. Runs inside the tick."""
     top = (crc >> 8) ^ byte
     top ^= top >> 4
     return (crc << 8 ^ top << 12 ^ top << 5 ^ top) & 0xFFFF
@@ -99,7 +106,7 @@ def _longer(crc, byte):
 
 @njit(cache=True, nogil=True)
 def _begins_ours(held, start, filled):
-    """Whether ``held[start:filled]`` is what our message begins with, as far as it goes. Runs inside the tick."""
+    """True if ``held[start:filled]``, as far as it goes, is the beginning of our message. Runs inside the tick."""
     n = filled - start
     return (
         (n < 1 or held[start] == SYNC)
@@ -113,10 +120,10 @@ def _begins_ours(held, start, filled):
 def _missing(receiver):
     """Bytes without which our next message cannot be complete. Runs inside the tick."""
     filled = receiver.filled
-    start = max(filled - SIZE + 1, 0)
+    start = max(filled - MESSAGE_SIZE + 1, 0)
     while not _begins_ours(receiver.payload, start, filled):
         start += 1
-    return SIZE - (filled - start)
+    return MESSAGE_SIZE - (filled - start)
 
 
 @njit(cache=True, nogil=True)
@@ -130,7 +137,7 @@ def _pass_over(receiver):
             if size > 0:
                 receiver.frames_ok += 1
                 receiver.frames_bad_version += 1
-        elif first == DOLLAR:
+        elif first == _DOLLAR:
             size = _measure_line(receiver.payload, start, filled)
         if size == _UNDECIDED:
             break
@@ -178,7 +185,7 @@ def _measure(receiver, start):
 
 @njit(cache=True, nogil=True)
 def _measure_by_crc(receiver, start, header):
-    """The same for a message with fields of unknown size: it ends where its CRC fits. Runs inside the tick."""
+    """Bytes of a message with fields of unknown size: it ends where its CRC fits. Runs inside the tick."""
     n, crc = receiver.filled - start, np.int64(0)
     for i in range(1, n):
         crc = _longer(crc, np.int64(receiver.payload[start + i]))
@@ -192,22 +199,22 @@ def _measure_by_crc(receiver, start, header):
 
 @njit(cache=True, nogil=True)
 def _measure_line(held, start, filled):
-    """The same for an ASCII line; nobody waits for it, so its check is not looked at. Runs inside the tick."""
+    """Bytes of an ASCII line, as for `_measure`; its check is not looked at. Runs inside the tick."""
     n = filled - start
     if (n > 1 and held[start + 1] != ord("V")) or (n > 2 and held[start + 2] != ord("N")) or n >= MAX_PAYLOAD:
         return _NOTHING
     for i in range(1, n):
         byte = held[start + i]
-        if byte == LINE_FEED:
+        if byte == _LINE_FEED:
             return np.int64(i + 1)
-        if not (0x20 <= byte < 0x7F or byte == CARRIAGE_RETURN):
+        if not (0x20 <= byte < 0x7F or byte == _CARRIAGE_RETURN):
             return _NOTHING
     return _UNDECIDED
 
 
 @njit(cache=True, nogil=True)
 def _adopt(link, start):
-    """The message at ``start`` becomes the reading; 0 if its time stamp is the last one's. Runs inside the tick."""
+    """Make the message at ``start`` the reading; returns 0 if its time stamp is the last's. Runs inside the tick."""
     receiver, raw = link.receiver, link.raw
     message = laid_over(receiver.payload, start + 1, MESSAGE)
     t_ns = np.int64(message.t_ns & np.uint64(0x7FFF_FFFF_FFFF_FFFF))
@@ -234,30 +241,20 @@ def _adopt(link, start):
 
 @njit(cache=True, nogil=True)
 def _keep(raw, axis, rate, force):
-    """One axis in counts; what is no number, or too large, stands at an end of the scale. Runs inside the tick."""
+    """Store one axis in counts; what is no number or too large stands at an end of its scale. Runs inside the tick."""
     gyro, accel = np.rint(rate / GYRO_LSB), np.rint(force / ACCEL_LSB)
     raw.off_scale |= not (abs(gyro) < _END and abs(accel) < _END)
     raw.gyro_counts[axis] = np.int64(min(max(gyro, -_END), _END)) if gyro == gyro else -_END
     raw.accel_counts[axis] = np.int64(min(max(accel, -_END), _END)) if accel == accel else -_END
 
 
-@cfunc(HEAR, cache=True)
-def _hear(link, rx, n):
-    return receive(carray(link, 1)[0], carray(rx, n), n)
-
-
-@cfunc(SAY, cache=True)
-def _say(link, command, send, out):
-    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
-
-
-MODELS = ("VN-100", "VN-200")
+VECTORNAV_MODELS = ("VN-100", "VN-200")
 _ERRORS = (
     "hard fault, serial buffer overflow, invalid checksum, invalid command, not enough parameters, "
     "too many parameters, invalid parameter, invalid register, unauthorised access, watchdog reset, "
     "output buffer overflow, insufficient baud rate"
 )
-ERRORS = dict(enumerate(_ERRORS.split(", "), start=1))
+VECTORNAV_ERRORS = dict(enumerate(_ERRORS.split(", "), start=1))
 _OF_THE_LINE = (2, 3, 4)  # errors that a damaged request makes, or what was half-said before ours
 _HINTS = {
     8: "its firmware is too old for binary messages: update it with the maker's program",
@@ -269,7 +266,7 @@ _READINGS = 5  # in a row at the right rate before it is believed
 
 
 def encode_line(text: str) -> bytes:
-    """A line to the sensor: ``$text*CC``, CC the exclusive or of all bytes of the text, in hexadecimal."""
+    """Encode a line to the sensor: ``$text*CC``, CC the exclusive or of all bytes of the text, in hexadecimal."""
     return b"$%s*%02X\r\n" % (text.encode("ascii"), functools.reduce(operator.xor, text.encode("ascii"), 0))
 
 
@@ -281,7 +278,7 @@ def decode_line(line: bytes) -> str | None:
     return body.decode("ascii") if fits else None
 
 
-def introduce(port: SerialPort, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Silence its ASCII, learn what it is, order our message at the rig's rate and wait until it streams.
 
     What is written is not saved in the sensor: without power it forgets.
@@ -303,10 +300,10 @@ def introduce(port: SerialPort, wants: Wants) -> Introduction:
         raise DeviceError(f"async_port must be 1 or 2, the serial port of the VectorNav we are on, found {side:g}")
     _ask(port, "VNWRG,06,0")
     model, firmware = _ask(port, "VNRRG,01"), _ask(port, "VNRRG,04")
-    if not model.startswith(MODELS):
+    if not model.startswith(VECTORNAV_MODELS):
         raise DeviceError(
-            f"the sensor on {port.path} should be a {' or '.join(MODELS)}, which stream at divisors of {IMU_RATE} Hz, "
-            f"found a {model}: connect the right one"
+            f"the sensor on {port.path} should be a {' or '.join(VECTORNAV_MODELS)}, which stream at divisors of "
+            f"{IMU_RATE} Hz, found a {model}: connect the right one"
         )
     order = f"{side:g},{round(IMU_RATE / wants.rate)},{GROUPS:02X},{FIELDS:04X}"
     _ask(port, f"VNWRG,75,{order}")
@@ -324,7 +321,7 @@ def _ask(port: SerialPort, request: str) -> str:
     """Ask until the answer comes; what it says behind the number of the register. Raises DeviceError."""
     command, register = request.split(",")[:2]
     heard, rest, good, refusal, link = 0, b"", 0, "", new_link()
-    for data in answers(port, lambda k: encode_line(request), _TIMEOUT):
+    for data in ask_and_listen(port, lambda k: encode_line(request), _TIMEOUT):
         heard += len(data)
         receive(link, np.frombuffer(bytearray(data), np.uint8), len(data))  # to count what streams meanwhile
         rest += data
@@ -335,7 +332,7 @@ def _ask(port: SerialPort, request: str) -> str:
                 return values
             if said == "VNERR":
                 code = _error(number)
-                meaning = f"{ERRORS.get(code, 'no error we know')} (error {code})"
+                meaning = f"{VECTORNAV_ERRORS.get(code, 'no error we know')} (error {code})"
                 hint = _HINTS.get(code, "switch it off and on again, and look at its wires")
                 refusal = f"the VectorNav on {port.path} refuses `{request}` at {port.baud} baud: {meaning}; {hint}"
                 if code not in _OF_THE_LINE:
@@ -345,9 +342,9 @@ def _ask(port: SerialPort, request: str) -> str:
 
 
 def _error(word: str) -> int:
-    """Code of an error: sensors send two hexadecimal digits, the manual's table is decimal; we take either."""
+    """Code of an error. Sensors send two hexadecimal digits, the manual's table is decimal: either is taken."""
     code = int(word, 16) if re.fullmatch("[0-9A-Fa-f]{1,2}", word) else 0
-    return int(word) if code not in ERRORS and word.isdigit() else code
+    return int(word) if code not in VECTORNAV_ERRORS and word.isdigit() else code
 
 
 def _why_silent(port: SerialPort, request: str, heard: int, good: int) -> str:
@@ -363,7 +360,7 @@ def _why_silent(port: SerialPort, request: str, heard: int, good: int) -> str:
 def _await_stream(port: SerialPort, model: str, rate: float, side: float) -> None:
     """Return when messages come at the right rate, as the loop's own `receive` hears them; else raise DeviceError."""
     link, heard, readings, first_us, found = new_link(), 0, 0, -1, ""
-    for data in answers(port, lambda k: b"", 2.0 + 2 * _READINGS / rate):
+    for data in ask_and_listen(port, lambda k: b"", 2.0 + 2 * _READINGS / rate):
         heard += len(data)
         readings += int(receive(link, np.frombuffer(bytearray(data), np.uint8), len(data)))
         t_us = int(link["raw"]["t_us"])
@@ -381,20 +378,23 @@ def _await_stream(port: SerialPort, model: str, rate: float, side: float) -> Non
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
-    return Traffic(SIZE, 0, f"a message of {SIZE} bytes up each period")
+    return Traffic(MESSAGE_SIZE, 0, f"a message of {MESSAGE_SIZE} bytes up each period")
 
 
+_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="vectornav",
     carries=ROLE_IMU,
-    hear=_hear.address,
-    say=_say.address,
+    hear=_hear,
+    say=_say,
     introduce=introduce,
     traffic=_traffic,
     settings={"async_port": DeviceSetting(1.0, "", "the sensor's serial port that we are on, 1 or 2")},
     examples=(
         # angles alone: well-formed, but not our message; and the same with one bit changed
-        Example(bytes.fromhex("fa01080093502e42833ef13f48b504bb9288"), True, {"seq": 0, "t_us": 0}, "UM001, page 39"),
-        Example(bytes.fromhex("fa01080093512e42833ef13f48b504bb9288"), False, {}, "UM001, page 39, damaged"),
+        ExampleMessage(
+            bytes.fromhex("fa01080093502e42833ef13f48b504bb9288"), True, {"seq": 0, "t_us": 0}, "UM001, page 39"
+        ),
+        ExampleMessage(bytes.fromhex("fa01080093512e42833ef13f48b504bb9288"), False, {}, "UM001, page 39, damaged"),
     ),
 )

@@ -25,21 +25,21 @@ import struct
 from collections.abc import Iterator
 
 import numpy as np
-from numba import carray, cfunc, njit
+from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
+    DeviceRequirements,
     DeviceSetting,
     DeviceSettings,
-    Example,
+    ExampleMessage,
     Introduction,
     Traffic,
-    Wants,
 )
-from firmware_interface.devices.link import HEAR, ROLE_DRIVE, ROLE_STEER, SAY, TX_SIZE
-from firmware_interface.devices.xmodem import crc_xmodem
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, entry_points
+from firmware_interface.devices.vesc_codes import VESC_FAULT_NAMES, VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD
+from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.messages import (
     COMMAND_ENABLE,
     FAULT_DRIVE,
@@ -47,29 +47,25 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from firmware_interface.port import SerialPort, answers
+from firmware_interface.port import SerialPort, ask_and_listen
 
-SHORT, LONG, END = 2, 3, 3  # first bytes and last byte of a packet
-FW_VERSION, GET_VALUES, GET_VALUES_SELECTIVE = 0, 4, 50  # first byte of a payload
-SET_CURRENT, SET_CURRENT_BRAKE = np.int64(6), np.int64(7)
-IQ, V_IN, FAULT, PID_POS, STATUS = 5, 8, 15, 16, 21  # places of the values in the list, bits of a selection
-SELECTION = np.int64(1 << IQ | 1 << V_IN | 1 << FAULT | 1 << PID_POS | 1 << STATUS)
+SHORT_PACKET, LONG_PACKET, PACKET_END = 2, 3, 3  # first bytes and last byte of a packet
+_SELECTED = (VescValue.IQ, VescValue.V_IN, VescValue.FAULT, VescValue.PID_POS, VescValue.STATUS)
 VALUES = struct.Struct(">BIihBiB")  # payload of the answer: its kind, the selection, the values in their order
-TIMED_OUT, KILLED = 1, 2  # bits of the status
-COUNTS_PER_TURN = 360_000_000  # millionths of a degree
-FAULTS = (  # from code 1
-    *("over-voltage", "under-voltage", "gate driver", "absolute over-current", "transistors too hot", "motor too hot"),
-    *("gate driver over-voltage", "gate driver under-voltage", "microcontroller under-voltage"),
-)
+VESC_COUNTS_PER_TURN = 360_000_000  # millionths of a degree
 
 # Not plain ints: numba compiles a function anew for every literal int it is handed.
-_AROUND = np.int64(5)  # bytes of a short packet that are not payload
-_ANSWER = np.int64(VALUES.size) + _AROUND  # bytes of the packet that holds our values
-_HEAD = np.frombuffer(struct.pack(">BBBI", SHORT, VALUES.size, GET_VALUES_SELECTIVE, SELECTION), np.uint8)
-_LONGEST = np.int64(MAX_PAYLOAD + 2) - _AROUND  # bytes of payload there is room to judge
+_FW_VERSION, _GET_VALUES = np.int64(VescCommand.FW_VERSION), np.int64(VescCommand.GET_VALUES)
+_GET_VALUES_SELECTIVE = np.int64(VescCommand.GET_VALUES_SELECTIVE)
+_SET_CURRENT, _SET_CURRENT_BRAKE = np.int64(VescCommand.SET_CURRENT), np.int64(VescCommand.SET_CURRENT_BRAKE)
+_SELECTION = np.int64(sum(1 << value for value in _SELECTED))
+_SHORT_OVERHEAD = np.int64(5)  # bytes of a short packet that are not payload
+_ANSWER = np.int64(VALUES.size) + _SHORT_OVERHEAD  # bytes of the packet that holds our values
+_HEAD = np.frombuffer(struct.pack(">BBBI", SHORT_PACKET, VALUES.size, _GET_VALUES_SELECTIVE, _SELECTION), np.uint8)
+_LONGEST = np.int64(MAX_PAYLOAD + 2) - _SHORT_OVERHEAD  # bytes of payload there is room to judge
 _FIRMWARE_LONGEST = np.int64(512)  # bytes of payload a VESC ever sends
 _IQ_AT, _V_IN_AT, _FAULT_AT, _POSITION_AT, _STATUS_AT = 7, 11, 13, 14, 18  # places in that packet
-_FIVE = np.int64(5)  # bytes of our own payloads
+_OWN_PAYLOAD = np.int64(5)  # bytes: a kind and four more
 _CURRENT_MAX_mA = 2.0**31 - 1  # of the field; what may flow the supervisor and the VESC decide
 _ON, _POSITION = 0, 1  # places in the link's memory: ENABLE in the last command, the unwrapped angle
 _TIMEOUT = 1.0  # s, for an answer before the loop
@@ -77,27 +73,35 @@ _TIMEOUT = 1.0  # s, for an answer before the loop
 
 @njit(cache=True, nogil=True, error_model="numpy")  # a division by zero makes no torque
 def speak(link, command, send, out):
-    """Write the current if there is one to ``send``, and the question; returns their bytes. Runs inside the tick."""
+    """Write the current if there is one to ``send``, and the question; returns the number of bytes.
+
+    Parameters
+    ----------
+    link, command, send, out
+        As for `link.say`.
+
+    Runs inside the tick.
+    """
     n = np.int64(0)
     if send and link.role & ROLE_DRIVE:
         mA = 1e3 * command.T_cmd / link.scale
         on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(mA)
         mA = min(max(mA, -_CURRENT_MAX_mA), _CURRENT_MAX_mA) if on else 0.0
-        n = _ask(out, n, SET_CURRENT if on else SET_CURRENT_BRAKE, np.int64(np.rint(mA)))
+        n = _ask(out, n, _SET_CURRENT if on else _SET_CURRENT_BRAKE, np.int64(np.rint(mA)))
         link.memory[_ON] = on
         link.said_seq = command.seq
-    return _ask(out, n, np.int64(GET_VALUES_SELECTIVE), SELECTION)
+    return _ask(out, n, _GET_VALUES_SELECTIVE, _SELECTION)
 
 
 @njit(cache=True, nogil=True)
 def _ask(out, start, kind, value):
     """Write a packet of a kind and four bytes at ``start``; returns where it ends. Runs inside the tick."""
-    out[start], out[start + 1], out[start + 2] = SHORT, _FIVE, kind
+    out[start], out[start + 1], out[start + 2] = SHORT_PACKET, _OWN_PAYLOAD, kind
     for i in range(4):
         out[start + 3 + i] = (value >> (24 - 8 * i)) & 0xFF
-    end = start + 2 + _FIVE
+    end = start + 2 + _OWN_PAYLOAD
     crc = crc_xmodem(out, start + 2, end)
-    out[end], out[end + 1], out[end + 2] = crc >> 8, crc & 0xFF, END
+    out[end], out[end + 1], out[end + 2] = crc >> 8, crc & 0xFF, PACKET_END
     return end + 3
 
 
@@ -113,7 +117,7 @@ def receive(link, rx, n):
         receiver.payload[receiver.filled] = rx[i]
         receiver.filled += 1
         start = receiver.filled - _ANSWER
-        if rx[i] == END and start >= 0 and _is_answer(receiver.payload, start):
+        if rx[i] == PACKET_END and start >= 0 and _is_answer(receiver.payload, start):
             receiver.frames_ok += 1
             receiver.frames_bad_length += start > 0
             receiver.bytes_skipped += start
@@ -128,7 +132,7 @@ def receive(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def _begins_answer(data, start, n):
-    """Whether ``data[start:start + n]`` may be the beginning of an answer. Runs inside the tick."""
+    """True if ``data[start:start + n]`` may be the beginning of an answer. Runs inside the tick."""
     alike = True
     for i in range(min(n, _HEAD.size)):
         alike &= data[start + i] == _HEAD[i]
@@ -137,7 +141,7 @@ def _begins_answer(data, start, n):
 
 @njit(cache=True, nogil=True)
 def _is_answer(data, start):
-    """Whether a whole answer stands at ``start``; its end byte was seen. Runs inside the tick."""
+    """True if a whole answer stands at ``start``; its end byte was seen. Runs inside the tick."""
     return _begins_answer(data, start, _ANSWER) and crc_xmodem(data, start + 2, start + _ANSWER - 1) == 0
 
 
@@ -162,10 +166,10 @@ def _judge(receiver):
         size = _size(receiver, start)
         if size > filled - start:
             break
-        if size > 0 and data[start + size - 1] == END and crc_xmodem(data, start + 2, start + size - 1) == 0:
+        if size > 0 and data[start + size - 1] == PACKET_END and crc_xmodem(data, start + 2, start + size - 1) == 0:
             receiver.frames_ok += 1
             # answers to what was asked before the loop may come late
-            if data[start + 2] != FW_VERSION and data[start + 2] != GET_VALUES:
+            if data[start + 2] != _FW_VERSION and data[start + 2] != _GET_VALUES:
                 receiver.frames_bad_version += 1
             start += size
         else:
@@ -182,14 +186,14 @@ def _judge(receiver):
 def _size(receiver, start):
     """Bytes, as far as one can tell, of the packet at ``start``; 0 if none begins there. Runs inside the tick."""
     data, held = receiver.payload, receiver.filled - start
-    if data[start] == SHORT:
+    if data[start] == SHORT_PACKET:
         if held < 2:
             return np.int64(2)
         length = np.int64(data[start + 1])
         if length <= _LONGEST:
-            return length + _AROUND if length > 0 else np.int64(0)
+            return length + _SHORT_OVERHEAD if length > 0 else np.int64(0)
         receiver.frames_bad_length += 1
-    elif data[start] == LONG:
+    elif data[start] == LONG_PACKET:
         if held < 3:
             return np.int64(3)
         length = np.int64(data[start + 1]) << 8 | np.int64(data[start + 2])
@@ -199,21 +203,21 @@ def _size(receiver, start):
 
 @njit(cache=True, nogil=True)
 def _take(link, data, start):
-    """The answer at ``start`` becomes the reading. Runs inside the tick."""
+    """Make the answer at ``start`` the reading. Runs inside the tick."""
     raw, memory = link.raw, link.memory
     fault, status = data[start + _FAULT_AT], data[start + _STATUS_AT]
     position = _whole(data, start + _POSITION_AT, np.int64(4))
     torque_mNm = 10.0 * _whole(data, start + _IQ_AT, np.int64(4)) * link.scale  # from units of 0.01 A
-    step = (position - memory[_POSITION]) % COUNTS_PER_TURN
-    steer = memory[_POSITION] + (step - COUNTS_PER_TURN if 2 * step > COUNTS_PER_TURN else step)
-    inside = abs(torque_mNm) < 2.0**31 and abs(steer) < 2**31 and 0 <= position <= COUNTS_PER_TURN
+    step = (position - memory[_POSITION]) % VESC_COUNTS_PER_TURN
+    steer = memory[_POSITION] + (step - VESC_COUNTS_PER_TURN if 2 * step > VESC_COUNTS_PER_TURN else step)
+    inside = abs(torque_mNm) < 2.0**31 and abs(steer) < 2**31 and 0 <= position <= VESC_COUNTS_PER_TURN
     raw.off_scale = not inside
     if inside:
         memory[_POSITION] = steer
         raw.steer_counts = steer
         raw.torque_mNm = np.int64(np.rint(torque_mNm))
     raw.bus_mV = min(max(100 * _whole(data, start + _V_IN_AT, np.int64(2)), 0), 0xFFFF)
-    timed_out, killed = status & TIMED_OUT != 0, status & KILLED != 0
+    timed_out, killed = status & VESC_TIMED_OUT != 0, status & VESC_KILLED != 0
     on = memory[_ON] != 0 and fault == 0 and not timed_out and not killed
     raw.status = (
         (STATUS_ENABLED if on else 0) | (STATUS_WATCHDOG if timed_out else 0) | (STATUS_STOP_BUTTON if killed else 0)
@@ -225,7 +229,7 @@ def _take(link, data, start):
 
 @njit(cache=True, nogil=True)
 def _whole(data, start, size):
-    """The signed number in ``size`` bytes, high byte first. Runs inside the tick."""
+    """Signed number in ``size`` bytes, high byte first. Runs inside the tick."""
     value = np.int64(0)
     for i in range(size):
         value = value << 8 | np.int64(data[start + i])
@@ -233,37 +237,27 @@ def _whole(data, start, size):
     return value - 2 * half if value >= half else value
 
 
-@cfunc(HEAR, cache=True)
-def _hear(link, rx, n):
-    return receive(carray(link, 1)[0], carray(rx, n), n)
-
-
-@cfunc(SAY, cache=True)
-def _say(link, command, send, out):
-    return speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))
-
-
-def packet(payload: bytes) -> bytes:
-    """The packet of 1 to 65535 bytes of payload."""
+def encode_packet(payload: bytes) -> bytes:
+    """Encode the packet of 1 to 65535 bytes of payload."""
     n = len(payload)
-    head = bytes([SHORT, n]) if n <= 255 else bytes([LONG]) + n.to_bytes(2, "big")
-    return head + payload + binascii.crc_hqx(payload, 0).to_bytes(2, "big") + bytes([END])
+    head = bytes([SHORT_PACKET, n]) if n <= 255 else bytes([LONG_PACKET]) + n.to_bytes(2, "big")
+    return head + payload + binascii.crc_hqx(payload, 0).to_bytes(2, "big") + bytes([PACKET_END])
 
 
-def payloads(data: bytes) -> Iterator[bytes]:
+def packet_payloads(data: bytes) -> Iterator[bytes]:
     """Payloads of all whole packets in ``data``, whatever stands between them."""
     at = 0
     while at < len(data):
-        head = {SHORT: 2, LONG: 3}.get(data[at], 0)
+        head = {SHORT_PACKET: 2, LONG_PACKET: 3}.get(data[at], 0)
         end = at + head + int.from_bytes(data[at + 1 : at + head], "big")
-        if data[at + head : end] and packet(data[at + head : end]) == data[at : end + 3]:
+        if data[at + head : end] and encode_packet(data[at + head : end]) == data[at : end + 3]:
             yield data[at + head : end]
             at = end + 3
         else:
             at += 1
 
 
-def introduce(port: SerialPort, wants: Wants) -> Introduction:
+def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Ask for firmware and values, never feeding its time-out.
 
     The watchdog is the one the rig wants: the VESC is not asked, the supervisor proves it while arming.
@@ -277,18 +271,18 @@ def introduce(port: SerialPort, wants: Wants) -> Introduction:
     constant, ratio = _positive(wants.settings, "torque_constant_Nm_A"), _positive(wants.settings, "gear_ratio")
     scale, limit = constant * ratio, _positive(wants.settings, "current_limit_A")
     name = _named(port, _first_answer(port))
-    found, _ = _answer(port, struct.pack(">BI", GET_VALUES_SELECTIVE, SELECTION), 6)
-    if len(found) != VALUES.size or int.from_bytes(found[1:5], "big") != SELECTION:
+    found, _ = _answer(port, struct.pack(">BI", _GET_VALUES_SELECTIVE, _SELECTION), 6)
+    if len(found) != VALUES.size or int.from_bytes(found[1:5], "big") != _SELECTION:
         what = "an answer without it" if found else "no answer to that question"
         raise DeviceError(
             f"the {name} on {port.path} should tell its status, without which its time-out cannot be proven, but found "
             f"{what}: load firmware 5.03 or newer with VESC Tool"
         )
-    _, _, _, v_in, fault, _, _ = VALUES.unpack(found)
+    _, _, _, v_in, fault, *_ = VALUES.unpack(found)
     if fault:
         raise DeviceError(
             f"the {name} on {port.path} should be free of faults, found fault {fault} "
-            f"({FAULTS[fault - 1] if fault <= len(FAULTS) else 'named in VESC Tool'}); remove the cause and start again"
+            f"({VESC_FAULT_NAMES.get(fault, 'named in VESC Tool')}); remove the cause and start again"
         )
     if v_in <= 0:
         raise DeviceError(
@@ -299,7 +293,7 @@ def introduce(port: SerialPort, wants: Wants) -> Introduction:
         name=name,
         torque_limit=limit * scale,
         watchdog=wants.watchdog,
-        steer_counts_per_turn=float(COUNTS_PER_TURN),
+        steer_counts_per_turn=float(VESC_COUNTS_PER_TURN),
         scale=scale,
     )
 
@@ -315,19 +309,19 @@ def _positive(settings: DeviceSettings, name: str) -> float:
 
 
 def _answer(port: SerialPort, question: bytes, least: int) -> tuple[bytes, bytes]:
-    """The payload of its kind, of at least so many bytes, that answers (or none), and all that was heard."""
+    """Payload that answers a question (empty if none), of at least so many bytes; and all that was heard."""
     heard = b""
-    for data in answers(port, lambda k: packet(question), _TIMEOUT):
+    for data in ask_and_listen(port, lambda k: encode_packet(question), _TIMEOUT):
         heard = (heard + data)[-4096:]
-        for payload in payloads(heard):
+        for payload in packet_payloads(heard):
             if payload[0] == question[0] and len(payload) >= least:
                 return payload, heard
     return b"", heard
 
 
 def _first_answer(port: SerialPort) -> bytes:
-    """What the VESC says of its firmware; raises DeviceError."""
-    question = bytes([FW_VERSION])
+    """Ask for the firmware; raises DeviceError."""
+    question = bytes([VescCommand.FW_VERSION])
     found, heard = _answer(port, question, 3)
     if found:
         return found
@@ -336,7 +330,7 @@ def _first_answer(port: SerialPort) -> bytes:
         raise DeviceError(
             f"{wanted}, but nothing came; is it powered, is this its port, and is UART among its apps in VESC Tool?"
         )
-    if question in payloads(heard):
+    if question in packet_payloads(heard):
         raise DeviceError(f"{wanted}, but only the question came back; are transmit and receive wired together?")
     raise DeviceError(
         f"{wanted}, but {len(heard)} bytes of something else came; is it another device, "
@@ -345,7 +339,7 @@ def _first_answer(port: SerialPort) -> bytes:
 
 
 def _named(port: SerialPort, version: bytes) -> str:
-    """Make, hardware and firmware; raises DeviceError for a device of the family that is no motor controller."""
+    """Name made of make, hardware and firmware; raises DeviceError for what is no motor controller."""
     hardware, _, rest = version[3:].partition(b"\0")
     name = " ".join(filter(None, ("VESC", hardware.decode("ascii", errors="replace"))))
     name += f" {version[1]}.{version[2]:02d}"
@@ -359,16 +353,17 @@ def _named(port: SerialPort, version: bytes) -> str:
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
-    up, one = int(_ANSWER), int(_FIVE + _AROUND)
+    up, one = int(_ANSWER), int(_OWN_PAYLOAD + _SHORT_OVERHEAD)
     down, said = (2 * one, "a current and a question") if carries & ROLE_DRIVE else (one, "a question")
     return Traffic(up, down, f"{said} of {down} bytes down, and an answer of {up} bytes up each period")
 
 
+_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="vesc",
     carries=ROLE_DRIVE | ROLE_STEER,
-    hear=_hear.address,
-    say=_say.address,
+    hear=_hear,
+    say=_say,
     introduce=introduce,
     traffic=_traffic,
     settings={
@@ -377,14 +372,14 @@ DEVICE = Device(
         "current_limit_A": DeviceSetting(None, "A", "the largest motor current the VESC is set to allow"),
     },
     examples=(
-        Example(
+        ExampleMessage(
             # 1.50 A, 25.1 V, no fault, 350 degrees, timed out
             bytes.fromhex("021132002181200000009600fb0014dc938001a39603"),
             True,
             {"steer_counts": -10_000_000, "bus_mV": 25_100, "status": STATUS_WATCHDOG, "faults": 0, "off_scale": 0},
             "worked by hand from comm/commands.c, its CRC by binascii.crc_hqx",
         ),
-        Example(
+        ExampleMessage(
             bytes.fromhex("0217320002a18a00000000000afffff6d50176ffffb5da00155e8203"),
             False,
             {"seq": 0},

@@ -1,7 +1,7 @@
 """Our own protocol between the computer and the microcontroller (the *node*), version 1.
 
 The node carries inertial sensor, steer encoder, wheel sensor and steer drive. Four frames, described
-byte by byte in ``docs/node-protocol.md`` and, readably, in ``node_plain.py``. This module is the
+byte by byte in ``docs/node-protocol.md`` and, readably, in ``reference_codec.py``. This module is the
 compiled codec the loop uses; encoders write whole frames, decoders read the payload of a frame.
 
 A frame that is well-formed but of another version, an unknown type or the wrong length is counted
@@ -14,11 +14,11 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from firmware_interface.calibration import at_an_end
+from firmware_interface.calibration import is_off_scale
 from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
 from firmware_interface.messages import COMMAND_ENABLE
 
-VERSION = 1
+PROTOCOL_VERSION = 1
 
 FRAME_SAMPLE = 1  # node to computer, one per period
 FRAME_COMMAND = 2  # computer to node, answering a sample
@@ -113,16 +113,16 @@ def new_receiver() -> np.void:
 
 
 def _laid_over(typingctx, data, start, layout):
-    """The bytes ``data[start:]`` as a record of the dtype ``layout``: a view, its length unchecked."""
+    """View the bytes ``data[start:]`` as a record of the dtype ``layout``; the length is unchecked."""
     if not isinstance(data, types.Array) or data.dtype != types.uint8 or data.ndim != 1 or data.layout != "C":
         return None
 
-    def codegen(context, builder, signature, args):
+    def _build_view(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
         first = builder.gep(array.data, [args[1]])
         return builder.bitcast(first, context.get_value_type(signature.return_type))
 
-    return layout.dtype(data, types.intp, layout), codegen
+    return layout.dtype(data, types.intp, layout), _build_view
 
 
 laid_over: Any = intrinsic(_laid_over)  # its calls are typed by numba, not by mypy
@@ -134,7 +134,7 @@ def frame_type(payload, n):
 
     Runs inside the tick.
     """
-    if n < 4 or payload[0] != VERSION:
+    if n < 4 or payload[0] != PROTOCOL_VERSION:
         return 0
     kind = payload[1]
     if (
@@ -160,7 +160,7 @@ def frame_seq(payload):
 def encode_sample(raw, out):
     """Write the SAMPLE frame of a ``RAW`` record to ``out``; returns its length in bytes."""
     frame = laid_over(out, 1, SAMPLE_LAYOUT)
-    frame.version = VERSION
+    frame.version = PROTOCOL_VERSION
     frame.type = FRAME_SAMPLE
     frame.seq = raw.seq
     frame.t_us = raw.t_us
@@ -208,12 +208,12 @@ def decode_sample(payload, n, raw):
     raw.faults = frame.faults
     raw.command_seq = frame.command_seq
     raw.rejected = frame.rejected
-    raw.off_scale = at_an_end(raw)
+    raw.off_scale = is_off_scale(raw)
     return True
 
 
 @njit(cache=True, nogil=True)
-def receive(receiver, rx, n, raw):
+def receive_samples(receiver, rx, n, raw):
     """Take ``rx[:n]`` off the line; the newest sample stays in ``raw``.
 
     Samples missing between two received ones are counted in ``receiver.samples_lost``, a sample that
@@ -277,7 +277,7 @@ def encode_command(command, out):
         T = 0.0
         flags = flags & ~COMMAND_ENABLE
     frame = laid_over(out, 1, COMMAND_LAYOUT)
-    frame.version = VERSION
+    frame.version = PROTOCOL_VERSION
     frame.type = FRAME_COMMAND
     frame.seq = command.seq
     frame.torque_mNm = np.rint(min(max(1e3 * T, -TORQUE_MAX_mNm), TORQUE_MAX_mNm))
@@ -305,7 +305,7 @@ def decode_command(payload, n, command):
 def encode_hello(hello, out):
     """Write the HELLO frame of a ``HELLO`` record to ``out``; returns its length in bytes."""
     frame = laid_over(out, 1, HELLO_LAYOUT)
-    frame.version = VERSION
+    frame.version = PROTOCOL_VERSION
     frame.type = FRAME_HELLO
     frame.seq = hello.seq
     for k in range(16):

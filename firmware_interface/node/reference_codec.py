@@ -1,6 +1,6 @@
-"""The node protocol in plain Python: slow, short, and to be read as its specification.
+"""Codec of the node protocol in plain Python: slow, short, and to be read as its specification.
 
-The compiled codec in ``framing.py`` and ``node.py`` is tested against this one. Each message is a
+The compiled codec in ``framing.py`` and ``protocol.py`` is tested against this one. Each message is a
 named tuple whose fields stand in the order of the frame; ``encode`` makes the bytes on the line,
 ``decode`` takes one frame, without its delimiter, apart.
 """
@@ -43,7 +43,7 @@ class Command(NamedTuple):
 
 
 class HelloFrame(NamedTuple):
-    """Node to computer, when asked. Units and meaning: ``node.HELLO``."""
+    """Node to computer, when asked. Units and meaning: ``protocol.HELLO``."""
 
     seq: int
     firmware: bytes
@@ -56,7 +56,7 @@ class HelloFrame(NamedTuple):
 
 
 class HelloRequest(NamedTuple):
-    """Computer to node: who are you?"""
+    """Computer to node, the question that HELLO answers."""
 
     seq: int
 

@@ -1,6 +1,6 @@
-"""What the microcontroller does with the bytes: the rules of the node, compiled.
+"""Rules of the node, compiled: what the microcontroller does with the bytes.
 
-The virtual node (``virtual.py``) runs this core against a plant on a pseudo-terminal, the lockstep
+The virtual node (``twins/virtual_node.py``) runs this core against a plant on a pseudo-terminal, the lockstep
 runner calls it straight from compiled code. It is also what a firmware in C has to do; the rules
 are told in ``docs/node-protocol.md``.
 
@@ -12,7 +12,7 @@ next sampling instant on::
     T = firmware_latch(fw, t)                newest command; watchdog, expiry, limit
     n = firmware_sample(fw, readings, bus, out)    the sample of this instant
 
-``mischief.py`` goes through these steps with everything that can go wrong in between.
+``twins/faulty_node.py`` goes through these steps with everything that can go wrong in between.
 """
 
 import numpy as np
@@ -134,6 +134,14 @@ def firmware_receive(fw, decoder, rx, n):
 
     A command carrying the number of the one before is the same command and no sign of life. The age
     of a command counts from the sampling instant before it came in, so it is never underestimated.
+
+    Parameters
+    ----------
+    fw : record of type ``FIRMWARE``
+    decoder : record of type ``DECODER``
+    rx : uint8 array
+    n : int
+        Bytes that came in.
     """
     i = 0
     while i < n:
@@ -189,7 +197,7 @@ def firmware_latch(fw, t):
 
 @njit(cache=True, nogil=True)
 def _decide_enabled(fw, age_us):
-    """Whether the drive may make torque; what is disabled needs ENABLE off, then on, to come back."""
+    """Decide whether the drive may make torque; what is disabled needs ENABLE off, then on, to come back."""
     alive = fw.heard and age_us < fw.watchdog_us
     if fw.newest.flags & COMMAND_ENABLE == 0:  # also before the first command
         fw.enabled = 0

@@ -1,4 +1,4 @@
-"""The C firmware built as a library for this machine, from the sources that a microcontroller runs, and loaded."""
+"""Library of the C firmware, built for this machine from the sources that a microcontroller runs."""
 
 import ctypes
 import hashlib
@@ -89,7 +89,7 @@ _LAYOUT = (  # as in host.c
 )
 
 
-def build() -> Path:
+def build_library() -> Path:
     """Build the library unless these sources have been built before; returns where it lies.
 
     Raises
@@ -131,15 +131,15 @@ def _compile(compiler: str, library: Path) -> Path:
 
 
 @cache
-def load(path: Path | None = None) -> ctypes.CDLL:
-    """The C core as a library, built at first use unless its ``path`` is given.
+def load_library(path: Path | None = None) -> ctypes.CDLL:
+    """Load the C core as a library, built at first use unless its ``path`` is given.
 
     Raises
     ------
     DeviceError
         If it cannot be built or loaded, or is another version's.
     """
-    path = path or build()
+    path = path or build_library()
     try:
         library = ctypes.CDLL(str(path))
         length = c_size_t.in_dll(library, "host_layout_length").value
@@ -163,6 +163,6 @@ def load(path: Path | None = None) -> ctypes.CDLL:
     return library
 
 
-def pointer(data: np.ndarray) -> "ctypes._Pointer[c_uint8]":
-    """The uint8 array as C takes it."""
+def as_c_pointer(data: np.ndarray) -> "ctypes._Pointer[c_uint8]":
+    """Pointer to a uint8 array, as C takes it."""
     return data.ctypes.data_as(POINTER(c_uint8))

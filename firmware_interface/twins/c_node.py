@@ -1,9 +1,9 @@
-"""The firmware in C (``firmware/node.c``) in the place of the compiled Python one, on this machine.
+"""Node on the firmware in C (``firmware/node.c``) in the place of the compiled Python rules, on this machine.
 
 It is asked the same questions, so a virtual node can run on it: ``NodeConfig(core="c")``. Clock, stop button,
 faults and readings come from Python, as on a board they come from its pins; rules, frames and counters are C's alone.
-:func:`new_node`, :func:`made` and :func:`instant` are those of ``mischief.py``; of its faults they play those of the
-line, and those that come from around the firmware.
+:func:`new_c_node`, :func:`c_drive_output` and :func:`c_sampling_instant` do what those of ``faulty_node.py`` do; of its
+faults they play those of the line, and those that come from around the firmware.
 """
 
 from pathlib import Path
@@ -15,17 +15,17 @@ from firmware_interface.calibration import to_counts
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_FRAME
 from firmware_interface.messages import FAULT_DRIVE
-from firmware_interface.twins.c_library import FirmwareState, Identity, Readings, load, pointer
-from firmware_interface.twins.faults import TO_COMPUTER, Faults, Kind, pack
+from firmware_interface.twins.c_library import FirmwareState, Identity, Readings, as_c_pointer, load_library
+from firmware_interface.twins.faults import TO_COMPUTER, FaultKind, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
-from firmware_interface.twins.twin import playing
+from firmware_interface.twins.twin import active_fault
 
 _RX_SIZE = 4096  # bytes
-_AROUND = (Kind.STOP_BUTTON, Kind.DRIVE_TRIPS, Kind.BUS)  # faults that come from outside the firmware
+_AROUND = (FaultKind.STOP_BUTTON, FaultKind.DRIVE_TRIPS, FaultKind.BUS)  # faults that come from outside the firmware
 
 
-class Core:
-    """The firmware in C, asked as the functions of ``node_firmware.py`` are.
+class FirmwareInC:
+    """Firmware in C, asked as the functions of ``node/rules.py`` are.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class Core:
 
     Attributes
     ----------
-    state : State
+    state : FirmwareState
         What the firmware remembers.
     """
 
     def __init__(self, firmware: np.void, path: Path | None = None) -> None:
         self.state = FirmwareState()
-        self._library, self._firmware = load(path), firmware
+        self._library, self._firmware = load_library(path), firmware
         self._identity, self._readings = Identity(), Readings()
         for name, _ in Identity._fields_[1:]:
             setattr(self._identity, name, firmware["hello"][name].item())
@@ -52,7 +52,7 @@ class Core:
 
     def receive(self, rx: np.ndarray, n: int) -> None:
         """Take ``rx[:n]`` (uint8) off the line."""
-        self._library.node_receive(self.state, pointer(rx), n)
+        self._library.node_receive(self.state, as_c_pointer(rx), n)
         self._firmware["rejected"] = self.state.rejected
 
     def latch(self, t: float) -> float:
@@ -70,7 +70,7 @@ class Core:
 
     def hello(self, out: np.ndarray) -> int:
         """Write the HELLO frame to ``out`` (uint8) if it was asked for; returns its bytes, 0 if it was not."""
-        return int(self._library.node_hello(self.state, pointer(out)))
+        return int(self._library.node_hello(self.state, as_c_pointer(out)))
 
     def sample(self, readings: np.ndarray, bus: float, out: np.ndarray) -> int:
         """Write the SAMPLE frame of the latest instant; arguments as for `firmware_sample`."""
@@ -81,14 +81,14 @@ class Core:
         for name in ("steer_counts", "wheel_mrad_s", "torque_mNm"):
             setattr(self._readings, name, raw[name].item())
         self._readings.bus_mV = int(np.rint(1e3 * min(max(bus, 0.0), 65.535)))
-        return int(self._library.node_sample(self.state, self._readings, pointer(out)))
+        return int(self._library.node_sample(self.state, self._readings, as_c_pointer(out)))
 
 
 class CNode(NamedTuple):
-    """A node on the C core, and both ways of its line."""
+    """Node on the C core, and both ways of its line."""
 
     firmware: np.void
-    core: Core
+    core: FirmwareInC
     around: Faults
     faults: np.ndarray  # (n,) FAULT
     up: np.void  # MAIL, to the computer
@@ -97,15 +97,15 @@ class CNode(NamedTuple):
     frame: np.ndarray  # a frame to go out
 
 
-def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> CNode:
-    """A node after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer.
+def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> CNode:
+    """Make a node as after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer.
 
     Raises
     ------
     DeviceError
-        For a fault inside the node, which C does not play, and as `load` does.
+        For a fault inside the node, which C does not play, and as `load_library` does.
     """
-    inside = [fault.kind.name for fault in faults if fault.kind > Kind.VERSION and fault.kind not in _AROUND]
+    inside = [fault.kind.name for fault in faults if fault.kind > FaultKind.VERSION and fault.kind not in _AROUND]
     if inside:
         raise DeviceError(
             f"a node on the C core plays faults of the line and {', '.join(kind.name for kind in _AROUND)}, "
@@ -113,9 +113,9 @@ def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> 
         )
     return CNode(
         firmware=firmware,
-        core=Core(firmware),
+        core=FirmwareInC(firmware),
         around=tuple(fault for fault in faults if fault.kind in _AROUND),
-        faults=pack(faults),
+        faults=pack_faults(faults),
         up=new_mail(byte_time),
         down=new_mail(),
         rx=np.zeros(_RX_SIZE, np.uint8),
@@ -123,18 +123,29 @@ def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> 
     )
 
 
-def made(node: CNode, t: float) -> tuple[float, bool]:
-    """What the drive makes of what the node told it at the last instant, ``t`` [s]: torque [N m], and is it on."""
+def c_drive_output(node: CNode, t: float) -> tuple[float, bool]:
+    """Torque [N m] the drive makes since the last sampling instant, at ``t`` [s], and whether it is enabled."""
     return float(node.firmware["T"]), bool(node.firmware["enabled"])
 
 
-def instant(node: CNode, readings: np.ndarray, bus: float, t: float, now: float) -> bool:
-    """One sampling instant: take what came in, decide, measure, and post what is to be said; as in ``mischief.py``."""
+def c_sampling_instant(node: CNode, readings: np.ndarray, bus: float, t: float, now: float) -> bool:
+    """Go through one sampling instant: take what came in, decide, measure, and post what is to be said.
+
+    Parameters
+    ----------
+    node, readings, bus, t, now
+        As for `faulty_node.sampling_instant`.
+
+    Returns
+    -------
+    bool
+        True: it always takes a sample.
+    """
     core, firmware = node.core, node.firmware
     if node.around:
-        firmware["stop_button"] = playing(node.around, Kind.STOP_BUTTON, t) is not None
-        firmware["faults"] = FAULT_DRIVE if playing(node.around, Kind.DRIVE_TRIPS, t) else 0
-        supply = playing(node.around, Kind.BUS, t)
+        firmware["stop_button"] = active_fault(node.around, FaultKind.STOP_BUTTON, t) is not None
+        firmware["faults"] = FAULT_DRIVE if active_fault(node.around, FaultKind.DRIVE_TRIPS, t) else 0
+        supply = active_fault(node.around, FaultKind.BUS, t)
         bus = bus if supply is None else supply.size
     core.receive(node.rx, fetch(node.down, now, node.rx))
     core.latch(t)

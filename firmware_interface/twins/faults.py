@@ -1,6 +1,6 @@
-"""What can go wrong with a node, on purpose and repeatably: one description for every runner.
+"""Faults of a node, played on purpose and repeatably: one description for every runner.
 
-A :class:`Fault` is played by the compiled hooks of ``mail.py`` (bytes under way) and ``mischief.py``
+A :class:`Fault` is played by the compiled hooks of ``faulty_link.py`` (bytes under way) and ``faulty_node.py``
 (node, sensors, drive), in simulated time and on a pseudo-terminal alike.
 """
 
@@ -17,8 +17,8 @@ TO_COMPUTER, TO_NODE, BOTH_WAYS = 1, 2, 3  # ways of the bytes: node to computer
 READING_NAMES = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z", "delta", "wheel_rate", "T")
 
 
-class Kind(IntEnum):
-    """What a fault does. The comment says what its size is."""
+class FaultKind(IntEnum):
+    """Kind of a fault. The comment says what its size is."""
 
     # bytes under way, each frame with probability `chance`
     FLIP = 0  # bits flipped anywhere in the frame
@@ -58,7 +58,7 @@ class Kind(IntEnum):
 
 
 class _Size(NamedTuple):
-    """What sizes a kind of fault can have."""
+    """Range of sizes that a kind of fault can have."""
 
     unit: str
     lowest: float
@@ -67,37 +67,37 @@ class _Size(NamedTuple):
 
 _NO_SIZE = _Size("", 0.0, 0.0)
 _SIZES = {
-    Kind.FLIP: _Size("bits", 1, 2000),
-    Kind.GARBLE: _Size("bytes", 1, 250),
-    Kind.TRUNCATE: _Size("bytes", 1, 250),
-    Kind.DELAY: _Size("s", 0.0, 0.1),
-    Kind.BURST: _Size("s", 1e-4, 0.1),
-    Kind.SPLIT: _Size("s", 1e-4, 0.1),
-    Kind.NOISE: _Size("bytes", 1, 250),
-    Kind.VERSION: _Size("", 0, 255),
-    Kind.SLOWING: _Size("s", 1e-3, 3600.0),
-    Kind.RESET: _Size("s", 0.0, 60.0),
-    Kind.CLOCK_JUMP: _Size("s", -2000.0, 2000.0),
-    Kind.BUS: _Size("V", 0.0, 65.535),
-    Kind.BIAS: _Size("", -1e9, 1e9),
-    Kind.SCALE: _Size("", -1e6, 1e6),
-    Kind.NOISY: _Size("", 0.0, 1e9),
-    Kind.SLIP: _Size("", -1e9, 1e9),
-    Kind.READS: _Size("", -1e12, 1e12),
-    Kind.DRIVE_GAIN: _Size("", -10.0, 10.0),
-    Kind.DRIVE_LIES: _Size("", -10.0, 10.0),
-    Kind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
+    FaultKind.FLIP: _Size("bits", 1, 2000),
+    FaultKind.GARBLE: _Size("bytes", 1, 250),
+    FaultKind.TRUNCATE: _Size("bytes", 1, 250),
+    FaultKind.DELAY: _Size("s", 0.0, 0.1),
+    FaultKind.BURST: _Size("s", 1e-4, 0.1),
+    FaultKind.SPLIT: _Size("s", 1e-4, 0.1),
+    FaultKind.NOISE: _Size("bytes", 1, 250),
+    FaultKind.VERSION: _Size("", 0, 255),
+    FaultKind.SLOWING: _Size("s", 1e-3, 3600.0),
+    FaultKind.RESET: _Size("s", 0.0, 60.0),
+    FaultKind.CLOCK_JUMP: _Size("s", -2000.0, 2000.0),
+    FaultKind.BUS: _Size("V", 0.0, 65.535),
+    FaultKind.BIAS: _Size("", -1e9, 1e9),
+    FaultKind.SCALE: _Size("", -1e6, 1e6),
+    FaultKind.NOISY: _Size("", 0.0, 1e9),
+    FaultKind.SLIP: _Size("", -1e9, 1e9),
+    FaultKind.READS: _Size("", -1e12, 1e12),
+    FaultKind.DRIVE_GAIN: _Size("", -10.0, 10.0),
+    FaultKind.DRIVE_LIES: _Size("", -10.0, 10.0),
+    FaultKind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
 }
-_OF_A_READING = range(Kind.STUCK, Kind.READS + 1)
+_OF_A_READING = range(FaultKind.STUCK, FaultKind.READS + 1)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that goes wrong for a while.
+    """Fault that lasts for a while.
 
     Parameters
     ----------
-    kind : Kind
+    kind : FaultKind
     size : float
         How much, as told beside the kind; 0 where that says nothing.
     start, stop : float
@@ -107,7 +107,7 @@ class Fault:
     channel : str
         Name in ``READING_NAMES`` of what is disturbed, for the kinds that disturb a reading.
     way : int
-        UP, DOWN or BOTH: which bytes, for the kinds that disturb bytes.
+        TO_COMPUTER, TO_NODE or BOTH_WAYS: which bytes, for the kinds that disturb bytes.
     seed : int
         Of its chances and noise; the same seed does the same damage.
 
@@ -117,7 +117,7 @@ class Fault:
         For a value that means nothing.
     """
 
-    kind: Kind
+    kind: FaultKind
     size: float = 0.0
     start: float = 0.0
     stop: float = math.inf
@@ -128,7 +128,7 @@ class Fault:
 
     def __post_init__(self) -> None:
         unit, lowest, highest = _SIZES.get(self.kind, _NO_SIZE)
-        missing = self.kind is Kind.READS and math.isnan(self.size)
+        missing = self.kind is FaultKind.READS and math.isnan(self.size)
         if not (lowest <= self.size <= highest or missing):
             allowed = f"from {lowest:g} to {highest:g} {unit}".strip() if highest > lowest else "0: it has none"
             raise DeviceError(f"the size of fault {self.kind.name} must be {allowed}, found {self.size!r}")
@@ -147,22 +147,26 @@ class Fault:
         if self.seed < 0:
             raise DeviceError(f"a fault's seed must be a whole number from 0, found {self.seed!r}")
 
+    def __repr__(self) -> str:
+        """Kind, and what is not the default."""
+        return f"Fault({self})"
+
     def __str__(self) -> str:
-        """For a person, on one line."""
+        """Description for a person, on one line."""
         shown = [f"{f.name} {getattr(self, f.name)!r}" for f in fields(self)[1:] if getattr(self, f.name) != f.default]
         return ", ".join([self.kind.name, *shown])
 
 
 Faults = tuple[Fault, ...]
 
-FAULT = np.dtype(
+FAULT_RECORD = np.dtype(
     [
         ("kind", "i8"),
         ("size", "f8"),
         ("start", "f8"),
         ("stop", "f8"),
         ("chance", "f8"),
-        ("channel", "i8"),  # index in READINGS
+        ("channel", "i8"),  # index in READING_NAMES
         ("way", "i8"),
         # what it remembers
         ("word", "u8"),  # of its own stream of random numbers
@@ -173,9 +177,9 @@ FAULT = np.dtype(
 )
 
 
-def pack(faults: Faults) -> np.ndarray:
-    """The faults for compiled code, an array of ``FAULT``, each with a stream of random numbers of its own."""
-    packed = np.zeros(len(faults), FAULT)
+def pack_faults(faults: Faults) -> np.ndarray:
+    """Pack faults for compiled code, an array of ``FAULT_RECORD``, each with a stream of random numbers of its own."""
+    packed = np.zeros(len(faults), FAULT_RECORD)
     for i, fault in enumerate(faults):
         for name in ("kind", "size", "start", "stop", "chance", "way"):
             packed[name][i] = getattr(fault, name)

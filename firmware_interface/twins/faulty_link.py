@@ -1,4 +1,4 @@
-"""Bytes under way between node and computer, as slow as the line and as damaged as the faults ask for.
+"""Line between node and computer, as slow as its baud rate and as damaged as the faults ask for.
 
 A ``MAIL`` is one way of the line: frames are posted, cut or multiplied into parcels by the faults, and
 fetched once they are due. Without faults what is fetched is what was posted.
@@ -10,14 +10,14 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.framing import DELIMITER, MAX_FRAME, close_frame
-from firmware_interface.twins.faults import Kind
+from firmware_interface.twins.faults import FaultKind
 
 _PARCELS = 128
 _ROOM = MAX_FRAME  # bytes of a parcel
 _INSTANT = 1e-9  # s; closer than this is at once
 
 (_FLIP, _GARBLE, _TRUNCATE, _DROP, _DUPLICATE, _REORDER, _DELAY, _BURST, _SPLIT, _NOISE, _VERSION) = (
-    int(kind) for kind in Kind if kind <= Kind.VERSION
+    int(kind) for kind in FaultKind if kind <= FaultKind.VERSION
 )
 
 MAIL = np.dtype(
@@ -42,14 +42,14 @@ MAIL = np.dtype(
 
 
 def new_mail(byte_time: float = 0.0) -> np.void:
-    """Nothing under way, a record of ``MAIL``."""
+    """Make one way of a line with nothing under way, a record of ``MAIL``."""
     mail = np.zeros(1, MAIL)[0]
     mail["byte_time"] = byte_time
     return mail
 
 
 @njit(cache=True, nogil=True)
-def uniform(fault):
+def next_uniform(fault):
     """Next number of the fault's own stream, from 0 to below 1 (splitmix64)."""
     fault.word += np.uint64(0x9E3779B97F4A7C15)
     z = fault.word
@@ -61,13 +61,27 @@ def uniform(fault):
 
 @njit(cache=True, nogil=True)
 def _below(fault, n):
-    """A whole number from 0 to below ``n``."""
-    return int(uniform(fault) * n)
+    """Random whole number from 0 to below ``n``."""
+    return int(next_uniform(fault) * n)
 
 
 @njit(cache=True, nogil=True)
 def post(mail, faults, way, data, n, t, now):
-    """Send ``data[:n]`` frame by frame at ``now`` [s, the line's clock]; the faults go by ``t`` [s since power-up]."""
+    """Send ``data[:n]`` frame by frame.
+
+    Parameters
+    ----------
+    mail : record of type ``MAIL``
+    faults : (m,) array of ``FAULT_RECORD``
+    way : int
+        TO_COMPUTER or TO_NODE: faults of the other way are not played.
+    data : uint8 array
+    n : int
+    t : float
+        s since power-up, by which the faults go.
+    now : float
+        s, the clock of the line.
+    """
     start = 0
     for i in range(n):
         full = i + 1 - start == _ROOM
@@ -96,21 +110,21 @@ def fetch(mail, now, out):
 
 
 @njit(cache=True, nogil=True)
-def next_due(mail):
-    """When the next parcel arrives [s]; infinite if none is under way."""
+def next_arrival(mail):
+    """Time at which the next parcel arrives [s]; infinite if none is under way."""
     return mail.due[mail.first] if mail.count > 0 else np.inf
 
 
 @njit(cache=True, nogil=True)
 def _post_frame(mail, faults, way, n, t, now):
-    """One frame, standing in ``mail.frame[:n]``, through the faults and onto the line."""
+    """Put the frame in ``mail.frame[:n]`` through the faults and onto the line."""
     copies, swap, cut, n_noise = 1, False, 0, 0
     gap = delay = burst = 0.0
     for i in range(faults.size):
         fault = faults[i]
         if fault.kind > _VERSION or not fault.way & way or not fault.start <= t < fault.stop:
             continue
-        if n == 0 or uniform(fault) >= fault.chance:
+        if n == 0 or next_uniform(fault) >= fault.chance:
             continue
         if fault.kind == _DROP:
             n = 0
@@ -177,7 +191,7 @@ def _pretend_version(frame, n, version):
 
 @njit(cache=True, nogil=True)
 def _put(mail, data, start, stop, gap, delay, burst, now):
-    """One parcel onto the line: it leaves ``gap`` after the last, as fast as the line is, and overtakes nothing."""
+    """Put one parcel onto the line: it leaves ``gap`` after the last, as fast as the line is, and overtakes nothing."""
     n = stop - start
     if n <= 0:
         return

@@ -1,12 +1,12 @@
-"""One sampling instant of a node, with everything that can go wrong in between.
+"""Node with faults: one sampling instant, with everything that can go wrong in between.
 
-The virtual node (``virtual.py``) and the lockstep runner call these same compiled functions; without
-faults they do what ``node_firmware.py`` prescribes and nothing else. In each period::
+The virtual node (``virtual_node.py``) and the lockstep runner call these same compiled functions; without
+faults they do what ``node/rules.py`` prescribes and nothing else. In each period::
 
-    plant.advance(*made(node, t), dt)        the torque the drive really makes
-    post(node.down, ..., command)            bytes from the computer
-    instant(node, readings, bus, t, now)     take them, decide, measure, say
-    fetch(node.up, now, rx)                  bytes for the computer
+    plant.advance(*drive_output(node, t), dt)        the torque the drive really makes
+    post(node.down, ..., command)                    bytes from the computer
+    sampling_instant(node, readings, bus, t, now)    take them, decide, measure, say
+    fetch(node.up, now, rx)                          bytes for the computer
 """
 
 import math
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from firmware_interface.calibration import TORQUE_READING
 from firmware_interface.framing import MAX_FRAME, new_decoder
 from firmware_interface.messages import FAULT_DRIVE
 from firmware_interface.node.protocol import encode_sample
@@ -25,8 +26,8 @@ from firmware_interface.node.rules import (
     firmware_receive,
     firmware_restart,
 )
-from firmware_interface.twins.faults import TO_COMPUTER, Faults, Kind, pack
-from firmware_interface.twins.faulty_link import fetch, new_mail, post, uniform
+from firmware_interface.twins.faults import TO_COMPUTER, FaultKind, Faults, pack_faults
+from firmware_interface.twins.faulty_link import fetch, new_mail, next_uniform, post
 
 _RX_SIZE = 4096  # bytes
 _REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for
@@ -53,13 +54,12 @@ _NEVER_us = 2**62
     _DRIVE_CLAMP,
     _DRIVE_TRIPS,
     _DRIVE_HOLDS,
-) = (int(kind) for kind in Kind if kind >= Kind.SLOWING)
+) = (int(kind) for kind in FaultKind if kind >= FaultKind.SLOWING)
 _UP = TO_COMPUTER
-_T = 8  # the reading of the torque
 
 
 class FaultyNode(NamedTuple):
-    """A node and both ways of its line."""
+    """Node and both ways of its line."""
 
     firmware: np.void
     decoder: np.void
@@ -70,12 +70,12 @@ class FaultyNode(NamedTuple):
     frame: np.ndarray  # a frame to go out
 
 
-def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> FaultyNode:
-    """A node after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer."""
+def new_faulty_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> FaultyNode:
+    """Make a node as after power-up; ``byte_time`` [s] is what one byte takes on its way to the computer."""
     return FaultyNode(
         firmware=firmware,
         decoder=new_decoder(),
-        faults=pack(faults),
+        faults=pack_faults(faults),
         up=new_mail(byte_time),
         down=new_mail(),
         rx=np.zeros(_RX_SIZE, np.uint8),
@@ -84,8 +84,8 @@ def new_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -> 
 
 
 @njit(cache=True, nogil=True)
-def made(node, t):
-    """What the drive makes of what the node told it at the last instant, ``t`` [s]: torque [N m], and is it on."""
+def drive_output(node, t):
+    """Torque [N m] the drive makes since the last sampling instant, at ``t`` [s], and whether it is enabled."""
     firmware = node.firmware
     T, enabled = firmware.T, firmware.enabled != 0
     for i in range(node.faults.size):
@@ -105,12 +105,12 @@ def made(node, t):
 
 
 @njit(cache=True, nogil=True)
-def instant(node, readings, bus, t, now):
-    """One sampling instant: take what came in, decide, measure, and post what is to be said.
+def sampling_instant(node, readings, bus, t, now):
+    """Go through one sampling instant: take what came in, decide, measure, and post what is to be said.
 
     Parameters
     ----------
-    node : Node
+    node : FaultyNode
     readings : (9,) float64 array
         As for ``calibration.to_counts``; faults of the instruments are played on it in place.
     bus : float
@@ -146,7 +146,7 @@ def instant(node, readings, bus, t, now):
 
 @njit(cache=True, nogil=True)
 def _awake(node, t):
-    """Whether the node takes part in this instant; it may be booting."""
+    """True if the node takes part in this instant; it may be booting."""
     firmware, awake = node.firmware, True
     for i in range(node.faults.size):
         fault = node.faults[i]
@@ -164,12 +164,12 @@ def _awake(node, t):
 
 @njit(cache=True, nogil=True)
 def _too_slow(node, t):
-    """Whether the node misses this sample; receiving and driving go on, as if a task of their own."""
+    """True if the node misses this sample; receiving and driving go on, as if a task of their own."""
     slow = False
     for i in range(node.faults.size):
         fault = node.faults[i]
         if fault.kind == _SLOWING and fault.start <= t < fault.stop:
-            slow = slow or uniform(fault) < fault.chance * min(1.0, (t - fault.start) / fault.size)
+            slow = slow or next_uniform(fault) < fault.chance * min(1.0, (t - fault.start) / fault.size)
     return slow
 
 
@@ -206,7 +206,7 @@ def _disturb(node, readings, t):
             continue
         if kind in (_STUCK, _DRIVE_LIES) and not fault.begun:
             fault.begun = 1
-            fault.held = readings[_T if kind == _DRIVE_LIES else channel]
+            fault.held = readings[TORQUE_READING if kind == _DRIVE_LIES else channel]
         if kind == _STUCK:
             readings[channel] = fault.held
         elif kind in (_BIAS, _SLIP):
@@ -214,14 +214,14 @@ def _disturb(node, readings, t):
         elif kind == _SCALE:
             readings[channel] *= fault.size
         elif kind == _NOISY:
-            radius = math.sqrt(-2.0 * math.log(1.0 - uniform(fault)))
-            readings[channel] += fault.size * radius * math.cos(2.0 * math.pi * uniform(fault))
+            radius = math.sqrt(-2.0 * math.log(1.0 - next_uniform(fault)))
+            readings[channel] += fault.size * radius * math.cos(2.0 * math.pi * next_uniform(fault))
         elif kind == _READS:
             readings[channel] = fault.size
         elif kind == _DRIVE_LIES:
             keep = math.exp(-1.0 / (node.firmware.hello.rate_hz * _REPORT_LAG))
             fault.held = keep * fault.held + (1.0 - keep) * node.firmware.T
-            readings[_T] = fault.held
+            readings[TORQUE_READING] = fault.held
 
 
 @njit(cache=True, nogil=True)

@@ -1,4 +1,4 @@
-"""A whole emulated machine: one plant, a pseudo-terminal for each device on it, one clock.
+"""Emulated machine as a whole: one plant, a pseudo-terminal for each device on it, one clock.
 
 It steps at `STEP_RATE`. In each step the plant advances under the torque the drive made of what it had been told
 before; then every device takes the bytes that have come in, answers, measures, and says what it says
@@ -18,16 +18,17 @@ import numpy as np
 from firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
 from firmware_interface.devices.registry import DEVICES
 from firmware_interface.errors import DeviceError
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Faults, pack
+from firmware_interface.framing import BITS_PER_BYTE
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
-from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, wait
+from firmware_interface.twins.paced_line import PacedLine, carry_until
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
 from firmware_interface.twins.virtual_node import PlantLike, Report
 
 
 @dataclass(frozen=True)
 class StationConfig:
-    """One device of the machine: its name in the registry, what it is, and the baud rate of its line."""
+    """Device of the machine: its name in the registry, what it is, and the baud rate of its line."""
 
     device: str
     twin: TwinConfig
@@ -37,7 +38,7 @@ class StationConfig:
 
 @dataclass(frozen=True)
 class MachineConfig:
-    """The devices of a machine, in the order of its ports; one of them carries the drive."""
+    """Devices of an emulated machine, in the order of its ports; one of them carries the drive."""
 
     stations: tuple[StationConfig, ...]
 
@@ -47,23 +48,23 @@ class MachineConfig:
             raise DeviceError(f"an emulated machine needs one drive, found {drives}: let one of its devices carry it")
 
     def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> "VirtualMachine":
-        """The machine, switched on; ``faults`` damage the bytes of its first line."""
+        """Make the machine, switched on; ``faults`` damage the bytes of its first line."""
         return VirtualMachine(plant, self, faults, report)
 
 
 class Station:
-    """A twin, its pseudo-terminal, and the bytes under way on its line."""
+    """Twin, its pseudo-terminal, and the bytes under way on its line."""
 
     def __init__(self, config: StationConfig, faults: Faults) -> None:
         self.twin: Twin = import_module(f"firmware_interface.twins.{DEVICES[config.device]}").make(config.twin)
         self.drives = bool(config.twin.carries & ROLE_DRIVE)
-        self._faults = pack(config.line_faults + faults)
+        self._faults = pack_faults(config.line_faults + faults)
         self._up, self._down = (new_mail(BITS_PER_BYTE / config.baud) for _ in range(2))
         self._master, self._slave = pty.openpty()  # our own slave end spares us EIO when a peer closes
         tty.setraw(self._slave)
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
-        self.line = Line(self._master, self._up)
+        self.line = PacedLine(self._master, self._up)
         self._rx = np.zeros(RX_SIZE, np.uint8)
 
     def step(self, t: float, now: float, readings: np.ndarray) -> None:
@@ -118,10 +119,10 @@ class VirtualMachine:
 
     def serve(self, stop: Callable[[], bool]) -> None:
         """Run in real time until ``stop()``; a step that comes late moves the schedule along."""
-        lines: Sequence[Line] = [station.line for station in self._stations]
+        lines: Sequence[PacedLine] = [station.line for station in self._stations]
         due = time.monotonic()
         while not stop():
-            now = wait(lines, due)
+            now = carry_until(lines, due)
             if now - due > 2 / STEP_RATE:  # the host was busy: device time stands still, nothing is made up for
                 self._slips += 1
                 due = now

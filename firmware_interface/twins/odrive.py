@@ -1,4 +1,4 @@
-"""An ODrive's twin: the ASCII protocol of firmware 0.5.6, two axes, a latched watchdog.
+"""Twin of an ODrive: the ASCII protocol of firmware 0.5.6, two axes, a latched watchdog.
 
 Written from the firmware and independent of the driver's codec. It keeps the habits that bite: errors of the watchdog
 come back until it is fed, also while idle; a bad checksum gets no answer, an empty line does; an answer to ``r`` is
@@ -12,13 +12,23 @@ import struct
 
 import numpy as np
 
-from firmware_interface.twins.faults import Kind
-from firmware_interface.twins.twin import STEP_RATE, TwinConfig, playing
+from firmware_interface.calibration import DELTA_READING, TORQUE_READING, WHEEL_READING
+from firmware_interface.devices.odrive_codes import (
+    AXIS_CLOSED_LOOP,
+    AXIS_ESTOP_REQUESTED,
+    AXIS_IDLE,
+    AXIS_INVALID_STATE,
+    AXIS_MOTOR_FAILED,
+    AXIS_WATCHDOG_EXPIRED,
+    CONTROL_POSITION,
+    CONTROL_TORQUE,
+    CONTROL_VELOCITY,
+    INPUT_PASSTHROUGH,
+)
+from firmware_interface.twins.faults import FaultKind
+from firmware_interface.twins.twin import STEP_RATE, TwinConfig, active_fault
 
-IDLE, CLOSED_LOOP = 1, 8
-INVALID_STATE, MOTOR_FAILED, WATCHDOG_EXPIRED, ESTOP_REQUESTED = 0x1, 0x40, 0x800, 0x4000
 TORQUE_CONSTANT = 0.1  # N m/A
-_VELOCITY, _POSITION, _TORQUE = 2, 3, 1  # control modes
 _BUFFER = 256  # bytes that wait for the end of a line; when it is full they are forgotten, and the rest of the line too
 _RESPONSE = 9  # characters of an answer to `r`
 _READ_ONLY = ("fw_version", "vbus_voltage", "current_state", "is_calibrated", "is_ready", "_measured", "motor.error")
@@ -26,7 +36,7 @@ _HELP = "Please see documentation for more details"
 
 
 class ODriveTwin:
-    """A `Twin`. Its properties are a dictionary by name: whole ones are int, others float.
+    """Twin of an ODrive. Its properties are a dictionary by name: whole ones are int, others float.
 
     Parameters
     ----------
@@ -51,7 +61,7 @@ class ODriveTwin:
         self._restart(0.0)
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Lines ended by ``\\n``, ``\\r`` or ``!``; returns the answers to those that have one."""
+        """Take lines ended by ``\\n``, ``\\r`` or ``!``; returns the answers to those that have one."""
         if self._booting(t):
             return b""
         said = b""
@@ -68,8 +78,8 @@ class ODriveTwin:
         return said
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """Instruments, watchdogs and faults; an ODrive says nothing unasked."""
-        resets = sum(fault.kind == Kind.RESET and t >= fault.start for fault in self._config.faults)
+        """Play instruments, watchdogs and faults; an ODrive says nothing unasked."""
+        resets = sum(fault.kind == FaultKind.RESET and t >= fault.start for fault in self._config.faults)
         if resets > self._restarts:
             self._restarts = resets
             self._restart(t)
@@ -83,7 +93,7 @@ class ODriveTwin:
         return b""
 
     def _restart(self, t: float) -> None:
-        """As after power-up at ``t`` [s]: what was not saved is gone."""
+        """Begin as after power-up at ``t`` [s]: what was not saved is gone."""
         self._line, self._whole = bytearray(), True  # and whether it is heard from its beginning
         self._left, self._stepped = [0.0, 0.0], t  # s, of the watchdogs; they count only while enabled
         self.properties: dict[str, float] = {
@@ -97,7 +107,7 @@ class ODriveTwin:
         for axis in ("axis0", "axis1"):
             of_axis: dict[str, float] = {
                 "error": 0,
-                "current_state": IDLE,
+                "current_state": AXIS_IDLE,
                 "requested_state": 0,
                 "config.watchdog_timeout": 0.0,
                 "config.enable_watchdog": 0,
@@ -111,8 +121,8 @@ class ODriveTwin:
                 "encoder.error": 0,
                 "controller.error": 0,
                 "controller.input_torque": 0.0,
-                "controller.config.control_mode": _POSITION,
-                "controller.config.input_mode": 1,
+                "controller.config.control_mode": CONTROL_POSITION,
+                "controller.config.input_mode": INPUT_PASSTHROUGH,
                 "controller.config.enable_torque_mode_vel_limit": 0,  # 1 from the factory
                 "controller.config.vel_limit": 2.0,
                 "controller.config.vel_gain": 1.0 / 6.0,
@@ -121,43 +131,43 @@ class ODriveTwin:
         self.properties.update(self._changes)
 
     def _booting(self, t: float) -> bool:
-        return any(f.kind == Kind.RESET and f.start <= t < f.start + f.size for f in self._config.faults)
+        return any(f.kind == FaultKind.RESET and f.start <= t < f.start + f.size for f in self._config.faults)
 
     def _measure(self, t: float, readings: np.ndarray) -> None:
         cal, p, steer = self._config.calibration, self.properties, f"axis{self._axis}"
-        turns = cal.steer_sign * (readings[6] + cal.steer_offset) / (2 * math.pi) * cal.steer_gear_ratio
+        turns = cal.steer_sign * (readings[DELTA_READING] + cal.steer_offset) / (2 * math.pi) * cal.steer_gear_ratio
         before = self._turns[0] if math.isfinite(self._turns[0]) else turns
-        rolling = cal.wheel_sign * readings[7] / (2 * math.pi)
+        rolling = cal.wheel_sign * readings[WHEEL_READING] / (2 * math.pi)
         self._rates = [STEP_RATE * (turns - before), rolling]
         self._turns = [turns, self._turns[1] + rolling / STEP_RATE]
-        lying = playing(self._config.faults, Kind.DRIVE_LIES, t)
-        T = self._asked() if lying else float(readings[8])
+        lying = active_fault(self._config.faults, FaultKind.DRIVE_LIES, t)
+        T = self._asked() if lying else float(readings[TORQUE_READING])
         p[f"{steer}.motor.current_control.Iq_measured"] = cal.torque_sign * T / (TORQUE_CONSTANT * self._gear)
-        bus = playing(self._config.faults, Kind.BUS, t)
+        bus = active_fault(self._config.faults, FaultKind.BUS, t)
         p["vbus_voltage"] = bus.size if bus else self._config.bus
 
     def _strike(self, t: float) -> None:
-        """Watchdogs of both axes, and what else makes an error."""
+        """Let the watchdogs of both axes strike, and make the errors of faults."""
         p, faults = self.properties, self._config.faults
         step, self._stepped = t - self._stepped, t
         for axis in (0, 1):
-            if not p[f"axis{axis}.config.enable_watchdog"] or playing(faults, Kind.WATCHDOG_DEAD, t):
+            if not p[f"axis{axis}.config.enable_watchdog"] or active_fault(faults, FaultKind.WATCHDOG_DEAD, t):
                 continue
             self._left[axis] -= step
             if self._left[axis] < 1e-9:
-                self._fail(f"axis{axis}", WATCHDOG_EXPIRED)
-        if playing(faults, Kind.DRIVE_TRIPS, t):
+                self._fail(f"axis{axis}", AXIS_WATCHDOG_EXPIRED)
+        if active_fault(faults, FaultKind.DRIVE_TRIPS, t):
             p[f"axis{self._axis}.motor.error"] = 0x8
-            self._fail(f"axis{self._axis}", MOTOR_FAILED)
-        if playing(faults, Kind.STOP_BUTTON, t):  # wired to its CAN bus
-            self._fail(f"axis{self._axis}", ESTOP_REQUESTED)
+            self._fail(f"axis{self._axis}", AXIS_MOTOR_FAILED)
+        if active_fault(faults, FaultKind.STOP_BUTTON, t):  # wired to its CAN bus
+            self._fail(f"axis{self._axis}", AXIS_ESTOP_REQUESTED)
 
     def _feed(self, axis: int) -> None:
         self._left[axis] = self.properties[f"axis{axis}.config.watchdog_timeout"]
 
     def _fail(self, axis: str, error: int) -> None:
         self.properties[f"{axis}.error"] = int(self.properties[f"{axis}.error"]) | error
-        self.properties[f"{axis}.current_state"] = IDLE
+        self.properties[f"{axis}.current_state"] = AXIS_IDLE
 
     def _follow_requests(self) -> None:
         p = self.properties
@@ -166,23 +176,28 @@ class ODriveTwin:
             wanted = int(p[f"{name}.requested_state"])
             if not wanted:
                 continue
-            p[f"{name}.error"] = int(p[f"{name}.error"]) & ~INVALID_STATE
-            if wanted == CLOSED_LOOP and p[f"{name}.current_state"] == CLOSED_LOOP:
-                p[f"{name}.current_state"] = IDLE  # it lets go first, and takes the request up in the next step
+            p[f"{name}.error"] = int(p[f"{name}.error"]) & ~AXIS_INVALID_STATE
+            if wanted == AXIS_CLOSED_LOOP and p[f"{name}.current_state"] == AXIS_CLOSED_LOOP:
+                p[f"{name}.current_state"] = AXIS_IDLE  # it lets go first, and takes the request up in the next step
                 continue
             p[f"{name}.requested_state"] = 0
-            p[f"{name}.current_state"] = IDLE
+            p[f"{name}.current_state"] = AXIS_IDLE
             able = p[f"{name}.motor.is_calibrated"] and p[f"{name}.encoder.is_ready"]
-            if wanted not in (IDLE, CLOSED_LOOP) or (wanted == CLOSED_LOOP and not able):  # it calibrates never
-                self._fail(name, INVALID_STATE)
-            elif wanted == CLOSED_LOOP and not p[f"{name}.error"]:
-                p[f"{name}.current_state"] = CLOSED_LOOP
+            if wanted not in (AXIS_IDLE, AXIS_CLOSED_LOOP) or (
+                wanted == AXIS_CLOSED_LOOP and not able
+            ):  # it calibrates never
+                self._fail(name, AXIS_INVALID_STATE)
+            elif wanted == AXIS_CLOSED_LOOP and not p[f"{name}.error"]:
+                p[f"{name}.current_state"] = AXIS_CLOSED_LOOP
                 self._feed(axis)
 
     def _asked(self) -> float:
-        """The torque on the steer that the drive was told to make [N m], in the axes of the bicycle."""
+        """Torque on the steer that the drive was told to make [N m], in the axes of the bicycle."""
         p, axis = self.properties, f"axis{self._axis}"
-        if p[f"{axis}.current_state"] != CLOSED_LOOP or p[f"{axis}.controller.config.control_mode"] != _TORQUE:
+        if (
+            p[f"{axis}.current_state"] != AXIS_CLOSED_LOOP
+            or p[f"{axis}.controller.config.control_mode"] != CONTROL_TORQUE
+        ):
             return 0.0
         T = p[f"{axis}.controller.input_torque"]
         if p[f"{axis}.controller.config.enable_torque_mode_vel_limit"]:
@@ -193,12 +208,12 @@ class ODriveTwin:
 
     def _drive(self, t: float) -> None:
         faults = self._config.faults
-        T, self.enabled = self._asked(), self.properties[f"axis{self._axis}.current_state"] == CLOSED_LOOP
-        gain = playing(faults, Kind.DRIVE_GAIN, t) or playing(faults, Kind.DRIVE_LIES, t)
-        clamp = playing(faults, Kind.DRIVE_CLAMP, t)
+        T, self.enabled = self._asked(), self.properties[f"axis{self._axis}.current_state"] == AXIS_CLOSED_LOOP
+        gain = active_fault(faults, FaultKind.DRIVE_GAIN, t) or active_fault(faults, FaultKind.DRIVE_LIES, t)
+        clamp = active_fault(faults, FaultKind.DRIVE_CLAMP, t)
         T = T * gain.size if gain else T
         T = min(max(T, -clamp.size), clamp.size) if clamp else T
-        if playing(faults, Kind.DRIVE_HOLDS, t):
+        if active_fault(faults, FaultKind.DRIVE_HOLDS, t):
             T, self.enabled = self._held, True
         self.T = self._held = T
 
@@ -221,13 +236,13 @@ class ODriveTwin:
         return b"" if answer and self._too_slow(t) else answer
 
     def _too_slow(self, t: float) -> bool:
-        slowing = playing(self._config.faults, Kind.SLOWING, t)
+        slowing = active_fault(self._config.faults, FaultKind.SLOWING, t)
         if slowing is None:
             return False
         return self._chances.random() < slowing.chance * min(1.0, (t - slowing.start) / slowing.size)
 
     def _obey(self, line: str, t: float) -> list[str]:
-        """What it answers, without checksum and end."""
+        """Obey a line; returns the answers, without checksum and end."""
         kind, words = line[:1], line[1:].split()
         if kind == "r":
             return [self._read(words[0])] if words else ["invalid command format"]
@@ -277,7 +292,7 @@ class ODriveTwin:
             return [self._feedback(axis)]
         self._feed(axis)
         if kind != "u":
-            mode = {"c": _TORQUE, "v": _VELOCITY}.get(kind, _POSITION)
+            mode = {"c": CONTROL_TORQUE, "v": CONTROL_VELOCITY}.get(kind, CONTROL_POSITION)
             self.properties[f"axis{axis}.controller.config.control_mode"] = mode
         if kind == "c":
             self.properties[f"axis{axis}.controller.input_torque"] = value
@@ -298,10 +313,10 @@ class ODriveTwin:
 
 
 def _float32(value: float) -> float:
-    """The nearest number of single precision; raises OverflowError beyond them."""
+    """Round to single precision; raises OverflowError beyond them."""
     return float(struct.unpack("<f", struct.pack("<f", value))[0])
 
 
 def make(config: TwinConfig) -> ODriveTwin:
-    """A calibrated drive as after power-up, the torque limit of its motor a fifth above the config's."""
+    """Make a calibrated drive as after power-up, the torque limit of its motor a fifth above the config's."""
     return ODriveTwin(config)

@@ -1,4 +1,4 @@
-"""Our node as one twin among others: the compiled rules of `node_firmware`, with every fault of `mischief`."""
+"""Twin of our node: the compiled rules of `node.rules`, with every fault of `faulty_node`."""
 
 import numpy as np
 
@@ -6,37 +6,37 @@ from firmware_interface.devices.link import RX_SIZE
 from firmware_interface.node.rules import new_firmware
 from firmware_interface.twins.faults import TO_NODE
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import instant, made, new_node
+from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
 from firmware_interface.twins.twin import TwinConfig
 
 
 class NodeTwin:
-    """A `Twin`; its sampling instants come at its rate, whatever the steps of the machine."""
+    """Twin of our node; its sampling instants come at its rate, whatever the steps of the machine."""
 
     def __init__(self, config: TwinConfig) -> None:
         watchdog_ms = round(1e3 * config.watchdog)
         firmware = new_firmware(config.calibration, config.rate_hz, config.torque_limit, watchdog_ms)
         self.T, self.enabled = 0.0, False
-        self._config, self._node = config, new_node(firmware, config.faults)
+        self._config, self._node = config, new_faulty_node(firmware, config.faults)
         self._k = 0  # sampling instants so far
         self._out = np.zeros(RX_SIZE, np.uint8)
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Kept until the next sampling instant."""
+        """Keep the bytes until the next sampling instant."""
         post(self._node.down, self._node.faults, TO_NODE, np.frombuffer(bytearray(data), np.uint8), len(data), t, t)
         return b""
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """A sampling instant, if one is due."""
+        """Go through a sampling instant, if one is due."""
         if t < self._k / self._config.rate_hz - 1e-9:
             return b""
         self._k += 1
-        instant(self._node, readings.copy(), self._config.bus, t, t)
-        T, enabled = made(self._node, t)
+        sampling_instant(self._node, readings.copy(), self._config.bus, t, t)
+        T, enabled = drive_output(self._node, t)
         self.T, self.enabled = float(T), bool(enabled)
         return self._out[: fetch(self._node.up, t, self._out)].tobytes()
 
 
 def make(config: TwinConfig) -> NodeTwin:
-    """A node as after power-up; raises DeviceError if the configuration does not fit the protocol."""
+    """Make a node as after power-up; raises DeviceError if the configuration does not fit the protocol."""
     return NodeTwin(config)

@@ -1,4 +1,4 @@
-"""A serial line as slow as its baud rate, played on a pseudo-terminal, which itself has no speed."""
+"""Serial line as slow as its baud rate, played on a pseudo-terminal, which itself has no speed."""
 
 import os
 import time
@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from firmware_interface.twins.faulty_link import fetch, next_due
+from firmware_interface.framing import BITS_PER_BYTE
+from firmware_interface.twins.faulty_link import fetch, next_arrival
 
-BITS_PER_BYTE = 10  # start, eight data, stop
 
-
-def bytes_per(duration: float, baud: int) -> int:
+def bytes_carried(duration: float, baud: int) -> int:
     """Bytes a line of ``baud`` bit/s carries in ``duration`` s."""
     return max(1, int(duration * baud / BITS_PER_BYTE))
 
 
-class Line:
-    """The node's end of the line: it never blocks, and hands over what is due.
+class PacedLine:
+    """End of the line at the node: it never blocks, and hands over what is due.
 
     Parameters
     ----------
@@ -47,7 +46,7 @@ class Line:
 
     def wait(self, due: float) -> float:
         """Sleep until ``due`` (s, monotonic), handing bytes over as they arrive; returns the time."""
-        return wait([self], due)
+        return carry_until([self], due)
 
     def carry(self, now: float) -> bool:
         """Hand over what is due; False if there was nothing."""
@@ -58,8 +57,8 @@ class Line:
 
     @property
     def next_due(self) -> float:
-        """When the next bytes arrive (s, monotonic); infinite if none are under way."""
-        return float(next_due(self._mail))
+        """Time at which the next bytes arrive (s, monotonic); infinite if none are under way."""
+        return float(next_arrival(self._mail))
 
     def _hand_over(self, data: np.ndarray) -> None:
         try:
@@ -69,7 +68,7 @@ class Line:
         self.bytes_dropped += len(data) - written
 
 
-def wait(lines: Sequence[Line], due: float) -> float:
+def carry_until(lines: Sequence[PacedLine], due: float) -> float:
     """Sleep until ``due`` (s, monotonic), handing bytes over on all ``lines`` as they arrive; returns the time."""
     while True:
         now = time.monotonic()

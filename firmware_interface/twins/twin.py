@@ -1,4 +1,4 @@
-"""What every twin is: a device's brain without its line, asked at each step of the emulated machine.
+"""Interface of a twin: the behaviour of a device without its line, asked at each step of the emulated machine.
 
 One process (`machine.py`) holds the plant and the twins of all ports, so that they stand on one bicycle.
 It steps at ``STEP_RATE``: hands each twin the bytes that came in, lets the plant advance under the torque of the twin
@@ -13,22 +13,22 @@ from typing import Protocol
 import numpy as np
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.twins.faults import Fault, Faults, Kind
+from firmware_interface.twins.faults import Fault, FaultKind, Faults
 
 STEP_RATE = 1000  # Hz
 
 
 class Twin(Protocol):
-    """A device; a drive makes ``T`` [N m on the steer, positive to the right] while ``enabled``."""
+    """Emulated device; a drive makes ``T`` [N m on the steer, positive to the right] while ``enabled``."""
 
     T: float
     enabled: bool
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Bytes from the computer at device time ``t`` [s]; returns what it answers at once."""
+        """Take bytes from the computer at device time ``t`` [s]; returns what it answers at once."""
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """One step of its own at ``t`` [s]: watchdogs, and what it says unasked.
+        """Go one step on at ``t`` [s]: watchdogs, and what it says unasked.
 
         ``readings`` are the nine of ``calibration.to_counts``, in the axes of the bicycle: lean, pitch and yaw
         rate [rad/s], specific force [m/s^2], steer [rad], wheel rate [rad/s], torque of the drive [N m].
@@ -37,7 +37,7 @@ class Twin(Protocol):
 
 @dataclass(frozen=True)
 class TwinConfig:
-    """What a twin is told of the machine it stands in for.
+    """Configuration of a twin: the device it stands in for.
 
     ``calibration`` is the truth of the device: how its sensor is mounted, its offsets, its signs. A rig file that says
     otherwise is wrong, and checks and calibrations should find it.
@@ -53,6 +53,6 @@ class TwinConfig:
     faults: Faults = ()
 
 
-def playing(faults: Faults, kind: Kind, t: float) -> Fault | None:
-    """The fault of this kind that is on at ``t`` [s], or None."""
+def active_fault(faults: Faults, kind: FaultKind, t: float) -> Fault | None:
+    """Fault of this kind that is on at ``t`` [s], or None."""
     return next((fault for fault in faults if fault.kind == kind and fault.start <= t < fault.stop), None)

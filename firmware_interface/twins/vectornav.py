@@ -1,4 +1,4 @@
-"""A VectorNav's twin: its registers, the errors it answers, and what it streams on a clock of its own.
+"""Twin of a VectorNav: its registers, the errors it answers, and what it streams on a clock of its own.
 
 It keeps registers 1, 4, 5, 6, 7 and 75 and knows how to read and write them, nothing else; in register 75 it takes
 group 1 only. It measures at 800 Hz from power-up on, whatever the steps of the machine: a message carries the time
@@ -10,27 +10,53 @@ all together is not known here; this one looks at each.
 
 import binascii
 import struct
+from collections.abc import Collection
+from enum import IntEnum
 from functools import reduce
 from operator import xor
 
 import numpy as np
 
-from firmware_interface.twins.faults import Kind
-from firmware_interface.twins.twin import TwinConfig, playing
+from firmware_interface.calibration import FORCE_READINGS, RATE_READINGS
+from firmware_interface.framing import BITS_PER_BYTE
+from firmware_interface.twins.faults import FaultKind
+from firmware_interface.twins.twin import TwinConfig, active_fault
 
 _TICK_ns = 1_250_000  # of its 800 Hz
 _SIZES = (8, 8, 8, 12, 16, 12, 24, 12, 12, 24, 20, 28, 2, 4, 8)  # bytes, of the fields of group 1
 _LINE_SIZE, _BUFFER = 125, 256  # bytes, of its longest line unasked, and what it holds of a line that comes in
-_BITS_PER_BYTE = 10
 _BAUDS = {"9600", "19200", "38400", "57600", "115200", "128000", "230400", "460800", "921600"}
 _LINES = {"0": "", "1": "VNYPR", "14": "VNYMR"}  # by register 6
 _LINE_RATES = {"1", "2", "4", "5", "10", "20", "25", "40", "50", "100", "200"}  # Hz
 _NO_ORDER = "0,0,00"
-BAD_CHECKSUM, BAD_COMMAND, FEW, MANY, BAD_VALUE, BAD_REGISTER, NOT_ALLOWED, TOO_SLOW = 3, 4, 5, 6, 7, 8, 9, 12
+
+
+class VectorNavError(IntEnum):
+    """Code of an error that the sensor answers."""
+
+    BAD_CHECKSUM = 3
+    BAD_COMMAND = 4
+    TOO_FEW = 5
+    TOO_MANY = 6
+    BAD_VALUE = 7
+    BAD_REGISTER = 8
+    NOT_ALLOWED = 9
+    TOO_SLOW = 12
+
+
+class _Register(IntEnum):
+    """Number of a register."""
+
+    MODEL = 1
+    FIRMWARE = 4
+    BAUD = 5
+    ASCII_TYPE = 6
+    ASCII_RATE = 7
+    BINARY_OUTPUT = 75
 
 
 class VectorNavTwin:
-    """A `Twin` without a drive.
+    """Twin of a VectorNav; it has no drive.
 
     Parameters
     ----------
@@ -63,21 +89,28 @@ class VectorNavTwin:
         self._config, self._deaf, self._forgetful, self._stutters = config, deaf, forgetful, stutters
         self._tick_ns = slow * _TICK_ns
         baud = str(round(config.settings.get("baud", 921600)))
-        self._factory = {1: model, 4: firmware, 5: baud, 6: "14", 7: "40", 75: _NO_ORDER}
+        self._factory: dict[int, str] = {
+            _Register.MODEL: model,
+            _Register.FIRMWARE: firmware,
+            _Register.BAUD: baud,
+            _Register.ASCII_TYPE: "14",
+            _Register.ASCII_RATE: "40",
+            _Register.BINARY_OUTPUT: _NO_ORDER,
+        }
         self._port = round(config.settings.get("async_port", 1))
         self._turn = np.array(config.calibration.mounting).T
         self._chances = {fault: np.random.default_rng(fault.seed) for fault in config.faults}
-        self._resets = [fault for fault in config.faults if fault.kind == Kind.RESET]
+        self._resets = [fault for fault in config.faults if fault.kind == FaultKind.RESET]
         self._before: tuple[float, np.ndarray] | None = None  # the last step and its readings
         self._begin(0.0)
 
     def _begin(self, t: float) -> None:
-        """As after power-up at ``t`` [s], from the factory."""
+        """Begin as after power-up at ``t`` [s], from the factory."""
         self.registers = dict(self._factory)
         self._boot, self._k, self._line = t, 0, b""
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Lines of ASCII; each is answered at once, if only by an error."""
+        """Take lines of ASCII; each is answered at once, if only by an error."""
         if self._deaf or not self._awake(t):
             return b""
         *lines, self._line = (self._line + data).replace(b"\r", b"\n").split(b"\n")
@@ -87,7 +120,7 @@ class VectorNavTwin:
         return b"".join(self._answer(line[line.rfind(b"$") :]) for line in lines if b"$" in line)
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """What has come due on its own clock since the last step."""
+        """Bytes that have come due on its own clock since the last step."""
         said = b""
         if self._awake(t):
             while (due := self._boot + 1e-9 * self._k * self._tick_ns) <= t + 1e-9:
@@ -97,7 +130,7 @@ class VectorNavTwin:
         return said
 
     def _awake(self, t: float) -> bool:
-        """Whether it is not starting again; does so when its time has come."""
+        """True unless it is starting again; begins anew when a fault resets it."""
         if any(fault.start <= t < fault.start + fault.size for fault in self._resets):
             return False
         started = max((f.start + f.size for f in self._resets if f.start + f.size <= t), default=0.0)
@@ -113,10 +146,10 @@ class VectorNavTwin:
         return before + (due - t_before) / (t - t_before) * (readings - before)
 
     def _said(self, t: float, readings: np.ndarray) -> bytes:
-        """What it says unasked at this tick of its clock."""
+        """Bytes it says unasked at this tick of its clock."""
         rate, force = self._in_its_axes(readings)
-        head, out = _LINES[self.registers[6]], b""
-        if head and self._k % (800 // int(self.registers[7])) == 0:
+        head, out = _LINES[self.registers[_Register.ASCII_TYPE]], b""
+        if head and self._k % (800 // int(self.registers[_Register.ASCII_RATE])) == 0:
             values = [0.0] * 3 if head == "VNYPR" else [*[0.0] * 6, *force, *rate]
             out += _line(",".join([head, *(f"{value:+08.3f}" for value in values)]))
         mode, divisor, _, *fields = self._order()
@@ -128,14 +161,15 @@ class VectorNavTwin:
     def _in_its_axes(self, readings: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rate [rad/s] and specific force [m/s^2] as it reads them, offsets included."""
         truth = self._config.calibration
-        return self._turn @ readings[:3] + truth.gyro_offset, self._turn @ readings[3:6] + truth.accel_offset
+        rate, force = self._turn @ readings[RATE_READINGS], self._turn @ readings[FORCE_READINGS]
+        return rate + truth.gyro_offset, force + truth.accel_offset
 
     def _order(self) -> list[str]:
-        """What its binary output was told; old firmware has none."""
-        return self.registers.get(75, _NO_ORDER).split(",")
+        """Words of the register of its binary output; old firmware has none."""
+        return self.registers.get(_Register.BINARY_OUTPUT, _NO_ORDER).split(",")
 
     def _misses(self, t: float) -> bool:
-        slowing = playing(self._config.faults, Kind.SLOWING, t)
+        slowing = active_fault(self._config.faults, FaultKind.SLOWING, t)
         if slowing is None:
             return False
         return bool(self._chances[slowing].random() < slowing.chance * min(1.0, (t - slowing.start) / slowing.size))
@@ -143,8 +177,8 @@ class VectorNavTwin:
     def _stamp(self, t: float) -> int:
         """Its time since start [ns], with the faults of its clock."""
         stamp = self._k * self._tick_ns
-        jump = playing(self._config.faults, Kind.CLOCK_JUMP, t)
-        wrap = next((f for f in self._config.faults if f.kind == Kind.CLOCK_WRAP), None)
+        jump = active_fault(self._config.faults, FaultKind.CLOCK_JUMP, t)
+        wrap = next((f for f in self._config.faults if f.kind == FaultKind.CLOCK_WRAP), None)
         stamp += round(1e9 * jump.size) if jump else 0
         stamp += (2**32 * 1000 - round(1e9 * wrap.start)) if wrap else 0  # so that 32 bits of microseconds wrap there
         return stamp % 2**64
@@ -161,65 +195,71 @@ class VectorNavTwin:
         body, star, check = line[1:].partition(b"*")
         right = b"%02X" % _xor(body), b"%04X" % binascii.crc_hqx(body, 0), b"XX"
         if not star or check.upper() not in right:
-            return _error(BAD_CHECKSUM)
+            return _error(VectorNavError.BAD_CHECKSUM)
         command, *words = body.decode("latin1").split(",")
         if command not in ("VNRRG", "VNWRG"):
-            return _error(BAD_COMMAND)
+            return _error(VectorNavError.BAD_COMMAND)
         if not words:
-            return _error(FEW)
+            return _error(VectorNavError.TOO_FEW)
         if not words[0].isdecimal():
-            return _error(BAD_VALUE)
+            return _error(VectorNavError.BAD_VALUE)
         register, values = int(words[0]), words[1:]
         if register not in self.registers:
-            return _error(BAD_REGISTER)
-        problem = self._write(register, values) if command == "VNWRG" else (MANY if values else 0)
+            return _error(VectorNavError.BAD_REGISTER)
+        problem = self._write(register, values) if command == "VNWRG" else (VectorNavError.TOO_MANY if values else 0)
         kept = ",".join(values) if command == "VNWRG" else self.registers[register]
         return _error(problem) if problem else _line(f"{command},{words[0]},{kept}")
 
     def _write(self, register: int, values: list[str]) -> int:
-        """Number of the error, 0 if the register now holds the values."""
-        if register in (1, 4):
-            return NOT_ALLOWED
-        if len(values) != 1 and register != 75:
-            return MANY if values else FEW
+        """Write a register; returns the number of the error, 0 if it now holds the values."""
+        if register in (_Register.MODEL, _Register.FIRMWARE):
+            return VectorNavError.NOT_ALLOWED
+        if len(values) != 1 and register != _Register.BINARY_OUTPUT:
+            return VectorNavError.TOO_MANY if values else VectorNavError.TOO_FEW
         old, self.registers[register] = self.registers[register], ",".join(values)
-        problem = _wrong_order(values) if register == 75 else 0
-        choices = {5: _BAUDS, 6: _LINES, 7: _LINE_RATES}
+        problem = _wrong_order(values) if register == _Register.BINARY_OUTPUT else 0
+        choices: dict[int, Collection[str]] = {
+            _Register.BAUD: _BAUDS,
+            _Register.ASCII_TYPE: _LINES,
+            _Register.ASCII_RATE: _LINE_RATES,
+        }
         if register in choices and values[0] not in choices[register]:
-            problem = BAD_VALUE
-        if problem or self._load(register) > int(self.registers[5]):
+            problem = VectorNavError.BAD_VALUE
+        if problem or self._load(register) > int(self.registers[_Register.BAUD]):
             self.registers[register] = old
-            return problem or TOO_SLOW
-        if register == 75 and self._forgetful:
-            self.registers[75] = ",".join([values[0], str(2 * int(values[1])), *values[2:]])
+            return problem or VectorNavError.TOO_SLOW
+        if register == _Register.BINARY_OUTPUT and self._forgetful:
+            self.registers[_Register.BINARY_OUTPUT] = ",".join([values[0], str(2 * int(values[1])), *values[2:]])
         return 0
 
     def _load(self, register: int) -> float:
-        """Bit/s that the output takes which this register orders; the greater of both for the baud rate's."""
+        """Load of the output that this register orders [bit/s]; of both the greater for the baud rate's register."""
         mode, divisor, _, *fields = self._order()
         size = sum(size for bit, size in enumerate(_SIZES) if fields and int(fields[0], 16) >> bit & 1) + 6
-        lines = _LINE_SIZE * int(self.registers[7]) if self.registers[6] != "0" else 0
+        talks = self.registers[_Register.ASCII_TYPE] != "0"
+        lines = _LINE_SIZE * int(self.registers[_Register.ASCII_RATE]) if talks else 0
         messages = 1e9 / self._tick_ns / int(divisor) * size if int(mode) else 0.0
-        return _BITS_PER_BYTE * {5: max(lines, messages), 75: messages}.get(register, lines)
+        loads: dict[int, float] = {_Register.BAUD: max(lines, messages), _Register.BINARY_OUTPUT: messages}
+        return BITS_PER_BYTE * loads.get(register, lines)
 
 
 def make(config: TwinConfig) -> VectorNavTwin:
-    """A sensor as from the factory."""
+    """Make a sensor as from the factory."""
     return VectorNavTwin(config)
 
 
 def _wrong_order(values: list[str]) -> int:
-    """What is wrong with mode, divisor, groups and fields for register 75; 0 if nothing is."""
+    """Error of mode, divisor, groups and fields for register 75; 0 if there is none."""
     if len(values) < 3:
-        return FEW
+        return VectorNavError.TOO_FEW
     try:
         mode, divisor, groups, *fields = int(values[0]), int(values[1]), *(int(word, 16) for word in values[2:])
     except ValueError:
-        return BAD_VALUE
+        return VectorNavError.BAD_VALUE
     if len(fields) != groups.bit_count():
-        return FEW if len(fields) < groups.bit_count() else MANY
+        return VectorNavError.TOO_FEW if len(fields) < groups.bit_count() else VectorNavError.TOO_MANY
     fits = 0 <= mode <= 3 and 1 <= divisor <= 0xFFFF and groups in (0, 1) and all(0 < f <= 0x7FFF for f in fields)
-    return 0 if fits and (groups or mode == 0) else BAD_VALUE
+    return 0 if fits and (groups or mode == 0) else VectorNavError.BAD_VALUE
 
 
 def _xor(data: bytes) -> int:

@@ -1,4 +1,4 @@
-"""A VESC's twin: packets, a time-out that the next command ends, faults, a kill switch.
+"""Twin of a VESC: packets, a time-out that the next command ends, faults, a kill switch.
 
 Its codec is its own. It receives as the firmware does: a false start keeps it waiting for all the bytes it claims, up
 to a packet's greatest length, before it looks one byte further. Numbers are scaled in single precision and
@@ -14,23 +14,24 @@ import struct
 
 import numpy as np
 
-from firmware_interface.twins.faults import Fault, Kind
-from firmware_interface.twins.twin import TwinConfig, playing
+from firmware_interface.calibration import DELTA_READING, TORQUE_READING
+from firmware_interface.devices.vesc_codes import VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
+from firmware_interface.twins.faults import Fault, FaultKind
+from firmware_interface.twins.twin import TwinConfig, active_fault
 
 ABS_OVER_CURRENT = 4  # the fault code it shows
 _LONGEST = 512  # bytes of payload it takes
-_MOTOR_COMMANDS = {6, 7, 8, 9}  # SET_CURRENT, SET_CURRENT_BRAKE, SET_RPM, SET_POS
+_MOTOR_COMMANDS = {VescCommand.SET_CURRENT, VescCommand.SET_CURRENT_BRAKE, VescCommand.SET_RPM, VescCommand.SET_POS}
 # The values of an answer, in the order of the bits of a selection: format and scale; bit 18 is three of a kind.
 _VALUES = (
     *(("h", 1e1), ("h", 1e1), ("i", 1e2), ("i", 1e2), ("i", 1e2), ("i", 1e2), ("h", 1e3), ("i", 1.0)),
     *(("h", 1e1), ("i", 1e4), ("i", 1e4), ("i", 1e4), ("i", 1e4), ("i", 1.0), ("i", 1.0), ("B", 1.0)),
     *(("i", 1e6), ("B", 1.0), ("hhh", 1e1), ("i", 1e3), ("i", 1e3), ("B", 1.0)),
 )
-_IQ, _V_IN, _FAULT, _PID_POS, _CONTROLLER, _STATUS = 5, 8, 15, 16, 17, 21
 
 
 class VescTwin:
-    """A `Twin`; the drive is enabled while a current, if only of zero, is commanded and alive: our driver's "on".
+    """Twin of a VESC; the drive is enabled while a current, if only of zero, is commanded and alive: our driver's "on".
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class VescTwin:
         self._begin(0.0)
 
     def _begin(self, t: float) -> None:
-        """As after power-up at ``t`` [s]."""
+        """Begin as after power-up at ``t`` [s]."""
         self._held = b""  # of an unfinished packet
         self._booted = self._fed = t
         self._commanded = False
@@ -62,7 +63,7 @@ class VescTwin:
         self._last = 0.0  # N m, what DRIVE_HOLDS holds
 
     def hear(self, data: bytes, t: float) -> bytes:
-        """Packets in, answers out."""
+        """Take packets; returns the answers."""
         if not self._awake(t):
             return b""
         self._watch(t)
@@ -71,30 +72,32 @@ class VescTwin:
         return b"" if self._misses(t) else said
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """Time-out, faults and instruments; it says nothing unasked."""
+        """Play time-out, faults and instruments; it says nothing unasked."""
         self._readings = readings.copy()
         if not self._awake(t):
             self.T, self.enabled = 0.0, False
             return b""
         self._watch(t)
-        self.enabled = self._commanded and not (self._timed_out(t) or self._on(Kind.DRIVE_TRIPS, t) or self._killed(t))
+        self.enabled = self._commanded and not (
+            self._timed_out(t) or self._on(FaultKind.DRIVE_TRIPS, t) or self._killed(t)
+        )
         self.T = self._made(t)
         return b""
 
-    def _on(self, kind: Kind, t: float) -> Fault | None:
-        return playing(self._config.faults, kind, t)
+    def _on(self, kind: FaultKind, t: float) -> Fault | None:
+        return active_fault(self._config.faults, kind, t)
 
     def _killed(self, t: float) -> bool:
-        return self._on(Kind.STOP_BUTTON, t) is not None
+        return self._on(FaultKind.STOP_BUTTON, t) is not None
 
     def _timed_out(self, t: float) -> bool:
-        return t - self._fed > self._config.watchdog and self._on(Kind.WATCHDOG_DEAD, t) is None
+        return t - self._fed > self._config.watchdog and self._on(FaultKind.WATCHDOG_DEAD, t) is None
 
     def _awake(self, t: float) -> bool:
-        """Whether it runs; when it has booted again it has forgotten everything."""
+        """True if it runs; when it has booted again it has forgotten everything."""
         for fault in self._config.faults:
             end = fault.start + fault.size
-            if fault.kind == Kind.RESET and t >= fault.start:
+            if fault.kind == FaultKind.RESET and t >= fault.start:
                 if t < end:
                     return False
                 if self._booted < end:
@@ -102,29 +105,29 @@ class VescTwin:
         return True
 
     def _watch(self, t: float) -> None:
-        """What makes it forget the current it was told to make; only a new command, later, brings it back."""
-        if self._timed_out(t) or self._killed(t) or self._on(Kind.DRIVE_TRIPS, t):
+        """Forget the current after a time-out, kill or fault; only a new command, later, brings it back."""
+        if self._timed_out(t) or self._killed(t) or self._on(FaultKind.DRIVE_TRIPS, t):
             self._current = 0.0
 
     def _made(self, t: float) -> float:
         """Torque [N m] on the steer, positive to the right."""
-        held = self._on(Kind.DRIVE_HOLDS, t)
+        held = self._on(FaultKind.DRIVE_HOLDS, t)
         if held is not None:
             self.enabled = True
             return self._last
         config = self._config
         T = config.calibration.torque_sign * self._current * self._scale if self.enabled else 0.0
         T = min(max(T, -config.torque_limit), config.torque_limit)
-        for kind in (Kind.DRIVE_GAIN, Kind.DRIVE_LIES):
+        for kind in (FaultKind.DRIVE_GAIN, FaultKind.DRIVE_LIES):
             fault = self._on(kind, t)
             T = T if fault is None else fault.size * T
-        clamp = self._on(Kind.DRIVE_CLAMP, t)
+        clamp = self._on(FaultKind.DRIVE_CLAMP, t)
         self._last = T if clamp is None else min(max(T, -clamp.size), clamp.size)
         return self._last
 
     def _misses(self, t: float) -> bool:
-        """Whether it is too slow to answer; it obeys all the same."""
-        fault = self._on(Kind.SLOWING, t)
+        """True if it is too slow to answer; it obeys all the same."""
+        fault = self._on(FaultKind.SLOWING, t)
         return fault is not None and self._chances[fault].random() < fault.chance * min(
             1.0, (t - fault.start) / fault.size
         )
@@ -151,39 +154,40 @@ class VescTwin:
     def _obey(self, payload: bytes, t: float) -> bytes:
         """Do what a packet says; returns the packet that answers it, or nothing."""
         kind, rest = payload[0], payload[1:]
-        if kind == 0:
+        if kind == VescCommand.FW_VERSION:
             return _framed(self._version())
-        if kind == 4:
-            return _framed(b"\x04" + self._selected(0xFFFFFFFF, t))
-        if kind == 50 and len(rest) == 4 and self._firmware >= (3, 42):
+        if kind == VescCommand.GET_VALUES:
+            return _framed(bytes([kind]) + self._selected(0xFFFFFFFF, t))
+        if kind == VescCommand.GET_VALUES_SELECTIVE and len(rest) == 4 and self._firmware >= (3, 42):
             return _framed(payload + self._selected(int.from_bytes(rest, "big"), t))
         if kind in _MOTOR_COMMANDS and len(rest) == 4:
-            self._fed, self._commanded = t, kind == 6
+            self._fed, self._commanded = t, kind == VescCommand.SET_CURRENT
             # of the other three only their feeding the time-out is played
-            self._current = 1e-3 * struct.unpack(">i", rest)[0] if kind == 6 else 0.0
-        elif kind == 30:  # ALIVE
+            self._current = 1e-3 * struct.unpack(">i", rest)[0] if self._commanded else 0.0
+        elif kind == VescCommand.ALIVE:
             self._fed = t
         return b""
 
     def _version(self) -> bytes:
         name = self._hardware.encode() + b"\0"
-        return bytes([0, *self._firmware]) + name + bytes(12) + bytes([0, 0, self._kind, 0, 0])
+        return bytes([VescCommand.FW_VERSION, *self._firmware]) + name + bytes(12) + bytes([0, 0, self._kind, 0, 0])
 
     def _selected(self, mask: int, t: float) -> bytes:
-        """The values of a mask; those that nobody here asks for are zero."""
+        """Encode the values of a mask; those that nobody here asks for are zero."""
         config, cal = self._config, self._config.calibration
-        angle = cal.steer_sign * (self._readings[6] + cal.steer_offset) * cal.steer_gear_ratio
-        bus = self._on(Kind.BUS, t)
-        iq = self._current if self._on(Kind.DRIVE_LIES, t) else cal.torque_sign * self._readings[8] / self._scale
-        values = {
-            _IQ: iq,
-            _V_IN: config.bus if bus is None else bus.size,
-            _FAULT: ABS_OVER_CURRENT if self._on(Kind.DRIVE_TRIPS, t) else 0,
-            _PID_POS: math.degrees(angle) % 360.0,
-            _CONTROLLER: 1,
-            _STATUS: self._timed_out(t) | self._killed(t) << 1,
+        angle = cal.steer_sign * (self._readings[DELTA_READING] + cal.steer_offset) * cal.steer_gear_ratio
+        bus = self._on(FaultKind.BUS, t)
+        made = cal.torque_sign * self._readings[TORQUE_READING] / self._scale
+        iq = self._current if self._on(FaultKind.DRIVE_LIES, t) else made
+        values: dict[int, float] = {
+            VescValue.IQ: iq,
+            VescValue.V_IN: config.bus if bus is None else bus.size,
+            VescValue.FAULT: ABS_OVER_CURRENT if self._on(FaultKind.DRIVE_TRIPS, t) else 0,
+            VescValue.PID_POS: math.degrees(angle) % 360.0,
+            VescValue.CONTROLLER: 1,
+            VescValue.STATUS: VESC_TIMED_OUT * self._timed_out(t) | VESC_KILLED * self._killed(t),
         }
-        told = _STATUS + 1 if self._firmware >= (5, 3) else _STATUS
+        told = VescValue.STATUS + 1 if self._firmware >= (5, 3) else VescValue.STATUS
         return b"".join(
             struct.pack(f">{form}", *[_cut(values.get(bit, 0.0), scale, form[0])] * len(form))
             for bit, (form, scale) in enumerate(_VALUES[:told])
@@ -192,7 +196,7 @@ class VescTwin:
 
 
 def _cut(value: float, scale: float, form: str) -> int:
-    """A value as a whole number of its field; what is too large stands at the field's end."""
+    """Cut a value to a whole number of its field; what is too large stands at the field's end."""
     scaled = float(np.float32(value) * np.float32(scale))
     if math.isnan(scaled):
         return 0
@@ -205,10 +209,10 @@ def _crc(payload: bytes) -> bytes:
 
 
 def _framed(payload: bytes) -> bytes:
-    """A short packet; all it says is short."""
+    """Encode a short packet; all it says is short."""
     return bytes([2, len(payload)]) + payload + _crc(payload) + b"\x03"
 
 
 def make(config: TwinConfig) -> VescTwin:
-    """A drive as after power-up."""
+    """Make a drive as after power-up."""
     return VescTwin(config)

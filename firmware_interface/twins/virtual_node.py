@@ -1,6 +1,6 @@
-"""The microcontroller's twin: the node's bytes on a pseudo-terminal, in front of a plant it is handed.
+"""Virtual node: the bytes of the microcontroller on a pseudo-terminal, in front of a plant it is handed.
 
-It keeps the rules of ``node_firmware.py``, its own watchdog included, paces its bytes as the line would at
+It keeps the rules of ``node/rules.py``, its own watchdog included, paces its bytes as the line would at
 its baud rate, and misbehaves as ``faults.py`` says when asked to. A program that opens
 :attr:`VirtualNode.path` cannot tell it from a node.
 """
@@ -21,21 +21,35 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import FRAME_OVERHEAD
+from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
 from firmware_interface.node.protocol import SAMPLE_SIZE
 from firmware_interface.node.rules import new_firmware
-from firmware_interface.twins import c_node, faulty_node
+from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
-from firmware_interface.twins.paced_line import BITS_PER_BYTE, Line, bytes_per
+from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
+from firmware_interface.twins.paced_line import PacedLine, bytes_carried
 
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
-CORES = {"python": faulty_node, "c": c_node}  # who keeps the node's rules
+
+
+class NodeCore(NamedTuple):
+    """Functions that keep the node's rules: switch it on, what its drive makes, one sampling instant."""
+
+    new_node: Callable[..., Any]
+    drive_output: Callable[..., tuple[float, bool]]
+    sampling_instant: Callable[..., bool]
+
+
+CORES = {
+    "python": NodeCore(new_faulty_node, drive_output, sampling_instant),
+    "c": NodeCore(new_c_node, c_drive_output, c_sampling_instant),
+}
 
 
 class PlantLike(Protocol):
-    """What stands behind the instruments; ``models.plant.plant.Plant`` is one."""
+    """Plant behind the instruments; ``models.plant.plant.Plant`` is one."""
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> object:
         """Let ``dt`` seconds pass under the steer torque command ``T_cmd`` (N m)."""
@@ -46,7 +60,7 @@ class PlantLike(Protocol):
 
 @dataclass(frozen=True)
 class NodeConfig:
-    """What the virtual node is.
+    """Configuration of a virtual node.
 
     Parameters
     ----------
@@ -54,13 +68,13 @@ class NodeConfig:
         How its instruments are mounted and scaled. (It reports the wheel's rate, so the default's
         wheel radius is never used.)
     rate_hz, torque_limit, watchdog_ms, name
-        As for ``firmware.new_firmware``.
+        As for ``node.rules.new_firmware``.
     baud : int
         bit/s of the line it pretends to be.
     bus : float
         V, supply of the drive.
     core : str
-        Who keeps its rules: "python" (``node_firmware.py``), or "c" (``firmware/node.c``), which plays fewer faults
+        Who keeps its rules: "python" (``node/rules.py``), or "c" (``firmware/node.c``), which plays fewer faults
         and exists on a pseudo-terminal only.
     """
 
@@ -85,16 +99,16 @@ class NodeConfig:
             )
 
     def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> "VirtualNode":
-        """The node, switched on."""
+        """Make the node, switched on."""
         return VirtualNode(plant, self, faults, report)
 
     def new_firmware(self) -> np.void:
-        """The firmware of such a node, as after power-up."""
+        """Make the firmware of such a node, as after power-up."""
         return new_firmware(self.calibration, self.rate_hz, self.torque_limit, self.watchdog_ms, self.name)
 
 
 class Serving(Protocol):
-    """What a process of its own can serve: a `VirtualNode`, or a whole machine of twins."""
+    """Emulation that a process of its own can serve: a `VirtualNode`, or a whole machine of twins."""
 
     paths: list[str]
 
@@ -109,14 +123,14 @@ class Serving(Protocol):
 
 
 class Servable(Protocol):
-    """How to make one; `NodeConfig` and `twins.machine.MachineConfig` do."""
+    """Configuration that can make a `Serving`; `NodeConfig` and `twins.machine.MachineConfig` do."""
 
     def make(self, plant: PlantLike, faults: Faults = (), report: np.ndarray | None = None) -> Serving:
         """Switch it on in front of ``plant``."""
 
 
 class Report(NamedTuple):
-    """The twin's own record of what it did. Times: ``_t`` device, ``_host`` monotonic clock, s."""
+    """Record that a twin keeps of what it did. Times: ``_t`` device, ``_host`` monotonic clock, s."""
 
     t: float = 0.0  # latest sampling instant
     samples: float = 0.0  # sent, or held back by a fault
@@ -134,7 +148,7 @@ class Report(NamedTuple):
 
 
 class VirtualNode:
-    """A node on a pseudo-terminal.
+    """Virtual node on a pseudo-terminal.
 
     Parameters
     ----------
@@ -163,7 +177,7 @@ class VirtualNode:
         self._core = CORES[config.core]
         self._node = self._core.new_node(config.new_firmware(), faults, BITS_PER_BYTE / config.baud)
         self._readings = np.zeros(9)
-        self._rx = np.zeros(bytes_per(1 / config.rate_hz, config.baud), np.uint8)
+        self._rx = np.zeros(bytes_carried(1 / config.rate_hz, config.baud), np.uint8)
         self._k = 0  # sampling instants so far
         self._slips = 0
         self._heard_host = self._zero_t = self._zero_host = 0.0
@@ -172,7 +186,7 @@ class VirtualNode:
         os.set_blocking(self._master, False)
         self.path = os.ttyname(self._slave)
         self.paths = [self.path]
-        self._line = Line(self._master, self._node.up)
+        self._line = PacedLine(self._master, self._node.up)
 
     def warm_up(self) -> None:
         """Run the first two sampling instants untimed: what is to be compiled, the plant too, then is.
@@ -207,16 +221,16 @@ class VirtualNode:
         os.close(self._slave)
 
     def _instant(self, now: float, period: float) -> None:
-        """One sampling instant, in the order ``faulty_node.py`` prescribes."""
+        """Go through one sampling instant, in the order ``faulty_node.py`` prescribes."""
         node, firmware = self._node, self._node.firmware
         t = self._k * period
         T_before, obeyed = float(firmware["T"]), int(firmware["commands"])
         if self._k > 0:
-            T, enabled = self._core.made(node, (self._k - 1) * period)
+            T, enabled = self._core.drive_output(node, (self._k - 1) * period)
             self._plant.advance(T, enabled, period)
         self._read_plant()
         post(node.down, node.faults, TO_NODE, self._rx, self._line.read(self._rx), t, now)
-        self._core.instant(node, self._readings, self.config.bus, t, now)
+        self._core.sampling_instant(node, self._readings, self.config.bus, t, now)
         if int(firmware["commands"]) > obeyed:
             self._heard_host = now
         if firmware["T"] == 0 and T_before != 0:
@@ -252,7 +266,7 @@ class VirtualNode:
 
 
 class VirtualProcess:
-    """A node or a machine of twins serving in a process of its own; made by :func:`spawn`.
+    """Node or machine of twins that serves in a process of its own; made by :func:`spawn`.
 
     Attributes
     ----------
@@ -271,7 +285,7 @@ class VirtualProcess:
 
     @property
     def report(self) -> Report:
-        """The twin's record at this moment (read without a lock: fields may be one period apart)."""
+        """Record of the twin at this moment (read without a lock: fields may be one period apart)."""
         return Report(*self._report)
 
     def stop(self) -> None:
@@ -364,7 +378,7 @@ def _serve(
     stop: Any,
     report: Any,
 ) -> None:
-    """Body of the process: tell the path, serve until told to stop or left alone."""
+    """Run as the body of the process: tell the path, serve until told to stop or left alone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the controller, which then stops us
     try:
         node = config.make(make_plant(*args), faults, np.frombuffer(report))

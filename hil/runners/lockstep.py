@@ -14,7 +14,7 @@ from numba import njit
 
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import FaultyNode, instant, made, new_node
+from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
@@ -65,7 +65,7 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> Emulated
     return EmulatedMachine(
         p=plant.p,
         s=plant.s,
-        node=new_node(config.new_firmware(), faults),
+        node=new_faulty_node(config.new_firmware(), faults),
         readings=instruments.view(np.float64),
         instruments=instruments,
         wire=new_wire(),
@@ -93,10 +93,10 @@ def advance(loop, bench, bus, dt, rows, tape, diary):
     for i in range(rows.size):
         t = bench.k[0] * dt
         if bench.k[0] > 0:
-            T, enabled = made(node, (bench.k[0] - 1) * dt)
+            T, enabled = drive_output(node, (bench.k[0] - 1) * dt)
             bicycle_plant.advance_plant(bench.p, bench.s, T, enabled, dt)
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
-        awake = instant(node, bench.readings, bus, t, t)
+        awake = sampling_instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
         tick(loop, wire, t, t, rows[i])
         post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
@@ -115,7 +115,7 @@ def _confide(bench, awake, t, entry):
     entry.t = t
     entry.T = p.drive.gain * s.drive.T
     entry.T_asked = firmware.T
-    entry.T_made = made(bench.node, t)[0]
+    entry.T_made = drive_output(bench.node, t)[0]
     entry.phi = s.x[PHI]
     entry.delta = s.x[DELTA]
     entry.command_seq = firmware.raw.command_seq

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.driver import Introduction, Wants
+from firmware_interface.devices.driver import DeviceRequirements, Introduction
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
 from firmware_interface.port import SerialPort, open_port
@@ -133,7 +133,7 @@ def introductions(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
     found = []
     for wired, port in zip(rig.ports, ports, strict=True):
         driver = device(wired.device)
-        found.append(driver.introduce(port, Wants(rig.rate, rig.watchdog, driver.settled(wired.settings))))
+        found.append(driver.introduce(port, DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings))))
     return found
 
 

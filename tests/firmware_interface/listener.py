@@ -1,14 +1,17 @@
-"""The host's end of the line, in a few lines of ordinary Python."""
+"""Ends of a line in a few lines of ordinary Python: a host that listens, a device that answers."""
 
 import os
 import select
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.messages import RAW, SAMPLE
-from firmware_interface.node.protocol import new_receiver, receive
+from firmware_interface.node.protocol import new_receiver, receive_samples
 from tests.firmware_interface.wire import command_frame, record
 
 
@@ -29,7 +32,7 @@ class Listener:
             readable, _, _ = select.select([self.fd], [], [], max(0.0, end - time.monotonic()))
             assert readable, f"{count} more samples should have come within {timeout} s"
             data = bytearray(os.read(self.fd, 4096))
-            new = receive(self.receiver, np.frombuffer(data, np.uint8), len(data), self.raw)
+            new = receive_samples(self.receiver, np.frombuffer(data, np.uint8), len(data), self.raw)
             count -= new
             if new:
                 self.numbers.append(int(self.raw["seq"]))
@@ -42,3 +45,22 @@ class Listener:
         sample = record(SAMPLE)
         calibrate(self.raw, Calibration(wheel_radius=0.3).as_record(), new_clock(), sample)
         return sample
+
+
+@contextmanager
+def device(master: int, answer: Callable[[bytes], bytes]) -> Iterator[None]:
+    """Something that answers whatever comes in, in a thread, until the block ends."""
+
+    done = threading.Event()
+
+    def serve() -> None:
+        while not done.is_set():
+            readable, _, _ = select.select([master], [], [], 0.02)
+            if readable:
+                os.write(master, answer(os.read(master, 4096)))
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield
+    done.set()
+    thread.join()

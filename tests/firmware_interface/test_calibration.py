@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration, at_an_end, calibrate, drive_torque, new_clock, to_counts
+from firmware_interface.calibration import Calibration, calibrate, drive_torque, is_off_scale, new_clock, to_counts
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
 from tests.firmware_interface.wire import record
@@ -112,8 +112,8 @@ def test_invalid(raw):
     ],
 )
 def test_an_end_of_the_scale(raw):
-    assert at_an_end(record(RAW, **raw))
-    assert not at_an_end(record(RAW, **{name: np.array(value) // 2 for name, value in raw.items()}))
+    assert is_off_scale(record(RAW, **raw))
+    assert not is_off_scale(record(RAW, **{name: np.array(value) // 2 for name, value in raw.items()}))
 
 
 def test_limits_of_rate_and_acceleration():

@@ -9,7 +9,7 @@ from cobs import cobs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, crc16, encode_frame, new_decoder
+from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, crc_ccitt, encode_frame, new_decoder
 from firmware_interface.node import reference_codec
 from tests.firmware_interface.wire import as_bytes, payloads
 
@@ -30,7 +30,7 @@ def frame_by_packages(payload: bytes) -> bytes:
 
 def test_crc_check_value():
     # the check value of CRC-16/CCITT-FALSE in the catalogues: CRC of "123456789"
-    assert crc16(as_bytes(b"123456789"), 0, 9) == 0x29B1
+    assert crc_ccitt(as_bytes(b"123456789"), 0, 9) == 0x29B1
     assert reference_codec.crc16(b"123456789") == 0x29B1
 
 

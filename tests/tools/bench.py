@@ -20,10 +20,10 @@ from rich.table import Table  # noqa: E402
 
 from firmware_interface.messages import RAW  # noqa: E402
 from firmware_interface.node import reference_codec  # noqa: E402
-from firmware_interface.node.protocol import encode_sample, new_receiver, receive  # noqa: E402
+from firmware_interface.node.protocol import encode_sample, new_receiver, receive_samples  # noqa: E402
 from firmware_interface.twins.faults import TO_NODE  # noqa: E402
 from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
-from firmware_interface.twins.faulty_node import instant, made  # noqa: E402
+from firmware_interface.twins.faulty_node import drive_output, sampling_instant  # noqa: E402
 from hil.loop.tick import new_loop, tick  # noqa: E402
 from hil.loop.tick_record import TICK  # noqa: E402
 from hil.runners import libc, lockstep  # noqa: E402
@@ -48,10 +48,10 @@ def _timed(loop, bench, bus, dt, row, scratch, ns):
     for i in range(ns.size):
         t = i * dt
         if i > 0:
-            T, on = made(node, (i - 1) * dt)
+            T, on = drive_output(node, (i - 1) * dt)
             bicycle_plant.advance_plant(bench.p, bench.s, T, on, dt)
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
-        instant(node, bench.readings, bus, t, t)
+        sampling_instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
         before = libc.now(scratch)
         tick(loop, wire, t, t, row)
@@ -96,10 +96,10 @@ def decode_rates() -> tuple[float, float]:
         stream.append(out[: encode_sample(raw, out)].copy())
     data = np.concatenate(stream)
     receiver = new_receiver()
-    receive(receiver, data, 100, raw)
+    receive_samples(receiver, data, 100, raw)
     began = time.process_time()
     for _ in range(10):
-        receive(receiver, data, data.size, raw)
+        receive_samples(receiver, data, data.size, raw)
     compiled = 10 * data.size / (time.process_time() - began) / 1e6
     frames = [frame for frame in data[:100_000].tobytes().split(b"\0") if frame]
     began = time.process_time()

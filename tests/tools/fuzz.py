@@ -1,10 +1,9 @@
 """`make fuzz`: both ends of the line against noise, damage and frames that only look right.
 
 Seeded streams (tests/firmware_interface/twins/damaged_line.py) are cut at random and put through the compiled code of
-the
-computer (`receive`) and of the node (`firmware_receive`); the packages `cobs` and `fastcrc` read the same bytes. Both
-must agree on every frame, field and counter; every good frame behind a delimiter must come through; nothing beside
-the records may be written; memory stays flat. Three ways to run it, each repeatable from its seed::
+the computer (`receive_samples`) and of the node (`firmware_receive`); the packages `cobs` and `fastcrc` read the same
+bytes. Both must agree on every frame, field and counter; every good frame behind a delimiter must come through; nothing
+beside the records may be written; memory stays flat. Three ways to run it, each repeatable from its seed::
 
     python -m tests.tools.fuzz --bytes 1e8      # 1e6 is part of the tests
 
@@ -39,7 +38,7 @@ from firmware_interface.calibration import Calibration  # noqa: E402
 from firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame  # noqa: E402
 from firmware_interface.messages import COMMAND, RAW  # noqa: E402
 from firmware_interface.node import reference_codec  # noqa: E402
-from firmware_interface.node.protocol import RECEIVER, receive  # noqa: E402
+from firmware_interface.node.protocol import RECEIVER, receive_samples  # noqa: E402
 from firmware_interface.node.rules import FIRMWARE, firmware_receive, new_firmware  # noqa: E402
 from tests.firmware_interface.twins.damaged_line import Counters, Oracle, framed, kind_of, stream  # noqa: E402
 
@@ -74,7 +73,7 @@ def _take_samples(receiver, data, cuts, line, raw, raws, new):
     for k in range(cuts.size - 1):
         n = cuts[k + 1] - cuts[k]
         line[:n] = data[cuts[k] : cuts[k + 1]]
-        new[k] = receive(receiver, line, n, raw)
+        new[k] = receive_samples(receiver, line, n, raw)
         raws[k] = raw
 
 

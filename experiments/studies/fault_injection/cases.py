@@ -10,7 +10,8 @@ import numpy as np
 from experiments.campaigns.protocols.condition import hand_kick
 from experiments.studies.fault_injection.fault_list import THREATS
 from experiments.studies.fault_injection.fault_spec import SAMPLE_PERIOD, Order, Threat
-from firmware_interface.twins.faults import Fault, Faults, Kind
+from firmware_interface.twins.faults import Fault, Faults
+from firmware_interface.twins.faults import FaultKind as Kind
 from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
 from hil.loop.states import Demand

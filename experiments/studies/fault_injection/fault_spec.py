@@ -8,7 +8,8 @@ Times count from the moment at which the fault meets a bicycle under control.
 from dataclasses import dataclass
 from enum import Enum
 
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Kind
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE
+from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
 
 SAMPLE_PERIOD = 0.005  # s, of the node's samples
@@ -57,7 +58,7 @@ class Threat:
     Attributes
     ----------
     name : str
-    what : Kind or Order
+    what : FaultKind or Order
     why : str
         The reason for the promise.
     causes : tuple of Cause

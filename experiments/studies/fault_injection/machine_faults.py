@@ -2,7 +2,7 @@
 
 from experiments.studies.fault_injection.fault_spec import Order, Threat
 from experiments.studies.fault_injection.link_faults import LONG_LASTING, SILENT_CAUSES
-from firmware_interface.twins.faults import Kind
+from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
 
 CLOCK_CAUSES = frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED})

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from experiments.studies.fault_injection.fault_spec import FOR_EVER, Threat
 from experiments.studies.fault_injection.link_faults import LONG_LASTING
-from firmware_interface.twins.faults import READING_NAMES, Kind
+from firmware_interface.twins.faults import READING_NAMES
+from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
 
 INERTIAL_AXES = ("phi_dot", "theta_dot", "psi_dot", "a_x", "a_y", "a_z")

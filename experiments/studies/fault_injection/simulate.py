@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from experiments.studies.fault_injection.cases import END_AT, FaultCase, rig_and_gains
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction
+from firmware_interface.devices.own_node import introduction_of_node
 from firmware_interface.errors import DeviceError
 from firmware_interface.node import reference_codec
+from firmware_interface.node.hello import hello_in_si
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import instant, new_node
+from firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.design.schedule import GainSchedule
 from hil.loop.limits import Limit, Limits
@@ -93,20 +95,12 @@ def _over(states: NDArray) -> bool:
 
 def node_introduction(config: NodeConfig, faults: Faults) -> Introduction:
     """Ask the node for its HELLO, before anything else."""
-    node, out = new_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
+    node, out = new_faulty_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
     request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
     post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)
-    instant(node, np.zeros(9), config.bus, 0.0, 0.0)
+    sampling_instant(node, np.zeros(9), config.bus, 0.0, 0.0)
     said = out[: fetch(node.up, 0.0, out)].tobytes()
     told = reference_codec.decode(said.split(b"\0")[0])
     if not isinstance(told, reference_codec.HelloFrame):
         raise DeviceError("the node should say HELLO, but does not; is it powered?")
-    return Introduction(
-        name=told.firmware.rstrip(b"\0").decode("ascii", "replace"),
-        rate_hz=told.rate_hz,
-        torque_limit=1e-3 * told.torque_limit_mNm,
-        watchdog=1e-3 * told.watchdog_ms,
-        gyro_lsb=told.gyro_lsb,
-        accel_lsb=told.accel_lsb,
-        steer_counts_per_turn=told.steer_counts_per_turn,
-    )
+    return introduction_of_node(hello_in_si(told))

@@ -6,8 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from firmware_interface.devices.xmodem import crc_xmodem
-from firmware_interface.framing import crc16, encode_frame
+from firmware_interface.framing import crc_ccitt, crc_xmodem, encode_frame
 from tests.paths import REFERENCE
 
 FILE = REFERENCE / "device_vectors.json"
@@ -30,7 +29,7 @@ def test_cobs(data, v):
     raw = bytes.fromhex(v["decoded"]["raw"])
     out = np.zeros(len(raw) + 8, np.uint8)
     n = encode_frame(bytes_of(raw), len(raw), out)
-    stuffed = raw + crc16(bytes_of(raw), 0, len(raw)).to_bytes(2, "little")
+    stuffed = raw + crc_ccitt(bytes_of(raw), 0, len(raw)).to_bytes(2, "little")
     assert out[:n].tobytes() == stuff(stuffed)
     assert stuff(raw) == data
 
@@ -45,4 +44,4 @@ def test_crcs(data, v):
     if "XMODEM" in v["kind"]:
         assert crc_xmodem(bytes_of(data), 0, len(data)) == wanted == binascii.crc_hqx(data, 0)
     else:
-        assert crc16(bytes_of(data), 0, len(data)) == wanted
+        assert crc_ccitt(bytes_of(data), 0, len(data)) == wanted

@@ -10,7 +10,8 @@ from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_IMU, RO
 from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
-from firmware_interface.twins.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from tests.firmware_interface.devices.pairs import READINGS, SCALES, SETTINGS, Pair, linked
 
 NAMES = tuple(DEVICES)

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.driver import Wants
+from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.registry import device
 from firmware_interface.errors import DeviceError
 from firmware_interface.port import open_port
 from firmware_interface.twins import odrive, own_node, vectornav, vesc
-from firmware_interface.twins.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.twin import TwinConfig
 from tests.firmware_interface.devices.pairs import SETTINGS
 
@@ -67,7 +68,7 @@ def served(twin, garble=lambda data: data):
 
 def introduced(name, port, rate=200.0, watchdog=0.05):
     driver = device(name)
-    return driver.introduce(port, Wants(rate, watchdog, driver.settled(SETTINGS[name])))
+    return driver.introduce(port, DeviceRequirements(rate, watchdog, driver.settled(SETTINGS[name])))
 
 
 def test_what_each_says():

@@ -135,7 +135,7 @@ def test_even_the_longest_tick_has_room():
 @given(st.floats(-9e9, 9e9), st.integers(0, 30))
 def test_decimals_are_the_nearest(value, at):
     out = np.zeros(TX_SIZE, np.uint8)
-    end = odrive_text.put_decimal(out, np.int64(at), value)
+    end = odrive_text.append_decimal(out, np.int64(at), value)
     written = out[at:end].tobytes().decode()
     assert abs(float(written) - value) <= 0.5e-4 + 1e-12 * abs(value)
     assert written.partition(".")[2].isdigit()
@@ -148,14 +148,14 @@ def test_decimals_are_the_nearest(value, at):
 
 def form_and_numbers(words: str):
     line = as_array(words.encode())
-    return odrive_text.read(line, np.int64(len(line)))
+    return odrive_text.parse_answer(line, np.int64(len(line)))
 
 
 @given(st.floats(-1e200, 1e200), st.sampled_from(["{:f}", "{:e}", "{:.17g}", "{:+.3f}"]))
 def test_numbers_are_read_as_python_reads_them(value, how):
     words = how.format(value)
     form, first, _ = form_and_numbers(words)
-    assert form == (odrive_text.WHOLE if words.isdigit() and float(words) < 2**32 else odrive_text.REAL)
+    assert form == (odrive_text.FORM_WHOLE if words.isdigit() and float(words) < 2**32 else odrive_text.FORM_REAL)
     assert first == pytest.approx(float(words), rel=1e-12, abs=1e-300)
 
 
@@ -178,32 +178,32 @@ def test_from_two_thousand_turns_on_a_position_is_off_scale():
 @pytest.mark.parametrize(
     ("words", "form"),
     [
-        ("0", odrive_text.WHOLE),
-        ("4294967295", odrive_text.WHOLE),
-        ("4294967296", odrive_text.REAL),
-        ("-1", odrive_text.REAL),
-        ("1.", odrive_text.REAL),
-        (".5", odrive_text.REAL),
-        ("1e3", odrive_text.REAL),
-        ("nan", odrive_text.REAL),
-        ("-inf", odrive_text.REAL),
-        ("INF", odrive_text.REAL),
-        ("1 2", odrive_text.PAIR),
-        ("-1.5 nan", odrive_text.PAIR),
-        ("1 2 3", odrive_text.WORDS),
-        ("1  2", odrive_text.WORDS),
-        ("1 ", odrive_text.WORDS),
-        (" 1", odrive_text.WORDS),
-        ("1 x", odrive_text.WORDS),
-        ("1x", odrive_text.WORDS),
-        ("1e", odrive_text.WORDS),
-        ("1.2.3", odrive_text.WORDS),
-        ("--1", odrive_text.WORDS),
-        (".", odrive_text.WORDS),
-        ("-", odrive_text.WORDS),
-        ("in", odrive_text.WORDS),
-        ("lu", odrive_text.WORDS),
-        ("invalid property", odrive_text.WORDS),
+        ("0", odrive_text.FORM_WHOLE),
+        ("4294967295", odrive_text.FORM_WHOLE),
+        ("4294967296", odrive_text.FORM_REAL),
+        ("-1", odrive_text.FORM_REAL),
+        ("1.", odrive_text.FORM_REAL),
+        (".5", odrive_text.FORM_REAL),
+        ("1e3", odrive_text.FORM_REAL),
+        ("nan", odrive_text.FORM_REAL),
+        ("-inf", odrive_text.FORM_REAL),
+        ("INF", odrive_text.FORM_REAL),
+        ("1 2", odrive_text.FORM_PAIR),
+        ("-1.5 nan", odrive_text.FORM_PAIR),
+        ("1 2 3", odrive_text.FORM_WORDS),
+        ("1  2", odrive_text.FORM_WORDS),
+        ("1 ", odrive_text.FORM_WORDS),
+        (" 1", odrive_text.FORM_WORDS),
+        ("1 x", odrive_text.FORM_WORDS),
+        ("1x", odrive_text.FORM_WORDS),
+        ("1e", odrive_text.FORM_WORDS),
+        ("1.2.3", odrive_text.FORM_WORDS),
+        ("--1", odrive_text.FORM_WORDS),
+        (".", odrive_text.FORM_WORDS),
+        ("-", odrive_text.FORM_WORDS),
+        ("in", odrive_text.FORM_WORDS),
+        ("lu", odrive_text.FORM_WORDS),
+        ("invalid property", odrive_text.FORM_WORDS),
     ],
 )
 def test_forms_of_an_answer(words, form):

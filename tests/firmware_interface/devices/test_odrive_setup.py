@@ -5,12 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from firmware_interface.devices import odrive_setup
-from firmware_interface.devices.driver import Wants
+from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.odrive import DEVICE
 from firmware_interface.devices.odrive_setup import introduce
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE
-from firmware_interface.twins.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
 from tests.firmware_interface.devices.odrive_bench import GEAR, READINGS, SETTINGS, Bench, checked, config
 
@@ -41,8 +42,8 @@ class Line:
                 yield data[5:]
 
 
-def wants(watchdog=0.025, **settings) -> Wants:
-    return Wants(rate=200.0, watchdog=watchdog, settings=DEVICE.settled({**SETTINGS, **settings}))
+def wants(watchdog=0.025, **settings) -> DeviceRequirements:
+    return DeviceRequirements(rate=200.0, watchdog=watchdog, settings=DEVICE.settled({**SETTINGS, **settings}))
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def lay(monkeypatch):
             line = Line(twin.hear, lambda t: twin.instant(t, READINGS), **how)
         else:
             line = Line(twin, **how)
-        monkeypatch.setattr(odrive_setup, "answers", line.answers)
+        monkeypatch.setattr(odrive_setup, "ask_and_listen", line.answers)
         return line
 
     return connect

@@ -101,7 +101,7 @@ def test_worked_message():
     )
     wire += crc(wire[1:]).to_bytes(2, "big")
     link = fresh()
-    assert len(wire) == vectornav.SIZE == 50
+    assert len(wire) == vectornav.MESSAGE_SIZE == 50
     assert fed(link, wire) == 1
     raw = link["raw"]
     assert raw["gyro_counts"].tolist() == [2**20, -(2**19), 2**18]

@@ -19,17 +19,18 @@ from firmware_interface.node.rules import (
     firmware_sample,
     new_firmware,
 )
-from firmware_interface.twins import c_library, c_node, faulty_node
-from firmware_interface.twins.c_node import Core
-from firmware_interface.twins.faults import BOTH_WAYS, TO_NODE, Fault, Kind
+from firmware_interface.twins import c_library, c_node
+from firmware_interface.twins.c_node import FirmwareInC
+from firmware_interface.twins.faults import BOTH_WAYS, TO_NODE, Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.virtual_node import NodeConfig
+from firmware_interface.twins.virtual_node import CORES, NodeConfig
 from tests.firmware_interface.node.test_protocol import COMMANDS, FRAMES, HELLOS, SAMPLES, U16
 from tests.firmware_interface.test_framing import PAYLOADS
 from tests.firmware_interface.wire import as_bytes, command_frame, encoded, record
 
 try:
-    c_library.build()
+    c_library.build_library()
 except DeviceError as problem:
     pytest.skip(str(problem), allow_module_level=True)
 
@@ -37,11 +38,11 @@ CALIBRATION = Calibration(wheel_radius=0.3)
 PERIOD = 0.005
 
 
-def new_core(**settings) -> Core:
-    return Core(new_firmware(CALIBRATION, **settings))
+def new_core(**settings) -> FirmwareInC:
+    return FirmwareInC(new_firmware(CALIBRATION, **settings))
 
 
-def hear(core: Core, *chunks: bytes) -> Core:
+def hear(core: FirmwareInC, *chunks: bytes) -> FirmwareInC:
     for chunk in chunks:
         core.receive(as_bytes(chunk), len(chunk))
     return core
@@ -60,12 +61,12 @@ def said(tell, *arguments) -> bytes:
 @given(SAMPLES)
 @example(reference_codec.decode(FRAMES["SAMPLE"]["line"][:-1]))
 def test_samples_are_those_of_both_codecs(sample):
-    library, state = c_library.load(), c_library.FirmwareState()
+    library, state = c_library.load_library(), c_library.FirmwareState()
     library.node_init(state, c_library.Identity())
     state.seq, state.now_us = sample.seq, sample.t_us
     state.status, state.faults, state.obeyed_seq, state.rejected = sample[12:]
     readings = c_library.Readings(tuple(sample[2:5]), tuple(sample[5:8]), *sample[8:12])
-    line = said(lambda out: library.node_sample(state, readings, c_library.pointer(out)))
+    line = said(lambda out: library.node_sample(state, readings, c_library.as_c_pointer(out)))
     assert line == reference_codec.encode(sample)
     raw = record(RAW, gyro_counts=sample[2:5], accel_counts=sample[5:8])
     for name in set(RAW.names) & set(sample._fields):
@@ -80,7 +81,7 @@ def test_hellos_are_those_of_both_codecs(hello):
     firmware = new_firmware(CALIBRATION)
     for name, value in hello._asdict().items():
         firmware["hello"][name] = list(value) if name == "firmware" else value
-    core = hear(Core(firmware), reference_codec.encode(reference_codec.HelloRequest(hello.seq)))
+    core = hear(FirmwareInC(firmware), reference_codec.encode(reference_codec.HelloRequest(hello.seq)))
     assert core.state.hello_pending
     line = said(core.hello)
     assert line == reference_codec.encode(hello) == encoded(protocol.encode_hello, firmware["hello"])
@@ -101,7 +102,7 @@ def test_commands_are_understood(command):
 @given(PAYLOADS)
 def test_frames_are_those_of_plain_python(payload):
     out = as_bytes(bytes([0xAA]) + payload + bytes(3))
-    n = c_library.load().node_close_frame(c_library.pointer(out), len(payload))
+    n = c_library.load_library().node_close_frame(c_library.as_c_pointer(out), len(payload))
     assert out.tobytes() == reference_codec.frame(payload)
     assert n == len(out)
 
@@ -184,7 +185,7 @@ class Pair:
         sign = rng.choice((-1, 1))
         calibration = Calibration(wheel_radius=0.3, torque_sign=sign, steer_sign=sign, steer_offset=rng.gauss(0, 1))
         self.python, c = (new_firmware(calibration, **settings) for _ in range(2))
-        self.decoder, self.c, self.core = new_decoder(), c, Core(c)
+        self.decoder, self.c, self.core = new_decoder(), c, FirmwareInC(c)
         self.enabled = self.trips = 0
 
     def step(self, t: float, line: bytes, stop_button: int, faults: int, readings: np.ndarray, bus: float) -> None:
@@ -275,15 +276,15 @@ def test_behind_a_bad_line_both_say_the_same():
         Fault(Kind.BUS, 12.0, start=2.5),
     )
     up = []
-    for core in (faulty_node, c_node):
+    for core in CORES.values():
         node_, rx, enabled = core.new_node(new_firmware(CALIBRATION), faults, 1e-5), np.zeros(4096, np.uint8), 0
         said_by_it = b""
         for k in range(800):
             line = as_bytes(command_frame(k, 0.1, COMMAND_CLEAR if k % 50 < 4 else COMMAND_ENABLE))
             post(node_.down, node_.faults, TO_NODE, line, len(line), k * PERIOD, k * PERIOD)
-            core.instant(node_, np.zeros(9), 24.0, k * PERIOD, k * PERIOD)
+            core.sampling_instant(node_, np.zeros(9), 24.0, k * PERIOD, k * PERIOD)
             said_by_it += rx[: fetch(node_.up, k * PERIOD, rx)].tobytes()
-            T, on = core.made(node_, k * PERIOD)
+            T, on = core.drive_output(node_, k * PERIOD)
             enabled += on
             assert on or T == 0
         assert 300 < enabled < 700
@@ -294,7 +295,7 @@ def test_behind_a_bad_line_both_say_the_same():
 # ---- wraps
 
 
-def enabled_core() -> Core:
+def enabled_core() -> FirmwareInC:
     core = hear(new_core(), command_frame(1))
     core.latch(0.0)
     hear(core, command_frame(2, flags=COMMAND_ENABLE))
@@ -348,7 +349,7 @@ def test_a_number_counts_as_new_whenever_it_differs(first, second):
 def test_no_compiler(monkeypatch):
     monkeypatch.setattr(c_library.shutil, "which", lambda name: None)
     with pytest.raises(DeviceError, match="needs a C compiler, found none of cc, gcc, clang: install one"):
-        c_library.build()
+        c_library.build_library()
 
 
 def test_compiler_that_refuses(monkeypatch, tmp_path):
@@ -357,30 +358,30 @@ def test_compiler_that_refuses(monkeypatch, tmp_path):
     monkeypatch.setattr(c_library.shutil, "which", lambda name: str(tmp_path / "cc"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     with pytest.raises(DeviceError, match=r"should build with .*/cc, which said: no such luck"):
-        c_library.build()
+        c_library.build_library()
 
 
 def test_cache_that_cannot_be_written(monkeypatch, tmp_path):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with pytest.raises(DeviceError, match=r"should be kept in .*: .*; set XDG_CACHE_HOME to another folder"):
-        c_library.build()
+        c_library.build_library()
 
 
 def test_library_that_is_none(tmp_path):
     with pytest.raises(DeviceError, match="should be a library of the node's C core, but: "):
-        c_library.load(tmp_path / "absent.so")
+        c_library.load_library(tmp_path / "absent.so")
 
 
 def test_library_of_another_version(monkeypatch):
     monkeypatch.setattr(c_library, "_LAYOUT", c_library._LAYOUT[:-1])
-    with pytest.raises(DeviceError, match=r"was built from another version of protocol.h: build it again"):
-        c_library.load.__wrapped__(c_library.build())
+    with pytest.raises(DeviceError, match=r"was built from another version of node.h: build it again"):
+        c_library.load_library.__wrapped__(c_library.build_library())
 
 
 def test_faults_that_only_python_plays_are_refused():
     with pytest.raises(DeviceError, match="plays faults of the line and STOP_BUTTON, DRIVE_TRIPS, BUS, found RESET: "):
-        c_node.new_node(new_firmware(CALIBRATION), (Fault(Kind.DROP), Fault(Kind.RESET)))
+        c_node.new_c_node(new_firmware(CALIBRATION), (Fault(Kind.DROP), Fault(Kind.RESET)))
 
 
 def test_unknown_core_is_refused():

@@ -1,14 +1,14 @@
-"""The rules of docs/node-protocol.md once more, kept by the firmware in C: the very tests of test_node_firmware.py."""
+"""The rules of docs/node-protocol.md once more, kept by the firmware in C: the very tests of test_rules.py."""
 
 import pytest
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.twins.c_library import build
-from firmware_interface.twins.c_node import Core
+from firmware_interface.twins.c_library import build_library
+from firmware_interface.twins.c_node import FirmwareInC
 from tests.firmware_interface.node import test_rules as rules
 
 try:
-    build()
+    build_library()
 except DeviceError as problem:
     pytest.skip(str(problem), allow_module_level=True)
 
@@ -22,7 +22,7 @@ def c_core(monkeypatch):
 
     def new(*args, **kwargs):
         firmware = new_firmware(*args, **kwargs)
-        cores[id(firmware)] = Core(firmware)
+        cores[id(firmware)] = FirmwareInC(firmware)
         return firmware
 
     def sample(firmware, readings, bus, out):

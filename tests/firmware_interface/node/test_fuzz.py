@@ -5,11 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from firmware_interface import port
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
-from firmware_interface.node import reference_codec
+from firmware_interface.node import hello, reference_codec
 from tests.firmware_interface.twins.damaged_line import Oracle, kind_of, stream
 from tests.tools.fuzz import Fuzz
 
@@ -42,7 +41,7 @@ def test_first_hello_is_found_in_any_damage(seed):
     rng = random.Random(seed)
     data = bytes(stream(rng, 20_000).data)
     wanted = next(payload for _, payload in Oracle().read(data) if kind_of(payload) == 3)
-    heard, found = port._Heard(), None
+    heard, found = hello._Heard(), None
     while found is None:
         size = rng.randint(1, 300)
         found, data = heard.take(data[:size]), data[size:]

@@ -5,7 +5,8 @@ import math
 import pytest
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.twins.faults import BOTH_WAYS, READING_NAMES, Fault, Kind, pack
+from firmware_interface.twins.faults import BOTH_WAYS, READING_NAMES, Fault, pack_faults
+from firmware_interface.twins.faults import FaultKind as Kind
 from models.plant.sensors import READINGS as OF_THE_PLANT
 
 
@@ -31,7 +32,7 @@ def test_silly_faults_are_refused(make, words):
 
 
 def test_a_reading_may_be_missing():
-    assert math.isnan(pack((Fault(Kind.READS, math.nan),))["size"][0])
+    assert math.isnan(pack_faults((Fault(Kind.READS, math.nan),))["size"][0])
 
 
 def test_channels_are_the_readings_of_a_plant_in_their_order():
@@ -43,7 +44,7 @@ def test_packed_as_described():
         Fault(Kind.STUCK, channel="delta", start=1.0),
         Fault(Kind.DROP, chance=0.5, way=BOTH_WAYS, stop=2.0, seed=7),
     )
-    packed = pack(faults)
+    packed = pack_faults(faults)
     assert packed["kind"].tolist() == [Kind.STUCK, Kind.DROP]
     assert packed["channel"][0] == 6
     assert packed["start"].tolist() == [1.0, 0.0]
@@ -51,7 +52,7 @@ def test_packed_as_described():
     assert packed["chance"].tolist() == [1.0, 0.5]
     assert packed["way"][1] == BOTH_WAYS
     assert packed["word"][0] != packed["word"][1]
-    assert pack(faults)["word"].tolist() == packed["word"].tolist()
+    assert pack_faults(faults)["word"].tolist() == packed["word"].tolist()
 
 
 def test_told_on_one_line():

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from firmware_interface.node import reference_codec
-from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Fault, Kind, pack
-from firmware_interface.twins.faulty_link import fetch, new_mail, next_due, post
+from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE, Fault, pack_faults
+from firmware_interface.twins.faults import FaultKind as Kind
+from firmware_interface.twins.faulty_link import fetch, new_mail, next_arrival, post
 from tests.firmware_interface.wire import as_bytes, command_frame, sample_frame
 
 PERIOD = 0.005
@@ -15,7 +16,7 @@ class Wire:
     """One way of a line: frames go in with the time, bytes come out with the time."""
 
     def __init__(self, *faults: Fault, way: int = TO_COMPUTER, byte_time: float = 0.0) -> None:
-        self.mail, self.faults, self.way = new_mail(byte_time), pack(faults), way
+        self.mail, self.faults, self.way = new_mail(byte_time), pack_faults(faults), way
         self.out = np.zeros(4096, np.uint8)
 
     def send(self, data: bytes, t: float = 0.0) -> "Wire":
@@ -40,14 +41,14 @@ def test_without_faults_what_is_fetched_is_what_was_posted():
     long = bytes(range(256)) * 5
     assert wire.pass_on(long, 2.0) == long
     assert wire.come(1e9) == b""
-    assert next_due(wire.mail) == np.inf
+    assert next_arrival(wire.mail) == np.inf
 
 
 def test_a_line_with_a_speed_takes_its_time():
     wire = Wire(byte_time=0.001).send(b"x" * 40, 1.0).send(b"y" * 10, 1.0)
     assert wire.come(1.0399) == b""
     assert wire.come(1.0401) == b"x" * 40
-    assert next_due(wire.mail) == pytest.approx(1.05)
+    assert next_arrival(wire.mail) == pytest.approx(1.05)
     assert wire.come(1.0501) == b"y" * 10
 
 

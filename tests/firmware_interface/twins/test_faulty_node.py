@@ -17,9 +17,10 @@ from firmware_interface.messages import (
 )
 from firmware_interface.node import reference_codec
 from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample, new_firmware
-from firmware_interface.twins.faults import TO_NODE, Fault, Kind
+from firmware_interface.twins.faults import TO_NODE, Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.faulty_node import instant, made, new_node
+from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
 from tests.firmware_interface.wire import as_bytes, command_frame
 
 PERIOD = 0.005
@@ -42,7 +43,7 @@ class Bench:
     """A node at 200 Hz with a watchdog of 25 ms, kept alive by a command in every period."""
 
     def __init__(self, *faults: Fault) -> None:
-        self.node = new_node(new_firmware(CALIBRATION), faults)
+        self.node = new_faulty_node(new_firmware(CALIBRATION), faults)
         self.k = 0
         self.said: list[reference_codec.Sample | None] = []
         self.made: list[float] = []
@@ -52,12 +53,12 @@ class Bench:
         """Instants up to ``until`` s; every reading is ``reading(t)``."""
         while self.k * PERIOD < until - 1e-9:
             t = self.k * PERIOD
-            self.made.append(made(self.node, (self.k - 1) * PERIOD)[0])
+            self.made.append(drive_output(self.node, (self.k - 1) * PERIOD)[0])
             if alive:
                 flags = COMMAND_ENABLE if self.k > 3 else COMMAND_CLEAR
                 line = as_bytes(command_frame(self.k & 0xFFFF, T, flags, expiry_ms=25))
                 post(self.node.down, self.node.faults, TO_NODE, line, len(line), t, t)
-            instant(self.node, np.full(9, reading(t)), 24.0, t, t)
+            sampling_instant(self.node, np.full(9, reading(t)), 24.0, t, t)
             data = self._out[: fetch(self.node.up, t, self._out)].tobytes()
             self.said.append(reference_codec.decode(data[:-1]) if data else None)
             self.k += 1
@@ -153,7 +154,7 @@ def test_a_drive_that_lies_reports_what_it_was_asked_for():
 def test_a_deaf_drive_goes_on_when_it_is_switched_off():
     run = bench(Kind.DRIVE_HOLDS, stop=math.inf, T=1.5, until=0.15).run(0.3, alive=False)
     assert run.said[-1].status & STATUS_WATCHDOG
-    assert made(run.node, 0.3) == (1.5, True)
+    assert drive_output(run.node, 0.3) == (1.5, True)
 
 
 def test_stop_button_and_drive_fault_disable_and_go_away():
@@ -205,7 +206,7 @@ def test_restarted_node_obeys_again_after_off():
     run = bench(Kind.RESET, 0.05)
     line = as_bytes(command_frame(1000, 0.0, COMMAND_CLEAR))
     post(run.node.down, run.node.faults, TO_NODE, line, len(line), 0.3, 0.3)
-    instant(run.node, np.zeros(9), 24.0, 0.3, 0.3)
+    sampling_instant(run.node, np.zeros(9), 24.0, 0.3, 0.3)
     run.k += 1
     assert run.run(0.35).made[-1] == 1.0
 
@@ -221,10 +222,10 @@ def test_slowing_skips_more_and_more_instants_and_no_number():
 
 
 def test_hello_without_a_scale():
-    node, out = new_node(new_firmware(CALIBRATION), (Fault(Kind.HELLO_NAN),)), np.zeros(4096, np.uint8)
+    node, out = new_faulty_node(new_firmware(CALIBRATION), (Fault(Kind.HELLO_NAN),)), np.zeros(4096, np.uint8)
     line = as_bytes(reference_codec.encode(reference_codec.HelloRequest(1)))
     post(node.down, node.faults, TO_NODE, line, len(line), 0.0, 0.0)
-    instant(node, np.zeros(9), 24.0, 0.0, 0.0)
+    sampling_instant(node, np.zeros(9), 24.0, 0.0, 0.0)
     hello = reference_codec.decode(out[: fetch(node.up, 0.0, out)].tobytes().split(b"\0")[0])
     assert math.isnan(hello.gyro_lsb)
     assert hello.accel_lsb == pytest.approx(0.01)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from firmware_interface.calibration import Calibration
 from firmware_interface.twins import odrive
-from firmware_interface.twins.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.odrive import TORQUE_CONSTANT, ODriveTwin
 from tests.firmware_interface.devices.odrive_bench import GEAR, READINGS, checked, config
 

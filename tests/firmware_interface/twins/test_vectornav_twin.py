@@ -10,11 +10,12 @@ import pytest
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices import vectornav as driver
-from firmware_interface.devices.driver import Wants
+from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.link import ROLE_IMU, new_link
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import SAMPLE
-from firmware_interface.twins.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
 from firmware_interface.twins.vectornav import VectorNavTwin, make
 from tests.firmware_interface.wire import as_bytes, record
@@ -268,7 +269,7 @@ class Bench:
 def bench(monkeypatch) -> Callable[..., Bench]:
     def connect(*args, **kwargs) -> Bench:
         made = Bench(*args, **kwargs)
-        monkeypatch.setattr(driver, "answers", made.answers)
+        monkeypatch.setattr(driver, "ask_and_listen", made.answers)
         return made
 
     return connect
@@ -277,14 +278,14 @@ def bench(monkeypatch) -> Callable[..., Bench]:
 @pytest.mark.parametrize("rate", [100, 200, 400, 800])
 def test_introduction(bench, rate):
     line = bench(make(config()))
-    answer = driver.introduce(PORT, Wants(rate, 0.05))
+    answer = driver.introduce(PORT, DeviceRequirements(rate, 0.05))
     assert answer.name == "VN-100T-CR 2.1.0.0"
     assert (answer.rate_hz, answer.gyro_lsb, answer.accel_lsb) == (rate, 2.0**-20, 2.0**-16)
     assert line.twin.registers[75] == f"1,{800 // rate},01,0129"
     assert line.twin.registers[6] == "0"
-    assert driver.introduce(PORT, Wants(rate, 0.05)) == answer, "again, while it streams already"
+    assert driver.introduce(PORT, DeviceRequirements(rate, 0.05)) == answer, "again, while it streams already"
     line = bench(make(config(settings={"async_port": 2.0})))
-    assert driver.introduce(PORT, Wants(rate, 0.05, {"async_port": 2.0})) == answer
+    assert driver.introduce(PORT, DeviceRequirements(rate, 0.05, {"async_port": 2.0})) == answer
     assert line.twin.registers[75] == f"2,{800 // rate},01,0129"
 
 
@@ -301,15 +302,15 @@ def test_introduction_over_a_bad_line(bench, width):
 
     twin.hear = hear
     bench(twin, width=width)
-    assert driver.introduce(PORT, Wants(200, 0.05)).name == "VN-100T-CR 2.1.0.0"
+    assert driver.introduce(PORT, DeviceRequirements(200, 0.05)).name == "VN-100T-CR 2.1.0.0"
     bench(VectorNavTwin(config()), lambda data: data if next(lossy) % 40 else data[:-1], width)
-    assert driver.introduce(PORT, Wants(200, 0.05)).rate_hz == 200
+    assert driver.introduce(PORT, DeviceRequirements(200, 0.05)).rate_hz == 200
 
 
 def refused(twin: VectorNavTwin, bench, up=bytes, rate=200, **settings) -> str:
     bench(twin, up)
     with pytest.raises(DeviceError) as problem:
-        driver.introduce(PORT, Wants(rate, 0.05, settings))
+        driver.introduce(PORT, DeviceRequirements(rate, 0.05, settings))
     sentence = str(problem.value)
     assert "\n" not in sentence
     return sentence
@@ -341,7 +342,7 @@ def test_our_wire_is_broken(bench):
 
 def test_another_model(bench):
     bench(VectorNavTwin(config(), model="VN-200T-CR", firmware="1.1.5.0"))
-    assert driver.introduce(PORT, Wants(200, 0.05)).name == "VN-200T-CR 1.1.5.0"
+    assert driver.introduce(PORT, DeviceRequirements(200, 0.05)).name == "VN-200T-CR 1.1.5.0"
 
 
 def test_too_slow_a_line(bench):
@@ -364,7 +365,7 @@ def test_old_firmware(bench):
 def test_each_error_has_its_meaning(bench, word, code):
     twin = make(config())
     twin.hear = lambda data, t: driver.encode_line(f"VNERR,{word}")
-    meaning = driver.ERRORS.get(code, "no error we know")
+    meaning = driver.VECTORNAV_ERRORS.get(code, "no error we know")
     assert f"at 230400 baud: {meaning} (error {code}); " in refused(twin, bench)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from firmware_interface.calibration import Calibration, calibrate, drive_torque, new_clock
 from firmware_interface.devices import vesc as driver
-from firmware_interface.devices.driver import Wants
+from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_STEER, hear, new_link, say
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import (
@@ -29,9 +29,10 @@ from firmware_interface.messages import (
 )
 from firmware_interface.port import open_port
 from firmware_interface.twins import vesc
-from firmware_interface.twins.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
-from tests.firmware_interface.test_port import device as in_a_thread
+from tests.firmware_interface.listener import device as in_a_thread
 from tests.firmware_interface.wire import as_bytes, record
 from tests.paths import REFERENCE
 
@@ -379,10 +380,12 @@ def test_introduction_on_a_pseudo_terminal(monkeypatch, firmware, sentence):
     tty.setraw(slave)
     with in_a_thread(master, lambda data: twin.hear(data, 0.5)), open_port(os.ttyname(slave), 115200) as port:
         if sentence is None:
-            assert driver.introduce(port, Wants(200.0, WATCHDOG, SETTINGS)).torque_limit == pytest.approx(8.0)
+            assert driver.introduce(port, DeviceRequirements(200.0, WATCHDOG, SETTINGS)).torque_limit == pytest.approx(
+                8.0
+            )
         else:
             with pytest.raises(DeviceError, match=sentence):
-                driver.introduce(port, Wants(200.0, WATCHDOG, SETTINGS))
+                driver.introduce(port, DeviceRequirements(200.0, WATCHDOG, SETTINGS))
     os.close(master)
     os.close(slave)
     assert not twin._commanded, "the time-out was not fed"

@@ -16,9 +16,11 @@ import pytest
 
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_STOP_BUTTON
-from firmware_interface.port import hello, open_port
+from firmware_interface.node.hello import ask_hello
+from firmware_interface.port import open_port
 from firmware_interface.twins import c_library
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, Kind, pack
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault, pack_faults
+from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.faulty_link import new_mail, post
 from firmware_interface.twins.virtual_node import NodeConfig, Report, VirtualNode, spawn
 from tests.firmware_interface.listener import Listener
@@ -32,7 +34,7 @@ WATCHDOG_ms = 250  # long enough for a test that a busy machine keeps waiting
 def core(request):
     if request.param == "c":
         try:
-            c_library.build()
+            c_library.build_library()
         except DeviceError as problem:
             pytest.skip(str(problem))
     return request.param
@@ -59,8 +61,8 @@ def until(condition, timeout: float = 20.0) -> None:
 
 def test_hello(twin):
     with open_port(twin.path) as port:
-        told = hello(port, timeout=5.0)
-    assert told.firmware == "riderless twin"
+        told = ask_hello(port, timeout=5.0)
+    assert told.name == "riderless twin"
     assert (told.rate_hz, told.torque_limit, told.watchdog) == (200, 7.0, 0.25)
     assert told.gyro_lsb == pytest.approx(math.radians(250) / 32768, rel=1e-7)
 
@@ -228,9 +230,9 @@ def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
     read, write = os.pipe()
     os.set_blocking(read, False)
     mail, frame = new_mail(10 / 82000), np.full(41, 7, np.uint8)
-    sender = paced_line.Line(write, mail)
+    sender = paced_line.PacedLine(write, mail)
     for _ in range(3):
-        post(mail, pack(()), TO_COMPUTER, frame, 41, 0.0, now[0])
+        post(mail, pack_faults(()), TO_COMPUTER, frame, 41, 0.0, now[0])
     arrived = []
     for due in (100.004, 100.006, 100.009, 100.011, 100.014, 100.016):
         sender.wait(due)

@@ -8,7 +8,8 @@ from functools import cache
 import numpy as np
 import pytest
 
-from firmware_interface.twins.faults import Fault, Kind
+from firmware_interface.twins.faults import Fault
+from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Demand, State, Symptom
 from hil.loop.tick import new_loop
 from hil.loop.tick_record import TICK

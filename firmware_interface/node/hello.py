@@ -1,0 +1,104 @@
+"""First words with the node: ask who it is, in plain Python; nothing is urgent yet."""
+
+from dataclasses import dataclass
+
+from firmware_interface.errors import DeviceError
+from firmware_interface.node import reference_codec
+from firmware_interface.port import SerialPort, ask_and_listen
+
+_LONGEST_FRAME = 300  # bytes: more than any frame, so that one which is cut off here stays too long
+
+
+@dataclass(frozen=True)
+class Hello:
+    """Answer of the node about itself, in SI units; the names are those of `devices.driver.Introduction`."""
+
+    name: str  # of its firmware
+    rate_hz: int  # samples per second
+    torque_limit: float  # N m, never exceeded
+    watchdog: float  # s without a command until the torque is zero
+    gyro_lsb: float  # rad/s per count
+    accel_lsb: float  # m/s^2 per count
+    steer_counts_per_turn: int  # of the encoder's own shaft
+
+
+def ask_hello(port: SerialPort, timeout: float = 1.0) -> Hello:
+    """Ask the node on a port who it is, until it answers.
+
+    Raises
+    ------
+    DeviceError
+        If within ``timeout`` s nothing comes, only garbage, or another version of the protocol.
+    """
+    heard = _Heard()
+    # the delimiter in front ends whatever a dead controller left half-said
+    for data in ask_and_listen(
+        port, lambda k: b"\0" + reference_codec.encode(reference_codec.HelloRequest(k & 0xFFFF)), timeout
+    ):
+        answer = heard.take(data)
+        if answer is not None:
+            return answer
+    raise DeviceError(_why_no_hello(port, timeout, heard))
+
+
+class _Heard:
+    """Bytes that came in while waiting for HELLO, and their frames."""
+
+    def __init__(self) -> None:
+        self.n = 0  # bytes
+        self.good = 0  # frames with the right CRC
+        self.rejected = 0
+        self.other_version: int | None = None
+        self._rest = b""  # of an unfinished frame
+
+    def take(self, data: bytes) -> Hello | None:
+        """Take bytes off the line; returns the answer once it is complete."""
+        self.n += len(data)
+        *frames, rest = (self._rest + data).split(b"\0")
+        self._rest = rest[:_LONGEST_FRAME]
+        for stuffed in filter(None, frames):
+            payload = reference_codec.unframe(stuffed)
+            if payload is None:
+                self.rejected += 1
+                continue
+            self.good += 1
+            if payload[0] != reference_codec.VERSION:
+                self.other_version = payload[0]
+            message = reference_codec.decode(stuffed)
+            if isinstance(message, reference_codec.HelloFrame):
+                return hello_in_si(message)
+        return None
+
+
+def hello_in_si(answer: reference_codec.HelloFrame) -> Hello:
+    """Convert the fields of a HELLO frame to SI units."""
+    return Hello(
+        name=answer.firmware.rstrip(b"\0").decode("ascii", errors="replace"),
+        rate_hz=answer.rate_hz,
+        torque_limit=1e-3 * answer.torque_limit_mNm,
+        watchdog=1e-3 * answer.watchdog_ms,
+        gyro_lsb=answer.gyro_lsb,
+        accel_lsb=answer.accel_lsb,
+        steer_counts_per_turn=answer.steer_counts_per_turn,
+    )
+
+
+def _why_no_hello(port: SerialPort, timeout: float, heard: _Heard) -> str:
+    """Sentence that says what came instead of HELLO."""
+    wanted = f"a node on {port.path} should say HELLO within {timeout:g} s"
+    if heard.n == 0:
+        return f"{wanted}, but nothing came; is it powered, and is this its port?"
+    if heard.other_version is not None:
+        return (
+            f"{wanted} in protocol version {reference_codec.VERSION}, but it speaks version "
+            f"{heard.other_version}; load the firmware that fits"
+        )
+    if heard.good > 0:
+        return (
+            f"{wanted}, but {heard.good} other good frames came and no HELLO ({heard.rejected} rejected); "
+            "is its receive wire connected?"
+        )
+    return (
+        f"{wanted}, but {heard.n} bytes of something else came ({heard.rejected} frames rejected); "
+        f"is it another device, or is {port.baud} not its baud rate?"
+    )

@@ -1,0 +1,73 @@
+"""First words with the node: each failure has its own sentence."""
+
+import os
+import pty
+import tty
+
+import pytest
+
+from firmware_interface.errors import DeviceError
+from firmware_interface.node import reference_codec
+from firmware_interface.node.hello import ask_hello
+from firmware_interface.port import open_port
+from tests.firmware_interface.listener import device
+
+HELLO = reference_codec.HelloFrame(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
+SAMPLE = reference_codec.Sample(*range(16))
+
+
+def test_hello(terminal):
+    master, path = terminal
+    requests = []
+
+    def answer(data: bytes) -> bytes:
+        requests.append(data)
+        number = reference_codec.decode(data.strip(b"\0")).seq
+        # the end of a sample cut in two, a good one, the answer
+        return (
+            reference_codec.encode(SAMPLE)[20:]
+            + reference_codec.encode(SAMPLE)
+            + reference_codec.encode(HELLO._replace(seq=number))
+        )
+
+    with device(master, answer), open_port(path) as port:
+        told = ask_hello(port, timeout=5.0)
+    assert requests[0] == b"\0" + reference_codec.encode(reference_codec.HelloRequest(0))
+    assert told.name == "demo"
+    assert (told.rate_hz, told.steer_counts_per_turn) == (200, 20000)
+    assert (told.torque_limit, told.watchdog) == (7.0, 0.025)
+    assert (told.gyro_lsb, told.accel_lsb) == (2.0**-13, 2.0**-10)
+
+
+def test_silent_device(terminal):
+    with (
+        open_port(terminal[1]) as port,
+        pytest.raises(DeviceError, match=r"within 0.3 s, but nothing came; is it powered"),
+    ):
+        ask_hello(port, timeout=0.3)
+
+
+@pytest.mark.parametrize(
+    ("says", "words"),
+    [
+        (b"$GPGGA,123519\r\n", r"bytes of something else came \(0 frames rejected\); is it another device"),
+        (b"\x11\x00\x22\x33\x00", "frames rejected\\); is it another device, or is 921600 not its baud rate"),
+        (reference_codec.encode(SAMPLE), "other good frames came and no HELLO"),
+        (reference_codec.frame(b"\x02\x03\0\0abc"), "version 1, but it speaks version 2; load the firmware"),
+    ],
+)
+def test_device_that_says_something_else(terminal, says, words):
+    master, path = terminal
+    with device(master, lambda _: says), open_port(path) as port, pytest.raises(DeviceError, match=words):
+        ask_hello(port, timeout=0.3)
+
+
+def test_cable_pulled():
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    path = os.ttyname(slave)
+    os.close(slave)
+    with open_port(path) as port:
+        os.close(master)
+        with pytest.raises(DeviceError, match=f"port {path} should stay open, but failed"):
+            ask_hello(port, timeout=0.5)
