@@ -47,12 +47,13 @@ def latency(
     from experiments.terminal.console import emit_json, screen
     from hil.commissioning.latency_measure import Trial, measure
     from hil.logs.json_values import plain
+    from hil.rig.file import read_rig
     from hil.rig.rig import Rig
     from hil.runners.latency_certificate import UNFIT, keep
     from models import catalogue
     from models.errors import InputError
 
-    rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
+    rig = read_rig(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
     rig = rig if rate is None else replace(rig, rate=rate)
     trials = [Trial(rig.rate, duration, fifo, cpu, load)]
     if matrix:
@@ -95,8 +96,8 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopS
     """Open ports with their devices set up, and a loop for them that will never be armed."""
     from experiments.emulation.spawn import start_twin
     from hil.design.methods import design
-    from hil.loop.tick import new_loop
     from hil.rig.rig import RigPort
+    from hil.runners.assembly import new_loop
     from hil.runners.session import introduced
     from models.errors import InputError
     from models.plant.plant import Scenario
