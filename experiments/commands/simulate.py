@@ -51,10 +51,10 @@ def simulate(
     import numpy as np
 
     from experiments.campaigns.sweeps import SweepCase, simulate_all
-    from experiments.terminal.console import emit_json, new_folder, parse_speeds, progress_screen, screen
+    from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.progress import watching
     from hil.design.methods import METHODS, GainSchedule, LoopTiming, design
-    from hil.logs.log import run_folder
+    from hil.logs.folders import new_folder, run_folder
     from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation
     from models import catalogue
