@@ -198,10 +198,10 @@ def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
 def _write(file: Path, notes: "Notes") -> Path | None:
     from datetime import datetime
 
-    from hil.rig.writer import write
+    from hil.rig.writer import write_rig
 
     values = {place: change.new for place, change in notes.changes.items()}
-    return write(file, values, datetime.now().strftime("%Y-%m-%d-%H%M%S"))
+    return write_rig(file, values, datetime.now().strftime("%Y-%m-%d-%H%M%S"))
 
 
 def _table(notes: "Notes") -> None:

@@ -162,7 +162,7 @@ def go_through(
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = math.inf
         procedure = Procedure(steps(agreed_rig, devices), tell, ready)
-        realtime.run(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
+        realtime.run_loop(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
     return procedure
 
 

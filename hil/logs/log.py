@@ -1,4 +1,4 @@
-"""A run as a whole, in memory or read from its log, and reading the log.
+"""Runs as a whole, in memory or read from their log.
 
 The file `run.mcap` holds the header (JSON), then the rows of the tick record and the markers in the order they came,
 then the stop record (JSON). It only grows, by whole batches: a run that was killed reads up to its last
@@ -23,9 +23,9 @@ from hil.logs.folders import folder_stem
 from hil.logs.header import RunHeader
 from hil.logs.mcap_reader import McapContents
 from hil.logs.records import (
-    KILLED,
     MARKER_TOPIC,
     RUN_FILE,
+    STOP_KILLED,
     TICK_TOPIC,
     WIRE_TOPIC,
     Marker,
@@ -40,7 +40,7 @@ from models.errors import InputError
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["KILLED", "RUN_FILE", "Marker", "Run", "RunRecorder", "RunWriter", "Stop", "read_run", "warm_up_log"]
+__all__ = ["RUN_FILE", "STOP_KILLED", "Marker", "Run", "RunRecorder", "RunWriter", "Stop", "read_run", "warm_up_log"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -217,9 +217,9 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
 
 
 def _missing(contents: McapContents, stop: Stop, rows: int, markers: int) -> list[str]:
-    """What speaks against having everything that was recorded."""
+    """List the signs that not everything recorded is here."""
     missing = []
-    if stop.reason == KILLED:
+    if stop.reason == STOP_KILLED:
         missing.append("it has no stop record")
     elif (stop.rows, stop.markers) != (rows, markers):
         missing.append(f"its stop record counts {stop.rows} and {stop.markers}")

@@ -13,7 +13,7 @@ from hil.logs.mcap_writer import crc32_text
 
 RUN_FILE = "run.mcap"
 STOP_REASONS = ("success", "abort", "fault")
-KILLED = "killed"
+STOP_KILLED = "killed"
 
 TICK_TOPIC = "/tick"
 WIRE_TOPIC = "/wire"
@@ -46,9 +46,9 @@ class Marker:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why and when a run ended, and what its writer says it had recorded."""
+    """Stop record: reason and time of the end, and how much the writer says it had recorded."""
 
-    reason: str = KILLED  # or one of STOP_REASONS
+    reason: str = STOP_KILLED  # or one of STOP_REASONS
     cause: str = "no stop record: the program was killed, or is still running"
     utc: str = ""
     rows: int | None = None

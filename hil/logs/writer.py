@@ -16,10 +16,10 @@ from hil.logs.append_only import AppendOnlyFile
 from hil.logs.header import RunHeader
 from hil.logs.mcap_writer import McapWriter
 from hil.logs.records import (
-    KILLED,
     MARKER_SCHEMA,
     MARKER_TOPIC,
     RUN_FILE,
+    STOP_KILLED,
     STOP_REASONS,
     TICK_TOPIC,
     WIRE_SCHEMA,
@@ -87,7 +87,7 @@ class RunWriter:
             raise TypeError(f"wanted rows of TICK, found {rows.dtype}")
         if not len(rows):
             return
-        messages, times = protobuf_schema.pack(rows), nanoseconds(rows["t_host"])
+        messages, times = protobuf_schema.encode_rows(rows), nanoseconds(rows["t_host"])
         with self._lock:
             self._check_open()
             self.rows += len(rows)
@@ -159,7 +159,7 @@ class RunWriter:
         """Write stop record and index, and wait for the disk."""
         self._closed = True
         try:
-            if stop.reason != KILLED:
+            if stop.reason != STOP_KILLED:
                 self._mcap.metadata("stop", seal(json.dumps(asdict(stop))))
             self._mcap.finish()
             self._file.sync()

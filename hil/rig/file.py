@@ -1,4 +1,4 @@
-"""The file of a rig, checked key by key; units stand in the names of the keys."""
+"""Rig files (TOML), checked key by key; units stand in the names of the keys."""
 
 import tomllib
 from pathlib import Path
@@ -68,7 +68,7 @@ class _Imu(_Strict):
 
 
 class _Std(_Strict):
-    """How well the machine around the bicycle is known, one standard deviation each; the names as in the analysis."""
+    """Standard deviations of what is known of the machine around the bicycle; the names as in the analysis."""
 
     speed_scale: float = Field(default=0.0, ge=0.0, lt=1.0)
     drive_gain: float = Field(default=0.0, ge=0.0, lt=1.0)
@@ -90,7 +90,7 @@ def _several(ports: Any) -> Any:
 
 
 class _RigFile(_Strict):
-    """The TOML file, key by key; units stand in the names."""
+    """Keys of the TOML file; units stand in the names."""
 
     name: str
     bicycle: str

@@ -1,4 +1,4 @@
-"""A wired machine: which bicycle, port, rates, instrument places and limits. One TOML file each."""
+"""Wired machine: bicycle, ports, rates, places of the instruments and limits. One TOML file each."""
 
 import functools
 import operator
@@ -84,7 +84,7 @@ class Rig:
 
     @property
     def roles(self) -> list[int]:
-        """What each port's device carries."""
+        """Roles of the device behind each port, as bits."""
         return [port.role for port in self.ports]
 
     @property
@@ -94,7 +94,7 @@ class Rig:
 
     @property
     def timing(self) -> LoopTiming:
-        """The loop as the design of controllers must know it."""
+        """Timing of the loop, for the design of controllers."""
         delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
         return LoopTiming(rate=self.rate, delay=delay, drive_lag=self.drive_lag)
 

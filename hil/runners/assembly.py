@@ -15,7 +15,7 @@ from hil.loop.excitation import Excitation
 from hil.loop.observer import ESTIMATE
 from hil.loop.plausibility import new_monitor
 from hil.loop.supervisor import NEWS, new_supervisor
-from hil.loop.tick import LOOP_COUNTERS, ORDERS, PULSE, LoopState
+from hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
 from hil.rig.rig import Rig
 
 
@@ -41,7 +41,7 @@ def new_loop(
     excitation : Excitation
         Torque played on top of the controller's.
     """
-    pulse, orders = _zero(PULSE), _zero(ORDERS)
+    pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
     pulse["expiry_ms"] = round(rig.watchdog * 1e3)
     orders["attended"] = orders["recording"] = orders["tested"] = 1

@@ -1,4 +1,4 @@
-"""What is kept of a run: its rows and bytes, and markers for changes of state, late ticks and mishaps."""
+"""Recording of a run: rows and bytes, and markers for changes of state, late ticks and falls."""
 
 from collections import deque
 from typing import Protocol
@@ -19,19 +19,19 @@ class LogSink(Protocol):
 
 
 class Fallible(Protocol):
-    """A plant in memory that may fall; ``models.plant.plant.Plant`` is one."""
+    """Plant in memory that may fall; ``models.plant.plant.Plant`` is one."""
 
     @property
     def fall(self) -> str:
-        """Why it fell; empty while it has not."""
+        """Reason for which it fell; empty while it has not."""
 
     @property
     def status(self) -> str:
-        """What its equations of motion no longer cover; empty if nothing."""
+        """Situation that its equations of motion no longer cover; empty if none."""
 
 
 class Keeper:
-    """Takes batches of rows with their tape to the log.
+    """Recorder of batches of rows with their tape, and of markers.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
+"""Real-time run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,14 +58,28 @@ def run_realtime(
     excitation: Excitation = Excitation(),
     operator: Operator | None = None,
 ) -> Outcome:
-    """Run on serial ports for ``duration`` s of RUNNING; writes the run to ``folder``.
+    """Run on serial ports and write the log.
 
     Parameters
     ----------
+    folder : Path
+        Of the log; new or empty.
+    rig : Rig
+    schedule : GainSchedule
     paths : str or sequence of str
-        One for each port of the rig.
+        Serial ports, one for each of the rig's.
+    duration : float
+        Time to stay RUNNING [s].
+    label : str
+        Words for tables and reports; by default the folder's name.
+    extra : mapping
+        What else the header is to hold, such as the condition of a campaign.
     watch : callable
         Given the newest row of TICK now and then.
+    fifo : int
+        Real-time priority 1 to 90; 0 for none.
+    cpu : int or None
+        Processor to keep the loop on; None for any.
     excitation : Excitation
         Torque played on top of the controller's.
     operator : Operator
@@ -101,7 +115,7 @@ def run_realtime(
         )
         with RunWriter(folder, header) as writer:
             keep = Keeper(writer, marks=operator.marks)
-            recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
+            recorder = realtime.run_loop(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
             try:
                 writer.close(outcome.reason, outcome.cause, recorder.dropped)
@@ -113,7 +127,7 @@ def run_realtime(
 
 @contextmanager
 def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
-    """Ports opened and devices set up: file descriptors, what the devices said, the rig and calibration agreed on.
+    """Open the ports and set the devices up: file descriptors, introductions, and the rig and calibration agreed on.
 
     Raises
     ------
@@ -139,7 +153,7 @@ def introductions(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
 
 
 def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
-    """Rig and calibration with what the devices say of themselves.
+    """Complete rig and calibration with what the devices say of themselves.
 
     Raises
     ------
@@ -172,7 +186,7 @@ def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]
 
 
 def latency_of(rig: Rig, fifo: int) -> Any:
-    """The latency test that vouches for this computer, or None."""
+    """Find the latency test that vouches for this computer, or None."""
     if not rig.latency_days:
         return None
     from hil.runners.latency_certificate import recent
@@ -181,19 +195,19 @@ def latency_of(rig: Rig, fifo: int) -> Any:
 
 
 def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:
-    """How the run ended, with what only the runner knows."""
+    """Outcome of the run, with what only the runner knows."""
     outcome = operator.outcome()
     if recorder.failure is not None:
         return Outcome("fault", f"the log could not be written: {recorder.failure}; make room and run again")
-    error = int(recorder.flow[realtime.LINK_ERROR])
+    error = int(recorder.flow[realtime.PORT_ERROR])
     if error and outcome.reason == "fault":
-        path = paths[int(recorder.flow[realtime.LINK])]
+        path = paths[int(recorder.flow[realtime.FAILED_PORT])]
         return Outcome("fault", f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again")
     return outcome
 
 
 def _remarks(keep: Keeper, loop: LoopState, recorder: realtime.Recorder) -> Iterator[str]:
-    """What went wrong without ending the run."""
+    """Describe what went wrong without ending the run."""
     if keep.late:
         late, skipped = int(loop.counters["ticks_late"]), int(loop.counters["ticks_skipped"])
         yield f"{late} late ticks and {skipped} beats left out; the first: {keep.late}"

@@ -184,7 +184,7 @@ class _Ride:
     def play(self, sink: LogSink, duration: float, watch: RowWatcher | None = None) -> Outcome:
         """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
         operator, keep = Operator(duration), Keeper(sink, self._plant)
-        lockstep.run(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch)
+        lockstep.run_in_lockstep(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch)
         outcome = operator.outcome()
         if keep.fall and outcome.reason == "success":
             return Outcome("fault", f"the bicycle fell: {keep.fall}")

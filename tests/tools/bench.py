@@ -44,7 +44,7 @@ STARTED = (
 
 @njit
 def _timed(loop, bench, bus, dt, row, scratch, ns):
-    """As `lockstep.advance`, with the host's clock read before and after each tick."""
+    """As `lockstep.run_ticks`, with the host's clock read before and after each tick."""
     node, wire = bench.node, bench.wire
     for i in range(ns.size):
         t = i * dt
@@ -80,10 +80,10 @@ def tick_time() -> np.ndarray:
 def lockstep_multiple(seconds: float = 120.0) -> float:
     """Simulated seconds per second of a whole lockstep run."""
     rig, loop, plant = _machine()
-    lockstep.run(loop, plant, emulated_node(rig), Operator(0.1), lambda rows, tape: None)
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), Operator(0.1), lambda rows, tape: None)
     rig, loop, plant = _machine()
     began = time.perf_counter()
-    lockstep.run(loop, plant, emulated_node(rig), Operator(seconds), lambda rows, tape: None)
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), Operator(seconds), lambda rows, tape: None)
     return seconds / (time.perf_counter() - began)
 
 

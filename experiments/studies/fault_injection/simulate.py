@@ -75,7 +75,7 @@ def play(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop:
         part = slice(first, last)
         ordered = [demand for k, demand in orders if k <= first][-1]
         loop.orders["demand"] = Demand.OFF if over else ordered
-        length = lockstep.advance(loop, bench, config.bus, rig.dt, rows[part], tape, diary[part])
+        length = lockstep.run_ticks(loop, bench, config.bus, rig.dt, rows[part], tape, diary[part])
         tapes.append(tape[:length].tobytes())
         over = over or _over(rows[max(0, first - 1) : last]["state"])
         fall = fall or plant.fall

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hil.commissioning import cyclictest
 from hil.commissioning.latency_measure import Trial, loaded
-from hil.runners.latency_certificate import SHORT, LatencyResult, recent, surroundings
+from hil.runners.latency_certificate import TOO_SHORT, LatencyResult, recent, surroundings
 from models.errors import InputError
 
 pytestmark = pytest.mark.realtime
@@ -179,7 +179,7 @@ def test_a_short_real_run_has_everything_and_is_kept(state, tmp_path):
         assert document["floor"] is None
         assert "rt-tests" in document["floor_note"]
     assert 0 < document["compute_p50"] < 0.1
-    assert document["verdict"] == SHORT
+    assert document["verdict"] == TOO_SHORT
     assert done.exit_code == 0
     kept = json.loads(state.read_text())
     assert [LatencyResult.from_dict(entry).rate for entry in kept.values()] == [100.0]

@@ -5,7 +5,7 @@ import pytest
 from experiments.theory.theory import MACHINE
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.errors import DeviceError
-from hil.loop.limits import OWN, Limit, Limits
+from hil.loop.limits import MACHINE_LIMITS, Limit, Limits
 from hil.rig.file import read_rig
 from models.errors import InputError
 from tests.paths import DOCS
@@ -26,7 +26,7 @@ def test_the_example_of_the_docs_loads():
 
 
 OWN_LIMITS = "".join(
-    f"[limits.{name}]\nvalue = {getattr(Limits(), name).value}\nreason = 'as always'\n" for name in OWN
+    f"[limits.{name}]\nvalue = {getattr(Limits(), name).value}\nreason = 'as always'\n" for name in MACHINE_LIMITS
 )
 
 

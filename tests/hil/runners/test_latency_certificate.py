@@ -11,14 +11,14 @@ import pytest
 from hil.runners.latency_certificate import (
     CARE,
     FIT,
-    SHORT,
+    TOO_SHORT,
     UNFIT,
     LatencyResult,
     Lateness,
     WakeUps,
+    judge_wake_ups,
     keep,
     recent,
-    verdict,
 )
 from models.errors import InputError
 
@@ -111,19 +111,19 @@ def test_of_nothing_there_is_no_percentile():
         (200.0, {"worst": 15.1e-3}, UNFIT),
         (1000.0, {}, CARE),  # 1 ms is more than a quarter of 1 ms
         (1000.0, {"worst": 3.1e-3}, UNFIT),
-        (200.0, {"n": 1999}, SHORT),
-        (200.0, {"n": 0}, SHORT),
+        (200.0, {"n": 1999}, TOO_SHORT),
+        (200.0, {"n": 0}, TOO_SHORT),
     ],
 )
 def test_the_rule_at_its_borders(rate, changes, expected):
-    judged, sentence = verdict(dataclasses.replace(GOOD, **changes), rate)
+    judged, sentence = judge_wake_ups(dataclasses.replace(GOOD, **changes), rate)
     assert judged == expected
     assert sentence.startswith(expected)
     assert f"{rate:g} Hz" in sentence
 
 
 def test_a_verdict_says_what_was_found_and_what_was_wanted():
-    _, sentence = verdict(dataclasses.replace(GOOD, p999=2e-3, worst=7e-3, missed=20), 200.0)
+    _, sentence = judge_wake_ups(dataclasses.replace(GOOD, p999=2e-3, worst=7e-3, missed=20), 200.0)
     for part in ("2.00 ms", "0.50 %", "7.00 ms", "1.25 ms"):
         assert part in sentence
 
@@ -132,7 +132,7 @@ def test_only_a_good_test_under_load_is_passed():
     assert result().passed
     assert result(verdict=CARE).passed
     assert not result(verdict=UNFIT).passed
-    assert not result(verdict=SHORT).passed
+    assert not result(verdict=TOO_SHORT).passed
     assert not result(load=False).passed
 
 

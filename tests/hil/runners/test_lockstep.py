@@ -111,7 +111,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     )
     loop, operator, batches = new_loop(rig, schedule, rig.calibrated().as_record()), Operator(4.0), []
     loop.limits["stuck"] = np.inf  # instruments without noise rest
-    lockstep.run(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
     rows = np.concatenate(batches)
     rows = rows[rows["state"] == State.RUNNING]
     kick = int(np.argmax(np.abs(rows["phi_dot_meas"])))
