@@ -16,7 +16,7 @@ from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInp
 from hil.design.methods import METHODS, GainSchedule
 from hil.rig.file import read_rig
 from hil.rig.rig import Rig
-from hil.rig.toml_lines import faults_of, lines_of
+from hil.rig.toml_lines import describe_faults, find_key_lines
 from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
@@ -117,11 +117,11 @@ def read_campaign(path: Path) -> Campaign:
     InputError
         One sentence naming the file and what is wrong with it.
     """
-    table, lines = _toml(path), lines_of(path.read_text(encoding="utf-8"))
+    table, lines = _toml(path), find_key_lines(path.read_text(encoding="utf-8"))
     try:
         file = _File.model_validate(table)
     except ValidationError as error:
-        raise InputError(f"campaign file {path}: {faults_of(error, lines)}") from None
+        raise InputError(f"campaign file {path}: {describe_faults(error, lines)}") from None
     rig_file = None if file.rig == EMULATED else path.parent / file.rig
     try:
         machine = read_rig(rig_file) if rig_file else None
@@ -169,7 +169,7 @@ def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int
     try:
         return PROTOCOLS[kind].Settings.model_validate(table)
     except ValidationError as error:
-        raise InputError(faults_of(error, lines, ("protocol", number))) from None
+        raise InputError(describe_faults(error, lines, ("protocol", number))) from None
 
 
 def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:

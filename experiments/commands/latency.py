@@ -49,7 +49,7 @@ def latency(
     from hil.logs.json_values import plain
     from hil.rig.file import read_rig
     from hil.rig.rig import Rig
-    from hil.runners.latency_certificate import UNFIT, keep
+    from hil.runners.latency_certificate import UNFIT, keep_latency_result
     from models import catalogue
     from models.errors import InputError
 
@@ -86,7 +86,7 @@ def latency(
             screen.print("not kept: only a test under load vouches for a session")
     for result in results:
         if result.load:
-            keep(result)
+            keep_latency_result(result)
     if not matrix and results[0].verdict == UNFIT:
         raise typer.Exit(1)
 
@@ -98,7 +98,7 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopS
     from hil.design.methods import design
     from hil.rig.rig import RigPort
     from hil.runners.assembly import new_loop
-    from hil.runners.session import introduced
+    from hil.runners.session import open_devices
     from models.errors import InputError
     from models.plant.plant import Scenario
 
@@ -110,7 +110,7 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopS
         if len(paths) != len(rig.ports):
             raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")
         schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
-        fds, devices, rig, calibration = stack.enter_context(introduced(rig, paths))
+        fds, devices, rig, calibration = stack.enter_context(open_devices(rig, paths))
         yield fds, new_loop(rig, schedule, calibration.as_record(), devices)
 
 

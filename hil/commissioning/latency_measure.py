@@ -22,7 +22,14 @@ from hil.commissioning import cyclictest
 from hil.loop.states import Demand
 from hil.loop.tick import LoopState
 from hil.runners import realtime
-from hil.runners.latency_certificate import LatencyResult, Lateness, WakeUps, judge_wake_ups, surroundings, this_moment
+from hil.runners.latency_certificate import (
+    LatencyResult,
+    Lateness,
+    WakeUps,
+    date_of_today,
+    describe_computer,
+    judge_wake_ups,
+)
 from hil.runners.operator import Operator
 from hil.runners.scheduling import privileges, require_existing
 from models.errors import InputError
@@ -78,14 +85,14 @@ class Measured:
         ours = WakeUps.of(self.ours, 1 / trial.rate)
         judged, sentence = judge_wake_ups(ours, trial.rate)
         return LatencyResult(
-            utc=this_moment(),
+            utc=date_of_today(),
             host=platform.node(),
             kernel=platform.release(),
             rate=trial.rate,
             fifo=trial.fifo,
             cpu=trial.cpu,
             load=trial.load,
-            settings=(*self.settings, *surroundings()),
+            settings=(*self.settings, *describe_computer()),
             ours=ours,
             floor=WakeUps.of(self.floor, 1 / trial.rate) if self.floor is not None else None,
             floor_note=self.floor_note,

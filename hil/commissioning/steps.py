@@ -18,7 +18,7 @@ from hil.rig.rig import Rig
 from hil.runners import realtime
 from hil.runners.assembly import new_loop
 from hil.runners.operator import Operator, Outcome
-from hil.runners.session import introduced
+from hil.runners.session import open_devices
 from hil.runners.warmup import warm_up
 
 _MEMORY = 20_000  # batches of rows a step looks back on, minutes
@@ -157,7 +157,7 @@ def go_through(
         Asked now and then, while a step `waits`, whether the person is ready.
     """
     warm_up(rig, schedule)
-    with introduced(rig, paths) as (fds, devices, agreed_rig, calibration):
+    with open_devices(rig, paths) as (fds, devices, agreed_rig, calibration):
         loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, excitation)
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = math.inf

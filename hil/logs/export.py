@@ -67,11 +67,11 @@ def export_document(run: Run) -> dict[str, Any]:
         "header": run.header.to_json(),
         "markers": [dataclasses.asdict(marker) for marker in run.markers],
         "stop": dataclasses.asdict(run.stop),
-        "columns": {name: meaning(name)._asdict() for name in run.ticks.dtype.names or ()},
+        "columns": {name: column_meaning(name)._asdict() for name in run.ticks.dtype.names or ()},
     }
 
 
-def meaning(column: str) -> ColumnMeaning:
+def column_meaning(column: str) -> ColumnMeaning:
     """Unit and meaning of a column, also of one that only another version writes."""
     known = LOG_COLUMNS.get(column)
     return ColumnMeaning(known.unit, known.meaning) if known else ColumnMeaning("", "not a column of this version")

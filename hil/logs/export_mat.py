@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.logs.export import EXPORT_KEY, export_document, meaning
+from hil.logs.export import EXPORT_KEY, column_meaning, export_document
 from hil.logs.log import Run
 
 
@@ -28,8 +28,8 @@ def export_mat(run: Run, path: Path) -> tuple[Path]:
         row[:] = marker.kind, marker.text
     content: dict[str, Any] = {
         "ticks": {name: run.ticks[name].reshape(-1, 1) for name in names},
-        "units": {name: meaning(name).unit for name in names},
-        "meanings": {name: meaning(name).meaning for name in names},
+        "units": {name: column_meaning(name).unit for name in names},
+        "meanings": {name: column_meaning(name).meaning for name in names},
         "markers": {
             "t": np.array([marker.t for marker in run.markers]).reshape(-1, 1),
             "kind": texts[:, :1],

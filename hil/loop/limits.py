@@ -39,7 +39,7 @@ SENSIBLE_RANGES = {  # outside of it a value is a slip of the pen
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Limits:
     """Limits of one rig, with reasons; the defaults suit the emulated bicycle, a real rig states its own."""
 
@@ -91,6 +91,10 @@ class Limits:
                 f"the speed window is empty: speed_min {self.speed_min.value:g} m/s must lie below "
                 f"speed_max {self.speed_max.value:g} m/s"
             )
+
+    def __repr__(self) -> str:
+        of_machine = ((name, getattr(self, name)) for name in MACHINE_LIMITS)
+        return f"Limits({', '.join(f'{name} {limit.value:g} {limit.unit}' for name, limit in of_machine)}, ...)"
 
     def as_record(self) -> np.void:
         """Values alone, a record of LIMITS, for the compiled supervisor."""

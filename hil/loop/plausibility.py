@@ -27,6 +27,8 @@ RATE_TIME = 0.5  # s, time constant of the rates of samples and broken frames
 _SLOW = 1.0  # m/s, below it yaw says little about steer
 _NEARLY_WRAPPED = 0xF0000000  # us, of a clock of 32 bits
 
+_AXES = 3
+_CHANNELS = 2 * _AXES  # gyros, then accelerometers
 _STUCK = int(Symptom.SENSOR_STUCK)
 _RANGE = int(Symptom.SENSOR_RANGE)
 _JUMP = int(Symptom.SENSOR_JUMP)
@@ -39,8 +41,8 @@ _NOISY = int(Symptom.LINK_NOISY)
 
 MONITOR = np.dtype(
     [
-        ("counts", "i8", (6,)),  # last of three gyros and three accelerometers
-        ("resting", "f8", (6,)),  # s, without a change
+        ("counts", "i8", (_CHANNELS,)),  # last of three gyros and three accelerometers
+        ("resting", "f8", (_CHANNELS,)),  # s, without a change
         ("invalid", "f8"),  # s, of samples that are no good
         ("seq", "i8"),  # of the last sample
         ("t_us", "i8"),
@@ -120,8 +122,8 @@ def _look_at_clock(period, m, raw):
 def _look_at_counts(limits, m, raw, sample, dt):
     """Detect channels whose last digit no longer moves, and readings off their scale. Runs inside the tick."""
     on = 0
-    for channel in range(6):
-        counts = raw.gyro_counts[channel] if channel < 3 else raw.accel_counts[channel - 3]
+    for channel in range(_CHANNELS):
+        counts = raw.gyro_counts[channel] if channel < _AXES else raw.accel_counts[channel - _AXES]
         m.resting[channel] = m.resting[channel] + dt if counts == m.counts[channel] else 0.0
         on |= _STUCK if m.resting[channel] > limits.stuck else 0
     m.invalid = 0.0 if sample.valid else m.invalid + dt
@@ -149,9 +151,9 @@ def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
 def _remember(m, raw, sample):
     """Keep this sample for the next. Runs inside the tick."""
     follows = ((np.int64(raw.seq) - m.seq) & 0xFFFF) == 1
-    for axis in range(3):
+    for axis in range(_AXES):
         m.counts[axis] = raw.gyro_counts[axis]
-        m.counts[axis + 3] = raw.accel_counts[axis]
+        m.counts[_AXES + axis] = raw.accel_counts[axis]
     m.seen = m.seen + 1 if follows and sample.valid else 0
     m.seq = raw.seq
     m.t_us = raw.t_us

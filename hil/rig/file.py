@@ -10,7 +10,7 @@ from firmware_interface.errors import DeviceError
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
 from hil.rig.rig import Rig, RigPort
-from hil.rig.toml_lines import faults_of, line_naming, lines_of
+from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models import catalogue
 from models.errors import InputError
 
@@ -29,15 +29,15 @@ def read_rig(path: Path) -> Rig:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
         ) from None
-    lines = lines_of(text)
+    lines = find_key_lines(text)
     try:
         return _RigFile.model_validate(tomllib.loads(text)).build()
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
-        raise InputError(f"rig file {path}: {faults_of(error, lines)}") from None
+        raise InputError(f"rig file {path}: {describe_faults(error, lines)}") from None
     except (InputError, DeviceError) as error:
-        line = line_naming(lines, str(error))
+        line = find_line_named(lines, str(error))
         raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
 
 

@@ -32,7 +32,7 @@ class RigPort:
         return functools.reduce(operator.or_, (CARRIES[name] for name in self.carries), 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rig:
     """Everything the loop must know of a machine. The defaults are the emulated one.
 
@@ -81,6 +81,10 @@ class Rig:
                     "carries"
                 )
             driver.require_room(port.role, driver.settled(port.settings), self.rate, port.baud)
+
+    def __repr__(self) -> str:
+        devices = ", ".join(port.device for port in self.ports)
+        return f"Rig({self.name}: {self.bicycle.name}, {self.rate:g} Hz, {devices})"
 
     @property
     def roles(self) -> list[int]:

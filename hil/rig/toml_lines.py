@@ -12,7 +12,7 @@ _KEY = re.compile(r"^\s*([A-Za-z0-9_.\"'-]+)\s*=")
 KeyPath = tuple[str | int, ...]
 
 
-def lines_of(text: str) -> dict[KeyPath, int]:
+def find_key_lines(text: str) -> dict[KeyPath, int]:
     """Line (from 1) of each table and key; an element of an array of tables is a number in its path.
 
     Inline tables and values over several lines count by the line on which they begin.
@@ -34,7 +34,7 @@ def lines_of(text: str) -> dict[KeyPath, int]:
     return found
 
 
-def line_of_key(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+def find_key_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
     """Find the line of a path, or of the nearest table around it that stands in the file."""
     while path:
         # one [port] is read as a list of one, which the file does not number
@@ -45,19 +45,19 @@ def line_of_key(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
     return None
 
 
-def line_naming(lines: Mapping[KeyPath, int], sentence: str) -> int | None:
+def find_line_named(lines: Mapping[KeyPath, int], sentence: str) -> int | None:
     """Find the line of the key that a sentence names most precisely, if it names one."""
     words = set(re.findall(r"[A-Za-z0-9_]+", sentence))
     named = [(len(path), -number) for path, number in lines.items() if path and path[-1] in words]
     return -max(named)[1] if named else None
 
 
-def faults_of(error: "ValidationError", lines: Mapping[KeyPath, int], table: KeyPath = ()) -> str:
+def describe_faults(error: "ValidationError", lines: Mapping[KeyPath, int], table: KeyPath = ()) -> str:
     """All faults of a file, or of one ``table`` of it, in one sentence, each with its line."""
     faults = []
     for e in error.errors():
         loc = (*table, *e["loc"])
-        line, unit = line_of_key(lines, loc), _unit(str(loc[-1]) if loc else "")
+        line, unit = find_key_line(lines, loc), _unit(str(loc[-1]) if loc else "")
         where = f"line {line}, " if line else ""
         found = f"found {e['input']!r}{unit}" if e["type"] != "missing" else "it is not there"
         faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {e['msg'].lower()}{unit} ({found})")

@@ -180,7 +180,7 @@ class LatencyResult:
             raise InputError(f"this is not the result of a latency test ({error}): run `riderless latency`") from None
 
 
-def keep(result: LatencyResult) -> Path:
+def keep_latency_result(result: LatencyResult) -> Path:
     """Remember the newest test of this host, kernel, rate and priority; returns the file.
 
     Raises
@@ -202,7 +202,7 @@ def keep(result: LatencyResult) -> Path:
     return path
 
 
-def recent(rate: float, fifo: int, max_age_days: float = 7.0) -> LatencyResult | None:
+def recent_latency_result(rate: float, fifo: int, max_age_days: float = 7.0) -> LatencyResult | None:
     """Find the newest test of this computer and kernel at this rate [Hz] and priority, if passed and not too old."""
     entry = _read(_path()).get(_key(platform.node(), platform.release(), rate, fifo))
     if not isinstance(entry, dict):
@@ -215,12 +215,12 @@ def recent(rate: float, fifo: int, max_age_days: float = 7.0) -> LatencyResult |
     return result if result.passed and timedelta() <= age <= timedelta(days=max_age_days) else None
 
 
-def this_moment() -> str:
+def date_of_today() -> str:
     """Date of today, ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def surroundings() -> list[str]:
+def describe_computer() -> list[str]:
     """Describe what the computer itself adds to the latency, a sentence each."""
     governors = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     named = sorted({path.read_text(encoding="utf-8").strip() for path in governors})

@@ -84,7 +84,7 @@ def wait_readable(ports, t_ns, scratch):
 
 
 @njit(cache=True, nogil=True)
-def waiting(fd, count):
+def bytes_waiting(fd, count):
     """Count the bytes that wait on ``fd``, or -errno; ``count`` is (1,) i4. Never waits itself. Runs inside the tick.
 
     A read or poll of a terminal that is still empty waits for the kernel's worker thread to bring the bytes

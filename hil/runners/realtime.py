@@ -52,7 +52,7 @@ def _take(ports, wire, links, lead, flow, count):
         n = wire.n_rx[port]
         if ports[port].fd < 0 or n == wire.rx.shape[1]:
             continue
-        got = libc.waiting(ports[port].fd, count)
+        got = libc.bytes_waiting(ports[port].fd, count)
         if got == 0 and not ports[port].revents & libc.HUNG_UP:
             continue
         if got >= 0:

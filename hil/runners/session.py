@@ -95,9 +95,9 @@ def run_realtime(
     require_fitting(rig, schedule)
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
-    with introduced(rig, paths) as (fds, devices, rig, calibration):
+    with open_devices(rig, paths) as (fds, devices, rig, calibration):
         loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
-        latency = latency_of(rig, fifo)
+        latency = find_latency_test(rig, fifo)
         loop.orders["tested"] = not rig.latency_days or latency is not None
         operator = operator or Operator(duration)
         with realtime.privileges(fifo, cpu) as settings:
@@ -126,7 +126,7 @@ def run_realtime(
 
 
 @contextmanager
-def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
+def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
     """Open the ports and set the devices up: file descriptors, introductions, and the rig and calibration agreed on.
 
     Raises
@@ -138,12 +138,12 @@ def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list
     """
     with ExitStack() as stack:
         ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
-        devices = introductions(rig, ports)
-        rig, calibration = agreed(rig, devices)
+        devices = introduce_devices(rig, ports)
+        rig, calibration = agree_with_devices(rig, devices)
         yield [port.fd for port in ports], devices, rig, calibration
 
 
-def introductions(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
+def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
     """Set every device of the rig up and let it say what it is; raises DeviceError."""
     found = []
     for wired, port in zip(rig.ports, ports, strict=True):
@@ -152,7 +152,7 @@ def introductions(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
     return found
 
 
-def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
+def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
     """Complete rig and calibration with what the devices say of themselves.
 
     Raises
@@ -185,13 +185,13 @@ def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]
     return replace(rig, watchdog=watchdog), calibration
 
 
-def latency_of(rig: Rig, fifo: int) -> Any:
+def find_latency_test(rig: Rig, fifo: int) -> Any:
     """Find the latency test that vouches for this computer, or None."""
     if not rig.latency_days:
         return None
-    from hil.runners.latency_certificate import recent
+    from hil.runners.latency_certificate import recent_latency_result
 
-    return recent(rig.rate, fifo, rig.latency_days)
+    return recent_latency_result(rig.rate, fifo, rig.latency_days)
 
 
 def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:

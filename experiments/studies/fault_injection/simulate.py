@@ -25,7 +25,7 @@ from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
-from hil.runners.session import agreed
+from hil.runners.session import agree_with_devices
 from models.errors import InputError
 
 LOOK = 25  # ticks between two looks of the operator
@@ -59,7 +59,7 @@ def play(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda loop:
     rig = replace(rig, limits=LIMITS)
     config = emulated_node(rig)
     try:
-        rig, calibration = agreed(rig, [introduction(config, case.faults)])
+        rig, calibration = agree_with_devices(rig, [introduction(config, case.faults)])
     except (DeviceError, InputError) as error:
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
     loop = new_loop(rig, schedule, calibration.as_record())

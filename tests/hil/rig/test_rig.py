@@ -105,3 +105,9 @@ def test_calibration_is_checked_when_it_is_used(tmp_path):
 def test_a_missing_rig_file_is_told(tmp_path):
     with pytest.raises(InputError, match="no rig file"):
         read_rig(tmp_path / "none.toml")
+
+
+def test_a_rig_and_its_limits_are_one_line_each():
+    rig = read_rig(EXAMPLE)
+    assert repr(rig) == f"Rig({rig.name}: {rig.bicycle.name}, 200 Hz, node)"
+    assert repr(rig.limits).startswith("Limits(torque 4 N m, torque_rate 400 N m/s, lean 0.35 rad,")
