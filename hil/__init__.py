@@ -1,1 +1,104 @@
-"""The closed loop: design, estimator, supervisor, tick, runners and log. The only home of a clock."""
+"""Closed loop of a bicycle: design, observer, supervisor, tick, runners and log. The only home of a clock.
+
+What a user needs stands here and is imported when it is first used: gains by `design`, a run in memory by `simulate`
+or on a machine by `run_realtime`, and logs by `read_run` and `replay`.
+"""
+
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hil.design.margins import Margins, margins
+    from hil.design.methods import design
+    from hil.design.sampled_plant import LoopTiming, sampled_model
+    from hil.design.schedule import GainSchedule
+    from hil.logs.export import export_run
+    from hil.logs.header import RunHeader
+    from hil.logs.log import Marker, Run, Stop, read_run
+    from hil.loop.excitation import Excitation
+    from hil.loop.limits import Limit, Limits
+    from hil.loop.observer import Observer
+    from hil.loop.states import Cause, Demand, State, Symptom, Verdict
+    from hil.rig.file import read_rig
+    from hil.rig.rig import Rig, RigPort
+    from hil.runners.emulation import Emulation
+    from hil.runners.operator import Operator, Outcome
+    from hil.runners.replay import Replay, replay
+    from hil.runners.session import run_realtime
+    from hil.runners.simulated_run import simulate
+
+__all__ = [
+    "Cause",
+    "Demand",
+    "Emulation",
+    "Excitation",
+    "GainSchedule",
+    "Limit",
+    "Limits",
+    "LoopTiming",
+    "Margins",
+    "Marker",
+    "Observer",
+    "Operator",
+    "Outcome",
+    "Replay",
+    "Rig",
+    "RigPort",
+    "Run",
+    "RunHeader",
+    "State",
+    "Stop",
+    "Symptom",
+    "Verdict",
+    "design",
+    "export_run",
+    "margins",
+    "read_rig",
+    "read_run",
+    "replay",
+    "run_realtime",
+    "sampled_model",
+    "simulate",
+]
+
+_PLACES = {
+    "hil.design.margins": ("Margins", "margins"),
+    "hil.design.sampled_plant": ("LoopTiming", "sampled_model"),
+    "hil.design.schedule": ("GainSchedule",),
+    "hil.logs.export": ("export_run",),
+    "hil.logs.header": ("RunHeader",),
+    "hil.logs.log": ("Marker", "Run", "Stop", "read_run"),
+    "hil.loop.excitation": ("Excitation",),
+    "hil.loop.limits": ("Limit", "Limits"),
+    "hil.loop.observer": ("Observer",),
+    "hil.loop.states": ("Cause", "Demand", "State", "Symptom", "Verdict"),
+    "hil.rig.file": ("read_rig",),
+    "hil.rig.rig": ("Rig", "RigPort"),
+    "hil.runners.emulation": ("Emulation",),
+    "hil.runners.operator": ("Operator", "Outcome"),
+    "hil.runners.replay": ("Replay", "replay"),
+    "hil.runners.session": ("run_realtime",),
+    "hil.runners.simulated_run": ("simulate",),
+}
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
+
+
+def _get(name: str) -> Any:
+    """Import what is asked for; it is kept, so that this happens once."""
+    if name == "design":  # a folder of this name lies here as well: it can be called as the function, see there
+        return import_module("hil.design")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_MODULE_OF[name]), name)
+    setattr(sys.modules[__name__], name, found)
+    return found
+
+
+def _names() -> list[str]:
+    """Everything in the room's namespace, imported already or not."""
+    return sorted({*globals(), *__all__})
+
+
+if not TYPE_CHECKING:  # a type checker reads the imports above
+    __getattr__, __dir__ = _get, _names

@@ -14,8 +14,9 @@ from experiments.campaigns.protocols import PROTOCOLS
 from experiments.campaigns.protocols.condition import Condition, Settings
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from hil.design.methods import METHODS, GainSchedule
+from hil.rig.file import read_rig
 from hil.rig.rig import Rig
-from hil.rig.toml_lines import faults_of, lines_of
+from hil.rig.toml_lines import describe_faults, find_key_lines
 from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
@@ -128,7 +129,7 @@ def read_campaign(path: Path) -> Campaign:
     InputError
         One sentence naming the file and what is wrong with it.
     """
-    table, lines = _toml(path), lines_of(path.read_text(encoding="utf-8"))
+    table, lines = _toml(path), find_key_lines(path.read_text(encoding="utf-8"))
     require_format(table, "campaign", path)
     try:
         return replace(_planned(table, lines, path.parent, path.name), stem=path.stem)
@@ -162,9 +163,9 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
     try:
         file = _File.model_validate(table)
     except ValidationError as error:
-        raise InputError(faults_of(error, lines)) from None
+        raise InputError(describe_faults(error, lines)) from None
     rig_file = None if file.rig == EMULATED_RIG else folder / file.rig
-    machine = Rig.from_toml(rig_file) if rig_file else None
+    machine = read_rig(rig_file) if rig_file else None
     settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
     bench = _bench(file, machine, folder)
     conditions: list[Condition] = []
@@ -208,7 +209,7 @@ def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int
     try:
         return PROTOCOLS[kind].Settings.model_validate(table)
     except ValidationError as error:
-        raise InputError(faults_of(error, lines, ("protocol", number))) from None
+        raise InputError(describe_faults(error, lines, ("protocol", number))) from None
 
 
 def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:

@@ -23,7 +23,7 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.campaigns.run import Attempt
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from hil.runners.emulation import Emulation
 from models.errors import InputError
 
@@ -132,7 +132,7 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
     lockstep : bool
         In simulated time.
     """
-    machine = Rig.from_toml(rig_file) if rig_file else None
+    machine = read_rig(rig_file) if rig_file else None
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
     digest = {name: str(value) for name, value in settings.items()}
     if rig_file:

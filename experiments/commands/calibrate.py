@@ -46,10 +46,10 @@ def calibrate(
     from hil.commissioning.calibration_results import Notes
     from hil.commissioning.calibration_steps import CALIBRATION_PARTS, sweep_torque
     from hil.commissioning.drive_calibration import front_inertia
-    from hil.rig.rig import Rig
+    from hil.rig.file import read_rig
     from models.errors import InputError
 
-    rig = Rig.from_toml(rig_file)
+    rig = read_rig(rig_file)
     rig.calibrated()
     parts = [part.strip() for part in only.split(",") if part.strip()] or list(CALIBRATION_PARTS)
     unknown = sorted(set(parts) - set(CALIBRATION_PARTS))
@@ -198,10 +198,10 @@ def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
 def _write(file: Path, notes: "Notes") -> Path | None:
     from datetime import datetime
 
-    from hil.rig.writer import write
+    from hil.rig.writer import write_rig
 
     values = {place: change.new for place, change in notes.changes.items()}
-    return write(file, values, datetime.now().strftime("%Y-%m-%d-%H%M%S"))
+    return write_rig(file, values, datetime.now().strftime("%Y-%m-%d-%H%M%S"))
 
 
 def _table(notes: "Notes") -> None:

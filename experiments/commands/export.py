@@ -19,11 +19,11 @@ def export(
     index, also of a run that was killed. `riderless analyze` reads all of them.
     """
     from experiments.terminal.console import emit_json, screen
-    from hil.logs.export import export as write
+    from hil.logs.export import export_run
     from hil.logs.log import read_run
 
     log = read_run(run)
-    files = write(log, to, out)
+    files = export_run(log, to, out)
     if as_json:
         names = [str(path) for path in files]
         emit_json({"path": names[0], "files": names, "rows": len(log.ticks), "complete": log.complete})

@@ -47,12 +47,13 @@ def latency(
     from experiments.terminal.console import emit_json, screen
     from hil.commissioning.latency_measure import LatencyTrial, measure_latency
     from hil.logs.json_values import plain
+    from hil.rig.file import read_rig
     from hil.rig.rig import Rig
-    from hil.runners.latency_certificate import UNFIT, keep
+    from hil.runners.latency_certificate import UNFIT, keep_latency_result
     from models import catalogue
     from models.errors import InputError
 
-    rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
+    rig = read_rig(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
     rig = rig if rate is None else replace(rig, rate=rate)
     trials = [LatencyTrial(rate=rig.rate, duration=duration, fifo=fifo, cpu=cpu, load=load)]
     if matrix:
@@ -85,7 +86,7 @@ def latency(
             screen.print("not kept: only a test under load vouches for a session")
     for result in results:
         if result.load:
-            keep(result)
+            keep_latency_result(result)
     if not matrix and results[0].verdict == UNFIT:
         raise typer.Exit(1)
 
@@ -95,9 +96,9 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopS
     """Open ports with their devices set up, and a loop for them that will never be armed."""
     from experiments.emulation.spawn import start_twin
     from hil.design.methods import design
-    from hil.loop.tick import new_loop
     from hil.rig.rig import RigPort
-    from hil.runners.session import introduced
+    from hil.runners.assembly import new_loop
+    from hil.runners.session import open_devices
     from models.errors import InputError
     from models.plant.plant import Scenario
 
@@ -109,7 +110,7 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopS
         if len(paths) != len(rig.ports):
             raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")
         schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
-        fds, devices, rig, calibration = stack.enter_context(introduced(rig, paths))
+        fds, devices, rig, calibration = stack.enter_context(open_devices(rig, paths))
         yield fds, new_loop(rig, schedule, calibration.as_record(), devices)
 
 

@@ -50,7 +50,7 @@ def run(
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.keys import keys
     from hil.design.methods import METHODS, GainSchedule, design
-    from hil.logs.log import run_folder
+    from hil.logs.folders import run_folder
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator
     from hil.runners.session import run_realtime

@@ -54,8 +54,7 @@ def simulate(
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.progress import watching
     from hil.design.methods import METHODS, GainSchedule, LoopTiming, design
-    from hil.logs.folders import new_folder
-    from hil.logs.log import run_folder
+    from hil.logs.folders import new_folder, run_folder
     from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation
     from models import catalogue

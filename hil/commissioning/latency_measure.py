@@ -22,7 +22,14 @@ from hil.commissioning import cyclictest
 from hil.loop.states import Demand
 from hil.loop.tick import LoopState
 from hil.runners import realtime
-from hil.runners.latency_certificate import LatencyResult, Lateness, WakeUps, surroundings, this_moment, verdict
+from hil.runners.latency_certificate import (
+    LatencyResult,
+    Lateness,
+    WakeUps,
+    date_of_today,
+    describe_computer,
+    judge_wake_ups,
+)
 from hil.runners.operator import Operator
 from hil.runners.scheduling import privileges, require_existing
 from models.errors import InputError
@@ -76,16 +83,16 @@ class TrialMeasurement:
         trial, compute = self.trial, np.concatenate([*self.compute, np.zeros(0)])
         p50, p99 = np.percentile(compute, [50, 99]).tolist() if compute.size else (None, None)
         ours = WakeUps.of(self.ours, 1 / trial.rate)
-        judged, sentence = verdict(ours, trial.rate)
+        judged, sentence = judge_wake_ups(ours, trial.rate)
         return LatencyResult(
-            utc=this_moment(),
+            utc=date_of_today(),
             host=platform.node(),
             kernel=platform.release(),
             rate=trial.rate,
             fifo=trial.fifo,
             cpu=trial.cpu,
             load=trial.load,
-            settings=(*self.settings, *surroundings()),
+            settings=(*self.settings, *describe_computer()),
             ours=ours,
             floor=WakeUps.of(self.floor, 1 / trial.rate) if self.floor is not None else None,
             floor_note=self.floor_note,
@@ -116,7 +123,7 @@ def measure_latency(
     KeyboardInterrupt
         When it was interrupted; everything it started has ended by then.
     """
-    realtime.warm_up(loop)
+    realtime.warm_up_loop(loop)
     measured = [_begin(trial) for trial in trials]
     rounds = max(math.ceil(trial.duration / SLICE_DURATION) for trial in trials)
     for k in range(rounds):
@@ -149,7 +156,7 @@ def _our_slice(m: TrialMeasurement, part: float, fds: Sequence[int], loop: LoopS
         termios.tcflush(fd, termios.TCIFLUSH)  # what piled up meanwhile would be one long first tick
     trial, onlooker = m.trial, _Onlooker(part)
     batches: list[np.ndarray] = []
-    recorder = realtime.run(
+    recorder = realtime.run_loop(
         fds,
         loop,
         trial.rate,
@@ -161,7 +168,7 @@ def _our_slice(m: TrialMeasurement, part: float, fds: Sequence[int], loop: LoopS
     )
     if onlooker.interrupted:
         raise KeyboardInterrupt(onlooker.interrupted)
-    error = int(recorder.flow[realtime.LINK_ERROR])
+    error = int(recorder.flow[realtime.PORT_ERROR])
     if error:
         raise InputError(f"the port failed during the latency test ({os.strerror(error)}): was the cable pulled?")
     for rows in batches:

@@ -15,11 +15,11 @@ from firmware_interface.devices.driver import Introduction
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
-from hil.loop.tick import new_loop
 from hil.rig.rig import Rig
 from hil.runners import realtime
+from hil.runners.assembly import new_loop
 from hil.runners.operator import Operator, Outcome
-from hil.runners.session import introduced
+from hil.runners.session import open_devices
 from hil.runners.warmup import warm_up
 
 STEER_BEYOND_STOPS = 1.0  # rad, steer of a person who turns the bars to the stop: farther than any stop
@@ -185,12 +185,12 @@ def go_through(
         With the findings of its steps.
     """
     warm_up(rig, schedule)
-    with introduced(rig, paths) as (fds, devices, agreed_rig, calibration):
+    with open_devices(rig, paths) as (fds, devices, agreed_rig, calibration):
         loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, excitation)
         loop.limits["speed_min"] = -math.inf
         loop.limits["steer_error"] = math.inf
         procedure = Procedure(steps(agreed_rig, devices), tell, ready)
-        realtime.run(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
+        realtime.run_loop(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
     return procedure
 
 

@@ -1,4 +1,4 @@
-"""A file that grows by whole batches."""
+"""File that grows by whole batches."""
 
 import os
 import time
@@ -8,7 +8,7 @@ SYNC_EVERY = 1.0  # s; a power cut loses what was not synced, a killed process n
 
 
 class AppendOnlyFile:
-    """What the log is written to: bytes gather in memory until `flush` hands all of them to the system.
+    """Append-only file: bytes gather in memory until `flush` hands all of them to the system.
 
     A flush that fails (disk full) leaves the file as it was before and keeps the bytes: the file stays
     readable to its end, and the next flush tries the same bytes again, so nothing is lost while the

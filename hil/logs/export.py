@@ -1,4 +1,4 @@
-"""A run as plain tables, for tools that do not read the log itself. A format is one file and one line below."""
+"""Export of a run to plain tables, for tools that do not read the log; a format is one file and one line below."""
 
 import csv
 import dataclasses
@@ -6,18 +6,18 @@ import json
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from hil.logs.columns import MEANINGS, Meaning
 from hil.logs.log import Run
+from hil.loop.tick_record import LOG_COLUMNS
 from models.errors import InputError
 
-META = "riderless"  # name under which a table carries what is not in its columns
+EXPORT_KEY = "riderless"  # name under which a table carries what is not in its columns
 HEADER_SUFFIX = ".header.json"  # of the file beside a table that can carry nothing
 MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
 
 # format: (suffix, module of hil, function there): (run, path) -> files written
-FORMATS: dict[str, tuple[str, str, str]] = {
+EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
     "csv": (".csv", "hil.logs.export", "export_tables"),
     "parquet": (".parquet", "hil.logs.export_parquet", "export_parquet"),
     "mat": (".mat", "hil.logs.export_mat", "export_mat"),
@@ -25,17 +25,24 @@ FORMATS: dict[str, tuple[str, str, str]] = {
 }
 
 
-def export(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
-    """Write a run in one of ``FORMATS``, by default as ``ticks`` beside it; the files written.
+class ColumnMeaning(NamedTuple):
+    """Unit and meaning of a column, as exports carry them."""
+
+    unit: str
+    meaning: str
+
+
+def export_run(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
+    """Write a run in one of ``EXPORT_FORMATS``, by default as ``ticks`` beside it; the files written.
 
     Raises
     ------
     InputError
         The format is not known, needs a library that is not installed, or a file cannot be written.
     """
-    if to not in FORMATS:
-        raise InputError(f"runs are exported to {', '.join(FORMATS)}, not to '{to}': choose one with --to")
-    suffix, module, function = FORMATS[to]
+    if to not in EXPORT_FORMATS:
+        raise InputError(f"runs are exported to {', '.join(EXPORT_FORMATS)}, not to '{to}': choose one with --to")
+    suffix, module, function = EXPORT_FORMATS[to]
     write: Callable[[Run, Path], tuple[Path, ...]] = getattr(import_module(module), function)
     path = path or run.folder / f"ticks{suffix}"
     try:
@@ -47,26 +54,27 @@ def export(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
 
 
 def export_tables(run: Run, path: Path) -> tuple[Path, ...]:
-    """Three files: the ticks (CSV), the markers, and `document` as JSON. Raises as `export_csv` does."""
+    """Three files: the ticks (CSV), the markers, and `export_document` as JSON. Raises as `export_csv` does."""
     ticks, markers = export_csv(run, path)
     header = path.with_suffix(HEADER_SUFFIX)
-    header.write_text(json.dumps(document(run), indent=1), encoding="utf-8")
+    header.write_text(json.dumps(export_document(run), indent=1), encoding="utf-8")
     return ticks, markers, header
 
 
-def document(run: Run) -> dict[str, Any]:
-    """What a table of ticks leaves out: the run's header, markers and stop record, and what its columns mean."""
+def export_document(run: Run) -> dict[str, Any]:
+    """Collect what a table of ticks leaves out: header, markers, stop record, units and meanings of the columns."""
     return {
         "header": run.header.to_json(),
         "markers": [dataclasses.asdict(marker) for marker in run.markers],
         "stop": dataclasses.asdict(run.stop),
-        "columns": {name: meaning(name)._asdict() for name in run.ticks.dtype.names or ()},
+        "columns": {name: column_meaning(name)._asdict() for name in run.ticks.dtype.names or ()},
     }
 
 
-def meaning(column: str) -> Meaning:
+def column_meaning(column: str) -> ColumnMeaning:
     """Unit and meaning of a column, also of one that only another version writes."""
-    return MEANINGS.get(column, Meaning("", "not a column of this version"))
+    known = LOG_COLUMNS.get(column)
+    return ColumnMeaning(known.unit, known.meaning) if known else ColumnMeaning("", "not a column of this version")
 
 
 def export_csv(run: Run, path: str | Path) -> tuple[Path, Path]:

@@ -1,4 +1,4 @@
-"""A run as a MAT file (version 5) for MATLAB and Octave: structs of columns, units and markers."""
+"""Export of a run to a MAT file (version 5) for MATLAB and Octave: structs of columns, units and markers."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.logs.export import META, document, meaning
+from hil.logs.export import EXPORT_KEY, column_meaning, export_document
 from hil.logs.log import Run
 
 
@@ -28,14 +28,14 @@ def export_mat(run: Run, path: Path) -> tuple[Path]:
         row[:] = marker.kind, marker.text
     content: dict[str, Any] = {
         "ticks": {name: run.ticks[name].reshape(-1, 1) for name in names},
-        "units": {name: meaning(name).unit for name in names},
-        "meanings": {name: meaning(name).meaning for name in names},
+        "units": {name: column_meaning(name).unit for name in names},
+        "meanings": {name: column_meaning(name).meaning for name in names},
         "markers": {
             "t": np.array([marker.t for marker in run.markers]).reshape(-1, 1),
             "kind": texts[:, :1],
             "text": texts[:, 1:],
         },
-        META: json.dumps(document(run)),
+        EXPORT_KEY: json.dumps(export_document(run)),
     }
     with path.open("wb") as file:  # savemat would add a suffix to a name of the user's choice
         savemat(file, content, do_compression=True)

@@ -1,19 +1,27 @@
-"""A run as one MCAP file with its index, whatever became of the log: for Foxglove, PlotJuggler and their like."""
+"""Export of a run, also of a cut one, to an MCAP file with its index, for Foxglove, PlotJuggler and their like."""
 
 import json
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from hil.logs import protobuf_schema
 from hil.logs.append_only import AppendOnlyFile
-from hil.logs.export import document
-from hil.logs.log import MARKER_SCHEMA, MARKER_TOPIC, TICK_TOPIC, WIRE_SCHEMA, WIRE_TOPIC, Run
-from hil.logs.mcap_writer import McapWriter, crc32_text
+from hil.logs.export import export_document
+from hil.logs.log import Run
+from hil.logs.mcap_writer import McapWriter
+from hil.logs.records import (
+    MARKER_SCHEMA,
+    MARKER_TOPIC,
+    TICK_TOPIC,
+    WIRE_SCHEMA,
+    WIRE_TOPIC,
+    nanoseconds,
+    seal,
+)
 from models.errors import InputError
 
-BATCH = 1_000  # rows that go to the file at a time
+_ROWS_PER_BATCH = 1_000  # rows that go to the file at a time
 
 
 def export_mcap(run: Run, path: Path) -> tuple[Path]:
@@ -30,7 +38,7 @@ def export_mcap(run: Run, path: Path) -> tuple[Path]:
     """
     if path.exists():
         raise InputError(f"wanted a new file for the export, found {path}; name another one with --out")
-    content = document(run)
+    content = export_document(run)
     file = AppendOnlyFile(path)
     try:
         mcap = McapWriter(file, profile=protobuf_schema.PACKAGE)
@@ -39,9 +47,9 @@ def export_mcap(run: Run, path: Path) -> tuple[Path]:
         ticks = mcap.channel(TICK_TOPIC, "riderless.Tick", protobuf_schema.schema("Tick", run.ticks.dtype))
         marks = mcap.channel(MARKER_TOPIC, "riderless.Marker", MARKER_SCHEMA)
         tapes = mcap.channel(WIRE_TOPIC, "riderless.Wire", WIRE_SCHEMA)
-        for start in range(0, len(run.ticks), BATCH):
-            rows = run.ticks[start : start + BATCH]
-            mcap.messages(ticks, rows["k"], nanoseconds(rows["t_host"]), protobuf_schema.pack(rows))
+        for start in range(0, len(run.ticks), _ROWS_PER_BATCH):
+            rows = run.ticks[start : start + _ROWS_PER_BATCH]
+            mcap.messages(ticks, rows["k"], nanoseconds(rows["t_host"]), protobuf_schema.encode_rows(rows))
         marker_class = protobuf_schema.message_class(MARKER_SCHEMA)
         for n, marker in enumerate(run.markers, start=1):
             data = marker_class(t=marker.t, kind=marker.kind, text=marker.text).SerializeToString()
@@ -61,12 +69,6 @@ def export_mcap(run: Run, path: Path) -> tuple[Path]:
     return (path,)
 
 
-def nanoseconds(t: ArrayLike) -> NDArray[np.uint64]:
-    """Time stamps as MCAP wants them; 0 for what is no time, whose column keeps its bits."""
-    t = np.asarray(t, np.float64)
-    return np.rint(np.where((t >= 0) & (t < 1e10), t, 0.0) * 1e9).astype(np.uint64)
-
-
 def _sealed(content: object) -> dict[str, str]:
-    text = json.dumps(content)
-    return {"json": text, "crc32": crc32_text(text.encode())}
+    """Content of a metadata record, as JSON."""
+    return seal(json.dumps(content))

@@ -1,9 +1,9 @@
-"""A run as a Parquet file: units and meanings with each column, the header with the table."""
+"""Export of a run to a Parquet file: units and meanings with each column, the header with the table."""
 
 import json
 from pathlib import Path
 
-from hil.logs.export import META, document, meaning
+from hil.logs.export import EXPORT_KEY, column_meaning, export_document
 from hil.logs.log import Run
 from models.errors import InputError
 
@@ -27,7 +27,9 @@ def export_parquet(run: Run, path: Path) -> tuple[Path]:
             "python -m pip install 'riderless[formats]'"
         ) from None
     arrays = {name: pyarrow.array(run.ticks[name].copy()) for name in run.ticks.dtype.names or ()}
-    fields = [pyarrow.field(name, array.type, metadata=meaning(name)._asdict()) for name, array in arrays.items()]
-    schema = pyarrow.schema(fields, metadata={META: json.dumps(document(run))})
+    fields = [
+        pyarrow.field(name, array.type, metadata=column_meaning(name)._asdict()) for name, array in arrays.items()
+    ]
+    schema = pyarrow.schema(fields, metadata={EXPORT_KEY: json.dumps(export_document(run))})
     parquet.write_table(pyarrow.table(list(arrays.values()), schema=schema), path)
     return (path,)

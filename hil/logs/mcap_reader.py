@@ -23,14 +23,14 @@ from hil.logs.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
 
 # what the parsers of the libraries raise on bytes that are not what they should be
 DAMAGE = (McapError, ZstdError, struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError)
-WANTED = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
-INDEX = bytes([Opcode.MESSAGE_INDEX])
+_RECORDS_READ = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
+_INDEX_OPCODE = bytes([Opcode.MESSAGE_INDEX])
 # first and last time, bytes and CRC of the records, name of the compression, bytes compressed (record 0x06)
 CHUNK_HEAD = struct.Struct("<QQQII4sQ")
 
 
 class McapContents:
-    """What was gathered from the records of a file.
+    """Records gathered from a file.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class McapContents:
                     end = self._take_rows(data, start)
                 elif opcode == Opcode.CHUNK and self._of_nobody(data, end):
                     pass
-                elif opcode in WANTED:  # a long run has tens of thousands of the others
+                elif opcode in _RECORDS_READ:  # a long run has tens of thousands of the others
                     self._take_one(opcode, data[body:end])
             except DAMAGE:
                 self.damaged += 1
@@ -77,16 +77,16 @@ class McapContents:
         return start
 
     def rows(self, copied: bool = True) -> NDArray:
-        """The rows (n,) with the columns they were written with; or a view of them as they lie in the file."""
+        """Rows (n,) with the columns they were written with, copied or as a view of the file's bytes."""
         records = np.frombuffer(b"".join(self._stretches), self._record)
         if copied:
-            return protobuf_schema.unpack(records["data"], self._dtype)
+            return protobuf_schema.decode_rows(records["data"], self._dtype)
         return np.asarray(records["data"][list(self._dtype.names or ())])
 
     def _of_nobody(self, data: bytes, end: int) -> bool:
         """Does an index of messages passed over follow a chunk that ends there?"""
         index = end + RECORD_HEAD.size
-        return data[end : end + 1] == INDEX and data[index : index + 2] in self._passed
+        return data[end : end + 1] == _INDEX_OPCODE and data[index : index + 2] in self._passed
 
     def _set_rows(self, channel: int | None, dtype: np.dtype) -> None:
         self._rows_channel = b"" if channel is None else struct.pack("<H", channel)
@@ -129,7 +129,7 @@ class McapContents:
             self._take_channel(Channel.read(stream))
 
     def _unpacked(self, body: bytes) -> bytes | None:
-        """What is in a chunk as our writer makes them, in a fifth of the time the library takes; None for others."""
+        """Decode a chunk made by our writer, in a fifth of the time the library takes; None for any other chunk."""
         _, _, size, crc, length, name, packed = CHUNK_HEAD.unpack_from(body)
         if (length, name, packed) != (len(name), b"zstd", len(body) - CHUNK_HEAD.size):
             return None

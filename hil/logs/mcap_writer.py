@@ -49,7 +49,7 @@ _INDEX_ENTRY = np.dtype([("log_time", "<u8"), ("offset", "<u8")])
 
 
 def message_dtype(data: np.dtype) -> np.dtype:
-    """A whole message record, its data laid out as the packed dtype `data`."""
+    """Lay out a whole message record whose data has the packed dtype `data`."""
     return np.dtype([*MESSAGE_HEAD, ("data", data)])
 
 
@@ -59,7 +59,7 @@ def crc32_text(data: bytes) -> str:
 
 
 class McapWriter:
-    """Puts records to `file`; each method flushes what it put. Raises OSError as `file.flush` does."""
+    """Writer of MCAP records to `file`; each method flushes what it wrote. Raises OSError as `file.flush` does."""
 
     def __init__(self, file: AppendOnlyFile, profile: str) -> None:
         self._file = file

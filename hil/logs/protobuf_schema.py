@@ -1,4 +1,4 @@
-"""A structured dtype as protobuf messages that all have the same length.
+"""Structured dtypes as protobuf messages that all have the same length.
 
 Protobuf writes a message as (tag, value) pairs. When every value is of a fixed width (double, fixed64,
 fixed32, ...) and none is left out, all messages of one schema are equally long and every value lies at
@@ -28,12 +28,12 @@ _PROTOBUF = {
 }
 _NUMPY = {protobuf: name for name, protobuf in _PROTOBUF.items()}
 _WIRE_TYPE = {8: 1, 4: 5}  # bytes of the value -> I64, I32 of the protobuf encoding
-BLOCK = 2048  # rows copied at once: a megabyte, which stays in the cache while its columns are gone through
+_ROWS_PER_BLOCK = 2048  # rows copied at once: a megabyte, which stays in the cache while its columns are gone through
 _TAG = "tag of "  # columns of tags; no protobuf field can have a blank in its name
 
 
 def schema(name: str, dtype: np.dtype) -> bytes:
-    """The protobuf schema of `dtype`: a serialised FileDescriptorSet, as MCAP files embed it.
+    """Make the protobuf schema of `dtype`: a serialised FileDescriptorSet, as MCAP files embed it.
 
     Fields are numbered from 1 in the order of the columns.
 
@@ -46,7 +46,7 @@ def schema(name: str, dtype: np.dtype) -> bytes:
 
 
 def message_schema(name: str, fields: list[tuple[str, Any]]) -> bytes:
-    """A schema with one message of `fields` (name, FieldDescriptorProto.TYPE_*), numbered from 1."""
+    """Make a schema with one message of `fields` (name, FieldDescriptorProto.TYPE_*), numbered from 1."""
     file = FileDescriptorProto(name=f"{PACKAGE}/{name.lower()}.proto", package=PACKAGE, syntax="proto3")
     message = file.message_type.add(name=name)
     for number, (column, kind) in enumerate(fields, start=1):
@@ -56,7 +56,7 @@ def message_schema(name: str, fields: list[tuple[str, Any]]) -> bytes:
 
 @lru_cache
 def message_class(schema_bytes: bytes) -> Any:
-    """The protobuf class of the one message in an embedded schema."""
+    """Build the protobuf class of the one message in an embedded schema."""
     (file,) = FileDescriptorSet.FromString(schema_bytes).file
     pool = DescriptorPool()
     pool.Add(file)
@@ -64,7 +64,7 @@ def message_class(schema_bytes: bytes) -> Any:
 
 
 def row_dtype(schema_bytes: bytes) -> np.dtype:
-    """The dtype a schema of `schema` was made from: a log is read with the columns it was written with."""
+    """Recover the dtype that `schema` made a schema of: a log is read with the columns it was written with."""
     (file,) = FileDescriptorSet.FromString(schema_bytes).file
     fields = sorted(file.message_type[0].field, key=lambda field: field.number)
     return np.dtype([(field.name, _NUMPY[field.type]) for field in fields], align=True)
@@ -75,7 +75,7 @@ def wire_dtype(dtype: np.dtype) -> np.dtype:
     return _template(dtype).dtype
 
 
-def pack(rows: NDArray) -> NDArray:
+def encode_rows(rows: NDArray) -> NDArray:
     """Encode rows (n,): an (n,) array of `wire_dtype`, each element the bytes of one message."""
     template = _template(rows.dtype)
     wire = np.full(rows.shape, template, template.dtype)
@@ -84,11 +84,11 @@ def pack(rows: NDArray) -> NDArray:
     return wire
 
 
-def unpack(wire: NDArray, dtype: np.dtype) -> NDArray:
+def decode_rows(wire: NDArray, dtype: np.dtype) -> NDArray:
     """Decode messages (n,) of `wire_dtype(dtype)` to rows (n,) of `dtype`."""
     rows = np.zeros(wire.shape, dtype)  # zeros, so that the padding of aligned rows is defined too
-    for start in range(0, len(wire), BLOCK):
-        here = slice(start, start + BLOCK)
+    for start in range(0, len(wire), _ROWS_PER_BLOCK):
+        here = slice(start, start + _ROWS_PER_BLOCK)
         for column in _columns(dtype):
             rows[column][here] = wire[column][here]
     return rows

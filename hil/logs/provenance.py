@@ -1,4 +1,4 @@
-"""Where a number came from: versions, source commit, machine, command line and time."""
+"""Provenance of a result: versions, source commit, machine, command line and time."""
 
 import platform
 import re
@@ -9,13 +9,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-PROJECT = "riderless"
+PACKAGE_NAME = "riderless"
 SOURCE = Path(__file__).resolve().parents[2]
-TIMEOUT = 5.0  # s, for git on a slow disk; an unknown commit is better than a run that does not start
+_GIT_TIMEOUT = 5.0  # s, for git on a slow disk; an unknown commit is better than a run that does not start
 
 
 def provenance() -> dict[str, Any]:
-    """What to keep with every result so that it can be traced and repeated.
+    """Describe the program, machine and moment, so that a result can be traced and repeated.
 
     Returns
     -------
@@ -36,11 +36,11 @@ def provenance() -> dict[str, Any]:
 def package_versions() -> dict[str, str]:
     """Versions of the project and its runtime requirements, as installed."""
     try:
-        required = metadata.requires(PROJECT) or []
+        required = metadata.requires(PACKAGE_NAME) or []
     except metadata.PackageNotFoundError:
-        return {PROJECT: "unknown: not installed"}
+        return {PACKAGE_NAME: "unknown: not installed"}
     names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in required if "extra ==" not in line]
-    return {name: _version(name) for name in (PROJECT, *names)}
+    return {name: _version(name) for name in (PACKAGE_NAME, *names)}
 
 
 def git_state(source: Path) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def git_state(source: Path) -> dict[str, Any]:
 def _git(source: Path, *arguments: str) -> str:
     # optional locks off: looking must not touch the index of a checkout somebody is working in
     command = ["git", "--no-optional-locks", "-C", str(source), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
+    return subprocess.run(command, capture_output=True, text=True, timeout=_GIT_TIMEOUT, check=True).stdout
 
 
 def _unknown(reason: str) -> dict[str, Any]:

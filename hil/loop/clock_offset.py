@@ -1,9 +1,9 @@
-"""Device time to host time: how old is this sample?
+"""Offset between device clock and host clock, and with it the age of a sample.
 
 A sample is stamped by the device at ``t`` and seen by the host at ``t_host``. Transport only ever adds
 delay, so the difference of the two clocks is the *smallest* ``t_host - t`` of late, the lower envelope of the
 delays (as in the estimation of clock skew from one-way delays: Moon, Skelly and Towsley 1999). It is
-kept over the present and the previous `WINDOW`, which takes two numbers and no memory. Quartz clocks part by
+kept over the present and the previous `OFFSET_WINDOW`, which takes two numbers and no memory. Quartz clocks part by
 at most 100 ppm, 40 us in two windows, and that bounds its error as long as one sample a window is
 fast; an emulated clock, which loses time on a busy computer, is followed too.
 """
@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
-WINDOW = 0.2  # s
-STEP = 0.2  # s; a difference that changes by more is another clock, not delay
+OFFSET_WINDOW = 0.2  # s
+CLOCK_JUMP = 0.2  # s; a difference that changes by more is another clock, not delay
 
 TIMEBASE = np.dtype(
     [
@@ -31,7 +31,7 @@ TIMEBASE = np.dtype(
 
 
 @njit(cache=True, nogil=True)
-def follow(tb, t, t_host):
+def follow_clock(tb, t, t_host):
     """Take note of a sample stamped ``t`` and seen at ``t_host`` [s]. Runs inside the tick.
 
     Parameters
@@ -41,15 +41,15 @@ def follow(tb, t, t_host):
     seen = t_host - t
     if not math.isfinite(seen):
         return
-    if not tb.started or abs(seen - tb.offset) > STEP:
+    if not tb.started or abs(seen - tb.offset) > CLOCK_JUMP:
         tb.steps += tb.started
         tb.started = 1
         tb.least = tb.least_before = seen
-        tb.until = t + WINDOW
+        tb.until = t + OFFSET_WINDOW
     elif t >= tb.until:
         tb.least_before = tb.least
         tb.least = seen
-        tb.until = t + WINDOW
+        tb.until = t + OFFSET_WINDOW
     tb.least = min(tb.least, seen)
     tb.offset = min(tb.least, tb.least_before)
     tb.age = seen - tb.offset

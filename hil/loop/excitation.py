@@ -18,12 +18,12 @@ from models.errors import InputError
 
 @dataclass(frozen=True)
 class Excitation:
-    """A torque over time that begins when the machine is RUNNING.
+    """Torque over time that begins when the machine is RUNNING.
 
     Parameters
     ----------
     kind : str
-        A name in `KINDS`.
+        A name in `EXCITATION_KINDS`.
     amplitude : float
         N m, the largest value.
     duration : float
@@ -55,8 +55,8 @@ class Excitation:
     periods: int = 1
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"unknown excitation '{self.kind}': the kinds are {', '.join(KINDS)}")
+        if self.kind not in EXCITATION_KINDS:
+            raise InputError(f"unknown excitation '{self.kind}': the kinds are {', '.join(EXCITATION_KINDS)}")
         if not (min(self.amplitude, self.duration, self.delay) >= 0.0 and 0.0 < self.f_low <= self.f_high):
             raise InputError(
                 "an excitation needs an amplitude, a duration and a delay of zero or more and a band of positive "
@@ -82,7 +82,7 @@ class Excitation:
             )
 
     def samples(self, rate: float) -> NDArray[np.float64]:
-        """The torque at each tick, (n,) [N m]; ``rate`` in Hz.
+        """Sample the torque at each tick, (n,) [N m]; ``rate`` in Hz.
 
         Raises
         ------
@@ -95,7 +95,7 @@ class Excitation:
                 f"stay below a quarter of it, {rate / 4:g} Hz"
             )
         t = np.arange(round(self.duration * rate)) / rate
-        played = self.amplitude * KINDS[self.kind](self, t) if t.size else t
+        played = self.amplitude * EXCITATION_KINDS[self.kind](self, t) if t.size else t
         if self.kind != "push" or not self.releases:
             return np.concatenate([np.zeros(round(self.delay * rate)), played])
         begins = [round(begin * rate) for begin, _ in self.releases]
@@ -119,7 +119,7 @@ def _none(e: Excitation, t: NDArray) -> NDArray:
 
 
 def _sweep(e: Excitation, t: NDArray) -> NDArray:
-    """A sine whose frequency grows exponentially from ``f_low`` to ``f_high``."""
+    """Sine whose frequency grows exponentially from ``f_low`` to ``f_high``."""
     grow = math.log(e.f_high / e.f_low) / e.duration
     phase = e.f_low * t if grow == 0.0 else e.f_low * np.expm1(grow * t) / grow
     return np.sin(2 * np.pi * phase)
@@ -150,7 +150,7 @@ def _steps(e: Excitation, t: NDArray) -> NDArray:
 
 
 PERIODIC = ("multisine",)
-KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
+EXCITATION_KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
     "none": _none,
     "push": _push,
     "sweep": _sweep,
@@ -160,15 +160,15 @@ KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
 
 
 @njit(cache=True, nogil=True)
-def played(pulse, excitation):
-    """The excitation's torque at this tick under control [N m]; it moves on. Runs inside the tick."""
+def next_excitation_torque(pulse, excitation):
+    """Take the excitation's torque for this tick under control [N m], and count the tick. Runs inside the tick."""
     pulse.played += 1
     return excitation[pulse.played - 1] if pulse.played <= excitation.size else 0.0
 
 
 @njit(cache=True, nogil=True)
-def left_alone(pulse, freedom, limits, e):
-    """Is the bicycle to be left to itself now? Once too far from upright it is caught. Runs inside the tick.
+def is_released(pulse, freedom, limits, e):
+    """Decide whether the torque is off for a release; a bicycle too far from upright is caught. Runs inside the tick.
 
     Parameters
     ----------

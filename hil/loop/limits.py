@@ -16,8 +16,17 @@ class Limit:
     reason: str
 
 
-OWN = ("torque", "torque_rate", "lean", "steer", "speed_min", "speed_max", "bus_min", "bus_max")  # of each machine
-SENSIBLE = {  # outside of it a value is a slip of the pen
+MACHINE_LIMITS = (
+    "torque",
+    "torque_rate",
+    "lean",
+    "steer",
+    "speed_min",
+    "speed_max",
+    "bus_min",
+    "bus_max",
+)  # of each machine
+SENSIBLE_RANGES = {  # outside of it a value is a slip of the pen
     "ramp": (0.1, 0.3),
     "stale": (0.01, 0.2),
     "check": (1.0, 60.0),
@@ -30,9 +39,9 @@ SENSIBLE = {  # outside of it a value is a slip of the pen
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Limits:
-    """The bounds of one rig. The defaults suit the emulated bicycle; a real rig states its own reasons."""
+    """Limits of one rig, with reasons; the defaults suit the emulated bicycle, a real rig states its own."""
 
     torque: Limit = Limit(7.0, "N m", "what a hand on the bars can still overcome")
     torque_rate: Limit = Limit(500.0, "N m/s", "a kick asks for about 130 N m/s; a broken sensor for far more")
@@ -67,7 +76,7 @@ class Limits:
                 raise InputError(
                     f"limit '{f.name}' must be a positive number, found {limit.value!r} {limit.unit}: set it in the rig"
                 )
-            least, most = SENSIBLE.get(f.name, (0.0, np.inf))
+            least, most = SENSIBLE_RANGES.get(f.name, (0.0, np.inf))
             if not least <= limit.value <= most:
                 raise InputError(
                     f"limit '{f.name}' must lie between {least:g} and {most:g} {limit.unit}, found {limit.value:g} "
@@ -83,8 +92,12 @@ class Limits:
                 f"speed_max {self.speed_max.value:g} m/s"
             )
 
+    def __repr__(self) -> str:
+        of_machine = ((name, getattr(self, name)) for name in MACHINE_LIMITS)
+        return f"Limits({', '.join(f'{name} {limit.value:g} {limit.unit}' for name, limit in of_machine)}, ...)"
+
     def as_record(self) -> np.void:
-        """The values alone, a record of LIMITS, for the compiled supervisor."""
+        """Values alone, a record of LIMITS, for the compiled supervisor."""
         record = np.zeros(1, LIMITS)[0]
         for f in fields(self):
             record[f.name] = getattr(self, f.name).value
@@ -97,7 +110,7 @@ class Limits:
     @classmethod
     def of_machine(cls, table: dict[str, dict[str, float | str]]) -> "Limits":
         """Limits of a rig file, which must state those that are the machine's own; raises as `from_dict`."""
-        missing = [name for name in OWN if name not in table]
+        missing = [name for name in MACHINE_LIMITS if name not in table]
         if missing:
             raise InputError(
                 f"the limits {', '.join(missing)} are missing: each machine has its own, so state each as "

@@ -1,4 +1,4 @@
-"""The observer: from gyro, accelerometer, steer encoder and wheel speed to the bicycle's state.
+"""Observer of the bicycle's state, from gyro, accelerometer, steer encoder and wheel speed.
 
 It uses kinematics, not the bicycle's masses, so a wrong model parameter cannot hide in the estimate
 whose eigenvalues are to be judged:
@@ -94,7 +94,21 @@ class Observer:
         z_imu: float,
         command_delay: float | None = None,
     ) -> np.void:
-        """Settings and geometry, a record of OBSERVER, for the compiled observer; times in s, by default one dt."""
+        """Settings and geometry for the compiled observer, a record of OBSERVER.
+
+        Parameters
+        ----------
+        bicycle : Bicycle
+            Its wheelbase, trail, steer axis tilt and gravity are used.
+        dt : float
+            Nominal period of the loop [s].
+        drive_lag : float
+            Time constant of the steer drive [s].
+        x_imu, z_imu : float
+            Place of the inertial sensor on the rear frame, forward of the rear contact and down [m].
+        command_delay : float or None
+            From a sample to the moment its command is obeyed [s]; None: one period.
+        """
         record = np.zeros(1, OBSERVER)[0]
         for name, value in vars(self).items():
             record[name] = value

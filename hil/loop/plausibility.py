@@ -1,4 +1,4 @@
-"""The plausibility monitor: what the device does not say of itself, noticed within the tick.
+"""Plausibility monitor: sensor, drive and clock faults that the device does not report, detected within the tick.
 
 Each symptom rests on one relation that holds whatever pushes the bicycle:
 
@@ -11,7 +11,7 @@ Each symptom rests on one relation that holds whatever pushes the bicycle:
 * the torque the drive reports follows the commands through its lag;
 * the device's clock advances one period with each sequence number.
 
-Errors are smoothed over `SMOOTH`, so a kick, which shakes the accelerometer, is no alarm; the limits and
+Errors are smoothed over `SMOOTHING_TIME`, so a kick, which shakes the accelerometer, is no alarm; the limits and
 their reasons stand in `hil.loop.limits`.
 """
 
@@ -22,11 +22,13 @@ from numba import njit
 
 from hil.loop.states import Symptom
 
-SMOOTH = 0.1  # s, time constant of the errors
-COUNT = 0.5  # s, time constant of the rates of samples and broken frames
+SMOOTHING_TIME = 0.1  # s, time constant of the errors
+RATE_TIME = 0.5  # s, time constant of the rates of samples and broken frames
 _SLOW = 1.0  # m/s, below it yaw says little about steer
 _NEARLY_WRAPPED = 0xF0000000  # us, of a clock of 32 bits
 
+_AXES = 3
+_CHANNELS = 2 * _AXES  # gyros, then accelerometers
 _STUCK = int(Symptom.SENSOR_STUCK)
 _RANGE = int(Symptom.SENSOR_RANGE)
 _JUMP = int(Symptom.SENSOR_JUMP)
@@ -39,8 +41,8 @@ _NOISY = int(Symptom.LINK_NOISY)
 
 MONITOR = np.dtype(
     [
-        ("counts", "i8", (6,)),  # last of three gyros and three accelerometers
-        ("resting", "f8", (6,)),  # s, without a change
+        ("counts", "i8", (_CHANNELS,)),  # last of three gyros and three accelerometers
+        ("resting", "f8", (_CHANNELS,)),  # s, without a change
         ("invalid", "f8"),  # s, of samples that are no good
         ("seq", "i8"),  # of the last sample
         ("t_us", "i8"),
@@ -61,13 +63,13 @@ MONITOR = np.dtype(
 
 
 def new_monitor() -> np.void:
-    """A monitor that has seen nothing yet, a record of MONITOR."""
+    """Make a monitor without history, a record of MONITOR."""
     return np.zeros(1, MONITOR)[0]
 
 
 @njit(cache=True, nogil=True)
-def judge(limits, observer, m, raw, sample, e, samples, broken, running, dt):
-    """Look at what this tick has learnt; returns `Symptom` bits. Runs inside the tick.
+def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, running, dt):
+    """Test this tick's readings for plausibility; returns `Symptom` bits. Runs inside the tick.
 
     Parameters
     ----------
@@ -93,19 +95,19 @@ def judge(limits, observer, m, raw, sample, e, samples, broken, running, dt):
             m.rate = 1.0 / observer.dt
     if m.since > 0.0 or samples > 0:
         m.since += dt
-        part = min(dt / COUNT, 1.0)
+        part = min(dt / RATE_TIME, 1.0)
         m.rate += part * (samples / dt - m.rate) if dt > 0.0 else 0.0
         m.broken += part * (broken / dt - m.broken) if dt > 0.0 else 0.0
-    if m.since > 2.0 * COUNT and m.rate * observer.dt < limits.seldom:
+    if m.since > 2.0 * RATE_TIME and m.rate * observer.dt < limits.seldom:
         on |= _RATE
-    if m.since > 2.0 * COUNT and m.broken * observer.dt > limits.broken:
+    if m.since > 2.0 * RATE_TIME and m.broken * observer.dt > limits.broken:
         on |= _NOISY
     return on
 
 
 @njit(cache=True, nogil=True)
 def _look_at_clock(period, m, raw):
-    """Does the device's clock go with its numbers? Runs inside the tick."""
+    """Compare the device's clock with its sequence numbers. Runs inside the tick."""
     steps = (np.int64(raw.seq) - m.seq) & 0xFFFF
     if steps >= 0x8000:
         return _RESTARTED
@@ -118,10 +120,10 @@ def _look_at_clock(period, m, raw):
 
 @njit(cache=True, nogil=True)
 def _look_at_counts(limits, m, raw, sample, dt):
-    """Do the noisy channels still stir, and are the readings on their scales? Runs inside the tick."""
+    """Detect channels whose last digit no longer moves, and readings off their scale. Runs inside the tick."""
     on = 0
-    for channel in range(6):
-        counts = raw.gyro_counts[channel] if channel < 3 else raw.accel_counts[channel - 3]
+    for channel in range(_CHANNELS):
+        counts = raw.gyro_counts[channel] if channel < _AXES else raw.accel_counts[channel - _AXES]
         m.resting[channel] = m.resting[channel] + dt if counts == m.counts[channel] else 0.0
         on |= _STUCK if m.resting[channel] > limits.stuck else 0
     m.invalid = 0.0 if sample.valid else m.invalid + dt
@@ -130,13 +132,13 @@ def _look_at_counts(limits, m, raw, sample, dt):
 
 @njit(cache=True, nogil=True)
 def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
-    """Can a bicycle move as the readings say? Runs inside the tick."""
+    """Detect jumps, contradictions between sensors, and a drive that disobeys. Runs inside the tick."""
     on, follows = 0, ((np.int64(raw.seq) - m.seq) & 0xFFFF) == 1
     if follows and m.seen >= 2:  # over a gap even a slow steer goes far
         turned = sample.delta_meas - 2.0 * m.delta + m.delta_before
         rolled, yawed = sample.phi_dot_meas - m.phi_dot, sample.psi_dot_meas - m.psi_dot
         on |= _JUMP if abs(turned) > limits.steer_jump or max(abs(rolled), abs(yawed)) > limits.gyro_jump else 0
-    part = 1.0 - math.exp(-dt / SMOOTH)
+    part = 1.0 - math.exp(-dt / SMOOTHING_TIME)
     steer_error = e.yaw_error * observer.w / (observer.cos_lam * max(e.v, _SLOW))
     m.lean_error += part * (e.lean_error - m.lean_error)
     m.steer_error += part * (steer_error - m.steer_error)
@@ -149,9 +151,9 @@ def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
 def _remember(m, raw, sample):
     """Keep this sample for the next. Runs inside the tick."""
     follows = ((np.int64(raw.seq) - m.seq) & 0xFFFF) == 1
-    for axis in range(3):
+    for axis in range(_AXES):
         m.counts[axis] = raw.gyro_counts[axis]
-        m.counts[axis + 3] = raw.accel_counts[axis]
+        m.counts[_AXES + axis] = raw.accel_counts[axis]
     m.seen = m.seen + 1 if follows and sample.valid else 0
     m.seq = raw.seq
     m.t_us = raw.t_us

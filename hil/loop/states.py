@@ -1,10 +1,10 @@
-"""The words of the supervisor: states, demands, causes and verdicts."""
+"""States, demands, causes, symptoms and verdicts of the supervisor."""
 
 from enum import IntEnum, IntFlag
 
 
 class State(IntEnum):
-    """What the machine may do now."""
+    """State of the machine: what it may do now."""
 
     DISARMED = 0  # drive off
     CHECK = 1  # proving stream, sensors and the drive's watchdog
@@ -15,7 +15,7 @@ class State(IntEnum):
 
 
 class Demand(IntEnum):
-    """What the operator asks for; the highest state the machine may be in."""
+    """Operator's demand: the highest state the machine may be in."""
 
     OFF = 0  # zero and off, at once
     STOP = 1  # ramp down, then off
@@ -24,7 +24,7 @@ class Demand(IntEnum):
 
 
 class Cause(IntEnum):
-    """Why the machine left RUNNING (or could not be armed). The first one is kept."""
+    """Cause for which the machine left RUNNING, or could not be armed; the first one is kept."""
 
     NONE = 0
     OPERATOR_STOP = 1
@@ -95,7 +95,7 @@ SENTENCES = {
 
 
 class Symptom(IntFlag):
-    """What the plausibility monitor has noticed this tick, on top of what the device says of itself."""
+    """Symptoms that the plausibility monitor has found this tick, beside the faults a device reports."""
 
     NONE = 0
     SENSOR_STUCK = 1
@@ -110,7 +110,7 @@ class Symptom(IntFlag):
 
 
 class Verdict(IntFlag):
-    """Why the command differs from the request."""
+    """Reasons for which the command differs from the request."""
 
     NONE = 0
     NOT_RUNNING = 1

@@ -1,4 +1,4 @@
-"""The supervisor: the sole maker of a command. It distrusts the controller.
+"""Supervisor: the only code that makes a command. It distrusts the controller.
 
 Each tick it finds out which events are on and lets the table of `hil.loop.transitions` decide where the
 machine stands; then it makes the torque and the flags of that stage. States run DISARMED -> CHECK -> ARMED
@@ -23,7 +23,7 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from hil.loop.states import Cause, Demand, Verdict
-from hil.loop.transitions import CAUSE, INDEX, NEXT, OBSTACLES, STATE_OF, Stage
+from hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
 
 # Plain integers and arrays for the compiled code.
 _DISARMED, _STREAM, _ENABLE, _WITHHOLD, _CLEAR, _ARMED, _RUNNING, _RAMPDOWN, _FAULT = (int(s) for s in Stage)
@@ -42,9 +42,9 @@ _ANSWER = 0.25  # s, for the drive to say that it is on, or that it is cleared
 _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
 
 # Which event stands where in the table.
-_HARD_SYMPTOMS, _SOFT_SYMPTOMS = INDEX["sensor stuck"], INDEX["samples seldom"]
-_N_HARD = INDEX["stale sample"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
-_BIT = {event: 1 << i for event, i in INDEX.items()}
+_HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
+_N_HARD = EVENT_INDEX["stale sample"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
+_BIT = {event: 1 << i for event, i in EVENT_INDEX.items()}
 _B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
 _B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]
 _B_BROKEN, _B_NOT_UPRIGHT = _BIT["stream broken"], _BIT["not upright"]
@@ -80,7 +80,7 @@ _B_CLEARED, _B_CLEARED_LEANING, _B_NOT_CLEARED = (
 )
 _B_GO, _B_STOPPED, _B_RAMPED = _BIT["go"], _BIT["stopped"], _BIT["ramped down"]
 _OBSTACLES = sum(_BIT[event] for event in OBSTACLES)
-_IN_THE_WAY_AT = INDEX["something in the way"]
+_IN_THE_WAY_AT = EVENT_INDEX["something in the way"]
 
 NEWS = np.dtype(
     [
@@ -125,7 +125,7 @@ SUPERVISOR = np.dtype(
 
 @njit(cache=True, nogil=True)
 def _events(s, limits, news, sample, e):
-    """Everything that is the case this tick, as bits of the table's rows. Runs inside the tick."""
+    """Evaluate every event of the table, as bits in the order of its rows. Runs inside the tick."""
     on, status, demand = 0, sample.status, news.demand
     enabled, tripped = status & STATUS_ENABLED != 0, status & STATUS_WATCHDOG != 0
     numbers = news.T_req + e.phi + e.delta + e.phi_dot + e.delta_dot + e.v
@@ -176,13 +176,13 @@ def _events(s, limits, news, sample, e):
 
 @njit(cache=True, nogil=True)
 def _move(s, on):
-    """Go where the first event that means something here leads. Runs inside the tick."""
-    for event in range(NEXT.shape[1]):
-        stage = NEXT[s.stage, event]
+    """Change the stage by the first event that the table answers at this one. Runs inside the tick."""
+    for event in range(NEXT_STAGE.shape[1]):
+        stage = NEXT_STAGE[s.stage, event]
         if stage < 0 or not on >> event & 1:
             continue
         if s.cause == 0:
-            s.cause = s.obstacle if event == _IN_THE_WAY_AT else CAUSE[event]
+            s.cause = s.obstacle if event == _IN_THE_WAY_AT else EVENT_CAUSE[event]
         if stage == _STREAM or s.stage == _FAULT:  # a new start, or an acknowledged fault
             s.cause = 0
         if stage == _STREAM:
@@ -198,18 +198,18 @@ def _move(s, on):
 
 @njit(cache=True, nogil=True)
 def _wait_for_a_clear_way(s, on, dt):
-    """Time without anything in the way of arming, and what was last in it. Runs inside the tick."""
+    """Count the time without an obstacle to arming, and keep the last obstacle's cause. Runs inside the tick."""
     s.good += min(dt, s.watchdog)  # a clock's jump proves nothing about the stream
-    for event in range(NEXT.shape[1]):
+    for event in range(NEXT_STAGE.shape[1]):
         if on & _OBSTACLES & (1 << event):
             s.good = 0.0
-            s.obstacle = CAUSE[event]
+            s.obstacle = EVENT_CAUSE[event]
             return
 
 
 @njit(cache=True, nogil=True)
 def _limited(s, limits, T_req, dt):
-    """The request within torque and rate limits. Runs inside the tick."""
+    """Limit the request to the greatest torque and torque rate. Runs inside the tick."""
     T = min(max(T_req, -limits.torque), limits.torque)
     if T_req != T:
         s.verdict |= _V_TORQUE_LIMIT
@@ -276,7 +276,7 @@ def supervise(s, limits, news, sample, estimate):
 
 
 def new_supervisor(watchdog: float) -> np.void:
-    """A disarmed supervisor, a record of SUPERVISOR; ``watchdog`` [s] is what the drive must prove."""
+    """Make a disarmed supervisor, a record of SUPERVISOR; ``watchdog`` [s] is the time-out the drive must prove."""
     s = np.zeros(1, SUPERVISOR)[0]
     s["watchdog"] = watchdog
     s["released"] = 1

@@ -1,4 +1,4 @@
-"""The tick: bytes in, bytes out. The whole controller, short enough to read aloud.
+"""Tick of the loop: bytes in, bytes out. The whole controller, short enough to read aloud.
 
     bytes -> Sample -> Estimate -> Request -> Verdict -> Command -> bytes, and one row of the log
 
@@ -8,41 +8,27 @@ same function; only what carries its bytes differs.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from firmware_interface.calibration import DEVICE_CLOCK, calibrate, drive_torque
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import (
-    LINK_STATE,
-    ROLE_DRIVE,
-    ROLE_IMU,
-    ROLE_STEER,
-    ROLE_WHEEL,
-    hear,
-    new_link,
-    say,
-)
-from firmware_interface.devices.registry import device
-from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
-from hil.design.schedule import GainSchedule
-from hil.loop.clock_offset import TIMEBASE, follow
-from hil.loop.excitation import Excitation, left_alone, played
-from hil.loop.observer import ESTIMATE, follow_drive, observe
-from hil.loop.plausibility import judge, new_monitor
+from firmware_interface.calibration import calibrate, drive_torque
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear, say
+from firmware_interface.messages import STATUS_STOP_BUTTON
+from hil.loop.clock_offset import follow_clock
+from hil.loop.excitation import is_released, next_excitation_torque
+from hil.loop.observer import follow_drive, observe
+from hil.loop.plausibility import judge_plausibility
 from hil.loop.states import State
-from hil.loop.supervisor import NEWS, new_supervisor, supervise
+from hil.loop.supervisor import supervise
 from hil.loop.tick_record import COUNTERS
-from hil.rig.rig import Rig
 
-FAREWELL = 5  # how many times zero torque is sent at the end
+FAREWELL_FRAMES = 5  # how many times zero torque is sent at the end
 
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
-_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
-_PULSE = np.dtype(
+LOOP_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
+LOOP_PULSE = np.dtype(
     [
         ("k", "i8"),
         ("t_host", "f8"),
@@ -95,75 +81,13 @@ class LoopState(NamedTuple):
     orders: np.void
 
 
-def new_loop(
-    rig: Rig,
-    schedule: GainSchedule,
-    calibration: np.void,
-    devices: Sequence[Introduction] | None = None,
-    excitation: Excitation = Excitation(),
-) -> LoopState:
-    """A disarmed loop for a rig under a schedule.
-
-    ``calibration`` as given by Calibration.as_record(); ``devices`` as they introduced themselves, by default
-    as our node would.
-    """
-    pulse, orders = _zero(_PULSE), _zero(ORDERS)
-    pulse["dt"] = rig.dt
-    pulse["expiry_ms"] = round(rig.watchdog * 1e3)
-    orders["attended"] = orders["recording"] = orders["tested"] = 1
-    links = _links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports))
-    return LoopState(
-        calibration=calibration,
-        observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
-        limits=rig.limits.as_record(),
-        speeds=np.array(schedule.v, float),
-        gains=np.array(schedule.K, float),
-        excitation=excitation.samples(rig.rate),
-        freedom=excitation.freedom(rig.rate),
-        links=links,
-        clock=_zero(DEVICE_CLOCK),
-        timebase=_zero(TIMEBASE),
-        raw=_zero(RAW),
-        sample=_zero(SAMPLE),
-        estimate=_zero(ESTIMATE),
-        monitor=new_monitor(),
-        news=_zero(NEWS),
-        supervisor=new_supervisor(rig.watchdog),
-        command=_zero(COMMAND),
-        counters=_zero(_COUNTERS),
-        pulse=pulse,
-        orders=orders,
-    )
-
-
-def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
-    """What the tick keeps of each port, (P,) of LINK."""
-    links = np.zeros(len(rig.ports), LINK_STATE)
-    for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
-        driver, link = device(port.device), new_link()
-        settings = driver.settled(port.settings)
-        link["hear"], link["say"], link["delimiter"] = driver.hear, driver.say, driver.delimiter
-        link["role"] = port.role
-        link["period_us"] = round(1e6 * rig.dt)
-        link["polled"] = said.rate_hz is None
-        link["scale"], link["per_amp"] = said.scale, said.per_amp
-        link["axis"] = settings.get("axis", 0)
-        link["wheel_axis"] = settings.get("wheel_axis", -1)
-        links[i] = link
-    return links
-
-
-def _zero(dtype: np.dtype) -> np.void:
-    return np.zeros(1, dtype)[0]
-
-
 @njit(cache=True, nogil=True)
 def tick(loop, wire, t_host, t_due, row):
-    """One beat of the controller. Runs inside the tick.
+    """Run one period: decode, calibrate, estimate, control, supervise, encode, record. Runs inside the tick.
 
     Parameters
     ----------
-    loop : Loop
+    loop : LoopState
     wire : Wire
         Bytes that came in since the last tick; filled with those to send. None are sent when a command
         would not rest on a fresh sample.
@@ -172,28 +96,28 @@ def tick(loop, wire, t_host, t_due, row):
     row : record of TICK, filled.
     """
     supervisor, estimate, sample, news = loop.supervisor, loop.estimate, loop.sample, loop.news
-    _hear_orders(loop.orders, news)
-    news.dt = _beat(loop.pulse, t_host)
+    _take_orders(loop.orders, news)
+    news.dt = _elapsed(loop.pulse, t_host)
 
-    samples, broken = _listen(loop, wire, t_host)
+    samples, broken = _decode(loop, wire, t_host)
     steered = supervisor.state == _RUNNING or supervisor.state == _RAMPDOWN
     if news.fresh:
         observe(loop.observer, estimate, sample, not steered)
-    news.symptoms = judge(
+    news.symptoms = judge_plausibility(
         loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
     )
-    news.released = left_alone(loop.pulse, loop.freedom, loop.limits, estimate)
-    news.T_req = _wish(loop.speeds, loop.gains, estimate)
-    news.T_req += played(loop.pulse, loop.excitation) if supervisor.state == _RUNNING else 0.0
+    news.released = is_released(loop.pulse, loop.freedom, loop.limits, estimate)
+    news.T_req = _requested_torque(loop.speeds, loop.gains, estimate)
+    news.T_req += next_excitation_torque(loop.pulse, loop.excitation) if supervisor.state == _RUNNING else 0.0
     supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
-    _speak(loop, wire, supervisor.send, t_host)
-    _note(loop, t_host, t_due, row)
+    _encode(loop, wire, supervisor.send, t_host)
+    _fill_row(loop, t_host, t_due, row)
 
 
 @njit(cache=True, nogil=True)
-def _hear_orders(orders, news):
-    """What the program around the loop wants and says of itself. Runs inside the tick."""
+def _take_orders(orders, news):
+    """Copy the orders of the program around the loop. Runs inside the tick."""
     news.demand = orders.demand
     news.acknowledged = orders.acknowledged
     news.attended = orders.attended
@@ -203,7 +127,7 @@ def _hear_orders(orders, news):
 
 
 @njit(cache=True, nogil=True)
-def _beat(pulse, t_host):
+def _elapsed(pulse, t_host):
     """Time since the last tick [s]. Runs inside the tick."""
     elapsed = t_host - pulse.t_host if pulse.k > 0 else pulse.dt
     pulse.t_host = t_host
@@ -212,26 +136,26 @@ def _beat(pulse, t_host):
 
 
 @njit(cache=True, nogil=True)
-def _listen(loop, wire, t_host):
-    """Bytes to the newest sample; how many came, and how many frames were broken. Runs inside the tick."""
+def _decode(loop, wire, t_host):
+    """Decode and calibrate the newest sample; how many came, and how many frames were broken. Runs inside the tick."""
     news, raw, samples, broken, lost, silence = loop.news, loop.raw, 0, 0, 0, 0.0
     for port in range(loop.links.size):
         link = loop.links[port]
         receiver = link.receiver
-        broken_before, lost_before = _broken(receiver), receiver.samples_lost
+        broken_before, lost_before = _broken_frames(receiver), receiver.samples_lost
         came = hear(link, wire.rx[port], wire.n_rx[port])
-        broken += _broken(receiver) - broken_before
+        broken += _broken_frames(receiver) - broken_before
         lost += receiver.samples_lost - lost_before
         link.silence = 0.0 if came > 0 else link.silence + news.dt
         silence = max(silence, link.silence)
         if came > 0:
             link.taken = link.asked if link.polled else t_host
         samples += came if link.role & ROLE_IMU else 0
-    _merge(loop.links, raw)
+    _merge_readings(loop.links, raw)
     if samples > 0:
         calibrate(raw, loop.calibration, loop.clock, loop.sample)
         loop.sample.steer_age = _age_of(loop.links, ROLE_STEER, t_host)
-        follow(loop.timebase, loop.sample.t, t_host)
+        follow_clock(loop.timebase, loop.sample.t, t_host)
     news.fresh = samples > 0 and loop.sample.valid == 1
     news.clean = broken == 0 and lost == 0
     # samples that come late, and commands that are answered late, are as bad as samples that are missing
@@ -243,13 +167,13 @@ def _listen(loop, wire, t_host):
 
 
 @njit(cache=True, nogil=True)
-def _broken(receiver):
-    """How many frames were broken so far. Runs inside the tick."""
+def _broken_frames(receiver):
+    """Count the broken frames so far. Runs inside the tick."""
     return receiver.frames_bad_crc + receiver.frames_bad_length + receiver.frames_bad_version
 
 
 @njit(cache=True, nogil=True)
-def _merge(links, raw):
+def _merge_readings(links, raw):
     """Take from each device what it carries; a button or a fault counts wherever it is. Runs inside the tick."""
     raw.status = 0
     raw.faults = 0
@@ -278,7 +202,7 @@ def _merge(links, raw):
 
 @njit(cache=True, nogil=True)
 def _age_of(links, role, t_host):
-    """How much older the readings of ``role`` are than the newest inertial ones [s]. Runs inside the tick."""
+    """Age of the readings of ``role`` against the newest inertial ones [s]. Runs inside the tick."""
     age = 0.0
     for port in range(links.size):
         if links[port].role & role and not links[port].role & ROLE_IMU:
@@ -287,8 +211,8 @@ def _age_of(links, role, t_host):
 
 
 @njit(cache=True, nogil=True)
-def _wish(speeds, gains, e):
-    """The controller: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev]. Runs inside the tick."""
+def _requested_torque(speeds, gains, e):
+    """Evaluate the controller T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev]. Runs inside the tick."""
     last, j = speeds.size - 1, 0
     while j < last and speeds[j] < e.v:
         j += 1
@@ -301,8 +225,8 @@ def _wish(speeds, gains, e):
 
 
 @njit(cache=True, nogil=True)
-def _speak(loop, wire, send, t_host):
-    """The supervisor's command as bytes to every drive, or silence; questions to who answers only then.
+def _encode(loop, wire, send, t_host):
+    """Encode the supervisor's command for every drive, or silence, and requests for devices that answer when asked.
 
     Runs inside the tick.
     """
@@ -323,15 +247,15 @@ def _speak(loop, wire, send, t_host):
 
 @njit(cache=True, nogil=True)
 def farewell(loop, wire):
-    """Zero torque, drive off, whatever the supervisor thinks: the loop's last words, in bytes."""
+    """Encode zero torque and drive off, whatever the supervisor decided: the last command of a run."""
     loop.supervisor.T_cmd = 0.0
     loop.supervisor.flags = 0
     loop.supervisor.send = 1
-    _speak(loop, wire, loop.supervisor.send, loop.pulse.t_host)
+    _encode(loop, wire, loop.supervisor.send, loop.pulse.t_host)
 
 
 @njit(cache=True, nogil=True)
-def _note(loop, t_host, t_due, row):
+def _fill_row(loop, t_host, t_due, row):
     """Fill one row of the log. Runs inside the tick."""
     sample, e, supervisor, news = loop.sample, loop.estimate, loop.supervisor, loop.news
     counters, pulse = loop.counters, loop.pulse

@@ -1,4 +1,4 @@
-"""The supervisor's table: what each event does at each stage. The supervisor runs it, docs/safety.md prints it.
+"""Transition table of the supervisor: each event at each stage. The supervisor runs it, docs/safety.md prints it.
 
 A stage is a state, or one of the four steps of CHECK. Events are asked in the order of this file, and the
 first one that means something at the present stage decides; the cause it carries is kept if none is
@@ -14,7 +14,7 @@ from hil.loop.states import Cause, State
 
 
 class Stage(IntEnum):
-    """Where the machine stands, finer than `State`."""
+    """Stage of the machine, finer than `State`."""
 
     DISARMED = 0
     STREAM = 1  # CHECK: a second of good samples, upright, nothing in the way
@@ -57,7 +57,7 @@ class Rule(NamedTuple):
 
 
 # How each is found out stands in `hil.loop.supervisor`; symptoms are the bits of `Symptom`, in its order.
-HARD = (
+HARD_RULES = (
     Rule("not a number", "the wish, lean, steer, their rates or speed is not a number", _HARD, Cause.NOT_A_NUMBER),
     Rule("stop button", "the device says it is pressed", _HARD, Cause.STOP_BUTTON),
     Rule("device fault", "the device reports one", _HARD, Cause.DEVICE_FAULT),
@@ -74,7 +74,7 @@ HARD = (
     Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
     Rule("drive went off", "a fresh sample says it is off under torque", {_R: _F, _RD: _F}, Cause.DRIVE_OFF),
 )
-SOFT = (
+SOFT_RULES = (
     Rule("samples seldom", "symptom", _SOFT, Cause.RATE_LOW),
     Rule("link noisy", "symptom", _SOFT, Cause.LINK_NOISY),
     Rule("speed window", "speed outside `speed_min` to `speed_max`", _SOFT, Cause.SPEED_WINDOW),
@@ -84,12 +84,12 @@ SOFT = (
     Rule("unattended", "the program around the loop has not looked for a second", _SOFT, Cause.UNATTENDED),
     Rule("log fails", "the log does not take what it is given", _SOFT, Cause.RECORDER),
 )
-OPERATOR = (
+OPERATOR_RULES = (
     Rule("stop", "demand STOP", {**dict.fromkeys((*_CHECKS, _A), _D), _R: _RD}, Cause.OPERATOR_STOP),
     Rule("arm", "demand ARM or RUN, which has been lower since the last disarming", {_D: _S}),
     Rule("disarm", "demand lowered from RUN to ARM", {_R: _RD}, Cause.OPERATOR_STOP),
 )
-STEPS = (
+CHECK_RULES = (
     Rule("untested", "no latency test vouches for the computer", {_S: _D}, Cause.CHECK_LATENCY),
     Rule("nothing in the way", "for as long as `check`", {_S: _E}),
     Rule("something in the way", "still, after `check_timeout`", {_S: _D}),  # its cause is what is in the way
@@ -104,31 +104,40 @@ STEPS = (
     Rule("stopped", "the ramp that the operator asked for is over", {_RD: _D}),
     Rule("ramped down", "the ramp after a fault is over", {_RD: _F}),
 )
-FIRST = (
+PRIORITY_RULES = (
     Rule("off", "demand OFF", _OFF_NOW, Cause.OPERATOR_OFF),
     Rule("acknowledged", "demand OFF and the fault acknowledged", {_F: _D}),
 )
-IN_THE_WAY = (  # of arming, beside what is hard or soft
+ARMING_RULES = (  # of arming, beside what is hard or soft
     Rule("stream broken", "a gap, a broken frame, or silence as long as the watchdog", {}, Cause.CHECK_STREAM),
     Rule("not upright", "lean beyond `lean_arm` or steer beyond `steer_arm`", {_A: _D}, Cause.CHECK_UPRIGHT),
 )
-RULES = (*FIRST, *IN_THE_WAY[:1], *HARD, *OPERATOR[:1], *SOFT, *IN_THE_WAY[1:], *OPERATOR[1:], *STEPS)
-INDEX = {rule.event: i for i, rule in enumerate(RULES)}
+RULES = (
+    *PRIORITY_RULES,
+    *ARMING_RULES[:1],
+    *HARD_RULES,
+    *OPERATOR_RULES[:1],
+    *SOFT_RULES,
+    *ARMING_RULES[1:],
+    *OPERATOR_RULES[1:],
+    *CHECK_RULES,
+)
+EVENT_INDEX = {rule.event: i for i, rule in enumerate(RULES)}
 
 # What keeps STREAM from passing: all of that but what only a drive under torque can show.
 OBSTACLES = [
     rule.event
-    for rule in (*IN_THE_WAY, *HARD, *SOFT)
+    for rule in (*ARMING_RULES, *HARD_RULES, *SOFT_RULES)
     if rule.event not in ("stale sample", "watchdog tripped", "drive went off")
 ]
 
 STAY = -1
-NEXT = np.array([[rule.goes.get(stage, STAY) for rule in RULES] for stage in Stage], np.int64)
-CAUSE = np.array([rule.cause for rule in RULES], np.int64)
+NEXT_STAGE = np.array([[rule.goes.get(stage, STAY) for rule in RULES] for stage in Stage], np.int64)
+EVENT_CAUSE = np.array([rule.cause for rule in RULES], np.int64)
 
 
 def as_markdown() -> str:
-    """The table as documentation: one row an event, one column a stage; "waits" is what keeps STREAM from passing."""
+    """Print the table for docs/safety.md: one row an event, one column a stage; "waits" keeps STREAM from passing."""
     head = ["event", "when", *(stage.name for stage in Stage)]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for rule in RULES:

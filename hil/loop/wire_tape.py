@@ -1,4 +1,4 @@
-"""The bytes of one tick on all ports, and the tape that keeps them so that a run can be replayed.
+"""Raw bytes of one tick on all ports, and the tape that keeps them so that a run can be replayed.
 
 A tape is a plain run of bytes. Each tick lays down, port after port, how many bytes came in and those
 bytes, how many went out and those bytes; the counts are two bytes, low byte first.
@@ -11,11 +11,11 @@ from numba import njit
 
 from firmware_interface.devices.link import RX_SIZE, TX_SIZE
 
-COUNT = 2  # bytes of a count on the tape
+COUNT_BYTES = 2  # bytes of a count on the tape
 
 
 class Wire(NamedTuple):
-    """What came in since the last tick, and what goes out after this one; P ports."""
+    """Bytes received since the last tick and bytes to send after this one; P ports."""
 
     rx: np.ndarray  # (P, RX_SIZE) u1
     n_rx: np.ndarray  # (P,) i8
@@ -24,7 +24,7 @@ class Wire(NamedTuple):
 
 
 def new_wire(ports: int = 1) -> Wire:
-    """A silent wire."""
+    """Make a wire without bytes."""
     return Wire(
         np.zeros((ports, RX_SIZE), np.uint8),
         np.zeros(ports, np.int64),
@@ -34,22 +34,22 @@ def new_wire(ports: int = 1) -> Wire:
 
 
 def new_tape(ports: int, ticks: int) -> np.ndarray:
-    """Room for ``ticks`` ticks, however full they are."""
-    return np.zeros(ticks * ports * (2 * COUNT + RX_SIZE + TX_SIZE), np.uint8)
+    """Make room for ``ticks`` ticks, however full they are."""
+    return np.zeros(ticks * ports * (2 * COUNT_BYTES + RX_SIZE + TX_SIZE), np.uint8)
 
 
 @njit(cache=True, nogil=True)
 def tape_length(wire):
-    """Bytes this tick takes on a tape. Runs inside the tick."""
+    """Count the bytes this tick takes on a tape. Runs inside the tick."""
     n = 0
     for port in range(wire.n_rx.size):
-        n += 2 * COUNT + wire.n_rx[port] + wire.n_tx[port]
+        n += 2 * COUNT_BYTES + wire.n_rx[port] + wire.n_tx[port]
     return n
 
 
 @njit(cache=True, nogil=True)
-def lay_down(wire, tape, start):
-    """Put this tick on the tape from ``start`` on, around its end if need be; returns where the next begins."""
+def write_tape(wire, tape, start):
+    """Write this tick's bytes to the tape from ``start`` on, around its end if need be; returns the next ``start``."""
     size = tape.size
     for port in range(wire.n_rx.size):
         for outgoing in range(2):
@@ -58,21 +58,21 @@ def lay_down(wire, tape, start):
             tape[start % size] = n & 0xFF
             tape[(start + 1) % size] = n >> 8
             for i in range(n):
-                tape[(start + COUNT + i) % size] = data[i]
-            start += COUNT + n
+                tape[(start + COUNT_BYTES + i) % size] = data[i]
+            start += COUNT_BYTES + n
     return start
 
 
 @njit(cache=True, nogil=True)
-def pick_up(wire, tape, start):
-    """Read one tick off a tape that does not go around; returns where the next begins, or -1 if it is cut."""
+def read_tape(wire, tape, start):
+    """Read one tick's bytes from a tape that does not go around; returns the next ``start``, -1 if it is cut."""
     for port in range(wire.n_rx.size):
         for outgoing in range(2):
-            if start + COUNT > tape.size:
+            if start + COUNT_BYTES > tape.size:
                 return -1
             n = tape[start] | tape[start + 1] << 8
             data = wire.tx[port] if outgoing else wire.rx[port]
-            start += COUNT
+            start += COUNT_BYTES
             if n > data.size or start + n > tape.size:
                 return -1
             for i in range(n):

@@ -1,4 +1,4 @@
-"""The file of a rig, checked key by key; units stand in the names of the keys."""
+"""Rig files (TOML), checked key by key; units stand in the names of the keys."""
 
 import tomllib
 from pathlib import Path
@@ -10,21 +10,27 @@ from firmware_interface.errors import DeviceError
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
 from hil.rig.rig import Rig, RigPort
-from hil.rig.toml_lines import faults_of, line_naming, lines_of
+from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models import catalogue
 from models.errors import InputError
 from models.file_format import require_format
 
 
 def read_rig(path: Path) -> Rig:
-    """The rig a file describes; raises as `Rig.from_toml`."""
+    """Read a rig file.
+
+    Raises
+    ------
+    InputError
+        One sentence naming the file and all its faults.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
         ) from None
-    lines = lines_of(text)
+    lines = find_key_lines(text)
     try:
         table = tomllib.loads(text)
         require_format(table, "rig", path)
@@ -32,9 +38,9 @@ def read_rig(path: Path) -> Rig:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
-        raise InputError(f"rig file {path}: {faults_of(error, lines)}") from None
+        raise InputError(f"rig file {path}: {describe_faults(error, lines)}") from None
     except (InputError, DeviceError) as error:
-        line = line_naming(lines, str(error))
+        line = find_line_named(lines, str(error))
         raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
 
 
@@ -65,7 +71,7 @@ class _Imu(_Strict):
 
 
 class _Std(_Strict):
-    """How well the machine around the bicycle is known, one standard deviation each; the names as in the analysis."""
+    """Standard deviations of what is known of the machine around the bicycle; the names as in the analysis."""
 
     speed_scale: float = Field(default=0.0, ge=0.0, lt=1.0)
     drive_gain: float = Field(default=0.0, ge=0.0, lt=1.0)
@@ -87,7 +93,7 @@ def _several(ports: Any) -> Any:
 
 
 class _RigFile(_Strict):
-    """The TOML file, key by key; units stand in the names."""
+    """Keys of the TOML file; units stand in the names."""
 
     format: str = ""  # checked before the rest
     name: str

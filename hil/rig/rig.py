@@ -1,10 +1,9 @@
-"""A wired machine: which bicycle, port, rates, instrument places and limits. One TOML file each."""
+"""Wired machine: bicycle, ports, rates, places of the instruments and limits. One TOML file each."""
 
 import functools
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Literal
 
 from firmware_interface.calibration import Calibration
@@ -33,7 +32,7 @@ class RigPort:
         return functools.reduce(operator.or_, (CARRIES[name] for name in self.carries), 0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rig:
     """Everything the loop must know of a machine. The defaults are the emulated one.
 
@@ -83,9 +82,13 @@ class Rig:
                 )
             driver.require_room(port.role, driver.settled(port.settings), self.rate, port.baud)
 
+    def __repr__(self) -> str:
+        devices = ", ".join(port.device for port in self.ports)
+        return f"Rig({self.name}: {self.bicycle.name}, {self.rate:g} Hz, {devices})"
+
     @property
     def roles(self) -> list[int]:
-        """What each port's device carries."""
+        """Roles of the device behind each port, as bits."""
         return [port.role for port in self.ports]
 
     @property
@@ -95,7 +98,7 @@ class Rig:
 
     @property
     def timing(self) -> LoopTiming:
-        """The loop as the design of controllers must know it."""
+        """Timing of the loop, for the design of controllers."""
         delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
         return LoopTiming(rate=self.rate, delay=delay, drive_lag=self.drive_lag)
 
@@ -114,16 +117,3 @@ class Rig:
             raise InputError(
                 f"unknown calibration key among {sorted(self.calibration)}: the keys are {known}"
             ) from None
-
-    @classmethod
-    def from_toml(cls, path: Path) -> "Rig":
-        """Read a rig file.
-
-        Raises
-        ------
-        InputError
-            One sentence naming the file and all its faults.
-        """
-        from hil.rig.file import read_rig  # the checks of files cost 0.1 s, which the emulated rig need not wait for
-
-        return read_rig(path)

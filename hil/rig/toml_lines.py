@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands, so that a message can point at the line."""
+"""Line numbers of the keys of a TOML file, so that a message can point at the line."""
 
 import re
 from collections.abc import Mapping
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_.\"'-]+)\s*=")
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 
-def lines_of(text: str) -> dict[Path, int]:
+def find_key_lines(text: str) -> dict[KeyPath, int]:
     """Line (from 1) of each table and key; an element of an array of tables is a number in its path.
 
     Inline tables and values over several lines count by the line on which they begin.
     """
-    found: dict[Path, int] = {}
-    table: Path = ()
+    found: dict[KeyPath, int] = {}
+    table: KeyPath = ()
     seen: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         header, key = _HEADER.match(line), _KEY.match(line)
@@ -34,8 +34,8 @@ def lines_of(text: str) -> dict[Path, int]:
     return found
 
 
-def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
-    """The line of a path, or of the nearest table around it that stands in the file."""
+def find_key_line(lines: Mapping[KeyPath, int], path: KeyPath) -> int | None:
+    """Find the line of a path, or of the nearest table around it that stands in the file."""
     while path:
         # one [port] is read as a list of one, which the file does not number
         for candidate in (path, tuple(part for part in path if not isinstance(part, int))):
@@ -45,19 +45,19 @@ def line_of(lines: Mapping[Path, int], path: Path) -> int | None:
     return None
 
 
-def line_naming(lines: Mapping[Path, int], sentence: str) -> int | None:
-    """The line of the key that a sentence names most precisely, if it names one."""
+def find_line_named(lines: Mapping[KeyPath, int], sentence: str) -> int | None:
+    """Find the line of the key that a sentence names most precisely, if it names one."""
     words = set(re.findall(r"[A-Za-z0-9_]+", sentence))
     named = [(len(path), -number) for path, number in lines.items() if path and path[-1] in words]
     return -max(named)[1] if named else None
 
 
-def faults_of(error: "ValidationError", lines: Mapping[Path, int], table: Path = ()) -> str:
+def describe_faults(error: "ValidationError", lines: Mapping[KeyPath, int], table: KeyPath = ()) -> str:
     """All faults of a file, or of one ``table`` of it, in one sentence, each with its line."""
     faults = []
     for e in error.errors():
         loc = (*table, *e["loc"])
-        line, unit = line_of(lines, loc), _unit(str(loc[-1]) if loc else "")
+        line, unit = find_key_line(lines, loc), _unit(str(loc[-1]) if loc else "")
         where = f"line {line}, " if line else ""
         found = f"found {e['input']!r}{unit}" if e["type"] != "missing" else "it is not there"
         faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {e['msg'].lower()}{unit} ({found})")
@@ -65,6 +65,6 @@ def faults_of(error: "ValidationError", lines: Mapping[Path, int], table: Path =
 
 
 def _unit(key: str) -> str:
-    """The unit that a key's name ends in."""
+    """Unit that a key's name ends in."""
     units = {"Hz": "Hz", "s": "s", "m": "m", "days": "days", "Nm": "N m", "A": "A"}
     return f" {units[end]}" if "_" in key and (end := key.rsplit("_", 1)[-1]) in units else ""

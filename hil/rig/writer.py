@@ -1,4 +1,4 @@
-"""New values into a rig file: comments and order stay, the old file is kept, and nothing is replaced half-way."""
+"""Writing new values to a rig file: comments and order stay, the old file is kept, nothing is replaced half-way."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import tomlkit
 
 from firmware_interface.errors import DeviceError
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from models.errors import InputError
 
 
@@ -21,8 +21,8 @@ class RigChange(NamedTuple):
     new: Any
 
 
-def changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[RigChange]:
-    """What writing ``values`` (by table and key) would change in the rig file; equal values are left out.
+def rig_changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[RigChange]:
+    """List what writing ``values`` (by table and key) would change in the rig file; equal values are left out.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def changes(path: Path, values: Mapping[tuple[str, str], Any]) -> list[RigChange
     return found
 
 
-def write(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path | None:
+def write_rig(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path | None:
     """Put ``values`` into the rig file; returns where the old file is kept, None if nothing changes.
 
     The new text is read as a rig before it takes the old one's place, in one step.
@@ -57,7 +57,7 @@ def write(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path
     InputError
         When the file cannot be read or written, or would no longer be a rig.
     """
-    document, made = _document(path), changes(path, values)
+    document, made = _document(path), rig_changes(path, values)
     if not made:
         return None
     for change in made:
@@ -65,7 +65,7 @@ def write(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path
     kept, draft = _free(path, stamp), path.with_name(f".{path.name}.new")
     try:
         draft.write_text(tomlkit.dumps(document), encoding="utf-8")
-        Rig.from_toml(draft).calibrated()
+        read_rig(draft).calibrated()
         os.link(path, kept)  # the old file under a second name: at no moment is there none
         os.replace(draft, path)
     except (InputError, DeviceError) as error:
@@ -91,7 +91,7 @@ def _document(path: Path) -> tomlkit.TOMLDocument:
 
 
 def _table(document: tomlkit.TOMLDocument, path: str) -> Any:
-    """The table at a path; it is made where there is none."""
+    """Find the table at a path; it is made where there is none."""
     found: Any = document
     for part in path.split("."):
         if part.isdigit():
@@ -104,7 +104,7 @@ def _table(document: tomlkit.TOMLDocument, path: str) -> Any:
 
 
 def _free(path: Path, stamp: str) -> Path:
-    """A name for the old file that nothing has yet."""
+    """Find a name for the old file that no file has yet."""
     kept, n = path.with_name(f"{path.stem}-{stamp}{path.suffix}"), 1
     while kept.exists():
         n += 1

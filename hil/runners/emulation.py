@@ -1,4 +1,4 @@
-"""The emulated machine of a rig: its plant and the devices it carries."""
+"""Emulated machine of a rig: its plant and the devices it carries."""
 
 from dataclasses import dataclass, replace
 
@@ -15,7 +15,7 @@ from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroun
 
 @dataclass(frozen=True)
 class Emulation:
-    """What an emulated machine is, beyond its rig: equations of motion, surroundings, and how good its drive is."""
+    """Settings of an emulated machine beyond its rig: equations of motion, surroundings, quality of the drive."""
 
     model: str = "linear"  # a name in `models.plant.records.PLANT_MODELS`
     surroundings: Surroundings = Surroundings()
@@ -24,7 +24,7 @@ class Emulation:
 
 
 def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig | MachineConfig:
-    """The devices behind the rig's ports; ``truth`` is how they are really mounted, by default as the rig says."""
+    """Configure the devices behind the rig's ports; ``truth`` is how they are mounted, by default as the rig says."""
     if len(rig.ports) == 1 and rig.ports[0].device == "node" and truth is None:
         return emulated_node(rig)
     return MachineConfig(tuple(_station(rig, port, truth) for port in rig.ports))
@@ -44,7 +44,7 @@ def _station(rig: Rig, port: RigPort, truth: Calibration | None) -> StationConfi
 
 
 def emulated_node(rig: Rig) -> NodeConfig:
-    """The node that the emulated rig carries, all of it behind one port.
+    """Configure the node of a rig that has everything behind one port.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def emulated_node(rig: Rig) -> NodeConfig:
 
 
 def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> Plant:
-    """The bicycle of the emulated rig, with the rig's drive and instruments where the rig says they are."""
+    """Make the bicycle of the emulated rig, with the rig's drive and instruments where the rig says they are."""
     quiet = Instruments(x_imu=rig.x_imu, z_imu=rig.z_imu, gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0))
     levels = ("gyro_noise", "accel_noise", "steer_noise", "wheel_noise")
     return Plant(

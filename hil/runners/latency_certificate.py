@@ -1,4 +1,4 @@
-"""The result of a latency test: how late this computer wakes, and whether that is good enough for a rate.
+"""Result of a latency test: how late this computer wakes, and whether that is good enough for a rate.
 
 The test itself is made by `hil.commissioning.latency_measure`; this is what is judged, kept and asked for before a run.
 """
@@ -22,12 +22,12 @@ GOOD_LATENESS = 0.25  # of a period, which 99.9 % must keep: the rest is for the
 MISSED_ALLOWED = 0.01  # of the wake-ups, with care
 WORST_PERIODS = 3.0  # the shortest time-out a drive should have
 ENOUGH = 2000  # wake-ups, to say something about one in a thousand
-FIT, CARE, UNFIT, SHORT = "fit", "fit with care", "not fit", "too short"
+FIT, CARE, UNFIT, TOO_SHORT = "fit", "fit with care", "not fit", "too short"
 
 
 @dataclass(frozen=True, eq=False)
 class Lateness:
-    """How late a number of wake-ups came.
+    """Lateness of a number of wake-ups.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Lateness:
         return min(1e-6 * (k + part), self.worst)
 
     def later_than(self, limit: float) -> int:
-        """How many came ``limit`` [s] late or later."""
+        """Count those that came ``limit`` [s] late or later."""
         return int(self.counts[math.ceil(round(1e6 * limit, 3)) :].sum())
 
     def sparse(self) -> dict[str, int]:
@@ -77,7 +77,7 @@ class Lateness:
 
 @dataclass(frozen=True)
 class WakeUps:
-    """The figures of one distribution. Lateness in s."""
+    """Figures of one distribution of lateness [s]."""
 
     n: int
     p50: float
@@ -98,8 +98,8 @@ class WakeUps:
         return self.missed / self.n if self.n else math.nan
 
 
-def verdict(ours: WakeUps, rate: float) -> tuple[str, str]:
-    """Whether wake-ups like these are good enough for ``rate`` [Hz].
+def judge_wake_ups(ours: WakeUps, rate: float) -> tuple[str, str]:
+    """Judge whether wake-ups like these are good enough for ``rate`` [Hz].
 
     Returns
     -------
@@ -109,7 +109,7 @@ def verdict(ours: WakeUps, rate: float) -> tuple[str, str]:
     period = 1.0 / rate
     if ours.n < ENOUGH:
         least = math.ceil(ENOUGH / rate)
-        return SHORT, (
+        return TOO_SHORT, (
             f"too short to judge {rate:g} Hz: {ours.n} wake-ups say nothing about one in a thousand; "
             f"test for at least {least} s"
         )
@@ -161,7 +161,7 @@ class LatencyResult:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> "LatencyResult":
-        """What `as_dict` gave.
+        """Rebuild a result from what `as_dict` gave.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class LatencyResult:
             raise InputError(f"this is not the result of a latency test ({error}): run `riderless latency`") from None
 
 
-def keep(result: LatencyResult) -> Path:
+def keep_latency_result(result: LatencyResult) -> Path:
     """Remember the newest test of this host, kernel, rate and priority; returns the file.
 
     Raises
@@ -202,8 +202,8 @@ def keep(result: LatencyResult) -> Path:
     return path
 
 
-def recent(rate: float, fifo: int, max_age_days: float = 7.0) -> LatencyResult | None:
-    """The newest test of this computer and kernel at this rate [Hz] and priority, if it passed and is not too old."""
+def recent_latency_result(rate: float, fifo: int, max_age_days: float = 7.0) -> LatencyResult | None:
+    """Find the newest test of this computer and kernel at this rate [Hz] and priority, if passed and not too old."""
     entry = _read(_path()).get(_key(platform.node(), platform.release(), rate, fifo))
     if not isinstance(entry, dict):
         return None
@@ -215,13 +215,13 @@ def recent(rate: float, fifo: int, max_age_days: float = 7.0) -> LatencyResult |
     return result if result.passed and timedelta() <= age <= timedelta(days=max_age_days) else None
 
 
-def this_moment() -> str:
-    """The date, ISO 8601, UTC."""
+def date_of_today() -> str:
+    """Date of today, ISO 8601, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def surroundings() -> list[str]:
-    """What the computer itself adds to the latency, a sentence each."""
+def describe_computer() -> list[str]:
+    """Describe what the computer itself adds to the latency, a sentence each."""
     governors = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor")
     named = sorted({path.read_text(encoding="utf-8").strip() for path in governors})
     if named and named != ["performance"]:
@@ -250,7 +250,7 @@ def _path() -> Path:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What has been kept; nothing when it is not there or not legible: a test is quickly repeated."""
+    """Read the results kept so far; none when the file is not there or not legible: a test is quickly repeated."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

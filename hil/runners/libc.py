@@ -1,4 +1,4 @@
-"""The few calls to the C library that compiled code needs: clock, sleep, poll, read, write, errno.
+"""Calls to the C library that compiled code needs: clock, sleep, poll, read, write, errno.
 
 `numba.types.ExternalFunction` binds symbols of the running process and, unlike ctypes or cffi,
 leaves functions cacheable on disk.
@@ -42,14 +42,14 @@ def poll_set(fds: Sequence[int]) -> np.ndarray:
 
 @intrinsic
 def _load_int32(typingctx, address):
-    """The 32-bit integer at an address."""
+    """Load the 32-bit integer at an address."""
 
-    def codegen(context, builder, signature, args):
+    def _codegen(context, builder, signature, args):
         from llvmlite import ir
 
         return builder.load(builder.inttoptr(args[0], ir.IntType(32).as_pointer()))
 
-    return types.int32(types.uintp), codegen
+    return types.int32(types.uintp), _codegen
 
 
 @njit(cache=True, nogil=True)
@@ -84,8 +84,8 @@ def wait_readable(ports, t_ns, scratch):
 
 
 @njit(cache=True, nogil=True)
-def waiting(fd, count):
-    """How many bytes wait on ``fd``, or -errno; ``count`` is (1,) i4. Never waits itself. Runs inside the tick.
+def bytes_waiting(fd, count):
+    """Count the bytes that wait on ``fd``, or -errno; ``count`` is (1,) i4. Never waits itself. Runs inside the tick.
 
     A read or poll of a terminal that is still empty waits for the kernel's worker thread to bring the bytes
     that are under way, and that thread waits for a CPU like any other.
@@ -96,14 +96,14 @@ def waiting(fd, count):
 
 
 @njit(cache=True, nogil=True)
-def read(fd, buffer, start):
+def read_bytes(fd, buffer, start):
     """Read what is there into ``buffer[start:]``; the count, or -errno. Runs inside the tick."""
     n = _read(fd, buffer.ctypes.data + start, buffer.size - start)
     return n if n >= 0 else -errno()
 
 
 @njit(cache=True, nogil=True)
-def write(fd, buffer, n):
+def write_bytes(fd, buffer, n):
     """Write ``n`` bytes; the count taken, or -errno. Runs inside the tick."""
     taken = _write(fd, buffer.ctypes.data, n)
     return taken if taken >= 0 else -errno()

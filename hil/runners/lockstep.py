@@ -1,4 +1,4 @@
-"""The same tick against the emulated plant in memory: deterministic, far faster than real time.
+"""Lockstep runner: the same tick against the emulated plant in memory, deterministic, far faster than real time.
 
 Bytes are exchanged once per sampling instant, in the order in which they pass on the wire: the node
 takes the command that answered its last sample, latches it, and sends the next sample; the tick
@@ -18,7 +18,7 @@ from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_f
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import Wire, lay_down, new_tape, new_wire, tape_length
+from hil.loop.wire_tape import Wire, new_tape, new_wire, tape_length, write_tape
 from hil.runners.operator import Operator
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
@@ -26,7 +26,7 @@ from models.plant import plant as bicycle_plant
 from models.plant.plant import Plant
 from models.plant.sensors import READINGS
 
-BATCH = 50  # ticks between two looks of the operator: few enough to react, many enough to be fast
+TICKS_PER_BATCH = 50  # ticks between two looks of the operator: few enough to react, many enough to be fast
 
 
 DIARY = np.dtype(
@@ -48,7 +48,7 @@ DIARY = np.dtype(
 
 
 class EmulatedMachine(NamedTuple):
-    """The emulated side of the wire: plant, node, and the bytes under way."""
+    """Emulated side of the wire: plant, node, and the bytes under way."""
 
     p: np.ndarray
     s: np.ndarray
@@ -60,7 +60,7 @@ class EmulatedMachine(NamedTuple):
 
 
 def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> EmulatedMachine:
-    """Plant and node as after power-up."""
+    """Make plant and node as after power-up."""
     instruments = np.zeros(1, READINGS)
     return EmulatedMachine(
         p=plant.p,
@@ -74,15 +74,29 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> Emulated
 
 
 def new_diary(ticks: int) -> np.ndarray:
-    """Room for what drive and bicycle truly did in each of ``ticks`` ticks, an array of DIARY."""
+    """Make room for the true motion of drive and bicycle in each of ``ticks`` ticks, an array of DIARY."""
     return np.zeros(ticks, DIARY)
 
 
 @njit(cache=True, nogil=True)
-def advance(loop, bench, bus, dt, rows, tape, diary):
-    """One tick for each row of ``rows`` (n,) of TICK, its bytes on the ``tape``; ``bus`` in V, ``dt`` in s.
+def run_ticks(loop, bench, bus, dt, rows, tape, diary):
+    """Run one tick and one step of the plant for each row of ``rows``.
 
-    ``diary``, (n,) of DIARY, is filled with what no controller can know; an empty one is left alone.
+    Parameters
+    ----------
+    loop : LoopState
+    bench : EmulatedMachine
+        Plant, node and the bytes under way; it moves on.
+    bus : float
+        Supply of the drive [V].
+    dt : float
+        Sampling period [s].
+    rows : (n,) array of TICK
+        Filled.
+    tape : array of u1
+        Filled with the bytes of each tick.
+    diary : (n,) array of DIARY
+        Filled with what no controller can know; an empty one is left alone.
 
     Returns
     -------
@@ -101,7 +115,7 @@ def advance(loop, bench, bus, dt, rows, tape, diary):
         tick(loop, wire, t, t, rows[i])
         post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
         rows[i].n_wire = tape_length(wire)
-        length = lay_down(wire, tape, length)
+        length = write_tape(wire, tape, length)
         if diary.size > 0:
             _confide(bench, awake, t, diary[i])
         bench.k[0] += 1
@@ -125,7 +139,7 @@ def _confide(bench, awake, t, entry):
     entry.fallen = s.fallen
 
 
-def run(
+def run_in_lockstep(
     loop: LoopState,
     plant: Plant,
     config: NodeConfig,
@@ -139,6 +153,14 @@ def run(
 
     Parameters
     ----------
+    loop : LoopState
+        As `hil.runners.assembly.new_loop` makes it.
+    plant : Plant
+        Bicycle, drive and instruments.
+    config : NodeConfig
+        Settings of the emulated node.
+    operator : Operator
+        Who demands what when.
     record : callable
         Given each batch of TICK rows and the tape that belongs to it.
     watch : callable
@@ -153,13 +175,13 @@ def run(
     InputError
         When the operator has not finished within ``longest``.
     """
-    bench, dt, tape = new_bench(plant, config, faults), 1.0 / config.rate_hz, new_tape(1, BATCH)
+    bench, dt, tape = new_bench(plant, config, faults), 1.0 / config.rate_hz, new_tape(1, TICKS_PER_BATCH)
     diary = new_diary(0)
     with operator.heeding_signals():
         while True:
-            rows = np.zeros(BATCH, TICK)
+            rows = np.zeros(TICKS_PER_BATCH, TICK)
             loop.orders["demand"] = operator.demand
-            length = advance(loop, bench, config.bus, dt, rows, tape, diary)
+            length = run_ticks(loop, bench, config.bus, dt, rows, tape, diary)
             operator.watch(rows[-1])
             record(rows, tape[:length])
             if watch is not None:

@@ -1,28 +1,37 @@
-"""What is kept of a run: its rows and bytes, and markers for changes of state, late ticks and mishaps."""
+"""Recording of a run: rows and bytes, and markers for changes of state, late ticks and falls."""
 
 from collections import deque
 from typing import Protocol
 
 import numpy as np
 
-from hil.logs.log import RunWriter
 from hil.loop.states import State
 
 
+class LogSink(Protocol):
+    """Receiver of a run: `RunWriter` on the disk, `RunRecorder` in memory."""
+
+    def write(self, rows: np.ndarray, tape: np.ndarray) -> None:
+        """Take rows (n,) of TICK and the tape of their bytes."""
+
+    def marker(self, t: float, kind: str, text: str = "") -> None:
+        """Take a marker at ``t`` [s, clock of `t_host`]."""
+
+
 class Fallible(Protocol):
-    """A plant in memory that may fall; ``models.plant.plant.Plant`` is one."""
+    """Plant in memory that may fall; ``models.plant.plant.Plant`` is one."""
 
     @property
     def fall(self) -> str:
-        """Why it fell; empty while it has not."""
+        """Reason for which it fell; empty while it has not."""
 
     @property
     def status(self) -> str:
-        """What its equations of motion no longer cover; empty if nothing."""
+        """Situation that its equations of motion no longer cover; empty if none."""
 
 
 class Keeper:
-    """Takes batches of rows with their tape to the log.
+    """Recorder of batches of rows with their tape, and of markers.
 
     Attributes
     ----------
@@ -34,7 +43,7 @@ class Keeper:
 
     def __init__(
         self,
-        writer: RunWriter,
+        writer: LogSink,
         plant: Fallible | None = None,
         marks: deque[tuple[float, str, str]] | None = None,
     ) -> None:

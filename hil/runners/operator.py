@@ -1,4 +1,4 @@
-"""The operator's part of a run: what to demand, when, judged from the rows just recorded.
+"""Operator of a run: what to demand and when, judged from the rows just recorded.
 
 The same object drives the lockstep and the real-time runner, so that a run means the same in both.
 """
@@ -20,7 +20,7 @@ _AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a run ended."""
+    """End of a run: reason and cause."""
 
     reason: str  # "success", "abort", "fault"
     cause: str  # one sentence
@@ -28,7 +28,7 @@ class Outcome:
 
 
 class Operator:
-    """Arm, run for a while, stop; switch off at the first sign of trouble.
+    """Operator that arms, runs for a while and stops, and switches off at the first sign of trouble.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ class Operator:
         self._was_armed = False
 
     def arm(self) -> None:
-        """The explicit act of a person."""
+        """Arm, the explicit act of a person."""
         if self.waiting and not self.interrupted:
             self.waiting = False
             self.demand = Demand.RUN
 
     def mark(self, kind: str, text: str = "") -> None:
-        """A moment a person wants to find again in the log: a kick, for instance."""
+        """Mark a moment that a person wants to find again in the log: a kick, for instance."""
         if self.seen is not None:
             self.marks.append((self.seen, kind, text))
 
@@ -68,7 +68,7 @@ class Operator:
         return max(0.0, self.duration - gone)
 
     def interrupt(self, what: str) -> None:
-        """A person or the system wants an end: ramp down; the second time, off at once."""
+        """End the run: ramp down; the second time, off at once."""
         self.demand = Demand.OFF if self.interrupted else min(self.demand, Demand.STOP)
         self.interrupted = what
 
@@ -97,7 +97,7 @@ class Operator:
         return self.over_since is not None and t - self.over_since >= _AFTERMATH
 
     def outcome(self) -> Outcome:
-        """The stop reason for the log."""
+        """Stop reason for the log."""
         if self.interrupted:
             return Outcome("abort", self.interrupted)
         if self._cause in (Cause.NONE, Cause.OPERATOR_STOP) and self.running_since is not None:

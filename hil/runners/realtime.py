@@ -1,4 +1,4 @@
-"""The compiled runner: the tick on file descriptors, in real time, clear of the interpreter lock.
+"""Real-time runner: the compiled tick on file descriptors, clear of the interpreter lock.
 
 One thread runs `_loop` (wait, read, tick, write, record) without ever meeting the interpreter. The
 recorder empties its ring into the log in a second thread; the operator and the display live in the
@@ -20,15 +20,15 @@ from numba import njit
 
 from firmware_interface.devices.link import ANY, ROLE_IMU
 from hil.loop.states import Demand
-from hil.loop.tick import FAREWELL, LoopState, farewell, tick
+from hil.loop.tick import FAREWELL_FRAMES, LoopState, farewell, tick
 from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import lay_down, new_wire, tape_length
+from hil.loop.wire_tape import new_wire, tape_length, write_tape
 from hil.runners import libc
 from hil.runners.operator import Operator
-from hil.runners.ring_buffer import DROPPED, FLOWS, HEAD, TAIL, TAPE_HEAD, TAPE_TAIL, Recorder, Rows
+from hil.runners.ring_buffer import DROPPED_ROWS, FLOWS, RING_HEAD, RING_TAIL, TAPE_HEAD, TAPE_TAIL, Recorder, Rows
 from hil.runners.scheduling import privileges
 
-QUIT, LINK_ERROR, LINK, BEAT, BEAT_AT = range(FLOWS, FLOWS + 5)
+QUIT, PORT_ERROR, FAILED_PORT, BEAT, BEAT_AT = range(FLOWS, FLOWS + 5)
 _EARLY_ns = 100_000  # how long before the beat the loop rehearses; at most a quarter of a period
 _SHARED = {
     "calibration",
@@ -52,11 +52,11 @@ def _take(ports, wire, links, lead, flow, count):
         n = wire.n_rx[port]
         if ports[port].fd < 0 or n == wire.rx.shape[1]:
             continue
-        got = libc.waiting(ports[port].fd, count)
+        got = libc.bytes_waiting(ports[port].fd, count)
         if got == 0 and not ports[port].revents & libc.HUNG_UP:
             continue
         if got >= 0:
-            got = libc.read(ports[port].fd, wire.rx[port], n)
+            got = libc.read_bytes(ports[port].fd, wire.rx[port], n)
         if got > 0:
             wire.n_rx[port] = n + got
             if port == lead and links[port].delimiter == ANY:
@@ -65,8 +65,8 @@ def _take(ports, wire, links, lead, flow, count):
                 for i in range(n, n + got):
                     ended = ended or wire.rx[port, i] == links[port].delimiter
         elif got not in (-libc.EAGAIN, -libc.EINTR):
-            flow[LINK_ERROR] = max(1, -got)
-            flow[LINK] = port
+            flow[PORT_ERROR] = max(1, -got)
+            flow[FAILED_PORT] = port
             ports[port].fd = -1 - ports[port].fd  # a dead link reads as ready for ever
     return ended
 
@@ -86,7 +86,7 @@ def _send(ports, wire, counters):
     """Write each port's bytes, whole or not at all as far as we are concerned. Runs inside the tick."""
     for port in range(ports.size):
         n = wire.n_tx[port]
-        if n > 0 and libc.write(ports[port].fd, wire.tx[port], n) != n:
+        if n > 0 and libc.write_bytes(ports[port].fd, wire.tx[port], n) != n:
             counters.write_short += 1
 
 
@@ -114,7 +114,9 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
             libc.sleep_until(due - early, scratch)
             waiting = False
         if not waiting:
-            tick(ghost, spare, due * 1e-9, due * 1e-9, ring[flow[HEAD] % ring.size])  # a row the real tick overwrites
+            tick(
+                ghost, spare, due * 1e-9, due * 1e-9, ring[flow[RING_HEAD] % ring.size]
+            )  # a row the real tick overwrites
         wire.n_rx[:] = 0
         wanted = due + half if device_clock else due
         if device_clock:
@@ -130,18 +132,18 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
             flow[BEAT_AT] = woken
         orders.attended = woken - flow[BEAT_AT] < _ATTENDED_ns
         orders.late = woken - wanted > half
-        head = flow[HEAD]
+        head = flow[RING_HEAD]
         row = ring[head % ring.size]
         tick(loop, wire, woken * 1e-9, due * 1e-9, row)
         row.compute = (libc.now(scratch) - began) * 1e-9
         _send(ports, wire, loop.counters)
         length = tape_length(wire)
-        if head - flow[TAIL] < ring.size - 1 and length <= tape.size - (flow[TAPE_HEAD] - flow[TAPE_TAIL]):
+        if head - flow[RING_TAIL] < ring.size - 1 and length <= tape.size - (flow[TAPE_HEAD] - flow[TAPE_TAIL]):
             row.n_wire = length
-            flow[TAPE_HEAD] = lay_down(wire, tape, flow[TAPE_HEAD])
-            flow[HEAD] = head + 1
+            flow[TAPE_HEAD] = write_tape(wire, tape, flow[TAPE_HEAD])
+            flow[RING_HEAD] = head + 1
         else:
-            flow[DROPPED] += 1
+            flow[DROPPED_ROWS] += 1
         _keep_for_rehearsal(wire, spare)
         if device_clock and wire.n_rx[lead] > 0:
             due = woken + period
@@ -151,19 +153,19 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
                 skipped = (woken - due) // period + 1
                 loop.counters.ticks_skipped += skipped
                 due += skipped * period
-    for _ in range(FAREWELL):
+    for _ in range(FAREWELL_FRAMES):
         farewell(loop, wire)
         _send(ports, wire, loop.counters)
         libc.sleep_until(libc.now(scratch) + period, scratch)
 
 
 def _ghost(loop: LoopState) -> LoopState:
-    """A loop with the same settings and orders and a state of its own, to rehearse on; its bytes go nowhere."""
+    """Copy a loop for rehearsals: the same settings and orders, a state of its own; its bytes go nowhere."""
     state = {name: getattr(loop, name).copy() for name in LoopState._fields if name not in _SHARED}
     return loop._replace(**state)
 
 
-def run(
+def run_loop(
     fds: Sequence[int],
     loop: LoopState,
     rate: float,
@@ -184,8 +186,12 @@ def run(
     ----------
     fds : sequence of int
         Open, non-blocking file descriptors of the ports, in the order of ``loop.links``.
+    loop : LoopState
+        As `hil.runners.assembly.new_loop` makes it.
     rate : float
         Ticks per second [Hz].
+    operator : Operator
+        Who demands what when.
     record : callable
         Given each batch of TICK rows and its tape (see `hil.loop.wire_tape`), in a thread of its own.
     watch : callable
@@ -246,7 +252,7 @@ def run(
     return recorder
 
 
-def warm_up(loop: LoopState) -> None:
+def warm_up_loop(loop: LoopState) -> None:
     """Compile (or load) everything the loop runs, on pipes that nobody writes to."""
     pipes = [os.pipe() for _ in loop.links]
     try:

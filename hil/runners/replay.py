@@ -1,4 +1,4 @@
-"""A run's raw bytes through the tick again: bit-identical commands, or the tick from which they are not.
+"""Replay of a run's raw bytes through the tick: bit-identical commands, or the first tick that differs.
 
 The header rebuilds the loop (rig, bicycle, gains, limits, calibration); the log's tape gives each tick the
 bytes it had, its row the times and orders. Nothing else enters a tick, so everything it said must come out
@@ -12,19 +12,20 @@ from numba import njit
 
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
-from hil.logs.provenance import PROJECT, provenance
-from hil.loop.tick import LoopState, new_loop, tick
+from hil.logs.provenance import PACKAGE_NAME, provenance
+from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
-from hil.loop.wire_tape import Wire, new_wire, pick_up
+from hil.loop.wire_tape import Wire, new_wire, read_tape
+from hil.runners.assembly import new_loop
 from models.errors import InputError
 
-RUNNERS = ("compute", "ticks_skipped", "write_short", "n_wire")  # columns that the runner fills, not the tick
+RUNNER_COLUMNS = ("compute", "ticks_skipped", "write_short", "n_wire")  # columns that the runner fills, not the tick
 _SAME, _CUT, _OTHER_BYTES = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What came of it."""
+    """Result of a replay."""
 
     ticks: int  # replayed, all with the same commands if `first` is None
     commands: int  # frames compared
@@ -39,7 +40,7 @@ class Replay:
 
     @property
     def sentence(self) -> str:
-        """What came of it, in words."""
+        """Result in words."""
         if self.identical:
             return f"bit-identical: {self.ticks} ticks, {self.commands} commands"
         found = (
@@ -80,7 +81,7 @@ def replay(run: Run) -> Replay:
     wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
     again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
     done, commands, expected = 0, 0, 1
-    for k, rows in _batches(run):
+    for k, rows in run.batches():
         if k != expected:
             return Replay(done, commands, expected, f"ticks {expected} to {k - 1} are missing from the log")
         tape = np.frombuffer(run.tapes.get(k, b""), np.uint8)
@@ -100,16 +101,8 @@ def replay(run: Run) -> Replay:
 def _other_version(header: RunHeader) -> str:
     """Version and commit that made a run, in words; empty if they are this program's."""
     here = provenance()
-    same = (header.version, header.commit) == (here["packages"].get(PROJECT), here["git"]["commit"])
+    same = (header.version, header.commit) == (here["packages"].get(PACKAGE_NAME), here["git"]["commit"])
     return "" if same else header.made_by
-
-
-def _batches(run: Run) -> list[tuple[int, np.ndarray]]:
-    """The rows in the batches their tapes were written in, each with the number of its first tick."""
-    k = run.ticks["k"].astype(np.int64)
-    starts = sorted({0, *np.flatnonzero(np.diff(k, prepend=k[:1]) > 1), *np.searchsorted(k, sorted(run.tapes))})
-    ends = [*starts[1:], len(k)]
-    return [(int(k[a]), run.ticks[a:b]) for a, b in zip(starts, ends, strict=True) if a < b]
 
 
 @njit(cache=True, nogil=True)
@@ -117,7 +110,7 @@ def _replay(loop, wire, again, tape, rows, made):
     """Replay ``rows``; how many said the same bytes, why it ended, and how many frames were compared."""
     place, sent = 0, 0
     for i in range(rows.size):
-        place = pick_up(wire, tape, place)
+        place = read_tape(wire, tape, place)
         if place < 0:
             return i, _CUT, sent
         row, orders = rows[i], loop.orders
@@ -139,10 +132,10 @@ def _replay(loop, wire, again, tape, rows, made):
 
 
 def _difference(rows: np.ndarray, made: np.ndarray) -> tuple[int, str] | None:
-    """The first tick whose row came out otherwise, and in which columns; bits are compared, so NaN equals NaN."""
+    """Find the first tick whose row differs, and in which columns; bits are compared, so NaN equals NaN."""
     differing: dict[str, np.ndarray] = {}
     for name in rows.dtype.names or ():
-        if name not in RUNNERS:
+        if name not in RUNNER_COLUMNS:
             bits = f"u{rows.dtype[name].itemsize}"
             differing[name] = np.ascontiguousarray(rows[name]).view(bits) != np.ascontiguousarray(made[name]).view(bits)
     wrong = np.any(list(differing.values()), axis=0)

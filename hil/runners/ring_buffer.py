@@ -1,4 +1,4 @@
-"""The recorder: empties the loop's ring of rows and tape of bytes into the log, in a thread of its own.
+"""Recorder that empties the loop's ring of rows and tape of bytes into the log, in a thread of its own.
 
 One writer (the loop), one reader (this thread), nobody waits for the other: when the ring is full the
 loop counts what it had to leave out.
@@ -14,14 +14,14 @@ from hil.loop.tick_record import TICK
 Rows = np.ndarray  # (n,) of TICK
 RING_ROWS = 8192
 TAPE_BYTES = 1 << 20
-WAITING = 1024  # rows that may wait before the log counts as hanging: 5 s at 200 Hz
-HEAD, TAIL, TAPE_HEAD, TAPE_TAIL, DROPPED = range(5)
+MOST_WAITING_ROWS = 1024  # rows that may wait before the log counts as hanging: 5 s at 200 Hz
+RING_HEAD, RING_TAIL, TAPE_HEAD, TAPE_TAIL, DROPPED_ROWS = range(5)
 FLOWS = 5  # places of the flow that are the recorder's
 _DRAIN = 0.05  # s between two visits
 
 
 class Recorder:
-    """The rows and bytes of a running loop on their way to the log.
+    """Recorder of a running loop: ring of rows and tape of bytes on their way to the log.
 
     Parameters
     ----------
@@ -43,19 +43,21 @@ class Recorder:
 
     @property
     def keeps_up(self) -> bool:
-        """The log takes what it is given, and fast enough."""
-        waiting = int(self.flow[HEAD] - self.flow[TAIL])
+        """True while the log takes what it is given, and fast enough."""
+        waiting = int(self.flow[RING_HEAD] - self.flow[RING_TAIL])
         tape = int(self.flow[TAPE_HEAD] - self.flow[TAPE_TAIL])
-        return self.failure is None and self._thread.is_alive() and waiting < WAITING and tape < TAPE_BYTES // 2
+        return (
+            self.failure is None and self._thread.is_alive() and waiting < MOST_WAITING_ROWS and tape < TAPE_BYTES // 2
+        )
 
     @property
     def dropped(self) -> int:
         """Rows that were made and could not be kept."""
-        return int(self.flow[DROPPED] + (self.flow[HEAD] - self.flow[TAIL]))
+        return int(self.flow[DROPPED_ROWS] + (self.flow[RING_HEAD] - self.flow[RING_TAIL]))
 
     def newest(self) -> np.void | None:
-        """A copy of the latest row, None before the first."""
-        head = int(self.flow[HEAD])
+        """Copy of the latest row, None before the first."""
+        head = int(self.flow[RING_HEAD])
         return self.ring[(head - 1) % RING_ROWS].copy() if head else None
 
     def start(self) -> None:
@@ -69,7 +71,7 @@ class Recorder:
 
     def drain(self) -> None:
         """Hand over what has been recorded since the last call, then free its place."""
-        head, tail = int(self.flow[HEAD]), int(self.flow[TAIL])
+        head, tail = int(self.flow[RING_HEAD]), int(self.flow[RING_TAIL])
         if head == tail:
             return
         rows = self.ring[np.arange(tail, head) % RING_ROWS].copy()
@@ -77,7 +79,7 @@ class Recorder:
         end = start + int(rows["n_wire"].sum(dtype=np.int64))
         self._record(rows, self.tape[np.arange(start, end) % TAPE_BYTES])
         self.flow[TAPE_TAIL] = end
-        self.flow[TAIL] = head
+        self.flow[RING_TAIL] = head
 
     def _serve(self) -> None:
         try:

@@ -1,4 +1,4 @@
-"""What a thread needs to wake on time, each setting taken where it is permitted and given back at the end.
+"""Scheduling settings by which a thread wakes on time, each taken where permitted and given back at the end.
 
 Nothing here fails for want of permission: the caller gets a sentence per setting that says what is in
 force, or why it is not and what to write where.

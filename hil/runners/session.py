@@ -1,4 +1,4 @@
-"""A run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
+"""Real-time run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,12 +15,13 @@ from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
 from firmware_interface.port import SerialPort, open_port
 from hil.design.schedule import GainSchedule
-from hil.logs import log
 from hil.logs.header import new_header
+from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
-from hil.loop.tick import LoopState, new_loop
+from hil.loop.tick import LoopState
 from hil.rig.rig import Rig
 from hil.runners import realtime
+from hil.runners.assembly import new_loop
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
 from hil.runners.warmup import warm_up
@@ -57,14 +58,28 @@ def run_realtime(
     excitation: Excitation = Excitation(),
     operator: Operator | None = None,
 ) -> Outcome:
-    """Run on serial ports for ``duration`` s of RUNNING; writes the run to ``folder``.
+    """Run on serial ports and write the log.
 
     Parameters
     ----------
+    folder : Path
+        Of the log; new or empty.
+    rig : Rig
+    schedule : GainSchedule
     paths : str or sequence of str
-        One for each port of the rig.
+        Serial ports, one for each of the rig's.
+    duration : float
+        Time to stay RUNNING [s].
+    label : str
+        Words for tables and reports; by default the folder's name.
+    extra : mapping
+        What else the header is to hold, such as the condition of a campaign.
     watch : callable
         Given the newest row of TICK now and then.
+    fifo : int
+        Real-time priority 1 to 90; 0 for none.
+    cpu : int or None
+        Processor to keep the loop on; None for any.
     excitation : Excitation
         Torque played on top of the controller's.
     operator : Operator
@@ -80,9 +95,9 @@ def run_realtime(
     require_fitting(rig, schedule)
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
-    with introduced(rig, paths) as (fds, devices, rig, calibration):
+    with open_devices(rig, paths) as (fds, devices, rig, calibration):
         loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
-        latency = latency_of(rig, fifo)
+        latency = find_latency_test(rig, fifo)
         loop.orders["tested"] = not rig.latency_days or latency is not None
         operator = operator or Operator(duration)
         with realtime.privileges(fifo, cpu) as settings:
@@ -98,9 +113,9 @@ def run_realtime(
             excitation=excitation,
             extra={"timing": settings, "latency": latency.as_dict() if latency else None, **(extra or {})},
         )
-        with log.RunWriter(folder, header) as writer:
+        with RunWriter(folder, header) as writer:
             keep = Keeper(writer, marks=operator.marks)
-            recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
+            recorder = realtime.run_loop(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
             try:
                 writer.close(outcome.reason, outcome.cause, recorder.dropped)
@@ -111,8 +126,8 @@ def run_realtime(
 
 
 @contextmanager
-def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
-    """Ports opened and devices set up: file descriptors, what the devices said, the rig and calibration agreed on.
+def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list[Introduction], Rig, Calibration]]:
+    """Open the ports and set the devices up: file descriptors, introductions, and the rig and calibration agreed on.
 
     Raises
     ------
@@ -123,12 +138,12 @@ def introduced(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], list
     """
     with ExitStack() as stack:
         ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
-        devices = introductions(rig, ports)
-        rig, calibration = agreed(rig, devices)
+        devices = introduce_devices(rig, ports)
+        rig, calibration = agree_with_devices(rig, devices)
         yield [port.fd for port in ports], devices, rig, calibration
 
 
-def introductions(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
+def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
     """Set every device of the rig up and let it say what it is; raises DeviceError."""
     found = []
     for wired, port in zip(rig.ports, ports, strict=True):
@@ -137,8 +152,8 @@ def introductions(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
     return found
 
 
-def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
-    """Rig and calibration with what the devices say of themselves.
+def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]:
+    """Complete rig and calibration with what the devices say of themselves.
 
     Raises
     ------
@@ -170,29 +185,29 @@ def agreed(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, Calibration]
     return replace(rig, watchdog=watchdog), calibration
 
 
-def latency_of(rig: Rig, fifo: int) -> Any:
-    """The latency test that vouches for this computer, or None."""
+def find_latency_test(rig: Rig, fifo: int) -> Any:
+    """Find the latency test that vouches for this computer, or None."""
     if not rig.latency_days:
         return None
-    from hil.runners.latency_certificate import recent
+    from hil.runners.latency_certificate import recent_latency_result
 
-    return recent(rig.rate, fifo, rig.latency_days)
+    return recent_latency_result(rig.rate, fifo, rig.latency_days)
 
 
 def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:
-    """How the run ended, with what only the runner knows."""
+    """Outcome of the run, with what only the runner knows."""
     outcome = operator.outcome()
     if recorder.failure is not None:
         return Outcome("fault", f"the log could not be written: {recorder.failure}; make room and run again")
-    error = int(recorder.flow[realtime.LINK_ERROR])
+    error = int(recorder.flow[realtime.PORT_ERROR])
     if error and outcome.reason == "fault":
-        path = paths[int(recorder.flow[realtime.LINK])]
+        path = paths[int(recorder.flow[realtime.FAILED_PORT])]
         return Outcome("fault", f"{outcome.cause}; the port {path} was lost ({os.strerror(error)}): plug it in again")
     return outcome
 
 
 def _remarks(keep: Keeper, loop: LoopState, recorder: realtime.Recorder) -> Iterator[str]:
-    """What went wrong without ending the run."""
+    """Describe what went wrong without ending the run."""
     if keep.late:
         late, skipped = int(loop.counters["ticks_late"]), int(loop.counters["ticks_skipped"])
         yield f"{late} late ticks and {skipped} beats left out; the first: {keep.late}"

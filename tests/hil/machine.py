@@ -3,8 +3,8 @@
 import numpy as np
 
 from hil.design.methods import design
-from hil.loop.tick import new_loop
 from hil.rig.rig import Rig
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
 from hil.runners.operator import Operator
 from models import catalogue
@@ -31,5 +31,5 @@ def lockstep_rows(duration=3.0, method="lqr", spoil=lambda loop, plant: None, se
     loop = new_loop(rig, gains(rig, method), rig.calibrated().as_record())
     plant, operator, batches = emulated_plant(rig, scenario(seed=seed)), Operator(duration), []
     spoil(loop, plant)
-    lockstep.run(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
     return np.concatenate(batches), operator.outcome()

@@ -24,9 +24,10 @@ from firmware_interface.node.protocol import encode_sample, new_receiver, receiv
 from firmware_interface.twins.faults import TO_NODE  # noqa: E402
 from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
 from firmware_interface.twins.faulty_node import drive_output, sampling_instant  # noqa: E402
-from hil.loop.tick import new_loop, tick  # noqa: E402
+from hil.loop.tick import tick  # noqa: E402
 from hil.loop.tick_record import TICK  # noqa: E402
 from hil.runners import libc, lockstep  # noqa: E402
+from hil.runners.assembly import new_loop  # noqa: E402
 from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
 from hil.runners.operator import Operator  # noqa: E402
 from models.plant import plant as bicycle_plant  # noqa: E402
@@ -43,7 +44,7 @@ STARTED = (
 
 @njit
 def _timed(loop, bench, bus, dt, row, scratch, ns):
-    """As `lockstep.advance`, with the host's clock read before and after each tick."""
+    """As `lockstep.run_ticks`, with the host's clock read before and after each tick."""
     node, wire = bench.node, bench.wire
     for i in range(ns.size):
         t = i * dt
@@ -79,10 +80,10 @@ def tick_time() -> np.ndarray:
 def lockstep_multiple(seconds: float = 120.0) -> float:
     """Simulated seconds per second of a whole lockstep run."""
     rig, loop, plant = _machine()
-    lockstep.run(loop, plant, emulated_node(rig), Operator(0.1), lambda rows, tape: None)
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), Operator(0.1), lambda rows, tape: None)
     rig, loop, plant = _machine()
     began = time.perf_counter()
-    lockstep.run(loop, plant, emulated_node(rig), Operator(seconds), lambda rows, tape: None)
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), Operator(seconds), lambda rows, tape: None)
     return seconds / (time.perf_counter() - began)
 
 

@@ -140,15 +140,15 @@ def source_mutants(path: str) -> Iterator[tuple[str, str, str]]:
 
 def table_mutants() -> Iterator[tuple[str, str, str]]:
     """The table with one entry removed, or one cause exchanged."""
-    from hil.loop.transitions import CAUSE, NEXT, RULES, STAY, Stage
+    from hil.loop.transitions import EVENT_CAUSE, NEXT_STAGE, RULES, STAY, Stage
 
     text = (ROOT / TABLE).read_text(encoding="utf-8")
-    for stage, event in np.argwhere(NEXT != STAY):
+    for stage, event in np.argwhere(NEXT_STAGE != STAY):
         name = f"{TABLE} entry removed: {RULES[event].event} at {Stage(int(stage)).name}"
-        yield name, "hil.loop.transitions", f"{text}\nNEXT[{stage}, {event}] = STAY\n"
-    for event in np.flatnonzero(CAUSE):
+        yield name, "hil.loop.transitions", f"{text}\nNEXT_STAGE[{stage}, {event}] = STAY\n"
+    for event in np.flatnonzero(EVENT_CAUSE):
         name = f"{TABLE} another cause: {RULES[event].event}"
-        yield name, "hil.loop.transitions", f"{text}\nCAUSE[{event}] = 1 + CAUSE[{event}] % 29\n"
+        yield name, "hil.loop.transitions", f"{text}\nEVENT_CAUSE[{event}] = 1 + EVENT_CAUSE[{event}] % 29\n"
 
 
 class Mutated(SourceFileLoader):

@@ -27,7 +27,7 @@ from rich.table import Table  # noqa: E402
 from experiments.emulation.spawn import start_twin  # noqa: E402
 from firmware_interface.twins.virtual_node import Report, VirtualProcess  # noqa: E402
 from hil.logs.log import Run, read_run  # noqa: E402
-from hil.loop.clock_offset import WINDOW  # noqa: E402
+from hil.loop.clock_offset import OFFSET_WINDOW  # noqa: E402
 from hil.loop.limits import Limit, Limits  # noqa: E402
 from hil.loop.states import State  # noqa: E402
 from hil.rig.rig import Rig  # noqa: E402
@@ -44,7 +44,7 @@ GROWTH = {  # MB an hour
     "twin": 2.0,  # a seventh of a page a second
 }
 UNSTEADY = 0.5  # MB besides: what an allocator takes and gives back
-QUIET = 2.5 * WINDOW  # s without a slip of the twin, after which the loop's map of its clock has settled
+QUIET = 2.5 * OFFSET_WINDOW  # s without a slip of the twin, after which the loop's map of its clock has settled
 LAG = 2  # samples or commands that may be under way at the best of moments
 
 

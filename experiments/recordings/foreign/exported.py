@@ -8,7 +8,7 @@ import numpy as np
 
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign.table import MIN_ROWS, Table
-from hil.logs.export import HEADER_SUFFIX, META
+from hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
 from hil.logs.header import RunHeader
 from hil.logs.log import Marker, Run, Stop
 from models.errors import InputError
@@ -50,7 +50,7 @@ def run_of(table: Table) -> Run:
 
 def _document(table: Table) -> dict[str, Any]:
     """What the export keeps beside the columns: header, markers, stop, units."""
-    text = next((text for name, text in table.meta.items() if name.split(".")[-1] == META), "")
+    text = next((text for name, text in table.meta.items() if name.split(".")[-1] == EXPORT_KEY), "")
     beside = table.path.with_suffix(HEADER_SUFFIX)
     try:
         return json.loads(text or beside.read_text(encoding="utf-8"))

@@ -20,13 +20,14 @@ from firmware_interface.twins.virtual_node import NodeConfig
 from hil.design.schedule import GainSchedule
 from hil.loop.limits import Limit, Limits
 from hil.loop.states import Demand, State
-from hil.loop.tick import LoopState, new_loop
+from hil.loop.tick import LoopState
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import RX_SIZE, new_tape
 from hil.rig.rig import Rig
 from hil.runners import lockstep
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
-from hil.runners.session import agreed
+from hil.runners.session import agree_with_devices
 from models.errors import InputError
 
 LOOK_TICKS = 25  # ticks between two looks of the operator
@@ -64,7 +65,7 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
     rig = replace(rig, limits=CASE_LIMITS)
     config = emulated_node(rig)
     try:
-        rig, calibration = agreed(rig, [node_introduction(config, case.faults)])
+        rig, calibration = agree_with_devices(rig, [node_introduction(config, case.faults)])
     except (DeviceError, InputError) as error:
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
     loop = new_loop(rig, schedule, calibration.as_record())
@@ -80,7 +81,7 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
         part = slice(first, last)
         ordered = [demand for k, demand in orders if k <= first][-1]
         loop.orders["demand"] = Demand.OFF if over else ordered
-        length = lockstep.advance(loop, bench, config.bus, rig.dt, rows[part], tape, diary[part])
+        length = lockstep.run_ticks(loop, bench, config.bus, rig.dt, rows[part], tape, diary[part])
         tapes.append(tape[:length].tobytes())
         over = over or _over(rows[max(0, first - 1) : last]["state"])
         fall = fall or plant.fall

@@ -12,11 +12,10 @@ from typer.testing import CliRunner
 from experiments.analysis.analyze import analyze
 from experiments.cli import app
 from experiments.recordings.runs import find, read_recording
-from hil.logs.columns import MEANINGS
-from hil.logs.export import FORMATS, export
+from hil.logs.export import EXPORT_FORMATS, export_run
 from hil.logs.log import Marker, read_run
 from hil.loop.states import State
-from hil.loop.tick_record import TICK
+from hil.loop.tick_record import LOG_COLUMNS, TICK
 from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
@@ -36,7 +35,7 @@ def run(tmp_path_factory):
 def exported(run, tmp_path_factory):
     """The file of each format."""
     folder = tmp_path_factory.mktemp("exports")
-    return {to: export(run, to, folder / f"silver.{to}")[0] for to in FORMATS}
+    return {to: export_run(run, to, folder / f"silver.{to}")[0] for to in EXPORT_FORMATS}
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +46,7 @@ def other_clock(run, tmp_path_factory):
     begun = float(run.ticks["t"][np.argmax(run.ticks["state"] == State.RUNNING)])
     kicks = tuple(Marker(5000.0 + begun + t, "kick", "by key, hurriedly") for t in (2.0, 6.0))
     path = tmp_path_factory.mktemp("clock") / "other.csv"
-    export(replace(run, ticks=ticks, markers=kicks), "csv", path)
+    export_run(replace(run, ticks=ticks, markers=kicks), "csv", path)
     return path, [begun + 2.0, begun + 6.0]
 
 
@@ -69,7 +68,7 @@ def predicted(analysis):
     return [(p.frozen.real, p.frozen.imag, p.like.real, p.like.imag, *p.difference_std) for p in predictions]
 
 
-@pytest.mark.parametrize("to", FORMATS)
+@pytest.mark.parametrize("to", EXPORT_FORMATS)
 def test_an_export_is_analysed_as_the_run_itself(run, exported, to):
     response = read_recording(run.folder)
     assert response.remarks == ()  # an emulated run has no flaw and breaks no law
@@ -150,12 +149,12 @@ def test_mcap_of_a_cut_log_has_its_index_again(run, tmp_path):
     (tmp_path / "cut" / "run.mcap").write_bytes(data[: len(data) * 2 // 3])
     cut = read_run(tmp_path / "cut")
     assert not cut.complete
-    (path,) = export(cut, "mcap")
+    (path,) = export_run(cut, "mcap")
     with path.open("rb") as file:
         assert sum(1 for _ in make_reader(file).iter_messages("/tick")) == len(cut.ticks) > 100
     assert read_run(path).stop.reason == "killed"
     with pytest.raises(InputError, match="wanted a new file"):
-        export(cut, "mcap")
+        export_run(cut, "mcap")
 
 
 def test_a_table_without_its_header_says_what_to_do(exported, tmp_path):
@@ -168,8 +167,10 @@ def test_a_table_without_its_header_says_what_to_do(exported, tmp_path):
 def test_every_column_has_a_unit_and_the_docs_say_the_same():
     page = (DOCS / "log-format.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+?) \| ([^|]+?) \|$", page, re.M)
-    assert [name for name, _, _ in rows] == list(TICK.names) == list(MEANINGS)
-    assert {name: (unit, text) for name, unit, text in rows} == MEANINGS
+    assert [name for name, _, _ in rows] == list(TICK.names) == list(LOG_COLUMNS)
+    assert {name: (unit, text) for name, unit, text in rows} == {
+        column.name: (column.unit, column.meaning) for column in LOG_COLUMNS.values()
+    }
 
 
 def test_the_command_names_all_its_files(run, tmp_path):
@@ -179,7 +180,7 @@ def test_the_command_names_all_its_files(run, tmp_path):
     assert said["rows"] == len(run.ticks)
     refused = CliRunner().invoke(app, ["export", str(run.folder), "--to", "xls"])
     assert "csv, parquet, mat, mcap" in str(refused.exception)
-    for to in FORMATS:
+    for to in EXPORT_FORMATS:
         refused = CliRunner().invoke(app, [*arguments[:3], to, "-o", str(tmp_path / "none" / "x")])
         assert isinstance(refused.exception, InputError), refused.output
         assert "cannot write" in str(refused.exception)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hil.commissioning import cyclictest
 from hil.commissioning.latency_measure import LatencyTrial, loaded_computer
-from hil.runners.latency_certificate import SHORT, LatencyResult, recent, surroundings
+from hil.runners.latency_certificate import TOO_SHORT, LatencyResult, describe_computer, recent_latency_result
 from models.errors import InputError
 
 pytestmark = pytest.mark.realtime
@@ -114,7 +114,7 @@ def test_a_trial_that_cannot_be_made_is_refused(changes, sentence):
 
 
 def test_the_computer_is_described_in_sentences():
-    said = surroundings()
+    said = describe_computer()
     assert any(platform.release() in s for s in said)
     assert any("governor" in s for s in said)
     assert any("timer resolution" in s for s in said)
@@ -179,11 +179,11 @@ def test_a_short_real_run_has_everything_and_is_kept(state, tmp_path):
         assert document["floor"] is None
         assert "rt-tests" in document["floor_note"]
     assert 0 < document["compute_p50"] < 0.1
-    assert document["verdict"] == SHORT
+    assert document["verdict"] == TOO_SHORT
     assert done.exit_code == 0
     kept = json.loads(state.read_text())
     assert [LatencyResult.from_dict(entry).rate for entry in kept.values()] == [100.0]
-    assert recent(100.0, 0) is None  # too short to vouch for anything
+    assert recent_latency_result(100.0, 0) is None  # too short to vouch for anything
 
 
 def test_without_cyclictest_there_is_a_sentence_and_idle_is_not_kept(state, monkeypatch):

@@ -15,8 +15,9 @@ from mcap_protobuf.decoder import DecoderFactory
 
 from hil.logs import protobuf_schema
 from hil.logs.export import export_csv
+from hil.logs.folders import run_folder
 from hil.logs.header import header_of
-from hil.logs.log import KILLED, RUN_FILE, Marker, RunWriter, read_run, run_folder, warm_up
+from hil.logs.log import RUN_FILE, STOP_KILLED, Marker, RunWriter, read_run, warm_up_log
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, random_rows, timed_rows, write_run
@@ -103,14 +104,14 @@ def test_a_run_being_written_can_be_read(tmp_path):
         writer.write(timed_rows(20))
         run = read_run(writer.folder)
     assert len(run.ticks) == 20
-    assert run.stop.reason == KILLED
+    assert run.stop.reason == STOP_KILLED
     assert not run.complete
     assert "no stop record" in run.recovered
 
 
 def test_warm_up_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    warm_up()
+    warm_up_log()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -158,7 +159,7 @@ def test_the_stream_reader_opens_an_unfinished_run(tmp_path):
 
 def test_every_message_is_equally_long_and_tags_are_those_of_the_protobuf_encoding():
     dtype = np.dtype([(f"c{i}", "f8" if i % 2 else "u4") for i in range(1, 18)])
-    wire = protobuf_schema.pack(np.zeros(2, dtype))
+    wire = protobuf_schema.encode_rows(np.zeros(2, dtype))
     # 9 doubles (field 1, 3, .. 17) and 8 fixed32; fields from 16 on have two-byte tags
     assert wire.itemsize == 9 * 8 + 8 * 4 + 15 + 2 * 2
     message = wire[0].tobytes()
@@ -176,9 +177,9 @@ def test_every_fixed_width_type_survives_the_schema_and_the_standard_decoder(kin
     limits = np.finfo(kind) if kind[0] == "f" else np.iinfo(kind)
     rows = np.array([(limits.max, 1.5), (limits.min, -0.0)], dtype)
     decode = protobuf_schema.message_class(schema).FromString
-    for row, message in zip(rows, protobuf_schema.pack(rows), strict=True):
+    for row, message in zip(rows, protobuf_schema.encode_rows(rows), strict=True):
         assert decode(message.tobytes()).a == row["a"]
-    assert_same_bits(protobuf_schema.unpack(protobuf_schema.pack(rows), dtype), rows)
+    assert_same_bits(protobuf_schema.decode_rows(protobuf_schema.encode_rows(rows), dtype), rows)
 
 
 @pytest.mark.parametrize("dtype", [[("flag", "?")], [("name", "U4")], [("x", "f8", (3,))], "f8"])
@@ -196,7 +197,7 @@ def test_a_log_with_other_columns_is_read_with_its_own(tmp_path, monkeypatch):
     older = np.dtype([("k", "u8"), ("t_host", "f8"), ("phi_est", "f4")], align=True)
     rows = np.array([(1, 0.1, 0.5), (2, 0.2, 0.25)], older)
     with monkeypatch.context() as patch:
-        patch.setattr("hil.logs.log.TICK", older)
+        patch.setattr("hil.logs.writer.TICK", older)
         write_run(tmp_path / "run", rows)
     assert_same_bits(read_run(tmp_path / "run").ticks, rows)
 

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from hil.logs.log import KILLED, RUN_FILE, RunWriter, read_run
+from hil.logs.log import RUN_FILE, STOP_KILLED, RunWriter, read_run
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, timed_rows, write_run
@@ -46,7 +46,7 @@ def test_kill_9_loses_at_most_a_quarter_of_a_second(tmp_path):
     run = read_run(tmp_path / "run")
     assert handed_over - len(run.ticks) <= 0.25 * 200
     assert run.ticks["k"].tolist() == list(range(len(run.ticks)))
-    assert run.stop.reason == KILLED
+    assert run.stop.reason == STOP_KILLED
     assert not run.complete
 
 
@@ -171,7 +171,7 @@ def test_a_full_disk_is_told_and_what_is_on_it_stays_readable(tmp_path):
     run = read_run(tmp_path / "run")
     assert len(run.ticks) == int(handed_over) - 100
     assert "cut" not in run.recovered  # the torn batch was taken back
-    assert run.stop.reason == KILLED
+    assert run.stop.reason == STOP_KILLED
 
 
 def test_rows_that_did_not_fit_are_written_when_there_is_room_again(tmp_path):

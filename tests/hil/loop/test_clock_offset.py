@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hil.loop.clock_offset import STEP, TIMEBASE, WINDOW, follow
+from hil.loop.clock_offset import CLOCK_JUMP, OFFSET_WINDOW, TIMEBASE, follow_clock
 
 DT = 0.005
 
@@ -16,7 +16,7 @@ def followed(t, t_host):
     """Offset and age after each sample."""
     tb, out = np.zeros(1, TIMEBASE)[0], []
     for a, b in zip(t, t_host, strict=True):
-        follow(tb, float(a), float(b))
+        follow_clock(tb, float(a), float(b))
         out.append((float(tb["offset"]), float(tb["age"])))
     return np.array(out), tb
 
@@ -35,7 +35,7 @@ def test_offset_stays_within_its_bound_of_the_truth(skew, delay):
     offset, age = followed(t, t + truth + late)[0].T
     error = (offset - truth)[400:]
     # every window holds a sample within 0.1 ms of the fastest; the clocks part for two windows at most
-    parted = 2 * (WINDOW + DT) * skew
+    parted = 2 * (OFFSET_WINDOW + DT) * skew
     assert error.min() >= late.min() - max(parted, 0.0) - 1e-9
     assert error.max() <= late.min() + 1e-4 + max(-parted, 0.0) + 1e-9
     np.testing.assert_allclose(age[400:], late[400:] - error, atol=1e-9)
@@ -56,7 +56,7 @@ def test_a_clock_that_loses_time_is_followed():
     host = 1.01 * t  # an emulator on a busy computer
     result, tb = followed(t, host)
     assert tb["steps"] == 0
-    assert result[:, 1].max() <= 0.01 * 2 * (WINDOW + DT) + 1e-9
+    assert result[:, 1].max() <= 0.01 * 2 * (OFFSET_WINDOW + DT) + 1e-9
 
 
 @given(st.lists(st.floats(0, 0.15) | st.sampled_from([math.nan, math.inf, -math.inf]), min_size=2, max_size=60))
@@ -64,10 +64,10 @@ def test_the_offset_is_never_above_what_was_seen_and_nothing_poisons_it(late):
     t = DT * np.arange(len(late))
     tb, least = np.zeros(1, TIMEBASE)[0], math.inf  # shorter than a window: the minimum of all
     for a, d in zip(t, late, strict=True):
-        follow(tb, float(a), float(a) + 7.0 + d)
+        follow_clock(tb, float(a), float(a) + 7.0 + d)
         if math.isfinite(d):
             least = min(least, 7.0 + d)
             assert tb["offset"] == least
-            assert 0.0 <= tb["age"] <= STEP
+            assert 0.0 <= tb["age"] <= CLOCK_JUMP
         assert math.isfinite(tb["offset"])
     assert tb["steps"] == 0

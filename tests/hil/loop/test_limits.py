@@ -5,10 +5,10 @@ import math
 
 import pytest
 
-from hil.loop.limits import LIMITS, OWN, SENSIBLE, Limit, Limits
+from hil.loop.limits import LIMITS, MACHINE_LIMITS, SENSIBLE_RANGES, Limit, Limits
 from models.errors import InputError
 
-STATED = {name: {"value": getattr(Limits(), name).value, "reason": "as always"} for name in OWN}
+STATED = {name: {"value": getattr(Limits(), name).value, "reason": "as always"} for name in MACHINE_LIMITS}
 
 
 def test_every_limit_has_a_value_a_unit_and_a_reason_and_reaches_the_compiled_code():
@@ -25,7 +25,7 @@ def test_a_rig_states_its_own_and_the_rest_keeps_its_default():
     limits = Limits.of_machine(STATED | {"lean": {"value": 0.3, "unit": "rad", "reason": "a low roof"}})
     assert limits.lean == Limit(0.3, "rad", "a low roof")
     assert limits.ramp == Limits().ramp
-    for name in OWN:
+    for name in MACHINE_LIMITS:
         less = {key: entry for key, entry in STATED.items() if key != name}
         with pytest.raises(InputError, match=f"the limits {name} are missing"):
             Limits.of_machine(less)
@@ -37,9 +37,9 @@ def test_a_limit_is_a_positive_number(value):
         Limits(torque=Limit(value, "N m", "because"))
 
 
-@pytest.mark.parametrize("name", SENSIBLE)
+@pytest.mark.parametrize("name", SENSIBLE_RANGES)
 def test_a_slip_of_the_pen_is_refused_and_the_edges_are_not(name):
-    unit, (least, most) = getattr(Limits(), name).unit, SENSIBLE[name]
+    unit, (least, most) = getattr(Limits(), name).unit, SENSIBLE_RANGES[name]
     for value in (least, most):
         assert getattr(dataclasses.replace(Limits(), **{name: Limit(value, unit, "an edge")}), name).value == value
     for value in (least * 0.999, most * 1.001):

@@ -8,7 +8,7 @@ import pytest
 from firmware_interface.messages import RAW, SAMPLE
 from hil.loop.limits import Limits
 from hil.loop.observer import ESTIMATE, observe
-from hil.loop.plausibility import COUNT, SMOOTH, judge, new_monitor
+from hil.loop.plausibility import RATE_TIME, SMOOTHING_TIME, judge_plausibility, new_monitor
 from hil.loop.states import Symptom
 from tests.hil.machine import rig_of
 
@@ -40,7 +40,7 @@ class Watched:
                 counts = self.raw["gyro_counts" if channel < 3 else "accel_counts"]
                 counts[channel % 3] += (1 if self.k % 2 else -1) * stirs
         return Symptom(
-            judge(
+            judge_plausibility(
                 self.limits,
                 self.observer,
                 self.monitor,
@@ -78,7 +78,7 @@ def watched():
     return w
 
 
-def ticks_to_cross(limit, size, constant=SMOOTH):
+def ticks_to_cross(limit, size, constant=SMOOTHING_TIME):
     """Ticks until a step of ``size``, smoothed, passes ``limit``: 1 - exp(-n dt / constant) > limit / size."""
     return math.floor(-constant / DT * math.log(1.0 - limit / size)) + 1
 
@@ -220,7 +220,7 @@ def test_samples_that_come_too_seldom(watched):
         assert w.tick(samples=int(k % 10 != 0)) == NOTHING, "nine in ten are enough"
     noticed = [w.tick(samples=int(k % 10 > 3)) for k in range(400)]
     first = noticed.index(Symptom.RATE_LOW)
-    expected = COUNT * math.log((0.9 - 0.6) / (0.8 - 0.6)) / DT  # from 0.9 towards 0.6, past 0.8
+    expected = RATE_TIME * math.log((0.9 - 0.6) / (0.8 - 0.6)) / DT  # from 0.9 towards 0.6, past 0.8
     assert abs(first - expected) <= 10
 
 

@@ -11,10 +11,10 @@ import pytest
 from firmware_interface.twins.faults import Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Demand, State, Symptom
-from hil.loop.tick import new_loop
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_tape
 from hil.runners import lockstep
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node
 from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.scenario import Knock
@@ -50,7 +50,7 @@ def ride(faults=(), name="Silver", v=5.0, kicks=1.0, model="linear", seed=1, dur
     loop.orders["demand"] = Demand.RUN
     bench, rows = lockstep.new_bench(plant, emulated_node(rig), faults), np.zeros(round((duration + 1.2) / DT), TICK)
     for part in np.split(rows, range(50, len(rows), 50)):
-        lockstep.advance(loop, bench, 24.0, DT, part, new_tape(1, 50), lockstep.new_diary(0))
+        lockstep.run_ticks(loop, bench, 24.0, DT, part, new_tape(1, 50), lockstep.new_diary(0))
     off = rows["state"] == State.FAULT
     return rows[: int(np.argmax(off)) + 1] if off.any() else rows
 

@@ -11,14 +11,14 @@ import pytest
 from hil.runners.latency_certificate import (
     CARE,
     FIT,
-    SHORT,
+    TOO_SHORT,
     UNFIT,
     LatencyResult,
     Lateness,
     WakeUps,
-    keep,
-    recent,
-    verdict,
+    judge_wake_ups,
+    keep_latency_result,
+    recent_latency_result,
 )
 from models.errors import InputError
 
@@ -111,19 +111,19 @@ def test_of_nothing_there_is_no_percentile():
         (200.0, {"worst": 15.1e-3}, UNFIT),
         (1000.0, {}, CARE),  # 1 ms is more than a quarter of 1 ms
         (1000.0, {"worst": 3.1e-3}, UNFIT),
-        (200.0, {"n": 1999}, SHORT),
-        (200.0, {"n": 0}, SHORT),
+        (200.0, {"n": 1999}, TOO_SHORT),
+        (200.0, {"n": 0}, TOO_SHORT),
     ],
 )
 def test_the_rule_at_its_borders(rate, changes, expected):
-    judged, sentence = verdict(dataclasses.replace(GOOD, **changes), rate)
+    judged, sentence = judge_wake_ups(dataclasses.replace(GOOD, **changes), rate)
     assert judged == expected
     assert sentence.startswith(expected)
     assert f"{rate:g} Hz" in sentence
 
 
 def test_a_verdict_says_what_was_found_and_what_was_wanted():
-    _, sentence = verdict(dataclasses.replace(GOOD, p999=2e-3, worst=7e-3, missed=20), 200.0)
+    _, sentence = judge_wake_ups(dataclasses.replace(GOOD, p999=2e-3, worst=7e-3, missed=20), 200.0)
     for part in ("2.00 ms", "0.50 %", "7.00 ms", "1.25 ms"):
         assert part in sentence
 
@@ -132,7 +132,7 @@ def test_only_a_good_test_under_load_is_passed():
     assert result().passed
     assert result(verdict=CARE).passed
     assert not result(verdict=UNFIT).passed
-    assert not result(verdict=SHORT).passed
+    assert not result(verdict=TOO_SHORT).passed
     assert not result(load=False).passed
 
 
@@ -153,52 +153,52 @@ def test_something_else_is_not_a_result(spoil):
 
 
 def test_a_test_is_remembered_for_its_rate_and_priority(state):
-    assert recent(200.0, 0) is None
+    assert recent_latency_result(200.0, 0) is None
     kept = result()
-    assert keep(kept) == state
-    keep(result(rate=500.0, fifo=80))
-    assert recent(200.0, 0) == kept
-    assert recent(500.0, 80) is not None
-    assert recent(500.0, 0) is None
-    assert recent(400.0, 80) is None
+    assert keep_latency_result(kept) == state
+    keep_latency_result(result(rate=500.0, fifo=80))
+    assert recent_latency_result(200.0, 0) == kept
+    assert recent_latency_result(500.0, 80) is not None
+    assert recent_latency_result(500.0, 0) is None
+    assert recent_latency_result(400.0, 80) is None
 
 
 @pytest.mark.parametrize("changes", [{"host": "another"}, {"kernel": "1.0"}, {"load": False}, {"verdict": UNFIT}])
 def test_what_does_not_vouch_for_this_computer_is_not_given(state, changes):
-    keep(result(**changes))
-    assert recent(200.0, 0) is None
+    keep_latency_result(result(**changes))
+    assert recent_latency_result(200.0, 0) is None
 
 
 def test_a_newer_failure_replaces_an_older_success(state):
-    keep(result())
-    keep(result(verdict=UNFIT))
-    assert recent(200.0, 0) is None
+    keep_latency_result(result())
+    keep_latency_result(result(verdict=UNFIT))
+    assert recent_latency_result(200.0, 0) is None
 
 
 @pytest.mark.parametrize(("age_days", "given"), [(-0.1, False), (0.1, True), (6.9, True), (7.1, False), (400.0, False)])
 def test_a_test_ages(state, age_days, given):
-    keep(result(utc=(datetime.now(UTC) - timedelta(days=age_days)).isoformat()))
-    assert (recent(200.0, 0, max_age_days=7.0) is not None) is given
+    keep_latency_result(result(utc=(datetime.now(UTC) - timedelta(days=age_days)).isoformat()))
+    assert (recent_latency_result(200.0, 0, max_age_days=7.0) is not None) is given
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "17", '{"a": 1}', "\udcff", "null"])
 def test_a_corrupt_memory_is_no_memory_and_mends_itself(state, text):
     state.parent.mkdir(parents=True)
     state.write_bytes(text.encode("utf-8", "surrogateescape"))
-    assert recent(200.0, 0) is None
-    keep(result())
-    assert recent(200.0, 0) is not None
+    assert recent_latency_result(200.0, 0) is None
+    keep_latency_result(result())
+    assert recent_latency_result(200.0, 0) is not None
 
 
 @pytest.mark.parametrize("change", [{"utc": "yesterday"}, {"utc": None}, {"utc": "2026-01-01T00:00:00"}, {"ours": {}}])
 def test_a_corrupt_entry_is_no_entry(state, change):
-    keep(result())
+    keep_latency_result(result())
     kept = json.loads(state.read_text())
     state.write_text(json.dumps({key: {**entry, **change} for key, entry in kept.items()}))
-    assert recent(200.0, 0) is None
+    assert recent_latency_result(200.0, 0) is None
 
 
 def test_a_folder_that_cannot_be_written_is_told(monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     with pytest.raises(InputError, match="cannot be kept in /proc/nowhere"):
-        keep(result())
+        keep_latency_result(result())

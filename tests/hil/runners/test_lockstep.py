@@ -94,8 +94,8 @@ def test_what_goes_wrong_ends_at_zero_torque_with_its_cause(spoil, cause):
 @pytest.mark.parametrize(("name", "v"), [("Silver", 5.0), ("Benchmark", 5.0)])
 def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     """Two routes to the closed loop: the compiled tick against the plant, and the linear map's powers."""
-    from hil.loop.tick import new_loop
     from hil.runners import lockstep
+    from hil.runners.assembly import new_loop
     from hil.runners.emulation import emulated_node
     from hil.runners.operator import Operator
 
@@ -111,7 +111,7 @@ def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     )
     loop, operator, batches = new_loop(rig, schedule, rig.calibrated().as_record()), Operator(4.0), []
     loop.limits["stuck"] = np.inf  # instruments without noise rest
-    lockstep.run(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), operator, lambda rows, tape: batches.append(rows))
     rows = np.concatenate(batches)
     rows = rows[rows["state"] == State.RUNNING]
     kick = int(np.argmax(np.abs(rows["phi_dot_meas"])))

@@ -4,24 +4,33 @@ import threading
 
 import numpy as np
 
-from hil.loop.wire_tape import lay_down, new_wire, pick_up, tape_length
-from hil.runners.ring_buffer import HEAD, RING_ROWS, TAIL, TAPE_BYTES, TAPE_HEAD, TAPE_TAIL, WAITING, Recorder
+from hil.loop.wire_tape import new_wire, read_tape, tape_length, write_tape
+from hil.runners.ring_buffer import (
+    MOST_WAITING_ROWS,
+    RING_HEAD,
+    RING_ROWS,
+    RING_TAIL,
+    TAPE_BYTES,
+    TAPE_HEAD,
+    TAPE_TAIL,
+    Recorder,
+)
 
 
 def loop_writes(recorder, k, n_wire):
     """What the loop does for one tick."""
-    head, tape_head = int(recorder.flow[HEAD]), int(recorder.flow[TAPE_HEAD])
+    head, tape_head = int(recorder.flow[RING_HEAD]), int(recorder.flow[TAPE_HEAD])
     recorder.ring[head % RING_ROWS]["k"] = k
     recorder.ring[head % RING_ROWS]["n_wire"] = n_wire
     recorder.tape[np.arange(tape_head, tape_head + n_wire) % TAPE_BYTES] = k % 251
     recorder.flow[TAPE_HEAD] += n_wire
-    recorder.flow[HEAD] += 1
+    recorder.flow[RING_HEAD] += 1
 
 
 def test_rows_and_their_bytes_come_out_in_order_around_the_end_of_both_rings():
     kept = []
     recorder = Recorder(lambda rows, tape: kept.append((rows.copy(), tape.copy())))
-    recorder.flow[[HEAD, TAIL]] = RING_ROWS - 2
+    recorder.flow[[RING_HEAD, RING_TAIL]] = RING_ROWS - 2
     recorder.flow[[TAPE_HEAD, TAPE_TAIL]] = TAPE_BYTES - 5
     for k in range(4):
         loop_writes(recorder, k, 3 + k)
@@ -54,7 +63,7 @@ def test_a_log_that_lags_is_not_keeping_up():
     recorder = Recorder(lambda rows, tape: free.wait(10.0))
     recorder.start()
     assert recorder.keeps_up
-    recorder.flow[HEAD] = WAITING
+    recorder.flow[RING_HEAD] = MOST_WAITING_ROWS
     assert not recorder.keeps_up
     free.set()
     recorder.finish()
@@ -70,14 +79,14 @@ def test_a_tape_gives_back_every_tick_and_says_where_it_is_cut():
             wire.tx[port] = rng.integers(0, 256, wire.tx.shape[1])
         said.append([(wire.rx[p, : wire.n_rx[p]].tolist(), wire.tx[p, : wire.n_tx[p]].tolist()) for p in range(2)])
         length = tape_length(wire)
-        start, end = end, lay_down(wire, tape, end)
+        start, end = end, write_tape(wire, tape, end)
         assert end - start == length
     heard, place = new_wire(2), 0
     for tick in said:
-        place = pick_up(heard, tape[:end], place)
+        place = read_tape(heard, tape[:end], place)
         for port, (rx, tx) in enumerate(tick):
             assert heard.rx[port, : heard.n_rx[port]].tolist() == rx
             assert heard.tx[port, : heard.n_tx[port]].tolist() == tx
     assert place == end
-    assert pick_up(heard, tape[: end - 1], start) == -1
-    assert pick_up(heard, tape[:end], end) == -1
+    assert read_tape(heard, tape[: end - 1], start) == -1
+    assert read_tape(heard, tape[:end], end) == -1

@@ -8,7 +8,7 @@ import numpy as np
 from experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
 from experiments.studies.fault_injection.realtime.faults import RealtimeFault, quiet
 from firmware_interface.twins.virtual_node import Report
-from hil.logs.log import KILLED, Run
+from hil.logs.log import STOP_KILLED, Run
 from hil.loop.states import State
 from hil.runners.replay import replay
 
@@ -72,7 +72,7 @@ def judge_log(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
     ticks, wrong = run.ticks, []
     if run.stop.reason != fault.reason:
         wrong.append(f"the log's stop reason is {run.stop.reason}, should be {fault.reason}")
-    if fault.reason != KILLED and not run.complete:
+    if fault.reason != STOP_KILLED and not run.complete:
         wrong.append(f"the log is not whole: {run.recovered}")
     if not len(ticks):
         return [*wrong, "the log is empty"]
@@ -81,10 +81,10 @@ def judge_log(fault: RealtimeFault, struck: Instant, run: Run) -> list[str]:
     last = float(ticks["t_host"][-1])
     if last < struck.host - LOST_TIME:
         wrong.append(f"the log ends {struck.host - last:.3f} s before the strike")
-    if fault.by_device and fault.reason == KILLED and struck.report.heard_host - last > LOST_TIME:
+    if fault.by_device and fault.reason == STOP_KILLED and struck.report.heard_host - last > LOST_TIME:
         wrong.append(f"the log lacks the last {struck.report.heard_host - last:.3f} s")
     again = replay(run)
-    if not (again.identical or (fault.reason == KILLED and again.difference == CUT_REPLAY)):
+    if not (again.identical or (fault.reason == STOP_KILLED and again.difference == CUT_REPLAY)):
         wrong.append(f"the replay differs at tick {again.first}: {again.difference}")
     return wrong
 

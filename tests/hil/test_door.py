@@ -1,0 +1,66 @@
+"""The room's door: what it offers, how late it imports, and that `design` is the function in any order of imports."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import hil
+from tests.paths import ROOT
+
+HEAVY = ("numpy", "numba", "scipy", "control", "pandas", "pydantic", "matplotlib", "serial")
+
+
+def python(code):
+    """What a fresh interpreter prints for ``code``."""
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_everything_that_is_named_is_there():
+    offered = {name: getattr(hil, name) for name in hil.__all__}
+    assert all(callable(thing) for thing in offered.values())
+    assert set(hil.__all__) <= set(dir(hil))
+    with pytest.raises(AttributeError, match="no attribute 'desing'"):
+        _ = hil.desing
+
+
+def test_type_checkers_and_the_interpreter_are_told_the_same():
+    tree = ast.parse(Path(hil.__file__).read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {a.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names}
+    assert typed == {**hil._MODULE_OF, "design": "hil.design.methods"}
+    assert hil.__all__ == sorted(typed)
+
+
+def test_the_door_imports_nothing_heavy():
+    found = python(f"import sys, hil; print([name for name in {HEAVY} if name in sys.modules])")
+    assert found.strip() == "[]"
+    assert python("import sys, hil; print(sorted(m for m in sys.modules if m.startswith('hil.')))").strip() == "[]"
+
+
+CALL = "design(load_bicycle('Silver'), 'lqr', [5.0])"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        f"from hil import design; print({CALL}.method)",
+        f"import hil; print(hil.{CALL}.method)",
+        f"import hil.design.lqr; from hil import design; print({CALL}.method)",
+        f"from hil.design.schedule import GainSchedule; import hil; print(hil.{CALL}.method)",
+        f"import hil; g = hil.{CALL}; import hil.design.methods as m; print(m.{CALL}.method)",
+        f"from hil import design; import hil.design.margins; from hil import design; print({CALL}.method)",
+        f"from hil import *; print({CALL}.method)",
+    ],
+)
+def test_design_is_the_function_whatever_was_imported_before(code):
+    assert python(f"from models.catalogue import load_bicycle; {code}").strip() == "lqr"
+
+
+def test_design_shows_the_signature_of_the_function():
+    from hil.design.methods import design
+
+    assert inspect.signature(hil.design) == inspect.signature(design)
