@@ -70,7 +70,7 @@ class ConstrainedBicycle:
 
     @cached_property
     def steer_axis(self) -> NDArray:
-        """Down the steering head of the upright bicycle."""
+        """Unit vector down the steering head of the upright bicycle."""
         return np.array([np.sin(self.bicycle.lam), 0.0, np.cos(self.bicycle.lam)])
 
     @cached_property

@@ -21,7 +21,7 @@ class Load(ABC):
         """Generalised force (n,)."""
 
     def potential(self, motion: Bodies) -> float:
-        """J."""
+        """Potential energy, J."""
         return 0.0
 
 

@@ -56,18 +56,18 @@ def _in_square(bicycle: Bicycle) -> tuple[Polynomial, ...]:
 
 
 def hurwitz_polynomial(bicycle: Bicycle) -> Polynomial:
-    """Hurwitz's third determinant over V: zero where two eigenvalues are opposite, so also on the axis."""
+    """Hurwitz's third determinant over V, a polynomial: zero where two eigenvalues are opposite, so on the axis too."""
     a, b, c, d, e = _in_square(bicycle)
     return d * (b * c - a * d) - b * b * e
 
 
 def static_polynomial(bicycle: Bicycle) -> Polynomial:
-    """Zero, as a polynomial in V, where an eigenvalue is zero."""
+    """Polynomial in V that is zero where an eigenvalue is zero."""
     return _in_square(bicycle)[4]
 
 
 def discriminant_polynomial(bicycle: Bicycle) -> Polynomial:
-    """Zero, as a polynomial in V, where two eigenvalues are equal: 4 I^3 - J^2, by the invariants."""
+    """Discriminant as a polynomial in V, zero where two eigenvalues are equal: 4 I^3 - J^2, by the invariants."""
     a, b, c, d, e = _in_square(bicycle)
     V = Polynomial([0.0, 1.0])
     I = 12.0 * a * e - 3.0 * V * b * d + c * c

@@ -1,4 +1,4 @@
-"""Eigenvalues followed over speed and named weave, capsize, caster; the speeds where they change character.
+"""Modes of the linear bicycle over speed, by name: eigenvalues of weave, capsize and caster, and critical speeds.
 
 Names belong to branches, not to places in a sorted list. The branches are told apart at high speed, where
 theory does (weave oscillates, caster is the fast and capsize the slow real mode), and followed down. Along
@@ -8,7 +8,7 @@ join. Between two double roots no eigenvalue can pass another: real ones keep th
 pairs, which can pass each other in real part, are followed in small steps. So the names known at the top of
 such a *stretch* of speeds hold down to its bottom, and a single speed is named like a dense grid of them.
 
-What follows at a double root, with speed falling:
+At a double root, with speed falling:
 
 - a pair that splits hands its two names to the two real eigenvalues;
 - two real ones that join share a pair: on some bicycles (Pista, Crescendo) capsize and caster do, over a
@@ -107,7 +107,7 @@ class CriticalSpeeds:
     double_root : float or None
         Two real eigenvalues join to the weave pair, which oscillates above it for good.
     double_root_eigenvalue : float or None
-        What both are there [1/s].
+        Value of both there [1/s].
     weave_all : tuple of (float, str)
         Every change of the stability of weave, with speed rising: ``"unstable->stable"`` or
         ``"stable->unstable"``.

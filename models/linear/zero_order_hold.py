@@ -1,4 +1,4 @@
-"""Fixed steps in time: the exact zero-order hold."""
+"""Exact zero-order hold of a linear system in fixed steps of time."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

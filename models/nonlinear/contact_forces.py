@@ -26,7 +26,7 @@ MODEL_SPEED_MAX = 1e4  # rad/s and m/s: no bicycle
 CONTACT_HEIGHT_MAX = 1e-8  # m, the front contact off the ground
 
 
-def describe(status: int) -> str:
+def describe_status(status: int) -> str:
     """Put a status into words; empty when all is well."""
     return "; ".join(text for flag, text in STATUS_MEANINGS.items() if status & flag)
 

@@ -40,7 +40,7 @@ class TurnFamily:
     Attributes
     ----------
     start, end : str
-        What is at the two ends: ``straight`` or ``reversed`` (running straight, with the handlebar so), ``at rest``,
+        State at the two ends: ``straight`` or ``reversed`` (running straight, with the handlebar so), ``at rest``,
         ``lying down``, ``fast`` (more than 40 m/s), ``straight ahead`` or ``turned round`` (leaning, without steer or
         with 180 deg of it), ``the edge of the model``, ``a corner`` of the curve, or ``itself`` when the family is
         a ring.
@@ -101,7 +101,7 @@ def hands_free_families(bicycle: Bicycle, stride: float = 0.02) -> tuple[TurnFam
 
 
 def misalignment(model: Model, point: Array) -> float:
-    """Zero where gravity and motion are in line: their cross product, over the sine of the steer.
+    """Misalignment of gravity and motion, zero where they are in line: cross product over the sine of the steer.
 
     Without steer there is no motion to speak of, so the product vanishes there for no reason of interest.
     """

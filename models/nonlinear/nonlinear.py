@@ -1,4 +1,4 @@
-"""Nonlinear Whipple bicycle: compiled functions on arrays, and the same for people.
+"""Nonlinear Whipple bicycle: accelerations, contact forces and steps in time, compiled functions on arrays.
 
 Coordinates ``q``, speeds ``u`` (8,) and torques ``T`` (3,) are those of `models.coordinates`. Compiled functions take
 ``p`` of `models.nonlinear.parameters.pack_bicycle`, and neither check nor allocate. Outside the domain (`status`)

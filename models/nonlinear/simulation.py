@@ -22,7 +22,7 @@ from models.coordinates import (
     Q_Y,
 )
 from models.errors import InputError
-from models.nonlinear.contact_forces import OUTSIDE, describe
+from models.nonlinear.contact_forces import OUTSIDE, describe_status
 from models.nonlinear.nonlinear import dependent_speeds, integrate_step, pitch, status
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.vectors import compiled
@@ -175,6 +175,6 @@ def simulate_nonlinear(
         pack_bicycle(bicycle), rows_q, rows_u, np.ascontiguousarray(np.broadcast_to(T, (steps, 3))), dt, friction, flags
     )
     if n == 0:
-        raise InputError(f"the ride cannot start: {describe(OUTSIDE)}; start from a state of `initial_state`")
-    ended = describe(OUTSIDE) if n <= steps else ""
+        raise InputError(f"the ride cannot start: {describe_status(OUTSIDE)}; start from a state of `initial_state`")
+    ended = describe_status(OUTSIDE) if n <= steps else ""
     return Trajectory(dt * np.arange(n), rows_q[:n], rows_u[:n], flags[:n], ended)

@@ -44,7 +44,7 @@ SURROUNDINGS = np.dtype(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Surroundings:
     """Surroundings of the bicycle, and what is fixed to it.
 

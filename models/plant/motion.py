@@ -2,7 +2,7 @@
 
 Two models of the bicycle stand behind the same few functions here, chosen by ``p.model``: kernels that are handed a
 function cannot be cached, so the choice is an ``if``. The state of the motion is a tuple of ten, in the order
-of `MOTION`.
+of `MOTION_STATES`.
 """
 
 import numpy as np
@@ -54,7 +54,7 @@ def motion_euler_step(x, h, k):
 
 @njit(cache=True, nogil=True)
 def motion(s):
-    """Motion at present as a tuple in the order of `MOTION`."""
+    """Motion at present as a tuple in the order of `MOTION_STATES`."""
     x = s.x
     return x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7], x[8], x[9]
 

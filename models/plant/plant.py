@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from models.coordinates import DELTA, Q_THETA
 from models.errors import InputError
 from models.linear.path import LATERAL_STATES, PSI, Y_P
-from models.nonlinear.contact_forces import describe
+from models.nonlinear.contact_forces import describe_status
 from models.parameters import Bicycle
 from models.plant import linear_dynamics, nonlinear_dynamics, sensors, steer_drive
 from models.plant.environment import Surroundings, next_gust
@@ -95,7 +95,7 @@ def hold_or_release(p, s, enabled, dt):
     ----------
     p, s : PLANT_PARAMETERS and PLANT_STATE records
     enabled : bool
-        Whether the drive makes torque from now on.
+        True if the drive makes torque from now on.
     dt : float
         s, for how long.
     """
@@ -265,7 +265,7 @@ class Plant:
 
     @property
     def T(self) -> float:
-        """Torque the drive reports, N m; what it makes is `Drive.gain` times that."""
+        """Torque the drive reports, N m; what it makes is `SteerDrive.gain` times that."""
         return float(self.s["drive"]["T"][0])
 
     @property
@@ -294,4 +294,4 @@ class Plant:
 
         Empty when none was, and for the linear model, which knows no limits.
         """
-        return describe(int(self.s["status"][0]))
+        return describe_status(int(self.s["status"][0]))

@@ -69,7 +69,7 @@ class Knock:
 
 
 def _check_push(push: "Kick | Knock") -> None:
-    """Refuse a kick or knock of nonsense."""
+    """Check a kick or knock."""
     word = type(push).__name__.lower()
     if not all(np.isfinite(value) for value in vars(push).values()):
         raise InputError(f"a {word} wants finite numbers, found {push}; correct it")
@@ -80,7 +80,7 @@ def _check_push(push: "Kick | Knock") -> None:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scenario:
     """Course of a ride: speed, pushes, and the person who holds, releases and catches the bicycle.
 

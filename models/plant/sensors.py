@@ -53,7 +53,7 @@ INSTRUMENTS_STATE = np.dtype(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Instruments:
     """Noise, bias, place and latency of the instruments.
 
@@ -173,7 +173,7 @@ def lateral_force(p, a_rear, psi_ddot, phi_ddot, phi, g):
 
 @njit(cache=True, nogil=True)
 def apply_instruments(p, s, out):
-    """Turn the truth in `out` (a ``READINGS`` record) into what is read, in place.
+    """Turn the true values in `out` (a ``READINGS`` record) into readings, in place.
 
     Late by ``latency`` samples; until so many have been taken, the first is repeated.
     """

@@ -47,7 +47,7 @@ DRIVE_STATE = np.dtype(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SteerDrive:
     """Steer drive and the friction of the axis it turns.
 
@@ -119,7 +119,7 @@ def latch(p, s, t, T_cmd, enabled):
     T_cmd : float
         Steer torque commanded, N m; one that is not finite asks for no torque.
     enabled : bool
-        Whether the drive is to make torque.
+        True if the drive is to make torque.
     """
     if not enabled:
         s.waiting = 0
@@ -145,7 +145,7 @@ def next_command_due(s):
 
 @njit(cache=True, nogil=True)
 def obey(p, s, t):
-    """Follow whatever has arrived by time `t` (s)."""
+    """Follow the commands that have arrived by time `t` (s)."""
     while next_command_due(s) <= t + TIME_RESOLUTION:
         s.target = s.asked[s.first]
         s.first = (s.first + 1) % MAX_WAITING

@@ -18,7 +18,7 @@ POSTURE_CHANNELS = ("lean", "steer", "wheel_rate")  # rad, rad, rad/s
 _HASTE = 4.0  # rad/s, how quickly a person moves: the bandwidth of a critically damped second-order system
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Bars:
     """Steer with the front wheel lifted, and its drive."""
 

@@ -7,7 +7,15 @@ from models import catalogue
 from models.coordinates import DELTA, PHI, Q_DELTA, Q_PHI, Q_PSI, Q_THETA, Q_THETA_R
 from models.linear import path
 from models.linear.whipple import system_matrix
-from models.nonlinear.contact_forces import FRONT_LIFTS, FRONT_SLIPS, OUTSIDE, REAR_LIFTS, REAR_SLIPS, describe, grip
+from models.nonlinear.contact_forces import (
+    FRONT_LIFTS,
+    FRONT_SLIPS,
+    OUTSIDE,
+    REAR_LIFTS,
+    REAR_SLIPS,
+    describe_status,
+    grip,
+)
 from models.nonlinear.nonlinear import accelerations, contact_forces, status
 from models.nonlinear.parameters import pack_bicycle
 from models.nonlinear.simulation import initial_state, simulate_nonlinear
@@ -124,10 +132,10 @@ def test_grip_names_the_wheel(n, value, expected):
 
 
 def test_several_things_at_once_are_all_told():
-    words = describe(grip(np.array([0.0, 0.0, -5.0, 300.0, 0.0, 300.0]), 0.8))
+    words = describe_status(grip(np.array([0.0, 0.0, -5.0, 300.0, 0.0, 300.0]), 0.8))
     assert "rear wheel is about to lift" in words
     assert "front wheel needs more friction" in words
-    assert describe(0) == ""
+    assert describe_status(0) == ""
 
 
 @pytest.mark.parametrize("fault", ["roll", "steer", "pitch", "speed", "nan"])
