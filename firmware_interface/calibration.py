@@ -37,7 +37,7 @@ _POSITIVE = {
 _SHAPES = {"mounting": (3, 3), "gyro_offset": (3,), "accel_offset": (3,)}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Calibration:
     """Scales, signs and offsets that turn the counts of one wired bicycle into SI values.
 

@@ -19,6 +19,7 @@ from firmware_interface.errors import DeviceError
 
 DEFAULT_BAUD = 921600
 ASK_AGAIN = 0.1  # s between two requests
+_CONTROL_CHARACTERS = 6  # their place in what termios.tcgetattr returns
 
 
 class SerialPort:
@@ -132,7 +133,7 @@ def _read(port: SerialPort) -> bytes:
 def _tell_nothing_from_the_end(fd: int) -> None:
     """Let a read that finds nothing fail with EAGAIN; pyserial's setting returns 0 bytes for both."""
     settings = termios.tcgetattr(fd)
-    settings[6][termios.VMIN] = 1
+    settings[_CONTROL_CHARACTERS][termios.VMIN] = 1
     termios.tcsetattr(fd, termios.TCSANOW, settings)
 
 

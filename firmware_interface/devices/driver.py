@@ -61,7 +61,7 @@ class ExampleMessage(NamedTuple):
     source: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Device:
     """Driver of one kind of device: what it carries, its compiled functions, its settings.
 

@@ -68,6 +68,7 @@ _IQ_AT, _V_IN_AT, _FAULT_AT, _POSITION_AT, _STATUS_AT = 7, 11, 13, 14, 18  # pla
 _OWN_PAYLOAD = np.int64(5)  # bytes: a kind and four more
 _CURRENT_MAX_mA = 2.0**31 - 1  # of the field; what may flow the supervisor and the VESC decide
 _ON, _POSITION = 0, 1  # places in the link's memory: ENABLE in the last command, the unwrapped angle
+_SELECTION_TOLD = slice(1, 5)  # of the payload of an answer: the selection it answers
 _TIMEOUT = 1.0  # s, for an answer before the loop
 
 
@@ -272,7 +273,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     scale, limit = constant * ratio, _positive(wants.settings, "current_limit_A")
     name = _named(port, _first_answer(port))
     found, _ = _answer(port, struct.pack(">BI", _GET_VALUES_SELECTIVE, _SELECTION), 6)
-    if len(found) != VALUES.size or int.from_bytes(found[1:5], "big") != _SELECTION:
+    if len(found) != VALUES.size or int.from_bytes(found[_SELECTION_TOLD], "big") != _SELECTION:
         what = "an answer without it" if found else "no answer to that question"
         raise DeviceError(
             f"the {name} on {port.path} should tell its status, without which its time-out cannot be proven, but found "

@@ -25,6 +25,8 @@ FRAME_COMMAND = 2  # computer to node, answering a sample
 FRAME_HELLO = 3  # node to computer, when asked
 FRAME_HELLO_REQUEST = 4  # computer to node
 
+FIRMWARE_NAME_SIZE = 16  # bytes
+
 # The payloads, byte by byte: little-endian, nothing between the fields.
 _HEADER = [("version", "u1"), ("type", "u1"), ("seq", "<u2")]
 HEADER_LAYOUT = np.dtype(_HEADER)  # the whole of HELLO_REQUEST
@@ -60,7 +62,7 @@ COMMAND_LAYOUT = np.dtype(
 HELLO_LAYOUT = np.dtype(
     [
         *_HEADER,
-        ("firmware", "u1", (16,)),
+        ("firmware", "u1", (FIRMWARE_NAME_SIZE,)),
         ("rate_hz", "<u2"),
         ("torque_limit_mNm", "<u2"),
         ("watchdog_ms", "<u2"),
@@ -69,6 +71,8 @@ HELLO_LAYOUT = np.dtype(
         ("steer_counts_per_turn", "<u4"),
     ]
 )
+
+_HALF_OF_THE_NUMBERS = 0x8000  # a longer way forward is a step back
 
 # Bytes. Not plain ints: numba compiles a function anew for every literal int it is handed.
 SAMPLE_SIZE = np.int64(SAMPLE_LAYOUT.itemsize)
@@ -82,7 +86,7 @@ TORQUE_MAX_mNm = 32767  # -32768 is left free: the two ends of the scale are ali
 HELLO = np.dtype(
     [
         ("seq", "u2"),  # number of the request it answers
-        ("firmware", "u1", (16,)),  # name, ASCII, padded with zeros
+        ("firmware", "u1", (FIRMWARE_NAME_SIZE,)),  # name, ASCII, padded with zeros
         ("rate_hz", "u2"),  # samples per second
         ("torque_limit_mNm", "u2"),  # the node never applies more
         ("watchdog_ms", "u2"),  # torque is zero this long after the last command
@@ -256,7 +260,7 @@ def _note_sequence(receiver, seq):
         if step == 0:
             receiver.samples_repeated += 1
             return 0
-        receiver.samples_lost += step - 1 if step < 0x8000 else 1
+        receiver.samples_lost += step - 1 if step < _HALF_OF_THE_NUMBERS else 1
     receiver.started = 1
     receiver.last_seq = seq
     return 1
@@ -308,7 +312,7 @@ def encode_hello(hello, out):
     frame.version = PROTOCOL_VERSION
     frame.type = FRAME_HELLO
     frame.seq = hello.seq
-    for k in range(16):
+    for k in range(FIRMWARE_NAME_SIZE):
         frame.firmware[k] = hello.firmware[k]
     frame.rate_hz = hello.rate_hz
     frame.torque_limit_mNm = hello.torque_limit_mNm
@@ -326,7 +330,7 @@ def decode_hello(payload, n, hello):
         return False
     frame = laid_over(payload, 0, HELLO_LAYOUT)
     hello.seq = frame.seq
-    for k in range(16):
+    for k in range(FIRMWARE_NAME_SIZE):
         hello.firmware[k] = frame.firmware[k]
     hello.rate_hz = frame.rate_hz
     hello.torque_limit_mNm = frame.torque_limit_mNm

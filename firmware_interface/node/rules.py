@@ -32,15 +32,19 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from firmware_interface.node.protocol import (
+    FIRMWARE_NAME_SIZE,
     FRAME_COMMAND,
     FRAME_HELLO_REQUEST,
     HELLO,
+    TORQUE_MAX_mNm,
     decode_command,
     encode_hello,
     encode_sample,
     frame_seq,
     frame_type,
 )
+
+_TORQUE_LIMIT_MAX = TORQUE_MAX_mNm / 1000  # N m
 
 FIRMWARE = np.dtype(
     [
@@ -105,15 +109,17 @@ def new_firmware(
     """
     if not 1 <= rate_hz <= 10_000:
         raise DeviceError(f"the node's rate must be 1 to 10000 Hz, found {rate_hz} Hz")
-    if not 0 < torque_limit <= 32.767:
-        raise DeviceError(f"the node's torque limit must be above 0 and at most 32.767 N m, found {torque_limit} N m")
+    if not 0 < torque_limit <= _TORQUE_LIMIT_MAX:
+        raise DeviceError(
+            f"the node's torque limit must be above 0 and at most {_TORQUE_LIMIT_MAX} N m, found {torque_limit} N m"
+        )
     if not 2000 / rate_hz <= watchdog_ms <= 65_535:
         raise DeviceError(
             "the node's watchdog must be at least two sampling periods, "
             f"{2000 / rate_hz:g} ms at {rate_hz} Hz, and at most 65535 ms, found {watchdog_ms} ms"
         )
-    if not name.isascii() or len(name) > 16:
-        raise DeviceError(f"the firmware's name must be at most 16 ASCII characters, found {name!r}")
+    if not name.isascii() or len(name) > FIRMWARE_NAME_SIZE:
+        raise DeviceError(f"the firmware's name must be at most {FIRMWARE_NAME_SIZE} ASCII characters, found {name!r}")
     fw = np.zeros(1, FIRMWARE)[0]
     fw["hello"]["firmware"][: len(name)] = list(name.encode())
     fw["hello"]["rate_hz"] = rate_hz

@@ -19,7 +19,7 @@ from firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
 from firmware_interface.devices.registry import DEVICES
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Faults, pack_faults
+from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
 from firmware_interface.twins.paced_line import PacedLine, carry_until
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
@@ -108,7 +108,7 @@ class VirtualMachine:
         self._report = np.zeros(len(Report._fields)) if report is None else report
         self._stations = [Station(c, faults if i == 0 else ()) for i, c in enumerate(config.stations)]
         self._drive = next(station.twin for station in self._stations if station.drives)
-        self._readings = np.zeros(9)
+        self._readings = np.zeros(len(READING_NAMES))
         self._k = self._slips = 0
         self.paths = [station.path for station in self._stations]
 

@@ -35,7 +35,7 @@ class Twin(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TwinConfig:
     """Configuration of a twin: the device it stands in for.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from firmware_interface.calibration import DELTA_READING, TORQUE_READING
 from firmware_interface.devices.vesc_codes import VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
-from firmware_interface.twins.faults import Fault, FaultKind
+from firmware_interface.twins.faults import READING_NAMES, Fault, FaultKind
 from firmware_interface.twins.twin import TwinConfig, active_fault
 
 ABS_OVER_CURRENT = 4  # the fault code it shows
@@ -51,7 +51,7 @@ class VescTwin:
         self._config, self._firmware, self._hardware, self._kind = config, firmware, hardware, kind
         self._scale = config.settings["torque_constant_Nm_A"] * config.settings.get("gear_ratio", 1.0)
         self._chances = {fault: np.random.default_rng([fault.seed, i]) for i, fault in enumerate(config.faults)}
-        self._readings = np.zeros(9)
+        self._readings = np.zeros(len(READING_NAMES))
         self._begin(0.0)
 
     def _begin(self, t: float) -> None:

@@ -25,7 +25,7 @@ from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
 from firmware_interface.node.protocol import SAMPLE_SIZE
 from firmware_interface.node.rules import new_firmware
 from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
-from firmware_interface.twins.faults import TO_NODE, Faults
+from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
 from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
 from firmware_interface.twins.paced_line import PacedLine, bytes_carried
@@ -58,7 +58,7 @@ class PlantLike(Protocol):
         """Nine readings, as for ``calibration.to_counts``: float64 in an array or a record."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeConfig:
     """Configuration of a virtual node.
 
@@ -176,7 +176,7 @@ class VirtualNode:
         self._report = np.zeros(len(Report._fields)) if report is None else report
         self._core = CORES[config.core]
         self._node = self._core.new_node(config.new_firmware(), faults, BITS_PER_BYTE / config.baud)
-        self._readings = np.zeros(9)
+        self._readings = np.zeros(len(READING_NAMES))
         self._rx = np.zeros(bytes_carried(1 / config.rate_hz, config.baud), np.uint8)
         self._k = 0  # sampling instants so far
         self._slips = 0

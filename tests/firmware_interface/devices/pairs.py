@@ -47,7 +47,13 @@ class Pair:
         self.links[0] = linked(self.driver, settings, said)
         self.link = self.links[0]
         config = TwinConfig(
-            self.driver.carries, self.calibration, RATE, WATCHDOG, 7.0, {**settings, "baud": 921600}, faults=faults
+            carries=self.driver.carries,
+            calibration=self.calibration,
+            rate_hz=RATE,
+            watchdog=WATCHDOG,
+            torque_limit=7.0,
+            settings={**settings, "baud": 921600},
+            faults=faults,
         )
         self.twin = importlib.import_module(f"firmware_interface.twins.{DEVICES[name]}").make(config)
         self.readings, self.k, self.seq = READINGS.copy(), 0, 0

@@ -27,7 +27,16 @@ MAKE = {"node": own_node.make, "vectornav": vectornav.make, "vesc": vesc.make, "
 def twin_of(name, faults=(), **settings):
     carries = device(name).carries
     given = {**device(name).settled(SETTINGS[name]), "baud": 921600, **settings}
-    return MAKE[name](TwinConfig(carries, Calibration(wheel_radius=0.3), 200, 0.05, 7.0, given, faults=faults))
+    config = TwinConfig(
+        carries=carries,
+        calibration=Calibration(wheel_radius=0.3),
+        rate_hz=200,
+        watchdog=0.05,
+        torque_limit=7.0,
+        settings=given,
+        faults=faults,
+    )
+    return MAKE[name](config)
 
 
 @contextmanager

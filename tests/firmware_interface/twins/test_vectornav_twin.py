@@ -28,7 +28,15 @@ PORT = SimpleNamespace(path="/dev/imu", baud=230400)
 
 def config(*faults: Fault, settings: dict | None = None, **truth) -> TwinConfig:
     cal = Calibration(wheel_radius=0.3, gyro_lsb=driver.GYRO_LSB, accel_lsb=driver.ACCEL_LSB, **truth)
-    return TwinConfig(ROLE_IMU, cal, 200, 0.05, 7.0, settings or {}, faults=faults)
+    return TwinConfig(
+        carries=ROLE_IMU,
+        calibration=cal,
+        rate_hz=200,
+        watchdog=0.05,
+        torque_limit=7.0,
+        settings=settings or {},
+        faults=faults,
+    )
 
 
 def said(twin: VectorNavTwin, start: float, stop: float, rate: int = STEP_RATE) -> bytes:

@@ -44,7 +44,15 @@ ON, OFF, TRIPPED = STATUS_ENABLED, 0, STATUS_WATCHDOG
 
 def config(*faults, **truth):
     cal = Calibration(wheel_radius=0.3, **{"steer_counts_per_turn": 360e6, **truth})
-    return TwinConfig(ROLE_DRIVE | ROLE_STEER, cal, RATE, WATCHDOG, 7.0, SETTINGS, faults=faults)
+    return TwinConfig(
+        carries=ROLE_DRIVE | ROLE_STEER,
+        calibration=cal,
+        rate_hz=RATE,
+        watchdog=WATCHDOG,
+        torque_limit=7.0,
+        settings=SETTINGS,
+        faults=faults,
+    )
 
 
 def framed(payload):
