@@ -76,7 +76,7 @@ def simulate(
     Raises
     ------
     InputError
-        When gains and rig do not fit together, or the rig has devices that exist in real time only.
+        When bicycle, gains and rig do not fit together, or the rig has devices that exist in real time only.
     """
     scenario = scenario or Scenario(
         speed=((0.0, speed),),
@@ -90,6 +90,10 @@ def simulate(
         raise InputError(
             f"the rig carries the bicycle {machine.bicycle.name}, found {bicycle.name}: give "
             "dataclasses.replace(rig, bicycle=bicycle)"
+        )
+    if gains.bicycle.name != bicycle.name:
+        raise InputError(
+            f"the gains were designed for {gains.bicycle.name}, not for {bicycle.name}: design them for it"
         )
     ride = _Ride(machine, gains, scenario, Emulation(model, surroundings, drive, noise), excitation)
     recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))

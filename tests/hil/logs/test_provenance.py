@@ -40,7 +40,7 @@ def test_versions_of_what_runs_not_of_the_tools_around_it():
 
 
 def test_a_project_that_is_not_installed_is_said_to_be(monkeypatch):
-    monkeypatch.setattr(module, "PROJECT", "no-such-project-anywhere")
+    monkeypatch.setattr(module, "PACKAGE_NAME", "no-such-project-anywhere")
     assert package_versions() == {"no-such-project-anywhere": "unknown: not installed"}
 
 

@@ -15,6 +15,7 @@ from hil.runners.replay import replay
 from hil.runners.simulated_run import run_lockstep, simulate
 from models.errors import InputError
 from models.plant.plant import Kick, Scenario
+from tests.hil.logs.written_logs import assert_same_bits
 from tests.hil.machine import gains, rig_of
 
 KICK = Kick(0.4, 3.0)
@@ -35,8 +36,7 @@ def on_disk(tmp_path_factory):
 
 def test_a_run_in_memory_is_the_run_on_the_disk(run, on_disk):
     read = read_run(on_disk)
-    assert run.ticks.dtype == read.ticks.dtype
-    assert run.ticks.tobytes() == read.ticks.tobytes()
+    assert_same_bits(run.ticks, read.ticks)
     assert (run.header, run.markers, run.tapes, run.stop) == (read.header, read.markers, read.tapes, read.stop)
     assert run.complete
     assert not run.recovered
@@ -57,7 +57,7 @@ def test_a_run_that_was_killed_is_saved_without_a_stop_record(on_disk, tmp_path)
     (tmp_path / RUN_FILE).write_bytes(data[: len(data) * 2 // 3])
     killed = read_run(tmp_path)
     again = read_run(killed.save(tmp_path / "again"))
-    assert again.ticks.tobytes() == killed.ticks.tobytes()
+    assert_same_bits(again.ticks, killed.ticks)
     assert again.stop == killed.stop
     assert not again.complete
 
@@ -72,6 +72,8 @@ def test_the_bicycle_must_be_the_rigs_and_the_gains_must_fit_its_rate():
     rig = rig_of()
     with pytest.raises(InputError, match="carries the bicycle Silver, found Benchmark"):
         simulate(rig_of("Benchmark").bicycle, gains(rig), rig=rig)
+    with pytest.raises(InputError, match="designed for Silver, not for Benchmark"):
+        simulate(rig_of("Benchmark").bicycle, gains(rig))
     slow = design(rig.bicycle, "lqr", (4.5, 5.5), LoopTiming(rate=100.0))
     with pytest.raises(InputError, match="designed for 100 Hz but the rig runs at 200 Hz"):
         simulate(rig.bicycle, slow)
