@@ -21,7 +21,7 @@ import numpy as np
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Note, Rejected, Response, Window
 from experiments.recordings import published
-from experiments.recordings.runs import find
+from experiments.recordings.read import find
 from hil.logs.log import RUN_FILE as LOG
 from models.errors import InputError
 

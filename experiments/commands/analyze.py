@@ -61,7 +61,7 @@ def analyze(
     from experiments.frequency.goodness_of_fit import document as frequency_document
     from experiments.frequency.response import add_response
     from experiments.recordings import author_windows, published
-    from experiments.recordings.runs import find, is_run, read_recording
+    from experiments.recordings.read import find, is_run, read_recording
     from experiments.reports.gather import report_on
     from experiments.terminal.console import emit_json, progress_screen, screen
     from experiments.terminal.frequency_tables import show as show_frequency

@@ -32,7 +32,7 @@ def identify(
     from experiments.analysis.output_error import Piece
     from experiments.analysis.output_error import identify as search
     from experiments.analysis.windows import find_windows
-    from experiments.recordings.runs import find, read_recording
+    from experiments.recordings.read import find, read_recording
     from experiments.terminal.console import emit_json, screen
     from experiments.theory.theory import QUANTITIES
     from models.errors import InputError

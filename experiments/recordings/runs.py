@@ -1,6 +1,5 @@
-"""Runs and foreign files as a Response, the one noun the analysis takes."""
+"""Runs of our own as a Response, the noun that the analysis takes."""
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -8,14 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from experiments.datatypes import Array, Dynamics, Marker, Response
-from experiments.recordings import foreign
 from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign.formats import SUFFIXES
 from experiments.recordings.inspection import inspected
 from experiments.theory.theory import Theory, open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.schedule import GainSchedule
-from hil.logs.export import MARKERS_SUFFIX
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.loop.excitation import Excitation
 from hil.loop.observer import Observer
@@ -33,29 +29,6 @@ _HELD = 0.55  # s after RUNNING began during which hands may still be on the bic
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
 
-def read_recording(
-    path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
-) -> Response:
-    """A recording of any known kind: a run folder (or its log), or a file of somebody else's.
-
-    Parameters
-    ----------
-    path
-    mapping, preset, bicycle, trust
-        As `experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
-
-    Raises
-    ------
-    InputError
-        When there is nothing at ``path``, or nothing that is known.
-    """
-    if is_run(path):
-        run = run_of(path)
-        exported = path.is_file() and path.name != RUN_FILE  # lies among others, and has a name of its own
-        return of_run(replace(run, folder=path) if exported else run)
-    return foreign.read_foreign(path, mapping, preset, bicycle, trust)
-
-
 def run_of(path: Path) -> Run:
     """Read a run without its raw bytes; the last one is kept, because the report wants it again."""
     file = path / RUN_FILE if path.is_dir() else path
@@ -68,39 +41,6 @@ def run_of(path: Path) -> Run:
 @lru_cache(maxsize=1)
 def _run_of(path: Path, mtime: int, size: int) -> Run:
     return read_run(path, everything=False)
-
-
-def is_run(path: Path) -> bool:
-    """Is this a run of ours, a folder or a log?"""
-    return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
-
-
-def find(paths: list[Path]) -> list[Path]:
-    """The recordings among files and folders: a folder of runs or logs stands for all of them."""
-    found: list[Path] = []
-    for path in paths:
-        if not path.is_dir() or (path / RUN_FILE).exists():
-            found.append(path)
-            continue
-        inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
-        inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
-        if not inside:
-            raise InputError(
-                f"no run and no recording ({', '.join(SUFFIXES)}) lies in {path}: give a run folder or a file"
-            )
-        found += inside
-    return found
-
-
-def _recorded(path: Path) -> bool:
-    """Is this a file of a known format, and not one that belongs to a recording?"""
-    return path.suffix.lower() in (*SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
-
-
-def _by_number(path: Path) -> list[tuple[float, str]]:
-    """Sorts names that hold numbers by the numbers: 5.4 before 12.6."""
-    parts = re.findall(r"(\d+\.?\d*)|(\D+)", path.name)
-    return [(float(number or 0.0), text) for number, text in parts]
 
 
 def of_run(run: Run) -> Response:

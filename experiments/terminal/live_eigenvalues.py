@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.analysis.estimators import estimate
 from experiments.analysis.windows import find_windows
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from experiments.terminal.console import eigenvalue
 from models.errors import InputError
 

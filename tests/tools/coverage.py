@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
 
     from experiments.recordings import author_windows
-    from experiments.recordings.runs import find, read_recording
+    from experiments.recordings.read import find, read_recording
     from experiments.studies import interval_coverage, interval_coverage_page
 
     answers = []

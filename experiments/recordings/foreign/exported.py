@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign.table import MIN_ROWS, Table
+from experiments.recordings.runs import recorded_run
 from hil.logs.export import HEADER_SUFFIX, META
 from hil.logs.log import Marker, Run, Stop
 from models.errors import InputError
@@ -24,8 +25,6 @@ def recorded(table: Table) -> Recorded:
     InputError
         The run's header is neither in the file nor beside it.
     """
-    from experiments.recordings.runs import recorded_run  # which reads foreign files in turn
-
     return recorded_run(run_of(table))
 
 

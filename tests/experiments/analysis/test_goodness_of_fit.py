@@ -8,7 +8,7 @@ from scipy.stats import chi2
 from experiments.analysis.analyze import analyze
 from experiments.analysis.goodness_of_fit import verdict
 from experiments.campaigns.protocols.treadmill import conditions
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from hil.runners import simulated_run
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep

@@ -148,7 +148,8 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     from dataclasses import replace
 
     from experiments.analysis.analyze import analyze
-    from experiments.recordings.runs import read_recording, theory_of
+    from experiments.recordings.read import read_recording
+    from experiments.recordings.runs import theory_of
 
     condition = next(c for c in conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
@@ -165,7 +166,7 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
 def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_path):
     """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
     from experiments.analysis.analyze import analyze
-    from experiments.recordings.runs import read_recording
+    from experiments.recordings.read import read_recording
     from hil.runners.emulation import Emulation
 
     condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")

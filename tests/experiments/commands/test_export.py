@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from experiments.analysis.analyze import analyze
 from experiments.cli import app
-from experiments.recordings.runs import find, read_recording
+from experiments.recordings.read import find, read_recording
 from hil.logs.columns import MEANINGS
 from hil.logs.export import FORMATS, export
 from hil.logs.log import Marker, read_run

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.analysis.analyze import analyze
 from experiments.recordings import author_windows, published
-from experiments.recordings.runs import find, read_recording
+from experiments.recordings.read import find, read_recording
 from models.errors import InputError
 
 

@@ -1,0 +1,69 @@
+"""Read recordings of any kind, our runs or others' files, as a Response; find them in folders."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.datatypes import Response
+from experiments.recordings import foreign
+from experiments.recordings.foreign.formats import SUFFIXES
+from experiments.recordings.runs import of_run, run_of
+from hil.logs.export import MARKERS_SUFFIX
+from hil.logs.log import RUN_FILE
+from models.errors import InputError
+
+
+def read_recording(
+    path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+) -> Response:
+    """A recording of any known kind: a run folder (or its log), or a file of somebody else's.
+
+    Parameters
+    ----------
+    path
+    mapping, preset, bicycle, trust
+        As `experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
+
+    Raises
+    ------
+    InputError
+        When there is nothing at ``path``, or nothing that is known.
+    """
+    if is_run(path):
+        run = run_of(path)
+        exported = path.is_file() and path.name != RUN_FILE  # lies among others, and has a name of its own
+        return of_run(replace(run, folder=path) if exported else run)
+    return foreign.read_foreign(path, mapping, preset, bicycle, trust)
+
+
+def is_run(path: Path) -> bool:
+    """Is this a run of ours, a folder or a log?"""
+    return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
+
+
+def find(paths: list[Path]) -> list[Path]:
+    """The recordings among files and folders: a folder of runs or logs stands for all of them."""
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir() or (path / RUN_FILE).exists():
+            found.append(path)
+            continue
+        inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
+        inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
+        if not inside:
+            raise InputError(
+                f"no run and no recording ({', '.join(SUFFIXES)}) lies in {path}: give a run folder or a file"
+            )
+        found += inside
+    return found
+
+
+def _recorded(path: Path) -> bool:
+    """Is this a file of a known format, and not one that belongs to a recording?"""
+    return path.suffix.lower() in (*SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
+
+
+def _by_number(path: Path) -> list[tuple[float, str]]:
+    """Sorts names that hold numbers by the numbers: 5.4 before 12.6."""
+    parts = re.findall(r"(\d+\.?\d*)|(\D+)", path.name)
+    return [(float(number or 0.0), text) for number, text in parts]
