@@ -50,7 +50,7 @@ class Analysis:
         }
 
 
-def analyze(
+def analyze_responses(
     responses: Sequence[Response],
     given: tuple[float, float] | None = None,
     estimator: str | None = None,

@@ -1,7 +1,7 @@
 """`riderless campaign`: the main job, from bicycles to a report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from experiments.campaigns.file import Campaign
+    from experiments.campaigns.folder import FinishedRun
     from experiments.campaigns.protocols.condition import Condition
     from experiments.campaigns.rehearsal import DryRun
     from experiments.campaigns.run import Attempt
@@ -50,27 +51,17 @@ def campaign(
     Every condition of a file is rehearsed in simulated time first, and refused if it comes near a limit. Ctrl-C stops
     the campaign; the same command goes on where it stopped. On a real bicycle a person is asked before each run.
     """
-    from dataclasses import replace
-
     from experiments.campaigns import folder as state
-    from experiments.campaigns.file import is_campaign, read_campaign
-    from experiments.campaigns.session import finish, usual
+    from experiments.campaigns.file import is_campaign
+    from experiments.campaigns.session import finish
     from experiments.commands._rig_arguments import paths_of
     from experiments.terminal.console import emit_json, progress_screen
-    from experiments.terminal.progress import analysed, board_of
+    from experiments.terminal.progress import analysed
     from models.errors import InputError
 
     of_file = file is not None and is_campaign(file)
-    if file is not None and of_file:
-        if seed is not None or model is not None:
-            raise InputError(
-                f"a campaign file has its own seed and model: write them into {file}, not behind the command"
-            )
-        whole, stem = read_campaign(file), file.stem
-        whole = replace(whole, lockstep=whole.lockstep or lockstep)
-    else:
-        seed = 1 if seed is None else seed
-        whole, stem = usual(file, seed, model or "linear", lockstep), f"campaign-seed{seed}"
+    seed = seed if of_file or seed is not None else 1
+    whole, stem = _planned(file, of_file, seed, model, lockstep)
     wired = of_file and whole.machine is not None and not (emulated or whole.lockstep)
     if port and not wired:
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
@@ -81,28 +72,13 @@ def campaign(
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
     folder = state.choose(out, stem, whole, resume, always_new=not of_file)
     runs = state.made(folder) if folder.exists() else []
-    left = state.missing(whole, runs)
-    rehearsed = _rehearsed(whole, left) if of_file else []
+    rehearsed = _rehearsed(whole, state.missing(whole, runs)) if of_file else []
     if any(one.refusal for one in rehearsed):
         raise InputError("; ".join(one.refusal for one in rehearsed if one.refusal))
     folder.mkdir(parents=True, exist_ok=True)
+    about = {"rehearsals": [one.as_json() for one in rehearsed]}
     with state.alone(folder):
-        about = {"rehearsals": [one.as_json() for one in rehearsed]}
-        state.write(folder, whole, runs, **about)
-        if runs:
-            there = len(whole.conditions) - len(left)
-            progress_screen.print(f"going on in {folder}: {there} of {len(whole.conditions)} runs are there")
-        interrupted = False
-        try:
-            with board_of(progress_screen, whole.conditions, runs, person=bool(paths)) as board:
-                for attempt in _runner(whole, left, folder, board, paths, fifo):
-                    board.made(attempt)
-                    runs.append(state.FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
-                    state.write(folder, whole, runs, **about)
-                    interrupted = attempt.outcome.cause.startswith("stopped by SIG")
-        except KeyboardInterrupt:
-            interrupted = True
-        if interrupted:
+        if _interrupted(whole, folder, runs, about, paths, fifo):
             progress_screen.print(
                 f"stopped with {len(state.missing(whole, runs))} of {len(whole.conditions)} runs to make; to go on: "
                 + _again(file, folder, None if of_file else (seed, model), emulated, lockstep, port or [], fifo),
@@ -116,6 +92,56 @@ def campaign(
         _show(found, folder)
     if state.missing(whole, runs):
         raise typer.Exit(1)
+
+
+def _planned(
+    file: Path | None, of_file: bool, seed: int | None, model: str | None, lockstep: bool
+) -> "tuple[Campaign, str]":
+    """Read the campaign file, or lay out the usual campaign; with the name that its folder begins with."""
+    from dataclasses import replace
+
+    from experiments.campaigns.file import read_campaign
+    from experiments.campaigns.session import usual
+    from models.errors import InputError
+
+    if file is None or not of_file:
+        seed = 1 if seed is None else seed
+        return usual(file, seed, model or "linear", lockstep), f"campaign-seed{seed}"
+    if seed is not None or model is not None:
+        raise InputError(f"a campaign file has its own seed and model: write them into {file}, not behind the command")
+    whole = read_campaign(file)
+    return replace(whole, lockstep=whole.lockstep or lockstep), file.stem
+
+
+def _interrupted(
+    whole: "Campaign",
+    folder: Path,
+    runs: "list[FinishedRun]",
+    about: dict[str, Any],
+    paths: list[str],
+    fifo: int,
+) -> bool:
+    """Make the runs that are missing, and add them to ``runs``; was the campaign stopped before its end?"""
+    from experiments.campaigns import folder as state
+    from experiments.terminal.console import progress_screen
+    from experiments.terminal.progress import board_of
+
+    state.write(folder, whole, runs, **about)
+    left = state.missing(whole, runs)
+    if runs:
+        there = len(whole.conditions) - len(left)
+        progress_screen.print(f"going on in {folder}: {there} of {len(whole.conditions)} runs are there")
+    interrupted = False
+    try:
+        with board_of(progress_screen, whole.conditions, runs, person=bool(paths)) as board:
+            for attempt in _runner(whole, left, folder, board, paths, fifo):
+                board.made(attempt)
+                runs.append(state.FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
+                state.write(folder, whole, runs, **about)
+                interrupted = attempt.outcome.cause.startswith("stopped by SIG")
+    except KeyboardInterrupt:
+        interrupted = True
+    return interrupted
 
 
 def _again(
@@ -198,13 +224,13 @@ def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
 def _show(found: "Finished", folder: Path) -> None:
     """Windows, frequency responses, and where the rest is."""
     from experiments.campaigns.session import FREQUENCY
-    from experiments.commands.analyze import show
-    from experiments.terminal.console import screen
-    from experiments.terminal.frequency_tables import show as show_frequency
+    from experiments.reports.analysis_text import analysis_blocks
+    from experiments.reports.frequency_text import frequency_blocks
+    from experiments.terminal.console import screen, show
 
     if found.analysis.responses:
-        show(found.analysis)
-    show_frequency(found.responses, found.unusable)
+        show(analysis_blocks(found.analysis))
+    show(frequency_blocks(found.responses, found.unusable))
     if found.responses:
         screen.print(f"frequency responses: {folder / FREQUENCY}", soft_wrap=True)
     if found.page:

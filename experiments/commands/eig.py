@@ -16,7 +16,8 @@ def eig(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
-    from experiments.terminal.console import eigenvalue, emit_json, number, parse_speeds, screen, table
+    from experiments.reports.text import eigenvalue_text, number_text
+    from experiments.terminal.console import emit_json, parse_speeds, screen, table
     from models import catalogue
     from models.linear.modes import critical_speeds, follow
     from models.linear.whipple import canonical
@@ -60,14 +61,16 @@ def eig(
         [
             [
                 f"{v:g}",
-                eigenvalue(weave[0], 4) if weave[0].imag else f"{eigenvalue(weave[0], 4)}, {eigenvalue(weave[1], 4)}",
-                eigenvalue(capsize, 4),
-                eigenvalue(caster, 4),
+                eigenvalue_text(weave[0], 4)
+                if weave[0].imag
+                else f"{eigenvalue_text(weave[0], 4)}, {eigenvalue_text(weave[1], 4)}",
+                eigenvalue_text(capsize, 4),
+                eigenvalue_text(caster, 4),
             ]
             for v, weave, capsize, caster in zip(modes.v, modes.weave, modes.capsize, modes.caster, strict=True)
         ],
-        f"weave speed {number(critical.weave, 4)} m/s, capsize speed {number(critical.capsize, 4)} m/s, "
-        f"double root at {number(critical.double_root, 4)} m/s",
+        f"weave speed {number_text(critical.weave, 4)} m/s, capsize speed {number_text(critical.capsize, 4)} m/s, "
+        f"double root at {number_text(critical.double_root, 4)} m/s",
     )
     if plot is not None:
         screen.print(f"figure written to {plot}")

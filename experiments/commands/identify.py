@@ -32,7 +32,7 @@ def identify(
     from experiments.analysis.output_error import Piece
     from experiments.analysis.output_error import identify as search
     from experiments.analysis.windows import find_windows
-    from experiments.recordings.read import find, read_recording
+    from experiments.recordings.read import find_recordings, read_recording
     from experiments.terminal.console import emit_json, screen
     from experiments.theory.theory import QUANTITIES
     from models.errors import InputError
@@ -48,7 +48,7 @@ def identify(
     if prior not in PRIORS:
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
     pieces = []
-    for path in find(paths):
+    for path in find_recordings(paths):
         response = read_recording(path, mapping, "", bicycle)
         pieces += [Piece.of(response, window) for window in find_windows(response)[0]]
     if not pieces:
@@ -88,7 +88,8 @@ def as_document(found: "Identified") -> dict:
 
 def show(found: "Identified", bicycle: str) -> None:
     """Print values with their deviations, and what cannot be told apart."""
-    from experiments.terminal.console import number, screen, table
+    from experiments.reports.text import number_text
+    from experiments.terminal.console import screen, table
     from experiments.theory.theory import unit
 
     table(
@@ -101,7 +102,7 @@ def show(found: "Identified", bicycle: str) -> None:
                 f"{nominal:.5g}",
                 f"{value:.5g}",
                 f"{std:.2g}",
-                number((value - nominal) / std if std > 0 else float("nan"), 1),
+                number_text((value - nominal) / std if std > 0 else float("nan"), 1),
             ]
             for name, nominal, value, std in zip(found.names, found.nominal, found.values, found.std, strict=True)
         ],

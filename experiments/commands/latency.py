@@ -130,7 +130,8 @@ def _histograms(measured: "Measured") -> dict[str, Any]:
 
 def _show(measured: "Measured", result: "LatencyResult") -> None:
     """Histogram, figures, settings, verdict."""
-    from experiments.terminal.console import number, screen, table
+    from experiments.reports.text import number_text
+    from experiments.terminal.console import screen, table
 
     sides = [("riderless", measured.ours, result.ours)]
     if measured.floor is not None and result.floor is not None:
@@ -146,7 +147,7 @@ def _show(measured: "Measured", result: "LatencyResult") -> None:
         "Wake-ups, ms late",
         ["", "p50", "p99", "p99.9", "latest", "missed", "of"],
         [
-            [name, *(number(1e3 * t) for t in (w.p50, w.p99, w.p999, w.worst)), str(w.missed), str(w.n)]
+            [name, *(number_text(1e3 * t) for t in (w.p50, w.p99, w.p999, w.worst)), str(w.missed), str(w.n)]
             for name, _, w in sides
         ],
         "missed: later than half a period",
@@ -168,13 +169,13 @@ def _bar(share: float) -> str:
 
 def _show_matrix(results: "list[LatencyResult]") -> None:
     """The table of docs/latency.md, as Markdown."""
-    from experiments.terminal.console import number
+    from experiments.reports.text import number_text
 
     print("| scheduling | wake-ups of | p50 us | p99 us | p99.9 us | latest us | missed | tick p50 us | tick p99 us |")
     print("|---|---|---|---|---|---|---|---|---|")
     for r in results:
         name = f"{f'FIFO {r.fifo}' if r.fifo else 'normal'}, {'load' if r.load else 'idle'}"
-        tick = " | ".join(number(1e6 * t, 1) if t is not None else "-" for t in (r.compute_p50, r.compute_p99))
+        tick = " | ".join(number_text(1e6 * t, 1) if t is not None else "-" for t in (r.compute_p50, r.compute_p99))
         for who, w, cost in (("riderless", r.ours, tick), ("cyclictest", r.floor, " | ")):
             if w is not None:
                 times = " | ".join(f"{1e6 * t:.1f}" for t in (w.p50, w.p99, w.p999, w.worst))

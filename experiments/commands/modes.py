@@ -15,8 +15,9 @@ def modes(
     """Mode shapes of the uncontrolled bicycle: amplitude ratio and phase of lean and steer."""
     import numpy as np
 
+    from experiments.reports.text import eigenvalue_text
     from experiments.reports.theory import check_format, mode_shapes_figure, save
-    from experiments.terminal.console import eigenvalue, emit_json, screen, table
+    from experiments.terminal.console import emit_json, screen, table
     from models import catalogue
     from models.linear.mode_shapes import ModeShape, mode_shapes
 
@@ -50,7 +51,7 @@ def modes(
         f"{bicycle.name} at {speed:g} m/s: mode shapes",
         ["mode", "eigenvalue 1/s", "steer / lean", "lean ahead of steer deg"],
         [
-            [shape.name, eigenvalue(shape.eigenvalue, 4), f"{shape.steer_over_lean:.4g}", phase(shape)]
+            [shape.name, eigenvalue_text(shape.eigenvalue, 4), f"{shape.steer_over_lean:.4g}", phase(shape)]
             for shape in shapes
         ],
     )

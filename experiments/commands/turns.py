@@ -87,7 +87,8 @@ def _row(turn: "SteadyTurn") -> dict[str, Any]:
 def _show(bicycle: "Bicycle", turn: "SteadyTurn") -> None:
     from math import degrees
 
-    from experiments.terminal.console import eigenvalue, table
+    from experiments.reports.text import eigenvalue_text
+    from experiments.terminal.console import table
 
     side = "right" if turn.psi_dot > 0.0 else "left"
     upper = [s for s in turn.eigenvalues if s.imag >= 0.0]
@@ -102,7 +103,7 @@ def _show(bicycle: "Bicycle", turn: "SteadyTurn") -> None:
             ["yaw rate deg/s", f"{degrees(turn.psi_dot):.3f}"],
             ["radius m", f"{abs(turn.radius):.4f}"],
             ["steer torque N m", f"{turn.T_delta:.4f}"],
-            ["eigenvalues 1/s", "  ".join(eigenvalue(s, 3) for s in upper)],
+            ["eigenvalues 1/s", "  ".join(eigenvalue_text(s, 3) for s in upper)],
         ],
         "Radius and speed: of the rear contact. Eigenvalues: under this constant steer torque, energy kept.",
     )

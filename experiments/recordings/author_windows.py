@@ -91,6 +91,6 @@ def beside(cuts: Sequence[HandCut], comparisons: Sequence[Comparison]) -> list[B
     return sorted(rows, key=lambda row: row.v_mean)
 
 
-def as_json(rows: Sequence[Beside]) -> list[dict[str, Any]]:
+def beside_json(rows: Sequence[Beside]) -> list[dict[str, Any]]:
     """For `riderless analyze --json`."""
     return [vars(row) for row in rows]

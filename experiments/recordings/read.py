@@ -9,7 +9,7 @@ from experiments.recordings import foreign
 from experiments.recordings.foreign.formats import SUFFIXES
 from experiments.recordings.runs import of_run, run_of
 from hil.logs.export import MARKERS_SUFFIX
-from hil.logs.log import RUN_FILE
+from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
 
 
@@ -30,10 +30,15 @@ def read_recording(
         When there is nothing at ``path``, or nothing that is known.
     """
     if is_run(path):
-        run = run_of(path)
-        exported = path.is_file() and path.name != RUN_FILE  # lies among others, and has a name of its own
-        return of_run(replace(run, folder=path) if exported else run)
+        return of_run(read_named_run(path))
     return foreign.read_foreign(path, mapping, preset, bicycle, trust)
+
+
+def read_named_run(path: Path) -> Run:
+    """Read a run without its raw bytes; an exported log lies among others, and gives the run its own name."""
+    run = run_of(path)
+    exported = path.is_file() and path.name != RUN_FILE
+    return replace(run, folder=path) if exported else run
 
 
 def is_run(path: Path) -> bool:
@@ -41,7 +46,7 @@ def is_run(path: Path) -> bool:
     return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
 
 
-def find(paths: list[Path]) -> list[Path]:
+def find_recordings(paths: list[Path]) -> list[Path]:
     """The recordings among files and folders: a folder of runs or logs stands for all of them."""
     found: list[Path] = []
     for path in paths:

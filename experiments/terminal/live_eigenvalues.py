@@ -7,7 +7,7 @@ import numpy as np
 from experiments.analysis.estimators import estimate
 from experiments.analysis.windows import find_windows
 from experiments.recordings.read import read_recording
-from experiments.terminal.console import eigenvalue
+from experiments.reports.text import eigenvalue_text
 from models.errors import InputError
 
 
@@ -33,4 +33,4 @@ class SoFar:
     def of(self, label: str) -> tuple[str, int]:
         """The mean eigenvalue in words, and of how many windows; a dash where there is none."""
         found = self._found.get(label, [])
-        return (eigenvalue(complex(np.mean(found))) if found else "-"), len(found)
+        return (eigenvalue_text(complex(np.mean(found))) if found else "-"), len(found)

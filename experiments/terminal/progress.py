@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from experiments.analysis.analyze import Analysis, analyze
+from experiments.analysis.analyze import Analysis, analyze_responses
 from experiments.datatypes import Response
 from experiments.terminal.live_eigenvalues import SoFar
 from hil.loop.states import State
@@ -94,20 +94,25 @@ def watching(
         yield watch, done
 
 
-def analysed(
-    screen: Console,
-    responses: Sequence[Response],
-    given: tuple[float, float] | None = None,
-    estimator: str | None = None,
-) -> Analysis:
-    """Analyse recordings with a bar."""
+@contextmanager
+def analysing(screen: Console) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar of an analysis: yields what to call with recordings done, of how many, and the last one's name."""
     with _bar(screen) as bar:
-        task = bar.add_task("analysis", total=len(responses), now="")
+        task = bar.add_task("analysis", total=None, now="")
+        yield lambda done, total, source: bar.update(task, completed=done, total=total, now=source)
+
+
+def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
+    """Analyse responses with a bar."""
+    done = 0
+    with analysing(screen) as show:
 
         def tell(response: Response) -> None:
-            bar.update(task, advance=1, now=response.source)
+            nonlocal done
+            done += 1
+            show(done, len(responses), response.source)
 
-        return analyze(responses, given, estimator, tell)
+        return analyze_responses(responses, on_progress=tell)
 
 
 def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:

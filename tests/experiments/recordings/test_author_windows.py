@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.recordings import author_windows, published
-from experiments.recordings.read import find, read_recording
+from experiments.recordings.read import find_recordings, read_recording
 from models.errors import InputError
 
 
@@ -15,7 +15,7 @@ def delft(shared):
     """Analysis of three of the six logs: slow, middle, fast."""
     folder = shared / "data/delft_treadmill"
     paths = [folder / f"eigen_normal_sil6.5n2_{kph}kph.log" for kph in ("7.2", "12.6", "18")]
-    return paths, analyze([read_recording(path) for path in paths])
+    return paths, analyze_responses([read_recording(path) for path in paths])
 
 
 def test_windows_of_the_authors_are_found(delft):
@@ -46,7 +46,7 @@ def test_a_file_of_another_kind_is_told(tmp_path):
 
 
 def test_a_folder_stands_for_what_lies_in_it(shared):
-    found = find([shared / "data/kooijman2008"])
+    found = find_recordings([shared / "data/kooijman2008"])
     assert {path.name for path in found} == {"run52.csv", "measured_weave_eigenvalues.csv"}
     tables = [path for path in found if published.is_table(path)]
     assert [path.name for path in tables] == ["measured_weave_eigenvalues.csv"]

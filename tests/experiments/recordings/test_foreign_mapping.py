@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
 from experiments.recordings import foreign
 from experiments.recordings.foreign import mapping, times, units
@@ -260,7 +260,7 @@ def test_the_steer_that_run_52_lost_is_named(shared, described):
     preset = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     np.testing.assert_allclose(response.phi_dot, preset.phi_dot, rtol=0, atol=1e-12)
     assert response.t[response.free][[0, -1]] == pytest.approx([9.9, 12.5])
-    (fit,) = [c.fit for c in analyze([response], given=(9.9, 12.5)).comparisons]
+    (fit,) = [c.fit for c in analyze_responses([response], given=(9.9, 12.5)).comparisons]
     assert (fit.re, fit.im) == pytest.approx((-1.159, 5.443), abs=2e-3)  # the README of the data
 
 

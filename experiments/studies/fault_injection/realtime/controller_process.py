@@ -21,10 +21,10 @@ from hil.runners import session
 from hil.runners.operator import Operator
 
 NOTHING, HESITANT, HOG, DISK = "", "never asks for more than ARMED", "hogs the interpreter", "has a disk that may hang"
-COMMAND_LINE = "experiments.cli"  # started by name, as a shell would: no study imports the command line
+_COMMAND_LINE = "experiments.cli"  # started by name, as a shell would: no study imports the command line
 IMPORTS = (
     __name__,
-    COMMAND_LINE,
+    _COMMAND_LINE,
     "experiments.commands.run",
     "experiments.campaigns.protocols.treadmill",
     "hil.design.methods",
@@ -60,7 +60,7 @@ def _controller(argv: list[str], said: Path, terminal: Path, spoil: str) -> None
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), number)
     _SPOILS[spoil](said)
     sys.argv = ["riderless", *argv]
-    import_module(COMMAND_LINE).main()
+    import_module(_COMMAND_LINE).main()
 
 
 class _Hesitant(Operator):

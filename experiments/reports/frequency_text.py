@@ -1,32 +1,32 @@
-"""Frequency responses in the terminal."""
+"""Frequency responses in words: one table of loop and plant, and verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from experiments.frequency.goodness_of_fit import answers, goodness
 from experiments.frequency.response import TRUSTED, FrequencyResponse
-from experiments.terminal.console import screen, table
+from experiments.reports.text import Sentence, TextBlock, TextTable
 
 
-def show(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> None:
-    """Print a table of loop and plant of each condition, a verdict for each bicycle, and what could not be used."""
+def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> Iterator[TextBlock]:
+    """Describe loop and plant of each condition, a verdict for each bicycle, and what could not be used."""
     if found:
-        table(
+        yield TextTable(
             "Frequency responses: measured beside predicted",
             ["condition", "v m/s", "lines", "chi-square", "dof", "p", "gain", "more delay ms"],
-            rows(found),
+            _rows(found),
             f"lines: with a coherence of {TRUSTED:g} or more; gain and delay: factor on the prediction, and delay\n"
             "beyond it, that fit all lines best, with one standard deviation",
         )
     for answer in answers(found):
-        screen.print(answer.sentence, soft_wrap=True)
+        yield Sentence(answer.sentence, wrapped=False)
     for sentence in unusable:
-        screen.print(sentence, soft_wrap=True)
+        yield Sentence(sentence, wrapped=False)
 
 
-def rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
-    """A row of the table for loop and plant of each condition, its repeats together."""
+def _rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
+    """Make a row of the table for loop and plant of each condition, its repeats together."""
     made = []
     for label in dict.fromkeys(one.label for one in found):
         alike = [one for one in found if one.label == label]
