@@ -45,7 +45,7 @@ def analyze(
     'move 12.3 to 12.6-15.1 "..."' and 'add 20.0-23.5 "..."' set others.
     """
     from experiments.reports.analyze import analyze as analyze_sources
-    from experiments.terminal.console import emit_json, progress_screen, screen, show
+    from experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
     from experiments.terminal.progress import analysing
 
     part = _parse_window(window)
@@ -65,7 +65,7 @@ def analyze(
     if as_json:
         emit_json({**result.as_json(), **({"report": str(page)} if page else {})})
         return
-    show(result.blocks())
+    print_blocks(result.blocks())
     if page:
         screen.print(f"report: {page}", soft_wrap=True)
 

@@ -8,7 +8,7 @@ import typer
 def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the bicycles of the catalogue with their speeds of stability and sources."""
     from experiments.reports.text import number_text
-    from experiments.terminal.console import emit_json, table
+    from experiments.terminal.console import emit_json, print_table
     from models import catalogue
     from models.linear.modes import critical_speeds
 
@@ -29,7 +29,7 @@ def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     if as_json:
         emit_json({"bikes": rows})
         return
-    table(
+    print_table(
         "Bicycles",
         ["name", "weave m/s", "capsize m/s", "std"],
         [

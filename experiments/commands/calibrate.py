@@ -15,7 +15,7 @@ _EMULATED_ROLLOUT = 5.0  # m
 
 
 class _Stopped(Exception):
-    """A person wants an end."""
+    """Stop asked for by a person."""
 
 
 def calibrate(
@@ -90,7 +90,7 @@ def calibrate(
 
 
 class _Bench:
-    """The machine on its stand, and who is beside it: a person at the keys, or a stand-in."""
+    """Machine on its stand, with a person at the keys beside it, or a stand-in."""
 
     def __init__(self, person: Any, stack: Any) -> None:
         import sys
@@ -186,7 +186,7 @@ class _Bench:
 
 
 def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
-    """Whether the person wants the file to be written."""
+    """Ask the person whether the file is to be written."""
     import sys
 
     if yes or as_json or not sys.stdin.isatty():
@@ -205,13 +205,13 @@ def _write(file: Path, notes: "Notes") -> Path | None:
 
 
 def _table(notes: "Notes") -> None:
-    from experiments.terminal.console import table
+    from experiments.terminal.console import print_table
 
     rows = [
         [f"{change.table}.{change.key}", _text(change.old), _text(change.new), _text(change.error), change.unit]
         for change in notes.changes.values()
     ]
-    table("new values", ["key", "old", "new", "±", "unit"], rows)
+    print_table("new values", ["key", "old", "new", "±", "unit"], rows)
 
 
 def _text(value: Any) -> str:
@@ -221,7 +221,7 @@ def _text(value: Any) -> str:
 
 
 def _report(file: Path, notes: "Notes", bench: _Bench, stopped: str | None, kept: Path | None, as_json: bool) -> None:
-    """What was found, and what became of it."""
+    """Report what was found, and whether it was written."""
     from experiments.terminal.console import emit_json, screen
 
     if as_json:

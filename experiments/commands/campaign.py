@@ -153,7 +153,7 @@ def _again(
     port: list[str],
     fifo: int,
 ) -> str:
-    """The command that goes on with a campaign: with other options it would be another one, and refused."""
+    """Command that goes on with a campaign: with other options it would be another one, and refused."""
     import shlex
 
     seed, model = chances or (None, None)
@@ -198,13 +198,13 @@ def _rehearsed(whole: "Campaign", of: "Sequence[Condition]") -> "list[DryRun]":
 
 def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
     """Peaks as shares of the limits, and what is refused."""
-    from experiments.terminal.console import emit_json, screen, table
+    from experiments.terminal.console import emit_json, print_table, screen
 
     if as_json:
         emit_json({"rehearsals": [one.as_json() for one in made]})
         return
     names = ("torque", "lean", "steer")
-    table(
+    print_table(
         "Rehearsals: largest values as shares of the limits",
         ["condition", *names, ""],
         [
@@ -226,11 +226,11 @@ def _show(found: "Finished", folder: Path) -> None:
     from experiments.campaigns.session import FREQUENCY
     from experiments.reports.analysis_text import analysis_blocks
     from experiments.reports.frequency_text import frequency_blocks
-    from experiments.terminal.console import screen, show
+    from experiments.terminal.console import print_blocks, screen
 
     if found.analysis.responses:
-        show(analysis_blocks(found.analysis))
-    show(frequency_blocks(found.responses, found.unusable))
+        print_blocks(analysis_blocks(found.analysis))
+    print_blocks(frequency_blocks(found.responses, found.unusable))
     if found.responses:
         screen.print(f"frequency responses: {folder / FREQUENCY}", soft_wrap=True)
     if found.page:

@@ -84,10 +84,10 @@ def _show(schedule: "GainSchedule", method: str) -> None:
     import numpy as np
 
     from experiments.reports.text import eigenvalue_text, number_text
-    from experiments.terminal.console import screen, table
+    from experiments.terminal.console import print_table, screen
     from hil.design.sampled_plant import LOOP_STATES
 
-    table(
+    print_table(
         f"{schedule.bicycle.name}, {method}: T_delta = -K z, z = ({', '.join(LOOP_STATES)})",
         ["v m/s", "K", "closed loop 1/s", "gain margin", "phase deg", "delay ms"],
         [

@@ -17,7 +17,7 @@ def eig(
 ) -> None:
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     from experiments.reports.text import eigenvalue_text, number_text
-    from experiments.terminal.console import emit_json, parse_speeds, screen, table
+    from experiments.terminal.console import emit_json, parse_speeds, print_table, screen
     from models import catalogue
     from models.linear.modes import critical_speeds, follow
     from models.linear.whipple import canonical
@@ -55,7 +55,7 @@ def eig(
             }
         )
         return
-    table(
+    print_table(
         f"{bicycle.name}: eigenvalues 1/s",
         ["v m/s", "weave", "capsize", "caster"],
         [
@@ -77,14 +77,14 @@ def eig(
 
 
 def _draw(bicycle: "Bicycle", low: float, high: float, path: Path) -> None:
-    """The eigenvalues between two speeds, on a grid of its own, fine enough to look smooth."""
+    """Draw the eigenvalues between two speeds, on a grid of its own, fine enough to look smooth."""
     import numpy as np
 
-    from experiments.reports.theory import eigenvalues_figure, save
+    from experiments.reports.theory import eigenvalues_figure, save_figure
     from models.errors import InputError
     from models.linear.modes import critical_speeds, follow
 
     if not high > low:
         raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
     speeds = np.linspace(low, high, 801)
-    save(eigenvalues_figure(bicycle.name, follow(bicycle, speeds), critical_speeds(bicycle)), path)
+    save_figure(eigenvalues_figure(bicycle.name, follow(bicycle, speeds), critical_speeds(bicycle)), path)

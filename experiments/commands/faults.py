@@ -54,7 +54,7 @@ def faults(
 
 
 def _in_real_time(seed: int, index: int | None) -> "list[Row]":
-    """The cases with real components, or one of them."""
+    """Play the cases with real components, or one of them."""
     from tempfile import TemporaryDirectory
 
     from experiments.studies.fault_injection.realtime import campaign as realtime
@@ -71,7 +71,7 @@ def _one(seed: int, index: int, as_json: bool) -> None:
     from experiments.studies.fault_injection.judge import judge
     from experiments.studies.fault_injection.simulate import play
     from experiments.studies.fault_injection.timeline import COLUMNS, about, timeline
-    from experiments.terminal.console import emit_json, screen, table
+    from experiments.terminal.console import emit_json, print_table, screen
     from models.errors import InputError
 
     if index < 0:
@@ -85,7 +85,7 @@ def _one(seed: int, index: int, as_json: bool) -> None:
     else:
         screen.print(about(case))
         if story:
-            table("", list(COLUMNS), story)
+            print_table("", list(COLUMNS), story)
         screen.print(f"outcome: {verdict.outcome} {played.refused}".rstrip())
         for complaint in verdict.complaints:
             screen.print(f"VIOLATION: {complaint}")
@@ -95,7 +95,7 @@ def _one(seed: int, index: int, as_json: bool) -> None:
 
 @contextmanager
 def _counting(count: int) -> "Iterator[Callable[[list[CaseResult]], None]]":
-    """A live line: cases played, promises broken."""
+    """Show a live line: cases played, promises broken."""
     from experiments.terminal.console import progress_screen
 
     played = broken = 0

@@ -67,7 +67,7 @@ def identify(
 
 
 def as_document(found: "Identified") -> dict:
-    """What was identified, for JSON; SI."""
+    """Describe what was identified, for JSON; SI."""
     return {
         "windows": found.windows,
         "ok": found.ok,
@@ -89,10 +89,10 @@ def as_document(found: "Identified") -> dict:
 def show(found: "Identified", bicycle: str) -> None:
     """Print values with their deviations, and what cannot be told apart."""
     from experiments.reports.text import number_text
-    from experiments.terminal.console import screen, table
+    from experiments.terminal.console import print_table, screen
     from experiments.theory.theory import unit
 
-    table(
+    print_table(
         f"Identified from {found.windows} windows, {bicycle}",
         ["quantity", "unit", "nominal", "found", "std", "moved, in std"],
         [

@@ -115,7 +115,7 @@ def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopS
 
 @contextmanager
 def _progress() -> Iterator[Callable[[float], None]]:
-    """A line that says how far the test is."""
+    """Show a line that says how far the test is."""
     from experiments.terminal.console import progress_screen
 
     with progress_screen.status("latency: preparing") as line:
@@ -131,7 +131,7 @@ def _histograms(measured: "Measured") -> dict[str, Any]:
 def _show(measured: "Measured", result: "LatencyResult") -> None:
     """Histogram, figures, settings, verdict."""
     from experiments.reports.text import number_text
-    from experiments.terminal.console import screen, table
+    from experiments.terminal.console import print_table, screen
 
     sides = [("riderless", measured.ours, result.ours)]
     if measured.floor is not None and result.floor is not None:
@@ -143,7 +143,7 @@ def _show(measured: "Measured", result: "LatencyResult") -> None:
         shares = [lateness.counts[low:high].sum() / max(lateness.n, 1) for _, lateness, _ in sides]
         screen.print(f"{label:>14}" + "".join(f"   {100 * s:6.2f} % {_bar(s):<{_BAR}}" for s in shares).rstrip())
     screen.print()
-    table(
+    print_table(
         "Wake-ups, ms late",
         ["", "p50", "p99", "p99.9", "latest", "missed", "of"],
         [
@@ -163,12 +163,12 @@ def _show(measured: "Measured", result: "LatencyResult") -> None:
 
 
 def _bar(share: float) -> str:
-    """A share as a bar; the smallest can be seen."""
+    """Draw a share as a bar; the smallest can be seen."""
     return "#" * max(1, round(_BAR * share)) if share > 0 else ""
 
 
 def _show_matrix(results: "list[LatencyResult]") -> None:
-    """The table of docs/latency.md, as Markdown."""
+    """Print the table of docs/latency.md, as Markdown."""
     from experiments.reports.text import number_text
 
     print("| scheduling | wake-ups of | p50 us | p99 us | p99.9 us | latest us | missed | tick p50 us | tick p99 us |")

@@ -92,7 +92,7 @@ def run(
 
 
 def heed(pressed: str, operator: "Operator") -> None:
-    """What keys mean: Enter arms, k marks a kick, any other stops."""
+    """Obey keys: Enter arms, k marks a kick, any other stops."""
     for key in pressed:
         if key in "\r\n":
             operator.arm() if operator.waiting else operator.interrupt("stopped by a key")
@@ -125,7 +125,7 @@ def line(row: "np.void", rig: "Rig", operator: "Operator") -> str:
 
 
 def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
-    """A treadmill on which somebody kicks the bicycle now and then."""
+    """Make a treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
     from experiments.campaigns.protocols.treadmill import FIRST_KICK, SPACING, hand_kick

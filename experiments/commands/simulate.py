@@ -134,7 +134,7 @@ def _cases(
 
 
 def _scenario(v: float, seed: int, start: list[float], pushes: "list[Kick | Knock]", floor: bool) -> "Scenario":
-    """A bicycle let go at a state (phi, delta, phi_dot, delta_dot) [deg, deg/s], pushed now and then."""
+    """Let a bicycle go at a state (phi, delta, phi_dot, delta_dot) [deg, deg/s], and push it now and then."""
     from models.plant.plant import Scenario
 
     phi, delta, phi_dot, delta_dot = (radians(value) for value in start)

@@ -26,7 +26,7 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.reports.theory import check_format, families_figure, save, turn_figure
+    from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
     from experiments.terminal.console import emit_json, screen
     from models import catalogue
     from models.errors import InputError
@@ -44,7 +44,7 @@ def turns(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
     if plot is not None:
-        check_format(plot)
+        check_figure_format(plot)
     bicycle = catalogue.load_bicycle(bike)
     path = {"path": str(plot) if plot else None}
     if hands_free:
@@ -52,7 +52,7 @@ def turns(
 
         families = all_families(bicycle)
         if plot is not None:
-            save(families_figure(bicycle.name, families), plot)
+            save_figure(families_figure(bicycle.name, families), plot)
         if as_json:
             rows = [{"start": f.start, "end": f.end, "turns": [_row(turn) for turn in f.turns]} for f in families]
             emit_json({"bike": bicycle.name, **path, "families": rows})
@@ -68,7 +68,7 @@ def turns(
             assert radius is not None
             turn = from_speed_and_radius(bicycle, speed, radius)
         if plot is not None:
-            save(turn_figure(bicycle, turn), plot)
+            save_figure(turn_figure(bicycle, turn), plot)
         if as_json:
             emit_json({"bike": bicycle.name, **path, "turn": _row(turn)})
             return
@@ -78,7 +78,7 @@ def turns(
 
 
 def _row(turn: "SteadyTurn") -> dict[str, Any]:
-    """A turn for JSON: SI, and the properties that are not fields."""
+    """Describe a turn for JSON: SI, and the properties that are not fields."""
     from dataclasses import asdict
 
     return {**asdict(turn), "radius": turn.radius, "stable": turn.stable}
@@ -88,11 +88,11 @@ def _show(bicycle: "Bicycle", turn: "SteadyTurn") -> None:
     from math import degrees
 
     from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import table
+    from experiments.terminal.console import print_table
 
     side = "right" if turn.psi_dot > 0.0 else "left"
     upper = [s for s in turn.eigenvalues if s.imag >= 0.0]
-    table(
+    print_table(
         f"{bicycle.name}: steady turn to the {side}, {'stable' if turn.stable else 'unstable'}",
         ["quantity", "value"],
         [
@@ -114,13 +114,13 @@ def _show_families(bicycle: "Bicycle", families: "tuple[Family, ...]") -> None:
 
     import numpy as np
 
-    from experiments.terminal.console import screen, table
+    from experiments.terminal.console import print_table, screen
 
     if not families:
         screen.print(f"{bicycle.name} has no turns without steer torque")
     for family in families:
         chosen = np.unique(np.linspace(0, len(family.turns) - 1, ROWS).round().astype(int))
-        table(
+        print_table(
             f"{bicycle.name}, hands free, from {family.start} to {family.end}: {len(family.turns)} turns",
             ["lean deg", "steer deg", "speed m/s", "radius m", "yaw deg/s", ""],
             [

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from experiments.datatypes import Response
 from experiments.recordings import foreign
-from experiments.recordings.foreign.formats import SUFFIXES
-from experiments.recordings.runs import of_run, run_of
+from experiments.recordings.foreign.formats import RECORDING_SUFFIXES
+from experiments.recordings.runs import response_of_run, run_of
 from hil.logs.export import MARKERS_SUFFIX
 from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
@@ -16,7 +16,7 @@ from models.errors import InputError
 def read_recording(
     path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
 ) -> Response:
-    """A recording of any known kind: a run folder (or its log), or a file of somebody else's.
+    """Read a recording of any known kind: a run folder (or its log), or a file of somebody else's.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def read_recording(
         When there is nothing at ``path``, or nothing that is known.
     """
     if is_run(path):
-        return of_run(read_named_run(path))
+        return response_of_run(read_named_run(path))
     return foreign.read_foreign(path, mapping, preset, bicycle, trust)
 
 
@@ -47,7 +47,7 @@ def is_run(path: Path) -> bool:
 
 
 def find_recordings(paths: list[Path]) -> list[Path]:
-    """The recordings among files and folders: a folder of runs or logs stands for all of them."""
+    """Find the recordings among files and folders: a folder of runs or logs stands for all of them."""
     found: list[Path] = []
     for path in paths:
         if not path.is_dir() or (path / RUN_FILE).exists():
@@ -57,7 +57,7 @@ def find_recordings(paths: list[Path]) -> list[Path]:
         inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
         if not inside:
             raise InputError(
-                f"no run and no recording ({', '.join(SUFFIXES)}) lies in {path}: give a run folder or a file"
+                f"no run and no recording ({', '.join(RECORDING_SUFFIXES)}) lies in {path}: give a run folder or a file"
             )
         found += inside
     return found
@@ -65,7 +65,9 @@ def find_recordings(paths: list[Path]) -> list[Path]:
 
 def _recorded(path: Path) -> bool:
     """Is this a file of a known format, and not one that belongs to a recording?"""
-    return path.suffix.lower() in (*SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
+    return path.suffix.lower() in (*RECORDING_SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(
+        MARKERS_SUFFIX
+    )
 
 
 def _by_number(path: Path) -> list[tuple[float, str]]:

@@ -8,7 +8,7 @@ from experiments.analysis.compare import Pooled, figure7_residuals
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.window_notes import BY_PERSON
 from experiments.datatypes import Comparison, Response
-from experiments.recordings.author_windows import Beside
+from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
 from experiments.reports.text import Sentence, TextBlock, TextTable, eigenvalue_text, number_text
 
@@ -119,7 +119,7 @@ def remark_blocks(responses: Sequence[Response]) -> Iterator[Sentence]:
             yield Sentence(f"{response.source}: {len(response.remarks) - REMARKS_SHOWN} more remarks, with --json")
 
 
-def beside_table(rows: Sequence[Beside]) -> TextTable:
+def beside_table(rows: Sequence[BesideAuthors]) -> TextTable:
     """Compare the automatic windows with those cut by hand."""
     return TextTable(
         "Beside the windows cut by hand: eigenvalues 1/s, means over the shared windows",

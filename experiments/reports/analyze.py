@@ -10,7 +10,7 @@ from experiments.datatypes import Response
 from experiments.frequency.response import FrequencyResponse, frequency_response, plays
 from experiments.recordings import author_windows, published
 from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording
-from experiments.recordings.runs import of_run
+from experiments.recordings.runs import response_of_run
 from experiments.reports.result import AnalysisResult
 from hil.logs.log import Run
 from models.errors import InputError
@@ -20,7 +20,7 @@ Source = str | Path | Run | Response
 
 @dataclass
 class _Gathered:
-    """What was read so far, in the order of the sources."""
+    """Recordings read so far, in the order of the sources."""
 
     responses: list[Response] = field(default_factory=list)
     paths: list[Path | None] = field(default_factory=list)  # of each response, None where it was in memory
@@ -36,7 +36,7 @@ class _Gathered:
 
     def add_run(self, run: Run, path: Path | None) -> None:
         """Take a run of ours, with its frequency response if it played a torque."""
-        self.add(of_run(run), path)
+        self.add(response_of_run(run), path)
         self.runs.append(path or run)
         if plays(run.header):
             try:
@@ -120,7 +120,7 @@ def analyze(
         runs=tuple(gathered.runs),
         published=measured,
         published_name=table.name if table else "",
-        hand_cut=tuple(author_windows.beside(cuts, analysis.comparisons)),
+        hand_cut=tuple(author_windows.match_author_windows(cuts, analysis.comparisons)),
         frequency_responses=tuple(gathered.frequency),
         no_frequency_response=tuple(gathered.no_frequency),
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from experiments.analysis.analyze import Analysis
 from experiments.frequency.response import FrequencyResponse
-from experiments.recordings.author_windows import Beside
+from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7, figure7
 from experiments.recordings.runs import run_of, schedule_of
 from experiments.reports.html import ReportInput, write_report
@@ -21,7 +21,7 @@ def report_on(
     analysis: Analysis,
     runs: Sequence[Path | Run] = (),
     published: Figure7 | None = None,
-    hand_cut: Sequence[Beside] = (),
+    hand_cut: Sequence[BesideAuthors] = (),
     frequency: Sequence[FrequencyResponse] = (),
     no_frequency: Sequence[str] = (),
 ) -> Path:

@@ -12,7 +12,7 @@ from experiments.datatypes import Comparison, Rejected, Response
 from experiments.frequency.goodness_of_fit import document as frequency_document
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings import author_windows
-from experiments.recordings.author_windows import Beside
+from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
 from experiments.reports.analysis_text import (
     analysis_blocks,
@@ -59,7 +59,7 @@ class AnalysisResult:
     runs: Sequence[Run | Path] = ()
     published: Figure7 | None = None
     published_name: str = ""
-    hand_cut: Sequence[Beside] = ()
+    hand_cut: Sequence[BesideAuthors] = ()
     frequency_responses: Sequence[FrequencyResponse] = ()
     no_frequency_response: Sequence[str] = ()
 

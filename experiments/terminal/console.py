@@ -28,7 +28,7 @@ def emit_json(data: Any) -> None:
     print(json.dumps(plain(data), allow_nan=False))
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> None:
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> None:
     """Print one table; the first column reads left and may wrap, numbers right.
 
     Parameters
@@ -53,11 +53,11 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], cap
         screen.print(caption, style="dim")
 
 
-def show(blocks: Iterable[TextBlock]) -> None:
+def print_blocks(blocks: Iterable[TextBlock]) -> None:
     """Print tables and sentences."""
     for block in blocks:
         if isinstance(block, TextTable):
-            table(block.title, block.columns, block.rows, block.caption)
+            print_table(block.title, block.columns, block.rows, block.caption)
         else:
             screen.print(block.text, soft_wrap=not block.wrapped)
 
@@ -93,7 +93,7 @@ def parse_speeds(text: str) -> list[float]:
 
 
 def new_folder(parent: Path, name: str) -> Path:
-    """A folder below ``parent`` that does not exist yet; a number is added where the name is taken."""
+    """Name a folder below ``parent`` that does not exist yet; a number is added where the name is taken."""
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-").lower()
     folder, n = parent / stem, 1
     while folder.exists():

@@ -20,7 +20,7 @@ def delft(shared):
 
 def test_windows_of_the_authors_are_found(delft):
     paths, analysis = delft
-    rows = author_windows.beside(author_windows.read_author_windows(paths), analysis.comparisons)
+    rows = author_windows.match_author_windows(author_windows.read_author_windows(paths), analysis.comparisons)
     assert [round(row.v_mean, 1) for row in rows] == [2.0, 3.6, 5.2]
     assert sum(row.found for row in rows) >= 0.9 * sum(row.by_hand for row in rows)
     for row in rows:
@@ -33,7 +33,7 @@ def test_decay_agrees_with_theory_and_frequency_lies_below_it(delft):
     Our windows are not quite theirs, so the bounds are wider by a few per cent.
     """
     paths, analysis = delft
-    for row in author_windows.beside(author_windows.read_author_windows(paths), analysis.comparisons):
+    for row in author_windows.match_author_windows(author_windows.read_author_windows(paths), analysis.comparisons):
         assert abs(row.shared.real / row.frozen.real - 1) < 0.14
         assert -0.19 < row.shared.imag / row.frozen.imag - 1 < -0.01
 
