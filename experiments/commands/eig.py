@@ -1,12 +1,11 @@
 """`riderless eig`: canonical matrices, critical speeds, eigenvalues over speed."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from models.parameters import Bicycle
+CURVE_POINTS = 801  # speeds of a curve that looks smooth
 
 
 def eig(
@@ -16,7 +15,10 @@ def eig(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
+    import numpy as np
+
     from experiments.reports.text import eigenvalue_text, number_text
+    from experiments.reports.theory import plot_eigenvalues
     from experiments.terminal.console import emit_json, parse_speeds, print_table, screen
     from models import catalogue
     from models.linear.modes import critical_speeds, follow
@@ -26,7 +28,7 @@ def eig(
     modes = follow(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)
     if plot is not None:
-        _draw(bicycle, modes.v.min(), modes.v.max(), plot)
+        plot_eigenvalues(bicycle, np.linspace(modes.v.min(), modes.v.max(), CURVE_POINTS), path=plot)
     if as_json:
         rows = [
             {
@@ -74,17 +76,3 @@ def eig(
     )
     if plot is not None:
         screen.print(f"figure written to {plot}")
-
-
-def _draw(bicycle: "Bicycle", low: float, high: float, path: Path) -> None:
-    """Draw the eigenvalues between two speeds, on a grid of its own, fine enough to look smooth."""
-    import numpy as np
-
-    from experiments.reports.theory import eigenvalues_figure, save_figure
-    from models.errors import InputError
-    from models.linear.modes import critical_speeds, follow
-
-    if not high > low:
-        raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
-    speeds = np.linspace(low, high, 801)
-    save_figure(eigenvalues_figure(bicycle.name, follow(bicycle, speeds), critical_speeds(bicycle)), path)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from experiments.reports.eigenvalues import (
     BLUE,
@@ -23,7 +24,7 @@ from experiments.reports.eigenvalues import (
 )
 from models.errors import InputError
 from models.linear.mode_shapes import ModeShape
-from models.linear.modes import CriticalSpeeds, Modes
+from models.linear.modes import CriticalSpeeds, Modes, critical_speeds, follow
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from models.nonlinear.hands_free import Family
     from models.nonlinear.steady_turns import SteadyTurn
 
+USUAL_SPEEDS = np.linspace(0.0, 10.0, 401)  # m/s, of a figure over speed
 FIGURE_FORMATS = (".svg", ".pdf", ".png")
 MODE_COLOURS = {"weave": BLUE, "capsize": VERMILION, "caster": GREEN}
 LEAN_COLOUR, STEER_COLOUR = BLUE, VERMILION
@@ -71,7 +73,41 @@ def check_figure_format(path: Path) -> None:
         )
 
 
-def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds) -> "Figure":
+def plot_eigenvalues(
+    modes: Modes | Bicycle, speeds: ArrayLike | None = None, *, path: str | Path | None = None
+) -> "Figure":
+    """Draw the eigenvalues of the uncontrolled bicycle over speed, each mode by name.
+
+    Parameters
+    ----------
+    modes : Modes or Bicycle
+        Named eigenvalues, or a bicycle, whose critical speeds are marked as well.
+    speeds : array_like (n,), optional
+        With a bicycle: forward speeds [m/s]; from 0 to 10 m/s by default.
+    path : str or Path, optional
+        File to write as well, SVG, PDF or PNG.
+
+    Raises
+    ------
+    InputError
+        Fewer than two speeds, or a file that cannot be written.
+    """
+    name, critical = "", None
+    if path is not None:
+        check_figure_format(Path(path))
+    if isinstance(modes, Bicycle):
+        name, critical = modes.name, critical_speeds(modes)
+        modes = follow(modes, USUAL_SPEEDS if speeds is None else speeds)
+    low, high = float(modes.v.min()), float(modes.v.max())
+    if not high > low:
+        raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
+    figure = eigenvalues_figure(name, modes, critical)
+    if path is not None:
+        save_figure(figure, Path(path))
+    return figure
+
+
+def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds | None = None) -> "Figure":
     """Real and imaginary parts of the eigenvalues over speed, each mode by name, critical speeds marked.
 
     Shaded: speeds at which the upright bicycle is stable by itself.
@@ -94,12 +130,16 @@ def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds) -> "Fi
         imaginary.set_xlim(modes.v.min(), modes.v.max())
         for ax in (real, imaginary):
             ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
-        _label_modes(real, modes, _mark_critical(real, modes, critical), low, high)
+        _label_modes(real, modes, _mark_critical(real, modes, critical) if critical else [], low, high)
         real.set_ylabel("Re λ  [1/s]")
         imaginary.set_ylabel("Im λ  [rad/s]")
         imaginary.set_xlabel("forward speed v  [m/s]")
         real.set_title(
-            f"{name}, upright, hands off; critical speeds in m/s", loc="left", fontsize=11, color=INK_COLOUR, pad=20
+            ", ".join(filter(None, (name, "upright, hands off"))) + ("; critical speeds in m/s" if critical else ""),
+            loc="left",
+            fontsize=11,
+            color=INK_COLOUR,
+            pad=20,
         )
     return figure
 
