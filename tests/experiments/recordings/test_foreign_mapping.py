@@ -130,7 +130,8 @@ def test_units_are_what_they_are_called():
 
 
 def test_zero_scale_sign_and_offset():
-    one = mapping.read_column("x", "delta", {"column": "e", "unit": "counts", "scale": "0.5 deg", "zero": 100, "sign": -1})
+    given = {"column": "e", "unit": "counts", "scale": "0.5 deg", "zero": 100, "sign": -1}
+    one = mapping.read_column("x", "delta", given)
     assert -one.factor * (110 - one.zero) == pytest.approx(np.radians(-5.0))
     assert one.sign == -1
     two = mapping.read_column("x", "phi", {"column": "e", "unit": "deg", "offset": 2.0})
