@@ -44,7 +44,7 @@ def made(folder: Path) -> list[FinishedRun]:
         except InputError as error:
             found.append(FinishedRun("", run, Outcome("killed", str(error))))
             continue
-        name = log.header.get("condition", {}).get("name", log.header.get("label", ""))
+        name = log.header.condition.get("name", log.header.label)
         found.append(FinishedRun(name, run, Outcome(log.stop.reason, log.stop.cause)))
     return found
 

@@ -30,13 +30,13 @@ def info(
                 "complete": log.complete,
                 "recovered": log.recovered,
                 "counters": counters,
-                "header": log.header,
+                "header": log.header.to_json(),
             }
         )
         return
     header = log.header
-    screen.print(f"[bold]{header.get('label', run.name)}[/bold]")
-    screen.print(f"bicycle     {header['bicycle']['name']}, controller {header['controller']}")
+    screen.print(f"[bold]{header.label or run.name}[/bold]")
+    screen.print(f"bicycle     {header.bicycle.name}, controller {header.controller}")
     screen.print(f"ticks       {len(ticks)} in {duration:.2f} s")
     screen.print(f"ended       {log.stop.reason}: {log.stop.cause}")
     if not log.complete:
@@ -44,5 +44,4 @@ def info(
     for marker in log.markers:
         screen.print(f"marker      {marker.t:9.3f} s  {marker.kind} {marker.text}")
     screen.print("counters    " + ", ".join(f"{name} {n}" for name, n in counters.items() if n))
-    origin = header["provenance"]
-    screen.print(f"made by     riderless {origin['packages']['riderless']}, commit {origin['git']['commit']}")
+    screen.print(f"made by     riderless {header.version}, commit {header.commit}")

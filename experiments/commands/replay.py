@@ -22,14 +22,8 @@ def replay(
     result = replayed(recorded)
     if as_json:
         emit_json({"run": str(recorded.folder), "identical": result.identical, **vars(result)})
-    elif result.identical:
-        screen.print(f"bit-identical: {result.ticks} ticks, {result.commands} commands", soft_wrap=True)
     else:
-        screen.print(
-            f"{result.ticks} ticks said the same, {result.commands} commands; "
-            f"then, at tick {result.first}: {result.difference}",
-            soft_wrap=True,
-        )
+        screen.print(result.sentence, soft_wrap=True)
     if recorded.recovered and not as_json:
         screen.print(recorded.recovered, soft_wrap=True)
     if not result.identical:

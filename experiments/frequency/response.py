@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from experiments.frequency.spectral_lines import Lines, lines
-from experiments.recordings.runs import bicycle_of, played_torque, run_of, schedule_of, theory_of
+from experiments.recordings.runs import played_torque, run_of, theory_of
 from experiments.theory.excited_loop import Array, Complex, ExcitedLoop, excited_loop
 from experiments.theory.theory import Theory
+from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run
 from hil.loop.excitation import Excitation
-from hil.loop.observer import Observer
 from hil.loop.states import State
-from hil.rig.rig import Rig
 from models.errors import InputError
 from models.linear.perturbed import Variant
 
@@ -114,10 +113,9 @@ class FrequencyResponse:
         }
 
 
-def plays(header: Mapping[str, Any]) -> bool:
+def plays(header: RunHeader) -> bool:
     """Does the header of a run speak of a torque that tells a frequency response?"""
-    settings = header.get("excitation") or {}
-    return settings.get("kind") in PLAYED and not settings.get("releases")
+    return header.excitation.kind in PLAYED and not header.excitation.releases
 
 
 def frequency_response(run: Run) -> FrequencyResponse:
@@ -132,7 +130,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
         raise InputError(
             f"the run {run.folder.name} played no torque: a frequency response wants a sweep or a multisine"
         )
-    rate, settings = float(run.header["rig"]["rate"]), Excitation(**run.header["excitation"])
+    rate, settings = run.header.rig.rate, run.header.excitation
     r, outputs, v, steer_age = _played_part(run, settings, rate)
     build = theory_at(run.header, v, steer_age)
     theory = build()
@@ -144,11 +142,11 @@ def frequency_response(run: Run) -> FrequencyResponse:
     answer = theory.answer(r)
     band = settings.f_low, settings.f_high
     found = lines(r, outputs, np.array([answer[name] for name in RESPONSE_CHANNELS]), rate, band)
-    whole = theory_of(run.header, bicycle_of(run.header), run.ticks)
+    whole = theory_of(run.header, run.header.bicycle, run.ticks)
     move = _mover(whole, build)
     return FrequencyResponse(
         run.folder.name,
-        run.header.get("label", ""),
+        run.header.label,
         whole.bicycle.name,
         v,
         found.f,
@@ -236,7 +234,7 @@ def error(coherence: Array, independent: float) -> Array:
     return np.sqrt((1.0 - kept) / (2.0 * independent * kept))
 
 
-def theory_at(header: Mapping[str, Any], v: float, steer_age: float = 0.0) -> Callable[..., ExcitedLoop]:
+def theory_at(header: RunHeader, v: float, steer_age: float = 0.0) -> Callable[..., ExcitedLoop]:
     """The loop that the header of a run describes, at speed ``v`` [m/s], of a real machine and with more delay.
 
     Returns
@@ -244,11 +242,7 @@ def theory_at(header: Mapping[str, Any], v: float, steer_age: float = 0.0) -> Ca
     callable
         Takes ``real`` and ``more_delay`` of `excited_loop`, by default as designed.
     """
-    rig = header["rig"]
-    wired = {name: rig[name] for name in ("rate", "drive_lag", "watchdog", "x_imu", "z_imu")}
-    observer = Observer(**rig["observer"])
-    known = Rig(bicycle_of(dict(header)), command_delay=rig.get("command_delay"), observer=observer, **wired)
-    schedule = schedule_of(dict(header))
+    known, schedule = header.rig, header.schedule
 
     def build(real: Variant | None = None, more_delay: float = 0.0) -> ExcitedLoop:
         return excited_loop(known, schedule, v, steer_age, real, more_delay)

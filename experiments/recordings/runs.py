@@ -11,10 +11,8 @@ from experiments.recordings.checked import Recorded
 from experiments.recordings.inspection import inspect_recording
 from experiments.theory.theory import Theory, open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.schedule import GainSchedule
+from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run
-from hil.loop.excitation import Excitation
-from hil.loop.observer import Observer
 from hil.loop.states import State, Verdict
 from models.errors import InputError
 from models.linear.perturbed import Variant
@@ -70,7 +68,7 @@ def recorded_run(run: Run) -> Recorded:
         raise InputError(
             f"the run {run.folder.name} holds {len(ticks)} usable samples ({run.stop.cause}): nothing can be analysed"
         )
-    rate = float(header["rig"]["rate"])
+    rate = header.rig.rate
     t_device = ticks["t"]
     keep = np.concatenate([[True], np.diff(t_device) > 0])
     ticks, t_device = _rows(ticks, keep), t_device[keep]
@@ -87,8 +85,8 @@ def recorded_run(run: Run) -> Recorded:
     free = running & ~gap
     if len(begun):
         free &= t >= t[begun[0]] + _HELD
-    bicycle = bicycle_of(header)
-    released = np.interp(t, t_device, released_rows(ticks, rate, float(header["rig"]["drive_lag"]))) > 0.99
+    bicycle = header.bicycle
+    released = np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99
     alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
     free &= released if alone else np.interp(t, t_device, played_torque(run, ticks) != 0.0) == 0.0
     kicks = (m for m in run.markers if m.kind == "kick")
@@ -110,7 +108,7 @@ def recorded_run(run: Run) -> Recorded:
         else tuple(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
         bicycle=bicycle,
         theory=open_loop(bicycle) if alone else theory_of(header, bicycle, ticks),
-        label=header.get("label", run.folder.name),
+        label=header.label or run.folder.name,
         remarks=tuple(
             f"t: no samples from {t_device[i]:.3f} to {t_device[i + 1]:.3f} s, not free"
             for i in np.flatnonzero(np.diff(t_device) > BRIDGED_PERIODS / rate)[:RUN_GAPS_TOLD]
@@ -142,24 +140,13 @@ def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
 
 def played_torque(run: Run, ticks: np.ndarray) -> Array:
     """Torque of the excitation [N m] at rows ``ticks`` (n,) of a run: it begins one tick after RUNNING does."""
-    settings = run.header.get("excitation")
     running = run.ticks["k"][run.ticks["state"] == State.RUNNING]
-    if not settings or not len(running):
+    if not len(running):
         return np.zeros(len(ticks))
-    samples = Excitation(**settings).samples(float(run.header["rig"]["rate"]))
+    samples = run.header.excitation.samples(run.header.rig.rate)
     n = ticks["k"].astype(np.int64) - int(running[0]) - 1
     inside = (n >= 0) & (n < len(samples))
     return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
-
-
-def bicycle_of(header: dict) -> Bicycle:
-    """Bicycle that a run was made with, from its header."""
-    return Bicycle(**header["bicycle"])
-
-
-def schedule_of(header: dict) -> GainSchedule:
-    """Gains that a run was made with, from its header."""
-    return GainSchedule.from_toml(header["schedule"])
 
 
 def instrument_noise(ticks: np.ndarray) -> Array:
@@ -175,31 +162,30 @@ def instrument_noise(ticks: np.ndarray) -> Array:
     return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
 
 
-def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
+def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
     """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
-    rig, noise = header["rig"], instrument_noise(ticks)
+    rig, noise = header.rig, instrument_noise(ticks)
     steer_age = float(np.median(ticks["steer_age"]))
-    std = rig.get("std", {})
-    if header["controller"] == "off":
-        return replace(open_loop(bicycle), std=std)
-    schedule, observer = schedule_of(header), Observer(**rig["observer"])
+    if header.controller == "off":
+        return replace(open_loop(bicycle), std=rig.std)
+    schedule = header.schedule
 
     def build(real: Variant, more_delay: float) -> Dynamics:
         loop = SampledLoop(
             bicycle,
             schedule,
-            observer,
-            1.0 / rig["rate"],
-            rig["drive_lag"],
-            rig["x_imu"],
-            rig["z_imu"],
-            rig.get("command_delay"),
+            rig.observer,
+            rig.dt,
+            rig.drive_lag,
+            rig.x_imu,
+            rig.z_imu,
+            rig.command_delay,
             steer_age,
             real,
             more_delay,
         )
         return Dynamics(
-            name=f"whole sampled loop, {header['controller']}",
+            name=f"whole sampled loop, {header.controller}",
             states=loop.states,
             matrix=lru_cache(SPEEDS_KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
             output=loop.output,
@@ -213,4 +199,4 @@ def theory_of(header: dict, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
             },
         )
 
-    return Theory(f"whole sampled loop, {header['controller']}", bicycle, build, std)
+    return Theory(f"whole sampled loop, {header.controller}", bicycle, build, rig.std)

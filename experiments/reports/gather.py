@@ -7,7 +7,7 @@ from experiments.analysis.analyze import Analysis
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7, figure7
-from experiments.recordings.runs import run_of, schedule_of
+from experiments.recordings.runs import run_of
 from experiments.reports.html import ReportInput, write_report
 from hil.logs.log import Run
 from hil.logs.provenance import provenance
@@ -51,9 +51,9 @@ def report_on(
     logs = [run if isinstance(run, Run) else run_of(run) for run in runs]
     schedules = {}
     for log in logs:
-        key = (log.header["bicycle"]["name"], log.header["controller"])
+        key = (log.header.bicycle.name, log.header.controller)
         if key not in schedules and key[1] != "off":
-            schedules[key] = schedule_of(log.header)
+            schedules[key] = log.header.schedule
     origin = provenance()
     bicycles = {response.bicycle.name for response in analysis.responses if response.bicycle}
     return write_report(
@@ -69,7 +69,7 @@ def report_on(
             frequency=frequency,
             no_frequency=no_frequency,
             schedules=tuple(schedules.values()),
-            timings={log.folder.name: log.ticks for log in logs if log.header["runner"] == "realtime"},
+            timings={log.folder.name: log.ticks for log in logs if log.header.runner == "realtime"},
             runs=[_run_row(log) for log in logs],
             provenance={
                 "commit": origin["git"]["commit"] + (" with changes" if origin["git"]["dirty"] else ""),

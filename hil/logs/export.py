@@ -57,7 +57,7 @@ def export_tables(run: Run, path: Path) -> tuple[Path, ...]:
 def document(run: Run) -> dict[str, Any]:
     """What a table of ticks leaves out: the run's header, markers and stop record, and what its columns mean."""
     return {
-        "header": run.header,
+        "header": run.header.to_json(),
         "markers": [dataclasses.asdict(marker) for marker in run.markers],
         "stop": dataclasses.asdict(run.stop),
         "columns": {name: meaning(name)._asdict() for name in run.ticks.dtype.names or ()},

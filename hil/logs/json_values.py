@@ -1,28 +1,45 @@
-"""Values of ours as JSON knows them."""
+"""Conversion of arrays, dataclasses, complex numbers and paths to what JSON holds."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 
-def plain(value: Any) -> Any:
-    """Turn anything of ours into what JSON knows: complex becomes [re, im], nan and inf null."""
+def json_value(value: Any) -> Any:
+    """Convert one value JSON does not know, for the ``default`` of `json.dumps`: complex becomes [re, im].
+
+    Raises
+    ------
+    TypeError
+        JSON has no place for it.
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, complex):
+        return [value.real, value.imag]
     if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+        return {f.name: getattr(value, f.name) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"a log header cannot hold a {type(value).__name__}: {value!r}")
+
+
+def plain(value: Any) -> Any:
+    """Convert a whole document to strict JSON: nan and inf become null, what JSON has no place for its text."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, complex):
-        return [plain(value.real), plain(value.imag)]
-    if isinstance(value, float):
+    if isinstance(value, float) and not isinstance(value, np.generic):
         return value if np.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
+    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, np.generic)):
         return value
-    return str(value)
+    try:
+        return plain(json_value(value))
+    except TypeError:
+        return str(value)

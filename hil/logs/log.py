@@ -9,7 +9,7 @@ import dataclasses
 import json
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,13 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from hil.logs import protobuf_schema
 from hil.logs.append_only import AppendOnlyFile
+from hil.logs.header import RunHeader
 from hil.logs.mcap_reader import McapContents
 from hil.logs.mcap_writer import McapWriter, crc32_text
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 
 RUN_FILE = "run.mcap"
-SCHEMA_VERSION = 1
 REASONS = ("success", "abort", "fault")
 KILLED = "killed"
 
@@ -83,7 +83,7 @@ class Run:
     """A run as read back."""
 
     folder: Path
-    header: dict[str, Any]
+    header: RunHeader
     ticks: NDArray  # (n,), read only, with the columns it was written with (TICK, if by this version)
     markers: tuple[Marker, ...]
     tapes: dict[int, bytes]  # raw bytes of the ports (see hil.loop.wire_tape), by the tick they begin with
@@ -102,7 +102,7 @@ class RunWriter:
     folder
         Made if needed; must hold nothing yet.
     header
-        What JSON can hold, and also arrays, dataclasses, paths and complex numbers ([re, im]).
+        As `hil.logs.header.new_header` makes it.
     simulated
         Time is simulated: no date is written, so that the same run gives the same bytes.
 
@@ -112,8 +112,8 @@ class RunWriter:
         The folder is in use, cannot be made, or its disk does not take the header.
     """
 
-    def __init__(self, folder: str | Path, header: Mapping[str, Any], simulated: bool = False) -> None:
-        text = json.dumps({"schema": SCHEMA_VERSION, **header}, default=_as_json)
+    def __init__(self, folder: str | Path, header: RunHeader, simulated: bool = False) -> None:
+        text = json.dumps(header.to_json())
         self.folder = _new_folder(Path(folder))
         self.rows = 0
         self.markers = 0
@@ -233,7 +233,7 @@ def run_folder(root: str | Path, *words: object) -> Path:
 def warm_up() -> None:
     """Write and read a run of one row, so that nothing is loaded or built for the first time later."""
     with tempfile.TemporaryDirectory() as root:
-        with RunWriter(Path(root) / "warm-up", {}) as writer:
+        with RunWriter(Path(root) / "warm-up", RunHeader({})) as writer:
             writer.write(np.zeros(1, TICK), np.zeros(1, np.uint8))
             writer.marker(0.0, "operator")
         read_run(writer.folder)
@@ -253,7 +253,7 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
     Raises
     ------
     InputError
-        There is no run, or it ends before its header does.
+        There is no run, it ends before its header does, or a newer version of riderless wrote it.
     """
     path = Path(path)
     file = path / RUN_FILE if path.is_dir() else path
@@ -268,12 +268,13 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
         raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
     contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC)
     rest = data[contents.take(data, len(MAGIC)) :]
-    header = _unseal(contents.metadata.get("header"))
-    if header is None:
+    content = _unseal(contents.metadata.get("header"))
+    if content is None:
         raise InputError(
             f"wanted a run with its header, found {len(data)} bytes without one in {file}: it was cut before "
             "its first row or is another program's file; give the folder of another run"
         )
+    header = RunHeader.from_json(content)
     stopped = _unseal(contents.metadata.get("stop")) or {}
     stop = Stop(**{f.name: stopped[f.name] for f in dataclasses.fields(Stop) if f.name in stopped})
     ticks = contents.rows(copied=everything)
@@ -345,15 +346,3 @@ def _new_folder(folder: Path) -> Path:
     if in_use:
         raise InputError(f"wanted a new or empty folder for the run, found files in {folder}; name another one")
     return folder
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, complex):
-        return [value.real, value.imag]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"a log header cannot hold a {type(value).__name__}: {value!r}")

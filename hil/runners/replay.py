@@ -5,29 +5,20 @@ bytes it had, its row the times and orders. Nothing else enters a tick, so every
 again, bit for bit. Where it does not, the program has changed, or the log has been.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
-from firmware_interface.calibration import Calibration
-from firmware_interface.devices.driver import Introduction
-from hil.design.schedule import GainSchedule
+from hil.logs.header import RunHeader
 from hil.logs.log import Run
-from hil.loop.excitation import Excitation
-from hil.loop.limits import Limits
-from hil.loop.observer import Observer
+from hil.logs.provenance import PROJECT, provenance
 from hil.loop.tick import LoopState, new_loop, tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import Wire, new_wire, pick_up
-from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
-from models.parameters import Bicycle
 
 RUNNERS = ("compute", "ticks_skipped", "write_short", "n_wire")  # columns that the runner fills, not the tick
-LOOP_SETTINGS = ("clock", "rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu")  # of a rig
 _SAME, _CUT, _OTHER_BYTES = 0, 1, 2
 
 
@@ -39,43 +30,35 @@ class Replay:
     commands: int  # frames compared
     first: int | None  # number k of the first tick that differs
     difference: str  # what differs there, or why the replay could not go on; empty if nothing
+    made_by: str = ""  # where the tick itself differs: version and commit that made the run, if not this program's
 
     @property
     def identical(self) -> bool:
         """Every tick of the log was replayed and said the same."""
         return not self.difference
 
+    @property
+    def sentence(self) -> str:
+        """What came of it, in words."""
+        if self.identical:
+            return f"bit-identical: {self.ticks} ticks, {self.commands} commands"
+        found = (
+            f"{self.ticks} ticks said the same, {self.commands} commands; then, at tick {self.first}: {self.difference}"
+        )
+        if not self.made_by:
+            return found
+        return f"{found}; another version of the tick made this run ({self.made_by}): replay it with that commit"
 
-def rebuilt_loop(header: Mapping[str, Any]) -> LoopState:
-    """The loop as it stood before the first tick of a run.
+
+def rebuilt_loop(header: RunHeader) -> LoopState:
+    """Loop as it stood before the first tick of a run.
 
     Raises
     ------
     InputError
         When the header lacks something, as those of versions before the tape do.
     """
-    try:
-        wired = header["rig"]
-        rig = Rig(
-            bicycle=Bicycle(**{**header["bicycle"], "missing": tuple(header["bicycle"].get("missing", ()))}),
-            name=wired["name"],
-            ports=tuple(RigPort(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]),
-            observer=Observer(**wired["observer"]),
-            limits=Limits.from_dict(wired["limits"]),
-            **{
-                name: wired[name]
-                for name in ("clock", "rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu")
-            },
-        )
-        calibration = Calibration(**{f.name: wired["calibration"][f.name] for f in fields(Calibration)})
-        schedule = GainSchedule.from_toml(header["schedule"])
-        devices = [Introduction(**said) for said in header["devices"]] if "devices" in header else None
-    except (KeyError, TypeError) as error:
-        raise InputError(
-            f"wanted a run whose header can rebuild its loop, found one without {error}: it was made by another "
-            "version of riderless; replay it with that version (the header names it)"
-        ) from None
-    return new_loop(rig, schedule, calibration.as_record(), devices, Excitation(**header.get("excitation", {})))
+    return new_loop(header.rig, header.schedule, header.calibration.as_record(), header.devices, header.excitation)
 
 
 def replay(run: Run) -> Replay:
@@ -89,8 +72,8 @@ def replay(run: Run) -> Replay:
     loop = rebuilt_loop(run.header)
     if run.ticks.dtype != TICK:
         raise InputError(
-            "wanted a run with this version's columns, found others: replay it with the version that made it "
-            f"({run.header.get('provenance', {}).get('packages', {}).get('riderless', 'unknown')})"
+            "wanted a run with this version's columns, found others: another version of the tick made it; replay it "
+            f"with {run.header.made_by}"
         )
     if not run.tapes:
         raise InputError(f"the run {run.folder} holds no raw bytes: it cannot be replayed")
@@ -106,12 +89,19 @@ def replay(run: Run) -> Replay:
         done, commands, expected = done + n, commands + sent, k + len(rows)
         difference = _difference(rows[:n], made[:n])
         if difference:
-            return Replay(done, commands, *difference)
+            return Replay(done, commands, *difference, _other_version(run.header))
         if verdict == _CUT:
             return Replay(done, commands, int(k + n), "the raw bytes end here")
         if verdict == _OTHER_BYTES:
-            return Replay(done, commands, int(k + n), "the bytes sent to the drive differ")
+            return Replay(done, commands, int(k + n), "the bytes sent to the drive differ", _other_version(run.header))
     return Replay(done, commands, None, "")
+
+
+def _other_version(header: RunHeader) -> str:
+    """Version and commit that made a run, in words; empty if they are this program's."""
+    here = provenance()
+    same = (header.version, header.commit) == (here["packages"].get(PROJECT), here["git"]["commit"])
+    return "" if same else header.made_by
 
 
 def _batches(run: Run) -> list[tuple[int, np.ndarray]]:

@@ -16,7 +16,7 @@ from firmware_interface.devices.registry import device
 from firmware_interface.port import SerialPort, open_port
 from hil.design.schedule import GainSchedule
 from hil.logs import log
-from hil.logs.provenance import provenance
+from hil.logs.header import new_header
 from hil.loop.excitation import Excitation
 from hil.loop.tick import LoopState, new_loop
 from hil.rig.rig import Rig
@@ -25,7 +25,6 @@ from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
 from hil.runners.warmup import warm_up
 from models.errors import InputError
-from models.linear.whipple import canonical
 
 RowWatcher = Callable[[np.void], None]
 
@@ -88,17 +87,18 @@ def run_realtime(
         operator = operator or Operator(duration)
         with realtime.privileges(fifo, cpu) as settings:
             pass
-        about = {
-            "runner": "realtime",
-            "label": label or folder.name,
-            "ports": paths,
-            "devices": devices,
-            "excitation": excitation,
-            "timing": settings,
-            "latency": latency.as_dict() if latency else None,
-        }
-        head = header(rig, schedule, calibration, {**about, **(extra or {})})
-        with log.RunWriter(folder, head) as writer:
+        header = new_header(
+            rig,
+            schedule,
+            calibration,
+            runner="realtime",
+            label=label or folder.name,
+            ports=paths,
+            devices=devices,
+            excitation=excitation,
+            extra={"timing": settings, "latency": latency.as_dict() if latency else None, **(extra or {})},
+        )
+        with log.RunWriter(folder, header) as writer:
             keep = Keeper(writer, marks=operator.marks)
             recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
@@ -198,44 +198,3 @@ def _remarks(keep: Keeper, loop: LoopState, recorder: realtime.Recorder) -> Iter
         yield f"{late} late ticks and {skipped} beats left out; the first: {keep.late}"
     if recorder.dropped:
         yield f"{recorder.dropped} rows were made and could not be kept: the log has gaps"
-
-
-def header(
-    rig: Rig,
-    schedule: GainSchedule,
-    calibration: Calibration,
-    extra: Mapping[str, Any],
-    simulated: bool = False,
-) -> dict[str, Any]:
-    """The first record of a log: all that is needed to say what ran, and to run it again.
-
-    In simulated time there is no date and no command line, so that the same seed gives the same bytes.
-    """
-    origin = provenance()
-    if simulated:
-        for key in ("utc", "command"):
-            origin.pop(key)
-    return {
-        **extra,
-        "rig": {
-            "name": rig.name,
-            "ports": rig.ports,
-            "clock": rig.clock,
-            "rate": rig.rate,
-            "drive_lag": rig.drive_lag,
-            "command_delay": rig.command_delay,
-            "watchdog": rig.watchdog,
-            "x_imu": rig.x_imu,
-            "z_imu": rig.z_imu,
-            "latency_days": rig.latency_days,
-            "std": dict(rig.std),
-            "observer": vars(rig.observer),
-            "limits": rig.limits.as_dict(),
-            "calibration": vars(calibration),
-        },
-        "bicycle": rig.bicycle.as_dict(),
-        "matrices": canonical(rig.bicycle)._asdict(),
-        "controller": schedule.method,
-        "schedule": schedule.to_toml(),
-        "provenance": origin,
-    }

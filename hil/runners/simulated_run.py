@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hil.design.schedule import GainSchedule
+from hil.logs.header import new_header
 from hil.logs.log import RunWriter
 from hil.loop.excitation import Excitation
 from hil.loop.tick import new_loop
@@ -13,7 +14,7 @@ from hil.runners import lockstep
 from hil.runners.emulation import Emulation, emulated_node, emulated_plant
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
-from hil.runners.session import RowWatcher, header, require_fitting
+from hil.runners.session import RowWatcher, require_fitting
 from models.plant.plant import Scenario
 
 
@@ -34,9 +35,17 @@ def run_lockstep(
     calibration = rig.calibrated()
     loop = new_loop(rig, schedule, calibration.as_record(), excitation=excitation)
     operator, plant = Operator(duration), emulated_plant(rig, scenario, emulation)
-    about = {"label": label or folder.name, "scenario": scenario, "emulation": emulation, "excitation": excitation}
-    about |= {"runner": "lockstep", **(extra or {})}
-    with RunWriter(folder, header(rig, schedule, calibration, about, simulated=True), simulated=True) as writer:
+    header = new_header(
+        rig,
+        schedule,
+        calibration,
+        runner="lockstep",
+        simulated=True,
+        label=label or folder.name,
+        excitation=excitation,
+        extra={"scenario": scenario, "emulation": emulation, **(extra or {})},
+    )
+    with RunWriter(folder, header, simulated=True) as writer:
         keep = Keeper(writer, plant)
         lockstep.run(loop, plant, emulated_node(rig), operator, keep, watch)
         outcome = operator.outcome()

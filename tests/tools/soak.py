@@ -205,7 +205,7 @@ def clocks(run: Run, looks: Sequence[Look]) -> Finding:
     the samples alone, over two windows, and is asked when the twin has kept its schedule for longer. The two may drift
     apart by no more than the twin may be late without moving its schedule.
     """
-    period = 1.0 / run.header["rig"]["rate"]
+    period = 1.0 / run.header.rig.rate
     running = [look for look in looks if look.row["state"] == State.RUNNING and look.quiet >= QUIET]
     if len(running) < ENOUGH:
         return Finding("device clock against host clock", f"the twin kept time on {len(running)} looks only", None)

@@ -10,6 +10,7 @@ from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
 from experiments.recordings.runs import recorded_run
 from hil.logs.export import HEADER_SUFFIX, META
+from hil.logs.header import RunHeader
 from hil.logs.log import Marker, Run, Stop
 from models.errors import InputError
 
@@ -43,7 +44,7 @@ def exported_run(table: Table) -> Run:
         ticks[name] = column
     markers = tuple(Marker(float(m["t"]), str(m["kind"]), str(m["text"])) for m in document["markers"])
     stop = Stop(document["stop"]["reason"], document["stop"]["cause"])
-    return Run(Path(table.path.stem), document["header"], ticks, markers, {}, stop, True, "")
+    return Run(Path(table.path.stem), RunHeader.from_json(document["header"]), ticks, markers, {}, stop, True, "")
 
 
 def _document(table: Table) -> dict[str, Any]:

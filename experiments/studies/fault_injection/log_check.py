@@ -7,10 +7,10 @@ import numpy as np
 
 from experiments.studies.fault_injection.cases import FaultCase
 from experiments.studies.fault_injection.simulate import Played
+from hil.logs.header import new_header
 from hil.logs.log import RunWriter, read_run
 from hil.runners.log_sink import Keeper
 from hil.runners.replay import replay
-from hil.runners.session import header
 
 EVERY = 41  # cases of which one is written: often enough to meet every threat in a campaign of thousands
 
@@ -39,7 +39,7 @@ def comes_back(case: FaultCase, played: Played) -> list[str]:
 
 def _write(folder: Path, case: FaultCase, played: Played) -> Path:
     assert played.calibration is not None, "a session that was refused has no log"
-    head = header(played.rig, played.schedule, played.calibration, {"runner": "lockstep"}, simulated=True)
+    head = new_header(played.rig, played.schedule, played.calibration, runner="lockstep", simulated=True)
     with RunWriter(folder, head, simulated=True) as writer:
         keep = Keeper(writer)
         for first, last, tape in zip(played.looks, [*played.looks[1:], len(played.rows)], played.tapes, strict=True):

@@ -150,8 +150,8 @@ def test_the_same_condition_on_ports(tmp_path, file):
         *_, attempt = on_a_bicycle([condition], tmp_path / "runs", watch, twin.paths, lambda c, last: "go", keys, heed)
     assert attempt.outcome.reason == "success", attempt.outcome.cause
     run = read_run(attempt.folder)
-    assert run.header["condition"]["name"] == condition.name
-    assert "scenario" not in run.header, "nobody knows what a real bicycle meets"
+    assert run.header.condition["name"] == condition.name
+    assert not run.header.scenario, "nobody knows what a real bicycle meets"
     assert [m.kind for m in run.markers].count("kick") == 1
     assert made(tmp_path / "runs")[-1].name == condition.name
 

@@ -129,7 +129,7 @@ def test_controllers(tmp_path_factory):
     scenarios = {}
     for one in made(folder):
         header = read_run(one.folder).header
-        scenarios.setdefault((header["condition"]["v"], header["condition"]["repeat"]), []).append(header["scenario"])
+        scenarios.setdefault((header.condition["v"], header.condition["repeat"]), []).append(header.scenario)
     assert all(len(s) == 3 and s[0] == s[1] == s[2] for s in scenarios.values())
     assert len(scenarios) == 4
 

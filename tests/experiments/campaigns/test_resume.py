@@ -268,4 +268,4 @@ def test_a_campaign_in_real_time_is_killed_and_goes_on(tmp_path):
     reasons = [run["reason"] for run in json.loads(out)["runs"]]
     assert reasons.count("success") == 3
     assert reasons.count("killed") == 1
-    assert read_run(folder / json.loads(out)["runs"][0]["run"].rsplit("/", 1)[-1]).header["runner"] == "realtime"
+    assert read_run(folder / json.loads(out)["runs"][0]["run"].rsplit("/", 1)[-1]).header.runner == "realtime"

@@ -139,8 +139,8 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
 def test_a_run_records_its_condition(lockstep_campaign):
     _, folder = lockstep_campaign
     run = read_run(folder / "silver-lqr-5.0-m-s")
-    assert run.header["label"] == "Silver lqr 5.0 m/s"
-    assert len(run.header["scenario"]["kicks"]) == KICKS
+    assert run.header.label == "Silver lqr 5.0 m/s"
+    assert len(run.header.scenario["kicks"]) == KICKS
 
 
 def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
@@ -172,7 +172,7 @@ def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_p
     condition = next(c for c in conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
     (attempt,) = in_lockstep([condition], tmp_path, lambda c, row: None)
     assert attempt.outcome.reason == "success"
-    assert read_run(attempt.folder).header["emulation"]["model"] == "nonlinear"
+    assert read_run(attempt.folder).header.emulation["model"] == "nonlinear"
     summary = analyze_responses([read_recording(attempt.folder)]).summary
     assert summary.n >= KICKS - 1
     assert summary.agreeing == summary.n

@@ -54,8 +54,8 @@ def test_a_run_holds_the_free_motion_from_the_state_asked_for(riderless, tmp_pat
         {"run": str(out), "reason": "success", "cause": "the planned duration was reached"}
     ]
     run = read_run(out)
-    assert run.header["emulation"]["model"] == model
-    assert run.header["controller"] == "off"
+    assert run.header.emulation["model"] == model
+    assert run.header.controller == "off"
     rows = free_rows(out)
     assert np.ptp(rows["phi_dot_meas"]) > 0.05
     assert lean_rates_of("Benchmark", 5.0, rows, x0) < 0.006  # the gyro's noise is 0.003 rad/s
@@ -71,9 +71,9 @@ def test_kicks_and_knocks_and_all_that_surrounds_are_recorded(riderless, tmp_pat
     code, _, _ = riderless("simulate", "Silver", *options.split(), "-o", out)
     assert code == 0
     header = read_run(out).header
-    assert [push["t"] for push in header["scenario"]["kicks"]] == [0.5, 1.2]
-    assert header["scenario"]["seed"] == 4
-    around, drive = header["emulation"]["surroundings"], header["emulation"]["drive"]
+    assert [push["t"] for push in header.scenario["kicks"]] == [0.5, 1.2]
+    assert header.scenario["seed"] == 4
+    around, drive = header.emulation["surroundings"], header.emulation["drive"]
     assert (around["wind"], around["gusts"], around["belt_width"], around["frame_offset"]) == (2.0, 1.0, 30.0, 0.002)
     assert around["training_wheels"] == pytest.approx(np.pi / 6)
     assert (drive["coulomb"], drive["backlash"]) == pytest.approx((0.05, np.radians(0.3)))
@@ -112,7 +112,7 @@ def test_an_ensemble_makes_a_run_of_each_combination(riderless, tmp_path):
     assert code == 0
     folders = [run["run"] for run in json.loads(printed)["runs"]]
     assert len(set(folders)) == 8
-    labels = [read_run(folder).header["label"] for folder in folders]
+    labels = [read_run(folder).header.label for folder in folders]
     assert labels[0] == "Benchmark off 5 m/s seed 1"
     assert labels[-1] == "Silver off 5.5 m/s seed 2"
 

@@ -13,6 +13,7 @@ from experiments.studies.fault_injection.realtime.campaign import case_of, merge
 from experiments.studies.fault_injection.realtime.faults import FAULTS, When
 from experiments.studies.fault_injection.realtime.judge import gaps, late, time_to_zero
 from firmware_interface.twins.virtual_node import Report
+from hil.logs.header import RunHeader
 from hil.logs.log import RunWriter, read_run
 from hil.loop.tick_record import TICK
 from models.errors import InputError
@@ -112,7 +113,7 @@ def written(folder, ks, reason="fault"):
     rows = np.zeros(len(ks), TICK)
     rows["k"] = ks
     rows["t_host"] = 100.0 - 0.005 * np.arange(len(ks))[::-1]
-    with RunWriter(folder, {}) as writer:
+    with RunWriter(folder, RunHeader({})) as writer:
         writer.write(rows)
         writer.close(reason)
     return read_run(folder)

@@ -15,6 +15,7 @@ from mcap_protobuf.decoder import DecoderFactory
 
 from hil.logs import protobuf_schema
 from hil.logs.export import export_csv
+from hil.logs.header import header_of
 from hil.logs.log import KILLED, RUN_FILE, Marker, RunWriter, read_run, run_folder, warm_up
 from hil.loop.tick_record import TICK
 from models.errors import InputError
@@ -77,9 +78,9 @@ def test_the_header_holds_what_a_rig_is_made_of(tmp_path):
         "rig": Path("rig.toml"),
         "margin": float("inf"),
     }
-    with RunWriter(tmp_path / "run", header):
+    with RunWriter(tmp_path / "run", header_of(header)):
         pass
-    assert read_run(tmp_path / "run").header == {
+    assert read_run(tmp_path / "run").header.to_json() == {
         "schema": 1,
         "gains": {"K": [[1.0, 0.1], [1 / 3, -2.0]]},
         "poles": [[-1.0, 2.0]],
@@ -92,7 +93,7 @@ def test_the_header_holds_what_a_rig_is_made_of(tmp_path):
 
 def test_a_header_that_cannot_be_kept_is_refused_before_a_folder_is_made(tmp_path):
     with pytest.raises(TypeError, match="cannot hold a function"):
-        RunWriter(tmp_path / "run", {"controller": test_a_run_reads_from_its_file_too})
+        RunWriter(tmp_path / "run", header_of({"controller": test_a_run_reads_from_its_file_too}))
     assert not (tmp_path / "run").exists()
 
 

@@ -15,10 +15,11 @@ from tests.hil.logs.written_logs import HEADER, assert_same_bits, timed_rows, wr
 LIVE = """
 import sys, time
 import numpy as np
+from hil.logs.header import RunHeader
 from hil.logs.log import RunWriter
 from hil.loop.tick_record import TICK
 
-with RunWriter(sys.argv[1], {}) as writer:
+with RunWriter(sys.argv[1], RunHeader({})) as writer:
     k, start = 0, time.monotonic()
     while True:
         time.sleep(0.05)
@@ -130,6 +131,7 @@ def test_zeros_that_a_power_cut_left_end_the_reading(tmp_path, finished):
 DISK_FULL = """
 import resource, sys
 import numpy as np
+from hil.logs.header import RunHeader
 from hil.logs.log import RunWriter
 from hil.loop.tick_record import TICK
 
@@ -137,7 +139,7 @@ _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 rng = np.random.default_rng(0)
 rows = np.zeros(100, TICK)
 rows["T_cmd"] = rng.normal(size=100)
-writer = RunWriter(sys.argv[1], {})
+writer = RunWriter(sys.argv[1], RunHeader({}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
 handed_over = 0
 try:

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from hil.logs.header import RunHeader
 from hil.logs.log import RunWriter
 from hil.loop.tick_record import TICK
 
 PERIOD = 0.005  # s
-HEADER = {"controller": "lqr", "rate": 200.0}
+HEADER = RunHeader({"controller": "lqr", "rate": 200.0})
 
 
 def random_rows(n, seed=1):

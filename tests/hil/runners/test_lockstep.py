@@ -65,10 +65,10 @@ def test_header_holds_all_that_is_needed_to_run_again(tmp_path):
         "controller",
         "provenance",
         "scenario",
-    } <= run.header.keys()
-    assert run.header["bicycle"] == rig.bicycle.as_dict()
+    } <= run.header.to_json().keys()
+    assert run.header.bicycle == rig.bicycle
     assert [m.text for m in run.markers] == ["CHECK", "ARMED", "RUNNING", "RAMPDOWN", "DISARMED"]
-    assert all(entry["reason"] for entry in run.header["rig"]["limits"].values())
+    assert all(entry["reason"] for entry in run.header.rig.limits.as_dict().values())
 
 
 @pytest.mark.parametrize(

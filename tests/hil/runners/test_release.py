@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from hil.logs.header import RunHeader
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.loop.states import Cause, State, Verdict
@@ -67,7 +68,8 @@ def test_it_replays_bit_for_bit(run):
 
 
 def test_a_replay_without_the_release_is_another_run(run):
-    header = {**run.header, "excitation": {**run.header["excitation"], "releases": []}}
+    content = run.header.to_json()
+    header = RunHeader({**content, "excitation": {**content["excitation"], "releases": []}})
     assert replay(dataclasses.replace(run, header=header)).first == run.ticks["k"][np.flatnonzero(released(run))[0]]
 
 

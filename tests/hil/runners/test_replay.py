@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from hil.design.schedule import GainSchedule
+from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, read_run
 from hil.loop.states import State
 from hil.runners.emulation import Emulation
@@ -82,9 +82,9 @@ def test_another_byte_received_is_found(run):
 
 
 def test_another_gain_in_the_header_is_found(run):
-    schedule = GainSchedule.from_toml(run.header["schedule"])
+    schedule = run.header.schedule
     other = dataclasses.replace(schedule, K=schedule.K * (1 + 1e-12))
-    result = replay(dataclasses.replace(run, header={**run.header, "schedule": other.to_toml()}))
+    result = replay(dataclasses.replace(run, header=RunHeader({**run.header.to_json(), "schedule": other.to_toml()})))
     assert result.first is not None
     assert "T_req" in result.difference
 
@@ -109,7 +109,7 @@ def test_a_killed_run_replays_as_far_as_it_goes(run, tmp_path):
 
 
 def test_a_header_that_cannot_rebuild_the_loop_is_refused(run):
-    header = {name: value for name, value in run.header.items() if name != "schedule"}
+    header = RunHeader({name: value for name, value in run.header.to_json().items() if name != "schedule"})
     with pytest.raises(InputError, match="schedule"):
         rebuilt_loop(header)
     with pytest.raises(InputError, match="no raw bytes"):

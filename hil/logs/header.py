@@ -1,0 +1,303 @@
+"""Header of a run, written before its first row and read back; no other file knows its keys.
+
+The header is one JSON object with a version, `SCHEMA_VERSION`. It is kept as it was written, so that an old run is
+exported as it is, and each part is built when it is asked for: a run whose gains can no longer be read still tells
+its stop reason.
+"""
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from hil.logs.json_values import json_value
+from hil.logs.provenance import provenance
+from models.errors import InputError
+
+if TYPE_CHECKING:  # reading a log must not wait for what only some of its readers want
+    from firmware_interface.calibration import Calibration
+    from firmware_interface.devices.driver import Introduction
+    from hil.design.schedule import GainSchedule
+    from hil.loop.excitation import Excitation
+    from hil.rig.rig import Rig
+    from models.parameters import Bicycle
+
+SCHEMA_VERSION = 1
+_Part = TypeVar("_Part")
+_RIG_NUMBERS = ("rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
+
+
+@dataclass(frozen=True, repr=False)
+class RunHeader:
+    """Everything needed to say what ran, and to run it again.
+
+    Each part raises InputError when it is asked for and the header lacks it.
+
+    Parameters
+    ----------
+    content : mapping
+        The JSON object, with lists for tuples.
+    """
+
+    content: Mapping[str, Any]
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Header of a run that was read.
+
+        Raises
+        ------
+        InputError
+            A newer version of riderless wrote it, with another meaning of the keys.
+        """
+        header = cls(content)
+        if not (isinstance(header.schema, int) and header.schema <= SCHEMA_VERSION):
+            raise InputError(
+                f"wanted a run header of version {SCHEMA_VERSION} or older, found version {header.schema!r}: "
+                f"it was written by {header.made_by}; update riderless to read it"
+            )
+        return header
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON object as it stands in the log."""
+        return dict(self.content)
+
+    def __repr__(self) -> str:
+        return f"RunHeader({self.label or 'no label'}, {self.runner or 'no runner'}, schema {self.schema})"
+
+    @property
+    def schema(self) -> int:
+        """Version of the keys and their meaning."""
+        return self.content.get("schema", SCHEMA_VERSION)
+
+    @property
+    def runner(self) -> str:
+        """Carrier of the bytes: "lockstep" or "realtime"; empty if unknown."""
+        return str(self.content.get("runner", ""))
+
+    @property
+    def label(self) -> str:
+        """Words for tables and reports; runs of one kind share them. Empty if the run has none."""
+        return str(self.content.get("label", ""))
+
+    @property
+    def controller(self) -> str:
+        """Name of the design method of the gains, "off" without torque."""
+        return str(self._part("controller"))
+
+    @cached_property
+    def rig(self) -> "Rig":
+        """Machine as it was agreed on with its devices; its calibration holds every key."""
+        from hil.loop.limits import Limits
+        from hil.loop.observer import Observer
+        from hil.rig.rig import Rig, RigPort
+
+        def build(wired: Mapping[str, Any]) -> Rig:
+            settings = {key: wired[key] for key in ("name", "clock", "std", *_RIG_NUMBERS) if key in wired}
+            if "ports" in wired:
+                settings["ports"] = tuple(
+                    RigPort(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]
+                )
+            return Rig(
+                self.bicycle,
+                calibration=vars(self.calibration),
+                observer=Observer(**wired["observer"]),
+                limits=Limits.from_dict(wired["limits"]),
+                **settings,
+            )
+
+        return self._built("rig", build)
+
+    @cached_property
+    def calibration(self) -> "Calibration":
+        """Counts to SI, as the run used it."""
+        from firmware_interface.calibration import Calibration
+
+        def build(wired: Mapping[str, Any]) -> Calibration:
+            values, known = wired["calibration"], [f.name for f in dataclasses.fields(Calibration)]
+            return Calibration(**{name: _tuples(values[name]) for name in known if name in values})
+
+        return self._built("rig", build)
+
+    @cached_property
+    def bicycle(self) -> "Bicycle":
+        """Bicycle the run was made with."""
+        from models.parameters import Bicycle
+
+        return self._built("bicycle", lambda wired: Bicycle(**wired))
+
+    @cached_property
+    def schedule(self) -> "GainSchedule":
+        """Gains the run was made with."""
+        from hil.design.schedule import GainSchedule
+
+        return self._built("schedule", GainSchedule.from_toml)
+
+    @cached_property
+    def excitation(self) -> "Excitation":
+        """Torque played on top of the controller's; of kind "none" if the run played nothing."""
+        from hil.loop.excitation import Excitation
+
+        if not self.content.get("excitation"):
+            return Excitation()
+        return self._built("excitation", lambda played: Excitation(**{k: _tuples(x) for k, x in played.items()}))
+
+    @cached_property
+    def devices(self) -> "tuple[Introduction, ...] | None":
+        """Introductions of the devices, one for each port; None where nobody asked."""
+        from firmware_interface.devices.driver import Introduction
+
+        if "devices" not in self.content:
+            return None
+        return self._built("devices", lambda said: tuple(Introduction(**each) for each in said))
+
+    @property
+    def ports(self) -> tuple[str, ...]:
+        """Serial ports of the run, in the order of the rig's; empty in simulated time."""
+        return tuple(self.content.get("ports", ()))
+
+    @property
+    def condition(self) -> Mapping[str, Any]:
+        """Place of the run in a campaign (name, protocol, repeat, ...); empty outside of one."""
+        return self.content.get("condition", {})
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """Speed, kicks, seed, ... of an emulated bicycle; empty for a real one."""
+        return self.content.get("scenario", {})
+
+    @property
+    def emulation(self) -> Mapping[str, Any]:
+        """Model, surroundings and drive of an emulated machine; empty for a real one."""
+        return self.content.get("emulation", {})
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Versions, source commit, machine, command line and time, see `hil.logs.provenance`."""
+        return self.content.get("provenance", {})
+
+    @property
+    def version(self) -> str:
+        """Version of riderless that wrote the run."""
+        return str(self.provenance.get("packages", {}).get("riderless", "unknown"))
+
+    @property
+    def commit(self) -> str:
+        """Source commit that wrote the run, 40 hex digits, or "unknown"."""
+        return str(self.provenance.get("git", {}).get("commit", "unknown"))
+
+    @property
+    def made_by(self) -> str:
+        """Version and commit that made the run, in words."""
+        changed = " with changes" if self.provenance.get("git", {}).get("dirty") else ""
+        return f"riderless {self.version}, commit {self.commit}{changed}"
+
+    def _part(self, key: str) -> Any:
+        return self._built(key, lambda part: part)
+
+    def _built(self, key: str, build: Callable[[Any], _Part]) -> _Part:
+        """Build a part from what stands under ``key``."""
+        try:
+            return build(self.content[key])
+        except KeyError as error:
+            raise self._unusable(f"found one without {error}") from None
+        except (TypeError, AttributeError) as error:
+            raise self._unusable(f"found '{key}' with {error}") from None
+
+    def _unusable(self, found: str) -> InputError:
+        return InputError(
+            f"wanted a run whose header tells its rig, bicycle and gains, {found}: it was made by another version "
+            f"({self.made_by}); read it with that version"
+        )
+
+
+def new_header(
+    rig: "Rig",
+    schedule: "GainSchedule",
+    calibration: "Calibration",
+    *,
+    runner: str,
+    simulated: bool = False,
+    label: str = "",
+    excitation: "Excitation | None" = None,
+    ports: "list[str] | None" = None,
+    devices: "list[Introduction] | None" = None,
+    extra: Mapping[str, Any] | None = None,
+) -> RunHeader:
+    """Describe a run that begins now.
+
+    Parameters
+    ----------
+    rig : Rig
+        As agreed on with its devices.
+    schedule : GainSchedule
+    calibration : Calibration
+        Counts to SI, as agreed on with the devices.
+    runner : str
+        Carrier of the bytes: "lockstep" or "realtime".
+    simulated : bool
+        Simulated time: no date and no command line are written, so that the same seed gives the same bytes.
+    label : str
+        Words for tables and reports.
+    excitation : Excitation
+        Torque played on top of the controller's.
+    ports : list of str
+        Serial ports, one for each of the rig's.
+    devices : list of Introduction
+        What the device behind each port said of itself.
+    extra : mapping
+        What else there is to keep: scenario, emulation, condition, timing, latency, ... Anything JSON can hold, and
+        also arrays, dataclasses, paths and complex numbers ([re, im]).
+
+    Raises
+    ------
+    TypeError
+        ``extra`` holds what JSON cannot.
+    """
+    from models.linear.whipple import canonical
+
+    origin = provenance()
+    if simulated:
+        for key in ("utc", "command"):
+            origin.pop(key)
+    told = {"label": label, "ports": ports, "devices": devices, "excitation": excitation}
+    return header_of(
+        {
+            "runner": runner,
+            **{key: value for key, value in told.items() if value not in (None, "")},
+            **(extra or {}),
+            "rig": {
+                "name": rig.name,
+                "ports": rig.ports,
+                "clock": rig.clock,
+                **{name: getattr(rig, name) for name in _RIG_NUMBERS},
+                "std": dict(rig.std),
+                "observer": vars(rig.observer),
+                "limits": rig.limits.as_dict(),
+                "calibration": vars(calibration),
+            },
+            "bicycle": rig.bicycle.as_dict(),
+            "matrices": canonical(rig.bicycle)._asdict(),
+            "controller": schedule.method,
+            "schedule": schedule.to_toml(),
+            "provenance": origin,
+        }
+    )
+
+
+def header_of(content: Mapping[str, Any]) -> RunHeader:
+    """Make a header of this version from values that JSON can hold or `json_value` converts.
+
+    Raises
+    ------
+    TypeError
+        Something in it has no place in JSON.
+    """
+    return RunHeader(json.loads(json.dumps({"schema": SCHEMA_VERSION, **content}, default=json_value)))
+
+
+def _tuples(value: Any) -> Any:
+    """Turn lists into the tuples they were before they went through JSON."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
