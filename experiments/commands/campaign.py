@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from experiments.campaigns.protocols.condition import Condition
     from experiments.campaigns.rehearsal import DryRun
     from experiments.campaigns.run import Attempt
-    from experiments.campaigns.session import Finished
     from experiments.terminal.progress import Board
 
 
@@ -55,6 +54,7 @@ def campaign(
     from experiments.campaigns.file import is_campaign
     from experiments.campaigns.session import finish
     from experiments.commands._rig_arguments import paths_of
+    from experiments.terminal.campaign import show_finished, show_rehearsals
     from experiments.terminal.console import emit_json, progress_screen
     from experiments.terminal.progress import analysed
     from models.errors import InputError
@@ -67,7 +67,7 @@ def campaign(
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
     if dry:
         made = _rehearsed(whole, whole.conditions)
-        _show_rehearsals(made, as_json)
+        show_rehearsals(made, as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
     folder = state.choose(out, stem, whole, resume, always_new=not of_file)
@@ -89,7 +89,7 @@ def campaign(
     if as_json:
         emit_json({"folder": str(folder), "runs": [state.as_json(run) for run in runs], **about, **found.as_json()})
     else:
-        _show(found, folder)
+        show_finished(found, folder)
     if state.missing(whole, runs):
         raise typer.Exit(1)
 
@@ -171,9 +171,9 @@ def _runner(
     """In simulated time, in real time against twins, or on the bicycle behind ``paths``."""
     from experiments.campaigns.operator_prompts import asking
     from experiments.campaigns.run import in_lockstep, in_real_time, on_a_bicycle
-    from experiments.commands.run import heed
     from experiments.terminal.console import progress_screen
     from experiments.terminal.keys import keys
+    from experiments.terminal.operator import heed
 
     if whole.lockstep:
         return in_lockstep(left, folder, board.watch)
@@ -194,44 +194,3 @@ def _rehearsed(whole: "Campaign", of: "Sequence[Condition]") -> "list[DryRun]":
             made.append(one)
             line.update(f"rehearsed {one.condition.label}: {one.said()}")
     return made
-
-
-def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
-    """Peaks as shares of the limits, and what is refused."""
-    from experiments.terminal.console import emit_json, print_table, screen
-
-    if as_json:
-        emit_json({"rehearsals": [one.as_json() for one in made]})
-        return
-    names = ("torque", "lean", "steer")
-    print_table(
-        "Rehearsals: largest values as shares of the limits",
-        ["condition", *names, ""],
-        [
-            [
-                one.condition.label,
-                *(f"{100 * one.shares[name]:.0f} %" if name in one.shares else "-" for name in names),
-                "refused" if one.refusal else "",
-            ]
-            for one in made
-        ],
-    )
-    for one in made:
-        if one.refusal:
-            screen.print(one.refusal, soft_wrap=True)
-
-
-def _show(found: "Finished", folder: Path) -> None:
-    """Windows, frequency responses, and where the rest is."""
-    from experiments.campaigns.session import FREQUENCY
-    from experiments.reports.analysis_text import analysis_blocks
-    from experiments.reports.frequency_text import frequency_blocks
-    from experiments.terminal.console import print_blocks, screen
-
-    if found.analysis.responses:
-        print_blocks(analysis_blocks(found.analysis))
-    print_blocks(frequency_blocks(found.responses, found.unusable))
-    if found.responses:
-        screen.print(f"frequency responses: {folder / FREQUENCY}", soft_wrap=True)
-    if found.page:
-        screen.print(f"report: {found.page}", soft_wrap=True)

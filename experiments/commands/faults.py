@@ -1,14 +1,11 @@
 """`riderless faults`: break the machine in every way thought of, thousands of times, and see it end safe."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from experiments.studies.fault_injection.judge import CaseResult
     from experiments.studies.fault_injection.summary_table import Row
 
 
@@ -32,6 +29,7 @@ def faults(
     from experiments.studies.fault_injection.docs_table import put_table
     from experiments.studies.fault_injection.summary_table import tally
     from experiments.terminal.console import emit_json
+    from experiments.terminal.faults import counting_cases, show_faults
 
     if real_time:
         rows = _in_real_time(seed, case)
@@ -40,7 +38,7 @@ def faults(
         _one(seed, case, as_json)
         return
     else:
-        with _counting(count) as tell:
+        with counting_cases(count) as tell:
             rows = tally(campaign.run(count, seed, jobs, tell), seed)
     violations = [violation for row in rows for violation in row.violations]
     if doc is not None:
@@ -48,7 +46,7 @@ def faults(
     if as_json:
         emit_json({"seed": seed, "cases": count, "rows": rows, "violations": violations})
     else:
-        _show(rows, count, seed, violations)
+        show_faults(rows, count, seed, violations)
     if violations:
         raise typer.Exit(1)
 
@@ -91,32 +89,3 @@ def _one(seed: int, index: int, as_json: bool) -> None:
             screen.print(f"VIOLATION: {complaint}")
     if verdict.complaints:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _counting(count: int) -> "Iterator[Callable[[list[CaseResult]], None]]":
-    """Show a live line: cases played, promises broken."""
-    from experiments.terminal.console import progress_screen
-
-    played = broken = 0
-    with progress_screen.status(f"fault campaign: 0 of {count} cases") as line:
-
-        def tell(verdicts: "list[CaseResult]") -> None:
-            nonlocal played, broken
-            played += len(verdicts)
-            broken += sum(bool(verdict.complaints) for verdict in verdicts)
-            bar = ("━" * (24 * played // count)).ljust(24, "─")
-            line.update(f"fault campaign {bar} {played} of {count} cases, {broken} broken promises")
-
-        yield tell
-
-
-def _show(rows: "list[Row]", count: int, seed: int, violations: list[str]) -> None:
-    from experiments.studies.fault_injection.summary_table import text
-    from experiments.terminal.console import screen
-
-    screen.print(f"{count} cases of seed {seed}", style="bold")
-    screen.print(text(rows), soft_wrap=True)
-    for violation in violations:
-        screen.print(f"VIOLATION {violation}", soft_wrap=True)
-    screen.print(f"{len(violations)} broken promises" if violations else "every promise was kept")

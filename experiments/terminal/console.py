@@ -28,6 +28,11 @@ def emit_json(data: Any) -> None:
     print(json.dumps(plain(data), allow_nan=False))
 
 
+def print_line(text: str) -> None:
+    """Print a line as it is, for a file: neither broken nor coloured."""
+    print(text)
+
+
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> None:
     """Print one table; the first column reads left and may wrap, numbers right.
 
