@@ -1,9 +1,13 @@
 """`riderless eig`: canonical matrices, critical speeds, eigenvalues over speed."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from models.linear.modes import CriticalSpeeds, Modes
+    from models.parameters import Bicycle
 
 CURVE_POINTS = 801  # speeds of a curve that looks smooth
 
@@ -17,12 +21,10 @@ def eig(
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     import numpy as np
 
-    from experiments.reports.text import eigenvalue_text, number_text
     from experiments.reports.theory import plot_eigenvalues
-    from experiments.terminal.console import emit_json, parse_speeds, print_table, screen
+    from experiments.terminal.console import emit_json, parse_speeds, screen
     from models import catalogue
     from models.linear.modes import critical_speeds, follow
-    from models.linear.whipple import canonical
 
     bicycle = catalogue.load_bicycle(bike)
     modes = follow(bicycle, parse_speeds(speeds))
@@ -30,7 +32,24 @@ def eig(
     if plot is not None:
         plot_eigenvalues(bicycle, np.linspace(modes.v.min(), modes.v.max(), CURVE_POINTS), path=plot)
     if as_json:
-        rows = [
+        emit_json(_document(bicycle, modes, critical, plot))
+        return
+    _show(bicycle, modes, critical)
+    if plot is not None:
+        screen.print(f"figure written to {plot}")
+
+
+def _document(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds", plot: Path | None) -> dict[str, Any]:
+    """Matrices, critical speeds and named eigenvalues, for JSON; SI."""
+    from models.linear.whipple import canonical
+
+    columns = (values.tolist() for values in (modes.v, modes.weave, modes.capsize, modes.caster))
+    return {
+        "bike": bicycle.name,
+        **canonical(bicycle)._asdict(),
+        "critical_speeds": {key: getattr(critical, key) for key in ("weave", "capsize", "double_root", "weave_all")},
+        "path": str(plot) if plot else None,
+        "rows": [
             {
                 "v": v,
                 "eigenvalues": [*weave, capsize, caster],
@@ -38,34 +57,23 @@ def eig(
                 "capsize": capsize,
                 "caster": caster,
             }
-            for v, weave, capsize, caster in zip(
-                modes.v.tolist(),
-                modes.weave.tolist(),
-                modes.capsize.tolist(),
-                modes.caster.tolist(),
-                strict=True,
-            )
-        ]
-        named = {key: getattr(critical, key) for key in ("weave", "capsize", "double_root", "weave_all")}
-        emit_json(
-            {
-                "bike": bicycle.name,
-                **canonical(bicycle)._asdict(),
-                "critical_speeds": named,
-                "path": str(plot) if plot else None,
-                "rows": rows,
-            }
-        )
-        return
+            for v, weave, capsize, caster in zip(*columns, strict=True)
+        ],
+    }
+
+
+def _show(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds") -> None:
+    """Print the eigenvalues over speed, and the critical speeds."""
+    from experiments.reports.text import eigenvalue_text, number_text
+    from experiments.terminal.console import print_table
+
     print_table(
         f"{bicycle.name}: eigenvalues 1/s",
         ["v m/s", "weave", "capsize", "caster"],
         [
             [
                 f"{v:g}",
-                eigenvalue_text(weave[0], 4)
-                if weave[0].imag
-                else f"{eigenvalue_text(weave[0], 4)}, {eigenvalue_text(weave[1], 4)}",
+                ", ".join(eigenvalue_text(value, 4) for value in (weave[:1] if weave[0].imag else weave)),
                 eigenvalue_text(capsize, 4),
                 eigenvalue_text(caster, 4),
             ]
@@ -74,5 +82,3 @@ def eig(
         f"weave speed {number_text(critical.weave, 4)} m/s, capsize speed {number_text(critical.capsize, 4)} m/s, "
         f"double root at {number_text(critical.double_root, 4)} m/s",
     )
-    if plot is not None:
-        screen.print(f"figure written to {plot}")

@@ -18,10 +18,10 @@ from experiments.reports.analysis_text import (
     analysis_blocks,
     beside_table,
     condition_table,
+    frequency_blocks,
     published_blocks,
     remark_blocks,
 )
-from experiments.reports.frequency_text import frequency_blocks
 from experiments.reports.text import TextBlock, plain_text
 from hil.logs.log import Run
 from models.errors import InputError

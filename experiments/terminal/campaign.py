@@ -5,8 +5,7 @@ from pathlib import Path
 
 from experiments.campaigns.rehearsal import DryRun
 from experiments.campaigns.session import FREQUENCY, Finished
-from experiments.reports.analysis_text import analysis_blocks
-from experiments.reports.frequency_text import frequency_blocks
+from experiments.reports.analysis_text import analysis_blocks, frequency_blocks
 from experiments.terminal.console import emit_json, print_blocks, print_table, screen
 
 

@@ -164,7 +164,7 @@ def test_bands_shares_and_remarks_are_shown(tmp_path):
 
 def test_every_section_is_there_and_text_is_escaped(page):
     html = page.read_text(encoding="utf-8")
-    for words in ("Gains and margins", "LoopTiming timing", "Rejected", "Where the numbers came from", "Kooijman"):
+    for words in ("Gains and margins", "Loop timing", "Rejected", "Where the numbers came from", "Kooijman"):
         assert words in html
     assert "Synthetic &lt;campaign&gt; &amp; more" in html
     assert "less than a cycle &amp; &lt;too&gt; short" in html
@@ -196,7 +196,7 @@ def test_embedded_numbers_are_the_file_and_the_comparisons(page, everything):
 def test_what_is_missing_is_absent(tmp_path):
     html = write_report(tmp_path, ReportInput("Nothing")).read_text(encoding="utf-8")
     assert "No window of these recordings could be compared" in html
-    for words in ("Gains and margins", "LoopTiming timing", "Rejected", "<svg", "Every window"):
+    for words in ("Gains and margins", "Loop timing", "Rejected", "<svg", "Every window"):
         assert words not in html
 
 
