@@ -98,7 +98,7 @@ def watching(
 def analysing(screen: Console) -> Iterator[Callable[[int, int, str], None]]:
     """Show a bar of an analysis: yields what to call with recordings done, of how many, and the last one's name."""
     with _bar(screen) as bar:
-        task = bar.add_task("analysis", total=None, now="")
+        task = bar.add_task("analysis", total=0, now="")
         yield lambda done, total, source: bar.update(task, completed=done, total=total, now=source)
 
 
