@@ -56,7 +56,8 @@ MAY_KNOW_TIME = {
     "firmware_interface/twins/paced_line.py",  # at its baud rate
     "firmware_interface/twins/machine.py",  # and several twins together
     "hil/logs/append_only.py",  # fsync once a second
-    "hil/logs/log.py",  # the date of a run
+    "hil/logs/writer.py",  # the date of a run
+    "hil/logs/folders.py",  # and of its folder
     "hil/logs/provenance.py",
     "hil/runners/libc.py",  # the clock of the loop
     "hil/runners/latency_certificate.py",  # the date of a latency test

@@ -14,6 +14,7 @@ from experiments.campaigns.protocols import PROTOCOLS
 from experiments.campaigns.protocols.condition import Condition, Settings
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from hil.design.methods import METHODS, GainSchedule
+from hil.rig.file import read_rig
 from hil.rig.rig import Rig
 from hil.rig.toml_lines import faults_of, lines_of
 from hil.runners.emulation import Emulation
@@ -123,7 +124,7 @@ def read_campaign(path: Path) -> Campaign:
         raise InputError(f"campaign file {path}: {faults_of(error, lines)}") from None
     rig_file = None if file.rig == EMULATED else path.parent / file.rig
     try:
-        machine = Rig.from_toml(rig_file) if rig_file else None
+        machine = read_rig(rig_file) if rig_file else None
         settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
         bench = _bench(file, machine, path.parent)
         conditions: list[Condition] = []

@@ -10,11 +10,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from experiments.campaigns.file import Campaign
-from experiments.terminal.console import new_folder
+from hil.logs.folders import folder_stem, new_folder, numbered
 from hil.logs.log import RUN_FILE as LOG
 from hil.logs.log import read_run
 from hil.runners.operator import Outcome
@@ -89,11 +90,8 @@ def choose(out: Path, stem: str, campaign: Campaign, resume: bool, always_new: b
 
 def _latest(out: Path, stem: str) -> Path | None:
     """The newest campaign of this name, by the number behind it."""
-    name, n, found = new_folder(Path("/dev/null"), stem).name, 1, None
-    while (folder := out / (name if n == 1 else f"{name}-{n}")).exists():
-        found = folder if (folder / CAMPAIGN_FILE).exists() else found
-        n += 1
-    return found
+    begun = takewhile(Path.exists, numbered(out, folder_stem(stem)))
+    return next((folder for folder in reversed(list(begun)) if (folder / CAMPAIGN_FILE).exists()), None)
 
 
 def require_same(folder: Path, campaign: Campaign) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 
 from experiments.campaigns.protocols.condition import Condition
 from experiments.emulation.spawn import start_twin
-from experiments.terminal.console import new_folder
 from firmware_interface.twins.virtual_node import VirtualProcess
+from hil.logs.folders import new_folder
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import run_realtime
 from hil.runners.simulated_run import run_lockstep

@@ -19,7 +19,7 @@ from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings.read import read_recording
 from experiments.reports.gather import report_on
 from hil.logs.json_values import plain
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from hil.runners.emulation import Emulation
 
 FREQUENCY = "frequency_response.json"
@@ -27,7 +27,7 @@ FREQUENCY = "frequency_response.json"
 
 def usual(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
     """The emulated treadmill campaign that needs no file, on the emulated rig or on the devices of a rig file."""
-    machine = Rig.from_toml(rig_file) if rig_file else None
+    machine = read_rig(rig_file) if rig_file else None
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
     digest = {name: str(value) for name, value in settings.items()}
     if rig_file:

@@ -41,10 +41,10 @@ def calibrate(
     from hil.commissioning.calibration_results import Notes
     from hil.commissioning.calibration_steps import PARTS, sweep_torque
     from hil.commissioning.drive_calibration import inertia_of
-    from hil.rig.rig import Rig
+    from hil.rig.file import read_rig
     from models.errors import InputError
 
-    rig = Rig.from_toml(rig_file)
+    rig = read_rig(rig_file)
     rig.calibrated()
     parts = [part.strip() for part in only.split(",") if part.strip()] or list(PARTS)
     unknown = sorted(set(parts) - set(PARTS))

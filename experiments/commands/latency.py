@@ -42,12 +42,13 @@ def latency(
     from experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
     from hil.commissioning.latency_measure import Trial, measure
     from hil.logs.json_values import plain
+    from hil.rig.file import read_rig
     from hil.rig.rig import Rig
     from hil.runners.latency_certificate import UNFIT, keep
     from models import catalogue
     from models.errors import InputError
 
-    rig = Rig.from_toml(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
+    rig = read_rig(rig_file) if rig_file else Rig(catalogue.load_bicycle("Benchmark"))
     rig = rig if rate is None else replace(rig, rate=rate)
     trials = [Trial(rig.rate, duration, fifo, cpu, load)]
     if matrix:

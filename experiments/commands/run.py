@@ -48,7 +48,7 @@ def run(
     from experiments.terminal.keys import keys
     from experiments.terminal.operator import heed, live_line
     from hil.design.methods import METHODS, GainSchedule, design
-    from hil.logs.log import run_folder
+    from hil.logs.folders import run_folder
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator
     from hil.runners.session import run_realtime

@@ -57,9 +57,9 @@ def simulate(
     bicycles, speeds and seeds make one run for each combination.
     """
     from experiments.campaigns.sweeps import simulate_all
-    from experiments.terminal.console import emit_json, new_folder, parse_speeds, progress_screen, screen
+    from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.progress import watching
-    from hil.logs.log import run_folder
+    from hil.logs.folders import new_folder, run_folder
     from hil.runners.emulation import Emulation
     from models.errors import InputError
     from models.plant.plant import SteerDrive, Surroundings

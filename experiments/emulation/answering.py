@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from experiments.emulation.spawn import start_twin
 from hil.design.methods import design
-from hil.loop.tick import LoopState, new_loop
+from hil.loop.tick import LoopState
 from hil.rig.rig import Rig, RigPort
+from hil.runners.assembly import new_loop
 from hil.runners.session import introduced
 from models.errors import InputError
 from models.plant.plant import Scenario

@@ -1,11 +1,9 @@
-"""Input and output that the commands share: JSON and tables out, speeds and folders in."""
+"""Input and output that the commands share: JSON and tables out, speeds in."""
 
 import json
 import math
-import re
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -95,13 +93,3 @@ def parse_speeds(text: str) -> list[float]:
     if count > MAX_SPEEDS:
         raise InputError(f"'{text}' asks for {count} speeds, more than {MAX_SPEEDS}: take a larger step")
     return [round(start + i * step, 12) for i in range(count)]
-
-
-def new_folder(parent: Path, name: str) -> Path:
-    """Name a folder below ``parent`` that does not exist yet; a number is added where the name is taken."""
-    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-").lower()
-    folder, n = parent / stem, 1
-    while folder.exists():
-        n += 1
-        folder = parent / f"{stem}-{n}"
-    return folder

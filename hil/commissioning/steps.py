@@ -14,9 +14,9 @@ from firmware_interface.devices.driver import Introduction
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.loop.states import SENTENCES, Cause, Demand, State
-from hil.loop.tick import new_loop
 from hil.rig.rig import Rig
 from hil.runners import realtime
+from hil.runners.assembly import new_loop
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import introduced
 from hil.runners.warmup import warm_up

@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from hil.logs.columns import MEANINGS, Meaning
 from hil.logs.log import Run
+from hil.loop.tick_record import LOG_COLUMNS
 from models.errors import InputError
 
 META = "riderless"  # name under which a table carries what is not in its columns
@@ -23,6 +23,13 @@ FORMATS: dict[str, tuple[str, str, str]] = {
     "mat": (".mat", "hil.logs.export_mat", "export_mat"),
     "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
 }
+
+
+class ColumnMeaning(NamedTuple):
+    """Unit and meaning of a column, as exports carry them."""
+
+    unit: str
+    meaning: str
 
 
 def export(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
@@ -64,9 +71,10 @@ def document(run: Run) -> dict[str, Any]:
     }
 
 
-def meaning(column: str) -> Meaning:
+def meaning(column: str) -> ColumnMeaning:
     """Unit and meaning of a column, also of one that only another version writes."""
-    return MEANINGS.get(column, Meaning("", "not a column of this version"))
+    known = LOG_COLUMNS.get(column)
+    return ColumnMeaning(known.unit, known.meaning) if known else ColumnMeaning("", "not a column of this version")
 
 
 def export_csv(run: Run, path: str | Path) -> tuple[Path, Path]:

@@ -4,13 +4,21 @@ import json
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from hil.logs import protobuf_schema
 from hil.logs.append_only import AppendOnlyFile
 from hil.logs.export import document
-from hil.logs.log import MARKER_SCHEMA, MARKER_TOPIC, TICK_TOPIC, WIRE_SCHEMA, WIRE_TOPIC, Run
-from hil.logs.mcap_writer import McapWriter, crc32_text
+from hil.logs.log import Run
+from hil.logs.mcap_writer import McapWriter
+from hil.logs.records import (
+    MARKER_SCHEMA,
+    MARKER_TOPIC,
+    TICK_TOPIC,
+    WIRE_SCHEMA,
+    WIRE_TOPIC,
+    nanoseconds,
+    seal,
+)
 from models.errors import InputError
 
 BATCH = 1_000  # rows that go to the file at a time
@@ -61,12 +69,6 @@ def export_mcap(run: Run, path: Path) -> tuple[Path]:
     return (path,)
 
 
-def nanoseconds(t: ArrayLike) -> NDArray[np.uint64]:
-    """Time stamps as MCAP wants them; 0 for what is no time, whose column keeps its bits."""
-    t = np.asarray(t, np.float64)
-    return np.rint(np.where((t >= 0) & (t < 1e10), t, 0.0) * 1e9).astype(np.uint64)
-
-
 def _sealed(content: object) -> dict[str, str]:
-    text = json.dumps(content)
-    return {"json": text, "crc32": crc32_text(text.encode())}
+    """Content of a metadata record, as JSON."""
+    return seal(json.dumps(content))

@@ -1,88 +1,53 @@
-"""The log of a run: one folder, one file `run.mcap`, written and read here.
+"""A run as a whole, in memory or read from its log, and reading the log.
 
-The file holds the header (JSON), then the rows of the tick record and the markers in the order they came,
+The file `run.mcap` holds the header (JSON), then the rows of the tick record and the markers in the order they came,
 then the stop record (JSON). It only grows, by whole batches: a run that was killed reads up to its last
 batch. docs/log-format.md describes the format, docs/decisions/0001-log-container.md why it was chosen.
 """
 
 import dataclasses
-import json
-import re
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
-from threading import Lock
-from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 from mcap.writer import MCAP0_MAGIC as MAGIC
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from hil.logs import protobuf_schema
-from hil.logs.append_only import AppendOnlyFile
+from hil.logs.folders import folder_stem
 from hil.logs.header import RunHeader
 from hil.logs.mcap_reader import McapContents
-from hil.logs.mcap_writer import McapWriter, crc32_text
+from hil.logs.records import (
+    KILLED,
+    MARKER_TOPIC,
+    RUN_FILE,
+    TICK_TOPIC,
+    WIRE_TOPIC,
+    Marker,
+    Stop,
+    seal,
+    unseal,
+)
+from hil.logs.writer import RunWriter
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 
-RUN_FILE = "run.mcap"
-REASONS = ("success", "abort", "fault")
-KILLED = "killed"
+if TYPE_CHECKING:
+    import pandas
 
-TICK_TOPIC = "/tick"
-WIRE_TOPIC = "/wire"
-MARKER_TOPIC = "/marker"
-WIRE_SCHEMA = protobuf_schema.message_schema(
-    "Wire",
-    [
-        ("k", FieldDescriptorProto.TYPE_FIXED64),  # of the first row whose bytes these are
-        ("tape", FieldDescriptorProto.TYPE_BYTES),
-    ],
-)
-MARKER_SCHEMA = protobuf_schema.message_schema(
-    "Marker",
-    [
-        ("t", FieldDescriptorProto.TYPE_DOUBLE),
-        ("kind", FieldDescriptorProto.TYPE_STRING),
-        ("text", FieldDescriptorProto.TYPE_STRING),
-    ],
-)
+__all__ = ["KILLED", "RUN_FILE", "Marker", "Run", "RunRecorder", "RunWriter", "Stop", "read_run", "warm_up_log"]
 
 
-_NO_TAPE = np.zeros(0, np.uint8)
-
-
-@dataclass(frozen=True)
-class Marker:
-    """Something that happened at a known time `t` (s, the clock of `t_host`)."""
-
-    t: float
-    kind: str  # "kick", "operator", ...
-    text: str = ""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Why and when a run ended, and what its writer says it had recorded."""
-
-    reason: str = KILLED  # or one of REASONS
-    cause: str = "no stop record: the program was killed, or is still running"
-    utc: str = ""
-    rows: int | None = None
-    markers: int | None = None
-    dropped: int | None = None  # rows that the loop made and nobody fetched in time
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """A run as read back."""
+    """Run in memory, from a simulation or read from its log."""
 
-    folder: Path
+    folder: Path  # of its log; only a name for a run that was never saved
     header: RunHeader
     ticks: NDArray  # (n,), read only, with the columns it was written with (TICK, if by this version)
     markers: tuple[Marker, ...]
@@ -91,146 +56,108 @@ class Run:
     complete: bool  # stopped properly and every row and marker is here
     recovered: str  # what was read of a damaged or unfinished file; empty if the file is whole
 
+    @property
+    def duration(self) -> float:
+        """Time from the first row to the last [s], on the host's clock."""
+        return float(self.ticks["t_host"][-1] - self.ticks["t_host"][0]) if len(self.ticks) else 0.0
 
-class RunWriter:
-    """Writes a run; safe to use from several threads (rows from one, markers from another).
+    def __repr__(self) -> str:
+        name = self.header.label or self.folder.name
+        return f"Run({name}: {len(self.ticks)} ticks in {self.duration:.2f} s, {self.stop.reason}: {self.stop.cause})"
 
-    As a context manager it closes the run as a success, or as an abort with the text of the exception.
+    def _repr_html_(self) -> str:
+        """Short table for notebooks."""
+        rows = {
+            "run": self.header.label or self.folder.name,
+            "ticks": f"{len(self.ticks)} in {self.duration:.2f} s",
+            "ended": f"{self.stop.reason}: {self.stop.cause}",
+            "markers": ", ".join(f"{marker.kind} {marker.text} at {marker.t:.2f} s" for marker in self.markers),
+            "recovered": self.recovered,
+        }
+        cells = (f"<tr><th>{key}</th><td>{escape(value)}</td></tr>" for key, value in rows.items() if value)
+        return f"<table>{''.join(cells)}</table>"
 
-    Parameters
-    ----------
-    folder
-        Made if needed; must hold nothing yet.
-    header
-        As `hil.logs.header.new_header` makes it.
-    simulated
-        Time is simulated: no date is written, so that the same run gives the same bytes.
-
-    Raises
-    ------
-    InputError
-        The folder is in use, cannot be made, or its disk does not take the header.
-    """
-
-    def __init__(self, folder: str | Path, header: RunHeader, simulated: bool = False) -> None:
-        text = json.dumps(header.to_json())
-        self.folder = _new_folder(Path(folder))
-        self.rows = 0
-        self.markers = 0
-        self._simulated = simulated
-        self._closed = False
-        self._lock = Lock()
-        self._marker = protobuf_schema.message_class(MARKER_SCHEMA)
-        self._wire = protobuf_schema.message_class(WIRE_SCHEMA)
-        try:
-            self._file = AppendOnlyFile(self.folder / RUN_FILE)
-            self._start(text)
-        except OSError as error:
-            raise InputError(
-                f"cannot start a log in {self.folder}: {error.strerror}; make room or name another folder"
-            ) from None
-
-    def write(self, rows: NDArray, tape: NDArray = _NO_TAPE) -> None:
-        """Append rows (n,) of TICK and the tape of their bytes; on return the operating system has them.
-
-        Each call makes a chunk of its own: call it every 50 to 100 ms, not for every tick.
+    def to_frame(self) -> "pandas.DataFrame":
+        """Copy the rows into a pandas DataFrame, one column for each of the log, SI units.
 
         Raises
         ------
-        OSError
-            The disk does not take them (full, gone). What was written before stays readable, and the
-            rows are kept and tried again by the next `write`, `marker` or `close`.
+        InputError
+            pandas is not installed.
         """
-        if rows.dtype != TICK:
-            raise TypeError(f"wanted rows of TICK, found {rows.dtype}")
-        if not len(rows):
-            return
-        messages, times = protobuf_schema.pack(rows), _nanoseconds(rows["t_host"])
-        with self._lock:
-            self._check_open()
-            self.rows += len(rows)
-            self._mcap.messages(self._ticks, rows["k"], times, messages)
-            if len(tape):
-                data = self._wire(k=int(rows["k"][0]), tape=tape.tobytes()).SerializeToString()
-                self._mcap.messages(self._tapes, rows["k"][:1], times[:1], np.frombuffer(data, f"V{len(data)}"))
+        try:
+            import pandas
+        except ImportError:
+            raise InputError(
+                "a frame needs the library pandas, which is not installed; install it (python -m pip install pandas) "
+                "or use the arrays in run.ticks"
+            ) from None
+        return pandas.DataFrame({name: self.ticks[name].copy() for name in self.ticks.dtype.names or ()})
+
+    def batches(self) -> list[tuple[int, NDArray]]:
+        """Rows in the batches their tapes were written in, each with the number of its first tick."""
+        k = self.ticks["k"].astype(np.int64)
+        gaps = np.flatnonzero(np.diff(k, prepend=k[:1]) > 1)
+        starts = sorted({0, *gaps, *np.searchsorted(k, sorted(self.tapes))})
+        ends = [*starts[1:], len(k)]
+        return [(int(k[a]), self.ticks[a:b]) for a, b in zip(starts, ends, strict=True) if a < b]
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run to a new or empty ``folder``, as the runner that made it would have; its log.
+
+        Raises
+        ------
+        InputError
+            The folder is in use, or the rows have other columns than this version's.
+        OSError
+            The disk does not take them.
+        """
+        if self.ticks.dtype != TICK:
+            raise InputError(
+                f"wanted rows with this version's columns, found others: {self.header.made_by} made this run; copy "
+                f"its file {self.folder / RUN_FILE} instead"
+            )
+        with RunWriter(folder, self.header) as writer:
+            markers = deque(self.markers)
+            for k, rows in self.batches():
+                writer.write(rows, np.frombuffer(self.tapes.get(k, b""), np.uint8))
+                while markers and markers[0].t <= rows["t_host"][-1]:
+                    writer.marker(**vars(markers.popleft()))
+            for marker in markers:
+                writer.marker(**vars(marker))
+            writer.finish(self.stop)
+        return writer.folder / RUN_FILE
+
+
+class RunRecorder:
+    """Collects a run in memory, where `RunWriter` would write it to the disk."""
+
+    def __init__(self, header: RunHeader) -> None:
+        self.header = header
+        self._batches: list[NDArray] = []
+        self._markers: list[Marker] = []
+        self._tapes: dict[int, bytes] = {}
+
+    def write(self, rows: NDArray, tape: NDArray) -> None:
+        """Keep a copy of rows (n,) of TICK and of the tape of their bytes."""
+        self._batches.append(rows.copy())
+        if len(tape):
+            self._tapes[int(rows["k"][0])] = tape.tobytes()
 
     def marker(self, t: float, kind: str, text: str = "") -> None:
-        """Append a marker at `t` (s, the clock of `t_host`). Raises as `write` does."""
-        data = self._marker(t=t, kind=kind, text=text).SerializeToString()
-        message = np.frombuffer(data, f"V{len(data)}")
-        with self._lock:
-            self._check_open()
-            self.markers += 1
-            self._mcap.messages(self._marks, np.array([self.markers]), _nanoseconds([t]), message)
+        """Keep a marker at ``t`` [s, clock of `t_host`]."""
+        self._markers.append(Marker(t, kind, text))
 
-    def close(self, reason: str, cause: str = "", dropped: int = 0) -> None:
-        """Write the stop record and the index, and wait for the disk. A second call does nothing.
-
-        Parameters
-        ----------
-        reason
-            "success", "abort" or "fault".
-        cause
-            Why, in words.
-        dropped
-            Rows that the loop made and nobody fetched in time.
-        """
-        if reason not in REASONS:
-            raise ValueError(f"wanted a stop reason out of {', '.join(REASONS)}, found {reason!r}")
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            utc = "" if self._simulated else datetime.now(UTC).isoformat(timespec="milliseconds")
-            stop = Stop(reason, cause, utc, self.rows, self.markers, dropped)
-            try:
-                self._mcap.metadata("stop", _seal(json.dumps(dataclasses.asdict(stop))))
-                self._mcap.finish()
-                self._file.sync()
-            finally:
-                self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is None:
-            self.close("success")
-            return
-        try:
-            self.close("abort", f"{type(error).__name__}: {error}")
-        except OSError as failure:  # what went wrong first is what the caller must see
-            error.add_note(f"the stop record of {self.folder} could not be written: {failure}")
-
-    def _start(self, header: str) -> None:
-        try:
-            self._mcap = McapWriter(self._file, profile=protobuf_schema.PACKAGE)
-            self._mcap.metadata("header", _seal(header))
-            self._ticks = self._mcap.channel(TICK_TOPIC, "riderless.Tick", protobuf_schema.schema("Tick", TICK))
-            self._marks = self._mcap.channel(MARKER_TOPIC, "riderless.Marker", MARKER_SCHEMA)
-            self._tapes = self._mcap.channel(WIRE_TOPIC, "riderless.Wire", WIRE_SCHEMA)
-            self._file.sync()
-        except BaseException:
-            self._file.close()
-            raise
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise RuntimeError(f"the run {self.folder} is closed")
+    def run(self, reason: str, cause: str) -> Run:
+        """Everything kept so far as a run that ended for a ``reason`` (one of `STOP_REASONS`) with a ``cause``."""
+        ticks = np.concatenate([np.zeros(0, TICK), *self._batches])
+        ticks.setflags(write=False)
+        stop = Stop(reason, cause, "", len(ticks), len(self._markers), 0)
+        name = Path(folder_stem(self.header.label) or "run")
+        return Run(name, self.header, ticks, tuple(self._markers), self._tapes, stop, complete=True, recovered="")
 
 
-def run_folder(root: str | Path, *words: object) -> Path:
-    """A folder name in `root` for a run that starts now: UTC time and `words`; not yet made."""
-    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    name = "-".join([stamp, *(re.sub(r"[^\w.+-]+", "_", str(word)) for word in words)])
-    folder, n = Path(root) / name, 1
-    while folder.exists():
-        n += 1
-        folder = Path(root) / f"{name}-{n}"
-    return folder
-
-
-def warm_up() -> None:
+def warm_up_log() -> None:
     """Write and read a run of one row, so that nothing is loaded or built for the first time later."""
     with tempfile.TemporaryDirectory() as root:
         with RunWriter(Path(root) / "warm-up", RunHeader({})) as writer:
@@ -268,14 +195,14 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
         raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
     contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC)
     rest = data[contents.take(data, len(MAGIC)) :]
-    content = _unseal(contents.metadata.get("header"))
+    content = unseal(contents.metadata.get("header"))
     if content is None:
         raise InputError(
             f"wanted a run with its header, found {len(data)} bytes without one in {file}: it was cut before "
             "its first row or is another program's file; give the folder of another run"
         )
     header = RunHeader.from_json(content)
-    stopped = _unseal(contents.metadata.get("stop")) or {}
+    stopped = unseal(contents.metadata.get("stop")) or {}
     stop = Stop(**{f.name: stopped[f.name] for f in dataclasses.fields(Stop) if f.name in stopped})
     ticks = contents.rows(copied=everything)
     ticks.setflags(write=False)
@@ -296,7 +223,7 @@ def _missing(contents: McapContents, stop: Stop, rows: int, markers: int) -> lis
         missing.append("it has no stop record")
     elif (stop.rows, stop.markers) != (rows, markers):
         missing.append(f"its stop record counts {stop.rows} and {stop.markers}")
-    damaged = contents.damaged + sum(v != _seal(v.get("json", "")) for v in contents.metadata.values())
+    damaged = contents.damaged + sum(v != seal(v.get("json", "")) for v in contents.metadata.values())
     if damaged:
         missing.append(f"damaged records: {damaged}")
     return missing
@@ -314,35 +241,3 @@ def _tapes(contents: McapContents) -> Iterator[tuple[int, bytes]]:
         if channel.topic == WIRE_TOPIC:
             wire = protobuf_schema.message_class(schema).FromString(data)
             yield wire.k, wire.tape
-
-
-def _seal(text: str) -> dict[str, str]:
-    """A metadata record's content; MCAP itself has a CRC for chunks only."""
-    return {"json": text, "crc32": crc32_text(text.encode())}
-
-
-def _unseal(values: dict[str, str] | None) -> dict[str, Any] | None:
-    """What `_seal` kept, or None; a wrong CRC is counted elsewhere, it may be one digit of a long header."""
-    try:
-        content = json.loads((values or {})["json"])
-    except (KeyError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None
-
-
-def _nanoseconds(t: ArrayLike) -> NDArray[np.uint64]:
-    """Time stamps as MCAP wants them; 0 for what is no time (NaN, negative), whose column keeps its bits."""
-    t = np.asarray(t, np.float64)
-    usable = (t >= 0) & (t < 1e10)
-    return np.rint(np.where(usable, t, 0.0) * 1e9).astype(np.uint64)
-
-
-def _new_folder(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        in_use = any(folder.iterdir())
-    except OSError as error:
-        raise InputError(f"cannot make the run folder {folder}: {error.strerror}; name another one") from None
-    if in_use:
-        raise InputError(f"wanted a new or empty folder for the run, found files in {folder}; name another one")
-    return folder

@@ -8,41 +8,27 @@ same function; only what carries its bytes differs.
 """
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from firmware_interface.calibration import DEVICE_CLOCK, calibrate, drive_torque
-from firmware_interface.devices.driver import Introduction
-from firmware_interface.devices.link import (
-    LINK_STATE,
-    ROLE_DRIVE,
-    ROLE_IMU,
-    ROLE_STEER,
-    ROLE_WHEEL,
-    hear,
-    new_link,
-    say,
-)
-from firmware_interface.devices.registry import device
-from firmware_interface.messages import COMMAND, RAW, SAMPLE, STATUS_STOP_BUTTON
-from hil.design.schedule import GainSchedule
-from hil.loop.clock_offset import TIMEBASE, follow
-from hil.loop.excitation import Excitation, left_alone, played
-from hil.loop.observer import ESTIMATE, follow_drive, observe
-from hil.loop.plausibility import judge, new_monitor
+from firmware_interface.calibration import calibrate, drive_torque
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear, say
+from firmware_interface.messages import STATUS_STOP_BUTTON
+from hil.loop.clock_offset import follow
+from hil.loop.excitation import left_alone, played
+from hil.loop.observer import follow_drive, observe
+from hil.loop.plausibility import judge
 from hil.loop.states import State
-from hil.loop.supervisor import NEWS, new_supervisor, supervise
+from hil.loop.supervisor import supervise
 from hil.loop.tick_record import COUNTERS
-from hil.rig.rig import Rig
 
 FAREWELL = 5  # how many times zero torque is sent at the end
 
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
-_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
-_PULSE = np.dtype(
+LOOP_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
+PULSE = np.dtype(
     [
         ("k", "i8"),
         ("t_host", "f8"),
@@ -93,68 +79,6 @@ class LoopState(NamedTuple):
     pulse: np.void
     # from outside
     orders: np.void
-
-
-def new_loop(
-    rig: Rig,
-    schedule: GainSchedule,
-    calibration: np.void,
-    devices: Sequence[Introduction] | None = None,
-    excitation: Excitation = Excitation(),
-) -> LoopState:
-    """A disarmed loop for a rig under a schedule.
-
-    ``calibration`` as given by Calibration.as_record(); ``devices`` as they introduced themselves, by default
-    as our node would.
-    """
-    pulse, orders = _zero(_PULSE), _zero(ORDERS)
-    pulse["dt"] = rig.dt
-    pulse["expiry_ms"] = round(rig.watchdog * 1e3)
-    orders["attended"] = orders["recording"] = orders["tested"] = 1
-    links = _links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports))
-    return LoopState(
-        calibration=calibration,
-        observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
-        limits=rig.limits.as_record(),
-        speeds=np.array(schedule.v, float),
-        gains=np.array(schedule.K, float),
-        excitation=excitation.samples(rig.rate),
-        freedom=excitation.freedom(rig.rate),
-        links=links,
-        clock=_zero(DEVICE_CLOCK),
-        timebase=_zero(TIMEBASE),
-        raw=_zero(RAW),
-        sample=_zero(SAMPLE),
-        estimate=_zero(ESTIMATE),
-        monitor=new_monitor(),
-        news=_zero(NEWS),
-        supervisor=new_supervisor(rig.watchdog),
-        command=_zero(COMMAND),
-        counters=_zero(_COUNTERS),
-        pulse=pulse,
-        orders=orders,
-    )
-
-
-def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
-    """What the tick keeps of each port, (P,) of LINK."""
-    links = np.zeros(len(rig.ports), LINK_STATE)
-    for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
-        driver, link = device(port.device), new_link()
-        settings = driver.settled(port.settings)
-        link["hear"], link["say"], link["delimiter"] = driver.hear or 0, driver.say or 0, driver.delimiter
-        link["role"] = port.role
-        link["period_us"] = round(1e6 * rig.dt)
-        link["polled"] = said.rate_hz is None
-        link["scale"], link["per_amp"] = said.scale, said.per_amp
-        link["axis"] = settings.get("axis", 0)
-        link["wheel_axis"] = settings.get("wheel_axis", -1)
-        links[i] = link
-    return links
-
-
-def _zero(dtype: np.dtype) -> np.void:
-    return np.zeros(1, dtype)[0]
 
 
 @njit(cache=True, nogil=True)

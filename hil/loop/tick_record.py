@@ -1,76 +1,95 @@
-"""TICK: everything one tick knew, thought and did. One row of the log, one noun of the loop."""
+"""Columns of the log: everything one tick knew, thought and did, one row a tick.
+
+Each column is declared once, here; the dtype of a row, the units that exports carry and the table in docs/log-format.md
+follow from it.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
-COUNTERS = (
-    "frames_ok",
-    "frames_bad_crc",
-    "frames_bad_length",
-    "frames_bad_version",
-    "bytes_skipped",
-    "samples_lost",
-    "samples_stale",
-    "ticks_late",
-    "ticks_skipped",
-    "write_short",
-)
 
-TICK = np.dtype(
-    [
-        ("k", "u8"),  # tick number
-        # timing, host clock (CLOCK_MONOTONIC), s
-        ("t_host", "f8"),  # wake-up
-        ("t_due", "f8"),  # when it should have been
-        ("compute", "f8"),  # s, from the bytes read to the bytes ready
-        ("silence", "f8"),  # s, of the device that has been silent longest
-        ("host_offset", "f8"),  # s, host clock minus device clock, of the fastest samples
-        ("age", "f8"),  # s, of the sample used, when the tick woke
-        # sample (SI), as calibrated; meaningful where valid
-        ("t", "f8"),
-        ("phi_dot_meas", "f8"),
-        ("theta_dot_meas", "f8"),
-        ("psi_dot_meas", "f8"),
-        ("a_x_meas", "f8"),
-        ("a_y_meas", "f8"),
-        ("a_z_meas", "f8"),
-        ("delta_meas", "f8"),
-        ("v_meas", "f8"),
-        ("T_meas", "f8"),
-        ("bus_meas", "f8"),
-        ("steer_age", "f8"),  # s, how much older than the inertial readings the steer angle is
-        ("wheel_age", "f8"),  # s, the wheel's rate
-        ("drive_age", "f8"),  # s, what the drive says of itself
-        # estimate
-        ("phi_est", "f8"),
-        ("delta_est", "f8"),
-        ("phi_dot_est", "f8"),
-        ("delta_dot_est", "f8"),
-        ("v_est", "f8"),
-        ("T_est", "f8"),  # drive torque the observer believes in
-        ("gyro_bias_est", "f8"),  # rad/s, about x
-        ("yaw_bias_est", "f8"),  # rad/s, about z
-        # request, verdict, command
-        ("T_req", "f8"),  # what the controller wished
-        ("T_cmd", "f8"),  # what the supervisor allowed
-        ("verdict", "u4"),  # VERDICT_* bits: why T_cmd differs from T_req
-        ("cause", "u4"),  # first cause of a ramp-down or fault, latched
-        ("seq", "u4"),
-        ("command_seq", "u4"),
-        ("acked_seq", "u4"),  # last command the device says it obeyed
-        ("state", "u4"),  # supervisor state
-        ("status", "u4"),  # of the device
-        ("faults", "u4"),  # of the device
-        ("valid", "u4"),  # a fresh, usable sample came in this tick
-        ("symptoms", "u4"),  # SYMPTOM_* bits of the plausibility monitor
-        # what the tick was told by the program around it
-        ("demand", "u4"),
-        ("acknowledged", "u4"),
-        ("attended", "u4"),
-        ("recording", "u4"),
-        ("tested", "u4"),
-        ("late", "u4"),  # this tick woke more than half a period after it wanted to
-        ("n_wire", "u4"),  # bytes of this tick on the tape
-        *((name, "u4") for name in COUNTERS),
-    ],
-    align=True,
+class LogColumn(NamedTuple):
+    """One column of the log."""
+
+    name: str
+    kind: str  # numpy's name of its type
+    unit: str
+    meaning: str
+
+
+TICK_COLUMNS = (
+    LogColumn("k", "u8", "1", "tick number"),
+    # timing, on the host's monotonic clock
+    LogColumn("t_host", "f8", "s", "wake-up, host's monotonic clock"),
+    LogColumn("t_due", "f8", "s", "when it should have been"),
+    LogColumn("compute", "f8", "s", "from the bytes read to the bytes ready"),
+    LogColumn("silence", "f8", "s", "of the device that has been silent longest"),
+    LogColumn("host_offset", "f8", "s", "host clock minus device clock, of the fastest samples"),
+    LogColumn("age", "f8", "s", "of the sample used, when the tick woke"),
+    # sample (SI), as calibrated; meaningful where valid
+    LogColumn("t", "f8", "s", "time of the sample, device's clock"),
+    LogColumn("phi_dot_meas", "f8", "rad/s", "gyro about x (roll rate)"),
+    LogColumn("theta_dot_meas", "f8", "rad/s", "gyro about y (pitch rate)"),
+    LogColumn("psi_dot_meas", "f8", "rad/s", "gyro about z (yaw rate)"),
+    LogColumn("a_x_meas", "f8", "m/s^2", "specific force along x"),
+    LogColumn("a_y_meas", "f8", "m/s^2", "specific force along y"),
+    LogColumn("a_z_meas", "f8", "m/s^2", "specific force along z (about -9.81 upright)"),
+    LogColumn("delta_meas", "f8", "rad", "steer angle"),
+    LogColumn("v_meas", "f8", "m/s", "forward speed from the wheel"),
+    LogColumn("T_meas", "f8", "N m", "steer torque the drive reports"),
+    LogColumn("bus_meas", "f8", "V", "drive's supply"),
+    LogColumn(
+        "steer_age",
+        "f8",
+        "s",
+        "how much older the steer angle is than the inertial readings; 0 where one device sends both",
+    ),
+    LogColumn("wheel_age", "f8", "s", "the same of the wheel's rate"),
+    LogColumn("drive_age", "f8", "s", "the same of torque, supply and status of the drive"),
+    # estimate
+    LogColumn("phi_est", "f8", "rad", "lean angle"),
+    LogColumn("delta_est", "f8", "rad", "steer angle"),
+    LogColumn("phi_dot_est", "f8", "rad/s", "lean rate"),
+    LogColumn("delta_dot_est", "f8", "rad/s", "steer rate"),
+    LogColumn("v_est", "f8", "m/s", "forward speed"),
+    LogColumn("T_est", "f8", "N m", "torque the observer believes the drive makes"),
+    LogColumn("gyro_bias_est", "f8", "rad/s", "of the gyro about x"),
+    LogColumn("yaw_bias_est", "f8", "rad/s", "of the gyro about z"),
+    # request, verdict, command
+    LogColumn("T_req", "f8", "N m", "steer torque the controller wished"),
+    LogColumn("T_cmd", "f8", "N m", "steer torque the supervisor allowed"),
+    LogColumn("verdict", "u4", "bits", "why `T_cmd` differs from `T_req`"),
+    LogColumn("cause", "u4", "code", "first cause of a ramp-down or fault, latched"),
+    LogColumn("seq", "u4", "1", "sequence number of the sample"),
+    LogColumn("command_seq", "u4", "1", "sequence number of the command sent"),
+    LogColumn("acked_seq", "u4", "1", "last command the device says it obeyed"),
+    LogColumn("state", "u4", "code", "supervisor's state"),
+    LogColumn("status", "u4", "bits", "device's status"),
+    LogColumn("faults", "u4", "bits", "device's faults"),
+    LogColumn("valid", "u4", "0, 1", "a fresh, usable sample came in this tick"),
+    LogColumn("symptoms", "u4", "bits", "what the plausibility monitor noticed"),
+    # what the tick was told by the program around it
+    LogColumn("demand", "u4", "code", "the operator's demand"),
+    LogColumn("acknowledged", "u4", "0, 1", "the operator has taken note of a fault"),
+    LogColumn("attended", "u4", "0, 1", "the program around the loop is alive"),
+    LogColumn("recording", "u4", "0, 1", "the log takes what it is given"),
+    LogColumn("tested", "u4", "0, 1", "a latency test vouches for the computer, or none is asked for"),
+    LogColumn("late", "u4", "0, 1", "this tick woke more than half a period after it wanted to"),
+    LogColumn("n_wire", "u4", "bytes", "of this tick on the tape"),
 )
+COUNTER_COLUMNS = (  # counted since the run began
+    LogColumn("frames_ok", "u4", "count", "good frames so far"),
+    LogColumn("frames_bad_crc", "u4", "count", "frames with a wrong CRC so far"),
+    LogColumn("frames_bad_length", "u4", "count", "frames of a wrong length so far"),
+    LogColumn("frames_bad_version", "u4", "count", "frames of another protocol version so far"),
+    LogColumn("bytes_skipped", "u4", "count", "bytes that belonged to no frame so far"),
+    LogColumn("samples_lost", "u4", "count", "gaps in the device's sequence numbers so far"),
+    LogColumn("samples_stale", "u4", "count", "ticks without a fresh sample so far"),
+    LogColumn("ticks_late", "u4", "count", "late ticks so far"),
+    LogColumn("ticks_skipped", "u4", "count", "beats left out because the one before took too long, so far"),
+    LogColumn("write_short", "u4", "count", "commands the port did not take whole so far"),
+)
+LOG_COLUMNS = {column.name: column for column in (*TICK_COLUMNS, *COUNTER_COLUMNS)}
+COUNTERS = tuple(column.name for column in COUNTER_COLUMNS)
+TICK = np.dtype([(column.name, column.kind) for column in LOG_COLUMNS.values()], align=True)

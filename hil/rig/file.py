@@ -16,7 +16,13 @@ from models.errors import InputError
 
 
 def read_rig(path: Path) -> Rig:
-    """The rig a file describes; raises as `Rig.from_toml`."""
+    """Read a rig file.
+
+    Raises
+    ------
+    InputError
+        One sentence naming the file and all its faults.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:

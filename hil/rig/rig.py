@@ -4,7 +4,6 @@ import functools
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 from typing import Any, Literal
 
 from firmware_interface.calibration import Calibration
@@ -114,16 +113,3 @@ class Rig:
             raise InputError(
                 f"unknown calibration key among {sorted(self.calibration)}: the keys are {known}"
             ) from None
-
-    @classmethod
-    def from_toml(cls, path: Path) -> "Rig":
-        """Read a rig file.
-
-        Raises
-        ------
-        InputError
-            One sentence naming the file and all its faults.
-        """
-        from hil.rig.file import read_rig  # the checks of files cost 0.1 s, which the emulated rig need not wait for
-
-        return read_rig(path)

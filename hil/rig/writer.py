@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import tomlkit
 
 from firmware_interface.errors import DeviceError
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from models.errors import InputError
 
 
@@ -65,7 +65,7 @@ def write(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> Path
     kept, draft = _free(path, stamp), path.with_name(f".{path.name}.new")
     try:
         draft.write_text(tomlkit.dumps(document), encoding="utf-8")
-        Rig.from_toml(draft).calibrated()
+        read_rig(draft).calibrated()
         os.link(path, kept)  # the old file under a second name: at no moment is there none
         os.replace(draft, path)
     except (InputError, DeviceError) as error:

@@ -13,9 +13,10 @@ from numba import njit
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.provenance import PROJECT, provenance
-from hil.loop.tick import LoopState, new_loop, tick
+from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import Wire, new_wire, pick_up
+from hil.runners.assembly import new_loop
 from models.errors import InputError
 
 RUNNERS = ("compute", "ticks_skipped", "write_short", "n_wire")  # columns that the runner fills, not the tick
@@ -80,7 +81,7 @@ def replay(run: Run) -> Replay:
     wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
     again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
     done, commands, expected = 0, 0, 1
-    for k, rows in _batches(run):
+    for k, rows in run.batches():
         if k != expected:
             return Replay(done, commands, expected, f"ticks {expected} to {k - 1} are missing from the log")
         tape = np.frombuffer(run.tapes.get(k, b""), np.uint8)
@@ -102,14 +103,6 @@ def _other_version(header: RunHeader) -> str:
     here = provenance()
     same = (header.version, header.commit) == (here["packages"].get(PROJECT), here["git"]["commit"])
     return "" if same else header.made_by
-
-
-def _batches(run: Run) -> list[tuple[int, np.ndarray]]:
-    """The rows in the batches their tapes were written in, each with the number of its first tick."""
-    k = run.ticks["k"].astype(np.int64)
-    starts = sorted({0, *np.flatnonzero(np.diff(k, prepend=k[:1]) > 1), *np.searchsorted(k, sorted(run.tapes))})
-    ends = [*starts[1:], len(k)]
-    return [(int(k[a]), run.ticks[a:b]) for a, b in zip(starts, ends, strict=True) if a < b]
 
 
 @njit(cache=True, nogil=True)

@@ -15,12 +15,13 @@ from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
 from firmware_interface.port import SerialPort, open_port
 from hil.design.schedule import GainSchedule
-from hil.logs import log
 from hil.logs.header import new_header
+from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
-from hil.loop.tick import LoopState, new_loop
+from hil.loop.tick import LoopState
 from hil.rig.rig import Rig
 from hil.runners import realtime
+from hil.runners.assembly import new_loop
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
 from hil.runners.warmup import warm_up
@@ -98,7 +99,7 @@ def run_realtime(
             excitation=excitation,
             extra={"timing": settings, "latency": latency.as_dict() if latency else None, **(extra or {})},
         )
-        with log.RunWriter(folder, header) as writer:
+        with RunWriter(folder, header) as writer:
             keep = Keeper(writer, marks=operator.marks)
             recorder = realtime.run(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))

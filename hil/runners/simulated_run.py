@@ -1,21 +1,100 @@
-"""A run in simulated time, with the same log as a real one: a rehearsal against the plant in memory."""
+"""Runs in simulated time against the plant in memory: the same tick, and the same log as a real run's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hil.design.schedule import GainSchedule
-from hil.logs.header import new_header
-from hil.logs.log import RunWriter
+from hil.logs.header import RunHeader, new_header
+from hil.logs.log import Run, RunRecorder
+from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
-from hil.loop.tick import new_loop
 from hil.rig.rig import Rig
 from hil.runners import lockstep
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node, emulated_plant
-from hil.runners.log_sink import Keeper
+from hil.runners.log_sink import Keeper, LogSink
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import RowWatcher, require_fitting
-from models.plant.plant import Scenario
+from models.errors import InputError
+from models.parameters import Bicycle
+from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
+
+
+def simulate(
+    bicycle: Bicycle,
+    gains: GainSchedule,
+    *,
+    speed: float = 5.0,
+    kicks: Sequence[Kick | Knock] = (),
+    model: str = "linear",
+    duration: float = 10.0,
+    seed: int = 1,
+    x0: Sequence[float] = (0.0, 0.0, 0.0, 0.0),
+    surroundings: Surroundings = Surroundings(),
+    drive: SteerDrive = SteerDrive(),
+    noise: float = 1.0,
+    excitation: Excitation = Excitation(),
+    scenario: Scenario | None = None,
+    rig: Rig | None = None,
+    label: str = "",
+) -> Run:
+    """Simulate a bicycle under control and return the run, in memory; `Run.save` writes it.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    gains : GainSchedule
+        As `design` makes them, for the rate of the rig.
+    speed : float
+        Forward speed [m/s].
+    kicks : sequence of Kick or Knock
+        Pushes, at times [s] after the release.
+    model : {"linear", "nonlinear"}
+        Equations of motion.
+    duration : float
+        Time after the release [s].
+    seed : int
+        Of all noise; the same seed gives the same run.
+    x0 : (4,) sequence of float
+        State [phi, delta, phi_dot, delta_dot] at the release [rad, rad/s].
+    surroundings : Surroundings
+        Floor or treadmill, wind, training wheels, ...
+    drive : SteerDrive
+        Friction and backlash of the steer drive; its lag and greatest torque are the rig's.
+    noise : float
+        Noise of the instruments, times that of the emulated ones.
+    excitation : Excitation
+        Torque played on top of the controller's.
+    scenario : Scenario
+        Everything that happens to the bicycle, instead of ``speed``, ``kicks``, ``seed`` and ``x0``.
+    rig : Rig
+        Machine with its rate, limits and observer; by default the emulated one with this bicycle.
+    label : str
+        Words for tables and reports; by default bicycle, controller and speed.
+
+    Raises
+    ------
+    InputError
+        When gains and rig do not fit together, or the rig has devices that exist in real time only.
+    """
+    scenario = scenario or Scenario(
+        speed=((0.0, speed),),
+        kicks=tuple(sorted(kicks, key=lambda push: push.t)),
+        surface="floor" if surroundings.coasting else "treadmill",
+        x0=tuple(x0),
+        seed=seed,
+    )
+    machine = Rig(bicycle) if rig is None else rig
+    if machine.bicycle != bicycle:
+        raise InputError(
+            f"the rig carries the bicycle {machine.bicycle.name}, found {bicycle.name}: give "
+            "dataclasses.replace(rig, bicycle=bicycle)"
+        )
+    ride = _Ride(machine, gains, scenario, Emulation(model, surroundings, drive, noise), excitation)
+    recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))
+    outcome = ride.play(recorder, scenario.release_after + duration)
+    return recorder.run(outcome.reason, outcome.cause)
 
 
 def run_lockstep(
@@ -30,26 +109,83 @@ def run_lockstep(
     excitation: Excitation = Excitation(),
     extra: Mapping[str, Any] | None = None,
 ) -> Outcome:
-    """Run against the plant in memory for ``duration`` s of RUNNING; writes to ``folder``, ``extra`` to its header."""
-    require_fitting(rig, schedule)
-    calibration = rig.calibrated()
-    loop = new_loop(rig, schedule, calibration.as_record(), excitation=excitation)
-    operator, plant = Operator(duration), emulated_plant(rig, scenario, emulation)
-    header = new_header(
-        rig,
-        schedule,
-        calibration,
-        runner="lockstep",
-        simulated=True,
-        label=label or folder.name,
-        excitation=excitation,
-        extra={"scenario": scenario, "emulation": emulation, **(extra or {})},
-    )
-    with RunWriter(folder, header, simulated=True) as writer:
-        keep = Keeper(writer, plant)
-        lockstep.run(loop, plant, emulated_node(rig), operator, keep, watch)
-        outcome = operator.outcome()
-        if keep.fall and outcome.reason == "success":
-            outcome = Outcome("fault", f"the bicycle fell: {keep.fall}")
+    """Run against the plant in memory and write the log.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the log; new or empty.
+    rig : Rig
+    schedule : GainSchedule
+    scenario : Scenario
+        Speed, kicks and noise of the ride.
+    duration : float
+        Time to stay RUNNING [s].
+    label : str
+        Words for tables and reports; by default the folder's name.
+    watch : callable
+        Given the newest row of TICK now and then.
+    emulation : Emulation
+        Equations of motion, surroundings and drive.
+    excitation : Excitation
+        Torque played on top of the controller's.
+    extra : mapping
+        What else the header is to hold, such as the condition of a campaign.
+
+    Raises
+    ------
+    InputError
+        When gains and rig do not fit together, or the folder is in use.
+    """
+    ride = _Ride(rig, schedule, scenario, emulation, excitation)
+    with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
+        outcome = ride.play(writer, duration, watch)
         writer.close(outcome.reason, outcome.cause)
     return outcome
+
+
+class _Ride:
+    """Loop and plant of one run in simulated time.
+
+    Raises
+    ------
+    InputError
+        When gains and rig do not fit together.
+    """
+
+    def __init__(
+        self,
+        rig: Rig,
+        schedule: GainSchedule,
+        scenario: Scenario,
+        emulation: Emulation,
+        excitation: Excitation,
+    ) -> None:
+        require_fitting(rig, schedule)
+        self._rig, self._schedule = rig, schedule
+        self._told = {"scenario": scenario, "emulation": emulation}
+        self._excitation, self._calibration = excitation, rig.calibrated()
+        self._loop = new_loop(rig, schedule, self._calibration.as_record(), excitation=excitation)
+        self._plant = emulated_plant(rig, scenario, emulation)
+
+    def header(self, label: str, extra: Mapping[str, Any] | None = None) -> RunHeader:
+        """Header of its log."""
+        return new_header(
+            self._rig,
+            self._schedule,
+            self._calibration,
+            runner="lockstep",
+            simulated=True,
+            label=label,
+            excitation=self._excitation,
+            extra={**self._told, **(extra or {})},
+        )
+
+    def play(self, sink: LogSink, duration: float, watch: RowWatcher | None = None) -> Outcome:
+        """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
+        operator, keep = Operator(duration), Keeper(sink, self._plant)
+        lockstep.run(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch)
+        outcome = operator.outcome()
+        if keep.fall and outcome.reason == "success":
+            return Outcome("fault", f"the bicycle fell: {keep.fall}")
+        return outcome

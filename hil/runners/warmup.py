@@ -17,15 +17,16 @@ from firmware_interface.devices import own_node
 from firmware_interface.devices.link import new_link
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from hil.design.schedule import GainSchedule
-from hil.logs import log
+from hil.logs.log import warm_up_log
 from hil.loop.limits import LIMITS
 from hil.loop.observer import ESTIMATE, OBSERVER, follow_drive, observe
 from hil.loop.plausibility import judge, new_monitor
 from hil.loop.supervisor import NEWS, SUPERVISOR, supervise
-from hil.loop.tick import LoopState, new_loop
+from hil.loop.tick import LoopState
 from hil.loop.wire_tape import lay_down, new_wire
 from hil.rig.rig import Rig
 from hil.runners import realtime
+from hil.runners.assembly import new_loop
 
 _FROM_THE_END = "from hil.runners.warmup import compile_from_the_end; compile_from_the_end()"
 
@@ -33,7 +34,7 @@ _FROM_THE_END = "from hil.runners.warmup import compile_from_the_end; compile_fr
 def warm_up(rig: Rig, schedule: GainSchedule) -> None:
     """Compile and load everything a run needs; on return the loop may be armed."""
     compile_loop(new_loop(rig, schedule, rig.calibrated().as_record()))
-    log.warm_up()
+    warm_up_log()
 
 
 def compile_loop(loop: LoopState) -> None:

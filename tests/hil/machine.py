@@ -3,8 +3,8 @@
 import numpy as np
 
 from hil.design.methods import design
-from hil.loop.tick import new_loop
 from hil.rig.rig import Rig
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
 from hil.runners.operator import Operator
 from models import catalogue

@@ -24,9 +24,10 @@ from firmware_interface.node.protocol import encode_sample, new_receiver, receiv
 from firmware_interface.twins.faults import TO_NODE  # noqa: E402
 from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
 from firmware_interface.twins.faulty_node import instant, made  # noqa: E402
-from hil.loop.tick import new_loop, tick  # noqa: E402
+from hil.loop.tick import tick  # noqa: E402
 from hil.loop.tick_record import TICK  # noqa: E402
 from hil.runners import libc, lockstep  # noqa: E402
+from hil.runners.assembly import new_loop  # noqa: E402
 from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
 from hil.runners.operator import Operator  # noqa: E402
 from models.plant import plant as bicycle_plant  # noqa: E402

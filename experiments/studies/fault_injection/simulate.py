@@ -18,11 +18,12 @@ from firmware_interface.twins.virtual_node import NodeConfig
 from hil.design.schedule import GainSchedule
 from hil.loop.limits import Limit, Limits
 from hil.loop.states import Demand, State
-from hil.loop.tick import LoopState, new_loop
+from hil.loop.tick import LoopState
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import RX_SIZE, new_tape
 from hil.rig.rig import Rig
 from hil.runners import lockstep
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
 from hil.runners.session import agreed
 from models.errors import InputError

@@ -10,6 +10,7 @@ from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInp
 from experiments.campaigns.rehearsal import dry_run
 from hil.logs.log import read_run
 from hil.loop.states import State
+from hil.rig.file import read_rig
 from hil.rig.rig import Rig
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
@@ -91,6 +92,6 @@ def test_a_release_that_is_too_long_is_caught_and_its_catch_refused():
 
 def test_any_machine_is_rehearsed_as_our_node():
     """A rehearsal in memory knows our node alone: a rig of other devices lends its limits and its bicycle."""
-    wired = Rig.from_toml(ROOT / "docs/rigs/vectornav-vesc.toml")
+    wired = read_rig(ROOT / "docs/rigs/vectornav-vesc.toml")
     assert len(wired.ports) == 3
     assert not dry_run(one(wired)).refusal

@@ -21,7 +21,7 @@ from experiments import cli
 from experiments.emulation import workstand
 from hil.commissioning.sensor_calibration import angle_of
 from hil.loop.states import State
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from models.linear.whipple import totals
 from models.plant.workstand import Bars
 from tests.paths import DOCS
@@ -43,7 +43,7 @@ class Machine:
         text = (RIGS / f"{name}.toml").read_text()
         text = text.replace("watchdog_s = 0.025", "watchdog_s = 0.2").replace("watchdog_s = 0.05", "watchdog_s = 0.2")
         self.file.write_text(text + PATIENT)
-        self.rig = Rig.from_toml(self.file)
+        self.rig = read_rig(self.file)
         self.truth, self.bars = self.rig.calibrated(), {}
         self.started = []
         self._set, self._capsys = monkeypatch.setattr, capsys
@@ -109,7 +109,7 @@ def test_everything_that_is_otherwise_is_found_and_written(machine):
     assert code == 0, err
     assert said["written"]
     assert Path(said["kept"]).read_text() == before
-    found, truth = Rig.from_toml(node.file).calibrated(), node.truth
+    found, truth = read_rig(node.file).calibrated(), node.truth
     assert np.abs(np.subtract(found.gyro_offset, truth.gyro_offset)).max() < 5e-4
     assert angle_of(np.array(found.mounting) @ np.array(truth.mounting).T) < math.radians(0.3)
     assert found.steer_offset == pytest.approx(0.15, abs=1e-3)
@@ -144,7 +144,7 @@ def test_a_torque_constant_is_corrected_once(machine, stiffness):
     code, said, err = vesc.calibrate("--yes", "--only", "drive")
     assert code == 0, err
     require_drive(said, 0.9, 0.05)
-    (port,) = (port for port in Rig.from_toml(vesc.file).ports if port.device == "vesc")
+    (port,) = (port for port in read_rig(vesc.file).ports if port.device == "vesc")
     assert port.settings["torque_constant_Nm_A"] == pytest.approx(0.9 * 0.35, rel=0.05)
     assert "gear_ratio = 1.0" in vesc.file.read_text()
     assert said["measured"]["drive_stiffness"]["value"] == pytest.approx(stiffness, abs=0.2)

@@ -12,11 +12,10 @@ from typer.testing import CliRunner
 from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
 from experiments.recordings.read import find_recordings, read_recording
-from hil.logs.columns import MEANINGS
 from hil.logs.export import FORMATS, export
 from hil.logs.log import Marker, read_run
 from hil.loop.states import State
-from hil.loop.tick_record import TICK
+from hil.loop.tick_record import LOG_COLUMNS, TICK
 from hil.runners.simulated_run import run_lockstep
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of, scenario
@@ -170,8 +169,10 @@ def test_a_table_without_its_header_says_what_to_do(exported, tmp_path):
 def test_every_column_has_a_unit_and_the_docs_say_the_same():
     page = (DOCS / "log-format.md").read_text()
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+?) \| ([^|]+?) \|$", page, re.M)
-    assert [name for name, _, _ in rows] == list(TICK.names) == list(MEANINGS)
-    assert {name: (unit, text) for name, unit, text in rows} == MEANINGS
+    assert [name for name, _, _ in rows] == list(TICK.names) == list(LOG_COLUMNS)
+    assert {name: (unit, text) for name, unit, text in rows} == {
+        column.name: (column.unit, column.meaning) for column in LOG_COLUMNS.values()
+    }
 
 
 def test_the_command_names_all_its_files(run, tmp_path):

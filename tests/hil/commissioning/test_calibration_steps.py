@@ -10,7 +10,7 @@ from firmware_interface.devices.driver import Introduction
 from hil.commissioning import calibration_steps as steps
 from hil.commissioning.calibration_results import Notes
 from hil.loop.states import Cause, Demand, State
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from models.errors import InputError
 from tests.hil.commissioning.held import rows_of
 from tests.hil.commissioning.test_sensor_calibration import leant, mounted
@@ -215,7 +215,7 @@ def test_only_what_differs_is_a_change():
 
 
 def test_the_torque_constant_goes_where_the_rig_file_has_one():
-    vesc = Notes(Rig.from_toml(RIGS / "vectornav-vesc.toml"))
+    vesc = Notes(read_rig(RIGS / "vectornav-vesc.toml"))
     vesc.meet([Introduction("imu"), Introduction("drive", torque_limit=7.0), Introduction("wheel")])
     assert vesc.torque_limit == 7.0
     assert vesc.correct_torque(0.9, 0.004) is True

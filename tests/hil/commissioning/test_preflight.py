@@ -13,7 +13,7 @@ from hil.commissioning.steps import go_through
 from hil.design.methods import design
 from hil.loop.states import State
 from hil.loop.tick_record import TICK
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from models.plant.workstand import Bars
 from tests.paths import DOCS
 
@@ -48,7 +48,7 @@ def bad(found):
 @pytest.mark.realtime
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_rigs_are_in_order(name):
-    found, outcome = findings(Rig.from_toml(RIGS / f"{name}.toml"))
+    found, outcome = findings(read_rig(RIGS / f"{name}.toml"))
     assert bad(found) == [], found
     assert len(found) == 9
     assert outcome.reason == "success"
@@ -57,7 +57,7 @@ def test_example_rigs_are_in_order(name):
 @pytest.mark.realtime
 def test_signs_and_mounting_that_are_wrong_are_found():
     turned = ((-1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, 1.0))  # the box sits backwards
-    rig = Rig.from_toml(RIGS / "node.toml")
+    rig = read_rig(RIGS / "node.toml")
     found, outcome = findings(rig, push=False, mounting=turned, steer_sign=-1, wheel_sign=-1)
     assert bad(found) == ["lean", "steer right", "steer left", "wheel"]
     assert "point backwards" in found["lean"].sentence
@@ -68,7 +68,7 @@ def test_signs_and_mounting_that_are_wrong_are_found():
 
 @pytest.mark.realtime
 def test_a_drive_that_steers_into_the_fall_is_found():
-    found, _ = findings(Rig.from_toml(RIGS / "vectornav-vesc.toml"), torque_sign=-1)
+    found, _ = findings(read_rig(RIGS / "vectornav-vesc.toml"), torque_sign=-1)
     assert bad(found) == ["drive's direction"]
     assert "torque_sign" in found["drive's direction"].sentence
 
@@ -77,7 +77,7 @@ def test_a_drive_that_steers_into_the_fall_is_found():
 def test_offsets_tilt_and_an_early_stop_are_found():
     c, s = math.cos(0.15), math.sin(0.15)
     found, _ = findings(
-        Rig.from_toml(RIGS / "vectornav-odrive.toml"),
+        read_rig(RIGS / "vectornav-odrive.toml"),
         push=False,
         bars=Bars(stop=0.5),
         mounting=((1.0, 0.0, 0.0), (0.0, c, -s), (0.0, s, c)),
@@ -131,5 +131,5 @@ def test_a_drive_that_is_refused_says_why():
 
 def test_every_device_can_be_introduced_by_its_registry_name():
     for name in EXAMPLES:
-        rig = Rig.from_toml(RIGS / f"{name}.toml")
+        rig = read_rig(RIGS / f"{name}.toml")
         assert all(device(port.device).carries & port.role == port.role for port in rig.ports)

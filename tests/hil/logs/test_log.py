@@ -15,8 +15,9 @@ from mcap_protobuf.decoder import DecoderFactory
 
 from hil.logs import protobuf_schema
 from hil.logs.export import export_csv
+from hil.logs.folders import run_folder
 from hil.logs.header import header_of
-from hil.logs.log import KILLED, RUN_FILE, Marker, RunWriter, read_run, run_folder, warm_up
+from hil.logs.log import KILLED, RUN_FILE, Marker, RunWriter, read_run, warm_up_log
 from hil.loop.tick_record import TICK
 from models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, random_rows, timed_rows, write_run
@@ -110,7 +111,7 @@ def test_a_run_being_written_can_be_read(tmp_path):
 
 def test_warm_up_leaves_nothing_behind(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    warm_up()
+    warm_up_log()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -196,7 +197,7 @@ def test_a_log_with_other_columns_is_read_with_its_own(tmp_path, monkeypatch):
     older = np.dtype([("k", "u8"), ("t_host", "f8"), ("phi_est", "f4")], align=True)
     rows = np.array([(1, 0.1, 0.5), (2, 0.2, 0.25)], older)
     with monkeypatch.context() as patch:
-        patch.setattr("hil.logs.log.TICK", older)
+        patch.setattr("hil.logs.writer.TICK", older)
         write_run(tmp_path / "run", rows)
     assert_same_bits(read_run(tmp_path / "run").ticks, rows)
 

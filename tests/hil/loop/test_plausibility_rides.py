@@ -10,10 +10,10 @@ import pytest
 
 from firmware_interface.twins.faults import Fault, Kind
 from hil.loop.states import Demand, State, Symptom
-from hil.loop.tick import new_loop
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_tape
 from hil.runners import lockstep
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node
 from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.scenario import Knock

@@ -6,7 +6,7 @@ from experiments.theory.theory import MACHINE
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import OWN, Limit, Limits
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from models.errors import InputError
 from tests.paths import DOCS
 
@@ -14,7 +14,7 @@ EXAMPLE = DOCS / "rigs/measured.toml"
 
 
 def test_the_example_of_the_docs_loads():
-    rig = Rig.from_toml(EXAMPLE)
+    rig = read_rig(EXAMPLE)
     assert rig.bicycle.name == "Silver"
     assert rig.limits.torque == Limit(4.0, "N m", "what one hand on the bars overcomes")
     assert rig.limits.stale == Limits().stale, "what the file leaves out keeps its default"
@@ -44,16 +44,16 @@ def test_a_rig_without_the_limits_of_its_machine_does_not_load(tmp_path):
     path = tmp_path / "rig.toml"
     path.write_text('name = "x"\nbicycle = "Silver"\n')
     with pytest.raises(InputError, match=r"torque, torque_rate, lean, .* are missing"):
-        Rig.from_toml(path)
+        read_rig(path)
 
 
 def test_two_ports_share_what_a_rig_needs(tmp_path):
     apart = "[[port]]\npath = 'a'\ncarries = ['sensors']\n[[port]]\npath = 'b'\nbaud = 115200\ncarries = ['drive']"
-    rig = Rig.from_toml(with_text(tmp_path, apart))
+    rig = read_rig(with_text(tmp_path, apart))
     assert rig.roles == [ROLE_SENSORS, ROLE_DRIVE]
     assert [port.path for port in rig.ports] == ["a", "b"]
     with pytest.raises(InputError, match="once each"):
-        Rig.from_toml(with_text(tmp_path, "[[port]]\npath = 'a'\ncarries = ['sensors']"))
+        read_rig(with_text(tmp_path, "[[port]]\npath = 'a'\ncarries = ['sensors']"))
 
 
 @pytest.mark.parametrize(
@@ -79,29 +79,29 @@ def test_two_ports_share_what_a_rig_needs(tmp_path):
 )
 def test_faults_are_named(tmp_path, text, named):
     with pytest.raises(InputError, match=named):
-        Rig.from_toml(with_text(tmp_path, text))
+        read_rig(with_text(tmp_path, text))
 
 
 def test_how_well_the_machine_is_known_comes_under_the_names_of_the_analysis():
-    known = Rig.from_toml(EXAMPLE).std
+    known = read_rig(EXAMPLE).std
     assert known == {"speed_scale": 0.005, "drive_gain": 0.03, "more_delay": 0.001, "steer_damping": 0.02}
     assert set(known) < set(MACHINE)
 
 
 def test_all_faults_of_a_file_are_named_at_once(tmp_path):
     with pytest.raises(InputError) as caught:
-        Rig.from_toml(with_text(tmp_path, "[port]\nbaud = 'fast'\n[loop]\nrate_Hz = 3"))
+        read_rig(with_text(tmp_path, "[port]\nbaud = 'fast'\n[loop]\nrate_Hz = 3"))
     assert "port.0.baud" in str(caught.value)
     assert "loop.rate_Hz" in str(caught.value)
 
 
 def test_calibration_is_checked_when_it_is_used(tmp_path):
     with pytest.raises(InputError, match="wheel_size"):
-        Rig.from_toml(with_text(tmp_path, "[calibration]\nwheel_size = 28")).calibrated()
+        read_rig(with_text(tmp_path, "[calibration]\nwheel_size = 28")).calibrated()
     with pytest.raises(DeviceError, match="rotation"):
-        Rig.from_toml(with_text(tmp_path, "[calibration]\nmounting = [[1.0,0,0],[0,1.0,0],[0,0,2.0]]")).calibrated()
+        read_rig(with_text(tmp_path, "[calibration]\nmounting = [[1.0,0,0],[0,1.0,0],[0,0,2.0]]")).calibrated()
 
 
 def test_a_missing_rig_file_is_told(tmp_path):
     with pytest.raises(InputError, match="no rig file"):
-        Rig.from_toml(tmp_path / "none.toml")
+        read_rig(tmp_path / "none.toml")

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from hil.rig.writer import changes, write
 from models.errors import InputError
 from tests.paths import DOCS
@@ -25,7 +25,7 @@ def test_values_change_and_all_else_stays(rig):
     kept = write(rig, NEW, "2026-11-21")
     assert kept == rig.with_name("rig-2026-11-21.toml")
     assert kept.read_text() == before
-    calibration = Rig.from_toml(rig).calibrated()
+    calibration = read_rig(rig).calibrated()
     assert calibration.steer_offset == 0.034
     assert list(calibration.gyro_offset) == [0.01, -0.02, 0.03]
     was, now = set(before.splitlines()), set(rig.read_text().splitlines())
@@ -54,7 +54,7 @@ def test_a_table_that_was_not_there_is_made(tmp_path):
     path = tmp_path / "rig.toml"
     shutil.copy(EXAMPLE.with_name("node.toml"), path)
     write(path, {("calibration", "wheel_radius"): 0.33}, "a")
-    assert Rig.from_toml(path).calibrated().wheel_radius == 0.33
+    assert read_rig(path).calibrated().wheel_radius == 0.33
 
 
 def test_what_would_not_be_a_rig_changes_nothing(rig):

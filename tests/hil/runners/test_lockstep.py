@@ -94,8 +94,8 @@ def test_what_goes_wrong_ends_at_zero_torque_with_its_cause(spoil, cause):
 @pytest.mark.parametrize(("name", "v"), [("Silver", 5.0), ("Benchmark", 5.0)])
 def test_lockstep_decays_as_the_whole_loop_map_says(name, v):
     """Two routes to the closed loop: the compiled tick against the plant, and the linear map's powers."""
-    from hil.loop.tick import new_loop
     from hil.runners import lockstep
+    from hil.runners.assembly import new_loop
     from hil.runners.emulation import emulated_node
     from hil.runners.operator import Operator
 

@@ -5,10 +5,11 @@ import numpy as np
 from firmware_interface.framing import new_decoder
 from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample
 from hil.loop.states import Cause, Demand, State
-from hil.loop.tick import new_loop, tick
+from hil.loop.tick import tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_wire
 from hil.rig.rig import RigPort
+from hil.runners.assembly import new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
 from tests.hil.machine import gains, rig_of, scenario
 

@@ -7,7 +7,7 @@ import pytest
 from experiments.emulation.spawn import start_twin
 from hil.logs.log import read_run
 from hil.loop.states import State
-from hil.rig.rig import Rig
+from hil.rig.file import read_rig
 from hil.runners.replay import replay
 from hil.runners.session import run_realtime
 from tests.hil.machine import gains, scenario
@@ -18,7 +18,7 @@ RIG = DOCS / "rigs/vectornav-vesc.toml"
 
 @pytest.mark.realtime
 def test_pulled_and_plugged_in_again(tmp_path):
-    rig = Rig.from_toml(RIG)
+    rig = read_rig(RIG)
     twin = start_twin(rig, scenario(), fifo=20)
 
     def pull(row):

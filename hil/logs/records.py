@@ -1,0 +1,77 @@
+"""Records of a log beside its rows: markers, stop record, raw bytes, and how each is encoded."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto
+from numpy.typing import ArrayLike, NDArray
+
+from hil.logs import protobuf_schema
+from hil.logs.mcap_writer import crc32_text
+
+RUN_FILE = "run.mcap"
+STOP_REASONS = ("success", "abort", "fault")
+KILLED = "killed"
+
+TICK_TOPIC = "/tick"
+WIRE_TOPIC = "/wire"
+MARKER_TOPIC = "/marker"
+WIRE_SCHEMA = protobuf_schema.message_schema(
+    "Wire",
+    [
+        ("k", FieldDescriptorProto.TYPE_FIXED64),  # of the first row whose bytes these are
+        ("tape", FieldDescriptorProto.TYPE_BYTES),
+    ],
+)
+MARKER_SCHEMA = protobuf_schema.message_schema(
+    "Marker",
+    [
+        ("t", FieldDescriptorProto.TYPE_DOUBLE),
+        ("kind", FieldDescriptorProto.TYPE_STRING),
+        ("text", FieldDescriptorProto.TYPE_STRING),
+    ],
+)
+
+
+@dataclass(frozen=True)
+class Marker:
+    """Something that happened at a known time `t` (s, the clock of `t_host`)."""
+
+    t: float
+    kind: str  # "kick", "operator", ...
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Why and when a run ended, and what its writer says it had recorded."""
+
+    reason: str = KILLED  # or one of STOP_REASONS
+    cause: str = "no stop record: the program was killed, or is still running"
+    utc: str = ""
+    rows: int | None = None
+    markers: int | None = None
+    dropped: int | None = None  # rows that the loop made and nobody fetched in time
+
+
+def seal(text: str) -> dict[str, str]:
+    """Content of a metadata record; MCAP itself has a CRC for chunks only."""
+    return {"json": text, "crc32": crc32_text(text.encode())}
+
+
+def unseal(values: dict[str, str] | None) -> dict[str, Any] | None:
+    """Read what `seal` kept, or None; a wrong CRC is counted elsewhere, it may be one digit of a long header."""
+    try:
+        content = json.loads((values or {})["json"])
+    except (KeyError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def nanoseconds(t: ArrayLike) -> NDArray[np.uint64]:
+    """Convert time stamps [s] to those of MCAP; 0 for what is no time (NaN, negative), whose column keeps its bits."""
+    t = np.asarray(t, np.float64)
+    usable = (t >= 0) & (t < 1e10)
+    return np.rint(np.where(usable, t, 0.0) * 1e9).astype(np.uint64)

@@ -1,0 +1,91 @@
+"""Assembly of a loop from a rig, gains and calibration, disarmed and ready for its first tick."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from firmware_interface.calibration import DEVICE_CLOCK
+from firmware_interface.devices.driver import Introduction
+from firmware_interface.devices.link import LINK_STATE, new_link
+from firmware_interface.devices.registry import device
+from firmware_interface.messages import COMMAND, RAW, SAMPLE
+from hil.design.schedule import GainSchedule
+from hil.loop.clock_offset import TIMEBASE
+from hil.loop.excitation import Excitation
+from hil.loop.observer import ESTIMATE
+from hil.loop.plausibility import new_monitor
+from hil.loop.supervisor import NEWS, new_supervisor
+from hil.loop.tick import LOOP_COUNTERS, ORDERS, PULSE, LoopState
+from hil.rig.rig import Rig
+
+
+def new_loop(
+    rig: Rig,
+    schedule: GainSchedule,
+    calibration: np.void,
+    devices: Sequence[Introduction] | None = None,
+    excitation: Excitation = Excitation(),
+) -> LoopState:
+    """Assemble a disarmed loop.
+
+    Parameters
+    ----------
+    rig : Rig
+        Machine to control.
+    schedule : GainSchedule
+        Gains over speed.
+    calibration : record of CALIBRATION
+        As given by ``Calibration.as_record``.
+    devices : sequence of Introduction
+        One for each port, as the devices introduced themselves; by default as our node would.
+    excitation : Excitation
+        Torque played on top of the controller's.
+    """
+    pulse, orders = _zero(PULSE), _zero(ORDERS)
+    pulse["dt"] = rig.dt
+    pulse["expiry_ms"] = round(rig.watchdog * 1e3)
+    orders["attended"] = orders["recording"] = orders["tested"] = 1
+    return LoopState(
+        calibration=calibration,
+        observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
+        limits=rig.limits.as_record(),
+        speeds=np.array(schedule.v, float),
+        gains=np.array(schedule.K, float),
+        excitation=excitation.samples(rig.rate),
+        freedom=excitation.freedom(rig.rate),
+        links=_links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports)),
+        clock=_zero(DEVICE_CLOCK),
+        timebase=_zero(TIMEBASE),
+        raw=_zero(RAW),
+        sample=_zero(SAMPLE),
+        estimate=_zero(ESTIMATE),
+        monitor=new_monitor(),
+        news=_zero(NEWS),
+        supervisor=new_supervisor(rig.watchdog),
+        command=_zero(COMMAND),
+        counters=_zero(LOOP_COUNTERS),
+        pulse=pulse,
+        orders=orders,
+    )
+
+
+def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
+    """Decoder and state of each port, (P,) of LINK_STATE."""
+    links = np.zeros(len(rig.ports), LINK_STATE)
+    for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
+        driver, link = device(port.device), new_link()
+        settings = driver.settled(port.settings)
+        link["hear"], link["say"], link["delimiter"] = driver.hear or 0, driver.say or 0, driver.delimiter
+        link["role"] = port.role
+        link["period_us"] = round(1e6 * rig.dt)
+        link["polled"] = said.rate_hz is None
+        link["scale"], link["per_amp"] = said.scale, said.per_amp
+        link["axis"] = settings.get("axis", 0)
+        link["wheel_axis"] = settings.get("wheel_axis", -1)
+        links[i] = link
+    return links
+
+
+def _zero(dtype: np.dtype) -> np.void:
+    """Make an empty record."""
+    return np.zeros(1, dtype)[0]

@@ -1,0 +1,105 @@
+"""A run in memory: the same as one on the disk, and nothing needs the disk."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hil.design.methods import design
+from hil.design.sampled_plant import LoopTiming
+from hil.logs.log import RUN_FILE, Run, read_run
+from hil.runners.emulation import Emulation
+from hil.runners.replay import replay
+from hil.runners.simulated_run import run_lockstep, simulate
+from models.errors import InputError
+from models.plant.plant import Kick, Scenario
+from tests.hil.machine import gains, rig_of
+
+KICK = Kick(0.4, 3.0)
+
+
+@pytest.fixture(scope="module")
+def run():
+    return simulate(rig_of().bicycle, gains(rig_of()), speed=5.0, kicks=[KICK], duration=1.0)
+
+
+@pytest.fixture(scope="module")
+def on_disk(tmp_path_factory):
+    rig, folder = rig_of(), tmp_path_factory.mktemp("disk") / "run"
+    scenario = Scenario(speed=((0.0, 5.0),), kicks=(KICK,), seed=1)
+    run_lockstep(folder, rig, gains(rig), scenario, 1.5, "Silver lqr 5 m/s", emulation=Emulation("linear"))
+    return folder
+
+
+def test_a_run_in_memory_is_the_run_on_the_disk(run, on_disk):
+    read = read_run(on_disk)
+    assert run.ticks.dtype == read.ticks.dtype
+    assert run.ticks.tobytes() == read.ticks.tobytes()
+    assert (run.header, run.markers, run.tapes, run.stop) == (read.header, read.markers, read.tapes, read.stop)
+    assert run.complete
+    assert not run.recovered
+    with pytest.raises(ValueError, match="read-only"):
+        run.ticks["k"] = 0
+
+
+def test_saving_writes_the_bytes_that_the_runner_writes(run, on_disk, tmp_path):
+    expected = (on_disk / RUN_FILE).read_bytes()
+    assert run.save(tmp_path / "a").read_bytes() == expected
+    assert read_run(on_disk).save(tmp_path / "b").read_bytes() == expected, "a run read can be saved again"
+    with pytest.raises(InputError, match="found files in"):
+        run.save(tmp_path / "a")
+
+
+def test_a_run_that_was_killed_is_saved_without_a_stop_record(on_disk, tmp_path):
+    data = (on_disk / RUN_FILE).read_bytes()
+    (tmp_path / RUN_FILE).write_bytes(data[: len(data) * 2 // 3])
+    killed = read_run(tmp_path)
+    again = read_run(killed.save(tmp_path / "again"))
+    assert again.ticks.tobytes() == killed.ticks.tobytes()
+    assert again.stop == killed.stop
+    assert not again.complete
+
+
+def test_it_replays_without_ever_having_been_on_a_disk(run):
+    result = replay(run)
+    assert result.identical, result.sentence
+    assert result.ticks == len(run.ticks)
+
+
+def test_the_bicycle_must_be_the_rigs_and_the_gains_must_fit_its_rate():
+    rig = rig_of()
+    with pytest.raises(InputError, match="carries the bicycle Silver, found Benchmark"):
+        simulate(rig_of("Benchmark").bicycle, gains(rig), rig=rig)
+    slow = design(rig.bicycle, "lqr", (4.5, 5.5), LoopTiming(rate=100.0))
+    with pytest.raises(InputError, match="designed for 100 Hz but the rig runs at 200 Hz"):
+        simulate(rig.bicycle, slow)
+
+
+def test_a_run_is_one_line_in_words_and_a_small_table_in_a_notebook(run):
+    words = r"Run\(Silver lqr 5 m/s: \d+ ticks in \d\.\d\d s, success: the planned duration was reached\)"
+    assert re.fullmatch(words, repr(run))
+    html = run._repr_html_()
+    assert html.startswith("<table><tr><th>run</th><td>Silver lqr 5 m/s</td>")
+    assert len(html) < 1000
+
+
+def test_a_frame_has_the_columns_of_the_log(run):
+    pandas = pytest.importorskip("pandas")
+    frame = run.to_frame()
+    assert isinstance(frame, pandas.DataFrame)
+    assert list(frame.columns) == list(run.ticks.dtype.names)
+    np.testing.assert_array_equal(frame["phi_est"], run.ticks["phi_est"])
+
+
+def test_without_pandas_one_sentence_says_what_to_do(run, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="needs the library pandas"):
+        run.to_frame()
+
+
+def test_a_run_of_an_older_version_is_not_saved_as_one_of_this(run):
+    older = Run(Path("old"), run.header, run.ticks[["k", "t_host"]], (), {}, run.stop, True, "")
+    with pytest.raises(InputError, match=r"other.*made this run"):
+        older.save("anywhere")
