@@ -13,4 +13,4 @@ runs = [
 
 found = rl.identify_parameters(runs, ["drive_gain", "steer_damping"], prior="usual")
 print(found.table())
-print(dict(zip(found.found.names, found.found.values, strict=True)))
+print("changes of the nominal values:", np.round(found.found.values - found.found.nominal, 4))
