@@ -17,16 +17,17 @@ def _homes() -> dict[str, str]:
     return {name: room for room in _ROOMS for name in getattr(import_module(room), "__all__", ())}
 
 
-def __getattr__(name: str) -> Any:
-    """Ask the room whose name it is (PEP 562)."""
-    if name == "__all__":
+if not TYPE_CHECKING:  # a type checker reads the imports above
+
+    def __getattr__(name: str) -> Any:
+        """Ask the room whose name it is (PEP 562)."""
+        if name == "__all__":
+            return sorted(_homes())
+        room = _homes().get(name)
+        if room is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(room), name)
+
+    def __dir__() -> list[str]:
+        """Names of all rooms, for completion."""
         return sorted(_homes())
-    room = _homes().get(name)
-    if room is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(room), name)
-
-
-def __dir__() -> list[str]:
-    """Names of all rooms, for completion."""
-    return sorted(_homes())

@@ -56,15 +56,16 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a name of `__all__` from the file that defines it (PEP 562)."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker reads the imports above
 
+    def __getattr__(name: str) -> Any:
+        """Import a name of `__all__` from the file that defines it (PEP 562)."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
-def __dir__() -> list[str]:
-    """Names of the door, for completion."""
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        """Names of the door, for completion."""
+        return sorted({*globals(), *__all__})

@@ -1,6 +1,7 @@
 """Read recordings of any kind, our runs or others' files, as a Response; find them in folders."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,13 +15,14 @@ from models.errors import InputError
 
 
 def read_recording(
-    path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+    path: str | Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
 ) -> Response:
     """Read a recording of any known kind: a run folder (or its log), or a file of somebody else's.
 
     Parameters
     ----------
-    path
+    path : str or Path
+        Run folder, log, or file.
     mapping, preset, bicycle, trust
         As `experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
 
@@ -29,6 +31,7 @@ def read_recording(
     InputError
         When there is nothing at ``path``, or nothing that is known.
     """
+    path = Path(path)
     if is_run(path):
         return response_of_run(read_named_run(path))
     return foreign.read_foreign(path, mapping, preset, bicycle, trust)
@@ -46,10 +49,10 @@ def is_run(path: Path) -> bool:
     return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
 
 
-def find_recordings(paths: list[Path]) -> list[Path]:
+def find_recordings(paths: Sequence[str | Path]) -> list[Path]:
     """Find the recordings among files and folders: a folder of runs or logs stands for all of them."""
     found: list[Path] = []
-    for path in paths:
+    for path in map(Path, paths):
         if not path.is_dir() or (path / RUN_FILE).exists():
             found.append(path)
             continue
