@@ -1,4 +1,4 @@
-"""The command `riderless`. Each command is one file in `commands/` and one line here.
+"""Command line `riderless`. Each command is one file in `commands/` and one line here.
 
 Only what the help needs is imported here; each command imports its rooms when it is called, so that
 `riderless --help` answers at once.

@@ -1,4 +1,4 @@
-"""A log's walk: Response -> windows -> fits -> comparisons, the same for every kind of recording."""
+"""Analyse responses: windows -> fits -> predictions -> comparisons, the same for every kind of recording."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -23,7 +23,7 @@ from models.errors import InputError
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was found in a set of recordings."""
+    """Windows, fits and comparisons of a set of recordings."""
 
     responses: tuple[Response, ...]
     comparisons: tuple[Comparison, ...]
@@ -31,7 +31,7 @@ class Analysis:
 
     @property
     def summary(self) -> Summary:
-        """How many windows agree with the prediction, and the pooled values per condition."""
+        """Number of windows that agree with the prediction, and the pooled values of each condition."""
         return summary(self.comparisons)
 
     @cached_property
@@ -40,7 +40,7 @@ class Analysis:
         return verdicts(self.responses, self.comparisons)
 
     def as_json(self) -> dict[str, Any]:
-        """The document that `riderless analyze --json` prints."""
+        """Document of windows, verdicts and rejected parts, as `riderless analyze --json` prints them."""
         return {
             "verdicts": [_verdict_json(v) for v in self.verdicts],
             "windows": [_window_json(c) for c in self.comparisons],
@@ -50,7 +50,7 @@ class Analysis:
         }
 
 
-def analyze(
+def analyze_responses(
     responses: Sequence[Response],
     given: tuple[float, float] | None = None,
     estimator: str | None = None,
@@ -65,7 +65,8 @@ def analyze(
         A window [s] given by a person instead of the automatic ones.
     estimator : str or None
         A name of `experiments.analysis.estimators.ESTIMATORS`, or four_state; None takes the one that suits what
-        theory expects. on_progress : callable
+        theory expects.
+    on_progress : callable
         Told each response when it is done.
     """
     comparisons: list[Comparison] = []
@@ -88,7 +89,7 @@ def fitted(response: Response, window: Window, estimator: str) -> Fit:
 
 
 def suitable(response: Response, window: Window) -> str:
-    """Which estimator fits what should be seen: oscillation, or, where theory knows none, real exponentials.
+    """Choose the estimator for what theory expects: an oscillation, or, where it knows none, real exponentials.
 
     An uncontrolled bicycle at rest or slower than its double-root speed falls over without swinging.
     """
@@ -97,7 +98,7 @@ def suitable(response: Response, window: Window) -> str:
 
 
 def given_window(response: Response, t_start: float, t_end: float) -> Window:
-    """The rows of a response with t_start <= t <= t_end as a window.
+    """Make a window of the rows of a response with t_start <= t <= t_end.
 
     Raises
     ------

@@ -21,7 +21,7 @@ import numpy as np
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Note, Rejected, Response, Window
 from experiments.recordings import published
-from experiments.recordings.runs import find
+from experiments.recordings.read import find_recordings
 from hil.logs.log import RUN_FILE as LOG
 from models.errors import InputError
 
@@ -194,4 +194,4 @@ def noted(responses: Sequence[Response], paths: Sequence[Path], given: Path | No
 
 def served(folder: Path) -> list[str]:
     """Names of the recordings in a folder, which a file of windows there may speak of."""
-    return [path.name for path in find([folder]) if not published.is_table(path)]
+    return [path.name for path in find_recordings([folder]) if not published.is_table(path)]

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
-from experiments.analysis.analyze import Analysis, analyze
+from experiments.analysis.analyze import Analysis, analyze_responses
 from experiments.campaigns.folder import FinishedRun
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun
@@ -60,4 +60,4 @@ class CampaignDisplay:
 
     def analyze(self, responses: list[Response]) -> Analysis:
         """Analyse the recordings and show how far it is."""
-        return analyze(responses)
+        return analyze_responses(responses)

@@ -12,7 +12,7 @@ from experiments.campaigns.folder import FinishedRun
 from experiments.datatypes import Response
 from experiments.frequency.goodness_of_fit import document
 from experiments.frequency.response import FrequencyResponse, add_response
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from experiments.reports.gather import report_on
 from hil.logs.json_values import plain
 

@@ -30,7 +30,7 @@ READERS: dict[str, Callable[[Path], Any]] = {  # the test of a new text: it must
     "gain schedule": GainSchedule.from_toml,
     "rig": read_rig,
     "campaign": read_campaign,
-    "mapping": mapping.load,
+    "mapping": mapping.load_mapping,
 }
 STEPS: dict[tuple[str, int], Callable[[tomlkit.TOMLDocument], str]] = {}  # (noun, version) -> to the next, with a word
 

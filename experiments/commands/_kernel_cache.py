@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept: apart for each state of the sources.
+"""Folder of compiled kernels, one for each state of the sources.
 
 numba asks only whether the file of a function has changed, not the files of what it calls, so after an
 update it could run yesterday's actuator inside today's plant. A folder named after the sources of all

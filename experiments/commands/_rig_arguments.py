@@ -1,4 +1,4 @@
-"""The machine a command is pointed at: a rig, and the paths of its ports, real or emulated."""
+"""Rig and port paths from the arguments of a command."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from models.errors import InputError
 
 
 def rig_of(file: Path | None, bike: str = "Benchmark") -> Rig:
-    """The rig of a file, or the emulated one; raises InputError."""
+    """Read the rig of a file, or make the emulated one; raises InputError."""
     from hil.rig.file import read_rig  # the checks of files cost 0.1 s, which the emulated rig need not wait for
 
     return read_rig(file) if file else Rig(catalogue.load_bicycle(bike))

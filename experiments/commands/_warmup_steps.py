@@ -1,4 +1,4 @@
-"""What there is to compile, in the order in which a session needs it."""
+"""Steps that compile everything, in the order in which a session needs it."""
 
 import tempfile
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def _loop() -> None:
 
 
 def _bicycle() -> None:
-    """A moment of lockstep, and its replay."""
+    """Simulate a moment in lockstep, and replay it."""
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root) / "run"
         run_lockstep(folder, *_machine(), Scenario(speed=((0.0, 5.0),)), 0.1)
@@ -39,7 +39,7 @@ def _bicycle() -> None:
 
 
 def _fits() -> None:
-    """A window fitted and predicted, at a speed that changes."""
+    """Fit and predict a window at a speed that changes."""
     t = np.arange(0.0, 2.0, 0.02)
     response = Response("warm-up", "kooijman", t, np.exp(-t) * np.cos(5.0 * t), 5.0 - 0.1 * t)
     window = make_window(response, 0, len(t), "all")

@@ -7,7 +7,8 @@ import typer
 
 def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the bicycles of the catalogue with their speeds of stability and sources."""
-    from experiments.terminal.console import emit_json, number, table
+    from experiments.reports.text import number_text
+    from experiments.terminal.console import emit_json, print_table
     from models import catalogue
     from models.linear.modes import critical_speeds
 
@@ -28,14 +29,14 @@ def bikes(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     if as_json:
         emit_json({"bikes": rows})
         return
-    table(
+    print_table(
         "Bicycles",
         ["name", "weave m/s", "capsize m/s", "std"],
         [
             [
                 r["name"],
-                number(r["weave"]),
-                number(r["capsize"]),
+                number_text(r["weave"]),
+                number_text(r["capsize"]),
                 "yes" if r["has_std"] else "no",
             ]
             for r in rows

@@ -1,19 +1,9 @@
 """`riderless campaign`: the main job, from bicycles to a report."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from experiments.campaigns.file import Campaign
-    from experiments.campaigns.findings import CampaignFindings
-    from experiments.campaigns.protocols.condition import Condition
-    from experiments.campaigns.rehearsal import DryRun
-    from experiments.campaigns.run import Attempt
-    from experiments.terminal.progress import Board
 
 
 def campaign(
@@ -50,73 +40,37 @@ def campaign(
     Every condition of a file is rehearsed in simulated time first, and refused if it comes near a limit. Ctrl-C stops
     the campaign; the same command goes on where it stopped. On a real bicycle a person is asked before each run.
     """
-    from dataclasses import replace
-
-    from experiments.campaigns import folder as state
-    from experiments.campaigns.file import is_campaign, read_campaign
-    from experiments.campaigns.findings import finish_campaign
-    from experiments.campaigns.session import treadmill_campaign
+    from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
     from experiments.commands._rig_arguments import paths_of
+    from experiments.terminal.campaign import show_finished, show_rehearsals
+    from experiments.terminal.campaign_display import TerminalDisplay
     from experiments.terminal.console import emit_json, progress_screen
-    from experiments.terminal.progress import analysed, board_of
+    from experiments.terminal.operator import heed
     from models.errors import InputError
 
-    of_file = file is not None and is_campaign(file)
-    if file is not None and of_file:
-        if seed is not None or model is not None:
-            raise InputError(
-                f"a campaign file has its own seed and model: write them into {file}, not behind the command"
-            )
-        whole, stem = read_campaign(file), file.stem
-        whole = replace(whole, lockstep=whole.lockstep or lockstep)
-    else:
-        seed = 1 if seed is None else seed
-        whole, stem = treadmill_campaign(file, seed, model or "linear", lockstep), f"campaign-seed{seed}"
-    wired = of_file and whole.machine is not None and not (emulated or whole.lockstep)
+    whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
+    wired = whole.machine is not None and not (whole.usual or emulated or whole.lockstep)
     if port and not wired:
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
     if dry:
-        made = _rehearsed(whole, whole.conditions)
-        _show_rehearsals(made, as_json)
+        made = rehearse_campaign(whole, display=display)
+        show_rehearsals(made, as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
-    folder = state.choose_folder(out, stem, whole, resume, always_new=not of_file)
-    runs = state.read_runs(folder) if folder.exists() else []
-    left = state.missing_conditions(whole, runs)
-    rehearsed = _rehearsed(whole, left) if of_file else []
-    if any(one.refusal for one in rehearsed):
-        raise InputError("; ".join(one.refusal for one in rehearsed if one.refusal))
-    folder.mkdir(parents=True, exist_ok=True)
-    with state.lock_folder(folder):
-        about = {"rehearsals": [one.as_json() for one in rehearsed]}
-        state.write_campaign_record(folder, whole, runs, **about)
-        if runs:
-            there = len(whole.conditions) - len(left)
-            progress_screen.print(f"going on in {folder}: {there} of {len(whole.conditions)} runs are there")
-        interrupted = False
-        try:
-            with board_of(progress_screen, whole.conditions, runs, person=bool(paths)) as board:
-                for attempt in _runner(whole, left, folder, board, paths, fifo):
-                    board.made(attempt)
-                    runs.append(state.FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
-                    state.write_campaign_record(folder, whole, runs, **about)
-                    interrupted = attempt.outcome.cause.startswith("stopped by SIG")
-        except KeyboardInterrupt:
-            interrupted = True
-        if interrupted:
-            progress_screen.print(
-                f"stopped with {len(state.missing_conditions(whole, runs))} of {len(whole.conditions)} runs to make; "
-                "to go on: "
-                + _again(file, folder, None if of_file else (seed, model), emulated, lockstep, port or [], fifo),
-                soft_wrap=True,
-            )
-            raise typer.Exit(130)
-        found = finish_campaign(folder, whole, runs, lambda responses: analysed(progress_screen, responses))
+    result = run_campaign(whole, out, whole.lockstep, resume=resume, ports=paths, fifo=fifo, display=display)
+    if result.findings is None:
+        chances = (1 if seed is None else seed, model) if whole.usual else None
+        progress_screen.print(
+            f"stopped with {len(result.missing)} of {len(whole.conditions)} runs to make; to go on: "
+            + _again(file, result.folder, chances, emulated, lockstep, port or [], fifo),
+            soft_wrap=True,
+        )
+        raise typer.Exit(130)
     if as_json:
-        emit_json({"folder": str(folder), "runs": [state.run_as_json(run) for run in runs], **about, **found.as_json()})
+        emit_json(result.as_json())
     else:
-        _show(found, folder)
-    if state.missing_conditions(whole, runs):
+        show_finished(result.findings, result.folder)
+    if result.missing:
         raise typer.Exit(1)
 
 
@@ -129,7 +83,7 @@ def _again(
     port: list[str],
     fifo: int,
 ) -> str:
-    """The command that goes on with a campaign: with other options it would be another one, and refused."""
+    """Command that goes on with a campaign: with other options it would be another one, and refused."""
     import shlex
 
     seed, model = chances or (None, None)
@@ -139,75 +93,3 @@ def _again(
     words += ["--emulated"] * emulated + ["--lockstep"] * lockstep
     words += [word for path in port for word in ("--port", path)] + (["--fifo", str(fifo)] if fifo else [])
     return shlex.join(words)
-
-
-def _runner(
-    whole: "Campaign", left: "Sequence[Condition]", folder: Path, board: "Board", paths: list[str], fifo: int
-) -> "Iterable[Attempt]":
-    """In simulated time, in real time against twins, or on the bicycle behind ``paths``."""
-    from experiments.campaigns.operator_prompts import operator_prompt
-    from experiments.campaigns.run import run_in_lockstep, run_in_real_time, run_on_bicycle
-    from experiments.commands.run import heed
-    from experiments.terminal.console import progress_screen
-    from experiments.terminal.keys import keys
-
-    if whole.lockstep:
-        return run_in_lockstep(left, folder, board.watch)
-    if not paths:
-        return run_in_real_time(left, folder, board.watch, fifo)
-    ask = operator_prompt(lambda text: progress_screen.print(text, soft_wrap=True), input, board.aside)
-    return run_on_bicycle(left, folder, board.watch, paths, ask, keys, heed, fifo)
-
-
-def _rehearsed(whole: "Campaign", of: "Sequence[Condition]") -> "list[DryRun]":
-    """All rehearsals, with a line that tells how far they are."""
-    from experiments.campaigns.session import rehearse_each
-    from experiments.terminal.console import progress_screen
-
-    made = []
-    with progress_screen.status("rehearsing every condition in simulated time") as line:
-        for one in rehearse_each(whole, of):
-            made.append(one)
-            line.update(f"rehearsed {one.condition.label}: {one.said()}")
-    return made
-
-
-def _show_rehearsals(made: "Sequence[DryRun]", as_json: bool) -> None:
-    """Peaks as shares of the limits, and what is refused."""
-    from experiments.terminal.console import emit_json, screen, table
-
-    if as_json:
-        emit_json({"rehearsals": [one.as_json() for one in made]})
-        return
-    names = ("torque", "lean", "steer")
-    table(
-        "Rehearsals: largest values as shares of the limits",
-        ["condition", *names, ""],
-        [
-            [
-                one.condition.label,
-                *(f"{100 * one.shares[name]:.0f} %" if name in one.shares else "-" for name in names),
-                "refused" if one.refusal else "",
-            ]
-            for one in made
-        ],
-    )
-    for one in made:
-        if one.refusal:
-            screen.print(one.refusal, soft_wrap=True)
-
-
-def _show(found: "CampaignFindings", folder: Path) -> None:
-    """Windows, frequency responses, and where the rest is."""
-    from experiments.campaigns.findings import FREQUENCY_FILE
-    from experiments.commands.analyze import show
-    from experiments.terminal.console import screen
-    from experiments.terminal.frequency_tables import show as show_frequency
-
-    if found.analysis.responses:
-        show(found.analysis)
-    show_frequency(found.responses, found.unusable)
-    if found.responses:
-        screen.print(f"frequency responses: {folder / FREQUENCY_FILE}", soft_wrap=True)
-    if found.page:
-        screen.print(f"report: {found.page}", soft_wrap=True)

@@ -1,9 +1,13 @@
 """`riderless design`: gains over speed, with what they promise."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from hil.design.schedule import GainSchedule
 
 
 def design(
@@ -21,12 +25,9 @@ def design(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable."""
-    import numpy as np
-
-    from experiments.terminal.console import eigenvalue, emit_json, number, parse_speeds, screen, table
+    from experiments.terminal.console import emit_json, parse_speeds, screen
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
-    from hil.design.sampled_plant import LOOP_STATES
     from models import catalogue
     from models.errors import InputError
 
@@ -38,50 +39,72 @@ def design(
             out.write_text(schedule.to_toml(), encoding="utf-8")
         except OSError as error:
             raise InputError(f"the gains cannot be written to {out} ({error.strerror}): name a writable file") from None
-    rows = list(zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, schedule.notes, strict=True))
     if as_json:
-        emit_json(
-            {
-                "bike": schedule.bicycle.name,
-                "method": method,
-                "rate": rate,
-                "states": LOOP_STATES,
-                "path": str(out) if out else None,
-                "rows": [
-                    {
-                        "v": v,
-                        "K": K,
-                        "closed_loop": eigenvalues[np.isfinite(eigenvalues.real)],
-                        "gain_margin": margins.gain,
-                        "phase_margin": margins.phase,
-                        "delay_margin": margins.delay,
-                        "note": note,
-                    }
-                    for v, K, eigenvalues, margins, note in rows
-                ],
-            }
-        )
+        emit_json(_document(schedule, method, rate, out))
         return
-    table(
+    _show(schedule, method)
+    if out is not None:
+        screen.print(f"gains written to {out}")
+
+
+def _rows(schedule: "GainSchedule") -> Iterator[tuple[Any, ...]]:
+    """Speed, gains, closed-loop eigenvalues, margins and note of each row of a schedule."""
+    yield from zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, schedule.notes, strict=True)
+
+
+def _document(schedule: "GainSchedule", method: str, rate: float, out: Path | None) -> dict[str, Any]:
+    """Gains and what they promise, for JSON; SI."""
+    import numpy as np
+
+    from hil.design.sampled_plant import LOOP_STATES
+
+    return {
+        "bike": schedule.bicycle.name,
+        "method": method,
+        "rate": rate,
+        "states": LOOP_STATES,
+        "path": str(out) if out else None,
+        "rows": [
+            {
+                "v": v,
+                "K": K,
+                "closed_loop": eigenvalues[np.isfinite(eigenvalues.real)],
+                "gain_margin": margins.gain,
+                "phase_margin": margins.phase,
+                "delay_margin": margins.delay,
+                "note": note,
+            }
+            for v, K, eigenvalues, margins, note in _rows(schedule)
+        ],
+    }
+
+
+def _show(schedule: "GainSchedule", method: str) -> None:
+    """Print gains, closed loop and margins over speed, and the notes."""
+    import numpy as np
+
+    from experiments.reports.text import eigenvalue_text, number_text
+    from experiments.terminal.console import print_table, screen
+    from hil.design.sampled_plant import LOOP_STATES
+
+    print_table(
         f"{schedule.bicycle.name}, {method}: T_delta = -K z, z = ({', '.join(LOOP_STATES)})",
         ["v m/s", "K", "closed loop 1/s", "gain margin", "phase deg", "delay ms"],
         [
             [
                 f"{v:g}",
                 ", ".join(f"{k:.3g}" for k in K),
-                "  ".join(eigenvalue(s) for s in eigenvalues if s.imag >= 0 and np.isfinite(s.real)),
+                "  ".join(eigenvalue_text(s) for s in eigenvalues if s.imag >= 0 and np.isfinite(s.real)),
                 f"{margins.gain[0]:.2f}-{margins.gain[1]:.1f}",
-                number(float(np.degrees(margins.phase)), 0),
-                number(1e3 * margins.delay, 0),
+                number_text(float(np.degrees(margins.phase)), 0),
+                number_text(1e3 * margins.delay, 0),
             ]
-            for v, K, eigenvalues, margins, _ in rows
+            for v, K, eigenvalues, margins, _ in _rows(schedule)
         ],
     )
-    for v, *_, note in rows:
+    for v, *_, note in _rows(schedule):
         if note:
             screen.print(f"at {v:g} m/s: {note}")
-    if out is not None:
-        screen.print(f"gains written to {out}")
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -1,12 +1,15 @@
 """`riderless eig`: canonical matrices, critical speeds, eigenvalues over speed."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from models.linear.modes import CriticalSpeeds, Modes
     from models.parameters import Bicycle
+
+CURVE_POINTS = 801  # speeds of a curve that looks smooth
 
 
 def eig(
@@ -16,18 +19,37 @@ def eig(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
-    from experiments.terminal.console import eigenvalue, emit_json, number, parse_speeds, screen, table
+    import numpy as np
+
+    from experiments.reports.theory import plot_eigenvalues
+    from experiments.terminal.console import emit_json, parse_speeds, screen
     from models import catalogue
     from models.linear.modes import critical_speeds, named_modes
-    from models.linear.whipple import canonical_matrices
 
     bicycle = catalogue.load_bicycle(bike)
     modes = named_modes(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)
     if plot is not None:
-        _draw(bicycle, modes.v.min(), modes.v.max(), plot)
+        plot_eigenvalues(bicycle, np.linspace(modes.v.min(), modes.v.max(), CURVE_POINTS), path=plot)
     if as_json:
-        rows = [
+        emit_json(_document(bicycle, modes, critical, plot))
+        return
+    _show(bicycle, modes, critical)
+    if plot is not None:
+        screen.print(f"figure written to {plot}")
+
+
+def _document(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds", plot: Path | None) -> dict[str, Any]:
+    """Matrices, critical speeds and named eigenvalues, for JSON; SI."""
+    from models.linear.whipple import canonical_matrices
+
+    columns = (values.tolist() for values in (modes.v, modes.weave, modes.capsize, modes.caster))
+    return {
+        "bike": bicycle.name,
+        **canonical_matrices(bicycle)._asdict(),
+        "critical_speeds": {key: getattr(critical, key) for key in ("weave", "capsize", "double_root", "weave_all")},
+        "path": str(plot) if plot else None,
+        "rows": [
             {
                 "v": v,
                 "eigenvalues": [*weave, capsize, caster],
@@ -35,53 +57,28 @@ def eig(
                 "capsize": capsize,
                 "caster": caster,
             }
-            for v, weave, capsize, caster in zip(
-                modes.v.tolist(),
-                modes.weave.tolist(),
-                modes.capsize.tolist(),
-                modes.caster.tolist(),
-                strict=True,
-            )
-        ]
-        named = {key: getattr(critical, key) for key in ("weave", "capsize", "double_root", "weave_all")}
-        emit_json(
-            {
-                "bike": bicycle.name,
-                **canonical_matrices(bicycle)._asdict(),
-                "critical_speeds": named,
-                "path": str(plot) if plot else None,
-                "rows": rows,
-            }
-        )
-        return
-    table(
+            for v, weave, capsize, caster in zip(*columns, strict=True)
+        ],
+    }
+
+
+def _show(bicycle: "Bicycle", modes: "Modes", critical: "CriticalSpeeds") -> None:
+    """Print the eigenvalues over speed, and the critical speeds."""
+    from experiments.reports.text import eigenvalue_text, number_text
+    from experiments.terminal.console import print_table
+
+    print_table(
         f"{bicycle.name}: eigenvalues 1/s",
         ["v m/s", "weave", "capsize", "caster"],
         [
             [
                 f"{v:g}",
-                eigenvalue(weave[0], 4) if weave[0].imag else f"{eigenvalue(weave[0], 4)}, {eigenvalue(weave[1], 4)}",
-                eigenvalue(capsize, 4),
-                eigenvalue(caster, 4),
+                ", ".join(eigenvalue_text(value, 4) for value in (weave[:1] if weave[0].imag else weave)),
+                eigenvalue_text(capsize, 4),
+                eigenvalue_text(caster, 4),
             ]
             for v, weave, capsize, caster in zip(modes.v, modes.weave, modes.capsize, modes.caster, strict=True)
         ],
-        f"weave speed {number(critical.weave, 4)} m/s, capsize speed {number(critical.capsize, 4)} m/s, "
-        f"double root at {number(critical.double_root, 4)} m/s",
+        f"weave speed {number_text(critical.weave, 4)} m/s, capsize speed {number_text(critical.capsize, 4)} m/s, "
+        f"double root at {number_text(critical.double_root, 4)} m/s",
     )
-    if plot is not None:
-        screen.print(f"figure written to {plot}")
-
-
-def _draw(bicycle: "Bicycle", low: float, high: float, path: Path) -> None:
-    """The eigenvalues between two speeds, on a grid of its own, fine enough to look smooth."""
-    import numpy as np
-
-    from experiments.reports.theory import eigenvalues_figure, save
-    from models.errors import InputError
-    from models.linear.modes import critical_speeds, named_modes
-
-    if not high > low:
-        raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
-    speeds = np.linspace(low, high, 801)
-    save(eigenvalues_figure(bicycle.name, named_modes(bicycle, speeds), critical_speeds(bicycle)), path)

@@ -1,14 +1,11 @@
 """`riderless faults`: break the machine in every way thought of, thousands of times, and see it end safe."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from experiments.studies.fault_injection.judge import CaseResult
     from experiments.studies.fault_injection.summary_table import FaultRow
 
 
@@ -32,6 +29,7 @@ def faults(
     from experiments.studies.fault_injection.docs_table import put_table
     from experiments.studies.fault_injection.summary_table import tally
     from experiments.terminal.console import emit_json
+    from experiments.terminal.faults import counting_cases, show_faults
 
     if real_time:
         rows = _in_real_time(seed, case)
@@ -40,7 +38,7 @@ def faults(
         _one(seed, case, as_json)
         return
     else:
-        with _counting(count) as tell:
+        with counting_cases(count) as tell:
             rows = tally(campaign.run_cases(count, seed, jobs, tell), seed)
     violations = [violation for row in rows for violation in row.violations]
     if doc is not None:
@@ -48,13 +46,13 @@ def faults(
     if as_json:
         emit_json({"seed": seed, "cases": count, "rows": rows, "violations": violations})
     else:
-        _show(rows, count, seed, violations)
+        show_faults(rows, count, seed, violations)
     if violations:
         raise typer.Exit(1)
 
 
 def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
-    """The cases with real components, or one of them."""
+    """Play the cases with real components, or one of them."""
     from tempfile import TemporaryDirectory
 
     from experiments.studies.fault_injection.realtime import campaign as realtime
@@ -71,7 +69,7 @@ def _one(seed: int, index: int, as_json: bool) -> None:
     from experiments.studies.fault_injection.judge import judge_case
     from experiments.studies.fault_injection.simulate import play_case
     from experiments.studies.fault_injection.timeline import TIMELINE_COLUMNS, describe_case, timeline
-    from experiments.terminal.console import emit_json, screen, table
+    from experiments.terminal.console import emit_json, print_table, screen
     from models.errors import InputError
 
     if index < 0:
@@ -87,38 +85,9 @@ def _one(seed: int, index: int, as_json: bool) -> None:
     else:
         screen.print(describe_case(case))
         if story:
-            table("", list(TIMELINE_COLUMNS), story)
+            print_table("", list(TIMELINE_COLUMNS), story)
         screen.print(f"outcome: {verdict.outcome} {played.refused}".rstrip())
         for complaint in verdict.complaints:
             screen.print(f"VIOLATION: {complaint}")
     if verdict.complaints:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _counting(count: int) -> "Iterator[Callable[[list[CaseResult]], None]]":
-    """A live line: cases played, promises broken."""
-    from experiments.terminal.console import progress_screen
-
-    played = broken = 0
-    with progress_screen.status(f"fault campaign: 0 of {count} cases") as line:
-
-        def tell(verdicts: "list[CaseResult]") -> None:
-            nonlocal played, broken
-            played += len(verdicts)
-            broken += sum(bool(verdict.complaints) for verdict in verdicts)
-            bar = ("━" * (24 * played // count)).ljust(24, "─")
-            line.update(f"fault campaign {bar} {played} of {count} cases, {broken} broken promises")
-
-        yield tell
-
-
-def _show(rows: "list[FaultRow]", count: int, seed: int, violations: list[str]) -> None:
-    from experiments.studies.fault_injection.summary_table import summary_text
-    from experiments.terminal.console import screen
-
-    screen.print(f"{count} cases of seed {seed}", style="bold")
-    screen.print(summary_text(rows), soft_wrap=True)
-    for violation in violations:
-        screen.print(f"VIOLATION {violation}", soft_wrap=True)
-    screen.print(f"{len(violations)} broken promises" if violations else "every promise was kept")

@@ -1,14 +1,9 @@
 """`riderless identify`: parameters of bicycle and machine from all windows of a campaign together."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from experiments.analysis.output_error import Identified
-
-PRIORS = ("own", "usual", "none")
 
 
 def identify(
@@ -29,86 +24,11 @@ def identify(
     By output error: no derivative of a measurement is taken. Says which quantities these data cannot tell apart.
     Without --free it lists what can be identified. One bicycle at a time.
     """
-    from experiments.analysis.output_error import Piece
-    from experiments.analysis.output_error import identify as search
-    from experiments.analysis.windows import find_windows
-    from experiments.recordings.runs import find, read_recording
-    from experiments.terminal.console import emit_json, screen
-    from experiments.theory.theory import QUANTITIES
-    from models.errors import InputError
-    from models.linear.perturbed import ENTRIES
-    from models.parameters import PARAMETERS
+    from experiments.reports.identify import identify_parameters
+    from experiments.terminal.console import emit_json, print_blocks
 
-    names = [name.strip() for name in free.split(",") if name.strip()]
-    if not names:
-        raise InputError(
-            f"wanted quantities to identify, as --free drive_gain,steer_damping: there are {', '.join(QUANTITIES)}; "
-            f"the parameters {', '.join(PARAMETERS)}; and the entries {', '.join(ENTRIES)}"
-        )
-    if prior not in PRIORS:
-        raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
-    pieces = []
-    for path in find(paths):
-        response = read_recording(path, mapping, "", bicycle)
-        pieces += [Piece.of(response, window) for window in find_windows(response)[0]]
-    if not pieces:
-        raise InputError("no window was found in these recordings: `riderless analyze` says why")
-    theory = pieces[0].theory
-    known = theory.uncertain if prior != "none" else {}
-    if prior == "usual":
-        known = {name: theory.usual(name) for name in names}
-    found = search(pieces, names, known)
+    found = identify_parameters(paths, free.split(","), prior=prior, mapping=mapping, bicycle=bicycle)
     if as_json:
-        emit_json(as_document(found))
+        emit_json(found.as_json())
     else:
-        show(found, theory.bicycle.name)
-        if not found.ok:
-            screen.print(found.status)
-
-
-def as_document(found: "Identified") -> dict:
-    """What was identified, for JSON; SI."""
-    return {
-        "windows": found.windows,
-        "ok": found.ok,
-        "status": found.status,
-        "quantities": {
-            name: {"nominal": nominal, "value": value, "std": std, "prior": prior}
-            for name, nominal, value, std, prior in zip(
-                found.names, found.nominal, found.values, found.std, found.prior, strict=True
-            )
-        },
-        "correlation": found.correlation,
-        "confounded": found.confounded(),
-        "cost": found.cost,
-        "cost_before": found.cost_before,
-        "std_from_scatter_between_windows": found.by_clusters,
-    }
-
-
-def show(found: "Identified", bicycle: str) -> None:
-    """Print values with their deviations, and what cannot be told apart."""
-    from experiments.terminal.console import number, screen, table
-    from experiments.theory.theory import unit
-
-    table(
-        f"Identified from {found.windows} windows, {bicycle}",
-        ["quantity", "unit", "nominal", "found", "std", "moved, in std"],
-        [
-            [
-                name,
-                unit(name),
-                f"{nominal:.5g}",
-                f"{value:.5g}",
-                f"{std:.2g}",
-                number((value - nominal) / std if std > 0 else float("nan"), 1),
-            ]
-            for name, nominal, value, std in zip(found.names, found.nominal, found.values, found.std, strict=True)
-        ],
-        "std: from the scatter between windows"
-        if found.by_clusters
-        else "std: from the coloured residual of each window; of more windows the scatter between them would count",
-    )
-    for one, other, correlation in found.confounded():
-        screen.print(f"these data hardly tell {one} from {other}: correlation {correlation:+.3f}")
-    screen.print(f"weighed sum of squares: {found.cost_before:.0f} as theory has it, {found.cost:.0f} so")
+        print_blocks(found.blocks())

@@ -1,7 +1,6 @@
 """`riderless latency`: does this computer wake on time?"""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,12 +9,6 @@ import typer
 
 if TYPE_CHECKING:
     from hil.commissioning.latency_measure import TrialMeasurement
-    from hil.loop.tick import LoopState
-    from hil.rig.rig import Rig
-    from hil.runners.latency_certificate import LatencyResult
-
-_EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)  # us, of the printed histogram
-_BAR = 30  # characters of the longest bar
 
 
 def latency(
@@ -44,7 +37,9 @@ def latency(
     """
     import json
 
+    from experiments.emulation.answering import answering_devices
     from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
     from hil.commissioning.latency_measure import LatencyTrial, measure_latency
     from hil.logs.json_values import plain
     from hil.rig.file import read_rig
@@ -67,8 +62,8 @@ def latency(
             ) from None
     try:
         with ExitStack() as stack:
-            fds, loop = stack.enter_context(_answering(rig, port or []))
-            measured = measure_latency(trials, fds, loop, stack.enter_context(_progress()))
+            fds, loop = stack.enter_context(answering_devices(rig, port or []))
+            measured = measure_latency(trials, fds, loop, stack.enter_context(latency_progress()))
     except KeyboardInterrupt:
         raise InputError("the latency test was interrupted and is not kept: run it again, shorter if need be") from None
     results = [m.result() for m in measured]
@@ -79,9 +74,9 @@ def latency(
     if as_json:
         emit_json(document)
     elif matrix:
-        _show_matrix(results)
+        show_latency_matrix(results)
     else:
-        _show(measured[0], results[0])
+        show_latency(measured[0], results[0])
         if not load:
             screen.print("not kept: only a test under load vouches for a session")
     for result in results:
@@ -91,92 +86,7 @@ def latency(
         raise typer.Exit(1)
 
 
-@contextmanager
-def _answering(rig: "Rig", paths: list[str]) -> Iterator["tuple[list[int], LoopState]"]:
-    """Open ports with their devices set up, and a loop for them that will never be armed."""
-    from experiments.emulation.spawn import start_twin
-    from hil.design.methods import design
-    from hil.rig.rig import RigPort
-    from hil.runners.assembly import new_loop
-    from hil.runners.session import open_devices
-    from models.errors import InputError
-    from models.plant.plant import Scenario
-
-    with ExitStack() as stack:
-        if not paths:
-            # a line faster than any rate needs, and a watchdog that fits the rate
-            rig = replace(rig, ports=(RigPort(baud=4_000_000),), watchdog=5 / rig.rate)
-            paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
-        if len(paths) != len(rig.ports):
-            raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")
-        schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
-        fds, devices, rig, calibration = stack.enter_context(open_devices(rig, paths))
-        yield fds, new_loop(rig, schedule, calibration.as_record(), devices)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[float], None]]:
-    """A line that says how far the test is."""
-    from experiments.terminal.console import progress_screen
-
-    with progress_screen.status("latency: preparing") as line:
-        yield lambda done: line.update(f"latency: {100 * done:3.0f} % done; Ctrl-C ends it")
-
-
 def _histograms(measured: "TrialMeasurement") -> dict[str, Any]:
     """Counts by whole us of lateness."""
     floor = measured.floor.sparse() if measured.floor is not None else None
     return {"histogram_us": {"ours": measured.ours.sparse(), "floor": floor}}
-
-
-def _show(measured: "TrialMeasurement", result: "LatencyResult") -> None:
-    """Histogram, figures, settings, verdict."""
-    from experiments.terminal.console import number, screen, table
-
-    sides = [("riderless", measured.ours, result.ours)]
-    if measured.floor is not None and result.floor is not None:
-        sides.append(("cyclictest", measured.floor, result.floor))
-    screen.print(f"Lateness of the wake-ups at {result.rate:g} Hz\n")
-    screen.print(f"{'us':>14}" + "".join(f"   {name:<{_BAR + 9}}" for name, _, _ in sides))
-    for low, high in zip(_EDGES, (*_EDGES[1:], None), strict=True):
-        label = f"{low} to {high}" if high else f"{low} or more"
-        shares = [lateness.counts[low:high].sum() / max(lateness.n, 1) for _, lateness, _ in sides]
-        screen.print(f"{label:>14}" + "".join(f"   {100 * s:6.2f} % {_bar(s):<{_BAR}}" for s in shares).rstrip())
-    screen.print()
-    table(
-        "Wake-ups, ms late",
-        ["", "p50", "p99", "p99.9", "latest", "missed", "of"],
-        [
-            [name, *(number(1e3 * t) for t in (w.p50, w.p99, w.p999, w.worst)), str(w.missed), str(w.n)]
-            for name, _, w in sides
-        ],
-        "missed: later than half a period",
-    )
-    if result.compute_p50 is not None and result.compute_p99 is not None:
-        screen.print(
-            f"one tick takes {1e6 * result.compute_p50:.1f} us (p50), {1e6 * result.compute_p99:.1f} us (p99), "
-            "from bytes to bytes"
-        )
-    for sentence in (*result.settings, result.floor_note):
-        screen.print(f"- {sentence}")
-    screen.print(f"[bold]{result.sentence}[/bold]")
-
-
-def _bar(share: float) -> str:
-    """A share as a bar; the smallest can be seen."""
-    return "#" * max(1, round(_BAR * share)) if share > 0 else ""
-
-
-def _show_matrix(results: "list[LatencyResult]") -> None:
-    """The table of docs/latency.md, as Markdown."""
-    from experiments.terminal.console import number
-
-    print("| scheduling | wake-ups of | p50 us | p99 us | p99.9 us | latest us | missed | tick p50 us | tick p99 us |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for r in results:
-        name = f"{f'FIFO {r.fifo}' if r.fifo else 'normal'}, {'load' if r.load else 'idle'}"
-        tick = " | ".join(number(1e6 * t, 1) if t is not None else "-" for t in (r.compute_p50, r.compute_p99))
-        for who, w, cost in (("riderless", r.ours, tick), ("cyclictest", r.floor, " | ")):
-            if w is not None:
-                times = " | ".join(f"{1e6 * t:.1f}" for t in (w.p50, w.p99, w.p999, w.worst))
-                print(f"| {name} | {who} | {times} | {100 * w.missed_share:.2f} % | {cost} |")

@@ -15,17 +15,18 @@ def modes(
     """Mode shapes of the uncontrolled bicycle: amplitude ratio and phase of lean and steer."""
     import numpy as np
 
-    from experiments.reports.theory import check_format, mode_shapes_figure, save
-    from experiments.terminal.console import eigenvalue, emit_json, screen, table
+    from experiments.reports.text import eigenvalue_text
+    from experiments.reports.theory import check_figure_format, mode_shapes_figure, save_figure
+    from experiments.terminal.console import emit_json, print_table, screen
     from models import catalogue
     from models.linear.mode_shapes import ModeShape, mode_shapes
 
     if plot is not None:
-        check_format(plot)
+        check_figure_format(plot)
     bicycle = catalogue.load_bicycle(bike)
     shapes = mode_shapes(bicycle, speed)
     if plot is not None:
-        save(mode_shapes_figure(bicycle.name, speed, shapes), plot)
+        save_figure(mode_shapes_figure(bicycle.name, speed, shapes), plot)
     if as_json:
         rows = [
             {
@@ -46,11 +47,11 @@ def modes(
             return f"{np.degrees(shape.lean_lead):.1f}"
         return "same side" if shape.lean_lead == 0.0 else "opposite sides"
 
-    table(
+    print_table(
         f"{bicycle.name} at {speed:g} m/s: mode shapes",
         ["mode", "eigenvalue 1/s", "steer / lean", "lean ahead of steer deg"],
         [
-            [shape.name, eigenvalue(shape.eigenvalue, 4), f"{shape.steer_over_lean:.4g}", phase(shape)]
+            [shape.name, eigenvalue_text(shape.eigenvalue, 4), f"{shape.steer_over_lean:.4g}", phase(shape)]
             for shape in shapes
         ],
     )

@@ -47,7 +47,7 @@ def monitor(
 
 
 def _values(row: "np.void") -> "Table":
-    """The newest row, for a person."""
+    """Lay out the newest row for a person."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 

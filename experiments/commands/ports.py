@@ -10,7 +10,7 @@ def ports(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
     In a rig file, prefer the name under /dev/serial/by-id: it stays when plugs change places.
     """
-    from experiments.terminal.console import emit_json, screen, table
+    from experiments.terminal.console import emit_json, print_table, screen
     from firmware_interface.port import found_ports
 
     found = found_ports()
@@ -20,4 +20,4 @@ def ports(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
         screen.print("no serial port on this computer: is the cable in, does the device have power?")
     else:
         rows = [[p.by_id or p.path, p.path, p.what or "-", p.usb or "-", p.serial or "-"] for p in found]
-        table("Serial ports", ["name to use", "path", "what it is", "USB", "serial number"], rows)
+        print_table("Serial ports", ["name to use", "path", "what it is", "USB", "serial number"], rows)

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from hil.rig.rig import Rig
-    from hil.runners.operator import Operator
     from models.plant.plant import Scenario
 
 
@@ -49,6 +46,7 @@ def run(
     from experiments.emulation.spawn import start_twin
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.keys import keys
+    from experiments.terminal.operator import heed, live_line
     from hil.design.methods import METHODS, GainSchedule, design
     from hil.logs.folders import run_folder
     from hil.runners.emulation import Emulation
@@ -78,7 +76,7 @@ def run(
 
         def watch(row: np.void) -> None:
             heed(pressed(), operator)
-            live.update(line(row, rig, operator))
+            live.update(live_line(row, rig, operator))
 
         outcome = run_realtime(
             folder, rig, schedule, paths, duration, extra=extra, watch=watch, fifo=fifo, cpu=cpu, operator=operator
@@ -91,41 +89,8 @@ def run(
         raise typer.Exit(1)
 
 
-def heed(pressed: str, operator: "Operator") -> None:
-    """What keys mean: Enter arms, k marks a kick, any other stops."""
-    for key in pressed:
-        if key in "\r\n":
-            operator.arm() if operator.waiting else operator.interrupt("stopped by a key")
-        elif key == "k":
-            operator.mark("kick", "by key")
-        else:
-            operator.interrupt("stopped by a key")
-
-
-def line(row: "np.void", rig: "Rig", operator: "Operator") -> str:
-    """State, time left, and each quantity with its limit."""
-    import math
-
-    from hil.loop.states import State
-
-    state = State(int(row["state"]))
-    if operator.waiting:
-        doing = "hold it upright, then Enter arms"
-    elif state is State.RUNNING:
-        doing = f"{operator.left:5.1f} s left"
-    else:
-        doing = "any key stops"
-    limits, angle = rig.limits, math.degrees
-    return (
-        f"{state.name:<9} {doing:<14}  v {row['v_est']:5.2f} m/s  "
-        f"lean {angle(row['phi_est']):+6.2f} of {angle(limits.lean.value):.0f} deg  "
-        f"steer {angle(row['delta_est']):+6.2f} of {angle(limits.steer.value):.0f} deg  "
-        f"torque {row['T_cmd']:+5.2f} of {limits.torque.value:g} N m  {row['bus_meas']:.1f} V"
-    )
-
-
 def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
-    """A treadmill on which somebody kicks the bicycle now and then."""
+    """Make a treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
     from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, hand_kick

@@ -1,9 +1,17 @@
 """`riderless simulate`: bicycles in simulated time, one or many."""
 
+from math import radians
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from experiments.campaigns.sweeps import SweepCase
+    from hil.runners.emulation import Emulation
+    from models.plant.plant import Kick, Knock, Scenario
 
 
 def simulate(
@@ -48,26 +56,19 @@ def simulate(
     A person holds it until half a second under control has passed, and lets go at the state of --x0. Several
     bicycles, speeds and seeds make one run for each combination.
     """
-    import numpy as np
-
-    from experiments.campaigns.sweeps import SweepCase, simulate_all
+    from experiments.campaigns.sweeps import simulate_all
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.progress import watching
-    from hil.design.methods import METHODS, GainSchedule, LoopTiming, design
     from hil.logs.folders import new_folder, run_folder
-    from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation
-    from models import catalogue
     from models.errors import InputError
-    from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
+    from models.plant.plant import SteerDrive, Surroundings
 
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
     if seeds < 1:
         raise InputError(f"--seeds must be 1 or more, found {seeds}: it says how many runs differ in their noise only")
-    state = np.radians(_numbers("--x0", x0, 4))
-    pushes: list[Kick | Knock] = [Kick(*_numbers("--kick", text, 2)) for text in kick or []]
-    pushes += [Knock(*_numbers("--knock", text, 2)) for text in knock or []]
+    start, pushes = _numbers("--x0", x0, 4), _pushes(kick or [], knock or [])
     emulation = Emulation(
         model,
         Surroundings(
@@ -77,32 +78,14 @@ def simulate(
             drag_area=drag_area,
             wind=wind,
             gusts=gusts,
-            training_wheels=None if training_wheels is None else float(np.radians(training_wheels)),
+            training_wheels=None if training_wheels is None else radians(training_wheels),
             frame_offset=1e-3 * offset_mm,
         ),
-        SteerDrive(coulomb=friction, backlash=float(np.radians(backlash))),
+        SteerDrive(coulomb=friction, backlash=radians(backlash)),
     )
-    speeds, cases = parse_speeds(speed), []
-    for name in bike.split(","):
-        rig = Rig(catalogue.load_bicycle(name.strip()))
-        if controller in METHODS:
-            schedule = design(
-                rig.bicycle, controller, parse_speeds("2:9:0.5"), LoopTiming(rig.rate, drive_lag=rig.drive_lag)
-            )
-        else:
-            schedule = GainSchedule.from_toml(Path(controller))
-        for v in speeds:
-            for n in range(seed, seed + seeds):
-                scenario = Scenario(
-                    speed=((0.0, v),),
-                    kicks=tuple(sorted(pushes, key=lambda push: push.t)),
-                    surface="floor" if floor else "treadmill",
-                    x0=tuple(map(float, state)),
-                    seed=n,
-                )
-                label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {n}" if seeds > 1 else "")
-                cases.append(SweepCase(rig, schedule, scenario, emulation, scenario.release_after + duration, label))
-    out = out or run_folder("runs", "simulated", bike, schedule.method)
+    scenarios = [_scenario(v, n, start, pushes, floor) for v in parse_speeds(speed) for n in range(seed, seed + seeds)]
+    cases = _cases(bike.split(","), controller, scenarios, emulation, duration, seeds > 1)
+    out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     results = {}
     with watching(progress_screen, cases, "simulation") as (watch, done):
@@ -117,6 +100,61 @@ def simulate(
             screen.print(f"{run['run']}: {run['reason']}, {run['cause']}", soft_wrap=True)
     if any(run["reason"] != "success" for run in runs):
         raise typer.Exit(1)
+
+
+def _cases(
+    bikes: "Sequence[str]",
+    controller: str,
+    scenarios: "Sequence[Scenario]",
+    emulation: "Emulation",
+    duration: float,
+    seeded: bool,
+) -> "list[SweepCase]":
+    """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
+    from experiments.campaigns.sweeps import SweepCase
+    from experiments.terminal.console import parse_speeds
+    from hil.design.methods import METHODS, GainSchedule, LoopTiming, design
+    from hil.rig.rig import Rig
+    from models import catalogue
+
+    cases = []
+    for name in bikes:
+        rig = Rig(catalogue.load_bicycle(name.strip()))
+        if controller in METHODS:
+            schedule = design(
+                rig.bicycle, controller, parse_speeds("2:9:0.5"), LoopTiming(rig.rate, drive_lag=rig.drive_lag)
+            )
+        else:
+            schedule = GainSchedule.from_toml(Path(controller))
+        for scenario in scenarios:
+            v = scenario.speed[0][1]
+            label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
+            cases.append(SweepCase(rig, schedule, scenario, emulation, scenario.release_after + duration, label))
+    return cases
+
+
+def _scenario(v: float, seed: int, start: list[float], pushes: "list[Kick | Knock]", floor: bool) -> "Scenario":
+    """Let a bicycle go at a state (phi, delta, phi_dot, delta_dot) [deg, deg/s], and push it now and then."""
+    from models.plant.plant import Scenario
+
+    phi, delta, phi_dot, delta_dot = (radians(value) for value in start)
+    return Scenario(
+        speed=((0.0, v),),
+        kicks=tuple(sorted(pushes, key=lambda push: push.t)),
+        surface="floor" if floor else "treadmill",
+        x0=(phi, delta, phi_dot, delta_dot),
+        seed=seed,
+    )
+
+
+def _pushes(kicks: list[str], knocks: list[str]) -> "list[Kick | Knock]":
+    """Read pushes on the frame and knocks on the handlebar."""
+    from models.plant.plant import Kick, Knock
+
+    return [
+        *(Kick(*_numbers("--kick", text, 2)) for text in kicks),
+        *(Knock(*_numbers("--knock", text, 2)) for text in knocks),
+    ]
 
 
 def _numbers(option: str, text: str, n: int) -> list[float]:

@@ -1,16 +1,9 @@
 """`riderless turns`: steady turns of the nonlinear bicycle and whether it stays in them."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from models.nonlinear.hands_free import TurnFamily
-    from models.nonlinear.steady_turns import SteadyTurn
-    from models.parameters import Bicycle
-
-ROWS = 12  # turns of a family in the table; --json has all
 
 
 def turns(
@@ -26,8 +19,9 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.reports.theory import check_format, families_figure, save, turn_figure
+    from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
     from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.turns import show_families, show_turn, turn_document
     from models import catalogue
     from models.errors import InputError
 
@@ -44,7 +38,7 @@ def turns(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
     if plot is not None:
-        check_format(plot)
+        check_figure_format(plot)
     bicycle = catalogue.load_bicycle(bike)
     path = {"path": str(plot) if plot else None}
     if hands_free:
@@ -52,12 +46,14 @@ def turns(
 
         families = all_families(bicycle)
         if plot is not None:
-            save(families_figure(bicycle.name, families), plot)
+            save_figure(families_figure(bicycle.name, families), plot)
         if as_json:
-            rows = [{"start": f.start, "end": f.end, "turns": [_row(turn) for turn in f.turns]} for f in families]
+            rows = [
+                {"start": f.start, "end": f.end, "turns": [turn_document(turn) for turn in f.turns]} for f in families
+            ]
             emit_json({"bike": bicycle.name, **path, "families": rows})
             return
-        _show_families(bicycle, families)
+        show_families(bicycle, families)
     else:
         from models.nonlinear.steady_turns import steady_turn_from_angles, steady_turn_from_speed_and_radius
 
@@ -68,69 +64,10 @@ def turns(
             assert radius is not None
             turn = steady_turn_from_speed_and_radius(bicycle, speed, radius)
         if plot is not None:
-            save(turn_figure(bicycle, turn), plot)
+            save_figure(turn_figure(bicycle, turn), plot)
         if as_json:
-            emit_json({"bike": bicycle.name, **path, "turn": _row(turn)})
+            emit_json({"bike": bicycle.name, **path, "turn": turn_document(turn)})
             return
-        _show(bicycle, turn)
+        show_turn(bicycle, turn)
     if plot is not None:
         screen.print(f"figure written to {plot}")
-
-
-def _row(turn: "SteadyTurn") -> dict[str, Any]:
-    """A turn for JSON: SI, and the properties that are not fields."""
-    from dataclasses import asdict
-
-    return {**asdict(turn), "radius": turn.radius, "stable": turn.stable}
-
-
-def _show(bicycle: "Bicycle", turn: "SteadyTurn") -> None:
-    from math import degrees
-
-    from experiments.terminal.console import eigenvalue, table
-
-    side = "right" if turn.psi_dot > 0.0 else "left"
-    upper = [s for s in turn.eigenvalues if s.imag >= 0.0]
-    table(
-        f"{bicycle.name}: steady turn to the {side}, {'stable' if turn.stable else 'unstable'}",
-        ["quantity", "value"],
-        [
-            ["lean deg", f"{degrees(turn.phi):.4f}"],
-            ["steer deg", f"{degrees(turn.delta):.4f}"],
-            ["pitch from upright deg", f"{degrees(turn.theta - bicycle.lam):.4f}"],
-            ["speed m/s", f"{turn.v:.4f}"],
-            ["yaw rate deg/s", f"{degrees(turn.psi_dot):.3f}"],
-            ["radius m", f"{abs(turn.radius):.4f}"],
-            ["steer torque N m", f"{turn.T_delta:.4f}"],
-            ["eigenvalues 1/s", "  ".join(eigenvalue(s, 3) for s in upper)],
-        ],
-        "Radius and speed: of the rear contact. Eigenvalues: under this constant steer torque, energy kept.",
-    )
-
-
-def _show_families(bicycle: "Bicycle", families: "tuple[TurnFamily, ...]") -> None:
-    from math import degrees
-
-    import numpy as np
-
-    from experiments.terminal.console import screen, table
-
-    if not families:
-        screen.print(f"{bicycle.name} has no turns without steer torque")
-    for family in families:
-        chosen = np.unique(np.linspace(0, len(family.turns) - 1, ROWS).round().astype(int))
-        table(
-            f"{bicycle.name}, hands free, from {family.start} to {family.end}: {len(family.turns)} turns",
-            ["lean deg", "steer deg", "speed m/s", "radius m", "yaw deg/s", ""],
-            [
-                [
-                    f"{degrees(turn.phi):.3f}",
-                    f"{degrees(turn.delta):.3f}",
-                    f"{turn.v:.4f}",
-                    f"{turn.radius:.3f}",
-                    f"{degrees(turn.psi_dot):.2f}",
-                    "stable" if turn.stable else "unstable",
-                ]
-                for turn in (family.turns[i] for i in chosen)
-            ],
-        )

@@ -1,4 +1,4 @@
-"""The emulated bicycle as devices on pseudo-terminals, in a process of its own."""
+"""Emulated bicycle as devices on pseudo-terminals, in a process of its own."""
 
 import os
 from contextlib import suppress
@@ -10,20 +10,29 @@ from models.plant.plant import Scenario
 
 
 def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(), fifo: int = 0) -> VirtualProcess:
-    """Start it and wait until it serves; the devices behind its paths cannot be told from a bicycle's.
+    """Start an emulated bicycle and wait until it serves; its devices cannot be told from a bicycle's.
 
-    With a real-time priority ``fifo`` of the loop, the bicycle gets one more: it does not wait for a computer.
+    Parameters
+    ----------
+    rig : Rig
+        Bicycle, ports and devices.
+    scenario : Scenario
+        Speed, kicks and surface.
+    emulation : Emulation
+        Equations of motion and what is real about the machine.
+    fifo : int
+        Real-time priority of the loop, 0 for none; the bicycle gets one more, for it does not wait for a computer.
 
     Raises
     ------
     DeviceError
         When it cannot start.
     """
-    return hastened(spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation)), fifo)
+    return raise_priority(spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation)), fifo)
 
 
-def hastened(twin: VirtualProcess, fifo: int) -> VirtualProcess:
-    """The bicycle with one more than the real-time priority ``fifo`` of the loop, unless that is 0."""
+def raise_priority(twin: VirtualProcess, fifo: int) -> VirtualProcess:
+    """Give the bicycle one more than the real-time priority ``fifo`` of the loop, unless that is 0."""
     if fifo:
         with suppress(PermissionError):  # the loop says so too, with what to do
             os.sched_setscheduler(twin.pid or 0, os.SCHED_FIFO, os.sched_param(fifo + 1))

@@ -1,4 +1,4 @@
-"""The emulated bicycle on a stand, moved by hand, as devices on pseudo-terminals: for checks and calibrations."""
+"""Emulated bicycle on a stand, moved by hand, as devices on pseudo-terminals: for checks and calibrations."""
 
 from collections.abc import MutableSequence
 from math import inf
@@ -6,7 +6,7 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from experiments.emulation.spawn import hastened
+from experiments.emulation.spawn import raise_priority
 from firmware_interface.calibration import Calibration
 from firmware_interface.twins.virtual_node import VirtualProcess, spawn
 from hil.commissioning.steps import Step
@@ -18,7 +18,7 @@ from models.plant.workstand import Bars, ByHand
 
 
 class StandIn:
-    """Who does what the steps ask of a person, on an emulated bicycle.
+    """Stand-in for the person whom the steps ask to move an emulated bicycle.
 
     Attributes
     ----------
@@ -50,10 +50,12 @@ def start_by_hand(
     rollout: float = inf,
     fifo: int = 0,
 ) -> VirtualProcess:
-    """Start it and wait until it serves.
+    """Start a bicycle on a stand, moved by hand, and wait until it serves.
 
     Parameters
     ----------
+    rig : Rig
+        Bicycle, ports and devices.
     posture : shared array of 3 doubles
         What the person does, see `models.plant.workstand.POSTURE_CHANNELS`; of multiprocessing's spawn context.
     bars : Bars
@@ -72,4 +74,4 @@ def start_by_hand(
     """
     bars = bars or Bars(inertia=totals(rig.bicycle).IAll, stop=1.1 * rig.limits.steer.value)
     mark = rollout / (truth or rig.calibrated()).wheel_radius
-    return hastened(spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark)), fifo)
+    return raise_priority(spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark)), fifo)

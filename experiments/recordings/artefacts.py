@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.datatypes import Array
-from experiments.recordings.checked import BESIDE, SIGNALS, Recorded
+from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
 from models.errors import InputError
 
-Spans = list[tuple[int, int]]  # first row, one past the last
-ROUNDING = 1e-9  # of the range
-FEW = 0.2  # levels by rows, under which a signal is quantised
-SOME = 20_000  # rows that show how rough a signal is
+RowSpans = list[tuple[int, int]]  # first row, one past the last
+SAME_LEVEL = 1e-9  # of the range
+QUANTISED_BELOW = 0.2  # levels by rows, under which a signal is quantised
+ROUGHNESS_ROWS = 20_000  # rows that show how rough a signal is
 
 
 @dataclass(frozen=True)
 class FlawRules:
-    """What counts as a flaw; each number with its reason."""
+    """Thresholds of flaws; each number with its reason."""
 
     margin: float = 0.05  # s kept away on either side: half the time the search for kicks smooths over
     mostly: float = 0.5  # of the values missing: the column was not recorded
@@ -41,16 +41,16 @@ class FlawRules:
 # What one sample cannot change by: (least step, and rate) in SI. No bicycle leans at 20 or steers at 60 rad/s or
 # brakes at 2 g; a wheel's speed from few pulses has steps of a few tenths. Rates have no limit: a blow on the
 # frame of a real one changed its lean rate by 2.5 rad/s from one sample to the next.
-STEPS = {
+LARGEST_STEPS = {
     "phi": (0.1, 20.0),
     "delta": (0.2, 60.0),
     "v": (1.0, 20.0),
 }
-GYROS = ("phi_dot", "psi_dot")
+GYRO_SIGNALS = ("phi_dot", "psi_dot")
 
 
-def mended(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
-    """The recording with its flaws named in `Response.remarks`, bridged where they can be, and not free.
+def mend_flaws(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
+    """Name the flaws of a recording in `Response.remarks`, bridge those that can be, and mark them not free.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def mended(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
     rules = rules or FlawRules()
     n = len(recorded.response.t)
     used = np.zeros(n, bool)
-    for quantity in (*SIGNALS, *BESIDE):
+    for quantity in (*RESPONSE_SIGNALS, *BESIDE_SIGNALS):
         values = recorded.signal(quantity)
         if values is None:
             continue
@@ -68,11 +68,11 @@ def mended(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
         if lost.mean() > rules.mostly:
             recorded = _without(recorded, quantity, float(lost.mean()))
             continue
-        serves = quantity not in BESIDE
+        serves = quantity not in BESIDE_SIGNALS
         if lost.any():
             recorded, values = _bridged(recorded, quantity, values, lost, rules)
-            used |= widened(lost, recorded, rules) & serves
-        for what, finder in FINDERS.items():
+            used |= widen_mask(lost, recorded, rules) & serves
+        for what, finder in FLAW_FINDERS.items():
             # what a machine does before it runs or after it fell concerns nobody
             spans = [span for span in finder(recorded, quantity, values, rules) if _concerns(recorded, *span)]
             if not spans:
@@ -81,22 +81,34 @@ def mended(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
             recorded = recorded.remarked(*_sentences(recorded, quantity, what, spans, values, rules))
             if what == "spike":
                 recorded, values = _filled(recorded, quantity, values, bad)
-            used |= widened(bad, recorded, rules) & serves
+            used |= widen_mask(bad, recorded, rules) & serves
     if used.any():
         free = recorded.response.free
         recorded = replace(recorded, response=replace(recorded.response, free=~used if free is None else free & ~used))
     return recorded
 
 
-def spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
-    """Excursions of one to three rows, far above roughness and a good part of the range, that come back."""
+def find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+    """Find excursions of one to three rows, far above roughness and a good part of the range, that come back.
+
+    Parameters
+    ----------
+    recorded : Recorded
+        Its sampling interval and speed are used.
+    quantity : str
+        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
+    values : array (n,)
+        The signal, SI, without missing values.
+    rules : FlawRules
+        Thresholds.
+    """
     padded = np.pad(values, 3, mode="edge")
 
     def off(rows: NDArray[np.intp]) -> Array:
         near = padded[rows[:, None] + np.arange(7)]
         return np.abs(values[rows] - np.median(near, axis=1))
 
-    some = np.arange(0, len(values), max(1, len(values) // SOME))
+    some = np.arange(0, len(values), max(1, len(values) // ROUGHNESS_ROWS))
     roughness = off(some)
     rough = 1.4826 * float(np.median(roughness[roughness > 0])) if (roughness > 0).any() else 0.0
     usual = float(np.ptp(np.percentile(values[some], (1.0, 99.0))))
@@ -110,21 +122,45 @@ def spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -
     return [(a, b) for a, b in _spans(outside) if b - a <= rules.spike]
 
 
-def steps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
-    """Changes from one row to the next that no bicycle can make."""
-    if quantity not in STEPS or len(values) < 2:
+def find_jumps(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+    """Find changes from one row to the next that no bicycle can make.
+
+    Parameters
+    ----------
+    recorded : Recorded
+        Its sampling interval and speed are used.
+    quantity : str
+        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
+    values : array (n,)
+        The signal, SI, without missing values.
+    rules : FlawRules
+        Thresholds.
+    """
+    if quantity not in LARGEST_STEPS or len(values) < 2:
         return []
-    least, rate = STEPS[quantity]
+    least, rate = LARGEST_STEPS[quantity]
     limit = max(least, rate * recorded.response.dt)
     return [(int(i), int(i) + 2) for i in np.flatnonzero(np.abs(np.diff(values)) > limit)]
 
 
-def clips(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
-    """Rows in a row at the greatest or least value, though the motion was on its way beyond it."""
+def find_saturation(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+    """Find rows in a row at the greatest or least value, though the motion was on its way beyond it.
+
+    Parameters
+    ----------
+    recorded : Recorded
+        Its sampling interval and speed are used.
+    quantity : str
+        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
+    values : array (n,)
+        The signal, SI, without missing values.
+    rules : FlawRules
+        Thresholds.
+    """
     if quantity == "v":
         return []
-    found: Spans = []
-    same = ROUNDING * float(np.ptp(values))  # between two readings of one level, after interpolation
+    found: RowSpans = []
+    same = SAME_LEVEL * float(np.ptp(values))  # between two readings of one level, after interpolation
     for limit in (values.max(), values.min()) if same else ():
         there = [(a, b) for a, b in _spans(np.abs(values - limit) <= same) if b - a >= rules.clipped]
         if there and np.mean(np.diff(values) == 0.0) > rules.held:  # as many new readings as else rows
@@ -132,22 +168,22 @@ def clips(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) ->
             there = [(a, b) for a, b in there if b - a >= rules.clipped * usual]
         least = rules.overshoot * _quantum(values, same) if there else 0.0
         sure = [span for span in there if _overshoot(values, *span) > least]
-        if len(sure) >= (1 if quantity in GYROS else rules.again):
+        if len(sure) >= (1 if quantity in GYRO_SIGNALS else rules.again):
             found += there
     return sorted(found)
 
 
 def _quantum(values: Array, same: float) -> float:
-    """The step between levels of a signal that has few, else the least that it moves by."""
+    """Step between the levels of a quantised signal, else the least that a signal moves by."""
     levels = np.unique(np.rint(values / same))
-    if len(levels) < FEW * len(values):
+    if len(levels) < QUANTISED_BELOW * len(values):
         return float(np.median(np.diff(levels))) * same
     moves = np.abs(np.diff(values))
     return float(np.percentile(moves[moves > same], 5.0))
 
 
 def _overshoot(values: Array, a: int, b: int) -> float:
-    """How far a motion would have gone beyond the rows a to b, by its slopes before and after them."""
+    """Estimate how far a motion would have gone beyond the rows a to b, by its slopes before and after them."""
     length = b - a
     if a == 0 or b == len(values):
         return 0.0
@@ -156,19 +192,36 @@ def _overshoot(values: Array, a: int, b: int) -> float:
     return float(0.25 * (before + after) * length)
 
 
-def stuck(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> Spans:
-    """Gyros whose reading rests while the bicycle moves: their last digit never does."""
+def find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: FlawRules) -> RowSpans:
+    """Find where a gyro gives the very same reading while the bicycle moves: its last digit never rests.
+
+    Parameters
+    ----------
+    recorded : Recorded
+        Its sampling interval and speed are used.
+    quantity : str
+        Of `RESPONSE_SIGNALS` or `BESIDE_SIGNALS`.
+    values : array (n,)
+        The signal, SI, without missing values.
+    rules : FlawRules
+        Thresholds.
+    """
     same = np.diff(values) == 0.0
-    if quantity not in GYROS or same.mean() > rules.held:
+    if quantity not in GYRO_SIGNALS or same.mean() > rules.held:
         return []
     moving = np.abs(recorded.response.v) > rules.moving
     least = rules.stuck / recorded.response.dt
     return [(a, b + 1) for a, b in _spans(same & moving[1:]) if b - a >= least]
 
 
-Finder = Callable[[Recorded, str, Array, FlawRules], Spans]
-FINDERS: dict[str, Finder] = {"spike": spikes, "jump": steps, "saturated": clips, "stuck": stuck}
-SAYS = {
+FlawFinder = Callable[[Recorded, str, Array, FlawRules], RowSpans]
+FLAW_FINDERS: dict[str, FlawFinder] = {
+    "spike": find_spikes,
+    "jump": find_jumps,
+    "saturated": find_saturation,
+    "stuck": find_stuck_gyros,
+}
+FLAW_SENTENCES = {
     "spike": "leaves its surroundings by {size:.3g} for {rows}, not free",
     "jump": "jumps by {size:.3g} from one row to the next, not free",
     "saturated": "is saturated at {value:.4g} for {rows}, not free",
@@ -176,13 +229,13 @@ SAYS = {
 }
 
 
-def widened(bad: NDArray[np.bool_], recorded: Recorded, rules: FlawRules) -> NDArray[np.bool_]:
+def widen_mask(bad: NDArray[np.bool_], recorded: Recorded, rules: FlawRules) -> NDArray[np.bool_]:
     """Rows (n,) that are bad, with the margin on either side."""
     width = max(1, round(rules.margin / recorded.response.dt))
     return np.convolve(bad, np.ones(2 * width + 1), "same") > 0.5
 
 
-def _spans(mask: NDArray[np.bool_]) -> Spans:
+def _spans(mask: NDArray[np.bool_]) -> RowSpans:
     edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
@@ -193,7 +246,7 @@ def _concerns(recorded: Recorded, a: int, b: int) -> bool:
     return free is None or bool(free[a:b].any())
 
 
-def _mask(spans: Spans, n: int) -> NDArray[np.bool_]:
+def _mask(spans: RowSpans, n: int) -> NDArray[np.bool_]:
     mask = np.zeros(n, bool)
     for a, b in spans:
         mask[a:b] = True
@@ -220,7 +273,7 @@ def _bridged(
 
 
 def _without(recorded: Recorded, quantity: str, share: float) -> Recorded:
-    """The recording without a column that hardly exists."""
+    """Remove a column most of whose values are missing."""
     name, source = recorded.name(quantity), recorded.response.source
     if quantity in ("phi_dot", "v"):
         raise InputError(
@@ -231,17 +284,17 @@ def _without(recorded: Recorded, quantity: str, share: float) -> Recorded:
 
 
 def _sentences(
-    recorded: Recorded, quantity: str, what: str, spans: Spans, values: Array, rules: FlawRules
+    recorded: Recorded, quantity: str, what: str, spans: RowSpans, values: Array, rules: FlawRules
 ) -> Iterator[str]:
     t, name = recorded.response.t, recorded.name(quantity)
-    unit = UNITS.get(quantity, "")
+    unit = SIGNAL_UNITS.get(quantity, "")
     said = []
     for a, b in spans:
         if what == "spike":
             size = float(np.abs(values[a:b] - np.median(values[max(0, a - 3) : b + 3])).max())
         else:
             size = float(np.ptp(values[a:b]))
-        says = SAYS[what].format(size=size, rows=_rows(b - a), value=float(values[a]))
+        says = FLAW_SENTENCES[what].format(size=size, rows=_rows(b - a), value=float(values[a]))
         says = says.replace(" for ", f" {unit} for ").replace(" from one", f" {unit} from one")
         said.append(f"{name}: {says}, {_when(t, a, b)}")
     yield from _shortened(said, f"{name}: {{}} more like these ({what})", rules)
@@ -261,7 +314,7 @@ def _shortened(said: list[str], rest: str, rules: FlawRules) -> list[str]:
     return [*said[: rules.told], rest.format(len(said) - rules.told)]
 
 
-UNITS = {
+SIGNAL_UNITS = {
     "phi_dot": "rad/s", "v": "m/s", "phi": "rad", "delta": "rad", "psi_dot": "rad/s", "T_delta": "N m",
     "delta_dot": "rad/s", "wheel": "rad/s", "a_y": "m/s^2", "a_z": "m/s^2",
 }  # fmt: skip

@@ -12,7 +12,7 @@ from experiments.datatypes import Comparison
 from models.errors import InputError
 
 AUTHOR_WINDOWS_FILE = "author_windows.json"  # lies beside the logs
-SAME_START = 0.3  # s between two starts of the same window
+SAME_WINDOW_START = 0.3  # s between two starts of the same window
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class HandCut:
 
 
 @dataclass(frozen=True)
-class Beside:
+class BesideAuthors:
     """Automatic windows of one recording beside those cut by hand."""
 
     source: str
@@ -63,7 +63,7 @@ def read_author_windows(paths: Sequence[Path]) -> list[HandCut]:
     return cuts
 
 
-def beside(cuts: Sequence[HandCut], comparisons: Sequence[Comparison]) -> list[Beside]:
+def match_author_windows(cuts: Sequence[HandCut], comparisons: Sequence[Comparison]) -> list[BesideAuthors]:
     """Match windows by their start, recording by recording, slowest first."""
     rows = []
     for source in dict.fromkeys(c.source for c in cuts):
@@ -72,12 +72,14 @@ def beside(cuts: Sequence[HandCut], comparisons: Sequence[Comparison]) -> list[B
         if not ours:
             continue
         dt = (ours[0].window.t_end - ours[0].window.t_start) / (ours[0].window.stop - ours[0].window.start)
-        pairs = [(cut, one) for cut in hand for one in ours if abs(cut.start - one.window.start) * dt <= SAME_START]
+        pairs = [
+            (cut, one) for cut in hand for one in ours if abs(cut.start - one.window.start) * dt <= SAME_WINDOW_START
+        ]
         if not pairs:
             continue
         theirs, mine = [p[0] for p in pairs], [p[1] for p in pairs]
         rows.append(
-            Beside(
+            BesideAuthors(
                 source=source,
                 v_mean=float(np.mean([c.window.v_mean for c in ours])),
                 by_hand=len(hand),
@@ -91,6 +93,6 @@ def beside(cuts: Sequence[HandCut], comparisons: Sequence[Comparison]) -> list[B
     return sorted(rows, key=lambda row: row.v_mean)
 
 
-def as_json(rows: Sequence[Beside]) -> list[dict[str, Any]]:
+def beside_json(rows: Sequence[BesideAuthors]) -> list[dict[str, Any]]:
     """For `riderless analyze --json`."""
     return [vars(row) for row in rows]

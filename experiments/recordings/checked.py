@@ -1,4 +1,4 @@
-"""A response beside what else its recording tells: enough to find flaws in it and to doubt it."""
+"""Response with the other signals of its recording, which serve to check it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from experiments.datatypes import Array, Response
 
 @dataclass(frozen=True)
 class Recorded:
-    """A response, and what only serves to check it.
+    """Response, and signals that only serve to check it.
 
     ``columns`` names the column behind each quantity, as sentences about it should. ``beside`` has what no
     Response has, (n,) on the same grid, SI: ``delta_dot`` [rad/s], ``wheel`` (turning rate of the rear wheel) [rad/s],
@@ -23,17 +23,17 @@ class Recorded:
     law: tuple[float, float] | None = None
 
     def name(self, quantity: str) -> str:
-        """How its recording calls a quantity."""
+        """Name of a quantity's column in the recording."""
         return self.columns.get(quantity, quantity)
 
     def signal(self, quantity: str) -> Array | None:
-        """A quantity (n,) in SI, or None where it was not recorded."""
+        """Signal (n,) of a quantity in SI, or None where it was not recorded."""
         if quantity in self.beside:
             return self.beside[quantity]
         return getattr(self.response, quantity, None)
 
     def put(self, quantity: str, values: Array | None) -> "Recorded":
-        """The same with other values of one quantity, or without it."""
+        """Replace the values of one quantity, or remove it."""
         if quantity in self.beside:
             left = {name: signal for name, signal in self.beside.items() if name != quantity}
             return replace(self, beside=left if values is None else {**left, quantity: values})
@@ -41,9 +41,9 @@ class Recorded:
         return replace(self, response=replace(self.response, **change))
 
     def remarked(self, *remarks: str) -> "Recorded":
-        """The same with remarks added."""
+        """Add remarks."""
         return replace(self, response=replace(self.response, remarks=(*self.response.remarks, *remarks)))
 
 
-SIGNALS = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta")  # of a Response
-BESIDE = ("delta_dot", "wheel", "a_y", "a_z")
+RESPONSE_SIGNALS = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta")  # of a Response
+BESIDE_SIGNALS = ("delta_dot", "wheel", "a_y", "a_z")

@@ -1,4 +1,4 @@
-"""What every recording goes through before it is analysed: its flaws are named, and physics may object."""
+"""Inspection of every recording before it is analysed: its flaws are named, its units and signs checked."""
 
 from dataclasses import replace
 
@@ -7,11 +7,11 @@ from experiments.recordings import artefacts, unit_checks
 from experiments.recordings.checked import Recorded
 from models.errors import InputError
 
-CORRECT = "correct the file or its mapping, or say --trust to analyse it all the same"
+WHAT_TO_CORRECT = "correct the file or its mapping, or say --trust to analyse it all the same"
 
 
-def inspected(recorded: Recorded, refuse: bool = True) -> Response:
-    """The response of a recording, with remarks on what is wrong with it.
+def inspect_recording(recorded: Recorded, refuse: bool = True) -> Response:
+    """Make the response of a recording, with remarks on what is wrong with it.
 
     Parameters
     ----------
@@ -25,10 +25,10 @@ def inspected(recorded: Recorded, refuse: bool = True) -> Response:
         A unit or a sign is clearly wrong, unless ``refuse`` is False.
     """
     said_free = recorded.response.free
-    recorded = artefacts.mended(recorded)
+    recorded = artefacts.mend_flaws(recorded)
     # a wrong unit looks like jumps everywhere, so physics looks at all that the recording itself calls free
-    findings = unit_checks.doubts(replace(recorded, response=replace(recorded.response, free=said_free)))
+    findings = unit_checks.check_units(replace(recorded, response=replace(recorded.response, free=said_free)))
     fatal = [finding for finding in findings if finding.clear]
     if fatal and refuse:
-        raise InputError(f"{recorded.response.source}: {fatal[0].sentence}; {CORRECT}")
+        raise InputError(f"{recorded.response.source}: {fatal[0].sentence}; {WHAT_TO_CORRECT}")
     return recorded.remarked(*(finding.sentence for finding in findings)).response

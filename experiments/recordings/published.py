@@ -9,7 +9,7 @@ import numpy as np
 from experiments.datatypes import Array
 from models.errors import InputError
 
-COLUMNS = ("v_start", "v_end", "re", "im")
+EIGENVALUE_COLUMNS = ("v_start", "v_end", "re", "im")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Figure7:
 
 
 def figure7() -> Figure7:
-    """The 26 published points, read off the vector figure to about 0.01."""
+    """Read the 26 published points, taken off the vector figure to about 0.01."""
     return _parse(files("experiments.recordings").joinpath("data/kooijman2008_figure7.csv").read_text())
 
 
@@ -37,13 +37,13 @@ def is_table(path: Path) -> bool:
     try:
         with path.open(encoding="utf-8") as file:
             lines = (line for line in file if not line.startswith("#"))
-            return tuple(next(lines, "").strip().split(",")) == COLUMNS
+            return tuple(next(lines, "").strip().split(",")) == EIGENVALUE_COLUMNS
     except (OSError, UnicodeDecodeError):
         return False
 
 
 def read_published(path: Path) -> Figure7:
-    """A table of eigenvalues in a CSV file.
+    """Read a table of eigenvalues in a CSV file.
 
     Raises
     ------
@@ -54,8 +54,8 @@ def read_published(path: Path) -> Figure7:
         return _parse(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise InputError(
-            f"{path} wants rows of four numbers under {','.join(COLUMNS)} (m/s, m/s, 1/s, rad/s), found: {error}; "
-            "correct that row"
+            f"{path} wants rows of four numbers under {','.join(EIGENVALUE_COLUMNS)} (m/s, m/s, 1/s, rad/s), "
+            f"found: {error}; correct that row"
         ) from None
 
 
@@ -64,6 +64,6 @@ def _parse(text: str) -> Figure7:
     if len(rows) < 2:
         raise ValueError("no rows")
     table = np.loadtxt(rows[1:], delimiter=",", ndmin=2)
-    if table.shape[1] != len(COLUMNS) or not np.isfinite(table).all():
+    if table.shape[1] != len(EIGENVALUE_COLUMNS) or not np.isfinite(table).all():
         raise ValueError(f"an array {table.shape} of numbers")
     return Figure7(*table.T)

@@ -1,6 +1,5 @@
-"""Runs and foreign files as a Response, the one noun the analysis takes."""
+"""Runs of our own as a Response, the noun that the analysis takes."""
 
-import re
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -8,13 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from experiments.datatypes import Array, Dynamics, Marker, Response
-from experiments.recordings import foreign
 from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign.formats import SUFFIXES
-from experiments.recordings.inspection import inspected
+from experiments.recordings.inspection import inspect_recording
 from experiments.theory.theory import Theory, open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.logs.export import MARKERS_SUFFIX
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.loop.states import State, Verdict
@@ -22,36 +18,13 @@ from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle
 
-BRIDGED = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
-GRAIN = 0.005  # s
-TOLD = 5  # gaps by name
-SAME_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
-KEPT = 64  # speeds
+BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
+COARSE_STEP = 0.005  # s
+RUN_GAPS_TOLD = 5  # gaps by name
+SAME_SAMPLE_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
+SPEEDS_KEPT = 64  # speeds
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
-
-
-def read_recording(
-    path: Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
-) -> Response:
-    """A recording of any known kind: a run folder (or its log), or a file of somebody else's.
-
-    Parameters
-    ----------
-    path
-    mapping, preset, bicycle, trust
-        As `experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
-
-    Raises
-    ------
-    InputError
-        When there is nothing at ``path``, or nothing that is known.
-    """
-    if is_run(path):
-        run = run_of(path)
-        exported = path.is_file() and path.name != RUN_FILE  # lies among others, and has a name of its own
-        return of_run(replace(run, folder=path) if exported else run)
-    return foreign.read_foreign(path, mapping, preset, bicycle, trust)
 
 
 def run_of(path: Path) -> Run:
@@ -68,47 +41,14 @@ def _run_of(path: Path, mtime: int, size: int) -> Run:
     return read_run(path, everything=False)
 
 
-def is_run(path: Path) -> bool:
-    """Is this a run of ours, a folder or a log?"""
-    return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
+def response_of_run(run: Run) -> Response:
+    """Make the response of a run of ours, its flaws named. Doubts are remarks: CHECK proved its units and signs."""
+    return coarsen(inspect_recording(recorded_run(run), refuse=False))
 
 
-def find(paths: list[Path]) -> list[Path]:
-    """The recordings among files and folders: a folder of runs or logs stands for all of them."""
-    found: list[Path] = []
-    for path in paths:
-        if not path.is_dir() or (path / RUN_FILE).exists():
-            found.append(path)
-            continue
-        inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
-        inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
-        if not inside:
-            raise InputError(
-                f"no run and no recording ({', '.join(SUFFIXES)}) lies in {path}: give a run folder or a file"
-            )
-        found += inside
-    return found
-
-
-def _recorded(path: Path) -> bool:
-    """Is this a file of a known format, and not one that belongs to a recording?"""
-    return path.suffix.lower() in (*SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(MARKERS_SUFFIX)
-
-
-def _by_number(path: Path) -> list[tuple[float, str]]:
-    """Sorts names that hold numbers by the numbers: 5.4 before 12.6."""
-    parts = re.findall(r"(\d+\.?\d*)|(\D+)", path.name)
-    return [(float(number or 0.0), text) for number, text in parts]
-
-
-def of_run(run: Run) -> Response:
-    """A run of ours, its flaws named. What physics says of it is a remark: CHECK proved its units and signs."""
-    return coarse(inspected(recorded_run(run), refuse=False))
-
-
-def coarse(response: Response) -> Response:
-    """Means over as many samples as make `GRAIN`: a weave asks for no more, and every fit takes time per sample."""
-    k = round(GRAIN / response.dt)
+def coarsen(response: Response) -> Response:
+    """Average over as many samples as make `COARSE_STEP`: a weave asks for no more, and a fit takes time per sample."""
+    k = round(COARSE_STEP / response.dt)
     if k < 2:
         return response
     n = len(response.t) // k
@@ -121,7 +61,7 @@ def coarse(response: Response) -> Response:
 
 
 def recorded_run(run: Run) -> Recorded:
-    """A run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
+    """Put a run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
     header = run.header
     ticks = _rows(run.ticks, run.ticks["valid"] == 1)
     if len(ticks) < 2:
@@ -133,13 +73,13 @@ def recorded_run(run: Run) -> Recorded:
     keep = np.concatenate([[True], np.diff(t_device) > 0])
     ticks, t_device = _rows(ticks, keep), t_device[keep]
     t = t_device[0] + np.arange(round((t_device[-1] - t_device[0]) * rate) + 1) / rate
-    regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_TIME
+    regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_SAMPLE_TIME
 
     def even(name: str) -> Array:
         return np.array(ticks[name], float) if regular else np.interp(t, t_device, ticks[name])
 
     nearest = np.clip(np.searchsorted(t_device, t), 1, len(t_device) - 1)
-    gap = t_device[nearest] - t_device[nearest - 1] > BRIDGED / rate
+    gap = t_device[nearest] - t_device[nearest - 1] > BRIDGED_PERIODS / rate
     running = even("state") == State.RUNNING
     begun = np.flatnonzero(running)
     free = running & ~gap
@@ -163,7 +103,7 @@ def recorded_run(run: Run) -> Recorded:
         v_read=even("v_est"),
         free=free,
         # marked on the host's clock; the rows tell what the device's clock said then
-        markers=releases(t, free)
+        markers=release_markers(t, free)
         if alone
         else tuple(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
         bicycle=bicycle,
@@ -171,7 +111,7 @@ def recorded_run(run: Run) -> Recorded:
         label=header.label or run.folder.name,
         remarks=tuple(
             f"t: no samples from {t_device[i]:.3f} to {t_device[i + 1]:.3f} s, not free"
-            for i in np.flatnonzero(np.diff(t_device) > BRIDGED / rate)[:TOLD]
+            for i in np.flatnonzero(np.diff(t_device) > BRIDGED_PERIODS / rate)[:RUN_GAPS_TOLD]
         ),
     )
     columns = {"phi_dot": "phi_dot_meas", "v": "v_meas", "phi": "phi_est", "delta": "delta_meas"}
@@ -181,12 +121,12 @@ def recorded_run(run: Run) -> Recorded:
 
 
 def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """The rows to keep, not copied where that is all of them: a long run has hundreds of megabytes."""
+    """Select rows, without a copy where all are kept: a long run has hundreds of megabytes."""
     return ticks if keep.all() else ticks[keep]
 
 
-def releases(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
-    """A marker where each free part begins."""
+def release_markers(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
+    """Place a marker where each free part begins."""
     return tuple(Marker(float(t[i]), "release") for i in np.flatnonzero(np.diff(free.astype(int), prepend=0) > 0))
 
 
@@ -199,7 +139,7 @@ def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
 
 
 def played_torque(run: Run, ticks: np.ndarray) -> Array:
-    """The excitation's torque [N m] at rows ``ticks`` (n,) of a run: it begins one tick after RUNNING does."""
+    """Torque of the excitation [N m] at rows ``ticks`` (n,) of a run: it begins one tick after RUNNING does."""
     running = run.ticks["k"][run.ticks["state"] == State.RUNNING]
     if not len(running):
         return np.zeros(len(ticks))
@@ -223,8 +163,8 @@ def instrument_noise(ticks: np.ndarray) -> Array:
 
 
 def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
-    """What theory says moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
-    rig, noise = replace(header.rig, bicycle=bicycle), instrument_noise(ticks)
+    """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
+    rig, noise = header.rig, instrument_noise(ticks)
     steer_age = float(np.median(ticks["steer_age"]))
     if header.controller == "off":
         return replace(open_loop(bicycle), std=rig.std)
@@ -235,12 +175,12 @@ def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
         return Dynamics(
             name=f"whole sampled loop, {header.controller}",
             states=loop.states,
-            matrix=lru_cache(KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
+            matrix=lru_cache(SPEEDS_KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
             output=loop.output,
             embed=loop.embed,
             dt=loop.dt,
             hidden=lambda v: loop.slow_errors(),
-            misread=lru_cache(KEPT)(loop.misread),
+            misread=lru_cache(SPEEDS_KEPT)(loop.misread),
             noise=lambda v: loop.noise(v, noise),
             reading={
                 name.removesuffix("_meas"): row for name, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)

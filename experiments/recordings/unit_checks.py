@@ -12,55 +12,61 @@ from math import log, pi
 import numpy as np
 
 from experiments.recordings.checked import Recorded
-from experiments.recordings.kinematic_relations import MOVING, Kept, Signals, kept, signals
+from experiments.recordings.kinematic_relations import (
+    MOVING_SPEED,
+    BandPassed,
+    CheckedRelation,
+    band_passed,
+    check_relations,
+)
 
-DEGREE = pi / 180
-GRAVITY = 9.81  # m/s^2
-ALIKE = log(1.15)  # between factors of two derivatives that a wrong time scales alike
-EQUAL = 0.25  # of misfit, under which two explanations are as good as each other
-SIGN = ("the sign of {c} is reversed", -1.0)
-TURNS = (
-    SIGN,
-    ("{c} is in degrees{s}, not in radians{s}", DEGREE),
-    ("{c} is in radians{s}, not in degrees{s}", 1 / DEGREE),
-    ("{c} is in degrees{s}, not in radians{s}, and its sign is reversed", -DEGREE),
-    ("{c} is in radians{s}, not in degrees{s}, and its sign is reversed", -1 / DEGREE),
+RAD_PER_DEGREE = pi / 180
+STANDING_FORCE = 9.81  # m/s^2
+SAME_TIME_FACTOR = log(1.15)  # between factors of two derivatives that a wrong time scales alike
+EQUALLY_GOOD = 0.25  # of misfit, under which two explanations are as good as each other
+SIGN_REVERSED = ("the sign of {c} is reversed", -1.0)
+ANGLE_MISTAKES = (
+    SIGN_REVERSED,
+    ("{c} is in degrees{s}, not in radians{s}", RAD_PER_DEGREE),
+    ("{c} is in radians{s}, not in degrees{s}", 1 / RAD_PER_DEGREE),
+    ("{c} is in degrees{s}, not in radians{s}, and its sign is reversed", -RAD_PER_DEGREE),
+    ("{c} is in radians{s}, not in degrees{s}, and its sign is reversed", -1 / RAD_PER_DEGREE),
 )
 # quantity: (what may be wrong with its column {c}, the factor that takes it back), most usual first
-MISTAKES: dict[str, tuple[tuple[str, float], ...]] = {
-    "phi_dot": TURNS,
-    "phi": TURNS,
-    "delta": TURNS,
-    "delta_dot": TURNS,
-    "psi_dot": TURNS,
+UNIT_MISTAKES: dict[str, tuple[tuple[str, float], ...]] = {
+    "phi_dot": ANGLE_MISTAKES,
+    "phi": ANGLE_MISTAKES,
+    "delta": ANGLE_MISTAKES,
+    "delta_dot": ANGLE_MISTAKES,
+    "psi_dot": ANGLE_MISTAKES,
     "v": (
         ("{c} is in km/h, not in m/s", 1 / 3.6),
         ("{c} is in m/s, not in km/h", 3.6),
         ("{c} is in mph, not in m/s", 0.44704),
         ("{c} is in m/s, not in mph", 1 / 0.44704),
     ),
-    "T_delta": (SIGN, ("{c} is in N mm, not in N m", 1e-3), ("{c} is in N m, not in N mm", 1e3)),
+    "T_delta": (SIGN_REVERSED, ("{c} is in N mm, not in N m", 1e-3), ("{c} is in N m, not in N mm", 1e3)),
     "wheel": (
-        SIGN,
-        ("{c} is in degrees/s, not in radians/s", DEGREE),
+        SIGN_REVERSED,
+        ("{c} is in degrees/s, not in radians/s", RAD_PER_DEGREE),
         ("{c} is in rpm, not in rad/s", pi / 30),
         ("{c} is in turns per second, not in rad/s", 2 * pi),
     ),
 }
-RATES = ("phi_dot", "delta_dot", "psi_dot")
+RATE_SIGNALS = ("phi_dot", "delta_dot", "psi_dot")
 # several columns wrong together: a sensor that faces backwards, a file that is all in degrees
-TOGETHER = (
+SHARED_MISTAKES = (
     (("phi", "phi_dot"), "the signs of {c} are reversed", -1.0),
     (("phi_dot", "psi_dot"), "the signs of {c} are reversed", -1.0),
     (("phi", "phi_dot", "psi_dot"), "the signs of {c} are reversed", -1.0),
     (("delta", "delta_dot"), "the signs of {c} are reversed", -1.0),
-    (("phi", "phi_dot"), "{c} are in degrees, not in radians", DEGREE),
-    (("delta", "delta_dot"), "{c} are in degrees, not in radians", DEGREE),
-    (("phi", "phi_dot", "delta", "delta_dot", "psi_dot"), "{c} are in degrees, not in radians", DEGREE),
+    (("phi", "phi_dot"), "{c} are in degrees, not in radians", RAD_PER_DEGREE),
+    (("delta", "delta_dot"), "{c} are in degrees, not in radians", RAD_PER_DEGREE),
+    (("phi", "phi_dot", "delta", "delta_dot", "psi_dot"), "{c} are in degrees, not in radians", RAD_PER_DEGREE),
 )
-SURE = 0.9  # correlation from which on a reversed sign is certain, whoever made it
+CERTAIN_CORRELATION = 0.9  # correlation from which on a reversed sign is certain, whoever made it
 # No riderless bicycle does more: (quantity, unit, the most, what is likely)
-MOST = (
+LARGEST_VALUES = (
     ("phi", "rad", 1.6, "{c} is in degrees, not in radians"),
     ("phi_dot", "rad/s", 12.0, "{c} is in degrees/s, not in radians/s"),
     ("delta", "rad", 6.3, "{c} is in degrees, not in radians"),
@@ -70,65 +76,67 @@ MOST = (
 
 @dataclass(frozen=True)
 class UnitFinding:
-    """A sentence; ``clear`` when a unit or a sign is certainly wrong."""
+    """Doubt in a sentence; ``clear`` when a unit or a sign is certainly wrong."""
 
     sentence: str
     clear: bool
 
 
-def doubts(recorded: Recorded) -> list[UnitFinding]:
-    """What physics says against a recording; empty when nothing."""
-    s = signals(recorded)
-    found = kept(s)
+def check_units(recorded: Recorded) -> list[UnitFinding]:
+    """Check units and signs against physics; empty when nothing contradicts."""
+    s = band_passed(recorded)
+    found = check_relations(s)
     wrong = [relation for relation in found if relation.alarms]
     clear = bool(wrong)
     wrong = wrong or [relation for relation in found if not relation.agrees]
     if not wrong:
-        return [*impossible(recorded), *gravity(recorded)]
-    causes = explanations(s, found, {relation.name for relation in wrong})
-    if not causes and not clear and (reached := list(impossible(recorded))):
-        return [*reached, *gravity(recorded)]
-    told = "; ".join(factor_told(recorded, relation) for relation in wrong)
+        return [*find_impossible_values(recorded), *check_gravity(recorded)]
+    causes = explain_misfits(s, found, {relation.name for relation in wrong})
+    if not causes and not clear and (reached := list(find_impossible_values(recorded))):
+        return [*reached, *check_gravity(recorded)]
+    told = "; ".join(factor_sentence(recorded, relation) for relation in wrong)
     likely = f"{'most likely' if clear else 'perhaps'} {' or '.join(causes)}"
     unexplained = "several columns may have a wrong unit or sign" if clear else "they hardly belong together"
-    certain = bool(causes) or any(r.factor < 0 and abs(r.correlation) > SURE and r.name != "balance" for r in wrong)
-    return [UnitFinding(f"{told}: {likely if causes else unexplained}", clear and certain), *gravity(recorded)]
+    certain = bool(causes) or any(
+        r.factor < 0 and abs(r.correlation) > CERTAIN_CORRELATION and r.name != "balance" for r in wrong
+    )
+    return [UnitFinding(f"{told}: {likely if causes else unexplained}", clear and certain), *check_gravity(recorded)]
 
 
-def explanations(s: Signals, before: Sequence[Kept], wrong: set[str]) -> list[str]:
-    """The mistakes that, undone one at a time, set right what is wrong and spoil nothing; the best, and its equals."""
-    tried: list[tuple[str, Signals]] = []
-    for quantity, mistakes in MISTAKES.items():
+def explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: set[str]) -> list[str]:
+    """Find mistakes that, undone one by one, set right what is wrong and spoil nothing; the best, and its equals."""
+    tried: list[tuple[str, BandPassed]] = []
+    for quantity, mistakes in UNIT_MISTAKES.items():
         if s.has(quantity):
-            words = {"c": s.recorded.name(quantity), "s": "/s" if quantity in RATES else ""}
+            words = {"c": s.recorded.name(quantity), "s": "/s" if quantity in RATE_SIGNALS else ""}
             tried += [(text.format(**words), replace(s, undone={quantity: undo})) for text, undo in mistakes]
-    for quantities, text, undo in TOGETHER:
+    for quantities, text, undo in SHARED_MISTAKES:
         there = [quantity for quantity in quantities if s.has(quantity)]
         if len(there) > 1:
             together = text.format(c=" and ".join(s.recorded.name(quantity) for quantity in there))
             tried.append((together, replace(s, undone=dict.fromkeys(there, undo))))
     rates = [r for r in before if r.name in ("lean", "steer") and r.alarms and r.factor > 0]
-    if len(rates) == 2 and abs(log(rates[0].factor / rates[1].factor)) < ALIKE:
+    if len(rates) == 2 and abs(log(rates[0].factor / rates[1].factor)) < SAME_TIME_FACTOR:
         long = float(np.sqrt(rates[0].factor * rates[1].factor))
         text = f"the times are {long:.3g} times too long (sample rate, or unit of the time column)"
         tried.append((text, replace(s, time=1.0 / long)))
     left: dict[str, float] = {}
     for text, mended in tried:
-        after = kept(mended, spread=False)
+        after = check_relations(mended, spread=False)
         if wrong <= {r.name for r in after if r.agrees} and not any(r.alarms for r in after):
             left[text] = sum(misfit(relation) for relation in after)
     best = min(left.values(), default=0.0)
-    return sorted((text for text, size in left.items() if size < best + EQUAL), key=lambda text: left[text])
+    return sorted((text for text, size in left.items() if size < best + EQUALLY_GOOD), key=lambda text: left[text])
 
 
-def misfit(relation: Kept) -> float:
-    """How far a relation is from being kept: 0 for a factor of one and a correlation of one."""
+def misfit(relation: CheckedRelation) -> float:
+    """Misfit of a relation: 0 for a factor of one and a correlation of one."""
     return abs(log(max(abs(relation.factor), 1e-3))) + 1.0 - relation.correlation
 
 
-def factor_told(recorded: Recorded, relation: Kept) -> str:
-    """The first half of a sentence: which column, and what was found."""
-    names = {q: recorded.name(q) for q in MISTAKES}
+def factor_sentence(recorded: Recorded, relation: CheckedRelation) -> str:
+    """Begin a sentence: which column, and what was found."""
+    names = {q: recorded.name(q) for q in UNIT_MISTAKES}
     spread = f" +- {relation.spread:.2g}" if relation.spread else ""
     what = recorded.name(relation.left) + ("'s derivative" if relation.name == "balance" else "")
     return (
@@ -137,12 +145,12 @@ def factor_told(recorded: Recorded, relation: Kept) -> str:
     )
 
 
-def impossible(recorded: Recorded) -> Iterator[UnitFinding]:
+def find_impossible_values(recorded: Recorded) -> Iterator[UnitFinding]:
     """Values that no bicycle reaches, and a speed that goes backwards."""
-    moving = np.abs(recorded.response.v) > MOVING
+    moving = np.abs(recorded.response.v) > MOVING_SPEED
     if not moving.any():
         return
-    for quantity, unit, most, likely in MOST:
+    for quantity, unit, most, likely in LARGEST_VALUES:
         values = recorded.signal(quantity)
         if values is None:
             continue
@@ -160,17 +168,17 @@ def impossible(recorded: Recorded) -> Iterator[UnitFinding]:
         yield UnitFinding(f"{name} is {v:.3g} m/s at its middle: most likely the sign of {name} is reversed", True)
 
 
-def gravity(recorded: Recorded) -> Iterator[UnitFinding]:
-    """What an accelerometer says of up and down; it enters no eigenvalue, but its axes may be the gyro's too."""
+def check_gravity(recorded: Recorded) -> Iterator[UnitFinding]:
+    """Check an accelerometer against gravity; it enters no eigenvalue, but its axes may be the gyro's too."""
     down, side = recorded.signal("a_z"), recorded.signal("a_y")
-    for quantity, values, wanted in (("a_z", down, -GRAVITY), ("a_y", side, 0.0)):
+    for quantity, values, wanted in (("a_z", down, -STANDING_FORCE), ("a_y", side, 0.0)):
         if values is None:
             continue
         mean, name = float(np.median(values)), recorded.name(quantity)
-        if abs(mean - wanted) < 0.3 * GRAVITY:
+        if abs(mean - wanted) < 0.3 * STANDING_FORCE:
             continue
         likely = "the sensor's axes are not x forward, y right, z down"
-        if quantity == "a_z" and abs(mean + wanted) < 0.3 * GRAVITY:
+        if quantity == "a_z" and abs(mean + wanted) < 0.3 * STANDING_FORCE:
             likely = f"the sign of {name} is reversed, or the sensor's z axis points up"
         elif quantity == "a_z" and 0.7 < abs(mean) < 1.3:
             likely = f"{name} is in g, not in m/s^2"

@@ -7,17 +7,24 @@ import numpy as np
 from scipy.special import stdtrit
 
 from experiments.frequency.response import TRUSTED, FrequencyResponse, Transfer
-from experiments.reports.eigenvalues import BARS, CONFIDENCE, MUTED, SERIES, new_figure, style
+from experiments.reports.eigenvalues import (
+    CONFIDENCE,
+    ERROR_BAR_STYLE,
+    MUTED_COLOUR,
+    SERIES_STYLES,
+    figure_style,
+    new_figure,
+)
 from experiments.theory.excited_loop import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-NAMES = {"phi_dot": "lean rate [rad/s]", "delta": "steer [rad]", "T": "torque [N m]"}
-FAINT = 0.25  # opacity of a line that is not to be trusted
-FINE = 300  # points of a predicted curve
-FIXED = {"figure.constrained_layout.use": False}  # finding a layout takes longer than drawing
+OUTPUT_LABELS = {"phi_dot": "lean rate [rad/s]", "delta": "steer [rad]", "T": "torque [N m]"}
+UNTRUSTED_OPACITY = 0.25  # opacity of a line that is not to be trusted
+BODE_CURVE_POINTS = 300  # points of a predicted curve
+FIXED_LAYOUT = {"figure.constrained_layout.use": False}  # finding a layout takes longer than drawing
 
 
 def response_figure(found: FrequencyResponse, of: str, note: str = "") -> "Figure":
@@ -27,25 +34,25 @@ def response_figure(found: FrequencyResponse, of: str, note: str = "") -> "Figur
     faint.
     """
     responses = [one for one in found.responses if one.of == of]
-    with style(FIXED):
+    with figure_style(FIXED_LAYOUT):
         figure = new_figure(5.5, 7.6, note)
         axes = figure.subplots(4, 1, sharex=True, height_ratios=(3.0, 1.5, 2.2, 1.2))
         figure.subplots_adjust(left=0.135, right=0.985, top=0.945, bottom=0.07, hspace=0.13)
-        f = np.geomspace(found.f[0], found.f[-1], FINE)
+        f = np.geomspace(found.f[0], found.f[-1], BODE_CURVE_POINTS)
         legend: dict[str, Any] = {}
-        for one, (colour, marker) in zip(responses, SERIES, strict=False):
+        for one, (colour, marker) in zip(responses, SERIES_STYLES, strict=False):
             curve = getattr(found.theory, of)(f, one.output)
             turned = np.unwrap(np.angle(curve))
             drawn = axes[0].plot(f, np.abs(curve), color=colour)[0]
             axes[2].plot(f, np.degrees(turned), color=colour)
             points = _lines(axes, found, one, np.interp(np.log(found.f), np.log(f), turned), colour, marker)
-            legend[NAMES[one.output]] = (drawn, points)
+            legend[OUTPUT_LABELS[one.output]] = (drawn, points)
         axes[0].set(xscale="log", yscale="log", ylabel="gain  [per N m]")
         axes[1].set_ylabel("ratio")
-        axes[1].axhline(1.0, color=MUTED, lw=0.8, zorder=1)
+        axes[1].axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         axes[2].set_ylabel("phase  [deg]")
         axes[3].set(ylabel="coherence", xlabel="frequency  [Hz]", ylim=(-0.05, 1.08))
-        axes[3].axhline(TRUSTED, color=MUTED, lw=0.8, zorder=1)
+        axes[3].axhline(TRUSTED, color=MUTED_COLOUR, lw=0.8, zorder=1)
         _limit(axes, responses)
         _ticks(axes)
         figure.align_ylabels(axes)
@@ -62,9 +69,9 @@ def _lines(
     y, ratio = np.abs(one.measured), np.abs(one.measured / one.predicted)
     angle = np.degrees(near + np.angle(one.measured / one.predicted))
     points = None
-    for trusted, alpha in ((False, FAINT), (True, 1.0)):
+    for trusted, alpha in ((False, UNTRUSTED_OPACITY), (True, 1.0)):
         rows = (one.coherence >= TRUSTED) == trusted
-        how: dict[str, Any] = {"fmt": marker, "color": colour, "alpha": alpha, **BARS}
+        how: dict[str, Any] = {"fmt": marker, "color": colour, "alpha": alpha, **ERROR_BAR_STYLE}
         points = axes[0].errorbar(found.f[rows], y[rows], yerr=[(below * y)[rows], (half * y)[rows]], **how)
         axes[1].errorbar(found.f[rows], ratio[rows], yerr=(half * ratio)[rows], **how)
         axes[2].errorbar(found.f[rows], angle[rows], yerr=np.degrees(np.minimum(half, np.pi))[rows], **how)

@@ -1,21 +1,30 @@
-"""The complex plane: where the measured eigenvalues lie, and where theory moves them over speed."""
+"""Complex plane: measured eigenvalues, and the path that theory predicts over speed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.reports.eigenvalues import BARS, MUTED, STDS, Series, legend_above, new_figure, style, styled
+from experiments.reports.eigenvalues import (
+    BAR_STDS,
+    ERROR_BAR_STYLE,
+    MUTED_COLOUR,
+    Series,
+    figure_style,
+    legend_above,
+    new_figure,
+    styled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MARGIN = 0.6  # 1/s, around what was measured
+PLANE_MARGIN = 0.6  # 1/s, around what was measured
 
 
 def plane_figure(series: Sequence[Series], note: str = "") -> "Figure":
     """Windows in the complex plane, with what the same fit makes of the model (open), and theory's path over speed."""
-    with style():
+    with figure_style():
         figure = new_figure(5.5, 4.6, note)
         ax = figure.subplots()
         legend: dict[str, Any] = {}
@@ -31,17 +40,17 @@ def plane_figure(series: Sequence[Series], note: str = "") -> "Figure":
             legend[one.label] = ax.errorbar(
                 [fit.re for fit in fits],
                 [fit.im for fit in fits],
-                xerr=[STDS * fit.re_std for fit in fits],
-                yerr=[STDS * fit.im_std for fit in fits],
+                xerr=[BAR_STDS * fit.re_std for fit in fits],
+                yerr=[BAR_STDS * fit.im_std for fit in fits],
                 fmt=marker,
                 color=colour,
-                **BARS,
+                **ERROR_BAR_STYLE,
             )
-        ax.axvline(0.0, color=MUTED, lw=0.8, zorder=1)
+        ax.axvline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         ax.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
         seen = np.array([complex(c.fit.re, c.fit.im) for one in series for c in one.comparisons])
         if len(seen):
-            ax.set_xlim(min(seen.real.min(), 0.0) - MARGIN, max(seen.real.max(), 0.0) + MARGIN)
-            ax.set_ylim(max(0.0, seen.imag.min() - MARGIN), seen.imag.max() + MARGIN)
+            ax.set_xlim(min(seen.real.min(), 0.0) - PLANE_MARGIN, max(seen.real.max(), 0.0) + PLANE_MARGIN)
+            ax.set_ylim(max(0.0, seen.imag.min() - PLANE_MARGIN), seen.imag.max() + PLANE_MARGIN)
         legend_above(figure, legend)
     return figure

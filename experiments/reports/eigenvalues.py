@@ -1,4 +1,4 @@
-"""The figures of the report, each usable on its own; with report.py the only room of plotting.
+"""Figures of eigenvalues and residuals over speed, and the style of all figures of the report.
 
 matplotlib is imported inside the functions (it costs half a second that no other command should pay)
 and without pyplot: nothing here needs a display or leaves global state behind. Colours are a
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 CONFIDENCE = 0.95
-STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
+BAR_STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
 
 PALETTE = {  # name: (light, dark)
     "ink": ("#1d2126", "#e6e8eb"),
@@ -39,10 +39,12 @@ PALETTE = {  # name: (light, dark)
     "green": ("#0e7c61", "#52d0a6"),
     "purple": ("#87509d", "#d0a6f7"),
 }
-INK, MUTED, GRID, CARD, BLUE, VERMILION, GREEN, PURPLE = (light for light, _ in PALETTE.values())
-SERIES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D"))
+INK_COLOUR, MUTED_COLOUR, GRID_COLOUR, CARD_COLOUR, BLUE, VERMILION, GREEN, PURPLE = (
+    light for light, _ in PALETTE.values()
+)
+SERIES_STYLES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "D"))
 
-STYLE = {
+FIGURE_STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "riderless",
     "font.family": "DejaVu Sans",
@@ -51,32 +53,38 @@ STYLE = {
     "figure.constrained_layout.use": True,
     "figure.constrained_layout.w_pad": 0.1,  # in: half of an axis's last number stands out
     "axes.facecolor": "none",
-    "axes.edgecolor": MUTED,
+    "axes.edgecolor": MUTED_COLOUR,
     "axes.linewidth": 0.7,
-    "axes.labelcolor": INK,
+    "axes.labelcolor": INK_COLOUR,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
     "axes.unicode_minus": True,
-    "grid.color": GRID,
+    "grid.color": GRID_COLOUR,
     "grid.linewidth": 0.7,
-    "text.color": INK,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
+    "text.color": INK_COLOUR,
+    "xtick.color": MUTED_COLOUR,
+    "ytick.color": MUTED_COLOUR,
+    "xtick.labelcolor": INK_COLOUR,
+    "ytick.labelcolor": INK_COLOUR,
     "legend.frameon": False,
     "legend.fontsize": 9.5,
     "lines.linewidth": 1.6,
 }
 
-BARS: dict[str, Any] = {"ms": 4.0, "mec": CARD, "mew": 0.5, "elinewidth": 0.9, "zorder": 3}  # points with bars
+ERROR_BAR_STYLE: dict[str, Any] = {
+    "ms": 4.0,
+    "mec": CARD_COLOUR,
+    "mew": 0.5,
+    "elinewidth": 0.9,
+    "zorder": 3,
+}  # points with bars
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A prediction over speed: v (n,) m/s, values (n,) or, for k modes, (n, k) complex, nan where none."""
+    """Prediction over speed: v (n,) m/s, values (n,) or, for k modes, (n, k) complex, nan where none."""
 
     label: str
     v: Array
@@ -85,7 +93,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Bands:
-    """How uncertain a predicted mode is over speed: v (k,) m/s, mode and std (k,) complex, both parts in one."""
+    """Uncertainty of a predicted mode over speed: v (k,) m/s, mode and std (k,) complex, both parts in one."""
 
     v: Array
     mode: np.ndarray
@@ -102,21 +110,21 @@ class Series:
     bands: Bands | None = None
 
 
-def style(more: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextManager[None]:
-    """The style of every figure, while it is made and while it is drawn."""
+def figure_style(more: Mapping[str, Any] = MappingProxyType({})) -> AbstractContextManager[None]:
+    """Set the style of every figure, while it is made and while it is drawn."""
     from matplotlib import rc_context
 
-    settings: Any = {**STYLE, **more}
+    settings: Any = {**FIGURE_STYLE, **more}
     return rc_context(settings)
 
 
 def new_figure(width: float, height: float, note: str = "") -> "Figure":
-    """An empty figure of so many inches; the note, small, at its foot."""
+    """Make an empty figure of so many inches; the note, small, at its foot."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
     if note:
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=MUTED)
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=7, color=MUTED_COLOUR)
     return figure
 
 
@@ -147,7 +155,7 @@ def eigenvalue_figure(
     note : str
         Run, windows and commit, written under the figure; the report has them in its caption.
     """
-    with style():
+    with figure_style():
         figure = new_figure(5.5, 6.2, note)
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
@@ -156,12 +164,12 @@ def eigenvalue_figure(
                 label = f"{one.label} (n = {len(one.comparisons)})"
                 legend[label] = _measured(ax, one, part, colour, marker)
             for curve, dashes in zip(others, ("--", ":", "-."), strict=False):
-                (legend[curve.label],) = ax.plot(curve.v, part(curve.values), color=MUTED, lw=1.1, ls=dashes)
+                (legend[curve.label],) = ax.plot(curve.v, part(curve.values), color=MUTED_COLOUR, lw=1.1, ls=dashes)
             if figure7 is not None:
                 label = f"Kooijman et al. 2008 (n = {len(figure7.re)})"
                 legend[label] = _published(ax, figure7, "re" if part is np.real else "im")
             ax.set_ylabel(name)
-            ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
+            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         axes[1].set_xlabel("forward speed v  [m/s]")
         _limit(axes, series, figure7)
         legend_above(figure, legend)
@@ -170,7 +178,7 @@ def eigenvalue_figure(
 
 def styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
     """Each series with its colour and marker."""
-    return [(*SERIES[i % len(SERIES)], one) for i, one in enumerate(series)]
+    return [(*SERIES_STYLES[i % len(SERIES_STYLES)], one) for i, one in enumerate(series)]
 
 
 def legend_above(figure: "Figure", entries: Mapping[str, Any]) -> None:
@@ -187,7 +195,7 @@ def _measured(
     if one.curve is not None:
         drawn += tuple(ax.plot(one.curve.v, part(one.curve.values), color=colour)[:1])
     if one.bands is not None:
-        middle, half = part(one.bands.mode), STDS * part(one.bands.std)
+        middle, half = part(one.bands.mode), BAR_STDS * part(one.bands.std)
         ax.fill_between(one.bands.v, middle - half, middle + half, color=colour, alpha=0.16, lw=0, zorder=0)
     if not one.comparisons:
         return drawn
@@ -198,11 +206,11 @@ def _measured(
     points = ax.errorbar(
         v,
         y,
-        yerr=STDS * np.array(std),
+        yerr=BAR_STDS * np.array(std),
         xerr=np.abs(np.sort(ends, axis=1).T - v),
         fmt=marker,
         color=colour,
-        **BARS,
+        **ERROR_BAR_STYLE,
     )
     return (*drawn, points)
 
@@ -214,7 +222,7 @@ def _published(ax: "Axes", figure7: Figure7, part: str) -> Any:
         getattr(figure7, part),
         xerr=half,
         fmt="x",
-        color=INK,
+        color=INK_COLOUR,
         ms=4.0,
         elinewidth=0.7,
         zorder=2,
@@ -248,7 +256,7 @@ def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
 
     Filled: minus like for like, bars +-1.96 joint standard deviations. Open: minus the frozen eigenvalue.
     """
-    with style():
+    with figure_style():
         figure = new_figure(5.5, 6.2, note)
         axes = figure.subplots(2, 1, sharex=True)
         for ax, part in zip(axes, ("re", "im"), strict=True):
@@ -258,7 +266,7 @@ def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
                 legend[one.label], like = _residuals(ax, one, part, colour, marker)
                 everything += like
             _mean_band(ax, Spread.of(everything), "1/s" if part == "re" else "rad/s")
-            ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
+            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
             name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
             ax.set_ylabel(f"{name}, measured − predicted  [{unit}]")
         axes[1].set_xlabel("forward speed v  [m/s]")
@@ -278,10 +286,10 @@ def _residuals(ax: "Axes", one: Series, part: str, colour: str, marker: str) -> 
     points = ax.errorbar(
         v,
         like,
-        yerr=STDS * np.array(joint),
+        yerr=BAR_STDS * np.array(joint),
         fmt=marker,
         color=colour,
-        **BARS,
+        **ERROR_BAR_STYLE,
     )
     return points, [float(r) for r in like if np.isfinite(r)]
 
@@ -290,23 +298,23 @@ def _mean_band(ax: "Axes", spread: Spread, unit: str) -> None:
     half = half_width(spread)
     if not np.isfinite(half):
         return
-    ax.axhspan(spread.mean - half, spread.mean + half, color=MUTED, alpha=0.22, lw=0, zorder=0)
+    ax.axhspan(spread.mean - half, spread.mean + half, color=MUTED_COLOUR, alpha=0.22, lw=0, zorder=0)
     ax.set_title(
         f"like for like: mean {spread.mean:+.3f} ± {half:.3f} {unit} (95 %, n = {spread.n})".replace("-", "−"),
         loc="left",
         fontsize=9.5,
-        color=MUTED,
+        color=MUTED_COLOUR,
     )
 
 
 def to_svg(figure: "Figure", title: str) -> str:
-    """The figure as an SVG element for an HTML page: no address in it, colours as CSS variables."""
+    """Write a figure as an SVG element for an HTML page: no address in it, colours as CSS variables."""
     from html import escape
 
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     out = StringIO()
-    with style():
+    with figure_style():
         FigureCanvasSVG(figure).print_svg(out)  # savefig would draw everything twice
     svg = out.getvalue()
     svg = svg[svg.index("<svg") :]

@@ -1,22 +1,23 @@
-"""The figures of a report as files, SVG and PDF, at the width of a journal's column."""
+"""Figures of a report as files, SVG and PDF, at the width of a journal's column."""
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.reports.eigenvalues import style
+from experiments.reports.eigenvalues import figure_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-WIDTH = 3.5  # in, 89 mm: one column of most journals
-STYLE = {"pdf.fonttype": 42}  # a PDF holds its fonts, and prints anywhere
+COLUMN_WIDTH = 3.5  # in, 89 mm: one column of most journals
+PRINT_STYLE = {"pdf.fonttype": 42}  # a PDF holds its fonts, and prints anywhere
 
 
-def save(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
+def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
     """Write each figure as ``name.svg`` and ``name.pdf`` into a folder (made when absent); the files.
 
-    They come out `WIDTH` wide with everything in them smaller in proportion. The figures are spoilt for the screen.
+    They come out `COLUMN_WIDTH` wide with everything in them smaller in proportion. The figures themselves are changed
+    by it and serve the screen no more.
     """
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -27,9 +28,9 @@ def save(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
     for name, figure in figures.items():
         width, height = figure.get_size_inches()
         for text in figure.findobj(Text):
-            text.set_fontsize(float(text.get_fontsize()) * WIDTH / width)
-        figure.set_size_inches(WIDTH, WIDTH * height / width)
-        with style(STYLE):
+            text.set_fontsize(float(text.get_fontsize()) * COLUMN_WIDTH / width)
+        figure.set_size_inches(COLUMN_WIDTH, COLUMN_WIDTH * height / width)
+        with figure_style(PRINT_STYLE):
             if engine := figure.get_layout_engine():  # once for both files: it takes longer than the drawing
                 engine.execute(figure)
                 figure.set_layout_engine("none")

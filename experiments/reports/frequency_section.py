@@ -1,4 +1,4 @@
-"""What the report shows of frequency responses: verdicts, figures of each run, and one table."""
+"""Section of the report on frequency responses: verdicts, figures of each run, and one table."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ from experiments.frequency.goodness_of_fit import FrequencyGoodness, Goodness, a
 from experiments.frequency.response import TRUSTED, FrequencyResponse
 from experiments.reports import bode
 
-RUNS_SHOWN = 6  # of which figures are drawn; the table has all
-OF = ("loop", "plant")
+FREQUENCY_RUNS_SHOWN = 6  # of which figures are drawn; the table has all
+LOOP_AND_PLANT = ("loop", "plant")
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class FrequencyPanel:
     """One run on the page."""
 
     run: FrequencyResponse
@@ -23,37 +23,39 @@ class Panel:
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class FrequencySection:
     """All of the section; without runs it is absent."""
 
     answers: Sequence[FrequencyGoodness]
     rows: Sequence[tuple[FrequencyResponse, Goodness]]
-    panels: Sequence[Panel]
+    panels: Sequence[FrequencyPanel]
     unusable: Sequence[str]
     trusted: float = TRUSTED
 
     @staticmethod
     def said(sentence: str) -> str:
-        """A sentence as printed on the page: a capital, and true minus signs before numbers."""
+        """Typeset a sentence for the page: a capital, and true minus signs before numbers."""
         return sentence[:1].upper() + re.sub(r"(?<![\w-])-(?=\d)", "−", sentence[1:])
 
     @property
     def files(self) -> dict[str, Any]:
-        """The figures by the names of their files."""
+        """Figures by the names of their files."""
         return {f"{panel.run.source}-{of}": figure for panel in self.panels for of, figure in panel.figures.items()}
 
 
-def section(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> Section:
+def draw_section(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> FrequencySection:
     """Judge and draw; of many runs those that agree least are drawn."""
-    judged = {id(one): {of: goodness(one, of) for of in OF} for one in found}
-    worst = sorted(found, key=lambda one: judged[id(one)]["loop"].p)[:RUNS_SHOWN]
+    judged = {id(one): {of: goodness(one, of) for of in LOOP_AND_PLANT} for one in found}
+    worst = sorted(found, key=lambda one: judged[id(one)]["loop"].p)[:FREQUENCY_RUNS_SHOWN]
     panels = [
-        Panel(one, judged[id(one)], {of: bode.response_figure(one, of) for of in OF}) for one in found if one in worst
+        FrequencyPanel(one, judged[id(one)], {of: bode.response_figure(one, of) for of in LOOP_AND_PLANT})
+        for one in found
+        if one in worst
     ]
-    rows = [(one, judged[id(one)][of]) for one in found for of in OF]
-    return Section(answers(found), rows, panels, unusable)
+    rows = [(one, judged[id(one)][of]) for one in found for of in LOOP_AND_PLANT]
+    return FrequencySection(answers(found), rows, panels, unusable)
 
 
-def numbers(found: Sequence[FrequencyResponse]) -> list[dict[str, Any]]:
+def frequency_numbers(found: Sequence[FrequencyResponse]) -> list[dict[str, Any]]:
     """For `report.json` and `--json`."""
     return [document(one) for one in found]

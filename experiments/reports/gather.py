@@ -1,11 +1,11 @@
-"""Gathers what the report shows: analysis, gains, timing, stop reasons and where all of it came from."""
+"""Gather what the report shows: analysis, gains, timing, stop reasons and where all of it came from."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.analysis.analyze import Analysis
 from experiments.frequency.response import FrequencyResponse
-from experiments.recordings.author_windows import Beside
+from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7, figure7
 from experiments.recordings.runs import run_of
 from experiments.reports.html import ReportInput, write_report
@@ -19,17 +19,36 @@ def report_on(
     folder: Path,
     title: str,
     analysis: Analysis,
-    runs: Sequence[Path] = (),
+    runs: Sequence[Path | Run] = (),
     published: Figure7 | None = None,
-    hand_cut: Sequence[Beside] = (),
+    hand_cut: Sequence[BesideAuthors] = (),
     frequency: Sequence[FrequencyResponse] = (),
     no_frequency: Sequence[str] = (),
 ) -> Path:
-    """Write the report of an analysis, with gains, timing and faults of our own runs; its page.
+    """Write the report of an analysis, with gains, timing and faults of our own runs; returns its page.
 
     The published measurements of the Silver bicycle are shown whenever it appears.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when absent.
+    title : str
+        Heading of the page.
+    analysis : Analysis
+        Windows, fits and comparisons.
+    runs : sequence of Path or Run
+        Our own runs, whether windows were found in them or not.
+    published : Figure7, optional
+        Published measurements instead of those of Kooijman, Schwab and Meijaard (2008).
+    hand_cut : sequence of Beside
+        Automatic windows beside those cut by hand.
+    frequency : sequence of FrequencyResponse
+        Of the runs that played a torque.
+    no_frequency : sequence of str
+        Why a run that played one has no frequency response.
     """
-    logs = [run_of(run) for run in runs]
+    logs = [run if isinstance(run, Run) else run_of(run) for run in runs]
     schedules = {}
     for log in logs:
         key = (log.header.bicycle.name, log.header.controller)

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML file with every figure, table and number of an analysis.
+"""Report of an analysis: one self-contained HTML file with every figure, table and number.
 
 Nothing is fetched when it is read: figures are inline SVG, style is inline, and the numbers are
 embedded as JSON (also written beside it, `report.json`). With eigenvalues.py the only room of plotting.
@@ -17,7 +17,7 @@ from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.prediction import kicked_modes
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.frequency.response import FrequencyResponse
-from experiments.recordings.author_windows import Beside
+from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
 from experiments.reports import complex_plane, eigenvalues, files, frequency_section, loop
 from experiments.reports.eigenvalues import Bands, Curve, Series
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 WINDOWS_SHOWN = 40
 CURVE_POINTS = 61
 BAND_POINTS = 25
-SHARES = 8  # quantities that make a band, by name
+SHARES_SHOWN = 8  # quantities that make a band, by name
 GAIN_ROWS = 21
-RECORDINGS = {  # kind of response: how the verdict calls it
+RECORDING_NAMES = {  # kind of response: how the verdict calls it
     "riderless": "Our own recordings",
     "kooijman": "Kooijman et al. 2008",
     "delft-sbw": "Delft steer-by-wire 2024",
@@ -55,7 +55,7 @@ class ReportInput:
     rejected: Sequence[Rejected] = ()
     verdicts: Sequence[GoodnessOfFit] = ()  # one for each bicycle
     figure7: Figure7 | None = None  # published measurements, shown with Silver
-    hand_cut: Sequence[Beside] = ()
+    hand_cut: Sequence[BesideAuthors] = ()
     frequency: Sequence[FrequencyResponse] = ()  # of the runs that played a torque
     no_frequency: Sequence[str] = ()  # why a run that played one has none
     schedules: Sequence["GainSchedule"] = ()
@@ -66,7 +66,7 @@ class ReportInput:
 
 @dataclass(frozen=True)
 class _Numbered:
-    """A comparison with its number on the page and the recording it was cut from."""
+    """Comparison with its number on the page and the recording it was cut from."""
 
     number: int
     comparison: Comparison
@@ -97,7 +97,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        number=number,
+        number=typeset_number,
         degrees=np.degrees,
         rows=_rows_shown,
         svg=lambda figure, title: Markup(eigenvalues.to_svg(figure, title)),
@@ -106,7 +106,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     shown = _shown(windows)
     panels = _panels(report, windows)
     timing = _timing(report.timings)
-    frequency = frequency_section.section(report.frequency, report.no_frequency)
+    frequency = frequency_section.draw_section(report.frequency, report.no_frequency)
     numbers = json.dumps(plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False)
     page = environment.get_template("report.html").render(
         title=report.title,
@@ -129,7 +129,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         runs=report.runs,
         provenance=report.provenance,
         commit=_commit(report),
-        stds=eigenvalues.STDS,
+        stds=eigenvalues.BAR_STDS,
         numbers=Markup(numbers.replace("<", "\\u003c")),
     )
     folder = Path(folder)
@@ -137,12 +137,12 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     (folder / "report.json").write_text(numbers + "\n", encoding="utf-8")
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
-    files.save(folder / "figures", {**_files(panels), **frequency.files})
+    files.save_figures(folder / "figures", {**_files(panels), **frequency.files})
     return path
 
 
-def number(value: float, digits: int = 2, sign: bool = False) -> str:
-    """A number as printed on the page: true minus sign, no sign on zero, a dash where there is none."""
+def typeset_number(value: float, digits: int = 2, sign: bool = False) -> str:
+    """Typeset a number for the page: true minus sign, no sign on zero, a dash where there is none."""
     if np.isnan(value):
         return "–"
     text = f"{value:{'+' if sign else ''}.{digits}f}"
@@ -173,7 +173,7 @@ def _agreements(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
         s = summary([w.comparison for w in windows if w.response.kind == kind])
         agreements.append(
             {
-                "who": RECORDINGS.get(kind, kind),
+                "who": RECORDING_NAMES.get(kind, kind),
                 "summary": s,
                 "like": (_mean(s.like_re), _mean(s.like_im)),
                 "frozen": (_mean(s.frozen_re), _mean(s.frozen_im)),
@@ -185,8 +185,8 @@ def _agreements(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
 
 def _mean(spread: Spread) -> str:
     """Mean with its 95 % interval, alone where one window gives no scatter."""
-    interval = f" ± {number(eigenvalues.half_width(spread), 3)}" if spread.n > 1 else ""
-    return number(spread.mean, 3, True) + interval
+    interval = f" ± {typeset_number(eigenvalues.half_width(spread), 3)}" if spread.n > 1 else ""
+    return typeset_number(spread.mean, 3, True) + interval
 
 
 def _panels(report: ReportInput, windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
@@ -233,7 +233,7 @@ def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Ser
 
 
 def _series(windows: Sequence[_Numbered], speeds: np.ndarray) -> list[Series]:
-    """The windows grouped by what theory says moves in them."""
+    """Group the windows by what theory says moves in them."""
     groups: dict[str, tuple[Theory, list[Comparison]]] = {}
     for w in windows:
         theory = theory_for(w.response)
@@ -247,7 +247,7 @@ def _series(windows: Sequence[_Numbered], speeds: np.ndarray) -> list[Series]:
 
 
 def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
-    """How uncertain the predicted oscillation is, where theory says how uncertain its quantities are."""
+    """Band of the predicted oscillation, where theory says how uncertain its quantities are."""
     if not theory.uncertain:
         return None
     found = [band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
@@ -257,25 +257,25 @@ def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
 
 
 def _shares(windows: Sequence[_Numbered]) -> dict[str, Any] | None:
-    """What makes the band of the first theory with one, at the speed in the middle of what was measured."""
+    """Contributions to the band of the first theory with one, at the middle of the measured speeds."""
     for w in windows:
         theory = theory_for(w.response)
         if theory.uncertain:
             v = float(np.median([one.comparison.window.v_mean for one in windows]))
             found = band(theory, v)
-            return {"theory": theory.name, "band": found, "shares": found.shares[:SHARES], "unit": unit}
+            return {"theory": theory.name, "band": found, "shares": found.shares[:SHARES_SHOWN], "unit": unit}
     return None
 
 
 def _files(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The figures that are worth printing, by the name of their file."""
+    """Figures worth printing, by the name of their file."""
     kinds = ("eigenvalues", "residuals", "plane")
     named = {f"{panel['bicycle']}-{kind}": panel[kind] for panel in panels for kind in kinds}
     return {name: figure for name, figure in named.items() if figure is not None}
 
 
 def _shown(windows: Sequence[_Numbered]) -> list[_Numbered]:
-    """The windows whose signal is drawn: all, or those that agree least, in their order."""
+    """Windows whose signal is drawn: all, or those that agree least, in their order."""
     worst = sorted(windows, key=lambda w: w.worst, reverse=True)[:WINDOWS_SHOWN]
     return sorted(worst, key=lambda w: w.number)
 
@@ -346,7 +346,7 @@ def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str
     return {
         "title": report.title,
         "summary": {
-            RECORDINGS.get(kind, kind): _summary_numbers(
+            RECORDING_NAMES.get(kind, kind): _summary_numbers(
                 summary([w.comparison for w in windows if w.response.kind == kind])
             )
             for kind in dict.fromkeys(w.response.kind for w in windows)
@@ -354,7 +354,7 @@ def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str
         "verdicts": report.verdicts,
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
-        "frequency_responses": frequency_section.numbers(report.frequency),
+        "frequency_responses": frequency_section.frequency_numbers(report.frequency),
         "figure7": figure7_residuals(report.figure7) if report.figure7 is not None else None,
         "schedules": report.schedules,
         "timing_us": timing["rows"] if timing else [],

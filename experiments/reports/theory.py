@@ -9,11 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from experiments.reports.eigenvalues import BLUE, CARD, GREEN, GRID, INK, MUTED, SERIES, STYLE, VERMILION
+from experiments.reports.eigenvalues import (
+    BLUE,
+    CARD_COLOUR,
+    FIGURE_STYLE,
+    GREEN,
+    GRID_COLOUR,
+    INK_COLOUR,
+    MUTED_COLOUR,
+    SERIES_STYLES,
+    VERMILION,
+)
 from models.errors import InputError
 from models.linear.mode_shapes import ModeShape
-from models.linear.modes import CriticalSpeeds, Modes
+from models.linear.modes import CriticalSpeeds, Modes, critical_speeds, named_modes
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
@@ -23,14 +34,18 @@ if TYPE_CHECKING:
     from models.nonlinear.hands_free import TurnFamily
     from models.nonlinear.steady_turns import SteadyTurn
 
-FORMATS = (".svg", ".pdf", ".png")
+USUAL_SPEEDS = np.linspace(0.0, 10.0, 401)  # m/s, of a figure over speed
+FIGURE_FORMATS = (".svg", ".pdf", ".png")
 MODE_COLOURS = {"weave": BLUE, "capsize": VERMILION, "caster": GREEN}
-LEAN, STEER = BLUE, VERMILION
-DPI = 160
-STRAIGHT = {"straight": "straight running", "reversed": "straight running, handlebar reversed,"}  # starts of a family
+LEAN_COLOUR, STEER_COLOUR = BLUE, VERMILION
+FIGURE_DPI = 160
+STRAIGHT_STARTS = {
+    "straight": "straight running",
+    "reversed": "straight running, handlebar reversed,",
+}  # starts of a family
 
 
-def save(figure: "Figure", path: Path) -> None:
+def save_figure(figure: "Figure", path: Path) -> None:
     """Write a figure as SVG, PDF or PNG, as the suffix of ``path`` says.
 
     Raises
@@ -40,25 +55,59 @@ def save(figure: "Figure", path: Path) -> None:
     """
     from matplotlib import rc_context
 
-    check_format(path)
+    check_figure_format(path)
     dated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same file every time
-    settings: Any = STYLE
+    settings: Any = FIGURE_STYLE
     try:
         with rc_context(settings):
-            figure.savefig(path, dpi=DPI, facecolor=CARD, metadata=dated.get(path.suffix.lower()))
+            figure.savefig(path, dpi=FIGURE_DPI, facecolor=CARD_COLOUR, metadata=dated.get(path.suffix.lower()))
     except OSError as error:
         raise InputError(f"the figure cannot be written to {path} ({error.strerror}): name a writable file") from None
 
 
-def check_format(path: Path) -> None:
+def check_figure_format(path: Path) -> None:
     """Refuse a file name whose suffix is no format of a figure, before anything is computed."""
-    if path.suffix.lower() not in FORMATS:
+    if path.suffix.lower() not in FIGURE_FORMATS:
         raise InputError(
-            f"a figure is written as {', '.join(FORMATS)}; found '{path.name}': end the name in one of them"
+            f"a figure is written as {', '.join(FIGURE_FORMATS)}; found '{path.name}': end the name in one of them"
         )
 
 
-def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds) -> "Figure":
+def plot_eigenvalues(
+    modes: Modes | Bicycle, speeds: ArrayLike | None = None, *, path: str | Path | None = None
+) -> "Figure":
+    """Draw the eigenvalues of the uncontrolled bicycle over speed, each mode by name.
+
+    Parameters
+    ----------
+    modes : Modes or Bicycle
+        Named eigenvalues, or a bicycle, whose critical speeds are marked as well.
+    speeds : array_like (n,), optional
+        With a bicycle: forward speeds [m/s]; from 0 to 10 m/s by default.
+    path : str or Path, optional
+        File to write as well, SVG, PDF or PNG.
+
+    Raises
+    ------
+    InputError
+        Fewer than two speeds, or a file that cannot be written.
+    """
+    name, critical = "", None
+    if path is not None:
+        check_figure_format(Path(path))
+    if isinstance(modes, Bicycle):
+        name, critical = modes.name, critical_speeds(modes)
+        modes = named_modes(modes, USUAL_SPEEDS if speeds is None else speeds)
+    low, high = float(modes.v.min()), float(modes.v.max())
+    if not high > low:
+        raise InputError(f"a plot over speed needs two speeds at least; found {low:g} m/s alone: write --speeds 0:10:1")
+    figure = eigenvalues_figure(name, modes, critical)
+    if path is not None:
+        save_figure(figure, Path(path))
+    return figure
+
+
+def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds | None = None) -> "Figure":
     """Real and imaginary parts of the eigenvalues over speed, each mode by name, critical speeds marked.
 
     Shaded: speeds at which the upright bicycle is stable by itself.
@@ -66,7 +115,7 @@ def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds) -> "Fi
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    settings: Any = STYLE
+    settings: Any = FIGURE_STYLE
     with rc_context(settings):
         figure = Figure(figsize=(6.4, 6.6))
         real, imaginary = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
@@ -80,13 +129,17 @@ def eigenvalues_figure(name: str, modes: Modes, critical: CriticalSpeeds) -> "Fi
         imaginary.set_ylim(0.0, None)
         imaginary.set_xlim(modes.v.min(), modes.v.max())
         for ax in (real, imaginary):
-            ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
-        _label_modes(real, modes, _mark_critical(real, modes, critical), low, high)
+            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+        _label_modes(real, modes, _mark_critical(real, modes, critical) if critical else [], low, high)
         real.set_ylabel("Re λ  [1/s]")
         imaginary.set_ylabel("Im λ  [rad/s]")
         imaginary.set_xlabel("forward speed v  [m/s]")
         real.set_title(
-            f"{name}, upright, hands off; critical speeds in m/s", loc="left", fontsize=11, color=INK, pad=20
+            ", ".join(filter(None, (name, "upright, hands off"))) + ("; critical speeds in m/s" if critical else ""),
+            loc="left",
+            fontsize=11,
+            color=INK_COLOUR,
+            pad=20,
         )
     return figure
 
@@ -118,9 +171,9 @@ def _interesting(modes: Modes) -> tuple[float, float]:
 
 
 def _mark_critical(ax: "Axes", modes: Modes, critical: CriticalSpeeds) -> list[float]:
-    """A dot where the motion changes character, and its speed above the frame; returns the speeds in view."""
+    """Mark each critical speed: a dot on the curve, its value above the frame; returns the speeds in view."""
     speeds = (
-        ("double root", critical.double_root, critical.double_root_eigenvalue, INK),
+        ("double root", critical.double_root, critical.double_root_eigenvalue, INK_COLOUR),
         ("weave", critical.weave, 0.0, BLUE),
         ("capsize", critical.capsize, 0.0, VERMILION),
     )
@@ -128,7 +181,7 @@ def _mark_critical(ax: "Axes", modes: Modes, critical: CriticalSpeeds) -> list[f
     for label, v, height, colour in speeds:
         if v is None or height is None or not modes.v.min() <= v <= modes.v.max():
             continue
-        ax.plot(v, height, "o", ms=5.5, color=colour, mec=CARD, mew=1.0, zorder=5)
+        ax.plot(v, height, "o", ms=5.5, color=colour, mec=CARD_COLOUR, mew=1.0, zorder=5)
         ax.axvline(v, color=colour, lw=0.7, ls=(0, (3, 3)), zorder=1)
         ax.annotate(
             f"{label} {v:.2f}",
@@ -145,7 +198,7 @@ def _mark_critical(ax: "Axes", modes: Modes, critical: CriticalSpeeds) -> list[f
 
 
 def _label_modes(ax: "Axes", modes: Modes, taken: Sequence[float], low: float, high: float) -> None:
-    """The name of each mode on its curve, where it is far from the others and from the speeds ``taken``."""
+    """Write the name of each mode on its curve, far from the others and from the speeds ``taken``."""
     span = float(np.ptp(modes.v))
     free = (modes.v > modes.v.min() + 0.12 * span) & (modes.v < modes.v.max() - 0.12 * span)
     for speed in taken:
@@ -160,8 +213,8 @@ def _label_modes(ax: "Axes", modes: Modes, taken: Sequence[float], low: float, h
 
 
 def _on_curve(ax: "Axes", text: str, x: float, y: float, colour: str) -> None:
-    """A word in the middle of a curve, on a patch of background."""
-    patch = {"facecolor": CARD, "edgecolor": "none", "boxstyle": "square,pad=0.12"}
+    """Write a word in the middle of a curve, on a patch of background."""
+    patch = {"facecolor": CARD_COLOUR, "edgecolor": "none", "boxstyle": "square,pad=0.12"}
     ax.text(x, y, text, ha="center", va="center", color=colour, bbox=patch, zorder=6)
 
 
@@ -170,7 +223,7 @@ def mode_shapes_figure(name: str, v: float, shapes: Sequence[ModeShape]) -> "Fig
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    settings: Any = STYLE
+    settings: Any = FIGURE_STYLE
     with rc_context(settings):
         figure = Figure(figsize=(2.75 * len(shapes), 5.2))
         grid = figure.subplots(2, len(shapes), squeeze=False, sharey="row", height_ratios=(3, 2))
@@ -179,17 +232,20 @@ def mode_shapes_figure(name: str, v: float, shapes: Sequence[ModeShape]) -> "Fig
             legend = _draw_motion(motion, shape)
         grid[1, 0].set_ylabel("angle, in one scale")
         figure.legend(*legend, loc="outside upper right", ncols=2)
-        figure.suptitle(f"{name} at {v:g} m/s", x=0.012, ha="left", fontsize=11, color=INK)
+        figure.suptitle(f"{name} at {v:g} m/s", x=0.012, ha="left", fontsize=11, color=INK_COLOUR)
     return figure
 
 
 def _draw_phasors(ax: "Axes", shape: ModeShape) -> None:
     """Lean and steer as arrows in the unit circle of the complex plane."""
     circle = np.exp(1j * np.linspace(0.0, 2.0 * np.pi, 181))
-    ax.plot(circle.real, circle.imag, color=GRID, lw=0.9, zorder=1)
+    ax.plot(circle.real, circle.imag, color=GRID_COLOUR, lw=0.9, zorder=1)
     for axis in (ax.axhline, ax.axvline):
-        axis(0.0, color=GRID, lw=0.9, zorder=1)
-    for phasor, colour, width in ((shape.lean, LEAN, 3.4), (shape.steer, STEER, 1.8)):  # both seen when in line
+        axis(0.0, color=GRID_COLOUR, lw=0.9, zorder=1)
+    for phasor, colour, width in (
+        (shape.lean, LEAN_COLOUR, 3.4),
+        (shape.steer, STEER_COLOUR, 1.8),
+    ):  # both seen when in line
         if abs(phasor) < 0.08:  # an arrow would be all head
             ax.plot(phasor.real, phasor.imag, "o", ms=2.0 * width, color=colour, zorder=4)
             continue
@@ -197,11 +253,11 @@ def _draw_phasors(ax: "Axes", shape: ModeShape) -> None:
         ax.annotate("", (phasor.real, phasor.imag), (0.0, 0.0), arrowprops=arrow, zorder=3)
     if shape.oscillatory:
         arc = 0.3 * np.exp(-1j * np.linspace(0.0, shape.lean_lead, 61))
-        ax.plot(arc.real, arc.imag, color=MUTED, lw=0.9, zorder=2)
+        ax.plot(arc.real, arc.imag, color=MUTED_COLOUR, lw=0.9, zorder=2)
     ax.set(xlim=(-1.12, 1.12), ylim=(-1.12, 1.12), aspect="equal")
     ax.axis("off")
-    ax.set_title(f"{shape.name}\nλ = {_value(shape.eigenvalue)} 1/s", fontsize=10, color=INK)
-    ax.text(0.0, -1.2, _in_words(shape), ha="center", va="top", fontsize=8.5, color=MUTED)
+    ax.set_title(f"{shape.name}\nλ = {_value(shape.eigenvalue)} 1/s", fontsize=10, color=INK_COLOUR)
+    ax.text(0.0, -1.2, _in_words(shape), ha="center", va="top", fontsize=8.5, color=MUTED_COLOUR)
 
 
 def _value(s: complex) -> str:
@@ -228,10 +284,10 @@ def _draw_motion(ax: "Axes", shape: ModeShape) -> tuple[list[Any], list[str]]:
     lean, steer = shape.motion(t)
     largest = max(np.max(np.abs(lean)), np.max(np.abs(steer)))
     lines = [
-        ax.plot(t, lean / largest, color=LEAN, lw=2.6)[0],
-        ax.plot(t, steer / largest, color=STEER, lw=1.6)[0],
+        ax.plot(t, lean / largest, color=LEAN_COLOUR, lw=2.6)[0],
+        ax.plot(t, steer / largest, color=STEER_COLOUR, lw=1.6)[0],
     ]
-    ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
+    ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
     ax.set(xlim=(0.0, duration), ylim=(-1.1, 1.1), xlabel="t  [s]")
     ax.set_yticks([-1.0, 0.0, 1.0])
     return lines, ["lean φ", "steer δ"]
@@ -242,13 +298,13 @@ def families_figure(name: str, families: Sequence["TurnFamily"]) -> "Figure":
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    settings: Any = STYLE
+    settings: Any = FIGURE_STYLE
     with rc_context(settings):
         figure = Figure(figsize=(8.4, 4.8))
         over_steer, over_speed = figure.subplots(1, 2, sharey=True)
         lines = []
         for i, family in enumerate(families):
-            colour, _ = SERIES[i % len(SERIES)]
+            colour, _ = SERIES_STYLES[i % len(SERIES_STYLES)]
             lean = np.degrees([turn.phi for turn in family.turns])
             steer = np.degrees([turn.delta for turn in family.turns])
             v = np.array([turn.v for turn in family.turns])
@@ -256,8 +312,8 @@ def families_figure(name: str, families: Sequence["TurnFamily"]) -> "Figure":
             for ax, x in ((over_steer, steer), (over_speed, v)):
                 (line,) = ax.plot(x, lean, color=colour, lw=1.4)
                 ax.plot(np.where(stable, x, np.nan), lean, color=colour, lw=5.0, alpha=0.55, solid_capstyle="round")
-                if family.start in STRAIGHT:
-                    ax.plot(x[0], lean[0], "o", ms=6.0, color=colour, mec=CARD, mew=1.0, zorder=5, clip_on=False)
+                if family.start in STRAIGHT_STARTS:
+                    ax.plot(x[0], lean[0], "o", ms=6.0, color=colour, mec=CARD_COLOUR, mew=1.0, zorder=5, clip_on=False)
             line.set_label(_family_in_words(family))
             lines.append(line)
         over_steer.set(xlim=(0.0, 180.0), xlabel="steer δ  [deg]", ylabel="lean φ  [deg]")
@@ -265,16 +321,16 @@ def families_figure(name: str, families: Sequence["TurnFamily"]) -> "Figure":
         over_steer.set_xticks(range(0, 181, 30))
         over_steer.set_yticks(range(-90, 91, 30))
         for ax in (over_steer, over_speed):
-            ax.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
+            ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         figure.legend(handles=lines, loc="outside lower left", ncols=2)
         title = f"{name}: turns without steer torque; thick: stable"
-        figure.suptitle(title, x=0.012, ha="left", fontsize=11, color=INK)
+        figure.suptitle(title, x=0.012, ha="left", fontsize=11, color=INK_COLOUR)
     return figure
 
 
 def _family_in_words(family: "TurnFamily") -> str:
-    if family.start in STRAIGHT:
-        return f"from {STRAIGHT[family.start]} at {family.turns[0].v:.2f} m/s to {family.end}"
+    if family.start in STRAIGHT_STARTS:
+        return f"from {STRAIGHT_STARTS[family.start]} at {family.turns[0].v:.2f} m/s to {family.end}"
     return f"from {family.start} to {family.end}"
 
 
@@ -283,24 +339,24 @@ def turn_figure(bicycle: Bicycle, turn: "SteadyTurn") -> "Figure":
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    settings: Any = STYLE
+    settings: Any = FIGURE_STYLE
     with rc_context(settings):
         figure = Figure(figsize=(8.4, 4.4))
         ground, plane = figure.subplots(1, 2)
         _draw_circles(ground, bicycle, turn)
         s = np.array(turn.eigenvalues)
-        plane.axvline(0.0, color=MUTED, lw=0.8, zorder=1)
-        plane.axhline(0.0, color=MUTED, lw=0.8, zorder=1)
+        plane.axvline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+        plane.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         colours = [VERMILION if value.real >= 0.0 else BLUE for value in s]
-        plane.scatter(s.real, s.imag, c=colours, s=42, edgecolors=CARD, linewidths=1.0, zorder=3)
+        plane.scatter(s.real, s.imag, c=colours, s=42, edgecolors=CARD_COLOUR, linewidths=1.0, zorder=3)
         plane.set(xlabel="Re λ  [1/s]", ylabel="Im λ  [rad/s]")
         plane.margins(0.15)
-        plane.set_title("stable" if turn.stable else "unstable", loc="left", fontsize=10, color=INK)
+        plane.set_title("stable" if turn.stable else "unstable", loc="left", fontsize=10, color=INK_COLOUR)
         words = (
             f"{bicycle.name}: lean {np.degrees(turn.phi):.2f}°, steer {np.degrees(turn.delta):.2f}°, "
             f"{turn.v:.2f} m/s, steer torque {turn.T_delta:.3f} N m"
         )
-        figure.suptitle(words.replace("-", "−"), x=0.012, ha="left", fontsize=11, color=INK)
+        figure.suptitle(words.replace("-", "−"), x=0.012, ha="left", fontsize=11, color=INK_COLOUR)
     return figure
 
 
@@ -313,10 +369,13 @@ def _draw_circles(ax: "Axes", bicycle: Bicycle, turn: "SteadyTurn") -> None:
         ax.plot(path.real, path.imag, color=colour, label=label)
     reach = max(abs(turn.radius), front)
     ax.annotate(
-        "", (0.0, 0.35 * reach), (0.0, 0.0), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.2, "shrinkA": 0}
+        "",
+        (0.0, 0.35 * reach),
+        (0.0, 0.0),
+        arrowprops={"arrowstyle": "-|>", "color": INK_COLOUR, "lw": 1.2, "shrinkA": 0},
     )
-    ax.plot(0.0, 0.0, "o", ms=5.0, color=INK, mec=CARD, zorder=4)
-    ax.plot(turn.radius, 0.0, "+", ms=8.0, color=MUTED)
+    ax.plot(0.0, 0.0, "o", ms=5.0, color=INK_COLOUR, mec=CARD_COLOUR, zorder=4)
+    ax.plot(turn.radius, 0.0, "+", ms=8.0, color=MUTED_COLOUR)
     ax.set(aspect="equal", xlabel="to the right  [m]", ylabel="ahead  [m]")
-    ax.set_title(f"radius {abs(turn.radius):.3g} m", loc="left", fontsize=10, color=INK)
+    ax.set_title(f"radius {abs(turn.radius):.3g} m", loc="left", fontsize=10, color=INK_COLOUR)
     ax.figure.legend(loc="outside lower left", ncols=2)

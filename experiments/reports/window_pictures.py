@@ -1,4 +1,4 @@
-"""The small picture of one window: lean rate, the fit on it, and below what the fit leaves.
+"""Small picture of one window: lean rate, the fit on it, and the residual below.
 
 A report shows forty of them. They are drawn by a template (templates/window.svg), in a fiftieth of the time that a
 plotting library takes; here is only where everything lies.
@@ -10,17 +10,17 @@ import numpy as np
 
 from experiments.datatypes import Array, Comparison, Response
 
-WIDTH, HEIGHT = 209.0, 137.0  # of the picture, points
-LEFT, RIGHT = 32.0, 206.0  # of the axes
-SIGNAL, RESIDUAL = (4.0, 88.0), (97.0, 121.0)  # top and bottom of the two axes
-CONTEXT = 0.4  # s of signal shown before and after a window
-BINS = 120  # of a min/max envelope: about one per two pixels of a small picture
-ROOM = 0.06  # of the range, left free above and below
+PICTURE_WIDTH, PICTURE_HEIGHT = 209.0, 137.0  # of the picture, points
+AXES_LEFT, AXES_RIGHT = 32.0, 206.0  # of the axes
+SIGNAL_SPAN, RESIDUAL_SPAN = (4.0, 88.0), (97.0, 121.0)  # top and bottom of the two axes
+CONTEXT_SHOWN = 0.4  # s of signal shown before and after a window
+ENVELOPE_BINS = 120  # of a min/max envelope: about one per two pixels of a small picture
+AXIS_ROOM = 0.06  # of the range, left free above and below
 MOST_TICKS = 5
 
 
 @dataclass(frozen=True)
-class Axis:
+class PictureAxis:
     """One direction of a picture: values low to high lie at the points ``first`` to ``last``."""
 
     low: float
@@ -46,73 +46,81 @@ class Axis:
 
 @dataclass(frozen=True)
 class WindowPicture:
-    """What the template draws: the axes, and paths by the part they play."""
+    """Content of the template: the axes, and paths by the part they play."""
 
     number: int
-    t: Axis
-    signal: Axis
-    residual: Axis
+    t: PictureAxis
+    signal: PictureAxis
+    residual: PictureAxis
     around: tuple[str, str]  # the signal before and after the window
     inside: str  # the signal within it
     curve: str  # the fit
     left: str  # what the fit leaves
     zero: float  # where the residual is none
-    width: float = WIDTH
-    height: float = HEIGHT
+    width: float = PICTURE_WIDTH
+    height: float = PICTURE_HEIGHT
 
 
 def window_picture(number: int, response: Response, comparison: Comparison) -> WindowPicture:
-    """The picture of a window with its number on the page."""
+    """Lay out the picture of a window with its number on the page."""
     window, fit = comparison.window, comparison.fit
-    more = round(CONTEXT / response.dt)
+    more = round(CONTEXT_SHOWN / response.dt)
     shown = slice(max(0, window.start - more), window.stop + more)
     inside = slice(window.start, window.stop)
     before, after = slice(shown.start, window.start + 1), slice(window.stop - 1, shown.stop)
     t, y = response.t, response.phi_dot
-    time = Axis(float(t[shown][0]), float(t[shown][-1]), LEFT, RIGHT)
-    signal = axis(y[shown], *SIGNAL)
+    time = PictureAxis(float(t[shown][0]), float(t[shown][-1]), AXES_LEFT, AXES_RIGHT)
+    signal = upward_axis(y[shown], *SIGNAL_SPAN)
     residual = y[inside] - fit.curve if len(fit.curve) else np.zeros(window.stop - window.start)
-    left = axis(np.append(residual, -residual), *RESIDUAL)
-    thin = slice(None, None, max(1, len(fit.curve) // BINS))
+    left = upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
+    thin = slice(None, None, max(1, len(fit.curve) // ENVELOPE_BINS))
     return WindowPicture(
         number,
         time,
         signal,
         left,
-        (area(time, signal, t[before], y[before]), area(time, signal, t[after], y[after])),
-        area(time, signal, t[inside], y[inside]),
-        path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",
-        area(time, left, t[inside], residual),
+        (envelope_path(time, signal, t[before], y[before]), envelope_path(time, signal, t[after], y[after])),
+        envelope_path(time, signal, t[inside], y[inside]),
+        svg_path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",
+        envelope_path(time, left, t[inside], residual),
         float(left.at(np.zeros(1))[0]),
     )
 
 
-def axis(values: Array, top: float, bottom: float) -> Axis:
-    """An axis upwards that holds all values with a little room."""
+def upward_axis(values: Array, top: float, bottom: float) -> PictureAxis:
+    """Make an upward axis that holds all values with a little room."""
     low, high = float(np.min(values)), float(np.max(values))
-    room = ROOM * (high - low) or 1e-9
-    return Axis(low - room, high + room, bottom, top)
+    room = AXIS_ROOM * (high - low) or 1e-9
+    return PictureAxis(low - room, high + room, bottom, top)
 
 
 def round_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is not below ``least``."""
+    """Smallest of 1, 2, 5 times a power of ten that is not below ``least``."""
     power = 10.0 ** np.floor(np.log10(least))
     return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= least * (1.0 - 1e-9)))
 
 
-def envelope(t: Array, y: Array, bins: int = BINS) -> tuple[Array, Array, Array]:
+def envelope(t: Array, y: Array, bins: int = ENVELOPE_BINS) -> tuple[Array, Array, Array]:
     """Lowest and highest value in each of at most ``bins`` equal runs of samples: (t, low, high)."""
     edges = np.linspace(0, len(y), min(bins, len(y)) + 1).astype(int)[:-1]
     return t[edges], np.minimum.reduceat(y, edges), np.maximum.reduceat(y, edges)
 
 
-def area(across: Axis, up: Axis, t: Array, y: Array) -> str:
-    """The envelope of a signal as a closed path."""
+def envelope_path(across: PictureAxis, up: PictureAxis, t: Array, y: Array) -> str:
+    """Draw the envelope of a signal as a closed path.
+
+    Parameters
+    ----------
+    across, up : PictureAxis
+        Of time and of values.
+    t, y : array (n,)
+        Times [s] and values.
+    """
     at, low, high = envelope(t, y)
     x = across.at(at)
-    return path(np.append(x, x[::-1]), np.append(up.at(high), up.at(low)[::-1])) + "Z"
+    return svg_path(np.append(x, x[::-1]), np.append(up.at(high), up.at(low)[::-1])) + "Z"
 
 
-def path(x: Array, y: Array) -> str:
+def svg_path(x: Array, y: Array) -> str:
     """Points joined by straight lines."""
     return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))

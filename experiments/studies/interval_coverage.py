@@ -22,7 +22,7 @@ from experiments.analysis.windows import find_windows, make_window
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Array, Fit, Response, Window
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from experiments.theory.free_response import free_response
 from experiments.theory.theory import Theory, dynamics_for, lean_feedback, open_loop
 from hil.runners.simulated_run import run_lockstep

@@ -23,7 +23,7 @@ from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInp
 from experiments.campaigns.protocols.treadmill import Settings, plan
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Array, Response
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
 from experiments.studies.interval_coverage_page import markdown_table
 from experiments.theory.theory import dynamics_for, theory_for

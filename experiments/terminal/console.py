@@ -1,14 +1,16 @@
-"""What the commands share: JSON or table on the way out, speeds and folders on the way in."""
+"""Input and output that the commands share: JSON and tables out, speeds in."""
 
 import json
 import math
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from experiments.reports.text import TextBlock, TextTable
 from models.errors import InputError
 
 screen = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 120)
@@ -24,8 +26,25 @@ def emit_json(data: Any) -> None:
     print(json.dumps(plain(data), allow_nan=False))
 
 
-def table(title: str, columns: list[str], rows: list[list[str]], caption: str = "") -> None:
-    """Print one table; the first column reads left and may wrap, numbers right."""
+def print_line(text: str) -> None:
+    """Print a line as it is, for a file: neither broken nor coloured."""
+    print(text)
+
+
+def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> None:
+    """Print one table; the first column reads left and may wrap, numbers right.
+
+    Parameters
+    ----------
+    title : str
+        Printed above.
+    columns : sequence of str
+        Headings.
+    rows : sequence of sequences of str
+        As many cells in each as there are columns.
+    caption : str
+        Printed below, dim.
+    """
     t = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for i, column in enumerate(columns):
         first = i == 0
@@ -37,16 +56,13 @@ def table(title: str, columns: list[str], rows: list[list[str]], caption: str = 
         screen.print(caption, style="dim")
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """A number for a table; a dash where there is none."""
-    return "-" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
-
-
-def eigenvalue(value: complex, digits: int = 2) -> str:
-    """An eigenvalue for a table, a pair by its upper member."""
-    if abs(value.imag) < 1e-9:
-        return f"{value.real:.{digits}f}"
-    return f"{value.real:.{digits}f}±{abs(value.imag):.{digits}f}i"
+def print_blocks(blocks: Iterable[TextBlock]) -> None:
+    """Print tables and sentences."""
+    for block in blocks:
+        if isinstance(block, TextTable):
+            print_table(block.title, block.columns, block.rows, block.caption)
+        else:
+            screen.print(block.text, soft_wrap=not block.wrapped)
 
 
 def parse_speeds(text: str) -> list[float]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def keys() -> Iterator[Callable[[], str]]:
-    """A function that gives the keys pressed since it was last called; the terminal is as before afterwards.
+    """Yield a function that gives the keys pressed since its last call; the terminal is restored afterwards.
 
     Ctrl-C and Ctrl-Z keep their meaning.
     """

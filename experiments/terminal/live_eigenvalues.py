@@ -1,4 +1,4 @@
-"""The eigenvalues of a campaign while it goes on: a quick fit of every window, for the live table only."""
+"""Eigenvalues of a campaign while it goes on: a quick fit of every window, for the live table only."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from experiments.analysis.estimators import estimate
 from experiments.analysis.windows import find_windows
-from experiments.recordings.runs import read_recording
-from experiments.terminal.console import eigenvalue
+from experiments.recordings.read import read_recording
+from experiments.reports.text import eigenvalue_text
 from models.errors import InputError
 
 
@@ -31,6 +31,6 @@ class SoFar:
                 self._found.setdefault(response.label, []).append(complex(fit.re, fit.im))
 
     def of(self, label: str) -> tuple[str, int]:
-        """The mean eigenvalue in words, and of how many windows; a dash where there is none."""
+        """Mean eigenvalue as text, and the number of its windows; a dash where there is none."""
         found = self._found.get(label, [])
-        return (eigenvalue(complex(np.mean(found))) if found else "-"), len(found)
+        return (eigenvalue_text(complex(np.mean(found))) if found else "-"), len(found)

@@ -1,4 +1,4 @@
-"""What a person sees while long work goes on."""
+"""Progress of long work on the screen: bars, live lines, and the board of a campaign."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from experiments.analysis.analyze import Analysis, analyze
+from experiments.analysis.analyze import Analysis, analyze_responses
 from experiments.datatypes import Response
 from experiments.terminal.live_eigenvalues import SoFar
 from hil.loop.states import State
@@ -20,11 +20,11 @@ from hil.runners.operator import Outcome
 
 
 class Planned(Protocol):
-    """A run that is to be made."""
+    """Run that is to be made."""
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Name of the condition."""
 
     @property
     def duration(self) -> float:
@@ -32,22 +32,22 @@ class Planned(Protocol):
 
 
 class RunProgress(Protocol):
-    """A run that was made of one that was planned."""
+    """Run that was made of a planned one."""
 
     @property
     def condition(self) -> Any:
-        """The `Planned`."""
+        """Plan that it was made of."""
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """Folder of the run."""
 
     @property
     def outcome(self) -> Outcome:
-        """How it ended."""
+        """Outcome of the run."""
 
 
-NOTICE = 1.5  # s before a cue at which a person is told
+CUE_NOTICE = 1.5  # s before a cue at which a person is told
 
 
 def _bar(screen: Console, last: str = "") -> Progress:
@@ -65,7 +65,7 @@ def _bar(screen: Console, last: str = "") -> Progress:
 def watching(
     screen: Console, planned: Sequence[Planned], title: str = "campaign"
 ) -> Iterator[tuple[Callable[[Any, np.void], None], Callable[[RunProgress], None]]]:
-    """A live line of many runs: yields what to call with a plan and its newest row, and after each run made."""
+    """Show a live line of many runs: yields what to call with a plan and its newest row, and after each run made."""
     total = sum(c.duration for c in planned)
     began: dict[int, float] = {}
     behind = 0.0
@@ -94,20 +94,25 @@ def watching(
         yield watch, done
 
 
-def analysed(
-    screen: Console,
-    responses: Sequence[Response],
-    given: tuple[float, float] | None = None,
-    estimator: str | None = None,
-) -> Analysis:
-    """Analyse recordings with a bar."""
+@contextmanager
+def analysing(screen: Console) -> Iterator[Callable[[int, int, str], None]]:
+    """Show a bar of an analysis: yields what to call with recordings done, of how many, and the last one's name."""
     with _bar(screen) as bar:
-        task = bar.add_task("analysis", total=len(responses), now="")
+        task = bar.add_task("analysis", total=0, now="")
+        yield lambda done, total, source: bar.update(task, completed=done, total=total, now=source)
+
+
+def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
+    """Analyse responses with a bar."""
+    done = 0
+    with analysing(screen) as show:
 
         def tell(response: Response) -> None:
-            bar.update(task, advance=1, now=response.source)
+            nonlocal done
+            done += 1
+            show(done, len(responses), response.source)
 
-        return analyze(responses, given, estimator, tell)
+        return analyze_responses(responses, on_progress=tell)
 
 
 def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:
@@ -121,7 +126,7 @@ def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None
 
 
 class Board:
-    """A campaign as it goes on: conditions, their state, runs done, eigenvalue so far, and the time left.
+    """Live table of a campaign: conditions, their state, runs done, eigenvalue so far, and the time left.
 
     Parameters
     ----------
@@ -156,7 +161,7 @@ class Board:
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """The screen is somebody else's for a while, to ask a person."""
+        """Leave the screen to somebody else for a while, to ask a person."""
         self._live.stop()
         try:
             yield
@@ -182,7 +187,7 @@ class Board:
         gone = min(t - self._began, condition.duration) if self._began >= 0.0 else 0.0
         self.told(condition.label, state.name)
         told = self._person and self._began >= 0.0
-        due = [text for at, text in condition.cues if told and 0.0 <= at - gone < NOTICE]
+        due = [text for at, text in condition.cues if told and 0.0 <= at - gone < CUE_NOTICE]
         self._cue = due[0] if due else ""
         self._bar.update(
             self._task,
@@ -229,7 +234,19 @@ class Board:
 
 
 def board_of(screen: Console, planned: Sequence[Any], runs: Sequence[Any], person: bool = False) -> Board:
-    """The board of a campaign of which some ``runs`` (with name, folder and outcome) may have been made before."""
+    """Make the board of a campaign of which some runs may have been made before.
+
+    Parameters
+    ----------
+    screen : Console
+        Where it is shown.
+    planned : sequence of Planned
+        Every condition of the campaign, in order.
+    runs : sequence
+        Those made before, with name, folder and outcome.
+    person : bool
+        Somebody is there to be told what to do when.
+    """
     good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
     so_far = SoFar()
     done: dict[str, int] = {}

@@ -38,7 +38,7 @@ def main() -> None:
     options = parser.parse_args()
 
     from experiments.recordings import author_windows
-    from experiments.recordings.runs import find, read_recording
+    from experiments.recordings.read import find_recordings, read_recording
     from experiments.studies import interval_coverage, interval_coverage_page
 
     answers = []
@@ -56,7 +56,7 @@ def main() -> None:
     print()
     tables = interval_coverage_page.coverage_tables(answers, emulator, options.seed)
     if options.delft:
-        paths = find([options.delft])
+        paths = find_recordings([options.delft])
         cuts = author_windows.read_author_windows(paths)
         sources = {cut.source for cut in cuts}
         tables |= interval_coverage_page.author_window_tables(

@@ -13,12 +13,12 @@ from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
 from experiments.recordings.foreign.formats import read_table
 from experiments.recordings.foreign.table import Table
-from experiments.recordings.inspection import inspected
+from experiments.recordings.inspection import inspect_recording
 from models import catalogue
 from models.errors import InputError
 from models.parameters import nearest
 
-KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table], Recorded]]] = {
+KNOWN_KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table], Recorded]]] = {
     kooijman.KIND: (kooijman.COLUMNS, kooijman.recorded),
     delft.KIND: (delft.COLUMNS, delft.recorded),
     exported.KIND: (exported.COLUMNS, exported.recorded),
@@ -36,7 +36,7 @@ def read_foreign(
     mapping_file
         A mapping (TOML), or the name of a shipped one; without it the columns must be those of a kind.
     preset
-        A kind of ``KINDS``, instead of recognising it.
+        A kind of ``KNOWN_KINDS``, instead of recognising it.
     bicycle
         Of the catalogue, or a file; instead of the one that the mapping names.
     trust
@@ -48,12 +48,18 @@ def read_foreign(
         The file is missing, empty, of no known kind, cut short, holds something that is not a number, or
         a unit or sign in it is clearly wrong.
     """
-    return inspected(recorded(path, mapping_file, preset, bicycle), refuse=not trust)
+    return inspect_recording(read_uninspected(path, mapping_file, preset, bicycle), refuse=not trust)
 
 
-def recorded(path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "") -> Recorded:
-    """What `read_foreign` reads, before it is inspected."""
-    given = mapping.load(mapping_file) if mapping_file else None
+def read_uninspected(path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "") -> Recorded:
+    """Read as `read_foreign` does, without inspecting what was read.
+
+    Parameters
+    ----------
+    path, mapping_file, preset, bicycle
+        As `read_foreign` takes them.
+    """
+    given = mapping.load_mapping(mapping_file) if mapping_file else None
     if bicycle and not given:
         raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
     if given and bicycle:
@@ -64,10 +70,10 @@ def recorded(path: str | Path, mapping_file: str | Path = "", preset: str = "", 
     if given:
         return mapped.read(path, given)
     table = read_table(path)
-    for columns, read_kind in KINDS.values():
+    for columns, read_kind in KNOWN_KINDS.values():
         if all(table.has(column) for column in columns):
             return read_kind(table.with_rows())
-    wanted = "; or ".join(f"{name}: {', '.join(columns)}" for name, (columns, _) in KINDS.items())
+    wanted = "; or ".join(f"{name}: {', '.join(columns)}" for name, (columns, _) in KNOWN_KINDS.items())
     raise InputError(
         f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:120]} in {path}; "
         "say with --mapping which column is what (docs/foreign-logs.md), or add the header"
@@ -75,8 +81,8 @@ def recorded(path: str | Path, mapping_file: str | Path = "", preset: str = "", 
 
 
 def _of_kind(table: Table, kind: str) -> Recorded:
-    if kind not in KINDS:
-        close = nearest(kind, KINDS, n=1)
+    if kind not in KNOWN_KINDS:
+        close = nearest(kind, KNOWN_KINDS, n=1)
         hint = f"did you mean {close[0]}?" if close else "give one of those, or a mapping file"
-        raise InputError(f"wanted a kind out of {', '.join(KINDS)}, found {kind!r}; {hint}")
-    return KINDS[kind][1](table.with_rows())
+        raise InputError(f"wanted a kind out of {', '.join(KNOWN_KINDS)}, found {kind!r}; {hint}")
+    return KNOWN_KINDS[kind][1](table.with_rows())

@@ -15,29 +15,29 @@ from models import catalogue
 
 KIND = "delft-sbw"
 COLUMNS = ("sil_command", "speed", "lean_angle", "lean_rate", "fork_angle", "fork_rate", "command_fork")
-BICYCLE = "DelftSbW2024"
-LAW = 2.0, 6.5  # N s^2, m/s: T_delta = 2 (6.5 - v) phi_dot
+DELFT_BICYCLE = "DelftSbW2024"
+DELFT_LAW = 2.0, 6.5  # N s^2, m/s: T_delta = 2 (6.5 - v) phi_dot
 
-DT = 0.01  # s
-V_MOVING = 0.3  # m/s; slower, the belt is starting or stopping and somebody holds the bicycle
+DELFT_DT = 0.01  # s
+BELT_RUNS = 0.3  # m/s; slower, the belt is starting or stopping and somebody holds the bicycle
 
 
 def recorded(table: Table) -> Recorded:
-    """What the log says, in SI as it was recorded; free while the controller commands and the belt runs."""
+    """Convert a log, in SI as it was recorded; free while the controller commands and the belt runs."""
     v = table.numbers("speed")
     nominal = re.search(r"_([0-9.]+)kph", table.source)
     response = Response(
         source=table.source,
         kind=KIND,
-        t=DT * np.arange(len(v), dtype=np.float64),
+        t=DELFT_DT * np.arange(len(v), dtype=np.float64),
         phi_dot=table.numbers("lean_rate"),
         v=v,
         phi=table.numbers("lean_angle"),
         delta=table.numbers("fork_angle"),
         T_delta=table.numbers("command_fork"),
-        free=np.isfinite(table.numbers("sil_command")) & (np.nan_to_num(v) > V_MOVING),
-        bicycle=catalogue.load_bicycle(BICYCLE),
-        label=f"{BICYCLE} steer into lean" + (f" {float(nominal[1]) / 3.6:.1f} m/s" if nominal else ""),
+        free=np.isfinite(table.numbers("sil_command")) & (np.nan_to_num(v) > BELT_RUNS),
+        bicycle=catalogue.load_bicycle(DELFT_BICYCLE),
+        label=f"{DELFT_BICYCLE} steer into lean" + (f" {float(nominal[1]) / 3.6:.1f} m/s" if nominal else ""),
     )
     columns = {
         "phi_dot": "lean_rate",
@@ -47,4 +47,4 @@ def recorded(table: Table) -> Recorded:
         "T_delta": "command_fork",
         "delta_dot": "fork_rate",
     }
-    return Recorded(response, columns, {"delta_dot": table.numbers("fork_rate")}, LAW)
+    return Recorded(response, columns, {"delta_dot": table.numbers("fork_rate")}, DELFT_LAW)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign.table import MIN_ROWS, Table
+from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
+from experiments.recordings.runs import recorded_run
 from hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
 from hil.logs.header import RunHeader
 from hil.logs.log import Marker, Run, Stop
@@ -18,26 +19,24 @@ COLUMNS = ("phi_dot_meas", "v_meas", "delta_meas", "psi_dot_meas", "phi_est", "T
 
 
 def recorded(table: Table) -> Recorded:
-    """The run that the table was exported from.
+    """Rebuild the run that the table was exported from, and convert it.
 
     Raises
     ------
     InputError
         The run's header is neither in the file nor beside it.
     """
-    from experiments.recordings.runs import recorded_run  # which reads foreign files in turn
-
-    return recorded_run(run_of(table))
+    return recorded_run(exported_run(table))
 
 
-def run_of(table: Table) -> Run:
-    """A run as its log would have given it, without its raw bytes. Raises as `recorded` does."""
+def exported_run(table: Table) -> Run:
+    """Rebuild a run as its log would have given it, without its raw bytes. Raises as `recorded` does."""
     document = _document(table)
     names = [name for name in document["columns"] if table.has(name)]
     columns = [np.asarray(table.raw(name)) for name in names]
-    if len({len(column) for column in columns}) != 1 or len(columns[0]) < MIN_ROWS:
+    if len({len(column) for column in columns}) != 1 or len(columns[0]) < MIN_RECORDING_ROWS:
         raise InputError(
-            f"wanted columns of the same length, at least {MIN_ROWS} rows, in {table.path}, found "
+            f"wanted columns of the same length, at least {MIN_RECORDING_ROWS} rows, in {table.path}, found "
             f"{', '.join(sorted({str(len(column)) for column in columns}))}; export the run again"
         )
     ticks = np.empty(len(columns[0]), [(name, column.dtype) for name, column in zip(names, columns, strict=True)])
@@ -49,7 +48,7 @@ def run_of(table: Table) -> Run:
 
 
 def _document(table: Table) -> dict[str, Any]:
-    """What the export keeps beside the columns: header, markers, stop, units."""
+    """Read what the export keeps beside the columns: header, markers, stop, units."""
     text = next((text for name, text in table.meta.items() if name.split(".")[-1] == EXPORT_KEY), "")
     beside = table.path.with_suffix(HEADER_SUFFIX)
     try:

@@ -7,8 +7,8 @@ from types import ModuleType
 from models.errors import InputError
 
 
-def needed(module: str, path: Path) -> ModuleType:
-    """The module; where it is not installed, a sentence that says how to get it."""
+def import_extra(module: str, path: Path) -> ModuleType:
+    """Import a module; where it is not installed, raise InputError with how to get it."""
     try:
         return importlib.import_module(module)
     except ImportError:

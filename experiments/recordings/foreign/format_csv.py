@@ -9,7 +9,7 @@ import numpy as np
 from experiments.recordings.foreign.table import Table
 from models.errors import InputError
 
-DELIMITERS = ",;\t"
+CSV_DELIMITERS = ",;\t"
 
 
 def fits(head: bytes, suffix: str) -> bool:
@@ -46,7 +46,7 @@ def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int =
         found = "an empty file" if not text.strip() else f"no header in line {header_line}"
         raise InputError(f"wanted a CSV file with a line of column names, found {found}: {path}; add the header")
     header, first = lines[header_line - 1], header_line + skip
-    delimiter = delimiter or max(DELIMITERS, key=header.count)
+    delimiter = delimiter or max(CSV_DELIMITERS, key=header.count)
     names = [name.strip().strip('"') for name in header.split(delimiter)]
     body = lines[first:]
     while body and not body[-1].strip():

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.foreign.extras import needed
-from experiments.recordings.foreign.table import Table, dotted, unfolded
+from experiments.recordings.foreign.extras import import_extra
+from experiments.recordings.foreign.table import Table, dotted_name, unfold_columns
 from models.errors import InputError
 
-SIGNATURE = b"\x89HDF\r\n\x1a\n"
+HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MATLAB_REFERENCES = "#"  # groups that MATLAB keeps for itself: #refs#, #subsystem#
 
 
 def fits(head: bytes, suffix: str) -> bool:
     """By the signature, at the beginning or behind a user block of 512, 1024, ... bytes."""
-    return any(head[at : at + 8] == SIGNATURE for at in (0, 512, 1024, 2048))
+    return any(head[at : at + 8] == HDF5_SIGNATURE for at in (0, 512, 1024, 2048))
 
 
 def read(path: Path, **_: object) -> Table:
@@ -26,20 +26,20 @@ def read(path: Path, **_: object) -> Table:
     InputError
         h5py is not installed, or the file is damaged.
     """
-    h5py = needed("h5py", path)
+    h5py = import_extra("h5py", path)
     columns: dict[str, np.ndarray] = {}
     meta: dict[str, str] = {}
 
     def collect(name: str, item: Any) -> None:
         for key, value in item.attrs.items():
             if isinstance(value, str):
-                meta[f"{dotted(name)}.{key}"] = value
+                meta[f"{dotted_name(name)}.{key}"] = value
         if name.startswith(MATLAB_REFERENCES) or not isinstance(item, h5py.Dataset) or item.size is None:
             return
         if h5py.check_string_dtype(item.dtype) and item.ndim:
             columns[name] = np.array(item.asstr()[...], dtype=object).reshape(-1)
         elif item.dtype.kind in "biufSV" and 0 < item.ndim < 3 and "MATLAB_empty" not in item.attrs:
-            columns.update(unfolded(name, item[...]))
+            columns.update(unfold_columns(name, item[...]))
 
     try:
         with h5py.File(path, "r") as file:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.recordings.foreign.table import Table, unfolded
+from experiments.recordings.foreign.table import Table, unfold_columns
 from models.errors import InputError
 
-DEEPEST = 6  # structs within structs
+DEEPEST_STRUCT = 6  # structs within structs
 
 
 def fits(head: bytes, suffix: str) -> bool:
@@ -45,10 +45,10 @@ def read(path: Path, **_: object) -> Table:
 
 def _collect(name: str, value: Any, columns: dict[str, np.ndarray], meta: dict[str, str], depth: int = 0) -> None:
     fields = getattr(value, "_fieldnames", None)
-    if fields is not None and depth < DEEPEST:
+    if fields is not None and depth < DEEPEST_STRUCT:
         for part in fields:
             _collect(f"{name}.{part}", getattr(value, part), columns, meta, depth + 1)
     elif isinstance(value, str):
         meta[name] = value
     elif isinstance(value, np.ndarray | np.generic | float | int):
-        columns.update(unfolded(name, np.atleast_1d(value)))
+        columns.update(unfold_columns(name, np.atleast_1d(value)))

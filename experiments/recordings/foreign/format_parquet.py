@@ -4,16 +4,16 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.recordings.foreign.extras import needed
+from experiments.recordings.foreign.extras import import_extra
 from experiments.recordings.foreign.table import Table
 from models.errors import InputError
 
-SIGNATURE = b"PAR1"
+PARQUET_SIGNATURE = b"PAR1"
 
 
 def fits(head: bytes, suffix: str) -> bool:
     """By the signature."""
-    return head.startswith(SIGNATURE)
+    return head.startswith(PARQUET_SIGNATURE)
 
 
 def read(path: Path, **_: object) -> Table:
@@ -24,7 +24,7 @@ def read(path: Path, **_: object) -> Table:
     InputError
         pyarrow is not installed, or the file is damaged.
     """
-    pyarrow = needed("pyarrow", path)
+    pyarrow = import_extra("pyarrow", path)
     from pyarrow import parquet
 
     try:

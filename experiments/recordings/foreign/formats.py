@@ -1,4 +1,4 @@
-"""The file formats that others' recordings come in. A format is one file and one line below."""
+"""File formats of others' recordings. A format is one file and one line below."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,18 +8,18 @@ from experiments.recordings.foreign.table import Table
 from models.errors import InputError
 
 # format: does it begin so? (its first bytes, its suffix in small letters), and its reader; the first that fits
-FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]]] = {
+FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]]] = {
     "HDF5 (also MAT 7.3)": (format_hdf5.fits, format_hdf5.read),
     "Parquet": (format_parquet.fits, format_parquet.read),
     "MAT": (format_mat.fits, format_mat.read),
     "CSV": (format_csv.fits, format_csv.read),
 }
-SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet")  # sought in a folder
-HEAD = 4096  # bytes looked at
+RECORDING_SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet")  # sought in a folder
+BYTES_LOOKED_AT = 4096  # bytes looked at
 
 
 def read_table(path: str | Path, **how: object) -> Table:
-    """The columns of a file of any known format, recognised by how it begins.
+    """Read the columns of a file of any known format, recognised by how it begins.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def read_table(path: str | Path, **how: object) -> Table:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            head = file.read(HEAD)
+            head = file.read(BYTES_LOOKED_AT)
     except OSError as error:
         raise InputError(f"wanted a readable recording, found {path}: {error.strerror}; check the path") from error
-    for fits, read in FORMATS.values():
+    for fits, read in FILE_FORMATS.values():
         if fits(head, path.suffix.lower()):
             return read(path, **how)
     raise InputError(
-        f"wanted a readable file of a known format ({', '.join(FORMATS)}), found something else in {path}; "
+        f"wanted a readable file of a known format ({', '.join(FILE_FORMATS)}), found something else in {path}; "
         "convert it to one of them"
     )

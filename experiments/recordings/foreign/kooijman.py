@@ -1,4 +1,4 @@
-"""The uncontrolled instrumented bicycle of Kooijman, Schwab, Meijaard (2008), coasting in a hall.
+"""Uncontrolled instrumented bicycle of Kooijman, Schwab, Meijaard (2008), coasting in a hall.
 
 Multibody System Dynamics 19:115-132, figure 5: lean-rate gyro and wheel pulses at 200 Hz, in volts. The steer
 angle is too small and too erratic to use, as the paper says, and is left out.
@@ -15,23 +15,23 @@ from models import catalogue
 
 KIND = "kooijman"
 COLUMNS = ("t_s", "lean_rate_V", "speedometer_V")
-BICYCLE = "Silver"
+KOOIJMAN_BICYCLE = "Silver"
 
-ZERO, SENSITIVITY_DEG = 2.5, 0.020  # V, V per deg/s: rate gyro of +-100 deg/s, data sheet
+GYRO_ZERO_V, GYRO_V_PER_DEG = 2.5, 0.020  # V, V per deg/s: rate gyro of +-100 deg/s, data sheet
 CROSSINGS_PER_TURN = 20  # of the ring with 10 poles on the rear wheel
-WHEEL_RADIUS = 0.35  # m
-PULSE = 0.02  # V a half wave must reach; the noise of the wheel at rest stays under it
+COASTING_WHEEL_RADIUS = 0.35  # m
+LEAST_PULSE_V = 0.02  # V a half wave must reach; the noise of the wheel at rest stays under it
 SPEED_SPAN = 0.4  # s either side over which the speed is a straight line
-PUSHED = 0.1  # m/s^2; a coasting bicycle slows down, one whose speed rises faster is being pushed
+PUSHED_ACCELERATION = 0.1  # m/s^2; a coasting bicycle slows down, one whose speed rises faster is being pushed
 MIN_PULSES = 8  # within that span; fewer leave the speed unknown
 
 
 def recorded(table: Table) -> Recorded:
     """Lean rate in rad/s, speed from the wheel's crossings; free where that is known and does not rise."""
-    grid = times.grid(table.numbers("t_s"), f"column t_s of {table.source}")
+    grid = times.grid_of_times(table.numbers("t_s"), f"column t_s of {table.source}")
 
     def rate(column: str) -> Array:
-        return np.deg2rad((grid.even(table.numbers(column)) - ZERO) / SENSITIVITY_DEG)
+        return np.deg2rad((grid.even(table.numbers(column)) - GYRO_ZERO_V) / GYRO_V_PER_DEG)
 
     v, coasting = wheel_speed(grid.t, grid.even(table.numbers("speedometer_V")))
     response = Response(
@@ -42,16 +42,16 @@ def recorded(table: Table) -> Recorded:
         v=v,
         psi_dot=rate("yaw_rate_V") if table.has("yaw_rate_V") else None,
         free=coasting & ~grid.gap,
-        bicycle=catalogue.load_bicycle(BICYCLE),
-        label=f"{BICYCLE} uncontrolled",
+        bicycle=catalogue.load_bicycle(KOOIJMAN_BICYCLE),
+        label=f"{KOOIJMAN_BICYCLE} uncontrolled",
         remarks=grid.remarks,
     )
     return Recorded(response, {"phi_dot": "lean_rate_V", "v": "speedometer_V", "psi_dot": "yaw_rate_V"})
 
 
-def crossings(t: Array, volts: Array) -> Array:
+def zero_crossings(t: Array, volts: Array) -> Array:
     """Times [s] at which the wheel's signal passes zero between half waves that reach PULSE."""
-    strong = np.flatnonzero(np.abs(volts) >= PULSE)
+    strong = np.flatnonzero(np.abs(volts) >= LEAST_PULSE_V)
     flips = np.flatnonzero(np.diff(np.sign(volts[strong])))
     a, b = strong[flips], strong[flips + 1]
     return t[a] + (t[b] - t[a]) * volts[a] / (volts[a] - volts[b])
@@ -63,8 +63,8 @@ def wheel_speed(t: Array, volts: Array) -> tuple[Array, NDArray[np.bool_]]:
     A missed crossing halves one rate: rates further than a fifth from the local median are left out. Where
     too few are left the speed is interpolated and coasting is denied, as it is where the speed rises.
     """
-    at = crossings(t, volts)
-    rate = 2 * np.pi * WHEEL_RADIUS / CROSSINGS_PER_TURN / np.diff(at)
+    at = zero_crossings(t, volts)
+    rate = 2 * np.pi * COASTING_WHEEL_RADIUS / CROSSINGS_PER_TURN / np.diff(at)
     middle = 0.5 * (at[1:] + at[:-1])
     grid = np.arange(t[0], t[-1] + SPEED_SPAN / 4, SPEED_SPAN / 4)
     v, slope = np.full(len(grid), np.nan), np.zeros(len(grid))
@@ -77,5 +77,5 @@ def wheel_speed(t: Array, volts: Array) -> tuple[Array, NDArray[np.bool_]]:
     known = np.isfinite(v)
     if not known.any():
         return np.zeros_like(t), np.zeros(len(t), bool)
-    coasting = (known & (slope < PUSHED)).astype(float)
+    coasting = (known & (slope < PUSHED_ACCELERATION)).astype(float)
     return np.interp(t, grid[known], v[known]), np.interp(t, grid, coasting) > 0.99

@@ -1,4 +1,4 @@
-"""A recording read through a mapping."""
+"""Recordings read through a mapping."""
 
 import csv
 from dataclasses import replace
@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.datatypes import Array, Marker, Response
-from experiments.recordings.checked import BESIDE, Recorded
+from experiments.recordings.checked import BESIDE_SIGNALS, Recorded
 from experiments.recordings.foreign import times, units
 from experiments.recordings.foreign.formats import read_table
 from experiments.recordings.foreign.mapping import Column, Mapping
-from experiments.recordings.foreign.table import MIN_ROWS, Table
+from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
 from experiments.theory.theory import Theory, lean_feedback, open_loop
 from models.errors import InputError
 from models.parameters import Bicycle
@@ -22,7 +22,7 @@ KIND = "mapped"
 
 
 def recorded(table: Table, mapping: Mapping) -> Recorded:
-    """What a mapping makes of a file's columns, on an even grid, in SI.
+    """Convert the columns of a file by a mapping, on an even grid, in SI.
 
     Raises
     ------
@@ -36,7 +36,7 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         for quantity, column in mapping.quantities.items()
     }
     markers, remarks = _kicks(table, mapping, grid)
-    beside = {name: signals.pop(name) for name in BESIDE if name in signals}
+    beside = {name: signals.pop(name) for name in BESIDE_SIGNALS if name in signals}
     response = Response(
         source=table.source,
         kind=KIND,
@@ -44,7 +44,7 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
         free=_free(table, mapping, grid) & ~grid.gap,
         markers=markers,
         bicycle=mapping.bicycle,
-        theory=theory(mapping.bicycle, mapping.law),
+        theory=mapped_theory(mapping.bicycle, mapping.law),
         label=mapping.label or table.source,
         remarks=(*grid.remarks, *remarks),
         **signals,  # type: ignore[arg-type]
@@ -53,15 +53,15 @@ def recorded(table: Table, mapping: Mapping) -> Recorded:
     return Recorded(response, columns, beside, mapping.law)
 
 
-def theory(bicycle: Bicycle | None, law: tuple[float, float] | None) -> Theory | None:
-    """What theory says moves: the bicycle alone, or steered into its lean; None where the bicycle is not known."""
+def mapped_theory(bicycle: Bicycle | None, law: tuple[float, float] | None) -> Theory | None:
+    """Theory of the bicycle alone, or steered into its lean; None where the bicycle is not known."""
     if bicycle is None:
         return None
     return open_loop(bicycle) if law is None else lean_feedback(bicycle, *law)
 
 
 def _chosen(table: Table, mapping: Mapping) -> Table:
-    """The table with only the rows that the mapping wants."""
+    """Select the rows that the mapping wants."""
     if not mapping.rows:
         return table
     keep = _flag(table, mapping.rows, f"{mapping.name} [rows]")
@@ -69,33 +69,37 @@ def _chosen(table: Table, mapping: Mapping) -> Table:
     return Table(table.path, columns, table.meta, table.first_line)
 
 
-def _grid(table: Table, mapping: Mapping) -> times.Grid:
+def _grid(table: Table, mapping: Mapping) -> times.EvenGrid:
     if not mapping.time:
         name = mapping.quantities["phi_dot"].column
         if not name:
             raise InputError(f"{mapping.name} [phi_dot]: wanted a column, found a constant; a response must move")
         assert mapping.rate is not None
-        return times.counted(len(table.raw(name)), mapping.rate)
+        return times.grid_at_rate(len(table.raw(name)), mapping.rate)
     where = f"column {mapping.time} of {table.source}"
     values = table.raw(mapping.time)
     if mapping.time_unit != "date-time" and values.dtype.kind == "O":
         values = table.numbers(mapping.time)
-    factor = 1.0 if mapping.time_unit == "date-time" else units.factor(mapping.time_unit, units.TIME, mapping.name)
-    t, origin = times.seconds(values, factor, where)
-    if len(t) < MIN_ROWS:
-        raise InputError(f"{where}: wanted at least {MIN_ROWS} rows, found {len(t)}; record it again")
-    grid = times.grid(t, where, mapping.rate)
+    factor = (
+        1.0
+        if mapping.time_unit == "date-time"
+        else units.unit_factor(mapping.time_unit, units.TIME_UNITS, mapping.name)
+    )
+    t, origin = times.times_in_seconds(values, factor, where)
+    if len(t) < MIN_RECORDING_ROWS:
+        raise InputError(f"{where}: wanted at least {MIN_RECORDING_ROWS} rows, found {len(t)}; record it again")
+    grid = times.grid_of_times(t, where, mapping.rate)
     return replace(grid, remarks=(*origin, *grid.remarks))
 
 
-def _signal(table: Table, where: str, column: Column, grid: times.Grid) -> Array:
+def _signal(table: Table, where: str, column: Column, grid: times.EvenGrid) -> Array:
     if column.constant is not None:
         return np.full(len(grid.t), column.constant)
     values = _as_long(table, column.column, table.numbers(column.column), grid, where)
     return column.sign * column.factor * (grid.even(values) - column.zero) + column.offset
 
 
-def _as_long(table: Table, name: str, values: Any, grid: times.Grid, where: str) -> Any:
+def _as_long(table: Table, name: str, values: Any, grid: times.EvenGrid, where: str) -> Any:
     if len(values) != grid.length:
         raise InputError(
             f"{where}: wanted column {name} of {table.source} as long as the times ({grid.length} rows), "
@@ -117,7 +121,7 @@ def _flag(table: Table, given: Any, where: str) -> NDArray[np.bool_]:
     return np.isin(table.numbers(given["column"]), np.atleast_1d(equals))
 
 
-def _free(table: Table, mapping: Mapping, grid: times.Grid) -> NDArray[np.bool_]:
+def _free(table: Table, mapping: Mapping, grid: times.EvenGrid) -> NDArray[np.bool_]:
     where, given = f"{mapping.name} [free]", mapping.free
     free = np.ones(len(grid.t), bool)
     if "column" in given:
@@ -133,7 +137,7 @@ def _free(table: Table, mapping: Mapping, grid: times.Grid) -> NDArray[np.bool_]
     return free
 
 
-def _kicks(table: Table, mapping: Mapping, grid: times.Grid) -> tuple[tuple[Marker, ...], tuple[str, ...]]:
+def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[Marker, ...], tuple[str, ...]]:
     """Markers from a list of times, from a column that rises, or from a file beside the recording."""
     where, given = f"{mapping.name} [kicks]", mapping.kicks
     if "times" in given:
@@ -174,5 +178,5 @@ def _marked(path: Path, column: str, kind: str) -> list[float]:
 
 
 def read(path: str | Path, mapping: Mapping) -> Recorded:
-    """The recording in a file of any known format, through a mapping. Raises as `recorded` and `read_table` do."""
+    """Read a file of any known format through a mapping. Raises as `recorded` and `read_table` do."""
     return recorded(read_table(path, **mapping.text).with_rows(), mapping)

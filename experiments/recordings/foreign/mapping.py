@@ -1,4 +1,4 @@
-"""The mapping file (TOML): which column of somebody's recording is which quantity, in which unit and sign.
+"""Mapping files (TOML): which column of somebody's recording is which quantity, in which unit and sign.
 
 docs/foreign-logs.md shows one. Every table of it is read and checked here; `mapped` applies it.
 """
@@ -13,22 +13,21 @@ from typing import Any
 from experiments.recordings.foreign import units
 from models import catalogue
 from models.errors import InputError
-from models.file_format import require_format
 from models.parameters import Bicycle, nearest
 
-QUANTITIES: dict[str, dict[str, float]] = {
-    "phi_dot": units.RATE,
-    "v": units.SPEED,
-    "phi": units.ANGLE,
-    "delta": units.ANGLE,
-    "psi_dot": units.RATE,
-    "T_delta": units.TORQUE,
-    "delta_dot": units.RATE,
-    "wheel": units.RATE,
-    "a_y": units.ACCELERATION,
-    "a_z": units.ACCELERATION,
+QUANTITY_UNITS: dict[str, dict[str, float]] = {
+    "phi_dot": units.RATE_UNITS,
+    "v": units.SPEED_UNITS,
+    "phi": units.ANGLE_UNITS,
+    "delta": units.ANGLE_UNITS,
+    "psi_dot": units.RATE_UNITS,
+    "T_delta": units.TORQUE_UNITS,
+    "delta_dot": units.RATE_UNITS,
+    "wheel": units.RATE_UNITS,
+    "a_y": units.ACCELERATION_UNITS,
+    "a_z": units.ACCELERATION_UNITS,
 }
-REQUIRED = ("phi_dot", "v")
+REQUIRED_QUANTITIES = ("phi_dot", "v")
 COLUMN_KEYS = ("column", "unit", "sign", "zero", "scale", "offset", "constant")
 OTHER_KEYS = {
     "time": ("column", "unit", "rate"),
@@ -38,13 +37,13 @@ OTHER_KEYS = {
     "rows": ("column", "equals"),
     "text": ("delimiter", "decimal", "header_line", "skip"),
 }
-PLAIN_KEYS = ("label", "bicycle", "law", "kind", "format")
-SHIPPED = "mapping-{}.toml"  # in experiments/recordings/data
+PLAIN_KEYS = ("label", "bicycle", "law", "kind")
+SHIPPED_MAPPINGS = "mapping-{}.toml"  # in experiments/recordings/data
 
 
 @dataclass(frozen=True)
 class Column:
-    """A quantity in SI: sign * factor * (reading - zero) + offset, or the same all the time."""
+    """Column of a quantity; in SI: sign * factor * (reading - zero) + offset, or a constant."""
 
     column: str = ""
     factor: float = 1.0
@@ -56,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Mapping:
-    """A mapping file, checked."""
+    """Content of a mapping file, checked."""
 
     name: str
     quantities: AnyMapping[str, Column]
@@ -73,44 +72,43 @@ class Mapping:
     kind: str  # a preset to use instead of columns, or ""
 
 
-def load(path: str | Path) -> Mapping:
-    """A mapping from a TOML file, or a shipped one by its name.
+def load_mapping(path: str | Path) -> Mapping:
+    """Read a mapping from a TOML file, or a shipped one by its name.
 
     Raises
     ------
     InputError
         There is none, it is not TOML, or says something that no mapping can.
     """
-    shipped = files("experiments.recordings").joinpath("data", SHIPPED.format(path))
+    shipped = files("experiments.recordings").joinpath("data", SHIPPED_MAPPINGS.format(path))
     try:
         if not Path(path).exists() and shipped.is_file():
-            return of(tomllib.loads(shipped.read_text(encoding="utf-8")), str(path), Path())
+            return mapping_of(tomllib.loads(shipped.read_text(encoding="utf-8")), str(path), Path())
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
     try:
-        return of(tomllib.loads(text), Path(path).name, Path(path).parent)
+        return mapping_of(tomllib.loads(text), Path(path).name, Path(path).parent)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"wanted a mapping file in TOML, found in {path}: {error}; correct that line") from None
 
 
-def of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
-    """A mapping from its document; paths in it begin at ``folder``. Raises as `load` does."""
-    require_format(document, "mapping", name)
-    known = [*QUANTITIES, *OTHER_KEYS, *PLAIN_KEYS]
+def mapping_of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
+    """Make a mapping of its document; paths in it begin at ``folder``. Raises as `load_mapping` does."""
+    known = [*QUANTITY_UNITS, *OTHER_KEYS, *PLAIN_KEYS]
     for key, value in document.items():
         if key not in known:
             raise InputError(f"{name}: nothing is called {key!r}{_near(key, known)}")
-        allowed = COLUMN_KEYS if key in QUANTITIES else OTHER_KEYS.get(key)
+        allowed = COLUMN_KEYS if key in QUANTITY_UNITS else OTHER_KEYS.get(key)
         if isinstance(value, dict) and allowed:
             for inner in value:
                 if inner not in allowed:
                     raise InputError(f"{name} [{key}]: nothing is called {inner!r}{_near(inner, allowed)}")
-        elif key in QUANTITIES or (key in OTHER_KEYS and key not in PLAIN_KEYS):
+        elif key in QUANTITY_UNITS or (key in OTHER_KEYS and key not in PLAIN_KEYS):
             raise InputError(f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {value!r}")
     kind = document.get("kind", "")
-    quantities = {key: column(f"{name} [{key}]", key, document[key]) for key in QUANTITIES if key in document}
-    missing = [key for key in REQUIRED if key not in quantities and not kind]
+    quantities = {key: read_column(f"{name} [{key}]", key, document[key]) for key in QUANTITY_UNITS if key in document}
+    missing = [key for key in REQUIRED_QUANTITIES if key not in quantities and not kind]
     if missing:
         raise InputError(f"{name}: wanted a table [{missing[0]}], found none; say which column it is")
     time = document.get("time", {})
@@ -121,7 +119,7 @@ def of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
         raise InputError(f"{name} [time]: wanted a rate above 0 Hz, found {rate:g}; correct it")
     time_unit = time.get("unit", "s")
     if time_unit != "date-time":
-        units.factor(time_unit, units.TIME, f"{name} [time]")
+        units.unit_factor(time_unit, units.TIME_UNITS, f"{name} [time]")
     return Mapping(
         name=name,
         quantities=quantities,
@@ -136,16 +134,16 @@ def of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
     )
 
 
-def column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:
+def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:
     """One quantity's table. Raises InputError that begins with ``where``."""
-    known = QUANTITIES[quantity]
+    known = QUANTITY_UNITS[quantity]
     unit = given.get("unit")
     if not isinstance(unit, str) and "scale" not in given:
         raise InputError(f"{where}: wanted a unit ({', '.join(known)}, V or counts), found {unit!r}; add it")
     if "scale" not in given:
-        factor = units.factor(str(unit), known, where)
-    elif unit is None or units.ALIASES.get(str(unit), unit) in units.UNSCALED:
-        factor = units.quantity(str(given["scale"]), known, f"{where} scale")
+        factor = units.unit_factor(str(unit), known, where)
+    elif unit is None or units.UNIT_ALIASES.get(str(unit), unit) in units.UNSCALED_UNITS:
+        factor = units.parse_quantity(str(given["scale"]), known, f"{where} scale")
     else:
         raise InputError(f"{where}: wanted a unit or a scale (of a reading in V or counts), found both; leave one out")
     constant = _number(given, "constant", where)
@@ -165,7 +163,7 @@ def column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:
 
 
 def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
-    """A table whose values are of the kind they have to be."""
+    """Check that the values of a table are of the kind they have to be."""
     for key in ("column", "beside", "kind", "clock", "delimiter", "decimal"):
         if not isinstance(table.get(key, ""), str):
             raise InputError(f"{where}: wanted a text for {key}, found {table[key]!r}; write it in quotes")

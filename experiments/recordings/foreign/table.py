@@ -1,4 +1,4 @@
-"""A file of numbers with names, whatever its format."""
+"""Tables of named columns, whatever the format of their file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from experiments.datatypes import Array
 from models.errors import InputError
 from models.parameters import nearest
 
-MIN_ROWS = 50  # less than half a second of any recording
+MIN_RECORDING_ROWS = 50  # less than half a second of any recording
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class Table:
     def with_rows(self) -> "Table":
         """This table; raises InputError where even its longest column is too short to be a recording."""
         rows = max((len(values) for values in self.columns.values()), default=0)
-        if rows < MIN_ROWS:
-            raise InputError(f"wanted at least {MIN_ROWS} rows in {self.path}, found {rows}; record it again")
+        if rows < MIN_RECORDING_ROWS:
+            raise InputError(f"wanted at least {MIN_RECORDING_ROWS} rows in {self.path}, found {rows}; record it again")
         return self
 
     def has(self, name: str) -> bool:
@@ -44,7 +44,7 @@ class Table:
         return bool(self._find(name))
 
     def raw(self, name: str) -> np.ndarray:
-        """A column (n,) as the file has it.
+        """Column (n,) as the file has it.
 
         Raises
         ------
@@ -64,7 +64,7 @@ class Table:
         raise InputError(f"wanted a column {name!r} in {self.source}, found {listed or 'no columns'}; {hint}")
 
     def numbers(self, name: str) -> Array:
-        """A column (n,) of numbers; a missing one is nan. Raises as `raw` does, and where there is text."""
+        """Column (n,) of numbers; a missing one is nan. Raises as `raw` does, and where there is text."""
         values = self.raw(name)
         if values.dtype.kind in "biuf":
             return values.astype(np.float64)
@@ -91,26 +91,26 @@ class Table:
     def _find(self, name: str) -> list[str]:
         if name in self.columns:
             return [name]
-        wanted = dotted(name)
-        whole = [known for known in self.columns if dotted(known) == wanted]
-        tails = [known for known in self.columns if dotted(known).endswith("." + wanted)]
-        long = [known for known in tails if len(self.columns[known]) >= MIN_ROWS]
+        wanted = dotted_name(name)
+        whole = [known for known in self.columns if dotted_name(known) == wanted]
+        tails = [known for known in self.columns if dotted_name(known).endswith("." + wanted)]
+        long = [known for known in tails if len(self.columns[known]) >= MIN_RECORDING_ROWS]
         return whole or long or tails
 
 
-def dotted(name: str) -> str:
-    """A path inside a file (``/log/imu/phi_dot``) as MATLAB writes it: ``log.imu.phi_dot``."""
+def dotted_name(name: str) -> str:
+    """Convert a path inside a file (``/log/imu/phi_dot``) to MATLAB's notation: ``log.imu.phi_dot``."""
     return name.strip("/ ").replace("/", ".")
 
 
-def unfolded(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
-    """An array as columns: one if it is a row or a column, ``name[1]``, ``name[2]``, ... if it is a matrix.
+def unfold_columns(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
+    """Split an array into columns: one if it is a row or a column, ``name[1]``, ``name[2]``, ... if it is a matrix.
 
     The longer axis counts the rows, for MATLAB's files of version 7.3 have them the other way round.
     """
     values = np.asarray(values)
     if values.dtype.names:
-        parts = [unfolded(f"{name}.{part}", values[part]) for part in values.dtype.names]
+        parts = [unfold_columns(f"{name}.{part}", values[part]) for part in values.dtype.names]
         return {key: column for part in parts for key, column in part.items()}
     if values.dtype.kind not in "biufMUSO" or values.ndim > 2:
         return {}

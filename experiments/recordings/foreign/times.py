@@ -7,24 +7,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.datatypes import Array
-from experiments.recordings.foreign.table import MIN_ROWS
+from experiments.recordings.foreign.table import MIN_RECORDING_ROWS
 from models.errors import InputError
 
-EPOCH = 1e7  # s; a time beyond 115 days is a date, and the recording is timed from its first row
-SLOWEST, FASTEST = 0.05, 2e-5  # s between samples: 20 Hz cannot show weave, 50 kHz is a unit gone wrong
-EVEN = 1e-6  # of a step: times that are even already
-UNEVEN = 0.02  # of a step: times further from even than this are interpolated
-BRIDGED = 0.0225  # s; weave turns by less than a tenth of a radian meanwhile
-BACKWARDS = 0.1  # of the rows may have to go because their time does not increase
-MOST_TOLD = 5  # gaps by name
+DATES_FROM = 1e7  # s; a time beyond 115 days is a date, and the recording is timed from its first row
+LONGEST_STEP, SHORTEST_STEP = 0.05, 2e-5  # s between samples: 20 Hz cannot show weave, 50 kHz is a unit gone wrong
+EVEN_WITHIN = 1e-6  # of a step: times that are even already
+UNEVEN_BEYOND = 0.02  # of a step: times further from even than this are interpolated
+BRIDGED_TIME = 0.0225  # s; weave turns by less than a tenth of a radian meanwhile
+MOST_BACKWARDS = 0.1  # of the rows may have to go because their time does not increase
+GAPS_TOLD = 5  # gaps by name
 MOST_GAPS = 10  # times the rows there are, beyond which a file is no one recording
-OTHER_RATE = 0.1  # of the step, by which times may differ from the stated rate
-ROUNDED = 0.75  # of the last digit of the times, which a rounded even time cannot exceed by far
+RATE_TOLERANCE = 0.1  # of the step, by which times may differ from the stated rate
+ROUNDED_WITHIN = 0.75  # of the last digit of the times, which a rounded even time cannot exceed by far
 
 
 @dataclass(frozen=True)
-class Grid:
-    """How rows come onto an even grid: ``rows`` to use, at the times ``at`` [s]; ``t`` (n,) [s] are wanted."""
+class EvenGrid:
+    """Even grid of times ``t`` (n,) [s], and the ``rows`` of the file, at the times ``at`` [s], that fill it."""
 
     t: Array
     rows: NDArray[np.intp] | None  # None: the rows as they are
@@ -34,14 +34,14 @@ class Grid:
     remarks: tuple[str, ...] = ()
 
     def even(self, values: Array) -> Array:
-        """A column on the grid, linear between rows; a missing value stays missing in the row it belongs to."""
+        """Interpolate a column onto the grid, linearly; a missing value stays missing in the row it belongs to."""
         if self.rows is None:
             return values
         values = values[self.rows]
         return np.interp(self.t, self.at, values)
 
     def nearest(self, values: np.ndarray) -> np.ndarray:
-        """A column of codes or flags on the grid: the value of the row nearest in time."""
+        """Put a column of codes or flags onto the grid: the value of the row nearest in time."""
         if self.rows is None:
             return values
         right = np.clip(np.searchsorted(self.at, self.t), 1, len(self.at) - 1)
@@ -49,13 +49,13 @@ class Grid:
         return values[self.rows][right - left_is_nearer]
 
 
-def counted(n: int, rate: float) -> Grid:
+def grid_at_rate(n: int, rate: float) -> EvenGrid:
     """Rows at a known rate [Hz], from 0 s."""
     t = np.arange(n) / rate
-    return Grid(t, None, t, np.zeros(n, bool), n)
+    return EvenGrid(t, None, t, np.zeros(n, bool), n)
 
 
-def seconds(values: np.ndarray, factor: float, where: str) -> tuple[Array, tuple[str, ...]]:
+def times_in_seconds(values: np.ndarray, factor: float, where: str) -> tuple[Array, tuple[str, ...]]:
     """Times (n,) [s] from numbers or date-times, and what is to be said of their origin.
 
     Raises
@@ -70,7 +70,7 @@ def seconds(values: np.ndarray, factor: float, where: str) -> tuple[Array, tuple
     else:
         t = values.astype(np.float64) * factor
         first = t[np.isfinite(t)][0] if np.isfinite(t).any() else 0.0
-        if abs(first) < EPOCH:
+        if abs(first) < DATES_FROM:
             return t, ()
         return t - first, (f"{where} counts {first:.3f} s at its first row: here that row is at 0 s",)
     t = (stamps - stamps[0]) / np.timedelta64(1, "ns") * 1e-9
@@ -96,8 +96,8 @@ def _stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:
     return out
 
 
-def grid(t: Array, where: str, rate: float | None = None) -> Grid:
-    """An even grid for rows at the times ``t`` (n,) [s].
+def grid_of_times(t: Array, where: str, rate: float | None = None) -> EvenGrid:
+    """Make an even grid for rows at the times ``t`` (n,) [s].
 
     Rows whose time is missing or does not increase are left out. Times that are even but for the rounding of
     their last digit are taken as even; others are interpolated, at ``rate`` [Hz] or the usual one.
@@ -109,15 +109,15 @@ def grid(t: Array, where: str, rate: float | None = None) -> Grid:
     """
     remarks: list[str] = []
     known = np.isfinite(t)
-    if rate is None and known.all() and len(t) >= MIN_ROWS and np.all(np.diff(t) >= 0.0):
+    if rate is None and known.all() and len(t) >= MIN_RECORDING_ROWS and np.all(np.diff(t) >= 0.0):
         even = _straight(t)
         if even is not None:
-            return Grid(even, None, even, np.zeros(len(t), bool), len(t))
+            return EvenGrid(even, None, even, np.zeros(len(t), bool), len(t))
     ahead = np.maximum.accumulate(np.where(known, t, -np.inf))
     good = known & (t > np.concatenate([[-np.inf], ahead[:-1]]))
     rows = np.flatnonzero(good)
     lost = len(t) - len(rows)
-    if len(rows) < MIN_ROWS or lost > BACKWARDS * len(t):
+    if len(rows) < MIN_RECORDING_ROWS or lost > MOST_BACKWARDS * len(t):
         raise InputError(
             f"{where}: wanted times that increase, found {lost} of {len(t)} that do not; is it the right one?"
         )
@@ -130,15 +130,16 @@ def grid(t: Array, where: str, rate: float | None = None) -> Grid:
     at = t[rows]
     usual = float(np.median(np.diff(at)))
     step = 1.0 / rate if rate else usual
-    if abs(step - usual) > OTHER_RATE * step:
+    if abs(step - usual) > RATE_TOLERANCE * step:
         raise InputError(
             f"{where}: wanted steps of {step:g} s, for the mapping says {rate:g} Hz, found {usual:g} s; "
             "correct one of them"
         )
-    if not FASTEST <= step <= SLOWEST:
-        factor = "ms" if step > SLOWEST else "s"
+    if not SHORTEST_STEP <= step <= LONGEST_STEP:
+        factor = "ms" if step > LONGEST_STEP else "s"
         raise InputError(
-            f"{where}: wanted steps between {FASTEST:g} and {SLOWEST:g} s, found {step:g} s; is its unit {factor}?"
+            f"{where}: wanted steps between {SHORTEST_STEP:g} and {LONGEST_STEP:g} s, found {step:g} s; "
+            f"is its unit {factor}?"
         )
     if rate is None:
         step = _fine(at, step)
@@ -150,11 +151,11 @@ def grid(t: Array, where: str, rate: float | None = None) -> Grid:
         )
     wanted = at[0] + np.arange(count) * step
     missing = _missing(at, step)
-    long = (missing > 0) & ((missing + 1) * step > BRIDGED)
+    long = (missing > 0) & ((missing + 1) * step > BRIDGED_TIME)
     left = np.clip(np.searchsorted(at, wanted), 1, len(at) - 1) - 1
     gap = long[left] & (wanted > at[left]) & (wanted < at[left + 1])
     remarks += _told(at, step, missing, long, where)
-    return Grid(wanted, rows, at, gap, len(t), tuple(remarks))
+    return EvenGrid(wanted, rows, at, gap, len(t), tuple(remarks))
 
 
 def _missing(at: Array, step: float) -> NDArray[np.intp]:
@@ -168,15 +169,15 @@ def _straight(at: Array) -> Array | None:
     """Even times instead of these, when only rounding keeps them from being even."""
     n = np.arange(len(at))
     slope, first = np.polyfit(n, at - at[0], 1)
-    if not FASTEST <= slope <= SLOWEST:
+    if not SHORTEST_STEP <= slope <= LONGEST_STEP:
         return None
     off = np.abs(at - at[0] - first - slope * n).max()
-    if off < EVEN * slope:
+    if off < EVEN_WITHIN * slope:
         return at  # as they were written: 9.9 s stays 9.9 s
     digit = _digit(at)
-    if off > max(UNEVEN * slope, ROUNDED * digit):
+    if off > max(UNEVEN_BEYOND * slope, ROUNDED_WITHIN * digit):
         return None
-    if digit > UNEVEN * slope:  # the ends are rounded too
+    if digit > UNEVEN_BEYOND * slope:  # the ends are rounded too
         return at[0] + first + slope * n
     return at[0] + n * (at[-1] - at[0]) / (len(at) - 1)
 
@@ -191,7 +192,7 @@ def _digit(at: Array) -> float:
 
 
 def _fine(at: Array, step: float) -> float:
-    """The usual step, better and better known over more and more rows: jitter and gaps drop out of the median."""
+    """Refine the usual step over more and more rows: jitter and gaps drop out of the median."""
     lag = 1
     while lag < len(at):
         spans = at[lag:] - at[:-lag]
@@ -207,10 +208,10 @@ def _told(at: Array, step: float, missing: NDArray[np.intp], long: NDArray[np.bo
         rows = "a row is" if missing[i] == 1 else f"{missing[i]} rows are"
         fate = "not free" if long[i] else "bridged"
         said.append(f"{where}: {rows} missing from {at[i]:.3f} to {at[i + 1]:.3f} s, {fate}")
-    if len(said) > MOST_TOLD:
-        said = [*said[:MOST_TOLD], f"{where}: {len(said) - MOST_TOLD} more gaps like these"]
+    if len(said) > GAPS_TOLD:
+        said = [*said[:GAPS_TOLD], f"{where}: {len(said) - GAPS_TOLD} more gaps like these"]
     usual = np.diff(at)[missing == 0]
-    if len(usual) and np.abs(usual - step).max() > UNEVEN * step:
+    if len(usual) and np.abs(usual - step).max() > UNEVEN_BEYOND * step:
         said.append(
             f"{where}: steps from {usual.min() * 1e3:.4g} to {usual.max() * 1e3:.4g} ms, "
             f"brought to an even {step * 1e3:.4g} ms by straight lines between the rows"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from experiments.analysis.analyze import analyze, given_window, suitable
+from experiments.analysis.analyze import analyze_responses, given_window, suitable
 from experiments.datatypes import Response
 from experiments.theory.theory import open_loop
 from models import catalogue
@@ -31,7 +31,7 @@ def test_at_rest_the_real_form_finds_how_fast_it_falls():
     response = falling(0.0, (0.002, 0.0, 0.00733, 0.0), 0.9)
     window = given_window(response, 0.0, 0.895)
     assert suitable(response, window) == "real_mode"
-    (comparison,) = analyze([response], (0.0, 0.895)).comparisons
+    (comparison,) = analyze_responses([response], (0.0, 0.895)).comparisons
     assert comparison.fit.im == 0.0
     assert 3.4 < comparison.fit.re < 4.1  # between the two unstable eigenvalues 3.667 and 4.049 and the noise
     assert comparison.prediction.frozen.imag == 0.0
@@ -42,7 +42,7 @@ def test_at_rest_the_real_form_finds_how_fast_it_falls():
 def test_a_rolling_bicycle_gets_the_oscillating_form():
     response = falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)
     assert suitable(response, given_window(response, 0.3, 2.4)) == "single_mode"
-    (comparison,) = analyze([response], (0.3, 2.4)).comparisons
+    (comparison,) = analyze_responses([response], (0.3, 2.4)).comparisons
     # linear reference of Silver at 5 m/s, computed independently: -1.06817 +- 5.00723i
     assert comparison.prediction.frozen == pytest.approx(-1.0681695800825892 + 5.007229169988942j, abs=1e-9)
     assert comparison.agrees
@@ -50,20 +50,20 @@ def test_a_rolling_bicycle_gets_the_oscillating_form():
 
 def test_an_estimator_can_be_asked_for_and_a_wrong_one_is_told():
     response = falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)
-    (comparison,) = analyze([response], (0.3, 2.4), "single_mode").comparisons
+    (comparison,) = analyze_responses([response], (0.3, 2.4), "single_mode").comparisons
     assert comparison.fit.estimator == "single_mode"
     with pytest.raises(InputError, match="single_mode"):
-        analyze([response], (0.3, 2.4), "crystal ball")
+        analyze_responses([response], (0.3, 2.4), "crystal ball")
 
 
 @pytest.mark.parametrize("given", [(2.0, 1.0), (10.0, 12.0), (1.0, 1.01)])
 def test_a_window_outside_the_recording_is_told(given):
     with pytest.raises(InputError, match="made"):
-        analyze([falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)], given)
+        analyze_responses([falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)], given)
 
 
 def test_what_cannot_be_used_is_rejected_with_its_reason():
     response = falling(5.0, (0.0, 0.0, 0.4, 0.0), 2.5)
-    analysis = analyze([response], (0.3, 0.9))  # half a cycle
+    analysis = analyze_responses([response], (0.3, 0.9))  # half a cycle
     assert analysis.comparisons == ()
     assert "cycle" in analysis.rejected[0].reason

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from scipy.stats import chi2
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.goodness_of_fit import verdict
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from hil.runners import simulated_run
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
@@ -23,7 +23,7 @@ def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0"
             folder = tmp_path / c.label.replace(" ", "-").replace("/", "-")
             run_lockstep(folder, c.rig, c.schedule, c.scenario, c.duration, c.label, None, emulation)
             made.append(read_recording(folder))
-    return analyze(made)
+    return analyze_responses(made)
 
 
 def judged(analysis):

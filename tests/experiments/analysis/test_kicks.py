@@ -9,7 +9,7 @@ from experiments.analysis.kicks import KickRules, find_kicks
 from experiments.analysis.windows import find_windows
 from experiments.campaigns.protocols.condition import KICK_SPACING
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from hil.runners.simulated_run import run_lockstep
 from tests.experiments.pushed import PUSHES, pushed
 

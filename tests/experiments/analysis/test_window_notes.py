@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.window_notes import applied, noted, read_notes
 from experiments.analysis.windows import find_windows
 from experiments.cli import app
@@ -29,7 +29,7 @@ def written(tmp_path, text):
 
 def analysed(tmp_path, text):
     notes = read_notes(written(tmp_path, text), ["synthetic"])
-    return analyze([replace(WHOLE, notes=notes.get("synthetic", ()), bicycle=None, kind="kooijman")])
+    return analyze_responses([replace(WHOLE, notes=notes.get("synthetic", ()), bicycle=None, kind="kooijman")])
 
 
 def spans(analysis):

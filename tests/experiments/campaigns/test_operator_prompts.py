@@ -12,8 +12,8 @@ from experiments.campaigns.file import read_campaign
 from experiments.campaigns.folder import read_runs
 from experiments.campaigns.operator_prompts import operator_prompt
 from experiments.campaigns.run import run_on_bicycle
-from experiments.commands.run import heed
 from experiments.emulation.spawn import start_twin
+from experiments.terminal.operator import heed
 from experiments.terminal.progress import board_of
 from hil.logs.log import read_run
 from hil.loop.states import State

@@ -9,7 +9,7 @@ import pytest
 
 from experiments.campaigns.findings import FREQUENCY_FILE
 from experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from hil.logs.log import read_run
 from hil.loop.states import Verdict
 from hil.runners.replay import replay

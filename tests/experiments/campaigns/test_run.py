@@ -148,8 +148,9 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     """A tenth more spin inertia in the front wheel than the prediction knows: other eigenvalues, other verdict."""
     from dataclasses import replace
 
-    from experiments.analysis.analyze import analyze
-    from experiments.recordings.runs import read_recording, theory_of
+    from experiments.analysis.analyze import analyze_responses
+    from experiments.recordings.read import read_recording
+    from experiments.recordings.runs import theory_of
 
     condition = next(c for c in treadmill_conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
@@ -157,7 +158,7 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     (attempt,) = run_in_lockstep([heavier], tmp_path, lambda c, row: None)
     recorded, run = read_recording(attempt.folder), read_run(attempt.folder)
     supposed = replace(recorded, bicycle=silver, theory=theory_of(run.header, silver, run.ticks))
-    right, wrong = analyze([recorded]).summary, analyze([supposed]).summary
+    right, wrong = analyze_responses([recorded]).summary, analyze_responses([supposed]).summary
     assert right.n == wrong.n >= KICKS_PER_RUN - 1
     assert right.agreeing == right.n
     assert wrong.agreeing == 0
@@ -165,14 +166,14 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
 
 def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_path):
     """The same loop and verdict with the nonlinear plant behind the wire: one condition of the campaign."""
-    from experiments.analysis.analyze import analyze
-    from experiments.recordings.runs import read_recording
+    from experiments.analysis.analyze import analyze_responses
+    from experiments.recordings.read import read_recording
     from hil.runners.emulation import Emulation
 
     condition = next(c for c in treadmill_conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
     (attempt,) = run_in_lockstep([condition], tmp_path, lambda c, row: None)
     assert attempt.outcome.reason == "success"
     assert read_run(attempt.folder).header.emulation["model"] == "nonlinear"
-    summary = analyze([read_recording(attempt.folder)]).summary
+    summary = analyze_responses([read_recording(attempt.folder)]).summary
     assert summary.n >= KICKS_PER_RUN - 1
     assert summary.agreeing == summary.n

@@ -253,12 +253,12 @@ def at_the_keys(monkeypatch, pressed, answer):
 
 def test_a_dry_run_and_no_yes_write_nothing(machine, monkeypatch):
     """What is asked of the notes, without a machine."""
-    from experiments.commands import calibrate as command
+    from experiments.terminal.calibration import CalibrationBench
 
     def measure(self, notes, *_):
         notes.calibrate("steer_offset", 0.03, 1e-3, "rad")
 
-    monkeypatch.setattr(command._Bench, "measure", measure)
+    monkeypatch.setattr(CalibrationBench, "measure", measure)
     node = machine("node")
     monkeypatch.setattr(node, "_start", lambda *_: _Nobody())
     before = node.file.read_text()

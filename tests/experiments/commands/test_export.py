@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
-from experiments.recordings.runs import find, read_recording
+from experiments.recordings.read import find_recordings, read_recording
 from hil.logs.export import EXPORT_FORMATS, export_run
 from hil.logs.log import Marker, read_run
 from hil.loop.states import State
@@ -72,9 +72,9 @@ def predicted(analysis):
 def test_an_export_is_analysed_as_the_run_itself(run, exported, to):
     response = read_recording(run.folder)
     assert response.remarks == ()  # an emulated run has no flaw and breaks no law
-    own = analyze([response])
+    own = analyze_responses([response])
     assert len(own.comparisons) == 2
-    back = analyze([read_recording(exported[to])])
+    back = analyze_responses([read_recording(exported[to])])
     np.testing.assert_allclose(measured(back), measured(own), rtol=0, atol=1e-9)
     np.testing.assert_allclose(predicted(back), predicted(own), rtol=0, atol=1e-9)
     assert [r.reason for r in back.rejected] == [r.reason for r in own.rejected]
@@ -83,8 +83,8 @@ def test_an_export_is_analysed_as_the_run_itself(run, exported, to):
 
 @pytest.mark.parametrize("to", ["csv", "parquet", "mat"])
 def test_the_shipped_mapping_finds_the_same_from_the_rows_alone(run, exported, to):
-    own = analyze([read_recording(run.folder)])
-    back = analyze([read_recording(exported[to], mapping="riderless-ticks", bicycle="Silver")])
+    own = analyze_responses([read_recording(run.folder)])
+    back = analyze_responses([read_recording(exported[to], mapping="riderless-ticks", bicycle="Silver")])
     np.testing.assert_allclose(measured(back), measured(own), rtol=0, atol=1e-6)
 
 
@@ -122,7 +122,9 @@ def test_csv_has_units_and_header_beside(run, exported):
     beside = json.loads(path.with_suffix(".header.json").read_text())
     assert beside["columns"]["delta_meas"] == {"unit": "rad", "meaning": "steer angle"}
     assert beside["stop"]["reason"] == "success"
-    assert find([path.parent]) == [path.parent / f"silver.{suffix}" for suffix in ("csv", "mat", "mcap", "parquet")]
+    assert find_recordings([path.parent]) == [
+        path.parent / f"silver.{suffix}" for suffix in ("csv", "mat", "mcap", "parquet")
+    ]
 
 
 def test_mcap_is_whole_for_other_readers(run, exported):

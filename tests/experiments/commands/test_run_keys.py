@@ -11,8 +11,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from experiments.commands.run import heed
 from experiments.emulation.spawn import start_twin
+from experiments.terminal.operator import heed
 from hil.logs.log import read_run
 from hil.loop.states import Demand, State
 from hil.rig.rig import Rig

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from experiments.recordings.runs import read_recording
+from experiments.recordings.read import read_recording
 from hil.logs.log import read_run
 from hil.loop.states import State
 from models import catalogue

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.recordings import author_windows, published
-from experiments.recordings.runs import find, read_recording
+from experiments.recordings.read import find_recordings, read_recording
 from models.errors import InputError
 
 
@@ -15,12 +15,12 @@ def delft(shared):
     """Analysis of three of the six logs: slow, middle, fast."""
     folder = shared / "data/delft_treadmill"
     paths = [folder / f"eigen_normal_sil6.5n2_{kph}kph.log" for kph in ("7.2", "12.6", "18")]
-    return paths, analyze([read_recording(path) for path in paths])
+    return paths, analyze_responses([read_recording(path) for path in paths])
 
 
 def test_windows_of_the_authors_are_found(delft):
     paths, analysis = delft
-    rows = author_windows.beside(author_windows.read_author_windows(paths), analysis.comparisons)
+    rows = author_windows.match_author_windows(author_windows.read_author_windows(paths), analysis.comparisons)
     assert [round(row.v_mean, 1) for row in rows] == [2.0, 3.6, 5.2]
     assert sum(row.found for row in rows) >= 0.9 * sum(row.by_hand for row in rows)
     for row in rows:
@@ -33,7 +33,7 @@ def test_decay_agrees_with_theory_and_frequency_lies_below_it(delft):
     Our windows are not quite theirs, so the bounds are wider by a few per cent.
     """
     paths, analysis = delft
-    for row in author_windows.beside(author_windows.read_author_windows(paths), analysis.comparisons):
+    for row in author_windows.match_author_windows(author_windows.read_author_windows(paths), analysis.comparisons):
         assert abs(row.shared.real / row.frozen.real - 1) < 0.14
         assert -0.19 < row.shared.imag / row.frozen.imag - 1 < -0.01
 
@@ -46,7 +46,7 @@ def test_a_file_of_another_kind_is_told(tmp_path):
 
 
 def test_a_folder_stands_for_what_lies_in_it(shared):
-    found = find([shared / "data/kooijman2008"])
+    found = find_recordings([shared / "data/kooijman2008"])
     assert {path.name for path in found} == {"run52.csv", "measured_weave_eigenvalues.csv"}
     tables = [path for path in found if published.is_table(path)]
     assert [path.name for path in tables] == ["measured_weave_eigenvalues.csv"]

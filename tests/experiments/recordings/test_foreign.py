@@ -44,7 +44,7 @@ def test_run_52_speed_is_the_published_one(shared):
 def test_the_wheel_gives_its_true_speed_and_forgives_a_missed_pulse():
     t = np.arange(0.0, 6.0, 0.005)
     v, deceleration = 5.0, 0.25
-    turned = (v * t - 0.5 * deceleration * t**2) / kooijman.WHEEL_RADIUS
+    turned = (v * t - 0.5 * deceleration * t**2) / kooijman.COASTING_WHEEL_RADIUS
     volts = 0.15 * np.sin(0.5 * kooijman.CROSSINGS_PER_TURN * turned)
     volts[600:625] = 0.15  # two pulses lost
     speed, coasting = kooijman.wheel_speed(t, volts)

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
 from experiments.recordings import foreign
 from experiments.recordings.foreign import mapping, times, units
-from experiments.recordings.foreign.formats import FORMATS
+from experiments.recordings.foreign.formats import FILE_FORMATS
 from models.errors import InputError
 from tests.experiments.recordings.foreign_log import KICKS, in_their_units, signals, weave, write_csv
 from tests.paths import DOCS
@@ -121,19 +121,20 @@ def test_the_windows_of_the_docs_are_understood(tmp_path):
 
 
 def test_units_are_what_they_are_called():
-    assert units.factor("deg/s", units.RATE, "") == pytest.approx(0.017453292519943295, abs=1e-17)
-    assert units.factor("rpm", units.RATE, "") == pytest.approx(0.10471975511965977, abs=1e-16)
-    assert units.factor("mph", units.SPEED, "") == 0.44704  # by definition, 1609.344 m in 3600 s
-    assert units.factor("km/h", units.SPEED, "") * 36.0 == pytest.approx(10.0)
-    assert units.factor("Nm", units.TORQUE, "") == 1.0
-    assert units.quantity("-50 deg/s", units.RATE, "") == pytest.approx(-0.8726646259971648)
+    assert units.unit_factor("deg/s", units.RATE_UNITS, "") == pytest.approx(0.017453292519943295, abs=1e-17)
+    assert units.unit_factor("rpm", units.RATE_UNITS, "") == pytest.approx(0.10471975511965977, abs=1e-16)
+    assert units.unit_factor("mph", units.SPEED_UNITS, "") == 0.44704  # by definition, 1609.344 m in 3600 s
+    assert units.unit_factor("km/h", units.SPEED_UNITS, "") * 36.0 == pytest.approx(10.0)
+    assert units.unit_factor("Nm", units.TORQUE_UNITS, "") == 1.0
+    assert units.parse_quantity("-50 deg/s", units.RATE_UNITS, "") == pytest.approx(-0.8726646259971648)
 
 
 def test_zero_scale_sign_and_offset():
-    one = mapping.column("x", "delta", {"column": "e", "unit": "counts", "scale": "0.5 deg", "zero": 100, "sign": -1})
+    given = {"column": "e", "unit": "counts", "scale": "0.5 deg", "zero": 100, "sign": -1}
+    one = mapping.read_column("x", "delta", given)
     assert -one.factor * (110 - one.zero) == pytest.approx(np.radians(-5.0))
     assert one.sign == -1
-    two = mapping.column("x", "phi", {"column": "e", "unit": "deg", "offset": 2.0})
+    two = mapping.read_column("x", "phi", {"column": "e", "unit": "deg", "offset": 2.0})
     assert two.offset == pytest.approx(np.radians(2.0))
 
 
@@ -148,8 +149,8 @@ def test_zero_scale_sign_and_offset():
     ],
 )
 def test_ways_to_tell_the_time(values, unit):
-    factor = 1.0 if unit == "date-time" else units.factor(unit, units.TIME, "")
-    t, said = times.seconds(np.asarray(values), factor, "time")
+    factor = 1.0 if unit == "date-time" else units.unit_factor(unit, units.TIME_UNITS, "")
+    t, said = times.times_in_seconds(np.asarray(values), factor, "time")
     np.testing.assert_allclose(t, SI["t"], rtol=0, atol=1e-6)
     assert len(said) == (unit == "date-time" or values[0] > 1e9)
 
@@ -202,18 +203,18 @@ def test_uneven_times_come_onto_an_even_grid_and_gaps_are_not_free(tmp_path, des
 def test_a_file_of_two_sessions_is_no_recording():
     t = np.concatenate([np.arange(500) * 0.01, 1e5 + np.arange(500) * 0.01])
     with pytest.raises(InputError, match="most of which is gaps"):
-        times.grid(t, "time")
+        times.grid_of_times(t, "time")
 
 
 def test_times_that_run_backwards():
     t = np.arange(1000) * 0.01
     t[400:405] = t[390:395]
-    grid = times.grid(t, "time")
+    grid = times.grid_of_times(t, "time")
     assert "5 rows without a time or with one that does not increase, first after 3.990 s" in grid.remarks[0]
     assert "5 rows are missing from 3.990 to 4.050 s, not free" in grid.remarks[1]
     np.testing.assert_allclose(grid.even(2.0 * t), 2.0 * grid.t, rtol=0, atol=1e-9)
     with pytest.raises(InputError, match="wanted times that increase, found 999 of 1000"):
-        times.grid(t[::-1], "time")
+        times.grid_of_times(t[::-1], "time")
 
 
 def test_rounded_times_are_taken_as_even(tmp_path, described):
@@ -260,7 +261,7 @@ def test_the_steer_that_run_52_lost_is_named(shared, described):
     preset = foreign.read_foreign(shared / "data/kooijman2008/run52.csv")
     np.testing.assert_allclose(response.phi_dot, preset.phi_dot, rtol=0, atol=1e-12)
     assert response.t[response.free][[0, -1]] == pytest.approx([9.9, 12.5])
-    (fit,) = [c.fit for c in analyze([response], given=(9.9, 12.5)).comparisons]
+    (fit,) = [c.fit for c in analyze_responses([response], given=(9.9, 12.5)).comparisons]
     assert (fit.re, fit.im) == pytest.approx((-1.159, 5.443), abs=2e-3)  # the README of the data
 
 
@@ -322,7 +323,7 @@ def test_a_library_that_is_not_there_is_named(tmp_path, described, monkeypatch, 
 
 
 def test_every_format_is_written_here():
-    assert len(FORMATS) == 4  # one more: write it above
+    assert len(FILE_FORMATS) == 4  # one more: write it above
 
 
 def test_a_text_file_with_units_under_the_names_and_decimal_commas(tmp_path, described):

@@ -13,8 +13,8 @@ from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign import delft
 from experiments.recordings.foreign.formats import read_table
 from experiments.recordings.foreign.table import Table
-from experiments.recordings.inspection import inspected
-from experiments.recordings.kinematic_relations import kept, regression, signals, spread_of
+from experiments.recordings.inspection import inspect_recording
+from experiments.recordings.kinematic_relations import band_passed, check_relations, factor_spread, robust_factor
 from models import catalogue
 from models.errors import InputError
 from tests.conftest import SHARED
@@ -65,7 +65,7 @@ def test_spoilt_copies_of_every_delft_log_are_refused_with_the_right_cause(table
     usual = factor in (DEGREES, -1.0, KMH)
     for table in tables if usual else tables[::3]:
         with pytest.raises(InputError) as caught:
-            inspected(delft.recorded(spoilt(table, column, factor)))
+            inspect_recording(delft.recorded(spoilt(table, column, factor)))
         sentence = str(caught.value)
         assert f"most likely {cause}; correct" in sentence, f"{table.source}: {sentence}"
         assert column in sentence.split(":")[1]  # the half of the sentence that tells the factor
@@ -73,9 +73,9 @@ def test_spoilt_copies_of_every_delft_log_are_refused_with_the_right_cause(table
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
 def test_nothing_is_said_against_the_real_logs(path):
-    recorded = artefacts.mended(foreign.recorded(path))
-    assert unit_checks.doubts(recorded) == []
-    relations = {relation.name: relation for relation in kept(signals(recorded))}
+    recorded = artefacts.mend_flaws(foreign.read_uninspected(path))
+    assert unit_checks.check_units(recorded) == []
+    relations = {relation.name: relation for relation in check_relations(band_passed(recorded))}
     assert set(relations) == {"lean", "steer", "law", "balance"}
     assert all(relation.agrees for relation in relations.values())
     # none is near the edge: the factors of a right recording are within a quarter of one
@@ -95,9 +95,9 @@ def test_without_law_or_steer_rate_the_equations_of_motion_still_tell(tables):
         ("phi", -1.0, "the sign of lean_angle is reversed"),
     ]:
         for table in tables:
-            whole = artefacts.mended(delft.recorded(table))
+            whole = artefacts.mend_flaws(delft.recorded(table))
             less = replace(whole, law=None, beside={})
-            (finding,) = unit_checks.doubts(less.put(quantity, less.signal(quantity) * factor))
+            (finding,) = unit_checks.check_units(less.put(quantity, less.signal(quantity) * factor))
             assert finding.clear
             assert cause in finding.sentence, (table.source, finding.sentence)
 
@@ -121,13 +121,13 @@ def made(**changes) -> Recorded:
 
 
 def test_theory_keeps_every_relation():
-    relations = {relation.name: relation for relation in kept(signals(made()))}
+    relations = {relation.name: relation for relation in check_relations(band_passed(made()))}
     assert set(relations) == {"lean", "steer", "yaw", "wheel", "law", "balance"}
     for relation in relations.values():
         # the kicks, blows of no duration, are no part of the equations of motion
         assert relation.factor == pytest.approx(1.0, abs=0.15 if relation.name == "balance" else 0.01)
         assert relation.correlation > 0.95
-    assert unit_checks.doubts(made()) == []
+    assert unit_checks.check_units(made()) == []
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_theory_keeps_every_relation():
     ],
 )
 def test_mistakes_in_what_only_some_recordings_have(quantity, factor, cause):
-    (finding,) = unit_checks.doubts(made(**{quantity: factor}))
+    (finding,) = unit_checks.check_units(made(**{quantity: factor}))
     assert cause in finding.sentence
     assert finding.clear == (quantity != "a_z")  # gravity enters no eigenvalue
 
@@ -153,7 +153,7 @@ def test_mistakes_in_what_only_some_recordings_have(quantity, factor, cause):
 def test_two_columns_that_contradict_each_other_are_both_named_where_nothing_decides():
     recorded = made(phi=-1.0)
     response = replace(recorded.response, delta=None, psi_dot=None, T_delta=None, bicycle=None)
-    (finding,) = unit_checks.doubts(Recorded(response))
+    (finding,) = unit_checks.check_units(Recorded(response))
     assert "the sign of phi_dot is reversed" in finding.sentence
     assert "the sign of phi is reversed" in finding.sentence
     assert "phi_dot is -1" in finding.sentence
@@ -161,17 +161,17 @@ def test_two_columns_that_contradict_each_other_are_both_named_where_nothing_dec
 
 def test_impossible_values_are_told_where_there_is_nothing_to_compare_with():
     response = replace(made(phi_dot=DEGREES).response, phi=None, delta=None, T_delta=None, psi_dot=None)
-    (finding,) = unit_checks.doubts(Recorded(response))
+    (finding,) = unit_checks.check_units(Recorded(response))
     assert finding.clear
     assert "phi_dot is in degrees/s" in finding.sentence
     response = replace(made(v=-1.0).response, phi=None, delta=None, T_delta=None, psi_dot=None)
-    assert "the sign of v is reversed" in unit_checks.doubts(Recorded(response))[0].sentence
+    assert "the sign of v is reversed" in unit_checks.check_units(Recorded(response))[0].sentence
 
 
 def test_noise_that_answers_nothing_is_a_remark_not_a_refusal():
     recorded = made()
     noise = np.random.default_rng(2).standard_normal(len(recorded.response.t))
-    (finding,) = unit_checks.doubts(recorded.put("delta_dot", noise))
+    (finding,) = unit_checks.check_units(recorded.put("delta_dot", noise))
     assert not finding.clear
     assert "hardly belong together" in finding.sentence
 
@@ -181,9 +181,9 @@ def test_the_regression_is_not_moved_by_rare_blows():
     x = rng.standard_normal(4000)
     y = 2.0 * x + 0.01 * rng.standard_normal(4000)
     y[::10] += 30.0
-    factor, correlation = regression(y, x)
+    factor, correlation = robust_factor(y, x)
     assert factor == pytest.approx(2.0, abs=0.01)
-    assert spread_of(y, x) < 0.02
+    assert factor_spread(y, x) < 0.02
     assert correlation > 0.99
 
 
@@ -198,7 +198,7 @@ def test_the_command_refuses_and_trusts(tables, tmp_path):
 
 def test_two_mistakes_at_once_are_not_blamed_on_a_column_that_is_right():
     """A reversed lean rate would explain both, but then nothing else would hold."""
-    (finding,) = unit_checks.doubts(made(phi=-1.0, T_delta=-1.0))
+    (finding,) = unit_checks.check_units(made(phi=-1.0, T_delta=-1.0))
     assert "several columns may have a wrong unit or sign" in finding.sentence
     assert finding.clear
 
@@ -219,9 +219,9 @@ def test_two_mistakes_at_once_are_not_blamed_on_a_column_that_is_right():
 )
 def test_a_sensor_that_is_wrong_as_a_whole(tables, factor, quantities, cause):
     for table in tables[::2]:
-        recorded = artefacts.mended(delft.recorded(table))
+        recorded = artefacts.mend_flaws(delft.recorded(table))
         for quantity in quantities:
             recorded = recorded.put(quantity, recorded.signal(quantity) * factor)
-        (finding,) = unit_checks.doubts(recorded)
+        (finding,) = unit_checks.check_units(recorded)
         assert f"most likely {cause}" in finding.sentence
         assert finding.clear

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.frequency.response import frequency_response
-from experiments.reports.frequency_section import Section
+from experiments.reports.frequency_section import FrequencySection
 from experiments.reports.html import ReportInput, write_report
 from hil.design.methods import design
 from hil.logs.log import read_run
@@ -85,7 +85,7 @@ def test_without_a_played_torque_the_section_is_absent(tmp_path):
 
 
 def test_minus_signs_are_true_ones_before_numbers_only():
-    said = Section.said("the chi-square of -3.0 ± 1 %, p < 1e-12, and -2 deg")
+    said = FrequencySection.said("the chi-square of -3.0 ± 1 %, p < 1e-12, and -2 deg")
     assert said == "The chi-square of −3.0 ± 1 %, p < 1e-12, and −2 deg"
 
 

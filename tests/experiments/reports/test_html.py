@@ -16,8 +16,8 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.datatypes import Rejected
 from experiments.recordings.published import figure7
 from experiments.reports import eigenvalues, loop
-from experiments.reports.html import ReportInput, number, write_report
-from experiments.reports.window_pictures import Axis, envelope, round_step, window_picture
+from experiments.reports.html import ReportInput, typeset_number, write_report
+from experiments.reports.window_pictures import PictureAxis, envelope, round_step, window_picture
 from experiments.theory.free_response import free_response
 from experiments.theory.theory import fixed
 from hil.design.margins import Margins
@@ -229,7 +229,7 @@ def test_more_windows_than_are_drawn(everything, tmp_path, monkeypatch):
     ],
 )
 def test_numbers_as_printed(value, sign, text):
-    assert number(value, 2, sign) == text
+    assert typeset_number(value, 2, sign) == text
 
 
 def test_an_envelope_keeps_every_peak():
@@ -262,9 +262,9 @@ def test_axes_step_in_round_numbers(least, step):
 
 
 def test_ticks_are_written_with_the_digits_they_need():
-    texts = [text for _, text in Axis(-0.26, 0.31, 0.0, 100.0).ticks]
+    texts = [text for _, text in PictureAxis(-0.26, 0.31, 0.0, 100.0).ticks]
     assert texts == ["\u22120.2", "0.0", "0.2"]
-    assert [place for place, _ in Axis(0.0, 10.0, 50.0, 0.0).ticks] == [50.0, 40.0, 30.0, 20.0, 10.0, 0.0]
+    assert [place for place, _ in PictureAxis(0.0, 10.0, 50.0, 0.0).ticks] == [50.0, 40.0, 30.0, 20.0, 10.0, 0.0]
 
 
 def test_confidence_interval_of_a_mean_is_students():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.analyze import analyze
+from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.goodness_of_fit import verdicts
 from experiments.analysis.joint_fit import fit
 from experiments.analysis.output_error import Piece, near
@@ -91,7 +91,7 @@ def test_identification_says_how_well_it_knows():
 def test_the_verdict_by_joint_fits_accepts_the_truth_and_rejects_a_weak_drive(tmp_path):
     def p(name, emulation=Emulation()):
         responses = lockstep(tmp_path / name, emulation, ("3.8",)).responses
-        found = analyze(responses, estimator="four_state")
+        found = analyze_responses(responses, estimator="four_state")
         return verdicts(found.responses, found.comparisons, causes=False)[0].p
 
     assert p("true") > 0.01

@@ -10,19 +10,21 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from experiments import cli
 from hil.logs import append_only
 from hil.loop.states import Demand
 from hil.runners import session
 from hil.runners.operator import Operator
 
 NOTHING, HESITANT, HOG, DISK = "", "never asks for more than ARMED", "hogs the interpreter", "has a disk that may hang"
+_COMMAND_LINE = "experiments.cli"  # started by name, as a shell would: no study imports the command line
 IMPORTS = (
     __name__,
+    _COMMAND_LINE,
     "experiments.commands.run",
     "experiments.campaigns.protocols.treadmill",
     "hil.design.methods",
@@ -62,7 +64,7 @@ def _controller(argv: list[str], said: Path, terminal: Path, spoil: str) -> None
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), number)
     _SPOILS[spoil](said)
     sys.argv = ["riderless", *argv]
-    cli.main()
+    import_module(_COMMAND_LINE).main()
 
 
 class _Hesitant(Operator):

@@ -1,0 +1,29 @@
+"""Devices that answer while latency is measured: those behind given ports, or an emulated bicycle's."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+
+from experiments.emulation.spawn import start_twin
+from hil.design.methods import design
+from hil.loop.tick import LoopState
+from hil.rig.rig import Rig, RigPort
+from hil.runners.assembly import new_loop
+from hil.runners.session import open_devices
+from models.errors import InputError
+from models.plant.plant import Scenario
+
+
+@contextmanager
+def answering_devices(rig: Rig, paths: list[str]) -> Iterator[tuple[list[int], LoopState]]:
+    """Open ports with their devices set up, and a loop for them that will never be armed."""
+    with ExitStack() as stack:
+        if not paths:
+            # a line faster than any rate needs, and a watchdog that fits the rate
+            rig = replace(rig, ports=(RigPort(baud=4_000_000),), watchdog=5 / rig.rate)
+            paths = [stack.enter_context(start_twin(rig, Scenario(speed=((0.0, 5.0),)))).path]
+        if len(paths) != len(rig.ports):
+            raise InputError(f"the rig has {len(rig.ports)} ports, found {len(paths)}: give --port once for each")
+        schedule = design(rig.bicycle, "off", [4.0, 5.0, 6.0], rig.timing)
+        fds, devices, rig, calibration = stack.enter_context(open_devices(rig, paths))
+        yield fds, new_loop(rig, schedule, calibration.as_record(), devices)

@@ -1,0 +1,79 @@
+"""Read recordings of any kind, our runs or others' files, as a Response; find them in folders."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments.datatypes import Response
+from experiments.recordings import foreign
+from experiments.recordings.foreign.formats import RECORDING_SUFFIXES
+from experiments.recordings.runs import response_of_run, run_of
+from hil.logs.export import MARKERS_SUFFIX
+from hil.logs.log import RUN_FILE, Run
+from models.errors import InputError
+
+
+def read_recording(
+    path: str | Path, mapping: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+) -> Response:
+    """Read a recording of any known kind: a run folder (or its log), or a file of somebody else's.
+
+    Parameters
+    ----------
+    path : str or Path
+        Run folder, log, or file.
+    mapping, preset, bicycle, trust
+        As `experiments.recordings.foreign.read_foreign` takes them; they do not concern our own runs.
+
+    Raises
+    ------
+    InputError
+        When there is nothing at ``path``, or nothing that is known.
+    """
+    path = Path(path)
+    if is_run(path):
+        return response_of_run(read_named_run(path))
+    return foreign.read_foreign(path, mapping, preset, bicycle, trust)
+
+
+def read_named_run(path: Path) -> Run:
+    """Read a run without its raw bytes; an exported log lies among others, and gives the run its own name."""
+    run = run_of(path)
+    exported = path.is_file() and path.name != RUN_FILE
+    return replace(run, folder=path) if exported else run
+
+
+def is_run(path: Path) -> bool:
+    """Is this a run of ours, a folder or a log?"""
+    return path.is_dir() or path.suffix == Path(RUN_FILE).suffix
+
+
+def find_recordings(paths: Sequence[str | Path]) -> list[Path]:
+    """Find the recordings among files and folders: a folder of runs or logs stands for all of them."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir() or (path / RUN_FILE).exists():
+            found.append(path)
+            continue
+        inside = sorted((p.parent for p in path.glob(f"*/{RUN_FILE}")), key=_by_number)
+        inside += sorted((p for p in path.iterdir() if _recorded(p)), key=_by_number)
+        if not inside:
+            raise InputError(
+                f"no run and no recording ({', '.join(RECORDING_SUFFIXES)}) lies in {path}: give a run folder or a file"
+            )
+        found += inside
+    return found
+
+
+def _recorded(path: Path) -> bool:
+    """Is this a file of a known format, and not one that belongs to a recording?"""
+    return path.suffix.lower() in (*RECORDING_SUFFIXES, Path(RUN_FILE).suffix) and not path.name.endswith(
+        MARKERS_SUFFIX
+    )
+
+
+def _by_number(path: Path) -> list[tuple[float, str]]:
+    """Sorts names that hold numbers by the numbers: 5.4 before 12.6."""
+    parts = re.findall(r"(\d+\.?\d*)|(\D+)", path.name)
+    return [(float(number or 0.0), text) for number, text in parts]

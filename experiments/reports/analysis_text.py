@@ -1,0 +1,197 @@
+"""Analysis in words: windows, conditions, verdicts, frequency responses, and what stands beside them."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from experiments.analysis import coasting
+from experiments.analysis.analyze import Analysis
+from experiments.analysis.compare import Pooled, figure7_residuals
+from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.analysis.window_notes import BY_PERSON
+from experiments.datatypes import Comparison, Response
+from experiments.frequency.goodness_of_fit import answers, goodness
+from experiments.frequency.response import TRUSTED, FrequencyResponse
+from experiments.recordings.author_windows import BesideAuthors
+from experiments.recordings.published import Figure7
+from experiments.reports.text import Sentence, TextBlock, TextTable, eigenvalue_text, number_text
+
+REMARKS_SHOWN = 8  # of one recording
+WINDOWS_LISTED = 24  # of more, only the conditions are shown
+
+
+def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
+    """Describe what was measured beside what was predicted: per window when few, else per condition."""
+    summary = analysis.summary
+    if not analysis.comparisons:
+        yield Sentence("no window could be compared with the prediction; what was looked at:")
+        for r in analysis.rejected:
+            yield Sentence(f"{r.source} {r.t_start:.2f}-{r.t_end:.2f} s: {r.reason}")
+        return
+    if len(analysis.comparisons) <= WINDOWS_LISTED:
+        yield window_table(analysis.comparisons)
+    yield condition_table(summary.pooled)
+    if analysis.rejected:
+        yield Sentence(f"{len(analysis.rejected)} parts rejected, first: {analysis.rejected[0].reason}")
+    said = [(r.source, r.t_start, r.t_end, r.reason) for r in analysis.rejected]
+    said += [(w.source, w.t_start, w.t_end, w.rule) for w in (c.window for c in analysis.comparisons)]
+    for source, start, end, text in said:
+        if BY_PERSON in text:
+            yield Sentence(f"{source} {start:.2f}-{end:.2f} s: {text}", wrapped=False)
+    yield Sentence(
+        f"{summary.agreeing} of {summary.n} windows agree with the prediction within three joint standard deviations"
+    )
+    for verdict in analysis.verdicts:
+        yield Sentence(verdict.sentence)
+        if not verdict.explained:
+            yield cause_table(verdict)
+
+
+def window_table(comparisons: Sequence[Comparison]) -> TextTable:
+    """List the windows, measured beside predicted."""
+    return TextTable(
+        "Windows: eigenvalues 1/s",
+        ["recording", "window s", "v m/s", "measured", "std re, im", "frozen", "like for like", "z re, im"],
+        [
+            [
+                c.label or c.window.source,
+                f"{c.window.t_start:.2f}-{c.window.t_end:.2f}",
+                f"{c.window.v_start:.2f}-{c.window.v_end:.2f}",
+                eigenvalue_text(complex(c.fit.re, c.fit.im)),
+                f"{c.fit.re_std:.2f}, {c.fit.im_std:.2f}",
+                eigenvalue_text(c.prediction.frozen),
+                eigenvalue_text(c.prediction.like),
+                f"{number_text(c.z_re, 1)}, {number_text(c.z_im, 1)}",
+            ]
+            for c in comparisons
+        ],
+    )
+
+
+def condition_table(pooled: Sequence[Pooled]) -> TextTable:
+    """List the conditions, each the mean over its windows."""
+    return TextTable(
+        "Conditions: eigenvalues 1/s, mean over windows",
+        ["condition", "v m/s", "measured", "95 % re, im", "frozen", "like for like", "scatter", "agree"],
+        [
+            [
+                p.label,
+                f"{p.v_mean:.2f}",
+                eigenvalue_text(complex(p.re.mean, p.im.mean)),
+                f"{number_text(p.re.half, 2)}, {number_text(p.im.half, 2)}",
+                eigenvalue_text(p.frozen),
+                eigenvalue_text(p.like),
+                f"{number_text(p.left_re.ratio, 1)}, {number_text(p.left_im.ratio, 1)}",
+                f"{p.agreeing}/{p.n}",
+            ]
+            for p in pooled
+        ],
+        "frozen: eigenvalue of theory at the mean speed; like for like: the same fit on the model driven by the\n"
+        "measured speed; agree: within three joint standard deviations; 95 %: half the mean's interval,\n"
+        "an effect between windows included; scatter: measured minus like, over what windows say of their errors",
+    )
+
+
+def cause_table(verdict: GoodnessOfFit) -> TextTable:
+    """List what would explain a model that is rejected, each quantity moved alone."""
+    return TextTable(
+        f"What would explain it, {verdict.bicycle}: each alone, the best first",
+        ["quantity", "unit", "nominal", "would be", "deviations", "explains", "chi-square left"],
+        [
+            [
+                cause.name,
+                cause.unit,
+                f"{cause.nominal:.5g}",
+                f"{cause.moved:.5g}",
+                f"{cause.deviations:+.1f}" + ("" if cause.measured else " usual"),
+                f"{cause.explains:.0f}",
+                number_text(cause.left, 1),
+            ]
+            for cause in verdict.causes
+        ],
+        "deviations: of its own standard deviation, or of what is usual where nobody gave one; explains: of the\n"
+        "chi-square of lean rate, steer and yaw rate themselves; left: of the eigenvalues, predicted again with it",
+    )
+
+
+def remark_blocks(responses: Sequence[Response]) -> Iterator[Sentence]:
+    """Say what was found wrong in the recordings, the first remarks of each."""
+    for response in responses:
+        for remark in response.remarks[:REMARKS_SHOWN]:
+            yield Sentence(f"{response.source}: {remark}", wrapped=False)
+        if len(response.remarks) > REMARKS_SHOWN:
+            yield Sentence(f"{response.source}: {len(response.remarks) - REMARKS_SHOWN} more remarks, with --json")
+
+
+def beside_table(rows: Sequence[BesideAuthors]) -> TextTable:
+    """Compare the automatic windows with those cut by hand."""
+    return TextTable(
+        "Beside the windows cut by hand: eigenvalues 1/s, means over the shared windows",
+        ["recording", "v m/s", "by hand", "found", "extra", "by hand", "automatic", "frozen"],
+        [
+            [
+                row.source,
+                f"{row.v_mean:.2f}",
+                str(row.by_hand),
+                str(row.found),
+                str(row.extra),
+                eigenvalue_text(row.hand),
+                eigenvalue_text(row.shared),
+                eigenvalue_text(row.frozen),
+            ]
+            for row in rows
+        ],
+    )
+
+
+def published_blocks(name: str, measured: Figure7) -> Iterator[Sentence]:
+    """Compare a table of published eigenvalues with the weave of Silver, also as if each run had been slowing."""
+    left = figure7_residuals(measured)
+    yield Sentence(
+        f"{name}: {left.n} measured weave eigenvalues minus the frozen ones of Silver: "
+        f"Re {left.re_mean:+.3f} 1/s (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} rad/s (rms {left.im_rms:.3f})"
+    )
+    for deceleration in coasting.DECELERATIONS:
+        left = coasting.slowing(deceleration, measured=measured)
+        yield Sentence(
+            f"had every run slowed by {deceleration:g} m/s^2 after a push, like for like: "
+            f"Re {left.re_mean:+.3f} (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} (rms {left.im_rms:.3f})"
+        )
+
+
+def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> Iterator[TextBlock]:
+    """Describe loop and plant of each condition, a verdict for each bicycle, and what could not be used."""
+    if found:
+        yield TextTable(
+            "Frequency responses: measured beside predicted",
+            ["condition", "v m/s", "lines", "chi-square", "dof", "p", "gain", "more delay ms"],
+            _frequency_rows(found),
+            f"lines: with a coherence of {TRUSTED:g} or more; gain and delay: factor on the prediction, and delay\n"
+            "beyond it, that fit all lines best, with one standard deviation",
+        )
+    for answer in answers(found):
+        yield Sentence(answer.sentence, wrapped=False)
+    for sentence in unusable:
+        yield Sentence(sentence, wrapped=False)
+
+
+def _frequency_rows(found: Sequence[FrequencyResponse]) -> list[list[str]]:
+    """Make a row of the table for loop and plant of each condition, its repeats together."""
+    made = []
+    for label in dict.fromkeys(one.label for one in found):
+        alike = [one for one in found if one.label == label]
+        for of in ("loop", "plant"):
+            judged = goodness(alike, of)
+            made.append(
+                [
+                    f"{label}: {of}",
+                    f"{np.mean([one.v for one in alike]):.2f}",
+                    f"{judged.lines} of {judged.of_lines}",
+                    f"{judged.chi2:.1f}",
+                    str(judged.dof),
+                    f"{judged.p:.2g}" if judged.p > 1e-12 else "< 1e-12",
+                    f"{judged.gain:.4f} ± {judged.gain_std:.4f}" if judged.lines else "-",
+                    f"{1e3 * judged.delay:+.2f} ± {1e3 * judged.delay_std:.2f}" if judged.lines else "-",
+                ]
+            )
+    return made

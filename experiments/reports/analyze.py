@@ -1,0 +1,149 @@
+"""Analyse recordings of any kind, from files, folders or memory, as `riderless analyze` does."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.window_notes import noted
+from experiments.datatypes import Response
+from experiments.frequency.response import FrequencyResponse, frequency_response, plays
+from experiments.recordings import author_windows, published
+from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording
+from experiments.recordings.runs import response_of_run
+from experiments.reports.result import AnalysisResult
+from hil.logs.log import Run
+from models.errors import InputError
+
+Source = str | Path | Run | Response
+
+
+@dataclass
+class _Gathered:
+    """Recordings read so far, in the order of the sources."""
+
+    responses: list[Response] = field(default_factory=list)
+    paths: list[Path | None] = field(default_factory=list)  # of each response, None where it was in memory
+    runs: list[Run | Path] = field(default_factory=list)
+    frequency: list[FrequencyResponse] = field(default_factory=list)
+    no_frequency: list[str] = field(default_factory=list)
+    tables: list[Path] = field(default_factory=list)  # of published eigenvalues
+
+    def add(self, response: Response, path: Path | None) -> None:
+        """Take a recording."""
+        self.responses.append(response)
+        self.paths.append(path)
+
+    def add_run(self, run: Run, path: Path | None) -> None:
+        """Take a run of ours, with its frequency response if it played a torque."""
+        self.add(response_of_run(run), path)
+        self.runs.append(path or run)
+        if plays(run.header):
+            try:
+                self.frequency.append(frequency_response(run))
+            except InputError as error:
+                self.no_frequency.append(str(error))
+
+
+def analyze(
+    sources: Source | Sequence[Source],
+    *,
+    mapping: str | Path = "",
+    preset: str = "",
+    bicycle: str = "",
+    trust: bool = False,
+    notes: str | Path | None = None,
+    window: tuple[float, float] | None = None,
+    estimator: str | None = None,
+    on_progress: Callable[[int, int, str], None] = lambda done, total, source: None,
+) -> AnalysisResult:
+    """Find free responses in recordings, fit their eigenvalues and compare them with theory.
+
+    Runs that played a torque are compared by their frequency responses as well. Tables of eigenvalues
+    (v_start, v_end, re, im) are compared with the Silver bicycle; windows that the authors of a data set cut by hand
+    and left beside it are shown beside the automatic ones.
+
+    Parameters
+    ----------
+    sources : Run, Response, path, or a sequence of these
+        Run folders, folders of runs, files (CSV, MAT, HDF5, Parquet, MCAP), or what is in memory.
+    mapping : str or Path
+        TOML file that says which column of others' files is what, or a shipped one's name.
+    preset : str
+        Kind of the files: delft-sbw, kooijman, riderless-table; recognised by their columns if empty.
+    bicycle : str
+        With a mapping: its bicycle, of the catalogue or a TOML file.
+    trust : bool
+        Analyse also where physics contradicts a unit or a sign.
+    notes : str, Path or None
+        File of vetoes and moves of windows; by default windows.txt beside the recordings.
+    window : (t_start, t_end) or None
+        Fit this window [s] instead of the automatic ones.
+    estimator : str or None
+        single_mode, several_modes, real_mode, log_decrement, era or four_state; None takes the one that suits theory.
+    on_progress : callable
+        Told how many recordings are done, of how many, and the last one's name.
+
+    Raises
+    ------
+    InputError
+        A file is missing or not understood, or says what cannot be.
+    """
+    given = [sources] if isinstance(sources, str | Path | Run | Response) else list(sources)
+    gathered, names = _Gathered(), []
+    for source in given:
+        if isinstance(source, Response):
+            gathered.add(source, None)
+            names.append(source.source)
+        elif isinstance(source, Run):
+            gathered.add_run(source, None)
+            names.append(source.folder.name)
+        else:
+            _read(Path(source), gathered, mapping, preset, bicycle, trust)
+            names.append(Path(source).name)
+    table = gathered.tables[0] if gathered.tables else None
+    measured = published.read_published(table) if table else None
+    responses = _with_notes(gathered, Path(notes) if notes is not None else None)
+    done = 0
+
+    def tell(response: Response) -> None:
+        nonlocal done
+        done += 1
+        on_progress(done, len(responses), response.source)
+
+    analysis = analyze_responses(responses, window, estimator, tell)
+    files = [path for path in gathered.paths if path is not None]
+    cuts = author_windows.read_author_windows(files)
+    return AnalysisResult(
+        analysis=analysis,
+        title=f"Analysis of {', '.join(names)}",
+        runs=tuple(gathered.runs),
+        published=measured,
+        published_name=table.name if table else "",
+        hand_cut=tuple(author_windows.match_author_windows(cuts, analysis.comparisons)),
+        frequency_responses=tuple(gathered.frequency),
+        no_frequency_response=tuple(gathered.no_frequency),
+    )
+
+
+def _read(source: Path, gathered: _Gathered, mapping: str | Path, preset: str, bicycle: str, trust: bool) -> None:
+    """Read the recordings at a path."""
+    for path in find_recordings([source]):
+        if published.is_table(path):
+            gathered.tables.append(path)
+        elif is_run(path):
+            gathered.add_run(read_named_run(path), path)
+        else:
+            gathered.add(read_recording(path, mapping, preset, bicycle, trust), path)
+
+
+def _with_notes(gathered: _Gathered, notes: Path | None) -> list[Response]:
+    """Give the responses the notes of a person: of the file given, or of those beside the recordings."""
+    if notes is not None:
+        return noted(gathered.responses, [], notes)
+    filed = [(r, path) for r, path in zip(gathered.responses, gathered.paths, strict=True) if path is not None]
+    with_notes = iter(noted([response for response, _ in filed], [path for _, path in filed]))
+    return [
+        response if path is None else next(with_notes)
+        for response, path in zip(gathered.responses, gathered.paths, strict=True)
+    ]

@@ -1,0 +1,145 @@
+"""Identify parameters of bicycle and machine from all windows of recordings, from files, folders or memory."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.analysis.output_error import Identified, Piece, identify
+from experiments.analysis.windows import find_windows
+from experiments.datatypes import Response
+from experiments.recordings.read import find_recordings, read_recording
+from experiments.recordings.runs import response_of_run
+from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
+from experiments.theory.theory import QUANTITIES, unit
+from hil.logs.log import Run
+from models.errors import InputError
+from models.linear.perturbed import ENTRIES
+from models.parameters import PARAMETERS
+
+PRIORS = ("own", "usual", "none")
+
+
+@dataclass(frozen=True)
+class IdentificationResult:
+    """Parameters found, and the bicycle whose they are."""
+
+    found: Identified
+    bicycle: str
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """Table of values with their deviations, and what cannot be told apart."""
+        found = self.found
+        yield TextTable(
+            f"Identified from {found.windows} windows, {self.bicycle}",
+            ["quantity", "unit", "nominal", "found", "std", "moved, in std"],
+            [
+                [
+                    name,
+                    unit(name),
+                    f"{nominal:.5g}",
+                    f"{value:.5g}",
+                    f"{std:.2g}",
+                    number_text((value - nominal) / std if std > 0 else float("nan"), 1),
+                ]
+                for name, nominal, value, std in zip(found.names, found.nominal, found.values, found.std, strict=True)
+            ],
+            "std: from the scatter between windows"
+            if found.by_clusters
+            else "std: from the coloured residual of each window; of more windows the scatter between them would count",
+        )
+        for one, other, correlation in found.confounded():
+            yield Sentence(f"these data hardly tell {one} from {other}: correlation {correlation:+.3f}")
+        yield Sentence(f"weighed sum of squares: {found.cost_before:.0f} as theory has it, {found.cost:.0f} so")
+        if not found.ok:
+            yield Sentence(found.status)
+
+    def table(self) -> str:
+        """Plain text of what `riderless identify` prints."""
+        return plain_text(self.blocks())
+
+    def as_json(self) -> dict[str, Any]:
+        """Document that `riderless identify --json` prints; SI."""
+        found = self.found
+        return {
+            "windows": found.windows,
+            "ok": found.ok,
+            "status": found.status,
+            "quantities": {
+                name: {"nominal": nominal, "value": value, "std": std, "prior": prior}
+                for name, nominal, value, std, prior in zip(
+                    found.names, found.nominal, found.values, found.std, found.prior, strict=True
+                )
+            },
+            "correlation": found.correlation,
+            "confounded": found.confounded(),
+            "cost": found.cost,
+            "cost_before": found.cost_before,
+            "std_from_scatter_between_windows": found.by_clusters,
+        }
+
+
+def identify_parameters(
+    sources: str | Path | Run | Response | Sequence[str | Path | Run | Response],
+    free: Sequence[str],
+    *,
+    prior: str = "own",
+    mapping: str | Path = "",
+    bicycle: str = "",
+) -> IdentificationResult:
+    """Find the values with which theory's motion comes closest to lean rate, steer and yaw rate of all windows.
+
+    Parameters
+    ----------
+    sources : Run, Response, path, or a sequence of these
+        As `experiments.reports.analyze.analyze` takes them; of one bicycle.
+    free : sequence of str
+        Quantities to identify: parameters of the bicycle, entries of its matrices, drive_gain, ...
+    prior : str
+        What is known before: own (measured deviations), usual (for quantities without), or none.
+    mapping : str or Path
+        Mapping file of other people's files.
+    bicycle : str
+        Bicycle of files that name none.
+
+    Raises
+    ------
+    InputError
+        No quantity or an unknown one, no window, or recordings that are not understood.
+    """
+    names = [name.strip() for name in free if name.strip()]
+    if not names:
+        raise InputError(
+            f"wanted quantities to identify, as --free drive_gain,steer_damping: there are {', '.join(QUANTITIES)}; "
+            f"the parameters {', '.join(PARAMETERS)}; and the entries {', '.join(ENTRIES)}"
+        )
+    if prior not in PRIORS:
+        raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
+    pieces = [
+        Piece.of(response, window)
+        for response in _responses(sources, mapping, bicycle)
+        for window in find_windows(response)[0]
+    ]
+    if not pieces:
+        raise InputError("no window was found in these recordings: `riderless analyze` says why")
+    theory = pieces[0].theory
+    known = theory.uncertain if prior != "none" else {}
+    if prior == "usual":
+        known = {name: theory.usual(name) for name in names}
+    return IdentificationResult(identify(pieces, names, known), theory.bicycle.name)
+
+
+def _responses(
+    sources: str | Path | Run | Response | Sequence[str | Path | Run | Response], mapping: str | Path, bicycle: str
+) -> list[Response]:
+    """Read what is not in memory."""
+    given = [sources] if isinstance(sources, str | Path | Run | Response) else list(sources)
+    responses: list[Response] = []
+    for source in given:
+        if isinstance(source, Response):
+            responses.append(source)
+        elif isinstance(source, Run):
+            responses.append(response_of_run(source))
+        else:
+            responses += [read_recording(path, mapping, "", bicycle) for path in find_recordings([Path(source)])]
+    return responses

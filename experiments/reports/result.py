@@ -1,0 +1,160 @@
+"""Result of an analysis: windows, verdicts, frequency responses and what stands beside them; as text, JSON, report."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.analysis.analyze import Analysis
+from experiments.analysis.compare import Summary, figure7_residuals
+from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.datatypes import Comparison, Rejected, Response
+from experiments.frequency.goodness_of_fit import document as frequency_document
+from experiments.frequency.response import FrequencyResponse
+from experiments.recordings import author_windows
+from experiments.recordings.author_windows import BesideAuthors
+from experiments.recordings.published import Figure7
+from experiments.reports.analysis_text import (
+    analysis_blocks,
+    beside_table,
+    condition_table,
+    frequency_blocks,
+    published_blocks,
+    remark_blocks,
+)
+from experiments.reports.text import TextBlock, plain_text
+from hil.logs.log import Run
+from models.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class AnalysisResult:
+    """Everything found in a set of recordings, as `riderless analyze` shows it.
+
+    Attributes
+    ----------
+    analysis : Analysis
+        Windows, fits and comparisons.
+    title : str
+        Of the report.
+    runs : sequence of Run or Path
+        Our own runs, for the gains, timing and faults of the report.
+    published : Figure7 or None
+        Table of published eigenvalues among the sources.
+    published_name : str
+        Name of its file.
+    hand_cut : sequence of Beside
+        Automatic windows beside those that the authors of a data set cut.
+    frequency_responses : sequence of FrequencyResponse
+        Of the runs that played a torque.
+    no_frequency_response : sequence of str
+        Why a run that played one has none.
+    """
+
+    analysis: Analysis
+    title: str = "Analysis"
+    runs: Sequence[Run | Path] = ()
+    published: Figure7 | None = None
+    published_name: str = ""
+    hand_cut: Sequence[BesideAuthors] = ()
+    frequency_responses: Sequence[FrequencyResponse] = ()
+    no_frequency_response: Sequence[str] = ()
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """Recordings that were analysed."""
+        return self.analysis.responses
+
+    @property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Windows with their fits, each beside its prediction."""
+        return self.analysis.comparisons
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        """Parts that looked like a window and were refused, with the reasons."""
+        return self.analysis.rejected
+
+    @property
+    def verdicts(self) -> list[GoodnessOfFit]:
+        """Verdict on the model of each bicycle, over all its windows together."""
+        return self.analysis.verdicts
+
+    @property
+    def summary(self) -> Summary:
+        """Number of windows that agree with the prediction, and the pooled values of each condition."""
+        return self.analysis.summary
+
+    def blocks(self) -> Iterator[TextBlock]:
+        """Tables and sentences for a person, in the order in which they are read."""
+        yield from remark_blocks(self.responses)
+        if self.responses and (self.comparisons or not self.frequency_responses):
+            yield from analysis_blocks(self.analysis)
+        yield from frequency_blocks(self.frequency_responses, self.no_frequency_response)
+        if self.hand_cut:
+            yield beside_table(self.hand_cut)
+        if self.published is not None:
+            yield from published_blocks(self.published_name, self.published)
+
+    def table(self) -> str:
+        """Plain text of what `riderless analyze` prints."""
+        return plain_text(self.blocks())
+
+    def as_json(self) -> dict[str, Any]:
+        """Document that `riderless analyze --json` prints; SI, nothing rounded."""
+        document = self.analysis.as_json()
+        document["remarks"] = [{"source": r.source, "remark": said} for r in self.responses for said in r.remarks]
+        if self.frequency_responses or self.no_frequency_response:
+            document["frequency_responses"] = [frequency_document(one) for one in self.frequency_responses]
+            document["no_frequency_response"] = list(self.no_frequency_response)
+        if self.hand_cut:
+            document["beside_hand_cut"] = author_windows.beside_json(self.hand_cut)
+        if self.published is not None:
+            document["published"] = vars(figure7_residuals(self.published))
+        return document
+
+    def to_frame(self) -> "DataFrame":
+        """One row for each window compared, with the columns of ``windows`` in `as_json`.
+
+        Raises
+        ------
+        InputError
+            When pandas is not installed.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise InputError(
+                "wanted pandas for a data frame, which is not installed; install it: python -m pip install pandas"
+            ) from None
+        return DataFrame(self.analysis.as_json()["windows"])
+
+    def write_report(self, folder: str | Path) -> Path:
+        """Write ``report.html``, ``report.json`` and the figures into a folder (made when absent); returns the page."""
+        from experiments.reports.gather import report_on
+
+        return report_on(
+            Path(folder),
+            self.title,
+            self.analysis,
+            self.runs,
+            self.published,
+            self.hand_cut,
+            self.frequency_responses,
+            self.no_frequency_response,
+        )
+
+    def __repr__(self) -> str:
+        s = self.summary
+        more = f", {len(self.frequency_responses)} frequency responses" if self.frequency_responses else ""
+        return (
+            f"<AnalysisResult: {s.agreeing} of {s.n} windows of {len(self.responses)} recordings agree, "
+            f"{len(self.rejected)} parts rejected{more}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Conditions in a table, for a notebook."""
+        return condition_table(self.summary.pooled).as_html() if self.comparisons else ""

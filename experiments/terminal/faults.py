@@ -1,0 +1,45 @@
+"""Fault campaigns in the terminal: a live line, and what was found."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from experiments.studies.fault_injection.judge import CaseResult
+from experiments.studies.fault_injection.summary_table import FaultRow, summary_text
+from experiments.terminal.console import progress_screen, screen
+
+
+@contextmanager
+def counting_cases(count: int) -> Iterator[Callable[[list[CaseResult]], None]]:
+    """Show a live line: cases played, promises broken."""
+    played = broken = 0
+    with progress_screen.status(f"fault campaign: 0 of {count} cases") as line:
+
+        def tell(verdicts: list[CaseResult]) -> None:
+            nonlocal played, broken
+            played += len(verdicts)
+            broken += sum(bool(verdict.complaints) for verdict in verdicts)
+            bar = ("━" * (24 * played // count)).ljust(24, "─")
+            line.update(f"fault campaign {bar} {played} of {count} cases, {broken} broken promises")
+
+        yield tell
+
+
+def show_faults(rows: list[FaultRow], count: int, seed: int, violations: list[str]) -> None:
+    """Print the table of all faults, and the promises that were broken.
+
+    Parameters
+    ----------
+    rows : list of Row
+        One for each fault.
+    count : int
+        Cases played.
+    seed : int
+        Of all cases.
+    violations : list of str
+        One sentence for each broken promise.
+    """
+    screen.print(f"{count} cases of seed {seed}", style="bold")
+    screen.print(summary_text(rows), soft_wrap=True)
+    for violation in violations:
+        screen.print(f"VIOLATION {violation}", soft_wrap=True)
+    screen.print(f"{len(violations)} broken promises" if violations else "every promise was kept")

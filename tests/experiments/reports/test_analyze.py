@@ -1,0 +1,133 @@
+"""Analysis from Python: what is in memory and what is on disk give the same, as text, JSON, frame and report."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments import analyze, read_recording
+from experiments.reports.text import Sentence, TextTable, plain_text
+from hil.logs.json_values import plain
+from hil.logs.log import read_run
+from hil.runners.simulated_run import run_lockstep
+from models.errors import InputError
+from tests.hil.machine import gains, rig_of, scenario
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run with one kick."""
+    rig = rig_of()
+    folder = tmp_path_factory.mktemp("runs") / "kicked"
+    run_lockstep(folder, rig, gains(rig, "poles", zeta=0.2), scenario(kicks=(1.0,)), 5.0)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    """Its analysis from the disk."""
+    return analyze(folder)
+
+
+def document(result):
+    """Numbers as JSON has them."""
+    return json.dumps(plain(result.as_json()), sort_keys=True)
+
+
+def test_a_run_in_memory_gives_what_its_folder_gives(folder, result):
+    assert len(result.comparisons) == 1
+    assert document(analyze(read_run(folder))) == document(result)
+    assert document(analyze([read_recording(folder)])) == document(result)
+    assert document(analyze(str(folder.parent))) == document(result)
+
+
+def test_several_sources_keep_their_order(folder, result):
+    told = []
+    response = read_recording(folder)
+    both = analyze([response, folder], on_progress=lambda *said: told.append(said))
+    assert told == [(1, 2, "kicked"), (2, 2, "kicked")]
+    assert [c.window for c in both.comparisons] == 2 * [result.comparisons[0].window]
+    assert both.title == "Analysis of kicked, kicked"
+
+
+def test_the_table_says_what_was_found(result):
+    text = result.table()
+    assert "Windows: eigenvalues 1/s" in text
+    assert "Conditions: eigenvalues 1/s, mean over windows" in text
+    assert f"{result.summary.agreeing} of 1 windows agree with the prediction" in text
+    assert result.verdicts[0].sentence in text
+
+
+def test_an_own_window_and_notes(folder, tmp_path):
+    part = analyze(folder, window=(2.5, 4.5))
+    assert part.comparisons[0].window.rule == "given by a person"
+    notes = tmp_path / "notes.txt"
+    start = analyze(folder).comparisons[0].window.t_start + 0.1
+    notes.write_text(f'veto {start:.2f} "hand touched"\n')
+    for source in (folder, read_run(folder)):
+        vetoed = analyze(source, notes=notes)
+        assert vetoed.comparisons == ()
+        assert any("hand touched" in part.reason for part in vetoed.rejected)
+    assert "no window could be compared" in vetoed.table()
+
+
+def test_notes_beside_a_run_are_obeyed_and_memory_has_none(folder, result, tmp_path):
+    copy = tmp_path / "run"
+    copy.mkdir()
+    (copy / "run.mcap").write_bytes((folder / "run.mcap").read_bytes())
+    (copy / "windows.txt").write_text(f'veto {result.comparisons[0].window.t_start + 0.1:.2f} "weak"\n')
+    assert len(analyze(copy).comparisons) == 0
+    assert len(analyze(read_run(copy)).comparisons) == 1
+    assert [len(r.notes) for r in analyze([read_run(copy), copy]).responses] == [0, 1]
+
+
+def test_a_report_from_memory(folder, tmp_path):
+    page = analyze(read_run(folder)).write_report(tmp_path / "report")
+    assert page == tmp_path / "report" / "report.html"
+    assert "kicked" in page.read_text(encoding="utf-8")
+    assert (tmp_path / "report" / "report.json").exists()
+
+
+def test_short_in_a_console_and_a_table_in_a_notebook(result):
+    assert repr(result) == (
+        f"<AnalysisResult: {result.summary.agreeing} of 1 windows of 1 recordings agree, "
+        f"{len(result.rejected)} parts rejected>"
+    )
+    assert result._repr_html_().count("<tr>") == 2
+    assert "<script" not in TextTable("<script>", ["<"], [["&"]]).as_html()
+
+
+def test_one_row_of_a_frame_for_each_window(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(InputError, match="python -m pip install pandas"):
+        result.to_frame()
+
+    class Pandas:
+        DataFrame = list
+
+    monkeypatch.setitem(sys.modules, "pandas", Pandas)
+    assert [row["source"] for row in result.to_frame()] == ["kicked"]
+
+
+def test_published_eigenvalues_alone():
+    table = Path(__file__).parents[3] / "experiments" / "recordings" / "data" / "kooijman2008_figure7.csv"
+    result = analyze(table)
+    assert result.responses == ()
+    assert result.as_json()["published"]["n"] == 26
+    assert result.table().startswith("kooijman2008_figure7.csv: 26 measured weave eigenvalues")
+
+
+def test_plain_text_aligns_its_columns():
+    table = TextTable("two", ["name", "value"], [["a", "1.50"], ["longer", "12"]], "said below")
+    assert plain_text([table, Sentence("end")]).splitlines() == [
+        "two",
+        "",
+        "name    value",
+        "-------------",
+        "a        1.50",
+        "longer     12",
+        "",
+        "said below",
+        "end",
+    ]
