@@ -70,4 +70,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """Names of this door."""
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
