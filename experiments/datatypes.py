@@ -3,23 +3,18 @@
 Each is frozen and carries enough to say where a number came from.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from experiments.dynamics import Array, Dynamics, Theory
 from hil.logs.log import Marker
 from models.parameters import Bicycle
 
-if TYPE_CHECKING:
-    from experiments.theory.theory import Theory
-
-Array = NDArray[np.float64]
-
 __all__ = [
+    "Array",
     "Comparison",
     "Dynamics",
     "Fit",
@@ -28,31 +23,9 @@ __all__ = [
     "Prediction",
     "Rejected",
     "Response",
+    "Theory",
     "Window",
 ]
-
-
-@dataclass(frozen=True)
-class Dynamics:
-    """The linear motion that theory predicts for a recording, scheduled with speed.
-
-    ``matrix(v)`` is the continuous system matrix [1/s] when ``dt`` is None, else the map over one
-    sample of ``dt`` seconds. ``output`` is the row that gives the lean rate. ``embed(v)`` (n, 4)
-    maps a bicycle state (phi, delta, phi_dot, delta_dot) to the whole state at the start of a
-    window, everything else (observer, drive, delay) being consistent with it; ``hidden(v)`` adds what need
-    not be, such as the observer's slow errors.
-    """
-
-    name: str  # "open loop", "whole sampled loop, lqr", ...
-    states: tuple[str, ...]
-    matrix: Callable[[float], Array]
-    output: Array
-    embed: Callable[[float], Array]
-    dt: float | None = None
-    hidden: Callable[[float], Array] | None = None  # (n, k): starts nobody measures, one std each
-    noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
-    misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
-    reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
 
 
 @dataclass(frozen=True)
@@ -84,7 +57,7 @@ class Response:
     free: NDArray[np.bool_] | None = None  # where a free (unsteered or closed-loop) response may be sought
     markers: tuple[Marker, ...] = ()
     bicycle: Bicycle | None = None
-    theory: "Theory | None" = None  # what theory says moves here
+    theory: Theory | None = None  # what theory says moves here
     label: str = ""  # condition, for grouping in the report: "Benchmark lqr 5.0 m/s"
     remarks: tuple[str, ...] = ()  # what was found wrong or doubtful in the recording, one sentence each
     notes: tuple[Note, ...] = ()  # what a person wants done with its windows

@@ -13,10 +13,10 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
-from experiments.analysis.prediction import kicked_mode
 from experiments.analysis.window_notes import applied
 from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
 from models.errors import InputError
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.prediction import kicked_mode, predict
+from experiments.analysis.prediction import predict
 from experiments.analysis.random_effects import Pool, pools
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.recordings.published import Figure7, figure7
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import open_loop
 from models import catalogue
 

@@ -19,7 +19,8 @@ from experiments.analysis.compare import compare
 from experiments.analysis.output_error import STEP, Piece, near
 from experiments.analysis.random_effects import TINY, between_runs, weighted_mean
 from experiments.datatypes import Array, Comparison, Response
-from experiments.theory.theory import theory_for, unit
+from experiments.dynamics import unit
+from experiments.theory.theory import theory_for
 from experiments.theory.uncertainty_bands import slopes
 
 LEVEL = 0.01  # probability of a worse misfit below which a model is rejected

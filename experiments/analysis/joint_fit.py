@@ -12,9 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from experiments.analysis.output_error import Identified, Piece, identify
-from experiments.analysis.prediction import TURN, dominant_mode
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Array, Fit, Response, Window
+from experiments.theory.modes import MIN_TURN, dominant_mode
 from experiments.theory.theory import theory_for
 from experiments.theory.uncertainty_bands import slopes
 
@@ -51,7 +51,7 @@ def fit(response: Response, window: Window) -> Fit:
     moved = theory.move(found.changes)
     duration = window.t_end - window.t_start
     start, dynamics = found.starts[0], moved.dynamics()
-    mode = dominant_mode(dynamics, window.v_mean, start, duration, turn=TURN)
+    mode = dominant_mode(dynamics, window.v_mean, start, duration, turn=MIN_TURN)
     mode = mode or dominant_mode(dynamics, window.v_mean, start, duration, oscillatory=False)
     if mode is None:
         return _refused("the motion found has no mode that shows")

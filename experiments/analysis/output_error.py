@@ -24,9 +24,10 @@ from scipy.optimize import least_squares
 from experiments.analysis.estimators.coloured_noise import coloured_covariance
 from experiments.analysis.prediction import PRIOR_SCALE
 from experiments.datatypes import Array, Response, Window
+from experiments.dynamics import Theory
 from experiments.theory.free_response import SPEED_STEP, free_responses
 from experiments.theory.kalman import Innovations, innovations
-from experiments.theory.theory import Theory, theory_for
+from experiments.theory.theory import theory_for
 from hil.design.closed_loop import yaw_rate
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from models.errors import InputError
@@ -172,7 +173,7 @@ def identify(
     pieces : sequence of Piece
         Their theories may differ (controller, speed), but not in what the quantities are nominally.
     names : sequence of str
-        Parameters of the bicycle or quantities of `experiments.theory.theory.QUANTITIES`.
+        Parameters of the bicycle or quantities of `experiments.dynamics.QUANTITIES`.
     prior : mapping of str to float
         Standard deviations [SI] about the nominal values; a quantity without one is free.
 

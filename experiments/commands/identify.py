@@ -32,9 +32,9 @@ def identify(
     from experiments.analysis.output_error import Piece
     from experiments.analysis.output_error import identify as search
     from experiments.analysis.windows import find_windows
+    from experiments.dynamics import QUANTITIES
     from experiments.recordings.runs import find, read_recording
     from experiments.terminal.console import emit_json, screen
-    from experiments.theory.theory import QUANTITIES
     from models.errors import InputError
     from models.linear.perturbed import ENTRIES
     from models.parameters import PARAMETERS
@@ -88,8 +88,8 @@ def as_document(found: "Identified") -> dict:
 
 def show(found: "Identified", bicycle: str) -> None:
     """Print values with their deviations, and what cannot be told apart."""
+    from experiments.dynamics import unit
     from experiments.terminal.console import number, screen, table
-    from experiments.theory.theory import unit
 
     table(
         f"Identified from {found.windows} windows, {bicycle}",

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
+from experiments.dynamics import Array, Complex
 from experiments.frequency.response import RESPONSE_CHANNELS, SHOWN, TRUSTED, FrequencyResponse, ratio_of
-from experiments.theory.excited_loop import Array, Complex
 from models.errors import InputError
 
 STEPS = 5  # of the search for where uncertain quantities fit best

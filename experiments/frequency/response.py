@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from experiments.dynamics import Array, Complex, Theory
 from experiments.frequency.spectral_lines import Lines, lines
 from experiments.recordings.runs import bicycle_of, played_torque, run_of, schedule_of, theory_of
-from experiments.theory.excited_loop import Array, Complex, ExcitedLoop, excited_loop
-from experiments.theory.theory import Theory
+from experiments.theory.excited_loop import ExcitedLoop, excited_loop
 from hil.logs.log import RUN_FILE, Run
 from hil.loop.excitation import Excitation
 from hil.loop.observer import Observer

@@ -15,10 +15,9 @@ overlap by the width of the window, and its segments overlap in time.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+from experiments.dynamics import Array, Complex
+
 WIDTH = 0.1  # Hz of a block
 LEAST = 7  # bins of a block
 LEAKAGE = 2  # complex unknowns of L

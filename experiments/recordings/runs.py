@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from experiments.datatypes import Array, Dynamics, Marker, Response
+from experiments.dynamics import Theory
 from experiments.recordings import foreign
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign.formats import SUFFIXES
 from experiments.recordings.inspection import inspected
-from experiments.theory.theory import Theory, open_loop
+from experiments.theory.theory import open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.schedule import GainSchedule
 from hil.logs.export import MARKERS_SUFFIX

@@ -14,15 +14,16 @@ import numpy as np
 
 from experiments.analysis.compare import Spread, Summary, figure7_residuals, summary
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
-from experiments.analysis.prediction import kicked_modes
 from experiments.datatypes import Comparison, Rejected, Response
+from experiments.dynamics import Theory, unit
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import Beside
 from experiments.recordings.published import Figure7
 from experiments.reports import complex_plane, eigenvalues, files, frequency_section, loop
 from experiments.reports.eigenvalues import Bands, Curve, Series
 from experiments.reports.window_pictures import window_picture
-from experiments.theory.theory import Theory, bicycle_for, theory_for, unit
+from experiments.theory.modes import kicked_modes
+from experiments.theory.theory import bicycle_for, theory_for
 from experiments.theory.uncertainty_bands import band
 from hil.logs.json_values import plain
 from models import catalogue

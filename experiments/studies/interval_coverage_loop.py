@@ -17,7 +17,6 @@ from scipy.special import ndtri
 
 from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.output_error import Piece, identify
-from experiments.analysis.prediction import kicked_mode
 from experiments.analysis.windows import find_windows
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.protocols.treadmill import Settings, plan
@@ -26,6 +25,7 @@ from experiments.datatypes import Array, Response
 from experiments.recordings.runs import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
 from experiments.studies.interval_coverage_page import table
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from experiments.dynamics import Array, Complex
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop, instrument_map
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
@@ -19,8 +19,6 @@ from models.coordinates import DELTA, PHI
 from models.errors import InputError
 from models.linear.perturbed import Variant
 
-Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
 OUTPUTS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
 
 

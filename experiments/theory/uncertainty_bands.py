@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig
 
-from experiments.analysis.prediction import kicked_mode
 from experiments.datatypes import Array, Dynamics
-from experiments.theory.theory import Theory
+from experiments.dynamics import Theory
+from experiments.theory.modes import kicked_mode
 from models.errors import InputError
 
 STEP = 1e-4  # of a quantity, or of its usual deviation: the difference quotient is good to 1e-7 of the slope

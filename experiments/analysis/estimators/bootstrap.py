@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import Array, lag_1
-from experiments.datatypes import Fit
+from experiments.analysis.estimators.coloured_noise import lag_1
+from experiments.datatypes import Array, Fit
 
 DRAWS = 400  # standard deviations to 3.5 %
 

@@ -14,10 +14,9 @@ from functools import lru_cache
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
-Array = NDArray[np.float64]
+from experiments.dynamics import Array
 
 TIMES, RATIOS = 12, 6  # of the grid: correlation times, and how far slow noise stands above white
 LONGEST = 0.25  # of the window; slower noise is an offset or a drift, which the window cannot tell from motion

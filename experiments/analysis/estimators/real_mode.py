@@ -10,8 +10,8 @@ import numpy as np
 
 from experiments.analysis.estimators.coloured_noise import Noise, noise_of
 from experiments.analysis.estimators.result import answered, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
-from experiments.datatypes import Fit
+from experiments.analysis.estimators.variable_projection import Form, ProjectionFit, minimise, sensitivity
+from experiments.datatypes import Array, Fit
 
 NAME = "real_mode"
 

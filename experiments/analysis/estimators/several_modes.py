@@ -19,8 +19,8 @@ import numpy as np
 from experiments.analysis.estimators import single_mode
 from experiments.analysis.estimators.coloured_noise import lag_1
 from experiments.analysis.estimators.result import answered, of_fit, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
-from experiments.datatypes import Fit
+from experiments.analysis.estimators.variable_projection import Form, ProjectionFit, minimise, sensitivity
+from experiments.datatypes import Array, Fit
 
 NAME = "several_modes"
 FORM = Form(waves=1, rises=1)

@@ -9,8 +9,8 @@ gyro's bias and a steady turn.
 import numpy as np
 
 from experiments.analysis.estimators.result import answered, of_fit, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
-from experiments.datatypes import Fit
+from experiments.analysis.estimators.variable_projection import Form, ProjectionFit, minimise, sensitivity
+from experiments.datatypes import Array, Fit
 
 NAME = "single_mode"
 FORM = Form(waves=1)

@@ -11,11 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from experiments.analysis.estimators.coloured_noise import dot
-
-Array = NDArray[np.float64]
+from experiments.dynamics import Array
 
 STEPS = 60  # at most; ten are usual
 SCREENED, KEPT = 5, 2  # after so many steps only the best few searches go on

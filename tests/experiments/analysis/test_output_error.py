@@ -7,8 +7,9 @@ import pytest
 
 from experiments.analysis.joint_fit import FREE, fit
 from experiments.analysis.output_error import Piece, identify
-from experiments.analysis.prediction import dominant_mode, explain
+from experiments.analysis.prediction import explain
 from experiments.datatypes import Response, Window
+from experiments.theory.modes import dominant_mode
 from experiments.theory.theory import lean_feedback, open_loop, theory_for
 from models import catalogue
 from models.errors import InputError

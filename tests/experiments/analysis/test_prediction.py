@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators import estimate
-from experiments.analysis.prediction import (
-    explain,
-    kicked_mode,
-    kicked_modes,
-    predict,
-)
+from experiments.analysis.prediction import explain, predict
 from experiments.datatypes import Fit
 from experiments.theory.free_response import free_response
+from experiments.theory.modes import kicked_mode, kicked_modes
 from experiments.theory.theory import dynamics_for, fixed, lean_feedback, open_loop
 from models import catalogue
 from models.coordinates import PHI_DOT

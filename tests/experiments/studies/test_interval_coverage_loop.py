@@ -9,10 +9,10 @@ from experiments.analysis.analyze import analyze
 from experiments.analysis.goodness_of_fit import verdicts
 from experiments.analysis.joint_fit import fit
 from experiments.analysis.output_error import Piece, near
-from experiments.analysis.prediction import kicked_mode
 from experiments.analysis.windows import find_windows
 from experiments.studies import interval_coverage_loop
 from experiments.studies.interval_coverage_loop import HALF, LOOPS, NOISES, WIDE, Cell, cells, identified, joint, rides
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_plant

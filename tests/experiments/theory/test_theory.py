@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.prediction import kicked_mode
-from experiments.theory.theory import MACHINE, fixed, lean_feedback, open_loop, usual_std
+from experiments.dynamics import MACHINE, usual_std
+from experiments.theory.modes import kicked_mode
+from experiments.theory.theory import fixed, lean_feedback, open_loop
 from experiments.theory.uncertainty_bands import band, monte_carlo, slopes
 from hil.design.closed_loop import SampledLoop
 from hil.design.methods import design
@@ -74,7 +75,7 @@ def test_slopes_are_difference_quotients_of_the_eigenvalue(name, theory):
 def sampled(bicycle):
     """The whole loop of a run under LQR, as a theory."""
     from experiments.datatypes import Dynamics
-    from experiments.theory.theory import Theory
+    from experiments.dynamics import Theory
 
     schedule = design(bicycle, "lqr", (3.0, 4.0, 5.0), LoopTiming())
 

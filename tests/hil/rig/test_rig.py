@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.theory.theory import MACHINE
+from experiments.dynamics import MACHINE
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import OWN, Limit, Limits
