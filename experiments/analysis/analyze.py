@@ -1,19 +1,19 @@
-"""A log's walk: Response -> windows -> fits -> comparisons, the same for every kind of recording."""
+"""Analysis of recordings: Response -> windows -> fits -> comparisons, the same for every kind of recording."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from experiments.analysis.compare import Summary, compare, summary, unusable
+from experiments.analysis.compare import Summary, compare, rejected_fits, summary
 from experiments.analysis.estimators import real_mode, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
-from experiments.analysis.window_notes import applied
+from experiments.analysis.window_notes import apply_notes
 from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.theory.modes import kicked_mode
@@ -23,7 +23,7 @@ from models.errors import InputError
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was found in a set of recordings."""
+    """Results of a set of recordings."""
 
     responses: tuple[Response, ...]
     comparisons: tuple[Comparison, ...]
@@ -31,16 +31,16 @@ class Analysis:
 
     @property
     def summary(self) -> Summary:
-        """How many windows agree with the prediction, and the pooled values per condition."""
+        """Number of windows that agree with the prediction, and the pooled values per condition."""
         return summary(self.comparisons)
 
     @cached_property
     def verdicts(self) -> list[GoodnessOfFit]:
-        """For each bicycle: do its model's parameters explain all windows together, and if not, which would?"""
+        """Goodness of fit of each bicycle over all its windows, and the parameters that would explain a misfit."""
         return verdicts(self.responses, self.comparisons)
 
     def as_json(self) -> dict[str, Any]:
-        """The document that `riderless analyze --json` prints."""
+        """Document that `riderless analyze --json` prints."""
         return {
             "verdicts": [_verdict_json(v) for v in self.verdicts],
             "windows": [_window_json(c) for c in self.comparisons],
@@ -65,19 +65,20 @@ def analyze(
         A window [s] given by a person instead of the automatic ones.
     estimator : str or None
         A name of `experiments.analysis.estimators.ESTIMATORS`, or four_state; None takes the one that suits what
-        theory expects. on_progress : callable
+        theory expects.
+    on_progress : callable
         Told each response when it is done.
     """
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
     for response in responses:
         if given is None:
-            windows, refused = applied(response, find_windows(response))  # a person's notes have the last word
+            windows, refused = apply_notes(response, find_windows(response))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
         fits = [fitted(response, window, estimator or suitable(response, window)) for window in windows]
         comparisons += compare(response, windows, fits)
-        rejected += [*refused, *unusable(windows, fits)]
+        rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
     return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))
 
@@ -88,7 +89,7 @@ def fitted(response: Response, window: Window, estimator: str) -> Fit:
 
 
 def suitable(response: Response, window: Window) -> str:
-    """Which estimator fits what should be seen: oscillation, or, where theory knows none, real exponentials.
+    """Name of the estimator that suits a window: an oscillation, or, where theory knows none, real exponentials.
 
     An uncontrolled bicycle at rest or slower than its double-root speed falls over without swinging.
     """
@@ -97,7 +98,7 @@ def suitable(response: Response, window: Window) -> str:
 
 
 def given_window(response: Response, t_start: float, t_end: float) -> Window:
-    """The rows of a response with t_start <= t <= t_end as a window.
+    """Window of the rows of a response with t_start <= t <= t_end.
 
     Raises
     ------
@@ -115,7 +116,7 @@ def given_window(response: Response, t_start: float, t_end: float) -> Window:
 
 
 def _verdict_json(v: GoodnessOfFit) -> dict[str, Any]:
-    return {**asdict(v), "explained": v.explained, "sentence": v.sentence}
+    return v.as_json()
 
 
 def _window_json(c: Comparison) -> dict[str, Any]:

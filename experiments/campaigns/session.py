@@ -14,7 +14,7 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.treadmill import conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.datatypes import Response
-from experiments.frequency.goodness_of_fit import document
+from experiments.frequency.goodness_of_fit import response_document
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings.runs import read_recording
 from experiments.reports.gather import report_on
@@ -64,7 +64,7 @@ class Finished:
         """For `--json`."""
         found = {"report": str(self.page) if self.page else None, **self.analysis.as_json()}
         if self.responses or self.unusable:
-            found["frequency_responses"] = [document(response) for response in self.responses]
+            found["frequency_responses"] = [response_document(response) for response in self.responses]
             found["no_frequency_response"] = list(self.unusable)
         return found
 
@@ -84,7 +84,7 @@ def finish(
     for condition in played:
         add_response(good[condition.name], responses, unusable)
     if responses:
-        text = json.dumps(plain([document(response) for response in responses]), indent=1)
+        text = json.dumps(plain([response_document(response) for response in responses]), indent=1)
         (folder / FREQUENCY).write_text(text, encoding="utf-8")
     if kicked or played:
         logs = [run.folder for run in runs if run.name]

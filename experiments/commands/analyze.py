@@ -57,8 +57,8 @@ def analyze(
     """
     from experiments.analysis import coasting
     from experiments.analysis.compare import figure7_residuals
-    from experiments.analysis.window_notes import noted
-    from experiments.frequency.goodness_of_fit import document as frequency_document
+    from experiments.analysis.window_notes import attach_notes
+    from experiments.frequency.goodness_of_fit import response_document as frequency_document
     from experiments.frequency.response import add_response
     from experiments.recordings import author_windows, published
     from experiments.recordings.runs import find, is_run, read_recording
@@ -78,7 +78,7 @@ def analyze(
         responses.append(read_recording(path, mapping, preset, bicycle, trust))
         if is_run(path):
             add_response(path, played, silent)
-    responses = noted(responses, recordings, windows)
+    responses = attach_notes(responses, recordings, windows)
     analysis = analysed(progress_screen, responses, _parse_window(window), estimator)
     by_hand = author_windows.beside(author_windows.read_author_windows(recordings), analysis.comparisons)
     page = None
@@ -111,7 +111,7 @@ def analyze(
             f"Re {left.re_mean:+.3f} 1/s (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} rad/s (rms {left.im_rms:.3f})"
         )
         for deceleration in coasting.DECELERATIONS:
-            left = coasting.slowing(deceleration, measured=measured)
+            left = coasting.coasting_residuals(deceleration, measured=measured)
             screen.print(
                 f"had every run slowed by {deceleration:g} m/s^2 after a push, like for like: "
                 f"Re {left.re_mean:+.3f} (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} (rms {left.im_rms:.3f})"
@@ -200,10 +200,10 @@ def show(analysis: "Analysis") -> None:
                 p.label,
                 f"{p.v_mean:.2f}",
                 eigenvalue(complex(p.re.mean, p.im.mean)),
-                f"{number(p.re.half, 2)}, {number(p.im.half, 2)}",
+                f"{number(p.re.half_width, 2)}, {number(p.im.half_width, 2)}",
                 eigenvalue(p.frozen),
                 eigenvalue(p.like),
-                f"{number(p.left_re.ratio, 1)}, {number(p.left_im.ratio, 1)}",
+                f"{number(p.residual_re.birge_ratio, 1)}, {number(p.residual_im.birge_ratio, 1)}",
                 f"{p.agreeing}/{p.n}",
             ]
             for p in summary.pooled
@@ -242,8 +242,8 @@ def show_causes(verdict: "GoodnessOfFit") -> None:
                 f"{cause.nominal:.5g}",
                 f"{cause.moved:.5g}",
                 f"{cause.deviations:+.1f}" + ("" if cause.measured else " usual"),
-                f"{cause.explains:.0f}",
-                number(cause.left, 1),
+                f"{cause.chi2_explained:.0f}",
+                number(cause.chi2_left, 1),
             ]
             for cause in verdict.causes
         ],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from experiments.analysis.output_error import Identified
+    from experiments.analysis.identification import Identification
 
 PRIORS = ("own", "usual", "none")
 
@@ -29,10 +29,10 @@ def identify(
     By output error: no derivative of a measurement is taken. Says which quantities these data cannot tell apart.
     Without --free it lists what can be identified. One bicycle at a time.
     """
-    from experiments.analysis.output_error import Piece
-    from experiments.analysis.output_error import identify as search
+    from experiments.analysis.identification import identify as search
+    from experiments.analysis.output_error import Segment
     from experiments.analysis.windows import find_windows
-    from experiments.dynamics import QUANTITIES
+    from experiments.dynamics import UNCERTAIN_QUANTITIES
     from experiments.recordings.runs import find, read_recording
     from experiments.terminal.console import emit_json, screen
     from models.errors import InputError
@@ -42,7 +42,8 @@ def identify(
     names = [name.strip() for name in free.split(",") if name.strip()]
     if not names:
         raise InputError(
-            f"wanted quantities to identify, as --free drive_gain,steer_damping: there are {', '.join(QUANTITIES)}; "
+            f"wanted quantities to identify, as --free drive_gain,steer_damping: "
+            f"there are {', '.join(UNCERTAIN_QUANTITIES)}; "
             f"the parameters {', '.join(PARAMETERS)}; and the entries {', '.join(ENTRIES)}"
         )
     if prior not in PRIORS:
@@ -50,7 +51,7 @@ def identify(
     pieces = []
     for path in find(paths):
         response = read_recording(path, mapping, "", bicycle)
-        pieces += [Piece.of(response, window) for window in find_windows(response)[0]]
+        pieces += [Segment.of(response, window) for window in find_windows(response)[0]]
     if not pieces:
         raise InputError("no window was found in these recordings: `riderless analyze` says why")
     theory = pieces[0].theory
@@ -66,7 +67,7 @@ def identify(
             screen.print(found.status)
 
 
-def as_document(found: "Identified") -> dict:
+def as_document(found: "Identification") -> dict:
     """What was identified, for JSON; SI."""
     return {
         "windows": found.windows,
@@ -82,13 +83,13 @@ def as_document(found: "Identified") -> dict:
         "confounded": found.confounded(),
         "cost": found.cost,
         "cost_before": found.cost_before,
-        "std_from_scatter_between_windows": found.by_clusters,
+        "std_from_scatter_between_windows": found.cluster_robust,
     }
 
 
-def show(found: "Identified", bicycle: str) -> None:
+def show(found: "Identification", bicycle: str) -> None:
     """Print values with their deviations, and what cannot be told apart."""
-    from experiments.dynamics import unit
+    from experiments.dynamics import unit_of
     from experiments.terminal.console import number, screen, table
 
     table(
@@ -97,7 +98,7 @@ def show(found: "Identified", bicycle: str) -> None:
         [
             [
                 name,
-                unit(name),
+                unit_of(name),
                 f"{nominal:.5g}",
                 f"{value:.5g}",
                 f"{std:.2g}",
@@ -106,7 +107,7 @@ def show(found: "Identified", bicycle: str) -> None:
             for name, nominal, value, std in zip(found.names, found.nominal, found.values, found.std, strict=True)
         ],
         "std: from the scatter between windows"
-        if found.by_clusters
+        if found.cluster_robust
         else "std: from the coloured residual of each window; of more windows the scatter between them would count",
     )
     for one, other, correlation in found.confounded():

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from experiments.analysis.identification import identify
 from experiments.analysis.joint_fit import fit_cuts
-from experiments.analysis.output_error import Piece, identify
+from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import find_windows
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.protocols.treadmill import Settings, plan
@@ -105,7 +106,7 @@ def identified(work: tuple[Cell, int], clock: Clock = no_clock) -> Held:
     """The quantities of `WIDE` from a short campaign, one run at each speed of the loop; work is (cell, seed)."""
     cell, seed = work
     responses = list(rides(cell, KICKS, seed, LOOPS[cell.bicycle][1]))
-    pieces = [Piece.of(response, window) for response in responses for window in find_windows(response)[0]]
+    pieces = [Segment.of(response, window) for response in responses for window in find_windows(response)[0]]
     theory = theory_for(responses[0])
     begin = clock()
     found = identify(pieces, tuple(WIDE), WIDE)

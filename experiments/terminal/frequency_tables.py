@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.frequency.goodness_of_fit import answers, goodness
+from experiments.frequency.goodness_of_fit import frequency_verdicts, goodness
 from experiments.frequency.response import TRUSTED, FrequencyResponse
 from experiments.terminal.console import screen, table
 
@@ -19,7 +19,7 @@ def show(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> No
             f"lines: with a coherence of {TRUSTED:g} or more; gain and delay: factor on the prediction, and delay\n"
             "beyond it, that fit all lines best, with one standard deviation",
         )
-    for answer in answers(found):
+    for answer in frequency_verdicts(found):
         screen.print(answer.sentence, soft_wrap=True)
     for sentence in unusable:
         screen.print(sentence, soft_wrap=True)

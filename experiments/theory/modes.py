@@ -6,17 +6,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.dynamics import Array, Dynamics
+from experiments.theory.free_response import BICYCLE_STARTS
+from models.coordinates import PHI_DOT, STATES
 from models.errors import InputError
 
 SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little about the mode
-SIDEWAYS_BLOW = np.array([0.0, 0.0, 1.0, 0.0])  # rad/s, a sideways blow: lean rate and nothing else
+SIDEWAYS_BLOW = np.eye(len(STATES))[PHI_DOT]  # rad/s, the state after it: lean rate and nothing else
 MIN_TURN = 0.5  # rad within a window, under which a pair of eigenvalues is no oscillation to be found in it
 MAX_MODE_STEP = 1.5  # 1/s, how far a mode may move between neighbouring speeds and still be followed
 BLOW_DURATION = 2.0  # s, over which a mode of `kicked_mode` must show itself
 
 
 class Mode(NamedTuple):
-    """An eigenvalue (im >= 0) and its share of the energy of the lean rate, 0 to 1."""
+    """Eigenvalue (im >= 0) and its share of the energy of the lean rate, 0 to 1."""
 
     eigenvalue: complex
     share: float
@@ -30,7 +32,7 @@ def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDA
     counterpart) are left out.
     """
     values, vectors = np.linalg.eig(dynamics.matrix(v))
-    weights = np.linalg.lstsq(vectors, dynamics.embed(v) @ x[:4], rcond=None)[0]
+    weights = np.linalg.lstsq(vectors, dynamics.embed(v) @ x[BICYCLE_STARTS], rcond=None)[0]
     amplitude = (dynamics.output @ vectors) * weights
     keep = values.imag >= 0
     if dynamics.dt is not None:
@@ -46,9 +48,9 @@ def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDA
 def dominant_mode(
     dynamics: Dynamics, v: float, x: Array, duration: float, oscillatory: bool = True, turn: float = 0.0
 ) -> Mode | None:
-    """The mode with the most energy in the lean rate after a start ``x``; None where there is none.
+    """Mode with the most energy in the lean rate after a start ``x``; None where there is none.
 
-    Not the mode nearest to a measurement: that would flatter theory.
+    It is not the mode nearest to a measurement: that would flatter theory.
 
     Parameters
     ----------

@@ -7,14 +7,16 @@ import numpy as np
 from experiments.datatypes import Response
 from experiments.dynamics import Array, Dynamics, Theory
 from models import catalogue
-from models.coordinates import PHI_DOT, STATES
+from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle
 
+STATE_ANGLES, STATE_RATES = slice(PHI, DELTA + 1), slice(PHI_DOT, DELTA_DOT + 1)  # of the bicycle's state
+
 
 def open_loop(bicycle: Bicycle) -> Theory:
-    """The uncontrolled bicycle: Meijaard et al. (2007) eq. (5.3) without torques."""
+    """Theory of the uncontrolled bicycle: Meijaard et al. (2007) eq. (5.3) without torques."""
 
     def build(real: Variant, more_delay: float) -> Dynamics:
         return _four_states("open loop", lambda v: real.system(v)[0])
@@ -23,10 +25,20 @@ def open_loop(bicycle: Bicycle) -> Theory:
 
 
 def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float] | None = None) -> Theory:
-    """The bicycle that steers into the lean: T_delta = k (v0 - v) phi_dot, nothing above v0.
+    """Theory of the bicycle that steers into the lean: T_delta = k (v0 - v) phi_dot, nothing above v0.
 
-    Continuous and without delay: what is known of the Delft controllers. ``k`` in N s^2 (that is N m per rad/s and
-    m/s), ``v0`` in m/s. A delay tau is taken to first order, T = k (v0 - v) (phi_dot - tau phi_ddot).
+    Continuous and without delay, as the Delft controllers are known. A delay tau is taken to first order,
+    T = k (v0 - v) (phi_dot - tau phi_ddot).
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    k : float
+        Gain [N s^2], that is N m per rad/s and m/s.
+    v0 : float
+        Speed above which the controller does nothing [m/s].
+    std : mapping of str to float, optional
+        Standard deviations of quantities of `experiments.dynamics.MACHINE_QUANTITIES`, SI.
     """
     name = f"steer into the lean, {k:g} ({v0:g} - v)"
 
@@ -34,11 +46,11 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
         def matrix(v: float) -> Array:
             gain = real.drive_gain * k * max(v0 - v, 0.0)
             mass, damping, stiffness = real.matrices(v)
-            mass[1, 0] += gain * more_delay
-            damping[1, 0] -= gain
-            A = np.zeros((4, 4))
-            A[:2, 2:] = np.eye(2)
-            A[2:] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
+            mass[DELTA, PHI] += gain * more_delay
+            damping[DELTA, PHI] -= gain
+            A = np.zeros((len(STATES), len(STATES)))
+            A[STATE_ANGLES, STATE_RATES] = np.eye(2)
+            A[STATE_RATES] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
             return A
 
         return _four_states(name, matrix)
@@ -47,15 +59,17 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
 
 
 def _four_states(name: str, matrix: Callable[[float], Array]) -> Dynamics:
-    return Dynamics(name, STATES, matrix, np.eye(4)[PHI_DOT], lambda v: np.eye(4))
+    """Continuous dynamics of the bicycle's own four states."""
+    unit = np.eye(len(STATES))
+    return Dynamics(name, STATES, matrix, output=unit[PHI_DOT], embed=lambda v: unit)
 
 
 def fixed(bicycle: Bicycle, dynamics: Dynamics) -> Theory:
-    """Dynamics that do not depend on anything: no bands, nothing to identify."""
+    """Theory of dynamics that depend on nothing uncertain: no bands, nothing to identify."""
     return Theory(dynamics.name, bicycle, lambda real, more_delay: dynamics)
 
 
-# What moves in a recording of each kind, where the recording does not bring its own theory.
+# Bicycle and theory of a recording of each kind, where the recording does not bring its own.
 BICYCLES = {"kooijman": "Silver", "delft-sbw": "DelftSbW2024"}
 THEORIES: dict[str, Callable[[Bicycle], Theory]] = {
     "kooijman": open_loop,
@@ -64,7 +78,7 @@ THEORIES: dict[str, Callable[[Bicycle], Theory]] = {
 
 
 def bicycle_for(response: Response) -> Bicycle:
-    """The bicycle of a recording: its own, else the published one of its kind."""
+    """Bicycle of a recording: its own, else the published one of its kind."""
     if response.bicycle is not None:
         return response.bicycle
     if response.kind not in BICYCLES:
@@ -76,10 +90,10 @@ def bicycle_for(response: Response) -> Bicycle:
 
 
 def theory_for(response: Response) -> Theory:
-    """The theory of a recording: its own, else what was published for its kind."""
+    """Theory of a recording: its own, else what was published for its kind."""
     return response.theory or THEORIES.get(response.kind, open_loop)(bicycle_for(response))
 
 
 def dynamics_for(response: Response) -> Dynamics:
-    """What theory says moves in a recording."""
+    """Dynamics that theory predicts for a recording."""
     return theory_for(response).dynamics()

@@ -8,7 +8,7 @@ from pydantic import Field
 from experiments.campaigns.protocols.condition import RELEASE, Condition, belt
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.theory.excited_loop import crest_factor, within_limits
+from experiments.theory.excited_loop import amplitude_within_limits, crest_factor
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 
@@ -46,7 +46,7 @@ def plan_played(
             delay=LEAD,
             periods=periods,
         )
-        amplitude = settings.amplitude_Nm or within_limits(rig, schedule, v, played, settings.share_of_limits)
+        amplitude = settings.amplitude_Nm or amplitude_within_limits(rig, schedule, v, played, settings.share_of_limits)
         played = replace(played, amplitude=amplitude)
         crest = crest_factor(played.samples(rig.rate))
         conditions.append(

@@ -11,7 +11,7 @@ from pydantic import Field
 from experiments.campaigns.protocols.condition import RELEASE, Condition, belt
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.theory.excited_loop import within_limits
+from experiments.theory.excited_loop import amplitude_within_limits
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 from models.errors import InputError
@@ -59,7 +59,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         for number, (_, controller, v, repeat) in enumerate(of_one.runs(speeds, settings.repeats)):
             schedule = bench.schedule(bicycle, controller, speeds)
             push = Excitation("push", 0.0, PUSH)
-            strength = settings.push_Nm or within_limits(rig, schedule, v, push, SHARE)
+            strength = settings.push_Nm or amplitude_within_limits(rig, schedule, v, push, SHARE)
             conditions.append(
                 Condition(
                     bicycle=bicycle,

@@ -8,7 +8,7 @@ import pytest
 from experiments.analysis.analyze import analyze
 from experiments.analysis.goodness_of_fit import verdicts
 from experiments.analysis.joint_fit import fit
-from experiments.analysis.output_error import Piece, near
+from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.windows import find_windows
 from experiments.studies import interval_coverage_loop
 from experiments.studies.interval_coverage_loop import HALF, LOOPS, NOISES, WIDE, Cell, cells, identified, joint, rides
@@ -49,8 +49,8 @@ def test_what_is_left_of_the_readings_is_white_noise_of_the_instruments(rough):
     """Levels and colour are those that the log itself tells of: no quantity is fitted here."""
     stds, lag = [], []
     for window in find_windows(rough)[0]:
-        piece = Piece.of(rough, window)
-        here = near(piece, {}, (), np.zeros(0), {})
+        piece = Segment.of(rough, window)
+        here = linearise(piece, {}, (), np.zeros(0), {})
         stds.append(list(here.stds.values()))
         left = here.residual[: 3 * len(piece.v)].reshape(3, -1)
         lag.append([y[1:] @ y[:-1] / (y @ y) for y in left])
