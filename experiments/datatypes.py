@@ -1,24 +1,26 @@
-"""What travels through the analysis: Response -> Window -> Fit -> Prediction -> Comparison.
+"""Data types that travel through the analysis: Response -> Window -> Fit -> Prediction -> Comparison.
 
-Each is frozen and carries enough to say where a number came from.
+Each is frozen and carries enough to say where a number came from. `repr` is one line, and a notebook shows a small
+table: the arrays stay out of both.
 """
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
+from experiments.dynamics import Dynamics, Theory
+from experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
 from hil.logs.log import Marker
 from models.array_types import Array
 from models.parameters import Bicycle
 
-if TYPE_CHECKING:
-    from experiments.theory.theory import Theory
+AGREEMENT = 3.0  # joint standard deviations within which measured and predicted agree
 
 __all__ = [
+    "AGREEMENT",
+    "Array",
     "Comparison",
     "Dynamics",
     "Fit",
@@ -27,36 +29,14 @@ __all__ = [
     "Prediction",
     "Rejected",
     "Response",
+    "Theory",
     "Window",
 ]
 
 
 @dataclass(frozen=True)
-class Dynamics:
-    """The linear motion that theory predicts for a recording, scheduled with speed.
-
-    ``matrix(v)`` is the continuous system matrix [1/s] when ``dt`` is None, else the map over one
-    sample of ``dt`` seconds. ``output`` is the row that gives the lean rate. ``embed(v)`` (n, 4)
-    maps a bicycle state (phi, delta, phi_dot, delta_dot) to the whole state at the start of a
-    window, everything else (observer, drive, delay) being consistent with it; ``hidden(v)`` adds what need
-    not be, such as the observer's slow errors.
-    """
-
-    name: str  # "open loop", "whole sampled loop, lqr", ...
-    states: tuple[str, ...]
-    matrix: Callable[[float], Array]
-    output: Array
-    embed: Callable[[float], Array]
-    dt: float | None = None
-    hidden: Callable[[float], Array] | None = None  # (n, k): starts nobody measures, one std each
-    noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
-    misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
-    reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
-
-
-@dataclass(frozen=True)
 class Note:
-    """What a person wants done with one window: veto, move or add; where it says so, for errors and the report."""
+    """Request of a person about one window: veto, move or add; with its place in a file, for errors and the report."""
 
     verb: str  # "veto", "move", "add"
     at: float | None  # s, a time within the window meant; None to add one
@@ -65,7 +45,7 @@ class Note:
     where: str  # "line 3 of windows.txt"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Response:
     """One recording, evenly sampled, whoever made it. Arrays are (n,); None where not measured."""
 
@@ -83,7 +63,7 @@ class Response:
     free: NDArray[np.bool_] | None = None  # where a free (unsteered or closed-loop) response may be sought
     markers: tuple[Marker, ...] = ()
     bicycle: Bicycle | None = None
-    theory: "Theory | None" = None  # what theory says moves here
+    theory: Theory | None = None  # which theory predicts the motion recorded here
     label: str = ""  # condition, for grouping in the report: "Benchmark lqr 5.0 m/s"
     remarks: tuple[str, ...] = ()  # what was found wrong or doubtful in the recording, one sentence each
     notes: tuple[Note, ...] = ()  # what a person wants done with its windows
@@ -93,10 +73,37 @@ class Response:
         """Sampling interval [s]."""
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the signals that were measured."""
+        names = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
+        return tuple(name for name in names if getattr(self, name) is not None)
 
-@dataclass(frozen=True)
+    def __repr__(self) -> str:
+        return (
+            f"Response({self.source!r}, {self.kind}, {self.t[0]:.2f} to {self.t[-1]:.2f} s, "
+            f"{len(self.t)} samples of {', '.join(self.channels)})"
+        )
+
+    def _repr_html_(self) -> str:
+        return value_table(
+            f"Response {self.source}",
+            {
+                "kind": self.kind,
+                "condition": self.label or "-",
+                "time": f"{self.t[0]:.2f} to {self.t[-1]:.2f} s, every {1e3 * self.dt:.4g} ms ({len(self.t)} samples)",
+                "speed": f"{np.nanmin(self.v):.2f} to {np.nanmax(self.v):.2f} m/s",
+                "channels": ", ".join(self.channels),
+                "bicycle": self.bicycle.name if self.bicycle else "-",
+                "theory": self.theory.name if self.theory else "-",
+                "remarks": " ".join(self.remarks) or "-",
+            },
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class Window:
-    """A part of a response thought to be one free decay (or growth)."""
+    """Part of a response thought to be one free decay (or growth)."""
 
     source: str
     start: int  # first row
@@ -109,14 +116,40 @@ class Window:
     rule: str  # why it was cut so: "after kick at 12.31 s, until next kick"
 
     @property
+    def rows(self) -> slice:
+        """Rows of the window in its response."""
+        return slice(self.start, self.stop)
+
+    @property
+    def duration(self) -> float:
+        """Time from the first to the last sample [s]."""
+        return self.t_end - self.t_start
+
+    @property
     def deceleration(self) -> float:
-        """How fast the speed falls over the window [m/s^2]."""
-        return (self.v_start - self.v_end) / (self.t_end - self.t_start)
+        """Mean rate at which the speed falls over the window [m/s^2]."""
+        return (self.v_start - self.v_end) / self.duration
+
+    def __repr__(self) -> str:
+        return (
+            f"Window({self.source!r}, {self.t_start:.2f} to {self.t_end:.2f} s, {self.v_mean:.2f} m/s, "
+            f"{self.stop - self.start} rows)"
+        )
+
+    def _repr_html_(self) -> str:
+        return value_table(
+            f"Window of {self.source}",
+            {
+                "time": f"{self.t_start:.2f} to {self.t_end:.2f} s ({self.stop - self.start} rows)",
+                "speed": f"{self.v_start:.2f} to {self.v_end:.2f} m/s, mean {self.v_mean:.2f}",
+                "rule": self.rule,
+            },
+        )
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """A part of a response that looked like a window and was refused, with the reason."""
+    """Part of a response that looked like a window and was refused, with the reason."""
 
     source: str
     t_start: float
@@ -124,9 +157,9 @@ class Rejected:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Fit:
-    """A mode estimated from one window: eigenvalue re +- i im with its covariance (2, 2)."""
+    """Mode estimated from one window: eigenvalue re +- i im with its covariance (2, 2)."""
 
     estimator: str
     re: float  # 1/s
@@ -138,15 +171,28 @@ class Fit:
     status: str  # one sentence
     curve: Array = field(default_factory=lambda: np.empty(0))  # fitted signal on the window's rows
     coefficients: dict[str, float] = field(default_factory=dict)
-    sensitivity: Array = field(default_factory=lambda: np.empty((2, 0)))  # (2, n) d(re, im) / d signal
+    influence: Array = field(default_factory=lambda: np.empty((2, 0)))  # (2, n) d(re, im) / d signal
     dof: float = float("inf")  # effective degrees of freedom of the covariance
+
+    @classmethod
+    def refused(cls, estimator: str, status: str) -> "Fit":
+        """Fit that could not be made: no numbers, and the reason as its status."""
+        nan = float("nan")
+        return cls(estimator, nan, nan, np.full((2, 2), nan), nan, nan, False, status, dof=nan)
+
+    @property
+    def eigenvalue(self) -> complex:
+        """Estimated eigenvalue [1/s], im >= 0."""
+        return complex(self.re, self.im)
 
     @property
     def re_std(self) -> float:
+        """Standard deviation of re [1/s]."""
         return float(np.sqrt(self.covariance[0, 0]))
 
     @property
     def im_std(self) -> float:
+        """Standard deviation of im [rad/s]."""
         return float(np.sqrt(self.covariance[1, 1]))
 
     def interval(self, level: float = 0.95) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -156,10 +202,30 @@ class Fit:
         re, im = k * self.re_std, k * self.im_std
         return (self.re - re, self.re + re), (self.im - im, self.im + im)
 
+    def __repr__(self) -> str:
+        if not np.isfinite(self.re):
+            return f"Fit({self.estimator}, refused: {self.status})"
+        refused = "" if self.ok else f", refused: {self.status}"
+        re, im = plus_minus(self.re, self.re_std, "1/s"), plus_minus(self.im, self.im_std, "rad/s")
+        return f"Fit({self.estimator}, re {re}, im {im}, r2 {self.r2:.4f}{refused})"
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        return value_table(
+            f"Fit by {self.estimator}",
+            {
+                "re": plus_minus(self.re, self.re_std, "1/s"),
+                "im": plus_minus(self.im, self.im_std, "rad/s"),
+                "degrees of freedom": f"{self.dof:.4g}",
+                "r2": f"{self.r2:.4f}",
+                "may be compared": "yes" if self.ok else "no",
+                "status": self.status,
+            },
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class Prediction:
-    """What theory says a fit should find: frozen eigenvalue, and the same fit on a simulation."""
+    """Values that theory says a fit should find: frozen eigenvalue, and the same fit on a simulation."""
 
     mode: str  # which mode of the model: "weave", "capsize", ...
     frozen: complex  # eigenvalue at the window's mean speed, im >= 0
@@ -167,8 +233,24 @@ class Prediction:
     difference_std: tuple[float, float]  # of (re, im) measured minus like, from the noise of the window
     status: str = ""
 
+    def __repr__(self) -> str:
+        frozen, like = eigenvalue_with_unit(self.frozen), eigenvalue_with_unit(self.like)
+        return f"Prediction({self.mode}, frozen {frozen}, like {like})"
 
-@dataclass(frozen=True)
+    def _repr_html_(self) -> str:
+        re, im = self.difference_std
+        return value_table(
+            f"Prediction of {self.mode}",
+            {
+                "frozen": eigenvalue_with_unit(self.frozen),
+                "like for like": eigenvalue_with_unit(self.like),
+                "std of measured minus like": f"{re:.2g} 1/s, {im:.2g} rad/s",
+                "status": self.status or "-",
+            },
+        )
+
+
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One window: measured minus like for like, in units of that difference's standard deviation."""
 
@@ -181,5 +263,25 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Both parts within three joint standard deviations."""
-        return abs(self.z_re) <= 3.0 and abs(self.z_im) <= 3.0
+        """Both parts within `AGREEMENT` joint standard deviations."""
+        return abs(self.z_re) <= AGREEMENT and abs(self.z_im) <= AGREEMENT
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison({self.label or self.window.source!r}, {self.window.t_start:.2f} to {self.window.t_end:.2f} s, "
+            f"measured {eigenvalue_with_unit(self.fit.eigenvalue)}, like {eigenvalue_with_unit(self.prediction.like)}, "
+            f"z {self.z_re:+.1f}, {self.z_im:+.1f})"
+        )
+
+    def _repr_html_(self) -> str:
+        return value_table(
+            f"Comparison, {self.label or self.window.source}",
+            {
+                "window": f"{self.window.t_start:.2f} to {self.window.t_end:.2f} s, {self.window.v_mean:.2f} m/s",
+                "measured": eigenvalue_with_unit(self.fit.eigenvalue),
+                "like for like": eigenvalue_with_unit(self.prediction.like),
+                "frozen": eigenvalue_with_unit(self.prediction.frozen),
+                "z": f"{self.z_re:+.2f} (re), {self.z_im:+.2f} (im)",
+                "agrees": "yes" if self.agrees else "no",
+            },
+        )

@@ -1,22 +1,22 @@
 """Analyse responses: windows -> fits -> predictions -> comparisons, the same for every kind of recording."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from experiments.analysis.compare import Summary, compare, summary, unusable
+from experiments.analysis.compare import Summary, compare, rejected_fits, summary
 from experiments.analysis.estimators import real_mode, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
-from experiments.analysis.prediction import kicked_mode
-from experiments.analysis.window_notes import applied
+from experiments.analysis.window_notes import apply_notes
 from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
 from models.errors import InputError
 
@@ -36,7 +36,7 @@ class Analysis:
 
     @cached_property
     def verdicts(self) -> list[GoodnessOfFit]:
-        """For each bicycle: do its model's parameters explain all windows together, and if not, which would?"""
+        """Goodness of fit of each bicycle over all its windows, and the parameters that would explain a misfit."""
         return verdicts(self.responses, self.comparisons)
 
     def as_json(self) -> dict[str, Any]:
@@ -73,12 +73,12 @@ def analyze_responses(
     rejected: list[Rejected] = []
     for response in responses:
         if given is None:
-            windows, refused = applied(response, find_windows(response))  # a person's notes have the last word
+            windows, refused = apply_notes(response, find_windows(response))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
         fits = [fitted(response, window, estimator or suitable(response, window)) for window in windows]
         comparisons += compare(response, windows, fits)
-        rejected += [*refused, *unusable(windows, fits)]
+        rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
     return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))
 
@@ -116,7 +116,7 @@ def given_window(response: Response, t_start: float, t_end: float) -> Window:
 
 
 def _verdict_json(v: GoodnessOfFit) -> dict[str, Any]:
-    return {**asdict(v), "explained": v.explained, "sentence": v.sentence}
+    return v.as_json()
 
 
 def _window_json(c: Comparison) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Figure 7 of Kooijman et al. (2008) like for like: how much of its bias is the bicycle slowing down?
+"""Figure 7 of Kooijman et al. (2008) like for like: the part of its bias that comes from slowing down.
 
 The 26 printed eigenvalues leave the frozen prediction by -0.199 1/s in the real part. The bicycle coasted, so its
 speed fell during every fit. The paper prints the speeds at both ends of each fit, but the deceleration of run 52
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.analysis.compare import Residuals, residuals
+from experiments.analysis.compare import ResidualStatistics, residual_statistics
 from experiments.analysis.estimators import estimate
 from experiments.recordings.published import Figure7, figure7
 from experiments.theory.free_response import free_response
@@ -19,22 +19,24 @@ from models import catalogue
 from models.coordinates import PHI_DOT
 
 DECELERATIONS = (0.15, 0.23, 0.35)  # m/s^2: run 52's in the middle
-STARTS = {  # phi, delta, phi_dot, delta_dot (rad, rad/s) at the start of a fit
+COASTING_STARTS = {  # phi, delta, phi_dot, delta_dot (rad, rad/s) at the start of a fit
     "a push": (0.0, 0.0, 0.5, 0.0),
     "a turned handlebar": (0.0, 0.05, 0.0, 0.0),
 }
-DT = 0.005  # s, of the published recordings
+RECORDING_STEP = 0.005  # s, of the published recordings
 
 
-def slowing(
-    deceleration: float, start: Sequence[float] = STARTS["a push"], measured: Figure7 | None = None
-) -> Residuals:
-    """The measurements minus the same fit of the Silver bicycle that slows by ``deceleration`` [m/s^2].
+def coasting_residuals(
+    deceleration: float, start: Sequence[float] = COASTING_STARTS["a push"], measured: Figure7 | None = None
+) -> ResidualStatistics:
+    """Statistics of the measurements minus the same fit of the Silver bicycle that slows by ``deceleration`` [m/s^2].
 
     Parameters
     ----------
+    deceleration : float
+        m/s^2.
     start : (4,)
-        State at the higher speed, as in `STARTS`.
+        State at the higher speed, as in `COASTING_STARTS`.
     measured : Figure7, optional
         Other measurements of the kind; the published ones when omitted.
     """
@@ -42,9 +44,9 @@ def slowing(
     dynamics = open_loop(catalogue.load_bicycle("Silver")).dynamics()
     like = []
     for ends in zip(measured.v_start, measured.v_end, strict=True):
-        n = round((max(ends) - min(ends)) / deceleration / DT) + 1
-        t = DT * np.arange(n)
-        motion = free_response(dynamics, max(ends) - deceleration * t, DT)[:, PHI_DOT] @ np.asarray(start)
+        n = round((max(ends) - min(ends)) / deceleration / RECORDING_STEP) + 1
+        t = RECORDING_STEP * np.arange(n)
+        motion = free_response(dynamics, max(ends) - deceleration * t, RECORDING_STEP)[:, PHI_DOT] @ np.asarray(start)
         fit = estimate(t, motion)  # of less than a cycle too, as the paper fitted them
-        like.append(complex(fit.re, fit.im))
-    return residuals(measured, np.array(like))
+        like.append(fit.eigenvalue)
+    return residual_statistics(measured, np.array(like))

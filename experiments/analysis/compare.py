@@ -1,8 +1,8 @@
-"""Measured beside predicted, in units of their joint standard deviation; then pooled over windows.
+"""Comparison of measured with predicted eigenvalues, in units of their joint standard deviation; means over windows.
 
 A single window's interval is too small: in published data the scatter between pushes is three to
 five times the standard error of one fit. Pooled means therefore have an effect between windows in their
-intervals (`pooling.py`), and say how many there were.
+intervals (`random_effects.py`), and say how many there were.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,16 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.prediction import kicked_mode, predict
-from experiments.analysis.random_effects import Pool, pools
+from experiments.analysis.prediction import predict
+from experiments.analysis.random_effects import PooledMean, pooled_means
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.recordings.published import Figure7, figure7
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import open_loop
 from models import catalogue
 
 
 @dataclass(frozen=True)
-class Spread:
+class SampleStatistics:
     """Mean of n numbers, their scatter (sample standard deviation) and the mean's standard error.
 
     With one number scatter and standard error are not known: nan.
@@ -31,7 +32,8 @@ class Spread:
     sem: float
 
     @classmethod
-    def of(cls, values: Sequence[float] | np.ndarray) -> "Spread":
+    def of(cls, values: Sequence[float] | np.ndarray) -> "SampleStatistics":
+        """Statistics of some values, (n,)."""
         values = np.asarray(values, dtype=float)
         n = len(values)
         mean = float(np.mean(values)) if n else float("nan")
@@ -40,34 +42,34 @@ class Spread:
 
 
 @dataclass(frozen=True)
-class Pooled:
-    """All windows of one condition; eigenvalue parts in 1/s (re) and rad/s (im)."""
+class PooledCondition:
+    """Random-effects means over the windows of one condition; eigenvalue parts in 1/s (re) and rad/s (im)."""
 
     label: str
     n: int
     agreeing: int
     v_mean: float  # m/s
-    re: Pool  # measured
-    im: Pool
-    left_re: Pool  # measured minus like for like
-    left_im: Pool
+    re: PooledMean  # measured
+    im: PooledMean
+    residual_re: PooledMean  # measured minus like for like
+    residual_im: PooledMean
     like: complex  # mean like-for-like prediction
     frozen: complex  # mean frozen eigenvalue
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a set of comparisons says as a whole; residuals are measured minus predicted."""
+    """Summary of a set of comparisons; residuals are measured minus predicted."""
 
     n: int
     agreeing: int  # both parts within three joint standard deviations, like for like
-    like_re: Spread
-    like_im: Spread
-    frozen_re: Spread
-    frozen_im: Spread
+    like_re: SampleStatistics
+    like_im: SampleStatistics
+    frozen_re: SampleStatistics
+    frozen_im: SampleStatistics
     z_re: float  # root mean square of z; 1 where the standard deviations of single fits are right,
     z_im: float  # below 1 where they are too large
-    pooled: tuple[Pooled, ...]
+    pooled: tuple[PooledCondition, ...]
 
     @property
     def fraction(self) -> float:
@@ -76,8 +78,8 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Residuals:
-    """Measured minus predicted eigenvalues: mean and root mean square of both parts."""
+class ResidualStatistics:
+    """Mean and root mean square of measured minus predicted eigenvalues, both parts."""
 
     n: int
     re_mean: float
@@ -104,8 +106,8 @@ def compare(response: Response, windows: Sequence[Window], fits: Sequence[Fit]) 
     return comparisons
 
 
-def unusable(windows: Sequence[Window], fits: Sequence[Fit]) -> list[Rejected]:
-    """The windows whose fit may not be compared, with what the fit says about it."""
+def rejected_fits(windows: Sequence[Window], fits: Sequence[Fit]) -> list[Rejected]:
+    """Windows whose fit may not be compared, with the reason that the fit gives."""
     return [
         Rejected(window.source, window.t_start, window.t_end, fit.status)
         for window, fit in zip(windows, fits, strict=True)
@@ -121,17 +123,17 @@ def _z(difference: float, std: float) -> float:
 
 
 def summary(comparisons: Sequence[Comparison]) -> Summary:
-    """Count, pool per label (in order of appearance) and average the residuals."""
-    like = np.array([_measured(c) - c.prediction.like for c in comparisons], dtype=complex)
-    frozen = np.array([_measured(c) - c.prediction.frozen for c in comparisons], dtype=complex)
+    """Summarise comparisons: count, pool per label (in order of appearance) and average the residuals."""
+    like = np.array([c.fit.eigenvalue - c.prediction.like for c in comparisons], dtype=complex)
+    frozen = np.array([c.fit.eigenvalue - c.prediction.frozen for c in comparisons], dtype=complex)
     labels = dict.fromkeys(c.label for c in comparisons)
     return Summary(
         n=len(comparisons),
         agreeing=sum(c.agrees for c in comparisons),
-        like_re=Spread.of(like.real),
-        like_im=Spread.of(like.imag),
-        frozen_re=Spread.of(frozen.real),
-        frozen_im=Spread.of(frozen.imag),
+        like_re=SampleStatistics.of(like.real),
+        like_im=SampleStatistics.of(like.imag),
+        frozen_re=SampleStatistics.of(frozen.real),
+        frozen_im=SampleStatistics.of(frozen.imag),
         z_re=_rms([c.z_re for c in comparisons]),
         z_im=_rms([c.z_im for c in comparisons]),
         pooled=_pooled([[c for c in comparisons if c.label == label] for label in labels]),
@@ -142,26 +144,22 @@ def _rms(values: Sequence[float] | np.ndarray) -> float:
     return float(np.sqrt(np.mean(np.square(values)))) if len(values) else float("nan")
 
 
-def _measured(comparison: Comparison) -> complex:
-    return complex(comparison.fit.re, comparison.fit.im)
-
-
-def _pooled(groups: Sequence[Sequence[Comparison]]) -> tuple[Pooled, ...]:
-    """Each group of one label pooled, with an effect between windows that all groups share."""
+def _pooled(groups: Sequence[Sequence[Comparison]]) -> tuple[PooledCondition, ...]:
+    """Pool each group of one label, with a random effect between windows that all groups share."""
     re = _pools(groups, lambda c: (c.fit.re, c.fit.re_std))
     im = _pools(groups, lambda c: (c.fit.im, c.fit.im_std))
-    left_re = _pools(groups, lambda c: (c.fit.re - c.prediction.like.real, c.prediction.difference_std[0]))
-    left_im = _pools(groups, lambda c: (c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]))
+    residual_re = _pools(groups, lambda c: (c.fit.re - c.prediction.like.real, c.prediction.difference_std[0]))
+    residual_im = _pools(groups, lambda c: (c.fit.im - c.prediction.like.imag, c.prediction.difference_std[1]))
     return tuple(
-        Pooled(
+        PooledCondition(
             label=group[0].label,
             n=len(group),
             agreeing=sum(c.agrees for c in group),
             v_mean=float(np.mean([c.window.v_mean for c in group])),
             re=re[i],
             im=im[i],
-            left_re=left_re[i],
-            left_im=left_im[i],
+            residual_re=residual_re[i],
+            residual_im=residual_im[i],
             like=complex(np.mean([c.prediction.like for c in group])),
             frozen=complex(np.mean([c.prediction.frozen for c in group])),
         )
@@ -169,14 +167,14 @@ def _pooled(groups: Sequence[Sequence[Comparison]]) -> tuple[Pooled, ...]:
     )
 
 
-def _pools(groups: Sequence[Sequence[Comparison]], of: Callable[[Comparison], tuple[float, float]]) -> list[Pool]:
-    """One quantity of every group, pooled; ``of`` gives its value and standard deviation in a window."""
+def _pools(groups: Sequence[Sequence[Comparison]], of: Callable[[Comparison], tuple[float, float]]) -> list[PooledMean]:
+    """Random-effects mean of one quantity in every group; ``of`` gives its value and standard deviation in a window."""
     pairs = [np.array([of(c) for c in group]) for group in groups]
     known = [pair[np.isfinite(pair).all(axis=1)].T for pair in pairs]
-    return pools([y for y, _ in known], [std**2 for _, std in known])
+    return pooled_means([y for y, _ in known], [std**2 for _, std in known])
 
 
-def figure7_residuals(measured: Figure7 | None = None) -> Residuals:
+def figure7_residuals(measured: Figure7 | None = None) -> ResidualStatistics:
     """Kooijman's 26 measurements minus the frozen weave eigenvalue of Silver at mid-range speed.
 
     Parameters
@@ -188,10 +186,10 @@ def figure7_residuals(measured: Figure7 | None = None) -> Residuals:
         measured = figure7()
     dynamics = open_loop(catalogue.load_bicycle("Silver")).dynamics()
     frozen = np.array([kicked_mode(dynamics, float(v)) for v in measured.v_mean])
-    return residuals(measured, frozen)
+    return residual_statistics(measured, frozen)
 
 
-def residuals(measured: Figure7, predicted: np.ndarray) -> Residuals:
-    """Measured minus predicted, (n,) complex."""
+def residual_statistics(measured: Figure7, predicted: np.ndarray) -> ResidualStatistics:
+    """Mean and root mean square of measured minus predicted, (n,) complex."""
     re, im = measured.re - predicted.real, measured.im - predicted.imag
-    return Residuals(len(predicted), float(np.mean(re)), float(np.mean(im)), _rms(re), _rms(im))
+    return ResidualStatistics(len(predicted), float(np.mean(re)), float(np.mean(im)), _rms(re), _rms(im))

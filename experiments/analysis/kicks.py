@@ -1,4 +1,4 @@
-"""Where in a recording somebody kicked the bicycle, and when the kick was over.
+"""Kicks in a recording: when somebody kicked the bicycle, and when the kick was over.
 
 A marker of kind "kick" is believed. Without markers a kick is a sudden rise: the lean rate soon reaches
 several times what it was just before. A decaying motion never does that, and an unstable one grows slower.
@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.datatypes import Array, Response
+from experiments.datatypes import Response
+from models.array_types import Array
 
 
 @dataclass(frozen=True)
 class KickRules:
-    """What counts as a kick; each number with its reason."""
+    """Rules of what counts as a kick; each number with its reason."""
 
     smooth: float = 0.05  # s, averaging that takes the ringing of a struck frame (10-30 Hz) away
     rise: float = 0.4  # s, a push by hand lasts 0.1 to 0.3 s
@@ -35,16 +36,16 @@ class DetectedKick:
 
 
 def find_kicks(response: Response, rules: KickRules) -> list[DetectedKick]:
-    """Kicks in order of time, marked ones if there are any marks, else those the signal shows."""
-    s, dt = levelled(response, rules.smooth), response.dt
+    """Find the kicks in order of time: marked ones if there are any marks, else those the signal shows."""
+    s, dt = without_bias(response, rules.smooth), response.dt
     marks = [marker.t for marker in response.markers if marker.kind == "kick"]
     if marks:
         onsets = np.clip(np.searchsorted(response.t, sorted(marks)), 0, len(s) - 2)
         return [DetectedKick(int(i), end_of_kick(s, int(i), dt, rules), marked=True) for i in onsets]
     size = np.abs(s)
-    ahead = reach(size, rows(rules.rise, dt))
-    behind = reach(size[::-1], rows(rules.calm, dt))[::-1]
-    sudden = (ahead > rules.ratio * behind) & (ahead > rules.above_noise * background(response, s))
+    ahead = running_maximum(size, row_count(rules.rise, dt))
+    behind = running_maximum(size[::-1], row_count(rules.calm, dt))[::-1]
+    sudden = (ahead > rules.ratio * behind) & (ahead > rules.above_noise * background_amplitude(response, s))
     kicks: list[DetectedKick] = []
     for last in np.flatnonzero(sudden & ~np.append(sudden[1:], False)):
         calm = np.flatnonzero(~sudden[: last + 1])
@@ -53,36 +54,56 @@ def find_kicks(response: Response, rules: KickRules) -> list[DetectedKick]:
         quiet = np.flatnonzero(size[onset : last + 1] <= behind[onset])
         onset += int(quiet[-1]) if len(quiet) else 0
         end = end_of_kick(s, onset, dt, rules)
-        kick = DetectedKick(first_moved(s, onset, end, rules), end)
+        kick = DetectedKick(row_of_rise(s, onset, end, rules), end)
         if not kicks or kick.onset > kicks[-1].end:
             kicks.append(kick)
     return kicks
 
 
-def first_moved(s: Array, onset: int, end: int, rules: KickRules) -> int:
-    """Row where the rise to the end of a kick begins: what wavered before it may have begun to look like it."""
+def row_of_rise(s: Array, onset: int, end: int, rules: KickRules) -> int:
+    """Row where the rise to the end of a kick begins; motion that wavered before it may look like a part of it.
+
+    Parameters
+    ----------
+    s : (n,)
+        Lean rate without bias.
+    onset, end : int
+        Rows where the kick seems to begin, and where it ends.
+    rules : KickRules
+    """
     way = np.sign(s[end] - s[onset]) * s[onset : end + 1]
     low = way <= way.min() + rules.moved * np.ptp(way)
     return onset + int(np.flatnonzero(low)[-1]) if end > onset else onset
 
 
 def end_of_kick(s: Array, onset: int, dt: float, rules: KickRules) -> int:
-    """Row where the lean rate, having moved away from its value at the onset, first turns back."""
-    return onset + turn(s[onset:], rows(rules.rise, dt), rows(rules.turned, dt))
+    """Row where the lean rate, having moved away from its value at the onset, first turns back.
+
+    Parameters
+    ----------
+    s : (n,)
+        Lean rate without bias.
+    onset : int
+        First row of the kick.
+    dt : float
+        Sampling interval [s].
+    rules : KickRules
+    """
+    return onset + turning_row(s[onset:], row_count(rules.rise, dt), row_count(rules.turned, dt))
 
 
-def turn(s: Array, within: int, ahead: int) -> int:
+def turning_row(s: Array, within: int, ahead: int) -> int:
     """First row at which a signal turns back towards its first value.
 
     Sought in the first ``within`` rows: at least half as far from s[0] as any of them, and no further in the
     ``ahead`` rows that follow. Where it never turns, the last of those rows.
     """
     away = np.abs(s[: within + ahead + 1] - s[0])
-    turned = (away >= 0.5 * away[: within + 1].max()) & (away >= reach(away, ahead))
+    turned = (away >= 0.5 * away[: within + 1].max()) & (away >= running_maximum(away, ahead))
     return min(int(np.argmax(turned)) if turned.any() else within, within, len(s) - 1)
 
 
-def swings(s: Array, least: float) -> list[tuple[int, int]]:
+def find_swings(s: Array, least: float) -> list[tuple[int, int]]:
     """Swings of a signal as rows (from, to) of its turning points; a way of less than ``least`` back is no turning.
 
     The last one goes as far as the signal got.
@@ -104,30 +125,30 @@ def swings(s: Array, least: float) -> list[tuple[int, int]]:
     return found
 
 
-def levelled(response: Response, smooth: float) -> Array:
+def without_bias(response: Response, smooth: float) -> Array:
     """Lean rate (n,) without the gyro's bias (median where free) and without ringing."""
     y = np.nan_to_num(response.phi_dot)
     free = y if response.free is None or not response.free.any() else y[response.free]
-    width = min(rows(smooth, response.dt) | 1, len(y))  # odd, so that nothing shifts in time
+    width = min(row_count(smooth, response.dt) | 1, len(y))  # odd, so that nothing shifts in time
     padded = np.pad(y - np.median(free), width // 2, mode="edge")
     return np.convolve(padded, np.full(width, 1.0 / width), "valid")
 
 
-def background(response: Response, s: Array) -> float:
+def background_amplitude(response: Response, s: Array) -> float:
     """Amplitude of what moves when nothing happens: lowest fifth of the half-second amplitudes."""
-    width = min(rows(0.5, response.dt), len(s))
+    width = min(row_count(0.5, response.dt), len(s))
     usable = np.ones(len(s), bool) if response.free is None or not response.free.any() else response.free
     blocks = np.flatnonzero(usable[: len(s) - width + 1])
     amplitude = np.sqrt(2.0) * sliding_window_view(s, width)[blocks[:: max(1, width // 4)]].std(axis=1)
     return float(np.percentile(amplitude, 20.0)) if len(amplitude) else 0.0
 
 
-def reach(size: Array, width: int) -> Array:
+def running_maximum(size: Array, width: int) -> Array:
     """Largest value (n,) among this row and the ``width`` rows after it."""
     padded = np.append(size, np.zeros(width))
     return sliding_window_view(padded, width + 1).max(axis=1)
 
 
-def rows(seconds: float, dt: float) -> int:
+def row_count(seconds: float, dt: float) -> int:
     """Rows in a time, at least one."""
     return max(1, round(seconds / dt))

@@ -1,4 +1,4 @@
-"""What theory says a fit should find in a window: the frozen eigenvalue, and the same fit on a simulation.
+"""Predictions of what a fit should find in a window: the frozen eigenvalue, and the same fit on a simulation.
 
 The *frozen* prediction is an eigenvalue at the window's mean speed, as in Kooijman, Schwab and
 Meijaard (2008), figure 7. While the bicycle slows down no such eigenvalue exists, and fitting one
@@ -14,60 +14,47 @@ literature.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import next_fast_len
 
 from experiments.analysis.estimators import estimate
 from experiments.analysis.estimators.coloured_noise import coloured_covariance
-from experiments.datatypes import Array, Dynamics, Fit, Prediction, Response, Window
-from experiments.theory.free_response import free_response, march
+from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
+from experiments.theory.free_response import N_BICYCLE_STARTS, free_response, propagate
+from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
 from experiments.theory.theory import dynamics_for
-from models.errors import InputError
+from models.array_types import Array
 
-NEGLIGIBLE = 1e-9  # of a signal: less noise than that is taken for that much
+MIN_RELATIVE_NOISE = 1e-9  # of a signal: less noise than that is taken for that much
 PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is not believed
-SMALL_SHARE = 0.1  # of the lean rate's energy: below it the window says little about the mode
-UNKNOWNS = 5  # of one mode about a constant: d, w, c1, c2, c3
-KICK = np.array([0.0, 0.0, 1.0, 0.0])  # rad/s, a sideways blow: lean rate and nothing else
-TURN = 0.5  # rad within a window, under which a pair of eigenvalues is no oscillation to be found in it
-SAME_MODE = 1.5  # 1/s, how far a mode may move between neighbouring speeds and still be followed
-KICK_DURATION = 2.0  # s, over which a mode of `kicked_mode` must show itself
-
-
-class Mode(NamedTuple):
-    """An eigenvalue (im >= 0) and its share of the energy of the lean rate, 0 to 1."""
-
-    eigenvalue: complex
-    share: float
+MODE_PARAMETERS = 5  # of one mode about a constant: d, w, c1, c2, c3
 
 
 @dataclass(frozen=True)
-class Start:
-    """The state at the start of a window that explains it best, and the motion that follows."""
+class InitialState:
+    """Least-squares estimate of the state at the start of a window, and the free response that follows."""
 
     x: Array  # (4 + k,) phi, delta, phi_dot, delta_dot, in the unit of the signal (times s); hidden starts
-    basis: Array  # (n, 4 + k) lean rate from each unit start, less its mean
-    by_lean_rate: Array  # (4 + k, n) how the start answers each sample of the lean rate
-    by_steer: Array | None  # (4 + k, n) and of the steer angle, where it was used
+    unit_responses: Array  # (n, 4 + k) lean rate from each unit start, less its mean
+    lean_rate_influence: Array  # (4 + k, n) d x / d lean rate at each sample
+    steer_influence: Array | None  # (4 + k, n) d x / d steer angle, where it was used
 
     @property
     def lean_rate(self) -> Array:
         """Simulated lean rate (n,), less its mean: the measurement's offset is not the model's business."""
-        return self.basis @ self.x
+        return self.unit_responses @ self.x
 
 
-def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
-    """Find the start from which the dynamics come closest to what was measured in a window.
+def estimate_initial_state(response: Response, window: Window, dynamics: Dynamics) -> InitialState:
+    """Estimate the initial state from which the dynamics come closest to what was measured in a window.
 
     Linear least squares on the lean rate, and on the steer angle where it was measured in rad, each
     weighted by its own residual; constant offsets are left free. A weak prior (zero; `PRIOR_SCALE` times
     the signal, for hidden starts their standard deviation) keeps apart what the window cannot tell
     apart, such as the slow capsize mode from an offset.
     """
-    rows = slice(window.start, window.stop)
+    rows = window.rows
     v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
     misread = None if response.v_read is None else response.v_read[rows] - v
     states = free_response(dynamics, v, response.dt, misread)
@@ -78,109 +65,19 @@ def explain(response: Response, window: Window, dynamics: Dynamics) -> Start:
     channels = [(G - G.mean(axis=0), y - y.mean()) for G, y in channels]
 
     sizes = [max(float(np.std(y)), np.finfo(float).tiny) for _, y in channels]
-    k = states.shape[-1] - 4
-    prior = np.diag([(PRIOR_SCALE * sizes[0]) ** -2] * 4 + [1.0] * k)
+    hidden = states.shape[-1] - N_BICYCLE_STARTS
+    prior = np.diag([(PRIOR_SCALE * sizes[0]) ** -2] * N_BICYCLE_STARTS + [1.0] * hidden)
     stds = sizes
     for _ in range(3):  # the weights settle at once
         weighed = [(G / std, y / std) for (G, y), std in zip(channels, stds, strict=True)]
         precision = prior + sum(G.T @ G for G, _ in weighed)
         x = np.linalg.solve(precision, sum(G.T @ y for G, y in weighed))
-        stds = [max(float(np.std(y - G @ x)), NEGLIGIBLE * size) for (G, y), size in zip(channels, sizes, strict=True)]
-    answers = [np.linalg.solve(precision, G.T) / std**2 for (G, _), std in zip(channels, stds, strict=True)]
-    return Start(x, channels[0][0], answers[0], answers[1] if len(answers) > 1 else None)
-
-
-def _modes(dynamics: Dynamics, v: float, x: Array, duration: float) -> tuple[NDArray[np.complex128], Array]:
-    """Eigenvalues (per second, im >= 0) and the energy each brings to the lean rate over ``duration``.
-
-    The lean rate after a start ``x`` is sum_j a_j exp(s_j t); a complex pair counts once. Poles of a
-    sampled loop are mapped by s = log(z) / dt. Those at z = 0 (delays) and at real z < 0 (no continuous
-    counterpart) are left out.
-    """
-    values, vectors = np.linalg.eig(dynamics.matrix(v))
-    weights = np.linalg.lstsq(vectors, dynamics.embed(v) @ x[:4], rcond=None)[0]
-    amplitude = (dynamics.output @ vectors) * weights
-    keep = values.imag >= 0
-    if dynamics.dt is not None:
-        keep &= (np.abs(values) > 1e-9) & ((values.imag > 0) | (values.real > 0))
-    values, amplitude = values[keep], amplitude[keep]
-    s = values if dynamics.dt is None else np.log(values) / dynamics.dt
-    growth = 2.0 * s.real * duration
-    integral = np.where(np.abs(growth) < 1e-9, 1.0, np.expm1(growth) / np.where(growth == 0.0, 1.0, growth))
-    pair = np.where(s.imag > 0, 2.0, 1.0)  # time average of (2 |a| cos)^2 is 2 |a|^2
-    return s.astype(complex), pair * np.abs(amplitude) ** 2 * integral
-
-
-def dominant_mode(
-    dynamics: Dynamics, v: float, x: Array, duration: float, oscillatory: bool = True, turn: float = 0.0
-) -> Mode | None:
-    """The mode with the most energy in the lean rate after a start ``x``; None where there is none.
-
-    Not the mode nearest to a measurement: that would flatter theory.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    v : float
-        Speed [m/s].
-    x : (4,) array
-        State of the bicycle at the start.
-    duration : float
-        Of the motion considered [s].
-    oscillatory : bool
-        Look only among the complex pairs (weave, with whatever the controller makes of it).
-    turn : float
-        rad by which a pair must turn within the duration: two real modes that are nearly equal may just meet.
-    """
-    s, energy = _modes(dynamics, v, x, duration)
-    candidates = np.flatnonzero(s.imag * duration > turn) if oscillatory else np.arange(len(s))
-    if not len(candidates):
-        return None
-    best = candidates[np.argmax(energy[candidates])]
-    total = float(energy.sum())
-    return Mode(complex(s[best]), float(energy[best]) / total if total > 0 else 0.0)
-
-
-def kicked_mode(dynamics: Dynamics, v: float) -> complex:
-    """Eigenvalue of the oscillation that a sideways blow excites most at one speed; nan if over-damped."""
-    mode = dominant_mode(dynamics, v, KICK, KICK_DURATION)
-    return mode.eigenvalue if mode else complex(np.nan, np.nan)
-
-
-def kicked_modes(dynamics: Dynamics, speeds: Array) -> NDArray[np.complex128]:
-    """Every oscillation that shows after a sideways blow, followed over speed.
-
-    With feedback there can be two, and which of them dominates may change with speed.
-
-    Parameters
-    ----------
-    dynamics : Dynamics
-    speeds : (n,) array
-        Speeds [m/s] in steps of about 0.1 m/s.
-
-    Returns
-    -------
-    (n, k) complex array
-        One continuous column for each; nan where it has less than `SMALL_SHARE` of the lean rate's
-        energy, is over-damped, or the dynamics do not reach (an `InputError` of theirs).
-    """
-    columns: list[NDArray[np.complex128]] = []
-    for i, v in enumerate(speeds):
-        try:
-            s, energy = _modes(dynamics, float(v), KICK, KICK_DURATION)
-        except InputError:
-            continue
-        free = list(columns)
-        for one in s[(s.imag > 0) & (energy > SMALL_SHARE * energy.sum())]:
-            near = [c for c in free if i > 0 and abs(c[i - 1] - one) < SAME_MODE]
-            if near:
-                column = min(near, key=lambda c: abs(c[i - 1] - one))
-                free = [c for c in free if c is not column]
-            else:
-                column = np.full(len(speeds), complex(np.nan, np.nan))
-                columns.append(column)
-            column[i] = one
-    return np.column_stack(columns) if columns else np.empty((len(speeds), 0), dtype=complex)
+        stds = [
+            max(float(np.std(y - G @ x)), MIN_RELATIVE_NOISE * size)
+            for (G, y), size in zip(channels, sizes, strict=True)
+        ]
+    influences = [np.linalg.solve(precision, G.T) / std**2 for (G, _), std in zip(channels, stds, strict=True)]
+    return InitialState(x, channels[0][0], influences[0], influences[1] if len(influences) > 1 else None)
 
 
 def predict(response: Response, window: Window, fit: Fit) -> Prediction:
@@ -196,10 +93,10 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
         If no bicycle is known, or the recording's sampling does not fit its dynamics.
     """
     dynamics = dynamics_for(response)
-    start = explain(response, window, dynamics)
+    start = estimate_initial_state(response, window, dynamics)
     like, difference_std, status = _like_for_like(response, window, fit, dynamics, start)
 
-    duration = window.t_end - window.t_start
+    duration = window.duration
     mode = dominant_mode(dynamics, window.v_mean, start.x, duration) if fit.im > 0 else None
     mode = mode or dominant_mode(dynamics, window.v_mean, start.x, duration, oscillatory=False)
     if mode is None:  # every pole was left out
@@ -213,40 +110,39 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
 
 
 def _like_for_like(
-    response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: Start
+    response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState
 ) -> tuple[complex, tuple[float, float], str]:
-    """The estimator applied to the explained lean rate, how far noise may part the two fits, and status.
+    """Apply the estimator to the explained lean rate; with the standard deviation of measured minus that, and status.
 
-    To first order the measured fit differs from the simulated one by sensitivity @ noise. The noise is what
+    To first order the measured fit differs from the simulated one by influence @ noise. The noise is what
     is left of the measurement's residual without that of the simulation: neither what one mode cannot
     describe nor what is wrong with the model counts, or a wrong model would excuse itself. Noise that
     also moved the simulation's start is counted in full, which errs on the large side.
     """
-    if fit.sensitivity.size == 0:  # the model is in the fit: of its own motion it finds its own eigenvalue
-        mode = dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start, fit.im > 0, TURN)
+    if fit.influence.size == 0:  # the model is part of the fit: fitted to its own motion it finds its own eigenvalue
+        mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
         return (mode.eigenvalue if mode else complex(np.nan, np.nan)), (fit.re_std, fit.im_std), ""
-    rows = slice(window.start, window.stop)
-    t, y = response.t[rows], response.phi_dot[rows]
+    t, y = response.t[window.rows], response.phi_dot[window.rows]
     simulated = estimate(t, start.lean_rate, fit.estimator)
     like = complex(simulated.re, simulated.im)
     status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
-    if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.sensitivity.shape[1]):
+    if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
         return like, (float("nan"), float("nan")), status
     noise = (y - fit.curve) - (start.lean_rate - simulated.curve)
     noise -= noise.mean()
-    covariance = coloured_covariance(fit.sensitivity, noise, UNKNOWNS)
-    covariance += _driven_covariance(dynamics, window.v_mean, response.dt, fit.sensitivity, start)
+    covariance = coloured_covariance(fit.influence, noise, MODE_PARAMETERS)
+    covariance += _driven_covariance(dynamics, window.v_mean, response.dt, fit.influence, start)
     re_std, im_std = np.sqrt(np.diag(covariance))
     return like, (float(re_std), float(im_std)), status
 
 
-def _driven_covariance(dynamics: Dynamics, v: float, dt: float, sensitivity: Array, start: Start) -> Array:
+def _driven_covariance(dynamics: Dynamics, v: float, dt: float, influence: Array, start: InitialState) -> Array:
     """Covariance (2, 2) of measured minus like from the motion that a controller makes of its sensors' noise.
 
     Feedback turns noise into real motion, in the band of the weave itself, so that no residual shows it.
-    To first order the difference is sensitivity @ (m - basis @ (what the start makes of m)) for a motion m.
+    To first order the difference is influence @ (m - unit_responses @ (influences of the start) @ m) for a motion m.
     """
-    n = sensitivity.shape[1]
+    n = influence.shape[1]
     if dynamics.noise is None or dynamics.dt is None:
         return np.zeros((2, 2))
     F, X = dynamics.matrix(v), dynamics.noise(v)
@@ -256,18 +152,20 @@ def _driven_covariance(dynamics: Dynamics, v: float, dt: float, sensitivity: Arr
     F, X = np.linalg.matrix_power(F, len(within)), np.hstack(within)
     rows = np.array([dynamics.output, np.eye(len(dynamics.states))[dynamics.states.index("delta")]])
     impulses = np.zeros((n, 2, X.shape[1]))  # of lean rate and steer, after a noise at sample 0
-    impulses[1:] = rows @ march(F[None], np.zeros(n - 1, int), np.zeros(n - 1), X, np.zeros_like(F), np.zeros(n - 1))
-    through_start = sensitivity @ start.basis
-    answers = [sensitivity - through_start @ start.by_lean_rate]
-    if start.by_steer is not None:
-        answers.append(-through_start @ start.by_steer)
-    difference = sum(_driven(answer, impulses[:, i]) for i, answer in enumerate(answers))
+    impulses[1:] = rows @ propagate(
+        F[None], np.zeros(n - 1, int), np.zeros(n - 1), X, np.zeros_like(F), np.zeros(n - 1)
+    )
+    through_start = influence @ start.unit_responses
+    channels = [influence - through_start @ start.lean_rate_influence]
+    if start.steer_influence is not None:
+        channels.append(-through_start @ start.steer_influence)
+    difference = sum(_driven(channel, impulses[:, i]) for i, channel in enumerate(channels))
     return np.asarray(np.einsum("pcn,qcn->pq", difference, difference))
 
 
-def _driven(answer: Array, impulses: Array) -> Array:
-    """What answers (p, n) say of impulses (n, c) beginning at each sample j: sums over i >= j of a_i h_(i - j)."""
+def _driven(influence: Array, impulses: Array) -> Array:
+    """Change (p, c, n) of p estimates by impulse responses (n, c) that begin at each sample j: sum a_i h_(i - j)."""
     n = len(impulses)
     size = next_fast_len(2 * n, real=True)
-    spectrum = np.fft.rfft(answer, size)[:, None] * np.fft.rfft(impulses.T, size).conj()
+    spectrum = np.fft.rfft(influence, size)[:, None] * np.fft.rfft(impulses.T, size).conj()
     return np.asarray(np.fft.irfft(spectrum, size)[..., :n])

@@ -1,4 +1,4 @@
-"""Repeats of one condition as one number: what each says by itself, and an effect between them.
+"""Random-effects means: repeats of one condition as one number, with a random effect between them.
 
 Windows are known to differ by three to five times the error of a single fit: another push, another place on the belt,
 another day. Such an effect between repeats is estimated over all conditions together, as one condition has too few,
@@ -11,45 +11,45 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from experiments.datatypes import Array
+from models.array_types import Array
 
-TINY = 1e-12  # 1/s^2, variance below which two fits are equal
-LEVEL = 0.95
+MIN_VARIANCE = 1e-12  # 1/s^2, variance below which two fits are equal
+CONFIDENCE_LEVEL = 0.95
 
 
 @dataclass(frozen=True)
-class Pool:
-    """A mean over n repeats with its interval; in the unit of the values."""
+class PooledMean:
+    """Mean over n repeats with its interval; in the unit of the values."""
 
     n: int
     mean: float
-    half: float  # half the interval that holds the truth with probability `LEVEL`
+    half_width: float  # half the interval that holds the truth with probability `CONFIDENCE_LEVEL`
     scatter: float  # sample standard deviation; nan for one
-    ratio: float  # scatter about the mean over the repeats' own errors, 1 where those are right; nan for one
+    birge_ratio: float  # scatter about the mean over the repeats' own errors, 1 where those are right; nan for one
 
 
-def pools(values: Sequence[Array], variances: Sequence[Array]) -> list[Pool]:
-    """Each condition's repeats (n,) with their own variances (n,) as a mean, under one effect between repeats.
+def pooled_means(values: Sequence[Array], variances: Sequence[Array]) -> list[PooledMean]:
+    """Pool each condition's repeats (n,), of variances (n,), to a mean, under one random effect between repeats.
 
     Weights and interval are those of the random-effects model. As the effect is estimated, the interval is Student's
     with the degrees of freedom of all conditions together; without repeats anywhere there is nothing to estimate it.
     """
-    between, dof = between_runs(values, variances), sum(max(len(y) - 1, 0) for y in values)
-    tail = 0.5 + 0.5 * LEVEL
+    between, dof = between_run_variance(values, variances), sum(max(len(y) - 1, 0) for y in values)
+    tail = 0.5 + 0.5 * CONFIDENCE_LEVEL
     k = float(stdtrit(dof, tail) if dof else ndtri(tail))
-    return [_pool(y, np.maximum(var, TINY), between, k) for y, var in zip(values, variances, strict=True)]
+    return [_pool(y, np.maximum(var, MIN_VARIANCE), between, k) for y, var in zip(values, variances, strict=True)]
 
 
-def _pool(values: Array, variances: Array, between: float, k: float) -> Pool:
+def _pool(values: Array, variances: Array, between: float, k: float) -> PooledMean:
     n, nan = len(values), float("nan")
     if n == 0:
-        return Pool(0, nan, nan, nan, nan)
+        return PooledMean(0, nan, nan, nan, nan)
     mean, std = weighted_mean(values, variances + between)
     if n == 1:
-        return Pool(1, mean, k * std, nan, nan)
+        return PooledMean(1, mean, k * std, nan, nan)
     centre, _ = weighted_mean(values, variances)
     ratio = np.sqrt(np.sum((values - centre) ** 2 / variances) / (n - 1))
-    return Pool(n, mean, k * std, float(np.std(values, ddof=1)), float(ratio))
+    return PooledMean(n, mean, k * std, float(np.std(values, ddof=1)), float(ratio))
 
 
 def weighted_mean(values: Array, variances: Array) -> tuple[float, float]:
@@ -58,18 +58,18 @@ def weighted_mean(values: Array, variances: Array) -> tuple[float, float]:
     return float(weights @ values / weights.sum()), float(weights.sum() ** -0.5)
 
 
-def between_runs(values: Sequence[Array], variances: Sequence[Array]) -> float:
+def between_run_variance(values: Sequence[Array], variances: Sequence[Array]) -> float:
     """Variance between repeats beyond their own variances, common to all conditions; zero or more.
 
     The moment estimate of DerSimonian and Laird (1986), over conditions of any number of repeats: only the
     scatter within a condition counts, so a wrong model does not widen its own interval.
     """
-    q = freedom = scale = 0.0
+    q = dof = scale = 0.0
     for y, var in zip(values, variances, strict=True):
         if len(y) < 2:
             continue
-        w = 1.0 / np.maximum(var, TINY)
+        w = 1.0 / np.maximum(var, MIN_VARIANCE)
         q += float(np.sum(w * (y - np.sum(w * y) / np.sum(w)) ** 2))
-        freedom += len(y) - 1
+        dof += len(y) - 1
         scale += float(np.sum(w) - np.sum(w**2) / np.sum(w))
-    return max(0.0, (q - freedom) / scale) if scale > 0 else 0.0
+    return max(0.0, (q - dof) / scale) if scale > 0 else 0.0

@@ -1,4 +1,4 @@
-"""A person's word on windows: a small text file that vetoes, moves or adds some, each with a reason.
+"""Notes of a person on windows: a small text file that vetoes, moves or adds some, each with a reason.
 
 One line each; times in s; a window is named by any time within it; what follows ``#`` is a comment::
 
@@ -26,7 +26,7 @@ from hil.logs.log import RUN_FILE as LOG
 from models.errors import InputError
 
 FILE = "windows.txt"
-ROUNDING = 0.0051  # s; windows are printed to 0.01 s
+PRINTED_ROUNDING = 0.0051  # s; windows are printed to 0.01 s
 LEAST_ROWS = 10
 BY_PERSON = "by a person"
 Part = TypeVar("Part", Window, Rejected)
@@ -39,16 +39,17 @@ _LINE = re.compile(
     rf"|(?P<add>add)\s+(?P<span>{_SPAN}))"
     r"\s+\"(?P<reason>[^\"]*\S[^\"]*)\"\s*(?:#.*)?"
 )
-WANTED = 'veto T "why", move T to A-B "why" or add A-B "why", with times in s'
+NOTE_FORMS = 'veto T "why", move T to A-B "why" or add A-B "why", with times in s'
 
 
 def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, ...]]:
-    """Notes by the name of their recording.
+    """Read notes, by the name of their recording.
 
     Parameters
     ----------
-    path
-    recordings : names of all recordings that the file serves, whether they are analysed or not
+    path : Path
+    recordings : sequence of str
+        Names of all recordings that the file serves, whether they are analysed or not.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, .
             continue
         match = _LINE.fullmatch(text)
         if match is None:
-            raise InputError(f"{where}: wanted {WANTED}, found {text!r}; correct that line")
+            raise InputError(f"{where}: wanted {NOTE_FORMS}, found {text!r}; correct that line")
         name = match["recording"] or ""
         if not name and len(recordings) != 1:
             listed = ", ".join(recordings[:6]) + (" ..." if len(recordings) > 6 else "")
@@ -82,6 +83,7 @@ def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, .
 
 
 def _note(match: re.Match[str], short: str, where: str) -> Note:
+    """Note of one line that was understood."""
     verb = match["veto"] or match["move"] or match["add"]
     at = match["at"] or match["old"]
     text = match["new"] or match["span"]
@@ -95,8 +97,8 @@ def _note(match: re.Match[str], short: str, where: str) -> Note:
     return Note(verb, float(at) if at else None, span, match["reason"].strip(), short)
 
 
-def applied(response: Response, found: tuple[list[Window], list[Rejected]]) -> tuple[list[Window], list[Rejected]]:
-    """The windows and refusals that are left when a person's notes on a response are obeyed, in their order.
+def apply_notes(response: Response, found: tuple[list[Window], list[Rejected]]) -> tuple[list[Window], list[Rejected]]:
+    """Apply a person's notes on a response, in their order, to the windows and refusals found in it.
 
     A vetoed window becomes a refusal; a moved or added one says so in its rule.
 
@@ -138,17 +140,18 @@ def applied(response: Response, found: tuple[list[Window], list[Rejected]]) -> t
 
 
 def _at(parts: Sequence[Part], t: float) -> Part | None:
-    """The part that a time lies in, the shortest if several do."""
-    here = [part for part in parts if part.t_start - ROUNDING <= t <= part.t_end + ROUNDING]
+    """Part that a time lies in, the shortest if several do."""
+    here = [part for part in parts if part.t_start - PRINTED_ROUNDING <= t <= part.t_end + PRINTED_ROUNDING]
     return min(here, key=lambda part: part.t_end - part.t_start) if here else None
 
 
 def _given(response: Response, note: Note, where: str, old: Window | None, refused: Rejected | None) -> Window:
+    """Window that a note adds, or to which it moves another."""
     assert note.span is not None
     a, b = note.span
     t, half = response.t, 0.5 * response.dt
     rows = np.flatnonzero((t >= a - half) & (t <= b + half))
-    if len(rows) < LEAST_ROWS or a < t[0] - ROUNDING or b > t[-1] + ROUNDING:
+    if len(rows) < LEAST_ROWS or a < t[0] - PRINTED_ROUNDING or b > t[-1] + PRINTED_ROUNDING:
         raise InputError(
             f"{where}: wanted a window within the recording, {t[0]:.3f} to {t[-1]:.3f} s, "
             f"of at least {LEAST_ROWS} rows, found {a:g}-{b:g} s ({len(rows)} rows); correct it"
@@ -166,8 +169,10 @@ def _given(response: Response, note: Note, where: str, old: Window | None, refus
     return make_window(response, start, stop, rule)
 
 
-def noted(responses: Sequence[Response], paths: Sequence[Path], given: Path | None = None) -> list[Response]:
-    """Responses with the notes a person left: in ``given``, or in ``windows.txt`` in a run or beside recordings.
+def attach_notes(responses: Sequence[Response], paths: Sequence[Path], given: Path | None = None) -> list[Response]:
+    """Attach the notes that a person left to their responses.
+
+    They stand in ``given``, or in ``windows.txt`` in a run or beside recordings.
 
     Raises
     ------
@@ -187,11 +192,11 @@ def noted(responses: Sequence[Response], paths: Sequence[Path], given: Path | No
                 notes_here = read_notes(folder / FILE, [response.source]).get(response.source, ())
             folder = folder.parent
         if folder not in in_folder:
-            in_folder[folder] = read_notes(folder / FILE, served(folder)) if (folder / FILE).exists() else {}
+            in_folder[folder] = read_notes(folder / FILE, recordings_served(folder)) if (folder / FILE).exists() else {}
         out.append(replace(response, notes=(*notes_here, *in_folder[folder].get(response.source, ()))))
     return out
 
 
-def served(folder: Path) -> list[str]:
-    """Names of the recordings in a folder, which a file of windows there may speak of."""
+def recordings_served(folder: Path) -> list[str]:
+    """Names of the recordings in a folder, which a file of windows there may name."""
     return [path.name for path in find_recordings([folder]) if not published.is_table(path)]

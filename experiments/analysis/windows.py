@@ -1,4 +1,4 @@
-"""The rules that cut a recording into free responses, and why a part was refused.
+"""Windows: cut a recording into free responses by rules, with the reason for every part that was refused.
 
 A window begins after a kick is over and ends before the motion sinks into the background, before the next
 kick, where the recording stops being free, or at a greatest length. Everything that looked like a window
@@ -10,13 +10,23 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.analysis.kicks import DetectedKick, KickRules, background, find_kicks, levelled, rows, swings, turn
-from experiments.datatypes import Array, Rejected, Response, Window
+from experiments.analysis.kicks import (
+    DetectedKick,
+    KickRules,
+    background_amplitude,
+    find_kicks,
+    find_swings,
+    row_count,
+    turning_row,
+    without_bias,
+)
+from experiments.datatypes import Rejected, Response, Window
+from models.array_types import Array
 
 
 @dataclass(frozen=True)
 class WindowRules:
-    """Every number of the cutting, with its reason."""
+    """Rules by which windows are cut; each number with its reason."""
 
     kicks: KickRules = field(default_factory=KickRules)
     settle: float = 0.3  # s left out after a kick: caster dies within it, and it biases d by 0.1 1/s
@@ -46,20 +56,22 @@ class WindowRules:
 
 
 def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[list[Window], list[Rejected]]:
-    """Free responses in a recording, and what was refused with the reason.
+    """Find the free responses in a recording, and the parts refused with the reason.
 
     Parameters
     ----------
-    response : evenly sampled lean rate and speed; ``free`` and kick markers are obeyed where present.
-    rules : WindowRules() when None.
+    response : Response
+        Evenly sampled lean rate and speed; ``free`` and kick markers are obeyed where present.
+    rules : WindowRules, optional
+        By default those of the lab.
     """
     rules = rules or WindowRules()
     if any(marker.kind == "release" for marker in response.markers):
         return released_windows(response, rules)
     windows: list[Window] = []
-    rejected: list[Rejected] = not_free(response)
-    s = levelled(response, rules.kicks.smooth)
-    noise = background(response, s)
+    rejected: list[Rejected] = rejected_not_free(response)
+    s = without_bias(response, rules.kicks.smooth)
+    noise = background_amplitude(response, s)
     kicks = []
     found = find_kicks(response, rules.kicks)
     largest = max((abs(s[kick.end]) for kick in found), default=0.0)
@@ -74,9 +86,9 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     for i, kick in enumerate(kicks):
         before = push_before(s, found, kick, rules)
         following = kicks[i + 1] if i + 1 < len(kicks) else None
-        start, stop, rule = cut(response, s, noise, kick, following, rules)
+        start, stop, rule = cut_window(response, s, noise, kick, following, rules)
         window = make_window(response, start, stop, rule)
-        reason = objection(response, s, before, kick, window, rules)
+        reason = refusal_reason(response, s, before, kick, window, rules)
         if reason:
             t_start = float(response.t[kick.onset])
             rejected.append(Rejected(response.source, t_start, window.t_end, reason))
@@ -89,26 +101,36 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
 
 
 def push_before(s: Array, found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
-    """The last push before a kick that counts beside it, be it too small to make a window of its own."""
+    """Last push before a kick that counts beside it, be it too small to make a window of its own.
+
+    Parameters
+    ----------
+    s : (n,)
+        Lean rate without bias.
+    found : list of DetectedKick
+        In order of time.
+    kick : DetectedKick
+    rules : WindowRules
+    """
     least = rules.stirred * abs(s[kick.end])
     return next((k for k in reversed(found) if k.end <= kick.onset and abs(s[k.end]) >= least), None)
 
 
 def released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
-    """Windows of a recording in which the torque went off now and then: the free parts, without the caster's time.
+    """Cut the windows of a recording in which the torque went off now and then: its free parts, less the caster's time.
 
     What grows from a release needs no kick, and begins too small to look like one.
     """
     windows: list[Window] = []
-    rejected = not_free(response)
-    s, dt = levelled(response, rules.kicks.smooth), response.dt
+    rejected = rejected_not_free(response)
+    s, dt = without_bias(response, rules.kicks.smooth), response.dt
     free = np.zeros(len(s), int) if response.free is None else response.free.astype(int)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], free, [0]])))
     for a, b in zip(edges[::2], edges[1::2], strict=True):
         start, stop = int(a) + round(rules.settle / dt), int(b)
         end = "the torque came back"
-        if stop - start > rows(rules.longest, dt):
-            stop, end = start + rows(rules.longest, dt), "greatest length"
+        if stop - start > row_count(rules.longest, dt):
+            stop, end = start + row_count(rules.longest, dt), "greatest length"
         length = (stop - start) * dt
         cycle = cycle_rows(s, DetectedKick(start, start), dt, rules) * dt if length > 0.0 else np.inf
         t_start, t_end = float(response.t[a]), float(response.t[b - 1])
@@ -124,7 +146,17 @@ def released_windows(response: Response, rules: WindowRules) -> tuple[list[Windo
 
 
 def too_small(response: Response, s: Array, kick: DetectedKick, needed: float) -> Rejected:
-    """Refusal of a bump no higher than the unrest of the recording explains."""
+    """Refusal of a bump no higher than the unrest of the recording explains.
+
+    Parameters
+    ----------
+    response : Response
+    s : (n,)
+        Lean rate without bias.
+    kick : DetectedKick
+    needed : float
+        Least peak, in the unit of the lean rate.
+    """
     peak, unit = abs(s[kick.end]), response.phi_dot_unit
     return Rejected(
         response.source,
@@ -134,8 +166,19 @@ def too_small(response: Response, s: Array, kick: DetectedKick, needed: float) -
     )
 
 
-def make_window(response: Response, start: int, stop: int, rule: str) -> Window:
-    """Window of rows start to stop, with the straight line through its speeds."""
+def make_window(response: Response, start: int, stop: int, rule: str = "given") -> Window:
+    """Make the window of rows start to stop, with the straight line through its speeds.
+
+    Parameters
+    ----------
+    response : Response
+    start : int
+        First row.
+    stop : int
+        One past the last row.
+    rule : str
+        Sentence that says why it was cut so.
+    """
     start = min(start, len(response.t) - 2)
     stop = max(stop, start + 2)
     t, v = response.t[start:stop], response.v[start:stop]
@@ -143,57 +186,70 @@ def make_window(response: Response, start: int, stop: int, rule: str) -> Window:
     slope, v_mean = np.polyfit(t - middle, v, 1)
     half = slope * (t[-1] - middle)
     return Window(
-        response.source,
-        start,
-        stop,
-        float(t[0]),
-        float(t[-1]),
-        float(v_mean),
-        float(v_mean - half),
-        float(v_mean + half),
-        rule,
+        source=response.source,
+        start=start,
+        stop=stop,
+        t_start=float(t[0]),
+        t_end=float(t[-1]),
+        v_mean=float(v_mean),
+        v_start=float(v_mean - half),
+        v_end=float(v_mean + half),
+        rule=rule,
     )
 
 
-def cut(
+def cut_window(
     response: Response, s: Array, noise: float, kick: DetectedKick, following: DetectedKick | None, rules: WindowRules
 ) -> tuple[int, int, str]:
-    """First row, row past the last, and the rule that gave them, of the response to one kick."""
+    """Cut the window of one kick: first row, row past the last, and the rule that gave them.
+
+    Parameters
+    ----------
+    response : Response
+    s : (n,)
+        Lean rate without bias.
+    noise : float
+        Amplitude of the background, in the unit of the lean rate.
+    kick : DetectedKick
+    following : DetectedKick or None
+        The next one.
+    rules : WindowRules
+    """
     t, dt, n = response.t, response.dt, len(s)
     ends = {"end of recording": n}
     if following is not None:
-        ends["next kick"] = following.onset - rows(rules.margin, dt)
+        ends["next kick"] = following.onset - row_count(rules.margin, dt)
     if response.free is not None and not response.free[kick.end :].all():
         ends["end of the free part"] = kick.end + int(np.argmin(response.free[kick.end :]))
     last = min(ends.values())
-    seen = min(last, kick.end + rows(rules.longest + rules.slowest, dt))
-    again = None if kick.marked else pushed_again(s[kick.end : seen], noise, rules)
+    seen = min(last, kick.end + row_count(rules.longest + rules.slowest, dt))
+    again = None if kick.marked else row_of_next_push(s[kick.end : seen], noise, rules)
     if again is not None:
-        ends["it is pushed again"] = kick.end + again - rows(rules.begun, dt)
+        ends["it is pushed again"] = kick.end + again - row_count(rules.begun, dt)
         last = ends["it is pushed again"]
     cycle = cycle_rows(s, kick, dt, rules)
-    faded = kick.end + fade(s[kick.end : last], cycle, rules)
+    faded = kick.end + row_of_fading(s[kick.end : last], cycle, rules)
     affordable = kick.marked or (faded - kick.end) * dt >= rules.settle_needs
     settle = rules.settle if affordable else 0.0
     start = kick.end + round(settle / dt)
     least = rules.least_marked if kick.marked else rules.least_cycles
     if faded < last:
         ends["it fades"] = max(faded, start + round(least * cycle))
-    ends["greatest length"] = start + rows(rules.longest, dt)
+    ends["greatest length"] = start + row_count(rules.longest, dt)
     why = min(ends, key=lambda name: ends[name])
     origin = "marked kick" if kick.marked else "kick"
     rule = f"{settle:g} s after the {origin} of {t[kick.onset]:.2f}-{t[kick.end]:.2f} s, until {why}"
     return start, ends[why], rule
 
 
-def pushed_again(s: Array, noise: float, rules: WindowRules) -> int | None:
-    """Row of a response, begun at its peak, where a swing begins that grows though they had shrunk; None if none does.
+def row_of_next_push(s: Array, noise: float, rules: WindowRules) -> int | None:
+    """Row of a response, begun at its peak, where a swing begins that grows after swings had shrunk; None without.
 
     One mode never does that, and of several only where a small growing one is left when the others have died: such
     a recording wants marks. A push into a motion still going on is no sudden rise above what was just before, so
     the rule that finds kicks misses it.
     """
-    found = swings(s, max(rules.unrest * abs(s[0]), rules.unrest_noise * noise)) if len(s) else []
+    found = find_swings(s, max(rules.unrest * abs(s[0]), rules.unrest_noise * noise)) if len(s) else []
     size = [abs(s[b] - s[a]) for a, b in found]
     for i in range(1, len(found)):
         smallest = min(size[:i])
@@ -203,12 +259,22 @@ def pushed_again(s: Array, noise: float, rules: WindowRules) -> int | None:
 
 
 def cycle_rows(s: Array, kick: DetectedKick, dt: float, rules: WindowRules) -> int:
-    """Rows of one cycle: turning points of a mode lie half a cycle apart, however damped it is."""
-    return 2 * (turn(s[kick.end :], rows(rules.slowest, dt), rows(rules.kicks.turned, dt)) or 1)
+    """Rows of one cycle: turning points of a mode lie half a cycle apart, however damped it is.
+
+    Parameters
+    ----------
+    s : (n,)
+        Lean rate without bias.
+    kick : DetectedKick
+    dt : float
+        Sampling interval [s].
+    rules : WindowRules
+    """
+    return 2 * (turning_row(s[kick.end :], row_count(rules.slowest, dt), row_count(rules.kicks.turned, dt)) or 1)
 
 
-def fade(s: Array, cycle: int, rules: WindowRules) -> int:
-    """Row of a response, begun at its peak, from which it no longer answers the kick; its length if never."""
+def row_of_fading(s: Array, cycle: int, rules: WindowRules) -> int:
+    """Row of a response, begun at its peak, from which the kick no longer shows; its length if never."""
     half = cycle // 2
     if len(s) <= half:
         return len(s)
@@ -221,12 +287,25 @@ def fade(s: Array, cycle: int, rules: WindowRules) -> int:
     return int(np.argmax(gone)) if gone.any() else len(s)
 
 
-def objection(
+def refusal_reason(
     response: Response, s: Array, before: DetectedKick | None, kick: DetectedKick, window: Window, rules: WindowRules
 ) -> str:
-    """Why this window is refused; empty when it is not."""
-    part = slice(window.start, window.stop)
-    length = window.t_end - window.t_start
+    """Reason why a window is refused; empty when it is not.
+
+    Parameters
+    ----------
+    response : Response
+    s : (n,)
+        Lean rate without bias.
+    before : DetectedKick or None
+        The push before that counts.
+    kick : DetectedKick
+        The one that begins the window.
+    window : Window
+    rules : WindowRules
+    """
+    part = window.rows
+    length = window.duration
     change = window.v_end - window.v_start
     speeds = f"from {window.v_start:.2f} to {window.v_end:.2f} m/s"
     if response.free is not None and not response.free[kick.onset : window.stop].all():
@@ -252,7 +331,18 @@ def objection(
 
 
 def lost_signal(y: Array, part: slice, dt: float, rules: WindowRules) -> str:
-    """Sentence about a clipped or stuck lean rate; empty when it lives."""
+    """Sentence about a clipped or stuck lean rate; empty when there is none.
+
+    Parameters
+    ----------
+    y : (n,)
+        Lean rate.
+    part : slice
+        Rows that matter.
+    dt : float
+        Sampling interval [s].
+    rules : WindowRules
+    """
     same = np.diff(y[part]) == 0.0
     edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
     for first, last in zip(edges[::2], edges[1::2], strict=True):
@@ -264,8 +354,8 @@ def lost_signal(y: Array, part: slice, dt: float, rules: WindowRules) -> str:
     return ""
 
 
-def not_free(response: Response) -> list[Rejected]:
-    """The stretches that the recording itself marks as not free."""
+def rejected_not_free(response: Response) -> list[Rejected]:
+    """Stretches that the recording itself marks as not free."""
     if response.free is None:
         return []
     edges = np.flatnonzero(np.diff(np.concatenate([[0], ~response.free, [0]])))

@@ -10,7 +10,7 @@ from experiments.analysis.analyze import Analysis
 from experiments.campaigns.file import Campaign
 from experiments.campaigns.folder import FinishedRun
 from experiments.datatypes import Response
-from experiments.frequency.goodness_of_fit import document
+from experiments.frequency.goodness_of_fit import response_document
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings.read import read_recording
 from experiments.reports.gather import report_on
@@ -46,7 +46,7 @@ class CampaignFindings:
         """Give the findings as the document of `--json` has them."""
         found = {"report": str(self.page) if self.page else None, **self.analysis.as_json()}
         if self.responses or self.unusable:
-            found["frequency_responses"] = [document(response) for response in self.responses]
+            found["frequency_responses"] = [response_document(response) for response in self.responses]
             found["no_frequency_response"] = list(self.unusable)
         return found
 
@@ -80,7 +80,7 @@ def finish_campaign(
     for condition in played:
         add_response(good[condition.name], responses, unusable)
     if responses:
-        text = json.dumps(plain([document(response) for response in responses]), indent=1)
+        text = json.dumps(plain([response_document(response) for response in responses]), indent=1)
         (folder / FREQUENCY_FILE).write_text(text, encoding="utf-8")
     if kicked or played:
         logs = [run.folder for run in runs if run.name]

@@ -1,12 +1,12 @@
-"""Do measured frequency responses agree with theory? Chi-square of their trusted lines, and a sentence.
+"""Goodness of fit of frequency responses: chi-square of their trusted lines against theory, and a sentence.
 
 The errors of a line's lean rate and steer belong together, and their covariance is itself measured, from a few bins
 only. The outputs are taken one after the other, each given those before it (Roy's step-down procedure): with nu complex
 degrees of freedom, 2 (nu - j) log(L_j / L_j-1) of output j = 0, 1, ... is chi-square distributed with two degrees of
 freedom, exactly, where L_j = 1 + d^H S^-1 d / nu over the outputs up to j. Lines share no data, so all of it adds up.
 
-What is uncertain about bicycle and machine moves all lines at once. It may move, at the price of the square of its
-own deviations, to where it fits best: the sum is then what a covariance with the predictions' part would give.
+The uncertain quantities of bicycle and machine move all lines at once. They may move, at the price of the square of
+their own deviations, to where they fit best: the sum is then what a covariance with the predictions' part would give.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,25 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.frequency.response import RESPONSE_CHANNELS, SHOWN, TRUSTED, FrequencyResponse, ratio_of
-from experiments.theory.excited_loop import Array, ComplexArray
+from experiments.analysis.goodness_of_fit import SIGNIFICANCE
+from experiments.frequency.response import (
+    JUDGED_OUTPUTS,
+    RESPONSE_CHANNELS,
+    TRUSTED,
+    FrequencyResponse,
+    predicted_ratio,
+)
+from experiments.notebook import value_table
+from models.array_types import Array, ComplexArray
 from models.errors import InputError
 
-STEPS = 5  # of the search for where uncertain quantities fit best
-LEVEL = 0.01  # probability of a worse misfit below which theory is rejected, as of the eigenvalues
-WORDS = {"phi_dot": "lean rate", "delta": "steer", "T": "torque"}
+SEARCH_STEPS = 5  # of the search for where uncertain quantities fit best
+OUTPUT_WORDS = {"phi_dot": "lean rate", "delta": "steer", "T": "torque"}
 
 
 @dataclass(frozen=True)
-class Largest:
-    """The line that lies farthest from theory in units of its error."""
+class LargestDeviation:
+    """Line that lies farthest from theory in units of its error."""
 
     source: str
     output: str
@@ -44,17 +51,17 @@ class Largest:
 
     @property
     def sentence(self) -> str:
-        """In words."""
+        """Gain and phase of that line in words."""
         gain, phase = 100.0 * (self.gain - 1.0), np.degrees(self.phase)
         return (
             f"the largest difference in units of its error is {gain:+.2f} ± {100.0 * self.gain * self.std:.2f} % and "
-            f"{phase:+.2f} ± {np.degrees(self.std):.2f} deg, in the {WORDS[self.output]} at {self.f:.2f} Hz"
+            f"{phase:+.2f} ± {np.degrees(self.std):.2f} deg, in the {OUTPUT_WORDS[self.output]} at {self.f:.2f} Hz"
         )
 
 
-@dataclass(frozen=True)
-class Goodness:
-    """How well theory explains the responses of the loop or of the plant in one run, or in several together.
+@dataclass(frozen=True, repr=False)
+class ResponseGoodness:
+    """Goodness of fit of the responses of the loop or of the plant in one run, or in several together.
 
     Attributes
     ----------
@@ -66,8 +73,8 @@ class Goodness:
         A factor on the predicted response that fits all lines best ...
     delay, delay_std : float
         ... with a delay more [s].
-    left : float
-        chi2 with both; two degrees of freedom less.
+    chi2_left : float
+        chi2 with both; two degrees of freedom less. "left" in documents.
     """
 
     of: str
@@ -80,17 +87,17 @@ class Goodness:
     gain_std: float
     delay: float
     delay_std: float
-    left: float
-    largest: Largest | None
+    chi2_left: float
+    largest: LargestDeviation | None
 
     @property
     def agrees(self) -> bool:
         """Does theory explain the trusted lines?"""
-        return self.lines > 0 and self.p >= LEVEL
+        return self.lines > 0 and self.p >= SIGNIFICANCE
 
     @property
     def sentence(self) -> str:
-        """The answer in words."""
+        """Verdict in words."""
         if self.largest is None:
             return (
                 f"nothing can be said of the {self.of}'s response: none of {self.of_lines} lines has a coherence of "
@@ -98,6 +105,17 @@ class Goodness:
             )
         does = "agrees" if self.agrees else "does not agree"
         return f"the {self.of}'s response {does} with theory: {self.numbers}; {self.largest.sentence}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the verdict, under the names that readers of `--json` know."""
+        numbers = {"left" if name == "chi2_left" else name: value for name, value in asdict(self).items()}
+        return {**numbers, "agrees": self.agrees, "sentence": self.sentence}
+
+    def __repr__(self) -> str:
+        return f"ResponseGoodness({self.sentence})"
+
+    def _repr_html_(self) -> str:
+        return value_table(f"Response of the {self.of}", {"chi-square": self.numbers, "theory": self.sentence})
 
     @property
     def numbers(self) -> str:
@@ -108,20 +126,21 @@ class Goodness:
 
     @property
     def factor(self) -> str:
-        """What factor and delay would do, in words."""
-        if self.left > 0.5 * self.chi2:
+        """Effect of factor and delay, in words."""
+        if self.chi2_left > 0.5 * self.chi2:
             return "no factor and delay alone would explain it"
         return (
             f"{self.gain:.4f} ± {self.gain_std:.4f} of the predicted gain with {1e3 * self.delay:+.2f} ± "
-            f"{1e3 * self.delay_std:.2f} ms of delay would leave a chi-square of {self.left:.1f}"
+            f"{1e3 * self.delay_std:.2f} ms of delay would leave a chi-square of {self.chi2_left:.1f}"
         )
 
 
-def goodness(found: Sequence[FrequencyResponse] | FrequencyResponse, of: str) -> Goodness:
-    """Of one run, or of several of one bicycle together.
+def goodness(found: Sequence[FrequencyResponse] | FrequencyResponse, of: str) -> ResponseGoodness:
+    """Goodness of fit of one run, or of several of one bicycle together.
 
     Parameters
     ----------
+    found : FrequencyResponse or sequence of FrequencyResponse
     of : str
         "loop" or "plant".
     """
@@ -129,13 +148,13 @@ def goodness(found: Sequence[FrequencyResponse] | FrequencyResponse, of: str) ->
 
 
 @lru_cache(maxsize=64)  # the first line, the section and the numbers of a report ask for the same
-def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> Goodness:
+def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> ResponseGoodness:
     parts = [_Part.of_run(one, of) for one in several]
     n, of_lines = sum(len(part.f) for part in parts), sum(len(one.f) for one in several)
-    dof = 2 * len(SHOWN) * n
+    dof = 2 * len(JUDGED_OUTPUTS) * n
     if not n:
         nan = float("nan")
-        return Goodness(of, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, None)
+        return ResponseGoodness(of, 0, of_lines, 0.0, 0, 1.0, nan, nan, nan, nan, nan, None)
     names = list(dict.fromkeys(name for one in several for name in one.slopes))
     moved, shifts = _moved(parts, names)
     chi2 = float(moved @ moved) + sum(part.chi2(shift) for part, shift in zip(parts, shifts, strict=True))
@@ -144,7 +163,7 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> Goodness:
     shapes = [np.broadcast_to(c[:, None, :], (*part.q.shape, 2)) for c, part in zip(common, parts, strict=True)]
     (log_gain, delay), std = _best(parts, [part.q for part in parts], shapes, np.zeros(2))
     left = sum(part.chi2(s @ np.array([log_gain, delay])) for part, s in zip(parts, shapes, strict=True))
-    return Goodness(
+    return ResponseGoodness(
         of=of,
         lines=n,
         of_lines=of_lines,
@@ -155,14 +174,14 @@ def _goodness(several: tuple[FrequencyResponse, ...], of: str) -> Goodness:
         gain_std=float(np.exp(log_gain) * std[0]),
         delay=float(delay),
         delay_std=float(std[1]),
-        left=left,
+        chi2_left=left,
         largest=max((part.largest for part in parts if len(part.f)), key=lambda one: one.deviations),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The trusted lines of one run: logarithms q (m, p) of measured over predicted and their covariances."""
+    """Trusted lines of one run: logarithms q (m, p) of measured over predicted and their covariances."""
 
     run: FrequencyResponse
     of: str
@@ -174,45 +193,47 @@ class _Part:
     @classmethod
     def of_run(cls, run: FrequencyResponse, of: str) -> "_Part":
         ratio, covariance = run.ratios(of)
-        seen = run.lines.coherence[:, : len(SHOWN if of == "loop" else RESPONSE_CHANNELS)]
+        seen = run.lines.coherence[:, : len(JUDGED_OUTPUTS if of == "loop" else RESPONSE_CHANNELS)]
         trusted = np.all(seen >= TRUSTED, axis=1)
         ratio, covariance = ratio[trusted], covariance[trusted]
         relative = covariance / (ratio[:, :, None] * ratio[:, None, :].conj())
         return cls(run, of, trusted, run.f[trusted], np.log(ratio), relative)
 
     def slopes(self, names: Sequence[str]) -> ComplexArray:
-        """What one standard deviation of each quantity does to the logarithms of the prediction, (m, p, k)."""
-        none = np.zeros((len(self.trusted), len(SHOWN)), complex)
+        """Change of the logarithms of the prediction by one standard deviation of each quantity, (m, p, k)."""
+        none = np.zeros((len(self.trusted), len(JUDGED_OUTPUTS)), complex)
         side = ("loop", "plant").index(self.of)
         columns = [self.run.slopes[name][side] if name in self.run.slopes else none for name in names]
         return np.stack(columns, axis=-1)[self.trusted] if columns else np.zeros((*self.q.shape, 0), complex)
 
     def shift(self, deviations: dict[str, float]) -> ComplexArray:
-        """What quantities so many standard deviations away do to the logarithms of the prediction, (m, p)."""
+        """Change of the logarithms of the prediction by quantities so many standard deviations away, (m, p)."""
         own = {name: many for name, many in deviations.items() if name in self.run.slopes}
-        return np.asarray(np.log(ratio_of(self.run.move(own), self.run.theory, self.of, self.f)), complex)
+        return np.asarray(np.log(predicted_ratio(self.run.move(own), self.run.theory, self.of, self.f)), complex)
 
     def chi2(self, moved: ComplexArray) -> float:
-        """Of the lines against a prediction whose logarithms moved by (m, p)."""
+        """Chi-square of the lines against a prediction whose logarithms moved by (m, p)."""
         return float(step_down(self.q - moved, self.covariance, self.run.lines.freedom).sum())
 
     @property
-    def largest(self) -> Largest:
-        """The line farthest from theory in units of its error."""
+    def largest(self) -> LargestDeviation:
+        """Line farthest from theory in units of its error."""
         std = np.sqrt(0.5 * np.einsum("mii->mi", self.covariance).real)
         k, i = np.unravel_index(np.argmax(np.abs(np.expm1(self.q)) / (np.abs(np.exp(self.q)) * std)), self.q.shape)
         q = complex(self.q[k, i])
-        return Largest(self.run.source, SHOWN[i], float(self.f[k]), float(np.exp(q.real)), q.imag, float(std[k, i]))
+        return LargestDeviation(
+            self.run.source, JUDGED_OUTPUTS[i], float(self.f[k]), float(np.exp(q.real)), q.imag, float(std[k, i])
+        )
 
 
 def _moved(parts: Sequence[_Part], names: Sequence[str]) -> tuple[Array, list[ComplexArray]]:
-    """Uncertain quantities (k,) where they fit best, in standard deviations, and what that does to each prediction.
+    """Move uncertain quantities (k,) to where they fit best, in standard deviations; and each prediction with them.
 
-    Slopes are those at the beginning, but what is left is computed anew: a loop is not linear in its parameters.
+    Slopes are those at the beginning, but residuals are computed anew: a loop is not linear in its parameters.
     """
     slopes = [part.slopes(names) for part in parts]
     moved, shifts = np.zeros(len(names)), [np.zeros_like(part.q) for part in parts]
-    for _ in range(STEPS if names else 0):
+    for _ in range(SEARCH_STEPS if names else 0):
         seen = [part.q - s + J @ moved for part, s, J in zip(parts, shifts, slopes, strict=True)]
         there, _ = _best(parts, seen, slopes, np.ones(len(names)))
         try:
@@ -228,39 +249,39 @@ def _best(
 ) -> tuple[Array, Array]:
     """Quantities (k,) with which ``slopes`` fit what is ``seen`` best, and their standard deviations.
 
-    ``prior`` holds their precisions.
-
-    The deviations come from the scatter of what is left, line by line: covariances from so few bins make good enough
-    weights, but promise half the scatter there is.
+    ``prior`` holds their precisions. The deviations come from the scatter of the lines' scores (a sandwich
+    covariance): covariances from so few bins make good enough weights, but promise half the scatter there is.
     """
     k = len(prior)
     H, g = np.diag(np.asarray(prior, float)), np.zeros(k)
-    pulls = []  # what each line says, linear in the quantities: said (m, k) - felt (m, k, k) times quantities
+    lines = []  # score (m, k) of each line and its information (m, k, k): score - information times quantities
     for part, q, J in zip(parts, seen, slopes, strict=True):
-        nu, p = part.run.lines.freedom, len(SHOWN)
+        nu, p = part.run.lines.freedom, len(JUDGED_OUTPUTS)
         # the inverse of a covariance that was measured is too large on average
         weighted = 2.0 * (nu - p) / nu * np.linalg.solve(part.covariance, J).conj()
-        felt = np.einsum("mpj,mpk->mjk", weighted, J).real
-        said = np.einsum("mpk,mp->mk", weighted, q).real
-        H, g = H + felt.sum(axis=0), g + said.sum(axis=0)
-        pulls.append((said, felt))
+        information = np.einsum("mpj,mpk->mjk", weighted, J).real
+        score = np.einsum("mpk,mp->mk", weighted, q).real
+        H, g = H + information.sum(axis=0), g + score.sum(axis=0)
+        lines.append((score, information))
     if not k:
         return g, g
     inverse = np.linalg.inv(H)
     best = inverse @ g
-    left = np.concatenate([said - felt @ best for said, felt in pulls])
-    n = len(left)
-    scatter = n / max(n - k, 1) * left.T @ left
+    scores = np.concatenate([score - information @ best for score, information in lines])
+    n = len(scores)
+    scatter = n / max(n - k, 1) * scores.T @ scores
     return best, np.sqrt(np.diag(inverse @ scatter @ inverse))
 
 
 def step_down(d: ComplexArray, covariance: ComplexArray, freedom: int) -> Array:
-    """Chi-square (m,) of differences d (m, p), two degrees of freedom for each of the p; see the module.
+    """Chi-square (m,) of differences d, two degrees of freedom for each of the p outputs; see the module.
 
     Parameters
     ----------
+    d : (m, p)
+        ComplexArray differences.
     covariance : (m, p, p)
-        E[d d^H] of complex errors, estimated with ``freedom`` complex degrees of freedom.
+        E[d d^H] of complex errors, estimated with ``freedom`` degrees.
     """
     total, before = np.zeros(len(d)), np.ones(len(d))
     for j in range(d.shape[1]):
@@ -272,18 +293,18 @@ def step_down(d: ComplexArray, covariance: ComplexArray, freedom: int) -> Array:
     return total
 
 
-def document(found: FrequencyResponse) -> dict[str, Any]:
-    """Every number of a run, the goodness included."""
+def response_document(found: FrequencyResponse) -> dict[str, Any]:
+    """Document of every number of a run, the goodness of fit included."""
     judged = {of: goodness(found, of) for of in ("loop", "plant")}
     return {
         **found.as_json(),
-        "goodness": {of: {**asdict(one), "agrees": one.agrees, "sentence": one.sentence} for of, one in judged.items()},
+        "goodness": {of: one.as_json() for of, one in judged.items()},
     }
 
 
 @dataclass(frozen=True)
 class FrequencyGoodness:
-    """The verdict on the runs of one bicycle together."""
+    """Verdict on the runs of one bicycle together."""
 
     agrees: bool
     headline: str
@@ -291,12 +312,12 @@ class FrequencyGoodness:
 
     @property
     def sentence(self) -> str:
-        """All of it."""
+        """Headline and details."""
         return f"{self.headline}: {self.details}" if self.details else self.headline
 
 
-def answer(found: Sequence[FrequencyResponse]) -> FrequencyGoodness:
-    """Does theory explain all runs of one bicycle together?"""
+def frequency_verdict(found: Sequence[FrequencyResponse]) -> FrequencyGoodness:
+    """Verdict on all runs of one bicycle together."""
     loop, plant = goodness(found, "loop"), goodness(found, "plant")
     if loop.largest is None or plant.largest is None:
         return FrequencyGoodness(
@@ -313,7 +334,7 @@ def answer(found: Sequence[FrequencyResponse]) -> FrequencyGoodness:
     return FrequencyGoodness(loop.agrees, headline, details)
 
 
-def answers(found: Sequence[FrequencyResponse]) -> list[FrequencyGoodness]:
-    """One verdict for each bicycle."""
+def frequency_verdicts(found: Sequence[FrequencyResponse]) -> list[FrequencyGoodness]:
+    """Verdict on each bicycle."""
     bicycles = dict.fromkeys(one.bicycle for one in found)
-    return [answer([one for one in found if one.bicycle == name]) for name in bicycles]
+    return [frequency_verdict([one for one in found if one.bicycle == name]) for name in bicycles]

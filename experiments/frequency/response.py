@@ -2,9 +2,8 @@
 
 The torque played, r, is known exactly and owes nothing to the noise, so every response is a quotient with it
 (`experiments.frequency.spectral_lines`). The loop: from r to an output. The plant: from the torque commanded, T, to an
-output,
-as the quotient of two responses of the loop. The direct one, from T to an output, would be drawn towards minus one over
-the controller, for under feedback T answers the noise (Soderstrom and Stoica 1989, section 10.3).
+output, as the quotient of two responses of the loop. The direct one, from T to an output, would be drawn towards minus
+one over the controller, for under feedback T answers the noise (Soderstrom and Stoica 1989, section 10.3).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,27 +13,33 @@ from typing import Any
 
 import numpy as np
 
-from experiments.frequency.spectral_lines import Lines, lines
+from experiments.dynamics import Theory
+from experiments.frequency.spectral_lines import SpectralLines, measure_lines
+from experiments.notebook import value_table
 from experiments.recordings.runs import played_torque, run_of, theory_of
-from experiments.theory.excited_loop import Array, ComplexArray, ExcitedLoop, excited_loop
-from experiments.theory.theory import Theory
+from experiments.theory.excited_loop import ExcitedLoop, excited_loop
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run
 from hil.loop.excitation import Excitation
 from hil.loop.states import State
+from models.array_types import Array, ComplexArray
 from models.errors import InputError
 from models.linear.perturbed import Variant
 
-SHORTEST = 20.0  # s of torque, below which the lines lie too far apart
-TAIL = 2.0  # s after it, in which the answer dies away
+MIN_PLAYED = 20.0  # s of torque, below which the lines lie too far apart
+DECAY_TIME = 2.0  # s after it, in which the answer dies away
 TRUSTED = 0.9  # coherence from which a line is worth looking at
-PLAYED = ("sweep", "multisine", "steps")  # excitations that tell a frequency response
+TELLING_KINDS = ("sweep", "multisine", "steps")  # excitations that tell a frequency response
 RESPONSE_CHANNELS = {"phi_dot": "phi_dot_meas", "delta": "delta_meas", "T": "T_cmd"}
-SHOWN = ("phi_dot", "delta")  # outputs in which loop and plant are judged
-STEP = 1e-3  # of a standard deviation: how far a quantity is moved for a slope
+JUDGED_OUTPUTS = ("phi_dot", "delta")  # outputs in which loop and plant are judged
+JUDGED_COLUMNS, TORQUE_COLUMN = (
+    slice(len(JUDGED_OUTPUTS)),
+    len(JUDGED_OUTPUTS),
+)  # columns of what is measured, and that of the torque
+SLOPE_STEP = 1e-3  # of a standard deviation: how far a quantity is moved for a slope
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Transfer:
     """One frequency response over the lines of the band: measured, its uncertainty, and predicted; complex (m,)."""
 
@@ -45,8 +50,16 @@ class Transfer:
     std: Array  # of the magnitude, relative; as much of the phase [rad]
     coherence: Array  # (m,), of the torque played with the output; of the plant, the lesser of output and torque
 
+    @property
+    def summary(self) -> str:
+        """Middle error and coherence in words."""
+        return f"{100.0 * float(np.median(self.std)):.2g} % of gain, coherence {float(np.median(self.coherence)):.3f}"
+
+    def __repr__(self) -> str:
+        return f"Transfer({self.of}, {self.output}, {len(self.measured)} lines, {self.summary})"
+
     def as_json(self) -> dict[str, Any]:
-        """Gains, and phases in rad."""
+        """Document of gains, and phases in rad."""
         predicted = np.unwrap(np.angle(self.predicted))
         return {
             "of": self.of,
@@ -61,7 +74,7 @@ class Transfer:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrequencyResponse:
     """All responses of one run at the lines ``f`` (m,) [Hz].
 
@@ -74,10 +87,10 @@ class FrequencyResponse:
     lines : Lines
         Measured over predicted of the loop's outputs, in the order of `RESPONSE_CHANNELS`, with covariances.
     slopes : mapping of str to (ComplexArray, ComplexArray)
-        What one standard deviation of an uncertain quantity does to the logarithm of the predicted responses of loop
-        and plant, (m, 2) each, in the order of `SHOWN`.
+        Change of the logarithms of the predicted responses of loop and plant by one standard deviation of an uncertain
+        quantity, (m, 2) each, in the order of `JUDGED_OUTPUTS`.
     move : callable
-        The theory with some of these quantities so many standard deviations away; raises InputError where no bicycle
+        Theory with some of these quantities so many standard deviations away; raises InputError where no bicycle
         can be so.
     """
 
@@ -88,20 +101,20 @@ class FrequencyResponse:
     f: Array
     responses: tuple[Transfer, ...]
     theory: ExcitedLoop
-    lines: Lines
+    lines: SpectralLines
     slopes: Mapping[str, tuple[ComplexArray, ComplexArray]]
     move: Callable[[Mapping[str, float]], ExcitedLoop]
 
     def named(self, of: str, output: str) -> Transfer:
-        """One of them."""
+        """Response of the "loop" or the "plant" at one output."""
         return next(r for r in self.responses if (r.of, r.output) == (of, output))
 
     def ratios(self, of: str) -> tuple[ComplexArray, ComplexArray]:
-        """Measured over predicted of the outputs in `SHOWN`, (m, 2), and E[d d^H] of their errors, (m, 2, 2)."""
+        """Measured over predicted `JUDGED_OUTPUTS`, (m, 2), and E[d d^H] of their errors d, (m, 2, 2)."""
         return ratios(self.lines, of)
 
     def as_json(self) -> dict[str, Any]:
-        """A document of numbers, ready to be drawn."""
+        """Document of numbers, ready to be drawn."""
         return {
             "source": self.source,
             "label": self.label,
@@ -112,14 +125,25 @@ class FrequencyResponse:
             "responses": [response.as_json() for response in self.responses],
         }
 
+    def __repr__(self) -> str:
+        return (
+            f"FrequencyResponse({self.source!r}, {self.bicycle}, {self.v:.2f} m/s, {len(self.f)} lines "
+            f"from {self.f[0]:.2f} to {self.f[-1]:.2f} Hz)"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = {f"{one.of}, {one.output}": one.summary for one in self.responses}
+        title = f"Frequency response of {self.source}, {self.bicycle} at {self.v:.2f} m/s, {len(self.f)} lines"
+        return value_table(title, rows)
+
 
 def plays(header: RunHeader) -> bool:
-    """Does the header of a run speak of a torque that tells a frequency response?"""
-    return header.excitation.kind in PLAYED and not header.excitation.releases
+    """Did a run play a torque that gives a frequency response? After its header."""
+    return header.excitation.kind in TELLING_KINDS and not header.excitation.releases
 
 
 def frequency_response(run: Run) -> FrequencyResponse:
-    """Responses of a run of ours that played an excitation.
+    """Measure the frequency responses of a run of ours that played an excitation.
 
     Raises
     ------
@@ -139,9 +163,9 @@ def frequency_response(run: Run) -> FrequencyResponse:
             f"theory has the loop of the run {run.folder.name} unstable at {v:.2f} m/s, so that it predicts no "
             "frequency response: choose another speed or controller"
         )
-    answer = theory.answer(r)
+    predicted = theory.response(r)
     band = settings.f_low, settings.f_high
-    found = lines(r, outputs, np.array([answer[name] for name in RESPONSE_CHANNELS]), rate, band)
+    found = measure_lines(r, outputs, np.array([predicted[name] for name in RESPONSE_CHANNELS]), rate, band)
     whole = theory_of(run.header, run.header.bicycle, run.ticks)
     move = _mover(whole, build)
     return FrequencyResponse(
@@ -159,7 +183,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
 
 
 def add_response(path: Path, found: list[FrequencyResponse], unusable: list[str]) -> None:
-    """Add the response of a run of ours that played a torque to ``found``, or to ``unusable`` why it has none."""
+    """Add the response of a run of ours that played a torque to ``found``, or to ``unusable`` the reason for none."""
     run = run_of(path)
     if path.is_file() and path.name != RUN_FILE:
         run = replace(run, folder=path)  # an exported one lies among others, and has a name of its own
@@ -181,13 +205,13 @@ def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Ar
     r = played_torque(run, ticks)
     rows = np.flatnonzero(r)
     length = (rows[-1] - rows[0] + 1) / rate if len(rows) else 0.0
-    if length < SHORTEST:
+    if length < MIN_PLAYED:
         raise InputError(
-            f"the run {run.folder.name} played for {length:.1f} s, wanted at least {SHORTEST:.0f} s for a frequency "
+            f"the run {run.folder.name} played for {length:.1f} s, wanted at least {MIN_PLAYED:.0f} s for a frequency "
             "response: play longer"
         )
     t = ticks["t"][rows[0] :]
-    end = min(ticks["t"][rows[-1]] + TAIL, t[-1])
+    end = min(ticks["t"][rows[-1]] + DECAY_TIME, t[-1])
     n = round((end - t[0]) * rate) + 1
     if settings.periods > 1:
         period = settings.duration / settings.periods
@@ -200,58 +224,59 @@ def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Ar
     return r, np.array(outputs), float(np.mean(v)), float(np.median(ticks["steer_age"]))
 
 
-def ratios(found: Lines, of: str) -> tuple[ComplexArray, ComplexArray]:
+def ratios(found: SpectralLines, of: str) -> tuple[ComplexArray, ComplexArray]:
     """`FrequencyResponse.ratios` of the loop's lines."""
     g, covariance = found.ratio, found.covariance
     if of == "loop":
-        return g[:, :2], covariance[:, :2, :2]
-    q = g[:, :2] / g[:, 2:]
-    J = np.zeros((len(g), 2, 3), complex)
-    J[:, 0, 0] = J[:, 1, 1] = 1.0 / g[:, 2]
-    J[:, :, 2] = -q / g[:, 2:]
+        return g[:, JUDGED_COLUMNS], covariance[:, JUDGED_COLUMNS, JUDGED_COLUMNS]
+    torque = g[:, TORQUE_COLUMN, None]
+    q = g[:, JUDGED_COLUMNS] / torque
+    J = np.zeros((len(g), len(JUDGED_OUTPUTS), len(RESPONSE_CHANNELS)), complex)  # of q by g
+    J[:, JUDGED_COLUMNS, JUDGED_COLUMNS] = np.eye(len(JUDGED_OUTPUTS)) / torque[..., None]
+    J[:, :, TORQUE_COLUMN] = -q / torque
     return q, J @ covariance @ J.conj().swapaxes(1, 2)
 
 
-def _transfers(found: Lines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
-    """The three responses of the loop, and the two of the plant."""
+def _transfers(found: SpectralLines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
+    """Responses of the loop, three of them, and of the plant, two."""
     transfers, f = [], found.f
     for i, output in enumerate(RESPONSE_CHANNELS):
         predicted, coherence = theory.loop(f, output), found.coherence[:, i]
-        std = error(coherence, found.bins)
+        std = relative_std(coherence, found.bins)
         transfers.append(Transfer("loop", output, found.ratio[:, i] * predicted, predicted, std, coherence))
     q, covariance = ratios(found, "plant")
-    for i, output in enumerate(SHOWN):
+    for i, output in enumerate(JUDGED_OUTPUTS):
         predicted = theory.plant(f, output)
         std = np.sqrt(0.5 * covariance[:, i, i].real) / np.abs(q[:, i])
-        coherence = np.minimum(found.coherence[:, i], found.coherence[:, 2])
+        coherence = np.minimum(found.coherence[:, i], found.coherence[:, TORQUE_COLUMN])
         transfers.append(Transfer("plant", output, q[:, i] * predicted, predicted, std, coherence))
     return tuple(transfers)
 
 
-def error(coherence: Array, independent: float) -> Array:
+def relative_std(coherence: Array, independent: float) -> Array:
     """Relative standard deviation of a gain from its coherence (Bendat and Piersol 2010, table 9.6)."""
     kept = np.clip(coherence, 1e-12, 1.0)
     return np.sqrt((1.0 - kept) / (2.0 * independent * kept))
 
 
 def theory_at(header: RunHeader, v: float, steer_age: float = 0.0) -> Callable[..., ExcitedLoop]:
-    """The loop that the header of a run describes, at speed ``v`` [m/s], of a real machine and with more delay.
+    """Theory of the loop that the header of a run describes, at speed ``v`` [m/s].
 
     Returns
     -------
     callable
-        Takes ``real`` and ``more_delay`` of `excited_loop`, by default as designed.
+        Builds it; takes ``real`` and ``more_delay`` of `excited_loop`, by default as designed.
     """
     known, schedule = header.rig, header.schedule
 
     def build(real: Variant | None = None, more_delay: float = 0.0) -> ExcitedLoop:
-        return excited_loop(known, schedule, v, steer_age, real, more_delay)
+        return excited_loop(known, schedule, v, steer_age=steer_age, real=real, more_delay=more_delay)
 
     return build
 
 
 def _mover(whole: Theory, build: Callable[..., ExcitedLoop]) -> Callable[[Mapping[str, float]], ExcitedLoop]:
-    """The loop with some quantities so many of their standard deviations away."""
+    """Mover of the theory: it takes how many standard deviations away each quantity is to be."""
 
     def move(deviations: Mapping[str, float]) -> ExcitedLoop:
         changes = {name: whole.nominal(name) + many * whole.uncertain[name] for name, many in deviations.items()}
@@ -263,15 +288,26 @@ def _mover(whole: Theory, build: Callable[..., ExcitedLoop]) -> Callable[[Mappin
 def _slopes(
     names: Iterable[str], move: Callable[[Mapping[str, float]], ExcitedLoop], f: Array
 ) -> dict[str, tuple[ComplexArray, ComplexArray]]:
-    """What one standard deviation of each quantity does to the logarithms of loop and plant, (m, 2) each."""
+    """Change of the logarithms of loop and plant, (m, 2) each, by one standard deviation of each quantity."""
     slopes = {}
     for name in names:
-        up, down = (move({name: sign * STEP}) for sign in (1.0, -1.0))
-        loop, plant = (np.log(ratio_of(up, down, of, f)) / (2.0 * STEP) for of in ("loop", "plant"))
+        up, down = (move({name: sign * SLOPE_STEP}) for sign in (1.0, -1.0))
+        loop, plant = (np.log(predicted_ratio(up, down, of, f)) / (2.0 * SLOPE_STEP) for of in ("loop", "plant"))
         slopes[name] = np.asarray(loop, complex), np.asarray(plant, complex)
     return slopes
 
 
-def ratio_of(one: ExcitedLoop, other: ExcitedLoop, of: str, f: Array) -> ComplexArray:
-    """Predictions of one theory over those of another, (m, 2), in the order of `SHOWN`."""
-    return np.array([getattr(one, of)(f, output) / getattr(other, of)(f, output) for output in SHOWN], complex).T
+def predicted_ratio(one: ExcitedLoop, other: ExcitedLoop, of: str, f: Array) -> ComplexArray:
+    """Predictions of one theory over those of another, (m, 2), in the order of `JUDGED_OUTPUTS`.
+
+    Parameters
+    ----------
+    one, other : ExcitedLoop
+    of : str
+        "loop" or "plant".
+    f : (m,)
+        Frequencies [Hz].
+    """
+    return np.array(
+        [getattr(one, of)(f, output) / getattr(other, of)(f, output) for output in JUDGED_OUTPUTS], complex
+    ).T

@@ -1,7 +1,7 @@
-"""Lines of a frequency response that share no data, each with the error that its own surroundings show.
+"""Spectral lines of a frequency response that share no data, each with the error that its own surroundings show.
 
 The spectrum of the whole record, without a window, is cut into blocks of neighbouring bins. In a block the measured
-spectrum of an output is Y = g Y0 + L + noise. Y0 is the spectrum of theory's answer to the very torque that was played,
+spectrum of an output is Y = g Y0 + L + noise. Y0 is that of theory's response to the very torque that was played,
 simulated from rest; g, one complex number, is measured over predicted; L, a straight line in frequency, takes up what
 leaks in from outside the record (the local polynomial method of Pintelon and Schoukens 2012, chapter 7, about the
 prediction). The beginning from rest is part of Y0, so no transient has to be waited for or biases g. What is left over
@@ -18,13 +18,13 @@ import numpy as np
 
 from models.array_types import Array, ComplexArray
 
-WIDTH = 0.1  # Hz of a block
-LEAST = 7  # bins of a block
-LEAKAGE = 2  # complex unknowns of L
+BLOCK_WIDTH = 0.1  # Hz of a block
+MIN_BLOCK_BINS = 7  # bins of a block
+LEAKAGE_TERMS = 2  # complex unknowns of L
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class SpectralLines:
     """Measured over predicted for p outputs at m lines.
 
     Attributes
@@ -32,11 +32,11 @@ class Lines:
     f : (m,)
         Hz, where the block was excited.
     ratio : (m, p)
-        Complex.
+        ComplexArray.
     covariance : (m, p, p)
-        Complex, E[d d^H] of the errors d of a line's ratios.
+        ComplexArray, E[d d^H] of the errors d of a line's ratios.
     freedom : int
-        Complex degrees of freedom from which the covariance was estimated.
+        ComplexArray degrees of freedom from which the covariance was estimated.
     coherence : (m, p)
         Share of an output's power that the torque played explains.
     bins : int
@@ -53,19 +53,21 @@ class Lines:
 
 def block_size(length: float) -> int:
     """Bins of a block for a record of ``length`` s; odd."""
-    n = max(LEAST, round(WIDTH * length))
+    n = max(MIN_BLOCK_BINS, round(BLOCK_WIDTH * length))
     return n + 1 - n % 2
 
 
-def lines(played: Array, measured: Array, predicted: Array, rate: float, band: tuple[float, float]) -> Lines:
-    """The lines of a band.
+def measure_lines(
+    played: Array, measured: Array, predicted: Array, rate: float, band: tuple[float, float]
+) -> SpectralLines:
+    """Measure the spectral lines of a band.
 
     Parameters
     ----------
     played : (n,)
         Torque [N m].
     measured, predicted : (p, n)
-        Outputs, and theory's answer to ``played``.
+        Outputs, and theory's response to ``played``.
     rate : float
         Hz.
     band : (float, float)
@@ -86,16 +88,16 @@ def lines(played: Array, measured: Array, predicted: Array, rate: float, band: t
 
     f = np.fft.rfftfreq(n, 1.0 / rate)[inside].reshape(count, size)
     power = np.abs(blocks(played)[:, 0]) ** 2
-    leak = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, size), LEAKAGE))[0]
+    leak = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, size), LEAKAGE_TERMS))[0]
     Y, Y0 = (z - (z @ leak) @ leak.T for z in map(blocks, (measured, predicted)))
     energy = np.sum(np.abs(Y0) ** 2, axis=-1)
     ratio = np.sum(Y * Y0.conj(), axis=-1) / energy
-    left = Y - ratio[..., None] * Y0
-    freedom = size - LEAKAGE - 1
-    noise = left @ left.conj().swapaxes(1, 2) / freedom
+    residual = Y - ratio[..., None] * Y0
+    freedom = size - LEAKAGE_TERMS - 1
+    noise = residual @ residual.conj().swapaxes(1, 2) / freedom
     # the error of a ratio is sum(noise conj(Y0)) / energy: that of two shares the noise as far as their Y0 are alike
     alike = Y0.conj() @ Y0.swapaxes(1, 2)
     covariance = noise * alike / (energy[:, :, None] * energy[:, None, :])
     explained = np.abs(ratio) ** 2 * energy
     coherence = explained / (explained + size * np.einsum("mii->mi", noise).real)
-    return Lines(np.sum(power * f, axis=1) / np.sum(power, axis=1), ratio, covariance, freedom, coherence, size)
+    return SpectralLines(np.sum(power * f, axis=1) / np.sum(power, axis=1), ratio, covariance, freedom, coherence, size)

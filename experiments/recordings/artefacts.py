@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datatypes import Array
 from experiments.recordings.checked import BESIDE_SIGNALS, RESPONSE_SIGNALS, Recorded
+from models.array_types import Array
 from models.errors import InputError
 
 RowSpans = list[tuple[int, int]]  # first row, one past the last

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from experiments.datatypes import Array, Response
+from experiments.datatypes import Response
+from models.array_types import Array
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datatypes import Array
 from experiments.recordings.checked import Recorded
+from models.array_types import Array
 from models.linear.whipple import canonical_matrices
 
 COARSEST_STEP = 0.01  # s; faster recordings are averaged to about this

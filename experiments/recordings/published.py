@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.datatypes import Array
+from models.array_types import Array
 from models.errors import InputError
 
 EIGENVALUE_COLUMNS = ("v_start", "v_end", "re", "im")

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.datatypes import Array, Dynamics, Marker, Response
+from experiments.datatypes import Dynamics, Marker, Response
+from experiments.dynamics import Theory
 from experiments.recordings.checked import Recorded
 from experiments.recordings.inspection import inspect_recording
-from experiments.theory.theory import Theory, open_loop
+from experiments.theory.theory import open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.loop.states import State, Verdict
+from models.array_types import Array
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.parameters import Bicycle

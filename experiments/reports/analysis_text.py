@@ -6,11 +6,11 @@ import numpy as np
 
 from experiments.analysis import coasting
 from experiments.analysis.analyze import Analysis
-from experiments.analysis.compare import Pooled, figure7_residuals
+from experiments.analysis.compare import PooledCondition, figure7_residuals
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.window_notes import BY_PERSON
 from experiments.datatypes import Comparison, Response
-from experiments.frequency.goodness_of_fit import answers, goodness
+from experiments.frequency.goodness_of_fit import frequency_verdicts, goodness
 from experiments.frequency.response import TRUSTED, FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
@@ -68,7 +68,7 @@ def window_table(comparisons: Sequence[Comparison]) -> TextTable:
     )
 
 
-def condition_table(pooled: Sequence[Pooled]) -> TextTable:
+def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:
     """List the conditions, each the mean over its windows."""
     return TextTable(
         "Conditions: eigenvalues 1/s, mean over windows",
@@ -78,10 +78,10 @@ def condition_table(pooled: Sequence[Pooled]) -> TextTable:
                 p.label,
                 f"{p.v_mean:.2f}",
                 eigenvalue_text(complex(p.re.mean, p.im.mean)),
-                f"{number_text(p.re.half, 2)}, {number_text(p.im.half, 2)}",
+                f"{number_text(p.re.half_width, 2)}, {number_text(p.im.half_width, 2)}",
                 eigenvalue_text(p.frozen),
                 eigenvalue_text(p.like),
-                f"{number_text(p.left_re.ratio, 1)}, {number_text(p.left_im.ratio, 1)}",
+                f"{number_text(p.residual_re.birge_ratio, 1)}, {number_text(p.residual_im.birge_ratio, 1)}",
                 f"{p.agreeing}/{p.n}",
             ]
             for p in pooled
@@ -104,8 +104,8 @@ def cause_table(verdict: GoodnessOfFit) -> TextTable:
                 f"{cause.nominal:.5g}",
                 f"{cause.moved:.5g}",
                 f"{cause.deviations:+.1f}" + ("" if cause.measured else " usual"),
-                f"{cause.explains:.0f}",
-                number_text(cause.left, 1),
+                f"{cause.chi2_explained:.0f}",
+                number_text(cause.chi2_left, 1),
             ]
             for cause in verdict.causes
         ],
@@ -152,7 +152,7 @@ def published_blocks(name: str, measured: Figure7) -> Iterator[Sentence]:
         f"Re {left.re_mean:+.3f} 1/s (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} rad/s (rms {left.im_rms:.3f})"
     )
     for deceleration in coasting.DECELERATIONS:
-        left = coasting.slowing(deceleration, measured=measured)
+        left = coasting.coasting_residuals(deceleration, measured=measured)
         yield Sentence(
             f"had every run slowed by {deceleration:g} m/s^2 after a push, like for like: "
             f"Re {left.re_mean:+.3f} (rms {left.re_rms:.3f}), Im {left.im_mean:+.3f} (rms {left.im_rms:.3f})"
@@ -169,7 +169,7 @@ def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str]
             f"lines: with a coherence of {TRUSTED:g} or more; gain and delay: factor on the prediction, and delay\n"
             "beyond it, that fit all lines best, with one standard deviation",
         )
-    for answer in answers(found):
+    for answer in frequency_verdicts(found):
         yield Sentence(answer.sentence, wrapped=False)
     for sentence in unusable:
         yield Sentence(sentence, wrapped=False)

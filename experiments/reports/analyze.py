@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.window_notes import noted
+from experiments.analysis.window_notes import attach_notes
 from experiments.datatypes import Response
 from experiments.frequency.response import FrequencyResponse, frequency_response, plays
 from experiments.recordings import author_windows, published
@@ -140,9 +140,9 @@ def _read(source: Path, gathered: _Gathered, mapping: str | Path, preset: str, b
 def _with_notes(gathered: _Gathered, notes: Path | None) -> list[Response]:
     """Give the responses the notes of a person: of the file given, or of those beside the recordings."""
     if notes is not None:
-        return noted(gathered.responses, [], notes)
+        return attach_notes(gathered.responses, [], notes)
     filed = [(r, path) for r, path in zip(gathered.responses, gathered.paths, strict=True) if path is not None]
-    with_notes = iter(noted([response for response, _ in filed], [path for _, path in filed]))
+    with_notes = iter(attach_notes([response for response, _ in filed], [path for _, path in filed]))
     return [
         response if path is None else next(with_notes)
         for response, path in zip(gathered.responses, gathered.paths, strict=True)

@@ -15,7 +15,7 @@ from experiments.reports.eigenvalues import (
     figure_style,
     new_figure,
 )
-from experiments.theory.excited_loop import Array
+from models.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

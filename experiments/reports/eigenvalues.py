@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import stdtrit
 
-from experiments.analysis.compare import Spread
-from experiments.datatypes import Array, Comparison
+from experiments.analysis.compare import SampleStatistics
+from experiments.datatypes import Comparison
 from experiments.recordings.published import Figure7
+from models.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,7 +129,7 @@ def new_figure(width: float, height: float, note: str = "") -> "Figure":
     return figure
 
 
-def half_width(spread: Spread, confidence: float = CONFIDENCE) -> float:
+def half_width(spread: SampleStatistics, confidence: float = CONFIDENCE) -> float:
     """Half the confidence interval of a mean, by Student's t from the scatter; nan for n < 2."""
     if spread.n < 2:
         return float("nan")
@@ -265,7 +266,7 @@ def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
             for colour, marker, one in styled(series):
                 legend[one.label], like = _residuals(ax, one, part, colour, marker)
                 everything += like
-            _mean_band(ax, Spread.of(everything), "1/s" if part == "re" else "rad/s")
+            _mean_band(ax, SampleStatistics.of(everything), "1/s" if part == "re" else "rad/s")
             ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
             name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
             ax.set_ylabel(f"{name}, measured − predicted  [{unit}]")
@@ -294,7 +295,7 @@ def _residuals(ax: "Axes", one: Series, part: str, colour: str, marker: str) -> 
     return points, [float(r) for r in like if np.isfinite(r)]
 
 
-def _mean_band(ax: "Axes", spread: Spread, unit: str) -> None:
+def _mean_band(ax: "Axes", spread: SampleStatistics, unit: str) -> None:
     half = half_width(spread)
     if not np.isfinite(half):
         return

@@ -5,7 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.frequency.goodness_of_fit import FrequencyGoodness, Goodness, answers, document, goodness
+from experiments.frequency.goodness_of_fit import (
+    FrequencyGoodness,
+    ResponseGoodness,
+    frequency_verdicts,
+    goodness,
+    response_document,
+)
 from experiments.frequency.response import TRUSTED, FrequencyResponse
 from experiments.reports import bode
 
@@ -18,7 +24,7 @@ class FrequencyPanel:
     """One run on the page."""
 
     run: FrequencyResponse
-    judged: Mapping[str, Goodness]
+    judged: Mapping[str, ResponseGoodness]
     figures: Mapping[str, Any]  # of matplotlib, by "loop" and "plant"
 
 
@@ -27,7 +33,7 @@ class FrequencySection:
     """All of the section; without runs it is absent."""
 
     answers: Sequence[FrequencyGoodness]
-    rows: Sequence[tuple[FrequencyResponse, Goodness]]
+    rows: Sequence[tuple[FrequencyResponse, ResponseGoodness]]
     panels: Sequence[FrequencyPanel]
     unusable: Sequence[str]
     trusted: float = TRUSTED
@@ -53,9 +59,9 @@ def draw_section(found: Sequence[FrequencyResponse], unusable: Sequence[str] = (
         if one in worst
     ]
     rows = [(one, judged[id(one)][of]) for one in found for of in LOOP_AND_PLANT]
-    return FrequencySection(answers(found), rows, panels, unusable)
+    return FrequencySection(frequency_verdicts(found), rows, panels, unusable)
 
 
 def frequency_numbers(found: Sequence[FrequencyResponse]) -> list[dict[str, Any]]:
     """For `report.json` and `--json`."""
-    return [document(one) for one in found]
+    return [response_document(one) for one in found]

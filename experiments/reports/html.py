@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.analysis.compare import Spread, Summary, figure7_residuals, summary
+from experiments.analysis.compare import SampleStatistics, Summary, figure7_residuals, summary
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
-from experiments.analysis.prediction import kicked_modes
 from experiments.datatypes import Comparison, Rejected, Response
+from experiments.dynamics import Theory, unit_of
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
 from experiments.reports import complex_plane, eigenvalues, files, frequency_section, loop
 from experiments.reports.eigenvalues import Bands, Curve, Series
 from experiments.reports.window_pictures import window_picture
-from experiments.theory.theory import Theory, bicycle_for, theory_for, unit
-from experiments.theory.uncertainty_bands import band
+from experiments.theory.modes import kicked_modes
+from experiments.theory.theory import bicycle_for, theory_for
+from experiments.theory.uncertainty_bands import eigenvalue_band
 from hil.logs.json_values import plain
 from models import catalogue
 from models.errors import InputError
@@ -183,7 +184,7 @@ def _agreements(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
     return agreements
 
 
-def _mean(spread: Spread) -> str:
+def _mean(spread: SampleStatistics) -> str:
     """Mean with its 95 % interval, alone where one window gives no scatter."""
     interval = f" ± {typeset_number(eigenvalues.half_width(spread), 3)}" if spread.n > 1 else ""
     return typeset_number(spread.mean, 3, True) + interval
@@ -250,7 +251,7 @@ def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
     """Band of the predicted oscillation, where theory says how uncertain its quantities are."""
     if not theory.uncertain:
         return None
-    found = [band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
+    found = [eigenvalue_band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
     found = [one for one in found if np.isfinite(one.mode)]
     std = np.array([complex(one.re_std, one.im_std) for one in found])
     return Bands(np.array([one.v for one in found]), np.array([one.mode for one in found]), std)
@@ -262,8 +263,8 @@ def _shares(windows: Sequence[_Numbered]) -> dict[str, Any] | None:
         theory = theory_for(w.response)
         if theory.uncertain:
             v = float(np.median([one.comparison.window.v_mean for one in windows]))
-            found = band(theory, v)
-            return {"theory": theory.name, "band": found, "shares": found.shares[:SHARES_SHOWN], "unit": unit}
+            found = eigenvalue_band(theory, v)
+            return {"theory": theory.name, "band": found, "shares": found.contributions[:SHARES_SHOWN], "unit": unit_of}
     return None
 
 

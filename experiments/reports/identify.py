@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.analysis.output_error import Identified, Piece, identify
+from experiments.analysis.identification import Identification, identify
+from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
+from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from experiments.recordings.read import find_recordings, read_recording
 from experiments.recordings.runs import response_of_run
 from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
-from experiments.theory.theory import QUANTITIES, unit
 from hil.logs.log import Run
 from models.errors import InputError
 from models.linear.perturbed import ENTRIES
@@ -24,7 +25,7 @@ PRIORS = ("own", "usual", "none")
 class IdentificationResult:
     """Parameters found, and the bicycle whose they are."""
 
-    found: Identified
+    found: Identification
     bicycle: str
 
     def blocks(self) -> Iterator[TextBlock]:
@@ -36,7 +37,7 @@ class IdentificationResult:
             [
                 [
                     name,
-                    unit(name),
+                    unit_of(name),
                     f"{nominal:.5g}",
                     f"{value:.5g}",
                     f"{std:.2g}",
@@ -45,7 +46,7 @@ class IdentificationResult:
                 for name, nominal, value, std in zip(found.names, found.nominal, found.values, found.std, strict=True)
             ],
             "std: from the scatter between windows"
-            if found.by_clusters
+            if found.cluster_robust
             else "std: from the coloured residual of each window; of more windows the scatter between them would count",
         )
         for one, other, correlation in found.confounded():
@@ -75,7 +76,7 @@ class IdentificationResult:
             "confounded": found.confounded(),
             "cost": found.cost,
             "cost_before": found.cost_before,
-            "std_from_scatter_between_windows": found.by_clusters,
+            "std_from_scatter_between_windows": found.cluster_robust,
         }
 
 
@@ -110,13 +111,14 @@ def identify_parameters(
     names = [name.strip() for name in free if name.strip()]
     if not names:
         raise InputError(
-            f"wanted quantities to identify, as --free drive_gain,steer_damping: there are {', '.join(QUANTITIES)}; "
+            "wanted quantities to identify, as --free drive_gain,steer_damping: "
+            f"there are {', '.join(UNCERTAIN_QUANTITIES)}; "
             f"the parameters {', '.join(PARAMETERS)}; and the entries {', '.join(ENTRIES)}"
         )
     if prior not in PRIORS:
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
     pieces = [
-        Piece.of(response, window)
+        Segment.of(response, window)
         for response in _responses(sources, mapping, bicycle)
         for window in find_windows(response)[0]
     ]

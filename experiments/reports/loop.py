@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.datatypes import Array
 from experiments.reports.eigenvalues import SERIES_STYLES, figure_style, legend_above, new_figure
+from models.array_types import Array
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

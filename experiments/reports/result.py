@@ -9,7 +9,7 @@ from experiments.analysis.analyze import Analysis
 from experiments.analysis.compare import Summary, figure7_residuals
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.datatypes import Comparison, Rejected, Response
-from experiments.frequency.goodness_of_fit import document as frequency_document
+from experiments.frequency.goodness_of_fit import response_document as frequency_document
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings import author_windows
 from experiments.recordings.author_windows import BesideAuthors

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.datatypes import Array, Comparison, Response
+from experiments.datatypes import Comparison, Response
+from models.array_types import Array
 
 PICTURE_WIDTH, PICTURE_HEIGHT = 209.0, 137.0  # of the picture, points
 AXES_LEFT, AXES_RIGHT = 32.0, 206.0  # of the axes

@@ -17,16 +17,19 @@ from scipy.special import ndtri
 
 from experiments.analysis.estimators import bootstrap, era, estimate, log_decrement, several_modes, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.prediction import kicked_mode, predict
+from experiments.analysis.prediction import predict
 from experiments.analysis.windows import find_windows, make_window
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.sweeps import spread
-from experiments.datatypes import Array, Fit, Response, Window
+from experiments.datatypes import Fit, Response, Window
+from experiments.dynamics import Theory
 from experiments.recordings.read import read_recording
 from experiments.theory.free_response import free_response
-from experiments.theory.theory import Theory, dynamics_for, lean_feedback, open_loop
+from experiments.theory.modes import kicked_mode
+from experiments.theory.theory import dynamics_for, lean_feedback, open_loop
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
+from models.array_types import Array
 
 Estimator = Callable[[Response, Window], Fit]
 Clock = Callable[[], float]  # s

@@ -15,21 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from experiments.analysis.identification import identify
 from experiments.analysis.joint_fit import fit_cuts
-from experiments.analysis.output_error import Piece, identify
-from experiments.analysis.prediction import kicked_mode
+from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import find_windows
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.protocols.treadmill import Settings, plan
 from experiments.campaigns.sweeps import spread
-from experiments.datatypes import Array, Response
+from experiments.datatypes import Response
 from experiments.recordings.read import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
 from experiments.studies.interval_coverage_page import markdown_table
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
 from models import catalogue
+from models.array_types import Array
 
 STUDY_LOOPS = {  # bicycle -> controller and speeds [m/s]
     "DelftSbW2024": ("lean", (2.5, 3.5, 5.0)),
@@ -122,7 +124,7 @@ def ask_identification(work: tuple[LoopSetting, int], clock: Clock = no_clock) -
     """Identify the quantities of `WIDE_PRIORS` from a short campaign, one run at each speed; work is (cell, seed)."""
     cell, seed = work
     responses = list(emulated_responses(cell, IDENTIFICATION_KICKS, seed, STUDY_LOOPS[cell.bicycle][1]))
-    pieces = [Piece.of(response, window) for response in responses for window in find_windows(response)[0]]
+    pieces = [Segment.of(response, window) for response in responses for window in find_windows(response)[0]]
     theory = theory_for(responses[0])
     begin = clock()
     found = identify(pieces, tuple(WIDE_PRIORS), WIDE_PRIORS)

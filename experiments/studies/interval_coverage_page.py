@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.prediction import dynamics_for, kicked_mode, predict
+from experiments.analysis.prediction import predict
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
 from experiments.recordings import author_windows
@@ -18,6 +18,8 @@ from experiments.studies.interval_coverage import (
     STUDY_MACHINES,
     EstimatorAnswer,
 )
+from experiments.theory.modes import kicked_mode
+from experiments.theory.theory import dynamics_for
 from models.errors import InputError
 
 USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms

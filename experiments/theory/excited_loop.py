@@ -1,8 +1,8 @@
-"""The loop under a torque played on top of the controller's: what theory expects of it, linear and sampled.
+"""Theory of the loop under a torque played on top of the controller's, linear and sampled.
 
 With x the states of `hil.design.closed_loop` and r the torque played, x[k+1] = W x[k] + B r[k]; the torque commanded is
-u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the answer to u is that of the plant:
-drive and bicycle.
+u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the response to u is that of the
+plant: drive and bicycle.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.sampled_plant import U_PREV
+from hil.design.sampled_plant import LOOP_STATES, U_PREV
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
@@ -20,12 +20,14 @@ from models.coordinates import DELTA, PHI
 from models.errors import InputError
 from models.linear.perturbed import Variant
 
-OUTPUTS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
+OUTPUT_ROWS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
+
+PLANT_STATES = slice(len(LOOP_STATES))  # states of bicycle and drive, the first of the whole loop's
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExcitedLoop:
-    """The matrices of the module at one speed; ``dt`` in s."""
+    """Matrices of the module's equations at one speed; ``dt`` in s."""
 
     W: Array  # (m, m)
     B: Array  # (m,)
@@ -35,21 +37,21 @@ class ExcitedLoop:
 
     @property
     def stable(self) -> bool:
-        """Does what is played die away again?"""
+        """Does the response to a torque die away?"""
         return bool(np.abs(np.linalg.eigvals(self.W)).max() < 1.0)
 
     def loop(self, f: Array, output: str) -> ComplexArray:
         """Frequency response (m,) from the torque played to an output at ``f`` (m,) Hz: "phi_dot", "delta", "T"."""
         if output == "T":
-            return transfer(self.W, self.B, self.w, f, self.dt) + 1.0
-        return transfer(self.W, self.B, self.H[OUTPUTS[output]], f, self.dt)
+            return transfer_function(self.W, self.B, self.w, f, self.dt) + 1.0
+        return transfer_function(self.W, self.B, self.H[OUTPUT_ROWS[output]], f, self.dt)
 
     def plant(self, f: Array, output: str) -> ComplexArray:
         """Frequency response (m,) of drive and bicycle from the torque commanded to an output."""
-        return transfer(self.W - np.outer(self.B, self.w), self.B, self.H[OUTPUTS[output]], f, self.dt)
+        return transfer_function(self.W - np.outer(self.B, self.w), self.B, self.H[OUTPUT_ROWS[output]], f, self.dt)
 
-    def answer(self, torque: Sequence[float] | Array) -> dict[str, Array]:
-        """What is seen while ``torque`` (k,) [N m] is played from rest.
+    def response(self, torque: Sequence[float] | Array) -> dict[str, Array]:
+        """Simulate the readings while ``torque`` (k,) [N m] is played from rest.
 
         Returns
         -------
@@ -62,14 +64,18 @@ class ExcitedLoop:
         for k, now in enumerate(r):
             states[k] = x
             x = self.W @ x + self.B * now
-        seen = {name: states @ self.H[row] for name, row in OUTPUTS.items()}
+        seen = {name: states @ self.H[row] for name, row in OUTPUT_ROWS.items()}
         return {**seen, "T": states @ self.w + r, "phi": states[:, PHI], "delta_true": states[:, DELTA]}
 
     def peaks(self, torque: Sequence[float] | Array) -> dict[str, float]:
         """Largest lean, steer [rad] and torque [N m] while ``torque`` (k,) [N m] is played from rest."""
-        seen = self.answer(torque)
+        seen = self.response(torque)
         largest = {"lean": seen["phi"], "steer": seen["delta_true"], "torque": seen["T"]}
         return {name: float(np.abs(y).max(initial=0.0)) for name, y in largest.items()}
+
+    def __repr__(self) -> str:
+        stable = "stable" if self.stable else "unstable"
+        return f"ExcitedLoop({len(self.B)} states, {stable}, sampled every {1e3 * self.dt:.4g} ms)"
 
 
 def excited_loop(
@@ -80,31 +86,60 @@ def excited_loop(
     real: Variant | None = None,
     more_delay: float = 0.0,
 ) -> ExcitedLoop:
-    """The loop of a rig under a schedule at speed ``v`` [m/s].
+    """Loop of a rig under a schedule at one speed.
 
     Parameters
     ----------
+    rig : Rig
+    schedule : GainSchedule
+    v : float
+        Speed [m/s].
     steer_age : float
-        s, how much older the steer angle is than the inertial readings.
-    real : Variant
+        Age of the steer angle beyond that of the inertial readings [s].
+    real : Variant, optional
         The machine that the loop really moves; by default it is as designed.
     more_delay : float
-        s, of the drive beyond the one known.
+        Delay of the drive beyond the one known [s].
     """
     loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
     W = loop.matrix(v)
-    return ExcitedLoop(W, loop.input_vector(v), W[U_PREV].copy(), loop.instruments(v), rig.dt)
+    return ExcitedLoop(W, B=loop.input_vector(v), w=W[U_PREV].copy(), H=loop.instruments(v), dt=rig.dt)
 
 
-def transfer(A: Array, b: Array, c: Array, f: Array, dt: float) -> ComplexArray:
-    """c (z I - A)^-1 b at z = exp(2 pi i f dt), (m,)."""
+def transfer_function(A: Array, b: Array, c: Array, f: Array, dt: float) -> ComplexArray:
+    """Frequency response c (z I - A)^-1 b at z = exp(2 pi i f dt), (m,).
+
+    Parameters
+    ----------
+    A : (n, n)
+        Transition matrix over one sample.
+    b : (n,)
+        Input column.
+    c : (n,)
+        Output row.
+    f : (m,)
+        Frequencies [Hz].
+    dt : float
+        Sampling interval [s].
+    """
     z = np.exp(2j * np.pi * np.asarray(f, float) * dt)
     states = np.linalg.solve(z[:, None, None] * np.eye(len(b)) - A, np.broadcast_to(b, (len(z), len(b)))[..., None])
     return np.asarray(states[..., 0] @ c, complex)
 
 
-def within_limits(rig: Rig, schedule: GainSchedule, v: float, signal: Excitation, share: float) -> float:
-    """Amplitude [N m] at which lean, steer and torque stay within ``share`` of the rig's limits, after theory.
+def amplitude_within_limits(rig: Rig, schedule: GainSchedule, v: float, signal: Excitation, share: float) -> float:
+    """Amplitude [N m] at which theory keeps lean, steer and torque within a share of the rig's limits.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : GainSchedule
+    v : float
+        Speed [m/s].
+    signal : Excitation
+        Its amplitude and delay do not count.
+    share : float
+        Of each limit, 0 to 1.
 
     Raises
     ------

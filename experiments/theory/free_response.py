@@ -1,4 +1,4 @@
-"""Motion from unit starts, through a speed that may change: what output error and like for like compare with."""
+"""Free response of a theory from unit initial states, through a speed that may change."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,20 @@ import numpy as np
 from numba import njit
 from scipy.linalg import expm
 
-from experiments.datatypes import Array, Dynamics
+from experiments.datatypes import Dynamics
+from models.array_types import Array
+from models.coordinates import STATES
 from models.errors import InputError
 
-SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
+MAP_SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
 DT_TOLERANCE = 0.01  # of a sampling interval: crystals differ by far less, wrong rates by far more
+
+N_BICYCLE_STARTS = len(STATES)
+BICYCLE_STARTS = slice(N_BICYCLE_STARTS)  # columns that start as unit states of the bicycle; hidden starts follow
 
 
 def free_response(dynamics: Dynamics, v: Array, dt: float, misread: Array | None = None) -> Array:
-    """Whole state that follows from each unit start of the bicycle, at the speeds ``v``.
+    """Simulate the whole state that follows from each unit state of the bicycle, at the speeds ``v``.
 
     Parameters
     ----------
@@ -24,7 +29,7 @@ def free_response(dynamics: Dynamics, v: Array, dt: float, misread: Array | None
     dt : float
         Sampling interval [s]; for sampled dynamics a whole multiple of theirs.
     misread : (n,) array, optional
-        By how many m/s the controller went by another speed; a noisy wheel makes noise of gains.
+        Speed the controller went by, minus ``v`` [m/s]; a noisy wheel makes noise of gains.
 
     Returns
     -------
@@ -40,7 +45,19 @@ def free_response(dynamics: Dynamics, v: Array, dt: float, misread: Array | None
 
 
 def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Array | None = None) -> Array:
-    """`free_response` of q dynamics, all continuous or all sampled, with the same hidden starts; (q, n, m, 4 + k)."""
+    """`free_response` of q dynamics at once, (q, n, m, 4 + k).
+
+    Parameters
+    ----------
+    several : sequence of Dynamics
+        All continuous or all sampled, with the same hidden starts.
+    v : (n,) array
+        Speed at each sample [m/s].
+    dt : float
+        Sampling interval [s].
+    misread : (n,) array, optional
+        Speed the controller went by, minus ``v`` [m/s].
+    """
     # A continuous system takes each step at the speed in its middle; a sampled loop at the speed it read.
     at = v if several[0].dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
     m = max(len(one.states) for one in several)
@@ -51,13 +68,15 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
         if one.hidden is not None:
             X = np.column_stack([X, one.hidden(float(v[0]))])
         F, left, weight = step_maps(one, at, dt)
-        change = np.zeros_like(F[0]) if misread is None else change_by_speed(one, float(0.5 * (v.min() + v.max())), dt)
-        states.append(np.pad(march(F, left, weight, X, change, off), ((0, 0), (0, m - len(X)), (0, 0))))
+        change = (
+            np.zeros_like(F[0]) if misread is None else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)
+        )
+        states.append(np.pad(propagate(F, left, weight, X, change, off), ((0, 0), (0, m - len(X)), (0, 0))))
     return np.array(states)
 
 
 def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Array]:
-    """Maps over one sample of ``dt`` seconds at a few speeds, and where each of the speeds ``v`` (n,) lies among them.
+    """Transition matrices over ``dt`` seconds at a few speeds, and the place of each speed ``v`` (n,) among them.
 
     Returns
     -------
@@ -68,7 +87,7 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Ar
         The share of the next one; 0 where there is one node only.
     """
     span = float(np.ptp(v))
-    nodes = np.linspace(v.min(), v.max(), 2 + int(span / SPEED_STEP)) if span > 1e-6 else v[:1]
+    nodes = np.linspace(v.min(), v.max(), 2 + int(span / MAP_SPEED_STEP)) if span > 1e-6 else v[:1]
     matrices = np.array([dynamics.matrix(float(node)) for node in nodes])
     if dynamics.dt is None:
         at_nodes = expm(matrices * dt)
@@ -88,24 +107,37 @@ def step_maps(dynamics: Dynamics, v: Array, dt: float) -> tuple[Array, Array, Ar
     return at_nodes, left, place - left
 
 
-def change_by_speed(dynamics: Dynamics, v: float, dt: float) -> Array:
-    """Change of the map over ``dt`` s per m/s by which the controller misreads the speed ``v``, (m, m).
+def map_change_by_misread(dynamics: Dynamics, v: float, dt: float) -> Array:
+    """Derivative (m, m) of the transition matrix over ``dt`` s by the error of the speed that the controller reads.
 
-    Of a small effect: taken at a speed nearby, so that windows share it.
+    Per m/s, at the speed ``v`` [m/s]. The effect is small, so it is taken at a speed nearby that windows can share.
     """
     if dynamics.misread is None or dynamics.dt is None:
         return np.zeros((len(dynamics.states),) * 2)
     v = max(round(v, 1), 0.1)
     M, steps = dynamics.matrix(v), round(dt / dynamics.dt)
-    one, other = np.linalg.matrix_power(np.array([M, M + SPEED_STEP * dynamics.misread(v)]), steps)
-    return np.asarray((other - one) / SPEED_STEP)
+    one, other = np.linalg.matrix_power(np.array([M, M + MAP_SPEED_STEP * dynamics.misread(v)]), steps)
+    return np.asarray((other - one) / MAP_SPEED_STEP)
 
 
 @njit(cache=True, nogil=True)
-def march(F: Array, left: Array, weight: Array, X: Array, change: Array, off: Array) -> Array:
-    """States (n, m, c) that follow X (m, c), the first of them, through the maps F (k, m, m) of `step_maps`.
+def propagate(F: Array, left: Array, weight: Array, X: Array, change: Array, off: Array) -> Array:
+    """Propagate initial states through the transition matrices of `step_maps`; (n, m, c).
 
-    ``change`` (m, m) times ``off`` (n,) is added to the maps.
+    Parameters
+    ----------
+    F : (k, m, m)
+        Transition matrices at the speeds of the nodes.
+    left : (n,) int
+        Node below the speed of each sample.
+    weight : (n,)
+        Share of the next node.
+    X : (m, c)
+        Initial states, which are the first of those returned.
+    change : (m, m)
+        Derivative of the transition matrix by the speed misread, per m/s.
+    off : (n,)
+        Speed misread [m/s].
     """
     m, columns = X.shape
     states = np.zeros((len(left), m, columns))

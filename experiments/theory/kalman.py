@@ -1,4 +1,4 @@
-"""The motion that a controller makes of its sensors' noise, taken out of a window by prediction from row to row.
+"""Kalman filter that predicts the motion a controller makes of its sensors' noise, and leaves white innovations.
 
 Feedback turns the noise of gyro, encoder and accelerometer into torque, and torque into real motion in the band of the
 weave itself. Beside the free motion of a window it looks like process noise: a residual of output error is then as
@@ -13,49 +13,64 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.datatypes import Array, Dynamics
+from experiments.datatypes import Dynamics
+from models.array_types import Array
 
-EARLIER = 8  # doublings of a sample: noise of 2^8 samples before the window has moved the bicycle when it begins
+SETTLING_DOUBLINGS = (
+    8  # doublings of a sample: noise of 2^8 samples before the window has moved the bicycle when it begins
+)
 
 
 @dataclass(frozen=True)
-class Innovations:
-    """A linear filter of c channels, (n, c), into innovations of variance 1.
+class InnovationFilter:
+    """Kalman filter of the readings of c channels, (n, c), that leaves innovations of variance 1.
 
-    ``step`` (m, m) and ``rows`` (c, m) are the loop's over one row; ``gains`` (n, m, c) the filter's; ``roots``
-    (n, c, c) undo the Cholesky factor of what is not predicted.
+    Attributes
+    ----------
+    transition : (m, m)
+        Of the loop's state over one row.
+    output : (c, m)
+        Readings of a state.
+    gains : (n, m, c)
+        Kalman gains.
+    whitening : (n, c, c)
+        Inverses of the Cholesky factors of the innovations' covariances.
     """
 
-    step: Array
-    rows: Array
+    transition: Array
+    output: Array
     gains: Array
-    roots: Array
+    whitening: Array
 
-    def of(self, columns: Array) -> Array:
+    def innovations(self, columns: Array) -> Array:
         """Innovations (n, c, k) of k signals, (n, c, k)."""
-        left = np.empty_like(columns)
-        state = np.zeros((len(self.step), columns.shape[2]))
-        for row, seen, gain in zip(left, columns, self.gains, strict=True):
-            row[:] = seen - self.rows @ state
-            state = self.step @ state + gain @ row
-        return self.roots @ left
+        found = np.empty_like(columns)
+        state = np.zeros((len(self.transition), columns.shape[2]))
+        for innovation, reading, gain in zip(found, columns, self.gains, strict=True):
+            innovation[:] = reading - self.output @ state
+            state = self.transition @ state + gain @ innovation
+        return self.whitening @ found
 
 
-def innovations(
+def innovation_filter(
     dynamics: Dynamics, rows: Mapping[str, Array], sizes: Mapping[str, float], v: float, dt: float, n: int
-) -> Innovations | None:
-    """The filter for n rows at a speed; None where the dynamics know of no noise.
+) -> InnovationFilter | None:
+    """Design the filter for n rows at one speed; None where the dynamics know of no noise.
 
     Parameters
     ----------
     dynamics : Dynamics
         Sampled; ``noise`` says how each noise moves it, ``reading`` how it shows at once in a channel.
     rows : mapping of str to (4,)
-        How each channel shows the bicycle's state.
+        Reading of the bicycle's state in each channel.
     sizes : mapping of str to float
         Standard deviations of noise that is in a channel and nowhere else.
-    v, dt : float
-        m/s, and s between rows, each the mean of the loop's samples within it.
+    v : float
+        Speed [m/s].
+    dt : float
+        Time between rows [s], each the mean of the loop's samples within it.
+    n : int
+        Number of rows.
     """
     if dynamics.noise is None or dynamics.dt is None:
         return None
@@ -63,32 +78,32 @@ def innovations(
     m, e = N.shape
     C = np.array([np.pad(row, (0, m - len(row))) for row in rows.values()])
     D = np.array([dynamics.reading.get(name, np.zeros(e)) for name in rows])
-    q = max(round(dt / dynamics.dt), 1)
-    power, mean = np.eye(m), np.zeros_like(C)
-    through = np.zeros((m, 0))  # what the noises so far have done to the state
-    seen = np.zeros((len(C), 0))
+    q = max(round(dt / dynamics.dt), 1)  # samples of the loop in a row
+    power, mean_output = np.eye(m), np.zeros_like(C)
+    state_noise = np.zeros((m, 0))  # effect of each noise within the row so far on the state
+    reading_noise = np.zeros((len(C), 0))  # and on the mean reading of the row
     for _ in range(q):
-        mean += C @ power / q
-        seen = np.hstack([seen + C @ through / q, D / q])
-        through = np.hstack([F @ through, N])
+        mean_output += C @ power / q
+        reading_noise = np.hstack([reading_noise + C @ state_noise / q, D / q])
+        state_noise = np.hstack([F @ state_noise, N])
         power = F @ power
-    Q, cross = through @ through.T, through @ seen.T
-    R = seen @ seen.T + np.diag([sizes[name] ** 2 for name in rows])
-    P = earlier(power, Q)
-    gains, roots = np.empty((n, m, len(C))), np.empty((n, len(C), len(C)))
+    Q, cross = state_noise @ state_noise.T, state_noise @ reading_noise.T
+    R = reading_noise @ reading_noise.T + np.diag([sizes[name] ** 2 for name in rows])
+    P = settled_covariance(power, Q)
+    gains, whitening = np.empty((n, m, len(C))), np.empty((n, len(C), len(C)))
     for k in range(n):
-        S = mean @ P @ mean.T + R
-        gains[k] = np.linalg.solve(S, (power @ P @ mean.T + cross).T).T
-        roots[k] = np.linalg.inv(np.linalg.cholesky(S))
+        S = mean_output @ P @ mean_output.T + R
+        gains[k] = np.linalg.solve(S, (power @ P @ mean_output.T + cross).T).T
+        whitening[k] = np.linalg.inv(np.linalg.cholesky(S))
         P = power @ P @ power.T + Q - gains[k] @ S @ gains[k].T
         P = 0.5 * (P + P.T)
-    return Innovations(power, mean, gains, roots)
+    return InnovationFilter(power, mean_output, gains, whitening)
 
 
-def earlier(F: Array, Q: Array) -> Array:
-    """Covariance (m, m) of a state moved for 2^`EARLIER` steps by noise that adds Q in each; it began without."""
+def settled_covariance(F: Array, Q: Array) -> Array:
+    """Covariance (m, m) of a state that began at zero, after 2^`SETTLING_DOUBLINGS` steps with process noise Q."""
     P = Q
-    for _ in range(EARLIER):
+    for _ in range(SETTLING_DOUBLINGS):
         P = P + F @ P @ F.T
         F = F @ F
     return P

@@ -1,4 +1,4 @@
-"""How uncertain a predicted eigenvalue is, because the parameters are: linear propagation and Monte Carlo.
+"""Uncertainty of predicted eigenvalues from that of the parameters: linear propagation and Monte Carlo.
 
 Linear: a simple eigenvalue s of A with left and right eigenvectors l and r moves by ``l dA r / (l r)``. Monte
 Carlo draws every uncertain quantity from its normal distribution. They agree where the band is narrow beside
@@ -13,17 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eig
 
-from experiments.analysis.prediction import kicked_mode
-from experiments.datatypes import Array, Dynamics
-from experiments.theory.theory import Theory
+from experiments.datatypes import Dynamics
+from experiments.dynamics import Theory
+from experiments.theory.modes import kicked_mode
+from models.array_types import Array
 from models.errors import InputError
 
-STEP = 1e-4  # of a quantity, or of its usual deviation: the difference quotient is good to 1e-7 of the slope
-GAP = 3.0  # how many of its own standard deviations the next eigenvalue must be away for linear propagation
+DIFFERENCE_STEP = 1e-4  # of a quantity, or of its usual deviation: the difference quotient is good to 1e-7 of the slope
+LINEAR_GAP = 3.0  # how many of its own standard deviations the next eigenvalue must be away for linear propagation
 
 
-class Share(NamedTuple):
-    """What one quantity does to an eigenvalue: its standard deviation, and the change by one of it."""
+class Contribution(NamedTuple):
+    """Contribution of one quantity: its standard deviation, and the change of the eigenvalue by one of it."""
 
     name: str
     std: float  # SI
@@ -31,28 +32,40 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Band:
-    """A predicted eigenvalue at one speed [m/s] with the covariance (2, 2) of its real and imaginary part."""
+class EigenvalueBand:
+    """Predicted eigenvalue at one speed [m/s] with the covariance (2, 2) of its real and imaginary part."""
 
     v: float
     mode: complex  # 1/s, im >= 0; nan where the bicycle does not oscillate
     covariance: Array
-    shares: tuple[Share, ...]  # the largest first
+    contributions: tuple[Contribution, ...]  # the largest first
     linear: bool  # is the next eigenvalue far enough for linear propagation?
 
     @property
     def re_std(self) -> float:
+        """Standard deviation of the real part [1/s]."""
         return float(np.sqrt(self.covariance[0, 0]))
 
     @property
     def im_std(self) -> float:
+        """Standard deviation of the imaginary part [rad/s]."""
         return float(np.sqrt(self.covariance[1, 1]))
 
 
-def slopes(theory: Theory, v: float, names: Sequence[str], mode: complex | None = None) -> NDArray[np.complex128]:
+def eigenvalue_derivatives(
+    theory: Theory, v: float, names: Sequence[str], mode: complex | None = None
+) -> NDArray[np.complex128]:
     """Derivative (p,) of an eigenvalue by each of the named quantities, 1/s per SI unit.
 
-    ``mode`` is the eigenvalue meant [1/s], by default the oscillation that a sideways blow excites most.
+    Parameters
+    ----------
+    theory : Theory
+    v : float
+        Speed [m/s].
+    names : sequence of str
+        Parameters or quantities, p of them.
+    mode : complex, optional
+        The eigenvalue meant [1/s]; by default the oscillation that a sideways blow excites most.
     """
     dynamics = theory.dynamics()
     mode = kicked_mode(dynamics, v) if mode is None else mode
@@ -72,30 +85,54 @@ def slopes(theory: Theory, v: float, names: Sequence[str], mode: complex | None 
     return np.array(changes, dtype=complex)
 
 
-def band(theory: Theory, v: float, std: Mapping[str, float] | None = None, mode: complex | None = None) -> Band:
-    """Band by linear propagation, from ``std`` or from what the theory says is uncertain."""
+def eigenvalue_band(
+    theory: Theory, v: float, std: Mapping[str, float] | None = None, mode: complex | None = None
+) -> EigenvalueBand:
+    """Band of a predicted eigenvalue by linear propagation.
+
+    Parameters
+    ----------
+    theory : Theory
+    v : float
+        Speed [m/s].
+    std : mapping of str to float, optional
+        Standard deviations of the uncertain quantities, SI; the theory's own when omitted.
+    mode : complex, optional
+        The eigenvalue meant [1/s]; by default the oscillation that a sideways blow excites most.
+    """
     std = theory.uncertain if std is None else std
     mode = kicked_mode(theory.dynamics(), v) if mode is None else mode
-    change = slopes(theory, v, list(std), mode) * np.array(list(std.values()))
+    change = eigenvalue_derivatives(theory, v, list(std), mode) * np.array(list(std.values()))
     parts = np.array([change.real, change.imag])
     covariance = parts @ parts.T if len(std) else np.zeros((2, 2))
-    shares = [Share(name, s, complex(c)) for (name, s), c in zip(std.items(), change, strict=True)]
+    contributions = [Contribution(name, s, complex(c)) for (name, s), c in zip(std.items(), change, strict=True)]
     width = float(np.sqrt(np.trace(covariance)))
-    linear = bool(np.isfinite(mode) and _distance(theory.dynamics(), v, mode) > GAP * width)
-    return Band(v, mode, covariance, tuple(sorted(shares, key=lambda s: -abs(s.change))), linear)
+    linear = bool(np.isfinite(mode) and _distance(theory.dynamics(), v, mode) > LINEAR_GAP * width)
+    return EigenvalueBand(v, mode, covariance, tuple(sorted(contributions, key=lambda s: -abs(s.change))), linear)
 
 
 def monte_carlo(
     theory: Theory, v: float, n: int = 2000, seed: int = 0, std: Mapping[str, float] | None = None
 ) -> NDArray[np.complex128]:
-    """The eigenvalue for ``n`` draws of all that is uncertain, (n,); nan where it does not oscillate any more.
+    """Draw the eigenvalue ``n`` times, (n,), over all that is uncertain; nan where it does not oscillate any more.
 
     Draws that no bicycle can be (a wheel heavier than physics allows) are made again.
+
+    Parameters
+    ----------
+    theory : Theory
+    v : float
+        Speed [m/s].
+    n : int
+        Number of draws.
+    seed : int
+    std : mapping of str to float, optional
+        Standard deviations of the uncertain quantities, SI; the theory's own when omitted.
     """
     std = theory.uncertain if std is None else std
     names, deviations = list(std), np.array(list(std.values()))
     nominal = np.array([theory.nominal(name) for name in names])
-    mode, slope = kicked_mode(theory.dynamics(), v), slopes(theory, v, names)
+    mode, slope = kicked_mode(theory.dynamics(), v), eigenvalue_derivatives(theory, v, names)
     rng = np.random.default_rng(seed)
     found = np.empty(n, dtype=complex)
     for k in range(n):
@@ -114,9 +151,9 @@ def monte_carlo(
 
 
 def _around(theory: Theory, v: float, name: str) -> tuple[Array, Array, float]:
-    """The matrix with a quantity a little larger and a little smaller, and by how much they differ, SI."""
+    """System matrices with a quantity a little larger and a little smaller, and the difference of the two, SI."""
     value, usual = theory.nominal(name), theory.usual(name)
-    step = STEP * (usual if np.isfinite(usual) else 1.0)
+    step = DIFFERENCE_STEP * (usual if np.isfinite(usual) else 1.0)
     up, down = (theory.dynamics({name: changed}).matrix(v) for changed in (value + step, value - step))
     return up, down, 2.0 * step
 
@@ -135,6 +172,6 @@ def _continuous(dynamics: Dynamics, values: NDArray[Any]) -> NDArray[np.complex1
 
 
 def _distance(dynamics: Dynamics, v: float, mode: complex) -> float:
-    """From an eigenvalue to the nearest other one [1/s]."""
+    """Distance from an eigenvalue to the nearest other one [1/s]."""
     values = _continuous(dynamics, np.linalg.eigvals(dynamics.matrix(v)))
     return float(np.sort(np.abs(values - mode))[1])

@@ -5,7 +5,8 @@ from math import isfinite
 
 import numpy as np
 
-from hil.design.sampled_plant import LOOP_STATES, Array, SampledModel
+from hil.design.sampled_plant import LOOP_STATES, SampledModel
+from models.array_types import Array
 from models.coordinates import PHI_DOT
 from models.errors import InputError
 from models.parameters import Bicycle

@@ -7,8 +7,9 @@ from math import isfinite, pi, radians
 import numpy as np
 from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
 
-from hil.design.sampled_plant import BICYCLE_PART, Array, SampledModel
+from hil.design.sampled_plant import BICYCLE_PART, SampledModel
 from hil.design.stabilisability import require_stabilisable
+from models.array_types import Array
 from models.errors import InputError
 from models.parameters import Bicycle
 

@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Array, SampledModel
+from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, SampledModel
+from models.array_types import Array
 from models.tables import html_table
 
 SLOWEST_CROSSING = 1e-3

@@ -16,8 +16,9 @@ from hil.design.lqr import LQR
 from hil.design.margins import margins
 from hil.design.off import Off
 from hil.design.poles import PolePlacement
-from hil.design.sampled_plant import Array, LoopTiming, SampledModel, continuous, sampled_model
+from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
 from hil.design.schedule import GainSchedule
+from models.array_types import Array
 from models.errors import InputError
 from models.parameters import Bicycle
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hil.design.sampled_plant import LOOP_STATES, Array, SampledModel
+from hil.design.sampled_plant import LOOP_STATES, SampledModel
+from models.array_types import Array
 from models.parameters import Bicycle
 
 

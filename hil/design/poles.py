@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, null_space, solve_sylvester
 
-from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Array, SampledModel
+from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, SampledModel
 from hil.design.stabilisability import require_stabilisable, uncontrollable_speeds
+from models.array_types import Array
 from models.errors import InputError
 from models.linear.modes import named_modes
 from models.linear.whipple import system_matrix

@@ -10,7 +10,8 @@ import tomli_w
 from numpy.typing import NDArray
 
 from hil.design.margins import MARGIN_HEADS, Margins
-from hil.design.sampled_plant import LOOP_STATES, Array, LoopTiming
+from hil.design.sampled_plant import LOOP_STATES, LoopTiming
+from models.array_types import Array
 from models.errors import InputError
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from experiments.datatypes import Array, Response
+from experiments.datatypes import Response
 from models import catalogue
+from models.array_types import Array
 from models.coordinates import PHI_DOT
 from models.plant.plant import Kick
 from tests.experiments.synthetic import coloured

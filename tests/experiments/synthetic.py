@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from experiments.datatypes import Array, Marker, Response
+from experiments.datatypes import Marker, Response
+from models.array_types import Array
 
 
 def coloured(rng: np.random.Generator, n: int, std: float, lag_1: float) -> Array:

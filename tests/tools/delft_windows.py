@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.kicks import DetectedKick, KickRules, background, find_kicks, levelled
+from experiments.analysis.kicks import DetectedKick, KickRules, background_amplitude, find_kicks, without_bias
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Fit, Rejected, Response, Window
 from experiments.recordings import foreign
@@ -145,8 +145,8 @@ def _all(
     rejected: list[Rejected],
     theirs: NDArray[np.int64],
 ) -> Iterator[Found]:
-    s = levelled(response, KickRules().smooth)
-    noise = background(response, s)
+    s = without_bias(response, KickRules().smooth)
+    noise = background_amplitude(response, s)
     for kick in find_kicks(response, KickRules()):
         span = f"kick of {response.t[kick.onset]:.2f}-{response.t[kick.end]:.2f} s"
         window = next((w for w in windows if span in w.rule), None)

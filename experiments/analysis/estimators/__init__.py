@@ -1,11 +1,12 @@
-"""Modes from a free response. An estimator is one file and one line below."""
+"""Estimators of a mode from a free response. An estimator is one file and one line below."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from experiments.analysis.estimators import era, log_decrement, real_mode, several_modes, single_mode
-from experiments.datatypes import Array, Fit
+from experiments.datatypes import Fit
+from models.array_types import Array
 from models.errors import InputError
 
 ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
@@ -18,9 +19,18 @@ ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
 
 
 def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None = None) -> Fit:
-    """Mode in the lean rate y (n,) at the times t (n,) [s], by the named estimator.
+    """Fit one mode to a lean rate by a named estimator.
 
-    A fit of nearly the same motion, as of a longer part of it, spares the search and the study of the noise: ``near``.
+    Parameters
+    ----------
+    t : (n,)
+        Times [s], evenly spaced, increasing.
+    y : (n,)
+        Lean rate, in any unit.
+    name : str
+        One of `ESTIMATORS`.
+    near : Fit, optional
+        Fit of nearly the same motion, as of a longer part of it; spares the search and the study of the noise.
 
     Raises
     ------

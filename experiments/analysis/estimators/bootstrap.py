@@ -1,4 +1,4 @@
-"""Covariance by a block bootstrap of the residual, which asks for no model of the noise's colour.
+"""Covariance by a block bootstrap of the residual, which needs no model of the noise's colour.
 
 Blocks of the residual, begun anywhere, are strung together into as many new noises as wished (moving
 blocks; Kuensch 1989). Within a block the noise keeps its colour; where blocks meet it is lost, which is
@@ -11,8 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import Array, lag_1
+from experiments.analysis.estimators.coloured_noise import lag_1
 from experiments.datatypes import Fit
+from models.array_types import Array
 
 DRAWS = 400  # standard deviations to 3.5 %
 
@@ -30,37 +31,64 @@ def block_length(residual: Array) -> int:
     )
 
 
-def noises(residual: Array, freedom: int, draws: int = DRAWS) -> Array:
+def resampled_residuals(residual: Array, parameters: int, draws: int = DRAWS) -> Array:
     """New noises (draws, n) made of blocks of a residual; the same ones whenever the residual is the same."""
     n, length = len(residual), block_length(residual)
-    # the residual seeds its own draws: no clock, no order of windows enters the answer
+    # the residual seeds its own draws: no clock, no order of windows enters the result
     rng = np.random.default_rng(zlib.crc32(np.ascontiguousarray(residual).tobytes()))
     starts = rng.integers(0, n - length + 1, (draws, -(-n // length)))
     index = (starts[..., None] + np.arange(length)).reshape(draws, -1)[:, :n]
-    alike = float(np.clip(lag_1(residual), 0.0, 0.98))
-    # an unknown takes as much of the variance as one correlation time, (1 + r) / (1 - r) rows, holds
-    kept = max(1.0 - freedom * (1.0 + alike) / (1.0 - alike) / n, 0.5)
+    correlation = float(np.clip(lag_1(residual), 0.0, 0.98))
+    # a parameter takes as much of the variance as one correlation time, (1 + r) / (1 - r) rows, holds
+    kept = max(1.0 - parameters * (1.0 + correlation) / (1.0 - correlation) / n, 0.5)
     return np.asarray((residual - residual.mean())[index] / np.sqrt(kept))
 
 
-def covariance(answer: Array, residual: Array, freedom: int, draws: int = DRAWS) -> Array:
-    """Covariance (p, p) of what answers the samples linearly, ``answer`` (p, n) being d theta / d y."""
-    moved = answer @ noises(residual, freedom, draws).T
+def bootstrap_covariance(influence: Array, residual: Array, parameters: int, draws: int = DRAWS) -> Array:
+    """Covariance (p, p) of estimates that are linear in the samples.
+
+    Parameters
+    ----------
+    influence : (p, n)
+        Derivative of the estimates by each sample.
+    residual : (n,)
+        Measured minus fitted.
+    parameters : int
+        Number of parameters fitted.
+    draws : int
+        Bootstrap samples.
+    """
+    moved = influence @ resampled_residuals(residual, parameters, draws).T
     return np.asarray(moved @ moved.T / draws)
 
 
-def refitted(fit: Callable[[Array], Array], curve: Array, residual: Array, freedom: int, draws: int = 100) -> Array:
-    """Covariance (p, p) of any estimator, linear or not: ``fit`` (n,) -> (p,) is run on curve + new noise.
+def refit_covariance(
+    fit: Callable[[Array], Array], curve: Array, residual: Array, parameters: int, draws: int = 100
+) -> Array:
+    """Covariance (p, p) of any estimator, linear or not, by fitting bootstrap samples again.
 
-    Draws that it could not fit (not finite) are left out.
+    Samples that it could not fit (not finite) are left out.
+
+    Parameters
+    ----------
+    fit : callable
+        The estimator, (n,) -> (p,).
+    curve : (n,)
+        Fitted signal, to which the new noise is added.
+    residual : (n,)
+        Measured minus fitted.
+    parameters : int
+        Number of parameters fitted.
+    draws : int
+        Bootstrap samples.
     """
-    found = np.array([fit(curve + noise) for noise in noises(residual, freedom, draws)])
+    found = np.array([fit(curve + noise) for noise in resampled_residuals(residual, parameters, draws)])
     found = found[np.isfinite(found).all(axis=1)]
     return np.atleast_2d(np.cov(found.T))
 
 
-def bootstrapped(fit: Fit, y: Array, freedom: int = 5) -> Fit:
-    """The same fit of the signal y (n,) with its covariance from blocks of its residual."""
+def bootstrapped(fit: Fit, y: Array, parameters: int = 5) -> Fit:
+    """Fit of the signal y (n,) with its covariance from blocks of its residual instead."""
     if not fit.ok:
         return fit
-    return replace(fit, covariance=covariance(fit.sensitivity, y - fit.curve, freedom))
+    return replace(fit, covariance=bootstrap_covariance(fit.influence, y - fit.curve, parameters))

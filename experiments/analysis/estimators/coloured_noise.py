@@ -1,16 +1,23 @@
-"""What the residual of a fit says of the noise, and what that noise does to the answer.
+"""Covariance of estimates under coloured noise, of which the residual of the fit is the only witness.
 
 The noise is taken for white noise plus a slower one, first-order autoregressive (together an ARMA(1, 1)): gyro,
 and road, hand, drift or what is left of other motion. How slow and how strong the second is cannot be
 known well from one window, and a plain autocovariance of the residual errs on the small side, because the
-fit took the slow part for motion. So every combination on a grid is weighed by its restricted likelihood
-(REML; Patterson and Thompson 1971), which knows what the fit took, and all of them have their say: the
-covariance is the mean over the combinations, and how much they disagree makes its degrees of freedom.
+fit took the slow part for motion. So every noise model on a grid is weighed by its restricted likelihood
+(REML; Patterson and Thompson 1971), which knows what the fit took, and the covariance is the mean over the models.
+
+The degrees of freedom are those of the residual, n rows less the parameters fitted. That the models disagree is in
+the mean covariance already, as the most pessimistic ones enter it with their weight, and counts no second time: with
+few degrees of freedom from the disagreement (Satterthwaite) intervals of 95 % hold the truth in 97 to 99 % of all
+windows, with n - m in 95 %. `tests/experiments/analysis/noise_coverage.py` shows it, for white noise, for noise as
+coloured as in measured lean rates, and for noises drawn from the grid. Neither makes good a slow noise hidden under
+a white one: with a correlation time of a tenth of the window and a quarter of the power, 86 to 93 % are held.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,16 +25,26 @@ from scipy.fft import next_fast_len
 
 from models.array_types import Array
 
-TIMES, RATIOS = 12, 6  # of the grid: correlation times, and how far slow noise stands above white
-LONGEST = 0.25  # of the window; slower noise is an offset or a drift, which the window cannot tell from motion
+CORRELATION_TIMES, AMPLITUDE_RATIOS = 12, 6  # of the grid: correlation times, and how far slow noise stands above white
+LONGEST_CORRELATION = (
+    0.25  # of the window; slower noise is an offset or a drift, which the window cannot tell from motion
+)
 
 
 @dataclass(frozen=True)
-class Noise:
-    """Covariance of an answer from the noise, and how well it is known."""
+class NoiseCovariance:
+    """Covariance of p estimates from the noise, with its degrees of freedom."""
 
     covariance: Array  # (p, p)
-    dof: float  # effective degrees of freedom
+    dof: float
+
+
+class NoisePosterior(NamedTuple):
+    """Noise models of `arma_grid` in the light of a residual."""
+
+    weights: Array  # (G,) posterior probabilities
+    variances: Array  # (G,) innovation variance of each model
+    dof: float  # degrees of freedom of the residual
 
 
 def lag_1(residual: Array) -> float:
@@ -37,23 +54,23 @@ def lag_1(residual: Array) -> float:
 
 
 @lru_cache(maxsize=64)
-def grid(n: int) -> Array:
-    """Autoregressive and moving-average coefficients (G, 2) of (1 - rho L) e = (1 - theta L) white; white first.
+def arma_grid(n: int) -> Array:
+    """Grid of noise models: coefficients (rho, theta), (G, 2), of (1 - rho L) e = (1 - theta L) white; white first.
 
     Correlation times from half a sample to a quarter of the n rows, evenly in their logarithm; and for each the
     amplitude of slow noise over that of fast noise, (1 - theta) / (1 - rho), likewise from white to purely slow.
     """
     pairs = [(0.0, 0.0)]
-    for time in np.geomspace(0.5, max(LONGEST * n, 1.0), TIMES):
+    for time in np.geomspace(0.5, max(LONGEST_CORRELATION * n, 1.0), CORRELATION_TIMES):
         rho = float(np.exp(-1.0 / time))
-        for ratio in np.geomspace(1.0, 1.0 / (1.0 - rho), RATIOS)[1:]:
+        for ratio in np.geomspace(1.0, 1.0 / (1.0 - rho), AMPLITUDE_RATIOS)[1:]:
             pairs.append((rho, max(1.0 - ratio * (1.0 - rho), 0.0)))
     return np.array(pairs)
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def dot(a, b):
-    """Sum of products, in whatever order is fast."""
+def inner_product(a, b):
+    """Inner product of two vectors, summed in whatever order is fast."""
     total = 0.0
     for i in range(len(a)):
         total += a[i] * b[i]
@@ -61,17 +78,17 @@ def dot(a, b):
 
 
 @njit(cache=True, nogil=True)
-def whitened(pairs, X):
+def whitened_products(models, X):
     """Products X' S^-1 X (G, k, k) and log det S (G,) of each noise of the grid, for the columns of X (n, k).
 
     One-step predictions of an ARMA(1, 1) (Brockwell and Davis 1991, section 5.3).
     """
     n, k = X.shape
-    grams, logs = np.empty((len(pairs), k, k)), np.zeros(len(pairs))
-    off = np.empty((k, n))  # what each row is off its prediction, over its standard deviation
+    grams, logs = np.empty((len(models), k, k)), np.zeros(len(models))
+    innovations = np.empty((k, n))  # each row minus its prediction, over its standard deviation
     row = np.empty(k)
-    for g in range(len(pairs)):
-        rho, theta = pairs[g]
+    for g in range(len(models)):
+        rho, theta = models[g]
         r, settled = (1.0 - 2.0 * rho * theta + theta * theta) / (1.0 - rho * rho), False
         scale, log = 1.0 / np.sqrt(r), np.log(r)
         for j in range(k):
@@ -79,7 +96,7 @@ def whitened(pairs, X):
         for i in range(n):
             logs[g] += log
             for j in range(k):
-                off[j, i] = row[j] * scale
+                innovations[j, i] = row[j] * scale
             if i + 1 == n:
                 break
             carried = theta * scale * scale
@@ -90,62 +107,79 @@ def whitened(pairs, X):
                 scale, log, settled = 1.0 / np.sqrt(r), np.log(r), r == before
         for a in range(k):
             for b in range(a + 1):
-                grams[g, a, b] = grams[g, b, a] = dot(off[a], off[b])
+                grams[g, a, b] = grams[g, b, a] = inner_product(innovations[a], innovations[b])
     return grams, logs
 
 
-def noise_of(answer: Array, residual: Array, taken: Array, lost: int = 0) -> Noise:
-    """Covariance of what answers the samples linearly, from the noise that left a residual.
+def noise_covariance(influence: Array, residual: Array, jacobian: Array, extra_parameters: int = 0) -> NoiseCovariance:
+    """Covariance of estimates that are linear in the samples, under the noise that left a residual.
 
     Parameters
     ----------
-    answer : (p, n) d (answer) / d (sample), or several answers (k, p, n) with a covariance (k, p, p) each.
-    residual : (n,) what the fit left.
-    taken : (n, m), columns that span what the fit took of the noise, as its Jacobian.
-    lost : unknowns fitted beyond those columns.
+    influence : (p, n) or (k, p, n)
+        Derivative of the p estimates by each sample; of k sets of estimates at once, with a covariance (k, p, p).
+    residual : (n,)
+        Measured minus fitted.
+    jacobian : (n, m)
+        Columns that span the part of the noise that the fit took for signal.
+    extra_parameters : int
+        Parameters fitted beyond those columns.
+    """
+    if float(np.sqrt(np.mean(residual**2))) == 0.0:
+        return NoiseCovariance(np.zeros((*influence.shape[:-1], influence.shape[-2])), float("inf"))
+    posterior = noise_posterior(residual, jacobian, extra_parameters)
+    covariance = propagated_covariance(influence, arma_grid(len(residual)), posterior.weights * posterior.variances)
+    return NoiseCovariance(covariance, posterior.dof)
+
+
+def noise_posterior(residual: Array, jacobian: Array, extra_parameters: int = 0) -> NoisePosterior:
+    """Weigh the noise models of the grid by their restricted likelihood; arguments as of `noise_covariance`.
+
+    Each model's innovation variance is its generalised sum of squares over the degrees of freedom, n - m less the
+    extra parameters.
     """
     n = len(residual)
-    q = np.linalg.qr(taken / np.maximum(np.linalg.norm(taken, axis=0), 1e-300))[0]
+    q = np.linalg.qr(jacobian / np.maximum(np.linalg.norm(jacobian, axis=0), 1e-300))[0]
     size = float(np.sqrt(np.mean(residual**2)))
-    if size == 0.0:
-        return Noise(np.zeros((*answer.shape[:-1], answer.shape[-2])), float("inf"))
-    pairs = grid(n)
-    grams, logs = whitened(pairs, np.column_stack([q, residual / size]))
+    models = arma_grid(n)
+    grams, logs = whitened_products(models, np.column_stack([q, residual / size]))
     m = q.shape[1]
-    inner, side = grams[:, :m, :m], grams[:, :m, m]
-    left = grams[:, m, m] - np.einsum("gm,gm->g", side, np.linalg.solve(inner, side[..., None])[..., 0])
-    free = max(n - m - lost, 1)
-    likelihood = -0.5 * (free * np.log(np.maximum(left, 1e-300)) + logs + np.linalg.slogdet(inner)[1])
-    weights = np.exp(likelihood - likelihood.max()) * chances(pairs)
+    fitted, rest = slice(m), m  # columns of the Jacobian, and that of the residual
+    information, cross = grams[:, fitted, fitted], grams[:, fitted, rest]
+    squares = grams[:, rest, rest] - np.einsum(
+        "gm,gm->g", cross, np.linalg.solve(information, cross[..., None])[..., 0]
+    )
+    dof = max(n - m - extra_parameters, 1)
+    likelihood = -0.5 * (dof * np.log(np.maximum(squares, 1e-300)) + logs + np.linalg.slogdet(information)[1])
+    weights = np.exp(likelihood - likelihood.max()) * prior_probabilities(models)
     weights /= weights.sum()
-    covariance = answered_by(answer, pairs, weights * left / free * size**2)
-    return Noise(covariance, float(free))
+    return NoisePosterior(weights, squares / dof * size**2, float(dof))
 
 
-def chances(pairs: Array) -> Array:
-    """What each noise of the grid is given before (G,): a third each for white, autoregressive, and both together."""
-    white, slow = pairs[:, 0] == 0.0, (pairs[:, 0] > 0.0) & (pairs[:, 1] == 0.0)
+def prior_probabilities(models: Array) -> Array:
+    """Prior probability of each noise of the grid (G,): a third each for white, autoregressive, and both together."""
+    white, slow = models[:, 0] == 0.0, (models[:, 0] > 0.0) & (models[:, 1] == 0.0)
     both = ~white & ~slow
     return np.asarray(white / white.sum() + slow / slow.sum() + both / both.sum()) / 3.0
 
 
-def answered_by(answer: Array, pairs: Array, variances: Array) -> Array:
-    """Covariance (..., p, p) of the answer (..., p, n) to all noises of a grid, of innovations with `variances`."""
-    n = answer.shape[-1]
+def propagated_covariance(influence: Array, models: Array, variances: Array) -> Array:
+    """Covariance (..., p, p) of estimates under the sum of a grid's noises, of innovations with ``variances`` (G,)."""
+    n = influence.shape[-1]
     size = next_fast_len(2 * n, real=True)
-    spectrum = np.fft.rfft(answer, size)
+    spectrum = np.fft.rfft(influence, size)
     products = np.fft.irfft(spectrum[..., :, None, :] * spectrum[..., None, :, :].conj(), size)
     products = products[..., :n] + products[..., :n].swapaxes(-2, -3)  # both signs of a lag
     products[..., 0] *= 0.5
-    return np.asarray(products @ autocovariance(pairs, variances, n))
+    return np.asarray(products @ autocovariance(models, variances, n))
 
 
 @njit(cache=True, nogil=True)
-def autocovariance(pairs, variances, n):
-    """Of the sum of the grid's noises with innovations of such variances, at the lags 0 to n - 1; (n,)."""
+def autocovariance(models, variances, n):
+    """Autocovariance of the sum of the grid's noises with innovations of such variances, at lags 0 to n - 1; (n,)."""
     total = np.zeros(n)
-    for g in range(len(pairs)):
-        rho, theta = pairs[g]
+    for g in range(len(models)):
+        rho, theta = models[g]
         total[0] += variances[g] * (1.0 - 2.0 * rho * theta + theta * theta) / (1.0 - rho * rho)
         term = variances[g] * (1.0 - rho * theta) * (rho - theta) / (1.0 - rho * rho)
         for i in range(1, n):
@@ -154,17 +188,17 @@ def autocovariance(pairs, variances, n):
     return total
 
 
-def coloured_covariance(answer: Array, residual: Array, freedom: int) -> Array:
-    """Covariance (p, p) of what answers the samples linearly, where only the number of unknowns is known.
+def coloured_covariance(influence: Array, residual: Array, parameters: int) -> Array:
+    """Covariance (p, p) of estimates that are linear in the samples, where only the number of parameters is known.
 
     With white residuals it is the textbook covariance; with the lag-1 autocorrelation of 0.4 and more seen in
     measured lean rates the textbook one is several times too small.
     """
-    taken = np.column_stack([np.ones(len(residual)), answer.T])
-    return noise_of(answer, residual, taken, max(freedom - taken.shape[1], 0)).covariance
+    jacobian = np.column_stack([np.ones(len(residual)), influence.T])
+    return noise_covariance(influence, residual, jacobian, max(parameters - jacobian.shape[1], 0)).covariance
 
 
-def pooled(parts: Iterable[tuple[float, float]]) -> float:
+def welch_satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
     """Degrees of freedom of a sum of independent variances, each with its own (Welch 1947, Satterthwaite 1946)."""
     pairs = [(variance, dof) for variance, dof in parts if variance > 0.0]
     total = sum(variance for variance, _ in pairs)

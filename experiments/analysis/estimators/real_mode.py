@@ -8,32 +8,37 @@ eigenvalues (Meijaard et al. 2007, figure 3) and a falling bicycle shows the lar
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import Noise, noise_of
-from experiments.analysis.estimators.result import answered, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
+from experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance
+from experiments.analysis.estimators.result import make_fit, too_noisy, unusable_signal
+from experiments.analysis.estimators.variable_projection import (
+    ExponentialForm,
+    ProjectionFit,
+    influence_matrix,
+    minimise,
+)
 from experiments.datatypes import Fit
+from models.array_types import Array
 
 NAME = "real_mode"
 
-RATE_MIN, RATE_MAX = -20.0, 12.0  # 1/s, as in single_mode
-STARTS = (-6.0, -2.0, -0.5, 0.5, 2.0, 5.0)
-STARTS_TWO = ((4.0, -4.0), (1.0, -3.0), (-1.0, -6.0), (3.0, 0.5))
-APART = 0.2  # 1/s; two rates nearer than that cannot be told from t exp(a t)
-WORTH = 10.0  # how much the second exponential must lower the Bayesian information criterion
+REAL_RATE_MIN, REAL_RATE_MAX = -20.0, 12.0  # 1/s, as in single_mode
+ONE_RATE_GUESSES = (-6.0, -2.0, -0.5, 0.5, 2.0, 5.0)
+TWO_RATE_GUESSES = ((4.0, -4.0), (1.0, -3.0), (-1.0, -6.0), (3.0, 0.5))
+MIN_RATE_DISTANCE = 0.2  # 1/s; two rates nearer than that cannot be told from t exp(a t)
+MIN_BIC_GAIN = 10.0  # how much the second exponential must lower the Bayesian information criterion
 
-MIN_SIGNAL = 2.0  # rms of the exponentials over rms of the residual
-MIN_ROWS = 12
-MIN_CHANGE = 1.0  # |a| T: fewer time constants within the window look like a straight line
+MIN_REAL_ROWS = 12
+MIN_TIME_CONSTANTS = 1.0  # |a| T: fewer time constants within the window look like a straight line
 
 
 def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
-    """The larger real eigenvalue a [1/s] in a response; ``im`` is 0 with variance 0.
+    """Fit the larger real eigenvalue a [1/s] in a response; ``im`` is 0 with variance 0.
 
     Parameters
     ----------
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit.
-    near : not needed here.
+    near : not needed here; estimators share one signature.
 
     Returns
     -------
@@ -41,20 +46,20 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
         ``re`` = a. A second exponential is used only where the data ask for it; then
         ``coefficients`` holds its rate ``b`` and ``b_std`` beside c1, c2, c3.
     """
-    if reason := unusable(t, y, MIN_ROWS):
-        return refused(reason, NAME)
+    if reason := unusable_signal(t, y, MIN_REAL_ROWS):
+        return Fit.refused(NAME, reason)
     tau = t - t[0]
-    one = search(tau, y, [(a,) for a in STARTS])
-    two = search(tau, y, STARTS_TWO)
+    one = search_rates(tau, y, [(a,) for a in ONE_RATE_GUESSES])
+    two = search_rates(tau, y, TWO_RATE_GUESSES)
     # Schwarz's criterion with two more unknowns
     gain = len(y) * np.log(max(one.cost, 1e-300) / max(two.cost, 1e-300)) - 2 * np.log(len(y))
-    solution = two if gain > WORTH and abs(two.theta[0] - two.theta[1]) > APART else one
+    solution = two if gain > MIN_BIC_GAIN and abs(two.theta[0] - two.theta[1]) > MIN_RATE_DISTANCE else one
     rates = solution.theta
     largest, smallest = int(np.argmax(rates)), int(np.argmin(rates))
-    answer = sensitivity(solution)
-    noise = noise_of(answer, solution.residual, solution.jacobian)
+    influence = influence_matrix(solution)
+    noise = noise_covariance(influence, solution.residual, solution.jacobian)
     variances = np.diag(noise.covariance)
-    problem = judge(solution, float(rates[largest]), tau)
+    problem = real_mode_problem(solution, float(rates[largest]), tau)
     coefficients = {"c1": float(solution.c[0]), "c2": float(solution.c[1 + largest])}
     if solution is two:
         coefficients |= {
@@ -62,34 +67,34 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
             "b": float(rates[smallest]),
             "b_std": float(np.sqrt(variances[smallest])),
         }
-    return answered(
+    return make_fit(
         NAME,
         complex(rates[largest], 0.0),
         y,
         solution.curve,
-        np.vstack([answer[largest], np.zeros(len(y))]),
-        taken=solution.jacobian,
+        np.vstack([influence[largest], np.zeros(len(y))]),
+        jacobian=solution.jacobian,
         problem=problem,
         status=f"{len(rates)} real exponential(s), residual {solution.rms:.2g} rms",
         coefficients=coefficients,
-        noise=Noise(np.diag([variances[largest], 0.0]), noise.dof),
+        noise=NoiseCovariance(np.diag([variances[largest], 0.0]), noise.dof),
     )
 
 
-def search(tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tuple[float, ...]]) -> ProjectionFit:
+def search_rates(
+    tau: Array, y: Array, starts: tuple[tuple[float, ...], ...] | list[tuple[float, ...]]
+) -> ProjectionFit:
     """Best fit with as many exponentials as the starts have rates."""
     first = [np.array(start) for start in starts]
     p = len(first[0])
-    bounds = np.full(p, RATE_MIN), np.full(p, RATE_MAX)
-    return minimise(Form(decays=p), tau, y, first, bounds)
+    bounds = np.full(p, REAL_RATE_MIN), np.full(p, REAL_RATE_MAX)
+    return minimise(ExponentialForm(decays=p), tau, y, first, bounds)
 
 
-def judge(solution: ProjectionFit, rate: float, tau: Array) -> str:
-    """Why the fit may not be compared; empty when it may."""
-    if not RATE_MIN + 1e-3 < solution.theta.min() <= solution.theta.max() < RATE_MAX - 1e-3:
+def real_mode_problem(solution: ProjectionFit, rate: float, tau: Array) -> str:
+    """Reason why the fit may not be compared; empty when it may."""
+    if not REAL_RATE_MIN + 1e-3 < solution.theta.min() <= solution.theta.max() < REAL_RATE_MAX - 1e-3:
         return f"not identifiable: the search ended at its bound, {np.round(solution.theta, 2)} 1/s"
-    if abs(rate) * tau[-1] < MIN_CHANGE:
+    if abs(rate) * tau[-1] < MIN_TIME_CONSTANTS:
         return f"not identifiable: {rate:.3g} 1/s over {tau[-1]:.2f} s is less than one time constant"
-    if np.std(solution.curve) < MIN_SIGNAL * solution.rms:
-        return f"too noisy: the motion's rms is under {MIN_SIGNAL:g} times the residual's"
-    return ""
+    return too_noisy(float(np.std(solution.curve)), solution.rms, motion="motion")

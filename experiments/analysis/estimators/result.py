@@ -1,72 +1,111 @@
-"""From what an estimator found to a Fit: the same words and the same uncertainty for all of them."""
+"""Fit of an estimator's result: the same words, reasons for refusal and uncertainty for all of them."""
 
 import numpy as np
 
-from experiments.analysis.estimators.coloured_noise import Noise, lag_1, noise_of
-from experiments.datatypes import Array, Fit
+from experiments.analysis.estimators.coloured_noise import NoiseCovariance, lag_1, noise_covariance
+from experiments.datatypes import Fit
+from models.array_types import Array
 
-COLOURED = 0.2  # lag-1 autocorrelation from which the status tells it
+COLOURED_FROM = 0.2  # lag-1 autocorrelation of the residual from which the status tells it
+MIN_CYCLES = 1.0  # EXPERIMENTS: a window shorter than one cycle is not identifiable
+MAX_DAMPING = 2.0  # |d| / w beyond which the oscillation is gone within a quarter of a cycle
+MIN_SIGNAL = 2.0  # rms of the fitted motion over rms of the residual
 
 
-def answered(
+def make_fit(
     estimator: str,
-    value: complex,
+    eigenvalue: complex,
     y: Array,
     curve: Array,
-    answer: Array,
-    taken: Array,
+    influence: Array,
+    jacobian: Array,
     problem: str,
     status: str,
     coefficients: dict[str, float],
-    noise: Noise | None = None,
+    noise: NoiseCovariance | None = None,
 ) -> Fit:
-    """A Fit with the covariance of its coloured residual, or another one that is given.
+    """Make a Fit, with the covariance from its coloured residual unless another one is given.
 
     Parameters
     ----------
-    value : eigenvalue, 1/s.
-    y, curve : (n,) signal and what was fitted to it.
-    answer : (2, n) how (re, im) answer each sample of y.
-    taken : (n, m) columns that span what the fit took of the noise: its Jacobian.
-    problem : why it may not be compared; empty when it may.
-    status : what to say when there is no problem.
+    estimator : str
+        Its name.
+    eigenvalue : complex
+        1/s.
+    y : (n,)
+        Measured signal.
+    curve : (n,)
+        Fitted signal.
+    influence : (2, n)
+        Derivative of (re, im) by each sample of y.
+    jacobian : (n, m)
+        Columns that span the part of the noise that the fit took for signal.
+    problem : str
+        Reason why it may not be compared; empty when it may.
+    status : str
+        Sentence for when there is no problem.
+    coefficients : dict of str to float
+        Other parameters of the fit.
+    noise : NoiseCovariance, optional
+        Covariance of (re, im) known from elsewhere.
     """
     residual = y - curve
-    noise = noise or noise_of(answer, residual, taken)
-    neighbours = lag_1(residual)
-    if neighbours > COLOURED:
-        status += f", coloured (lag-1 autocorrelation {neighbours:.2f})"
+    noise = noise or noise_covariance(influence, residual, jacobian)
+    correlation = lag_1(residual)
+    if correlation > COLOURED_FROM:
+        status += f", coloured (lag-1 autocorrelation {correlation:.2f})"
     return Fit(
         estimator=estimator,
-        re=float(value.real),
-        im=float(value.imag),
+        re=float(eigenvalue.real),
+        im=float(eigenvalue.imag),
         covariance=noise.covariance,
         r2=float(1.0 - residual @ residual / np.sum((y - y.mean()) ** 2)),
         rms=float(np.sqrt(np.mean(residual**2))),
         ok=not problem,
         status=problem or status,
         curve=curve,
-        coefficients=coefficients | {"lag_1": neighbours},
-        sensitivity=answer,
+        coefficients=coefficients | {"lag_1": correlation},
+        influence=influence,
         dof=noise.dof,
     )
 
 
-def of_fit(fit: Fit | None) -> Noise | None:
-    """What noise made of another fit, to stand for that of this one."""
-    return None if fit is None else Noise(fit.covariance, fit.dof)
+def covariance_of_fit(fit: Fit | None) -> NoiseCovariance | None:
+    """Covariance of another fit, to stand for that of this one."""
+    return None if fit is None else NoiseCovariance(fit.covariance, fit.dof)
 
 
-def refused(status: str, estimator: str) -> Fit:
-    """A fit that could not even be tried."""
-    nan = float("nan")
-    return Fit(estimator, nan, nan, np.full((2, 2), nan), nan, nan, False, status, dof=nan)
-
-
-def unusable(t: Array, y: Array, least: int) -> str:
-    """Why nothing can be fitted to a signal at all; empty when it can."""
-    if len(t) < least:
-        return f"too few rows: {len(t)}, wanted at least {least}"
+def unusable_signal(t: Array, y: Array, min_rows: int) -> str:
+    """Reason why nothing can be fitted to a signal at all; empty when it can."""
+    if len(t) < min_rows:
+        return f"too few rows: {len(t)}, wanted at least {min_rows}"
     if np.ptp(y) == 0.0:
         return "not identifiable: the signal never changes"
     return ""
+
+
+def too_few_cycles(w: float, duration: float) -> str:
+    """Refusal of an oscillation of w [rad/s] of which a window [s] holds less than a cycle; else empty."""
+    cycles = w * duration / (2 * np.pi)
+    if cycles < MIN_CYCLES:
+        return f"not identifiable: the window of {duration:.2f} s holds {cycles:.2f} of a cycle, less than one"
+    return ""
+
+
+def over_damped(d: float, w: float) -> str:
+    """Refusal of an oscillation of w [rad/s] that hardly swings before d [1/s] ends it; else empty."""
+    if abs(d) > MAX_DAMPING * w:
+        return f"not identifiable: nearly over-damped, {d:.3g} 1/s against {w:.3g} rad/s; try real_mode"
+    return ""
+
+
+def too_noisy(motion_rms: float, residual_rms: float, motion: str = "oscillation") -> str:
+    """Refusal of a motion that hardly stands above the residual of its fit; else empty."""
+    if motion_rms < MIN_SIGNAL * residual_rms:
+        return f"too noisy: the {motion}'s rms is under {MIN_SIGNAL:g} times the residual's"
+    return ""
+
+
+def root_mean_square(values: Array) -> float:
+    """Root mean square of a signal."""
+    return float(np.sqrt(np.mean(values**2)))

@@ -18,17 +18,24 @@ import numpy as np
 
 from experiments.analysis.estimators import single_mode
 from experiments.analysis.estimators.coloured_noise import lag_1
-from experiments.analysis.estimators.result import answered, of_fit, refused, unusable
-from experiments.analysis.estimators.variable_projection import Array, Form, ProjectionFit, minimise, sensitivity
+from experiments.analysis.estimators.result import MAX_DAMPING, covariance_of_fit, make_fit, unusable_signal
+from experiments.analysis.estimators.variable_projection import (
+    ExponentialForm,
+    ProjectionFit,
+    influence_matrix,
+    minimise,
+)
 from experiments.datatypes import Fit
+from models.array_types import Array
 
 NAME = "several_modes"
-FORM = Form(waves=1, rises=1)
+FORM = ExponentialForm(waves=1, rises=1)
+EXTRA_RATE = 2  # of theta: a of the extra mode, after d and w
 
 A_MIN, A_MAX = -20.0, 12.0  # 1/s, as in real_mode: caster of a bicycle at speed is at the lower end
 A_STARTS = (-6.0, -0.5, 2.0)
-MIN_ROWS = 16
-EXTRA = 2  # unknowns of the extra mode: a and c4
+MIN_SEVERAL_ROWS = 16
+EXTRA_PARAMETERS = 2  # unknowns of the extra mode: a and c4
 
 
 def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
@@ -47,50 +54,48 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
         is more than a half its rate ``a`` [1/s] and c4. The status says which of the two it was.
     """
     tau = t - t[0]
-    if reason := unusable(t, y, MIN_ROWS):
-        return refused(reason, NAME)
-    lower, upper = (
-        np.array([single_mode.D_MIN, single_mode.slowest(tau)]),
-        np.array([single_mode.D_MAX, single_mode.W_MAX]),
-    )
+    if reason := unusable_signal(t, y, MIN_SEVERAL_ROWS):
+        return Fit.refused(NAME, reason)
+    lower = np.array([single_mode.D_MIN, single_mode.lowest_frequency(tau)])
+    upper = np.array([single_mode.D_MAX, single_mode.W_MAX])
     if lower[1] >= upper[1]:
-        return refused(f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle", NAME)
-    first = single_mode.starts(tau, y, (lower, upper), near)
+        return Fit.refused(NAME, f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle")
+    first = single_mode.initial_guesses(tau, y, (lower, upper), near)
     one = minimise(single_mode.FORM, tau, y, first, (lower, upper))
     bounds = np.append(lower, A_MIN), np.append(upper, A_MAX)
     begins = [np.append(start, a) for start in [one.theta, *first[:2]] for a in A_STARTS]
     two = minimise(FORM, tau, y, begins, bounds)
-    probability = supported(one, two)
+    probability = akaike_weight(one, two)
     chosen, other, share = (two, one, 1.0 - probability) if probability > 0.5 else (one, two, probability)
-    d, w = chosen.theta[:2]
+    d, w = chosen.theta[single_mode.WAVE]
     if chosen is two:
-        told = f"and an extra mode of {two.theta[2]:.2g} 1/s ({probability:.0%} likely)"
-        more = dict(zip(("a", "c1", "c4", "c2", "c3"), map(float, [two.theta[2], *two.c]), strict=True))
+        told = f"and an extra mode of {two.theta[EXTRA_RATE]:.2g} 1/s ({probability:.0%} likely)"
+        more = dict(zip(("a", "c1", "c4", "c2", "c3"), map(float, [two.theta[EXTRA_RATE], *two.c]), strict=True))
     else:
         told = f"alone (an extra mode is {probability:.0%} likely)"
         more = dict(zip(("c1", "c2", "c3"), map(float, one.c), strict=True))
-    result = answered(
+    result = make_fit(
         NAME,
         complex(d, w),
         y,
         chosen.curve,
-        sensitivity(chosen)[:2],
-        taken=chosen.jacobian,
-        problem=single_mode.judge(chosen, tau, (lower, upper)),
+        influence_matrix(chosen)[single_mode.WAVE],
+        jacobian=chosen.jacobian,
+        problem=single_mode.oscillation_problem(chosen, tau, (lower, upper)),
         status=f"{w * tau[-1] / (2 * np.pi):.1f} cycles {told}, residual {chosen.rms:.2g} rms",
         coefficients=more | {"extra": probability},
-        noise=of_fit(near),
+        noise=covariance_of_fit(near),
     )
-    apart = other.theta[:2] - chosen.theta[:2]
-    if not np.all(np.abs(apart) < single_mode.MAX_DAMPING * w):  # another oscillation, not another opinion of this one
+    apart = other.theta[single_mode.WAVE] - chosen.theta[single_mode.WAVE]
+    if not np.all(np.abs(apart) < MAX_DAMPING * w):  # another oscillation, not another opinion of this one
         return result
     return replace(result, covariance=result.covariance + share * np.outer(apart, apart))
 
 
-def supported(one: ProjectionFit, two: ProjectionFit) -> float:
+def akaike_weight(one: ProjectionFit, two: ProjectionFit) -> float:
     """Akaike's weight of the larger model (`two`), 0 to 1."""
-    alike = min(max(lag_1(two.residual), 0.0), 0.99)
-    rows = len(two.residual) * (1.0 - alike) / (1.0 + alike)  # independent ones, of first-order noise
+    correlation = min(max(lag_1(two.residual), 0.0), 0.99)
+    rows = len(two.residual) * (1.0 - correlation) / (1.0 + correlation)  # independent ones, of first-order noise
     least = (1e-12 * np.linalg.norm(two.curve)) ** 2 + 1e-300  # a perfect fit is no infinite evidence
-    gain = rows * np.log((one.cost + least) / (two.cost + least)) - 2.0 * EXTRA
+    gain = rows * np.log((one.cost + least) / (two.cost + least)) - 2.0 * EXTRA_PARAMETERS
     return float(1.0 / (1.0 + np.exp(-np.clip(gain / 2.0, -700.0, 700.0))))

@@ -12,23 +12,23 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from experiments.analysis.estimators.coloured_noise import dot
+from experiments.analysis.estimators.coloured_noise import inner_product
 from models.array_types import Array
 
-STEPS = 60  # at most; ten are usual
-SCREENED, KEPT = 5, 2  # after so many steps only the best few searches go on
-SETTLED = 1e-8  # 1/s; a shorter step ends a search ...
-GAINED = 1e-9  # ... and so does one that lowers the sum of squares by less than this part
+MAX_ITERATIONS = 60  # at most; ten are usual
+SCREENED_AFTER, SEARCHES_KEPT = 5, 2  # after so many steps only the best few searches go on
+MIN_STEP = 1e-8  # 1/s; a shorter step ends a search ...
+MIN_GAIN = 1e-9  # ... and so does one that lowers the sum of squares by less than this part
 LAMBDA_START, LAMBDA_MIN, LAMBDA_MAX = 1e-3, 1e-12, 1e8  # damping, of the diagonal of J'J
-DEPENDENT = 1e-13  # of its size that a column has left when those before it are taken away: none
-STRAIGHT = 1e-3  # |a t| under which (e^(a t) - 1) / a is taken from its series
+LINEARLY_DEPENDENT = 1e-13  # of its size that a column has left when those before it are taken away: none
+SERIES_BELOW = 1e-3  # |a t| under which (e^(a t) - 1) / a is taken from its series
 
 
-class Form(NamedTuple):
-    """A constant and so many other terms; theta has d and w of each wave, then the rates of rises and decays.
+class ExponentialForm(NamedTuple):
+    """Numbers of the terms of a sum of exponentials about a constant.
 
-    The columns of Phi are 1, then for each rise (e^(a t) - 1) / a, for each wave e^(d t) cos w t and e^(d t) sin w t,
-    for each decay e^(a t).
+    Theta has d and w of each wave, then the rates of rises and decays. The columns of Phi are 1, then for each rise
+    (e^(a t) - 1) / a, for each wave e^(d t) cos w t and e^(d t) sin w t, for each decay e^(a t).
     """
 
     waves: int = 0
@@ -38,7 +38,7 @@ class Form(NamedTuple):
 
 @dataclass(frozen=True)
 class ProjectionFit:
-    """The best theta and c, with what an uncertainty needs."""
+    """Solution of a separable fit: the best theta and c, with residual and Jacobian."""
 
     theta: Array  # (p,)
     c: Array  # (m,)
@@ -57,34 +57,60 @@ class ProjectionFit:
         return float(np.sqrt(self.cost / len(self.residual)))
 
 
-def minimise(form: Form, tau: Array, y: Array, starts: Iterable[Array], bounds: tuple[Array, Array]) -> ProjectionFit:
-    """Best of bounded least-squares searches over theta from every start."""
+def minimise(
+    form: ExponentialForm, tau: Array, y: Array, starts: Iterable[Array], bounds: tuple[Array, Array]
+) -> ProjectionFit:
+    """Search theta from every start by bounded least squares; the best solution.
+
+    Parameters
+    ----------
+    form : ExponentialForm
+    tau : (n,)
+        Times from the window's start [s].
+    y : (n,)
+        Signal.
+    starts : iterable of (p,)
+        Initial guesses of theta.
+    bounds : (p,) and (p,)
+        Lower and upper bounds of theta.
+    """
     lower, upper = bounds
     theta = _searched(form, tau, y, np.clip(np.array(list(starts), float), lower, upper), lower, upper)
     return solution_at(form, tau, y, theta)
 
 
-def solution_at(form: Form, tau: Array, y: Array, theta: Array) -> ProjectionFit:
-    """The solution for a theta (p,) that is known."""
-    phi, by = terms(form, tau, theta)
+def solution_at(form: ExponentialForm, tau: Array, y: Array, theta: Array) -> ProjectionFit:
+    """Solution for a theta that is known.
+
+    Parameters
+    ----------
+    form : ExponentialForm
+    tau : (n,)
+        Times from the window's start [s].
+    y : (n,)
+        Signal.
+    theta : (p,)
+        Nonlinear parameters.
+    """
+    phi, by = basis_functions(form, tau, theta)
     _, c, residual = _linear(phi, y)
     return ProjectionFit(theta, c, y - residual, residual, np.column_stack([(by @ c).T, phi]))
 
 
-def sensitivity(solution: ProjectionFit) -> Array:
-    """How theta answers a small change of each sample: d theta / d y (p, n)."""
+def influence_matrix(solution: ProjectionFit) -> Array:
+    """Influence of each sample on theta: d theta / d y (p, n)."""
     J = solution.jacobian
     norms = np.linalg.norm(J, axis=0)
     norms = np.where(norms > 0.0, norms, 1.0)
     p = len(solution.theta)
     q, r = np.linalg.qr(J / norms)
-    if abs(np.diag(r)).min() > DEPENDENT * abs(np.diag(r)).max():
+    if abs(np.diag(r)).min() > LINEARLY_DEPENDENT * abs(np.diag(r)).max():
         return np.asarray(np.linalg.solve(r, q.T)[:p] / norms[:p, None])
     return np.asarray(np.linalg.pinv(J / norms)[:p] / norms[:p, None])
 
 
 @njit(cache=True, nogil=True)
-def terms(form: Form, tau: Array, theta: Array) -> tuple[Array, Array]:
+def basis_functions(form: ExponentialForm, tau: Array, theta: Array) -> tuple[Array, Array]:
     """Phi (n, m) and its derivatives with respect to theta (p, n, m)."""
     n, p = len(tau), len(theta)
     first_wave = 1 + form.rises
@@ -102,7 +128,7 @@ def terms(form: Form, tau: Array, theta: Array) -> tuple[Array, Array]:
         for k in range(form.rises):
             i, at = 2 * form.waves + k, 1 + k
             a = theta[i]
-            if abs(a * t) < STRAIGHT:
+            if abs(a * t) < SERIES_BELOW:
                 phi[j, at] = t * (1.0 + a * t / 2.0 + (a * t) ** 2 / 6.0)
                 by[i, j, at] = t * t * (0.5 + a * t / 3.0 + (a * t) ** 2 / 8.0)
             else:
@@ -129,18 +155,18 @@ def _linear(phi: Array, y: Array) -> tuple[Array, Array, Array]:
     q, r, c, left = np.zeros((m, n)), np.zeros((m, m)), np.zeros(m), y.copy()
     for j in range(m):
         _less(q[j], -1.0, phi[:, j])
-        size = np.sqrt(dot(q[j], q[j]))
+        size = np.sqrt(inner_product(q[j], q[j]))
         for _ in range(2):
             for i in range(j):
-                share = dot(q[i], q[j])
+                share = inner_product(q[i], q[j])
                 r[i, j] += share
                 _less(q[j], share, q[i])
-        r[j, j] = np.sqrt(dot(q[j], q[j]))
-        if r[j, j] <= DEPENDENT * size:
+        r[j, j] = np.sqrt(inner_product(q[j], q[j]))
+        if r[j, j] <= LINEARLY_DEPENDENT * size:
             r[j, j] = np.inf
         for i in range(n):
             q[j, i] /= r[j, j]
-        c[j] = dot(q[j], y)
+        c[j] = inner_product(q[j], y)
         _less(left, c[j], q[j])
     for j in range(m - 1, -1, -1):
         for i in range(j + 1, m):
@@ -157,9 +183,9 @@ def _less(a: Array, share: float, b: Array) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _trial(form: Form, tau: Array, y: Array, theta: Array, gradient: Array, normal: Array) -> float:
+def _trial(form: ExponentialForm, tau: Array, y: Array, theta: Array, gradient: Array, normal: Array) -> float:
     """Sum of squares at theta; half its gradient (p,) and J'J (p, p) are written to."""
-    phi, by = terms(form, tau, theta)
+    phi, by = basis_functions(form, tau, theta)
     q, c, residual = _linear(phi, y)
     p, m = len(theta), len(c)
     # Kaufman: the derivative of the residual is that of the curve, less its part within span(Phi)
@@ -168,16 +194,16 @@ def _trial(form: Form, tau: Array, y: Array, theta: Array, gradient: Array, norm
         for j in range(m):
             _less(J[k], c[j], by[k, :, j])
         for j in range(m):
-            _less(J[k], dot(q[j], J[k]), q[j])
-        gradient[k] = dot(J[k], residual)
+            _less(J[k], inner_product(q[j], J[k]), q[j])
+        gradient[k] = inner_product(J[k], residual)
         for i in range(k + 1):
-            normal[i, k] = normal[k, i] = dot(J[i], J[k])
-    return dot(residual, residual)
+            normal[i, k] = normal[k, i] = inner_product(J[i], J[k])
+    return inner_product(residual, residual)
 
 
 @njit(cache=True, nogil=True)
-def _searched(form: Form, tau: Array, y: Array, starts: Array, lower: Array, upper: Array) -> Array:
-    """The theta (p,) of the lowest sum of squares that searches from the starts (s, p) come to."""
+def _searched(form: ExponentialForm, tau: Array, y: Array, starts: Array, lower: Array, upper: Array) -> Array:
+    """Theta (p,) of the lowest sum of squares that searches from the starts (s, p) come to."""
     s, p = starts.shape
     theta, cost, damping = starts.copy(), np.empty(s), np.full(s, LAMBDA_START)
     gradient, normal = np.empty((s, p)), np.empty((s, p, p))
@@ -185,13 +211,13 @@ def _searched(form: Form, tau: Array, y: Array, starts: Array, lower: Array, upp
     for i in range(s):
         cost[i] = _trial(form, tau, y, theta[i], gradient[i], normal[i])
     new_gradient, new_normal = np.empty(p), np.empty((p, p))
-    for step in range(STEPS):
-        if step == SCREENED:
+    for step in range(MAX_ITERATIONS):
+        if step == SCREENED_AFTER:
             for i in range(s):
                 lower_ones = 0
                 for k in range(s):
                     lower_ones += cost[k] < cost[i]
-                moving[i] = moving[i] and lower_ones < KEPT
+                moving[i] = moving[i] and lower_ones < SEARCHES_KEPT
         for i in range(s):
             if not moving[i]:
                 continue
@@ -201,9 +227,9 @@ def _searched(form: Form, tau: Array, y: Array, starts: Array, lower: Array, upp
             moved = 0.0
             for k in range(p):
                 moved = max(moved, abs(new[k] - theta[i, k]))
-            enough = not better or cost[i] - new_cost > GAINED * cost[i]
+            enough = not better or cost[i] - new_cost > MIN_GAIN * cost[i]
             damping[i] = max(damping[i] / 10.0 if better else damping[i] * 8.0, LAMBDA_MIN)
-            moving[i] = enough and moved > SETTLED and damping[i] < LAMBDA_MAX
+            moving[i] = enough and moved > MIN_STEP and damping[i] < LAMBDA_MAX
             if better:
                 cost[i] = new_cost
                 for k in range(p):
@@ -215,7 +241,7 @@ def _searched(form: Form, tau: Array, y: Array, starts: Array, lower: Array, upp
 
 @njit(cache=True, nogil=True)
 def _stepped(theta: Array, gradient: Array, normal: Array, damping: float, lower: Array, upper: Array) -> Array:
-    """Where a damped step leads (p,); a bound that it would leave holds its unknown fast."""
+    """Theta (p,) after a damped step; a parameter that would leave its bounds is held fast."""
     p = len(theta)
     A, x, floor = normal.copy(), -gradient, 0.0
     for k in range(p):

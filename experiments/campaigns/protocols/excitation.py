@@ -8,7 +8,7 @@ from pydantic import Field
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.theory.excited_loop import crest_factor, within_limits
+from experiments.theory.excited_loop import amplitude_within_limits, crest_factor
 from hil.loop.excitation import Excitation
 
 PLAY_LEAD = 1.5  # s under control before the torque begins to play
@@ -54,7 +54,9 @@ def plan_played(
             delay=PLAY_LEAD,
             periods=periods,
         )
-        amplitude = settings.amplitude_Nm or within_limits(rig, schedule, run.v, played, settings.share_of_limits)
+        amplitude = settings.amplitude_Nm or amplitude_within_limits(
+            rig, schedule, run.v, played, settings.share_of_limits
+        )
         played = replace(played, amplitude=amplitude)
         crest = crest_factor(played.samples(rig.rate))
         warning = f"; its motor will play {amplitude:.2f} N m at most for {settings.duration_s:g} s, do not touch it"

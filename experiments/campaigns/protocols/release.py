@@ -11,7 +11,7 @@ from pydantic import Field
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.theory.excited_loop import within_limits
+from experiments.theory.excited_loop import amplitude_within_limits
 from hil.loop.excitation import Excitation
 from models.errors import InputError
 from models.linear.modes import critical_speeds
@@ -56,7 +56,9 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         for number, run in enumerate(replace(bench, bicycles=(bicycle,)).runs(speeds, settings.repeats)):
             schedule = bench.schedule(bicycle, run.controller, speeds)
             push = Excitation(kind="push", duration=PUSH_DURATION)
-            strength = settings.push_Nm or within_limits(bench.rig(bicycle), schedule, run.v, push, PUSH_SHARE)
+            strength = settings.push_Nm or amplitude_within_limits(
+                bench.rig(bicycle), schedule, run.v, push, PUSH_SHARE
+            )
             conditions.append(
                 bench.condition(
                     settings,

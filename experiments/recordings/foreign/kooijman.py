@@ -7,11 +7,12 @@ angle is too small and too erratic to use, as the paper says, and is left out.
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datatypes import Array, Response
+from experiments.datatypes import Response
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign import times
 from experiments.recordings.foreign.table import Table
 from models import catalogue
+from models.array_types import Array
 
 KIND = "kooijman"
 COLUMNS = ("t_s", "lean_rate_V", "speedometer_V")

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datatypes import Array, Marker, Response
+from experiments.datatypes import Marker, Response
+from experiments.dynamics import Theory
 from experiments.recordings.checked import BESIDE_SIGNALS, Recorded
 from experiments.recordings.foreign import times, units
 from experiments.recordings.foreign.formats import read_table
 from experiments.recordings.foreign.mapping import Column, Mapping
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
-from experiments.theory.theory import Theory, lean_feedback, open_loop
+from experiments.theory.theory import lean_feedback, open_loop
+from models.array_types import Array
 from models.errors import InputError
 from models.parameters import Bicycle
 

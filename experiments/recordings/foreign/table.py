@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.datatypes import Array
+from models.array_types import Array
 from models.errors import InputError
 from models.parameters import nearest
 

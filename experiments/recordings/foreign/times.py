@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.datatypes import Array
 from experiments.recordings.foreign.table import MIN_RECORDING_ROWS
+from models.array_types import Array
 from models.errors import InputError
 
 DATES_FROM = 1e7  # s; a time beyond 115 days is a date, and the recording is timed from its first row

@@ -7,7 +7,14 @@ from scipy.signal import lfilter
 from scipy.stats import t as student
 
 from experiments.analysis.estimators import bootstrap, estimate
-from experiments.analysis.estimators.coloured_noise import answered_by, chances, grid, noise_of, pooled, whitened
+from experiments.analysis.estimators.coloured_noise import (
+    arma_grid,
+    noise_covariance,
+    prior_probabilities,
+    propagated_covariance,
+    welch_satterthwaite,
+    whitened_products,
+)
 from experiments.datatypes import Fit
 from tests.experiments.synthetic import damped
 
@@ -28,18 +35,18 @@ def arma_covariance(rho, theta, n):
 def test_likelihood_and_covariance_of_an_arma_noise(rho, theta):
     rng, pairs = np.random.default_rng(0), np.array([(rho, theta)])
     X, dense = rng.normal(size=(60, 3)), arma_covariance(rho, theta, 60)
-    grams, logs = whitened(pairs, X)
+    grams, logs = whitened_products(pairs, X)
     assert grams[0] == pytest.approx(X.T @ np.linalg.solve(dense, X), rel=1e-9)
     assert logs[0] == pytest.approx(np.linalg.slogdet(dense)[1], abs=1e-9)
-    assert answered_by(X.T, pairs, np.ones(1)) == pytest.approx(X.T @ dense @ X, rel=1e-9)
+    assert propagated_covariance(X.T, pairs, np.ones(1)) == pytest.approx(X.T @ dense @ X, rel=1e-9)
 
 
 def test_the_grid_holds_white_noise_once_and_gives_each_kind_a_third():
-    pairs = grid(200)
+    pairs = arma_grid(200)
     assert np.sum(pairs[:, 0] == 0.0) == 1
     assert np.all((pairs >= 0.0) & (pairs < 1.0))
-    assert chances(pairs)[0] == pytest.approx(1 / 3)
-    assert chances(pairs).sum() == pytest.approx(1.0)
+    assert prior_probabilities(pairs)[0] == pytest.approx(1 / 3)
+    assert prior_probabilities(pairs).sum() == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("lag_1", [0.0, 0.44, 0.8])
@@ -50,8 +57,8 @@ def test_variance_of_a_mean_under_autoregressive_noise(lag_1):
     found, blocks = [], []
     for _ in range(30):
         y = autoregressive(rng, n, 1.0, lag_1)
-        found.append(noise_of(mean, y - y.mean(), one).covariance[0, 0])
-        blocks.append(bootstrap.covariance(mean, y - y.mean(), 1)[0, 0])
+        found.append(noise_covariance(mean, y - y.mean(), one).covariance[0, 0])
+        blocks.append(bootstrap.bootstrap_covariance(mean, y - y.mean(), 1)[0, 0])
     expected = (1 + lag_1) / (1 - lag_1) / n
     assert 0.9 < np.mean(found) / expected < 1.4
     assert 0.7 < np.mean(blocks) / expected < 1.1  # a block ends where the next begins: some colour is lost
@@ -64,12 +71,12 @@ def test_block_bootstrap_of_a_fit_against_the_analytic_covariance(lag_1):
     t = 0.001 * np.arange(n)
     y = damped(t, -1.0, 6.0, 0.02) + autoregressive(rng, n, 0.01, lag_1)
     fit = estimate(t, y)
-    exact = 0.01**2 * fit.sensitivity @ toeplitz(lag_1 ** np.arange(n)) @ fit.sensitivity.T
+    exact = 0.01**2 * fit.influence @ toeplitz(lag_1 ** np.arange(n)) @ fit.influence.T
     blocks = bootstrap.bootstrapped(fit, y)
     assert np.diag(blocks.covariance) == pytest.approx(np.diag(exact), rel=0.25)
     assert np.diag(fit.covariance) == pytest.approx(np.diag(exact), rel=0.25)
     if lag_1:  # a block of one row has forgotten the colour
-        white = np.mean((y - fit.curve) ** 2) * fit.sensitivity @ fit.sensitivity.T
+        white = np.mean((y - fit.curve) ** 2) * fit.influence @ fit.influence.T
         assert np.all(np.diag(blocks.covariance) > 2.5 * np.diag(white))
 
 
@@ -82,15 +89,17 @@ def test_the_bootstrap_by_refitting_agrees_with_the_one_through_the_sensitivity(
         one = estimate(t, signal, "era")
         return np.array([one.re, one.im])
 
-    slow = bootstrap.refitted(again, fit.curve, y - fit.curve, 5, 150)
-    quick = bootstrap.covariance(fit.sensitivity, y - fit.curve, 5)
+    slow = bootstrap.refit_covariance(again, fit.curve, y - fit.curve, 5, 150)
+    quick = bootstrap.bootstrap_covariance(fit.influence, y - fit.curve, 5)
     assert np.diag(slow) == pytest.approx(np.diag(quick), rel=0.4)
 
 
 def test_the_draws_belong_to_the_residual_alone():
     residual = autoregressive(np.random.default_rng(4), 200, 1.0, 0.5)
-    assert np.array_equal(bootstrap.noises(residual, 5), bootstrap.noises(residual.copy(), 5))
-    assert not np.array_equal(bootstrap.noises(residual, 5), bootstrap.noises(residual[::-1].copy(), 5))
+    assert np.array_equal(bootstrap.resampled_residuals(residual, 5), bootstrap.resampled_residuals(residual.copy(), 5))
+    assert not np.array_equal(
+        bootstrap.resampled_residuals(residual, 5), bootstrap.resampled_residuals(residual[::-1].copy(), 5)
+    )
 
 
 def test_blocks_grow_with_the_colour_and_with_the_record():
@@ -104,9 +113,9 @@ def test_blocks_grow_with_the_colour_and_with_the_record():
 
 def test_degrees_of_freedom_of_a_sum():
     """Two equal variances with 10 each have 20; one that is nothing does not count (Welch)."""
-    assert pooled([(2.0, 10.0), (2.0, 10.0)]) == pytest.approx(20.0)
-    assert pooled([(1.0, 7.0), (0.0, 2.0)]) == pytest.approx(7.0)
-    assert pooled([]) == np.inf
+    assert welch_satterthwaite([(2.0, 10.0), (2.0, 10.0)]) == pytest.approx(20.0)
+    assert welch_satterthwaite([(1.0, 7.0), (0.0, 2.0)]) == pytest.approx(7.0)
+    assert welch_satterthwaite([]) == np.inf
 
 
 def test_intervals_are_students():

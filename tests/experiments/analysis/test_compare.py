@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import Spread, compare, figure7_residuals, summary, unusable
+from experiments.analysis.compare import SampleStatistics, compare, figure7_residuals, rejected_fits, summary
 from experiments.analysis.estimators import estimate
 from experiments.datatypes import Comparison, Fit, Prediction
 from experiments.theory.theory import lean_feedback
@@ -79,7 +79,7 @@ def test_fits_that_may_not_be_compared_are_listed_with_their_reason():
     fit = fit_of(response)
     assert not fit.ok
     assert compare(response, [window], [fit]) == []
-    (rejected,) = unusable([window], [fit])
+    (rejected,) = rejected_fits([window], [fit])
     assert (rejected.source, rejected.t_end, rejected.reason) == (window.source, window.t_end, fit.status)
 
 
@@ -97,11 +97,13 @@ def test_pooling_counts_and_averages():
     assert a.re.mean == pytest.approx(-1.1)
     assert a.re.scatter == pytest.approx(0.2 / np.sqrt(2))  # two values: their distance over root two
     # each 0.2 by itself: 12.706 (Student's t for one degree of freedom) times 0.2 / root 2
-    assert a.re.half == pytest.approx(12.706 * 0.2 / np.sqrt(2), rel=1e-4)
-    assert a.left_re.mean == pytest.approx(0.0)
+    assert a.re.half_width == pytest.approx(12.706 * 0.2 / np.sqrt(2), rel=1e-4)
+    assert a.residual_re.mean == pytest.approx(0.0)
     assert (b.n, b.im.mean) == (1, pytest.approx(6.0))
-    assert b.im.half == pytest.approx(12.706 * 0.3, rel=1e-4)  # only a's two windows tell of the effect between windows
-    assert np.isnan(b.im.ratio)
+    assert b.im.half_width == pytest.approx(
+        12.706 * 0.3, rel=1e-4
+    )  # only a's two windows tell of the effect between windows
+    assert np.isnan(b.im.birge_ratio)
     assert s.like_re.mean == pytest.approx((0.1 - 0.1 - 0.9) / 3)
     assert s.frozen_re.mean == pytest.approx((0.0 - 0.2 - 1.0) / 3)
 
@@ -110,7 +112,7 @@ def test_nothing_to_pool():
     s = summary([])
     assert s.n == 0
     assert np.isnan(s.fraction)
-    assert Spread.of([]).n == 0
+    assert SampleStatistics.of([]).n == 0
 
 
 def test_an_unknown_prediction_never_agrees():

@@ -8,7 +8,7 @@ from scipy.stats import chi2
 
 from experiments.analysis.estimators import estimate, several_modes
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.estimators.variable_projection import terms
+from experiments.analysis.estimators.variable_projection import basis_functions
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
 from tests.experiments.synthetic import coloured, damped
@@ -46,10 +46,12 @@ def test_a_slow_mode_beside_the_oscillation_is_told_apart(name, a):
 def test_the_slow_mode_and_its_derivatives_go_smoothly_through_a_straight_line(a):
     t = np.arange(0.0, 2.0, 0.01)
     theta, step = np.array([D, W, a]), 1e-5
-    phi, by = terms(several_modes.FORM, t, theta)
+    phi, by = basis_functions(several_modes.FORM, t, theta)
     assert phi[:, 1] == pytest.approx(np.expm1(a * t) / a if abs(a) > 1e-3 else t + a * t**2 / 2, abs=1e-6)
     for i in range(3):
-        there, back = (terms(several_modes.FORM, t, theta + sign * step * np.eye(3)[i])[0] for sign in (1, -1))
+        there, back = (
+            basis_functions(several_modes.FORM, t, theta + sign * step * np.eye(3)[i])[0] for sign in (1, -1)
+        )
         assert by[i] == pytest.approx((there - back) / (2 * step), abs=1e-4)
 
 
@@ -157,7 +159,7 @@ def test_the_answer_to_a_single_sample_is_what_the_sensitivity_says(name):
     fit, change = estimate(t, y, name), 1e-5 * np.sin(2.7 * t + 0.5) * np.exp(-t)
     moved, back = estimate(t, y + change, name), estimate(t, y - change, name)
     found = 0.5 * np.array([moved.re - back.re, moved.im - back.im])
-    assert found == pytest.approx(fit.sensitivity @ change, rel=0.1, abs=5e-7)
+    assert found == pytest.approx(fit.influence @ change, rel=0.1, abs=5e-7)
 
 
 def test_a_fit_nearby_spares_the_search_and_changes_nothing():

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import chi2
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.goodness_of_fit import verdict
+from experiments.analysis.goodness_of_fit import bicycle_verdict
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.recordings.read import read_recording
 from hil.runners import simulated_run
@@ -28,7 +28,7 @@ def lockstep(tmp_path, emulation=Emulation(), speeds=("3.8", "5.0", "7.0", "3.0"
 
 def judged(analysis):
     by_source = {r.source: r for r in analysis.responses}
-    return verdict("Benchmark", [(by_source[c.window.source], c) for c in analysis.comparisons])
+    return bicycle_verdict("Benchmark", [(by_source[c.window.source], c) for c in analysis.comparisons])
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_a_weak_drive_is_rejected_and_named(tmp_path):
     best = found.causes[0]
     assert best.name == "drive_gain"
     assert best.moved == pytest.approx(0.9, abs=0.02)
-    assert best.left < chi2.isf(0.001, found.dof)
+    assert best.chi2_left < chi2.isf(0.001, found.dof)
     assert f"with drive_gain at {best.moved:.4g} instead of 1" in found.sentence
 
 
@@ -77,4 +77,4 @@ def test_a_heavier_fork_is_rejected_and_among_the_best(tmp_path, monkeypatch):
     assert not found.explained
     fork = next(c for c in found.causes[:4] if c.name == "fork_inertia")
     assert fork.moved == pytest.approx(1.1, abs=0.03)
-    assert fork.left < chi2.isf(0.001, found.dof)
+    assert fork.chi2_left < chi2.isf(0.001, found.dof)

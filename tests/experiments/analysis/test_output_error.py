@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.joint_fit import FREE, fit
-from experiments.analysis.output_error import Piece, identify
-from experiments.analysis.prediction import dominant_mode, explain
+from experiments.analysis.identification import identify
+from experiments.analysis.joint_fit import FREE_COEFFICIENTS, fit
+from experiments.analysis.output_error import Segment
+from experiments.analysis.prediction import estimate_initial_state
 from experiments.datatypes import Response, Window
+from experiments.theory.modes import dominant_mode
 from experiments.theory.theory import lean_feedback, open_loop, theory_for
 from models import catalogue
 from models.errors import InputError
@@ -47,13 +49,13 @@ def motion(v, real=None, seconds=2.0, seed=0, noise=1.0, theory=None, fall=0.0, 
 def predicted(theory, response, window):
     """What the joint fit should find, were this theory right: its eigenvalue, for the falling speed is in the fit."""
     dynamics = theory.dynamics()
-    start = explain(response, window, dynamics)
+    start = estimate_initial_state(response, window, dynamics)
     return dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start).eigenvalue
 
 
 def pieces(real, speeds=(3.5, 5.0, 6.5), repeats=3, **options):
     return [
-        Piece.of(*motion(v, real, seed=10 * i + k, **options)) for i, v in enumerate(speeds) for k in range(repeats)
+        Segment.of(*motion(v, real, seed=10 * i + k, **options)) for i, v in enumerate(speeds) for k in range(repeats)
     ]
 
 
@@ -80,7 +82,7 @@ def test_noise_scatters_the_answer_by_what_it_says():
     real = Variant(BICYCLE, **truth)
     z = []
     for seed in range(24):
-        own = [Piece.of(*motion(v, real, seed=100 * seed + i)) for i, v in enumerate((4.0, 5.5))]
+        own = [Segment.of(*motion(v, real, seed=100 * seed + i)) for i, v in enumerate((4.0, 5.5))]
         found = identify(own, list(truth))
         z.append((found.values - list(truth.values())) / found.std)
     rms = np.sqrt(np.mean(np.square(z), axis=0))
@@ -109,7 +111,7 @@ def test_steer_scale_and_lag_are_told_from_the_bicycle():
     for i, v in enumerate((4.0, 5.5)):
         response, window = motion(v, seed=i, noise=0.0)
         late = np.interp(response.t - 0.01, response.t, response.delta)
-        made.append(Piece.of(replace(response, delta=0.9 * late, psi_dot=None), window))
+        made.append(Segment.of(replace(response, delta=0.9 * late, psi_dot=None), window))
     found = identify(made, ["steer_scale", "steer_lag"])
     assert found.values == pytest.approx([0.9, 0.01], rel=0.05)
 
@@ -120,7 +122,7 @@ def test_nothing_and_two_bicycles_are_refused():
     response, window = motion(5.0)
     other = open_loop(catalogue.load_bicycle("Silver"))
     with pytest.raises(InputError, match="one bicycle to identify c from, found nominal values"):
-        identify([Piece.of(response, window), Piece.of(response, window, other)], ["c"])
+        identify([Segment.of(response, window), Segment.of(response, window, other)], ["c"])
 
 
 @pytest.mark.parametrize("v", [3.5, 5.0, 7.0])
@@ -156,4 +158,4 @@ def test_joint_fit_says_why_it_cannot_answer():
     assert "too few rows" in short.status
     noise = replace(response, phi_dot=np.random.default_rng(0).standard_normal(len(response.t)))
     assert not fit(noise, window).ok
-    assert set(fit(response, window).coefficients) == set(FREE)
+    assert set(fit(response, window).coefficients) == set(FREE_COEFFICIENTS)

@@ -7,14 +7,10 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators import estimate
-from experiments.analysis.prediction import (
-    explain,
-    kicked_mode,
-    kicked_modes,
-    predict,
-)
+from experiments.analysis.prediction import estimate_initial_state, predict
 from experiments.datatypes import Fit
 from experiments.theory.free_response import free_response
+from experiments.theory.modes import kicked_mode, kicked_modes
 from experiments.theory.theory import dynamics_for, fixed, lean_feedback, open_loop
 from models import catalogue
 from models.coordinates import PHI_DOT
@@ -135,7 +131,7 @@ def test_steer_angle_is_used_where_it_was_measured():
     response, window = recording(v, x0, noise=0.02)
     noisy = 0.001 * np.random.default_rng(5).standard_normal(len(v))
     with_steer = replace(response, delta=states[:, 1] + 0.01 + noisy)
-    alone, both = (explain(r, window, open_loop(bicycle).dynamics()) for r in (response, with_steer))
+    alone, both = (estimate_initial_state(r, window, open_loop(bicycle).dynamics()) for r in (response, with_steer))
     assert np.linalg.norm(both.x - x0) < 0.5 * np.linalg.norm(alone.x - x0)
 
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.window_notes import applied, noted, read_notes
+from experiments.analysis.window_notes import apply_notes, attach_notes, read_notes
 from experiments.analysis.windows import find_windows
 from experiments.cli import app
 from experiments.datatypes import Note
@@ -79,7 +79,7 @@ def test_what_the_rules_refused_may_be_moved_into_a_window(tmp_path):
     short = next(r for r in rejected if "too short" in r.reason)
     assert len(windows) == 1
     note = Note("move", 0.5 * (short.t_start + short.t_end), (8.15, 8.95), "enough for me", "line 1 of windows.txt")
-    found, _ = applied(replace(quiet, notes=(note,)), (windows, rejected))
+    found, _ = apply_notes(replace(quiet, notes=(note,)), (windows, rejected))
     assert len(found) == 2
     assert found[1].rule == (f"moved by a person: enough for me (line 1 of windows.txt); was refused: {short.reason}")
 
@@ -89,9 +89,9 @@ def test_a_part_that_is_not_free_is_told_in_the_rule():
     note = Note("add", None, (5.9, 7.5), "x", "line 1")
     over = Note("add", None, (2.9, 3.5), "y", "line 2")
     response = replace(WHOLE, free=free, notes=(over,), kind="kooijman")
-    (window,), _ = applied(response, ([], []))
+    (window,), _ = apply_notes(response, ([], []))
     assert window.rule == "added by a person: y (line 2); not free, says the recording, from 3.00 to 3.10 s"
-    (window,), _ = applied(replace(response, notes=(note,)), ([], []))
+    (window,), _ = apply_notes(replace(response, notes=(note,)), ([], []))
     assert window.rule == "added by a person: x (line 1)"
 
 
@@ -134,7 +134,7 @@ def test_a_run_has_its_own_file_and_one_around_it(tmp_path):
     (tmp_path / "run-1" / "windows.txt").write_text('veto 3.0 "own"')
     written(tmp_path, 'run-1: veto 9.0 "around"\nrun-2: veto 3.0 "around"')
     responses = [replace(WHOLE, source=name) for name in ("run-1", "run-2")]
-    one, two = noted(responses, [tmp_path / "run-1", tmp_path / "run-2" / "run.mcap"])
+    one, two = attach_notes(responses, [tmp_path / "run-1", tmp_path / "run-2" / "run.mcap"])
     assert [(note.at, note.reason) for note in one.notes] == [(3.0, "own"), (9.0, "around")]
     assert [(note.at, note.reason) for note in two.notes] == [(3.0, "around")]
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.kicks import KickRules, find_kicks, swings
-from experiments.analysis.windows import WindowRules, find_windows, pushed_again
+from experiments.analysis.kicks import KickRules, find_kicks, find_swings
+from experiments.analysis.windows import WindowRules, find_windows, row_of_next_push
 from experiments.recordings import foreign
 from tests.experiments.synthetic import kicked
 
@@ -154,21 +154,21 @@ def test_a_push_too_small_for_a_window_still_stirs_what_follows(size, kept):
 
 def test_unrest_within_a_swing_and_steady_growth_are_no_second_push():
     halted = np.array([1.0, 0.3, 0.42, -0.8, 0.4, -0.2])  # a way back of 0.12 within the first swing
-    assert pushed_again(halted, 0.05, WindowRules()) is None  # as large as the background explains
-    assert pushed_again(halted, 0.01, WindowRules()) == 2
-    assert pushed_again(np.array([1.0, -1.5, 2.2, -3.3]), 0.0, WindowRules()) is None  # grew from the start
-    assert pushed_again(np.array([1.0, -0.6, 0.3, -1.2]), 0.0, WindowRules()) == 2
-    assert pushed_again(np.array([]), 0.0, WindowRules()) is None
+    assert row_of_next_push(halted, 0.05, WindowRules()) is None  # as large as the background explains
+    assert row_of_next_push(halted, 0.01, WindowRules()) == 2
+    assert row_of_next_push(np.array([1.0, -1.5, 2.2, -3.3]), 0.0, WindowRules()) is None  # grew from the start
+    assert row_of_next_push(np.array([1.0, -0.6, 0.3, -1.2]), 0.0, WindowRules()) == 2
+    assert row_of_next_push(np.array([]), 0.0, WindowRules()) is None
 
 
 def test_swings_are_those_between_turning_points():
     #         0    1    2    3     4    5     6    7    8
     s = np.array([1.0, 0.2, -0.6, -0.5, -0.8, 0.1, 0.05, 0.4, 0.3])
-    assert swings(s, 0.3) == [(0, 4), (4, 7)]  # the ways back of 0.1 and 0.05 are no turning points
-    assert swings(s, 0.08) == [(0, 2), (2, 3), (3, 4), (4, 7), (7, 8)]
-    assert swings(-s, 0.3) == swings(s, 0.3)
-    assert swings(np.zeros(5), 0.1) == swings(s[:1], 0.1) == []
-    assert swings(np.array([0.0, 0.2, 1.0, -1.0]), 0.1) == [(0, 2), (2, 3)]
+    assert find_swings(s, 0.3) == [(0, 4), (4, 7)]  # the ways back of 0.1 and 0.05 are no turning points
+    assert find_swings(s, 0.08) == [(0, 2), (2, 3), (3, 4), (4, 7), (7, 8)]
+    assert find_swings(-s, 0.3) == find_swings(s, 0.3)
+    assert find_swings(np.zeros(5), 0.1) == find_swings(s[:1], 0.1) == []
+    assert find_swings(np.array([0.0, 0.2, 1.0, -1.0]), 0.1) == [(0, 2), (2, 3)]
 
 
 def test_the_speed_of_a_coasting_window_is_a_straight_line():

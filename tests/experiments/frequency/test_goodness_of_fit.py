@@ -8,9 +8,9 @@ from scipy import signal, stats
 
 from experiments.campaigns.protocols import identification, sine_sweep
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.frequency.goodness_of_fit import answers, document, goodness, step_down
+from experiments.frequency.goodness_of_fit import frequency_verdicts, goodness, response_document, step_down
 from experiments.frequency.response import frequency_response
-from experiments.frequency.spectral_lines import LEAST, block_size, lines
+from experiments.frequency.spectral_lines import MIN_BLOCK_BINS, block_size, measure_lines
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
 from hil.runners.emulation import Emulation
@@ -81,7 +81,7 @@ def test_lines_find_a_known_factor_in_coloured_noise(kind):
     late = np.concatenate([np.zeros((2, 2)), predicted[:, :-2]], axis=1)
     wandering = signal.lfilter([0.01], [1.0, -0.995], rng.standard_normal((2, len(r))))
     measured = 0.8 * late + wandering + [[0.3], [-2.0]]
-    found = lines(r, measured, predicted, RATE, (0.3, 6.0))
+    found = measure_lines(r, measured, predicted, RATE, (0.3, 6.0))
     truth = 0.8 * np.exp(-2j * np.pi * found.f * 2 / RATE)[:, None]
     assert len(found.f) > 40
     total = step_down(found.ratio - truth, found.covariance, found.freedom).sum()
@@ -90,7 +90,7 @@ def test_lines_find_a_known_factor_in_coloured_noise(kind):
 
 
 def test_a_block_is_at_least_so_many_bins_and_odd():
-    assert block_size(20.0) == LEAST == 7
+    assert block_size(20.0) == MIN_BLOCK_BINS == 7
     assert [block_size(length) for length in (70.0, 80.0, 120.0)] == [7, 9, 13]
 
 
@@ -126,13 +126,13 @@ def test_a_weak_drive_is_rejected_and_told(weak):
     assert loop.chi2 > 5 * loop.dof
     assert plant.gain == pytest.approx(0.9, abs=1e-3)
     assert plant.delay == pytest.approx(0.0, abs=1e-4)
-    assert stats.chi2.sf(plant.left, plant.dof - 2) > 0.01
+    assert stats.chi2.sf(plant.chi2_left, plant.dof - 2) > 0.01
     assert loop.sentence.startswith("the loop's response does not agree with theory: chi-square ")
     assert "the largest difference in units of its error is -" in loop.sentence
-    (said,) = answers([weak])
+    (said,) = frequency_verdicts([weak])
     assert said.headline == "the frequency response of Benchmark does not agree with theory"
     assert "0.90" in said.details
-    numbers = document(weak)["goodness"]["plant"]
+    numbers = response_document(weak)["goodness"]["plant"]
     assert numbers["gain"] == plant.gain
     assert not numbers["agrees"]
 
@@ -144,7 +144,7 @@ def test_a_drive_known_no_better_explains_it(tmp_path, weak):
         judged, ignorant = goodness(found, of), goodness(weak, of)
         assert judged.agrees, judged
         assert judged.dof == ignorant.dof
-    left = goodness(weak, "plant").left
+    left = goodness(weak, "plant").chi2_left
     assert goodness(found, "plant").chi2 - left == pytest.approx(4.0, abs=1.5)
 
 
@@ -169,7 +169,7 @@ def test_without_a_trusted_line_nothing_is_said(weak):
     judged = goodness(deaf, "loop")
     assert (judged.lines, judged.dof, judged.agrees) == (0, 0, False)
     assert "none of 21 lines has a coherence of 0.9; play longer" in judged.sentence
-    (said,) = answers([deaf])
+    (said,) = frequency_verdicts([deaf])
     assert not said.agrees
     assert "nothing can be said" in said.sentence
     together = goodness([deaf, weak], "loop")

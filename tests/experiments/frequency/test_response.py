@@ -6,8 +6,8 @@ import pytest
 
 from experiments.campaigns.protocols import sine_sweep
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from experiments.frequency.response import SHORTEST, error, frequency_response
-from experiments.theory.excited_loop import crest_factor, excited_loop, within_limits
+from experiments.frequency.response import MIN_PLAYED, frequency_response, relative_std
+from experiments.theory.excited_loop import amplitude_within_limits, crest_factor, excited_loop
 from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation
@@ -128,7 +128,7 @@ def test_the_answer_in_time_is_the_response_in_frequency():
     rig = Rig(BENCHMARK)
     loop = excited_loop(rig, design(BENCHMARK, "lqr", (V,), rig.timing), V)
     t = 0.005 * np.arange(8000)
-    seen = loop.answer(np.cos(2 * np.pi * t))
+    seen = loop.response(np.cos(2 * np.pi * t))
     for output in ("phi_dot", "delta", "T"):
         late = 2.0 * np.mean((seen[output] * np.exp(-2j * np.pi * t))[-1000:])
         assert late == pytest.approx(loop.loop(np.array([1.0]), output)[0], rel=1e-6)
@@ -140,7 +140,7 @@ def test_an_amplitude_within_limits_is_met_by_the_machine(tmp_path, kind):
     rig = Rig(BENCHMARK)
     gains = design(BENCHMARK, "lqr", (4.5, 5.0, 5.5), rig.timing)
     signal = Excitation(kind, 0.0, 20.0, 0.3, 4.0, delay=1.5)
-    amplitude = within_limits(rig, gains, 5.0, signal, 0.1)
+    amplitude = amplitude_within_limits(rig, gains, 5.0, signal, 0.1)
     played = Excitation(kind, amplitude, 20.0, 0.3, 4.0, delay=1.5)
     run_lockstep(tmp_path / "run", rig, gains, Scenario(speed=((0.0, 5.0),)), 23.0, excitation=played)
     rows = read_run(tmp_path / "run").ticks[500:]
@@ -153,7 +153,7 @@ def test_no_amplitude_is_small_enough_for_a_loop_that_falls():
     rig = Rig(BENCHMARK)
     off = design(BENCHMARK, "off", (3.0,), rig.timing)
     with pytest.raises(InputError, match="does not balance Benchmark at 3 m/s"):
-        within_limits(rig, off, 3.0, Excitation("sweep", 0.0, 20.0), 0.1)
+        amplitude_within_limits(rig, off, 3.0, Excitation("sweep", 0.0, 20.0), 0.1)
 
 
 def test_crest_factors():
@@ -165,7 +165,7 @@ def test_crest_factors():
 
 def test_the_error_of_a_gain_is_that_of_bendat_and_piersol():
     """Table 9.6: sqrt(1 - g2) / (sqrt(g2) sqrt(2 n)); 0.9 over 20 averages gives 5.3 %."""
-    assert error(np.array([0.9, 1.0]), 20.0) == pytest.approx([0.0527, 0.0], abs=1e-4)
+    assert relative_std(np.array([0.9, 1.0]), 20.0) == pytest.approx([0.0527, 0.0], abs=1e-4)
 
 
 def test_a_run_that_played_nothing_or_too_little_says_so(tmp_path):
@@ -173,7 +173,7 @@ def test_a_run_that_played_nothing_or_too_little_says_so(tmp_path):
     gains = design(BENCHMARK, "lqr", (5.0,), rig.timing)
     for name, excitation, words in (
         ("none", Excitation(), "played no torque"),
-        ("short", Excitation("sweep", 0.2, 4.0), f"wanted at least {SHORTEST:.0f} s"),
+        ("short", Excitation("sweep", 0.2, 4.0), f"wanted at least {MIN_PLAYED:.0f} s"),
     ):
         run_lockstep(tmp_path / name, rig, gains, Scenario(), 6.0, excitation=excitation)
         with pytest.raises(InputError, match=words):

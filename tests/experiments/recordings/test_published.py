@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.coasting import STARTS, slowing
+from experiments.analysis.coasting import COASTING_STARTS, coasting_residuals
 from experiments.recordings.published import figure7
 
 
@@ -28,12 +28,12 @@ def test_the_26_runs_are_plausible():
 @pytest.mark.parametrize(("deceleration", "re"), [(0.15, -0.11), (0.23, 0.00), (0.35, 0.20)])
 def test_what_slowing_down_does_to_the_published_bias(deceleration, re):
     """Two independent computations gave about these for the mean of the real part; the start of a run is not known."""
-    left = slowing(deceleration)
+    left = coasting_residuals(deceleration)
     assert left.n == 26
     assert left.re_mean == pytest.approx(re, abs=0.03)
     assert abs(left.im_mean) < 0.1
 
 
 def test_the_start_of_a_run_matters_less_than_its_slowing():
-    starts = [slowing(0.23, start).re_mean for start in STARTS.values()]
-    assert abs(starts[0] - starts[1]) < 0.1 < slowing(0.35).re_mean - slowing(0.15).re_mean
+    starts = [coasting_residuals(0.23, start).re_mean for start in COASTING_STARTS.values()]
+    assert abs(starts[0] - starts[1]) < 0.1 < coasting_residuals(0.35).re_mean - coasting_residuals(0.15).re_mean

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from experiments.analysis.compare import Spread, compare
+from experiments.analysis.compare import SampleStatistics, compare
 from experiments.analysis.estimators import estimate
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.datatypes import Rejected
@@ -269,7 +269,7 @@ def test_ticks_are_written_with_the_digits_they_need():
 
 def test_confidence_interval_of_a_mean_is_students():
     # Student's t for 4 degrees of freedom, 95 % two-sided: 2.776 (any table)
-    spread = Spread.of([1.0, 2.0, 3.0, 4.0, 5.0])
+    spread = SampleStatistics.of([1.0, 2.0, 3.0, 4.0, 5.0])
     assert eigenvalues.half_width(spread) == pytest.approx(2.776 * np.sqrt(2.5 / 5), abs=5e-4)
 
 

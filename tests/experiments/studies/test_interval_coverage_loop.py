@@ -8,8 +8,7 @@ import pytest
 from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.goodness_of_fit import verdicts
 from experiments.analysis.joint_fit import fit
-from experiments.analysis.output_error import Piece, near
-from experiments.analysis.prediction import kicked_mode
+from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.windows import find_windows
 from experiments.studies import interval_coverage_loop
 from experiments.studies.interval_coverage_loop import (
@@ -23,6 +22,7 @@ from experiments.studies.interval_coverage_loop import (
     emulated_responses,
     loop_settings,
 )
+from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_plant
@@ -59,8 +59,8 @@ def test_what_is_left_of_the_readings_is_white_noise_of_the_instruments(rough):
     """Levels and colour are those that the log itself tells of: no quantity is fitted here."""
     stds, lag = [], []
     for window in find_windows(rough)[0]:
-        piece = Piece.of(rough, window)
-        here = near(piece, {}, (), np.zeros(0), {})
+        piece = Segment.of(rough, window)
+        here = linearise(piece, {}, (), np.zeros(0), {})
         stds.append(list(here.stds.values()))
         left = here.residual[: 3 * len(piece.v)].reshape(3, -1)
         lag.append([y[1:] @ y[:-1] / (y @ y) for y in left])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.datatypes import Dynamics
-from experiments.theory.kalman import EARLIER, innovations
+from experiments.theory.kalman import SETTLING_DOUBLINGS, innovation_filter
 
 DT = 0.005  # s
 RNG = np.random.default_rng(3)
@@ -22,7 +22,7 @@ def loop(**options):
 
 def by_hand(n, q):
     """What every noise, from long before the window on, does to each mean of q readings: (n, 2, noises)."""
-    before = 2**EARLIER * q
+    before = 2**SETTLING_DOUBLINGS * q
     C, D = np.array(list(ROWS.values())), np.array(list(READING.values()))
     states = np.zeros((4, 3 * (before + n * q)))
     rows = np.zeros((n, 2, states.shape[1]))
@@ -43,17 +43,17 @@ def test_the_filter_is_the_root_of_the_dense_covariance(q):
     noises = by_hand(n, q).reshape(2 * n, -1)
     covariance = noises @ noises.T + np.diag(np.tile([0.01**2, 0.02**2], n))
     undone = np.linalg.inv(np.linalg.cholesky(covariance))
-    found = innovations(loop(), ROWS, SIZES, 5.0, q * DT, n)
-    assert found.of(np.eye(2 * n).reshape(n, 2, 2 * n)).reshape(2 * n, 2 * n) == pytest.approx(
+    found = innovation_filter(loop(), ROWS, SIZES, 5.0, q * DT, n)
+    assert found.innovations(np.eye(2 * n).reshape(n, 2, 2 * n)).reshape(2 * n, 2 * n) == pytest.approx(
         undone, rel=1e-6, abs=1e-6
     )
 
 
 def test_drawn_noise_becomes_white_and_of_variance_one():
     n = 40
-    drawn = by_hand(n, 2) @ RNG.normal(size=(3 * 2 * (2**EARLIER + n), 500))
+    drawn = by_hand(n, 2) @ RNG.normal(size=(3 * 2 * (2**SETTLING_DOUBLINGS + n), 500))
     drawn += np.array([0.01, 0.02])[:, None] * RNG.normal(size=drawn.shape)
-    white = innovations(loop(), ROWS, SIZES, 5.0, 2 * DT, n).of(drawn)
+    white = innovation_filter(loop(), ROWS, SIZES, 5.0, 2 * DT, n).innovations(drawn)
     assert np.var(white) == pytest.approx(1.0, rel=0.03)
     assert abs(np.mean(white[1:] * white[:-1])) < 0.02
     assert abs(np.mean(white[:, 0] * white[:, 1])) < 0.02
@@ -61,5 +61,5 @@ def test_drawn_noise_becomes_white_and_of_variance_one():
 
 
 def test_without_known_noise_there_is_no_filter():
-    assert innovations(loop(noise=None), ROWS, SIZES, 5.0, DT, 12) is None
-    assert innovations(loop(dt=None), ROWS, SIZES, 5.0, DT, 12) is None
+    assert innovation_filter(loop(noise=None), ROWS, SIZES, 5.0, DT, 12) is None
+    assert innovation_filter(loop(dt=None), ROWS, SIZES, 5.0, DT, 12) is None

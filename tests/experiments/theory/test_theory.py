@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.analysis.prediction import kicked_mode
-from experiments.theory.theory import MACHINE, fixed, lean_feedback, open_loop, usual_std
-from experiments.theory.uncertainty_bands import band, monte_carlo, slopes
+from experiments.dynamics import MACHINE_QUANTITIES, usual_std
+from experiments.theory.modes import kicked_mode
+from experiments.theory.theory import fixed, lean_feedback, open_loop
+from experiments.theory.uncertainty_bands import eigenvalue_band, eigenvalue_derivatives, monte_carlo
 from hil.design.closed_loop import SampledLoop
 from hil.design.methods import design
 from hil.design.sampled_plant import LoopTiming
@@ -35,7 +36,7 @@ def test_published_uncertainty_of_balanceassist_at_5_m_s():
 @pytest.mark.parametrize("v", [4.0, 5.0, 7.0])
 def test_linear_band_agrees_with_monte_carlo_where_it_should(v):
     theory = open_loop(BALANCE)
-    linear, drawn = band(theory, v), monte_carlo(theory, v, 1500, seed=1)
+    linear, drawn = eigenvalue_band(theory, v), monte_carlo(theory, v, 1500, seed=1)
     assert linear.linear
     assert linear.re_std == pytest.approx(drawn.real.std(), rel=0.08)
     assert linear.im_std == pytest.approx(drawn.imag.std(), rel=0.08)
@@ -44,16 +45,16 @@ def test_linear_band_agrees_with_monte_carlo_where_it_should(v):
 
 
 def test_shares_are_ranked_and_add_up():
-    one = band(open_loop(BALANCE), 5.0)
-    sizes = [abs(share.change) for share in one.shares]
+    one = eigenvalue_band(open_loop(BALANCE), 5.0)
+    sizes = [abs(share.change) for share in one.contributions]
     assert sizes == sorted(sizes, reverse=True)
-    assert one.shares[0].name == "lam"
-    assert sum(share.change.real**2 for share in one.shares) == pytest.approx(one.re_std**2)
+    assert one.contributions[0].name == "lam"
+    assert sum(share.change.real**2 for share in one.contributions) == pytest.approx(one.re_std**2)
 
 
 def test_a_band_near_a_double_root_says_that_it_is_not_linear():
     v = 1.02 * _double_root()
-    assert not band(open_loop(BALANCE), v).linear
+    assert not eigenvalue_band(open_loop(BALANCE), v).linear
 
 
 def _double_root():
@@ -68,14 +69,14 @@ def test_slopes_are_difference_quotients_of_the_eigenvalue(name, theory):
     theory = lean_feedback(BALANCE, 2.0, 6.5) if theory == "lean" else sampled(BALANCE)
     step = 0.02 * theory.usual(name)
     up, down = (kicked_mode(theory.dynamics({name: theory.nominal(name) + sign * step}), 4.0) for sign in (1, -1))
-    (slope,) = slopes(theory, 4.0, [name])
+    (slope,) = eigenvalue_derivatives(theory, 4.0, [name])
     assert slope == pytest.approx((up - down) / (2 * step), rel=2e-3, abs=1e-6)
 
 
 def sampled(bicycle):
     """The whole loop of a run under LQR, as a theory."""
     from experiments.datatypes import Dynamics
-    from experiments.theory.theory import Theory
+    from experiments.dynamics import Theory
 
     schedule = design(bicycle, "lqr", (3.0, 4.0, 5.0), LoopTiming())
 
@@ -150,9 +151,9 @@ def test_usual_deviations_are_the_catalogues_and_causes_have_one():
     )
     theory = open_loop(SILVER)
     assert all(np.isfinite(theory.usual(name)) and theory.usual(name) > 0 for name in theory.causes)
-    assert set(MACHINE) < set(theory.causes)
+    assert set(MACHINE_QUANTITIES) < set(theory.causes)
 
 
 def test_fixed_dynamics_have_no_band():
     theory = fixed(SILVER, sampled_lean_feedback(SILVER))
-    assert band(theory, 4.0).covariance == pytest.approx(np.zeros((2, 2)))
+    assert eigenvalue_band(theory, 4.0).covariance == pytest.approx(np.zeros((2, 2)))

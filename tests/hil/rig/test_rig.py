@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiments.theory.theory import MACHINE
+from experiments.dynamics import MACHINE_QUANTITIES
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import MACHINE_LIMITS, Limit, Limits
@@ -85,7 +85,7 @@ def test_faults_are_named(tmp_path, text, named):
 def test_how_well_the_machine_is_known_comes_under_the_names_of_the_analysis():
     known = read_rig(EXAMPLE).std
     assert known == {"speed_scale": 0.005, "drive_gain": 0.03, "more_delay": 0.001, "steer_damping": 0.02}
-    assert set(known) < set(MACHINE)
+    assert set(known) < set(MACHINE_QUANTITIES)
 
 
 def test_all_faults_of_a_file_are_named_at_once(tmp_path):

@@ -1,0 +1,208 @@
+"""Output-error identification of a machine's quantities from its free responses.
+
+The quantities sought are those with which theory's motion comes closest to the measured one, by least squares over
+all windows together (`output_error.py`).
+
+The residual is coloured, and runs differ by more than their noise. The covariance is therefore that of least squares
+under a noise with the autocovariance seen in each window and channel (a sandwich covariance), or, where that is
+larger and there are windows enough, with the scatter of the windows' scores (cluster-robust).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from experiments.analysis.output_error import Linearisation, Segment, linearise
+from experiments.dynamics import Theory, unit_of
+from experiments.notebook import plus_minus, value_table
+from models.array_types import Array
+from models.errors import InputError
+
+QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotients
+MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells something
+IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can have
+REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
+
+
+@dataclass(frozen=True, repr=False)
+class Identification:
+    """Values of p quantities with their covariance (p, p), SI, and how well the motion is explained."""
+
+    names: tuple[str, ...]
+    values: Array
+    covariance: Array
+    nominal: Array
+    prior: Array  # (p,) standard deviations taken for granted; inf for none
+    cost: float  # weighed sum of squares of residual and prior
+    cost_before: float  # with nothing moved
+    windows: int
+    cluster_robust: bool  # does the covariance come from the scatter between windows?
+    ok: bool
+    status: str
+    curves: tuple[Mapping[str, Array], ...] = field(default=(), repr=False)
+    starts: tuple[Array, ...] = field(default=(), repr=False)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (p,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def correlation(self) -> Array:
+        """Correlations (p, p); 1 or -1 beside the diagonal means that two quantities cannot be told apart."""
+        return self.covariance / np.outer(self.std, self.std)
+
+    def confounded(self, limit: float = 0.9) -> list[tuple[str, str, float]]:
+        """Pairs that these data cannot tell apart: correlation beyond the limit, the worst first."""
+        c, p = self.correlation, len(self.names)
+        pairs = [(self.names[i], self.names[j], float(c[i, j])) for i in range(p) for j in range(i)]
+        return sorted((pair for pair in pairs if abs(pair[2]) > limit), key=lambda pair: -abs(pair[2]))
+
+    @property
+    def changes(self) -> dict[str, float]:
+        """Values by name."""
+        return dict(zip(self.names, map(float, self.values), strict=True))
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Each value with its standard deviation and unit, in words."""
+        return {
+            name: plus_minus(float(value), float(std), unit_of(name))
+            for name, value, std in zip(self.names, self.values, self.std, strict=True)
+        }
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{name} {text}" for name, text in self.texts.items())
+        return f"Identification({found}; {self.windows} windows{'' if self.ok else ', not settled'})"
+
+    def _repr_html_(self) -> str:
+        return value_table(
+            f"Identified from {self.windows} windows", {**self.texts, "status": self.status or "settled"}
+        )
+
+
+def identify(
+    segments: Sequence[Segment],
+    names: Sequence[str],
+    prior: Mapping[str, float] | None = None,
+    rounds: int = REWEIGHTINGS,
+) -> Identification:
+    """Identify the quantities with which theory explains all segments together best.
+
+    Parameters
+    ----------
+    segments : sequence of Piece
+        Their theories may differ (controller, speed), but not in what the quantities are nominally.
+    names : sequence of str
+        Parameters of the bicycle or quantities of `experiments.dynamics.UNCERTAIN_QUANTITIES`.
+    prior : mapping of str to float
+        Standard deviations [SI] about the nominal values; a quantity without one is free.
+    rounds : int
+        Times at most that the channels are weighed anew by their residuals.
+
+    Raises
+    ------
+    InputError
+        Nothing to identify from, a name nobody knows, or nominal values that differ.
+    """
+    if not segments or not names:
+        raise InputError(f"wanted windows and quantities to identify, found {len(segments)} and {len(names)}")
+    nominal = np.array([_nominal(segments, name) for name in names])
+    scale = np.array([_scale(segments[0].theory, name) for name in names])
+    width = np.array([(prior or {}).get(name, np.inf) for name in names])
+    stds: list[Mapping[str, float]] = [{}] * len(segments)
+
+    def linearised_at(x: Array) -> list[Linearisation]:
+        values = nominal + scale * x
+        return [
+            linearise(segment, dict(zip(names, values, strict=True)), names, QUANTITY_STEP * scale, std)
+            for segment, std in zip(segments, stds, strict=True)
+        ]
+
+    latest: tuple[Array, list[Linearisation]] | None = None
+
+    def at(x: Array) -> list[Linearisation]:
+        nonlocal latest
+        if latest is None or not np.array_equal(latest[0], x):
+            latest = x.copy(), linearised_at(x)
+        return latest[1]
+
+    x, ok, before = np.zeros(len(names)), True, np.nan
+    for _ in range(rounds):
+        stds = [one.stds for one in at(x)]
+        latest = None
+        before = sum(float(one.residual @ one.residual) for one in linearised_at(np.zeros(len(names))))
+
+        def residual(x: Array, before: float = before, origin: Array = x) -> Array:
+            try:
+                return np.concatenate([*(one.residual for one in at(x)), x * scale / width])
+            except InputError:  # a bicycle that cannot be: the search turns round
+                rows = sum(len(one.residual) for one in at(origin)) + len(x)
+                return np.full(rows, IMPOSSIBLE_PENALTY * np.sqrt(before / rows))
+
+        found = least_squares(
+            residual,
+            x,
+            lambda x: np.vstack([*(one.jacobian * scale for one in at(x)), np.diag(scale / width)]),
+            method="trf",
+            xtol=1e-6,
+            ftol=1e-8,
+            max_nfev=25,
+        )
+        settled = np.allclose(found.x, x, atol=1e-3)
+        x, ok = found.x, bool(found.status > 0)
+        if settled:
+            break
+    linearised = at(x)
+    covariance, cluster_robust = _covariance(linearised, width)
+    cost = sum(float(one.residual @ one.residual) for one in linearised) + float(np.sum((x * scale / width) ** 2))
+    return Identification(
+        names=tuple(names),
+        values=nominal + scale * x,
+        covariance=covariance,
+        nominal=nominal,
+        prior=width,
+        cost=cost,
+        cost_before=before,
+        windows=len(segments),
+        cluster_robust=cluster_robust,
+        ok=ok,
+        status="" if ok else "the search has not settled: too little in these windows tells the quantities apart",
+        curves=tuple(one.curves for one in linearised),
+        starts=tuple(one.start for one in linearised),
+    )
+
+
+def _covariance(segments: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
+    """Sandwich covariance (p, p) from coloured residuals, or from the scatter between windows if that is larger."""
+    p = len(width)
+    known = np.diag(width**-2.0)
+    inverse = np.linalg.pinv(sum((one.jacobian.T @ one.jacobian for one in segments), known))
+    coloured = sum((one.score_covariance() for one in segments), np.zeros((p, p)))
+    scores = [one.jacobian.T @ one.residual for one in segments]
+    n = len(segments)
+    if n >= MIN_CLUSTERS * p:
+        apart = np.array(scores) - np.mean(scores, axis=0)
+        between = apart.T @ apart * n / (n - 1)
+        if np.trace(inverse @ between) > np.trace(inverse @ coloured):
+            return inverse @ (between + known) @ inverse, True
+    return inverse @ (coloured + known) @ inverse, False
+
+
+def _nominal(segments: Sequence[Segment], name: str) -> float:
+    """Nominal value of a quantity, SI, which all segments have to share."""
+    values = {segment.theory.nominal(name) for segment in segments}
+    if len(values) > 1:
+        raise InputError(
+            f"wanted windows of one bicycle to identify {name} from, found nominal values "
+            f"{', '.join(f'{value:g}' for value in sorted(values))}: take the windows of one bicycle at a time"
+        )
+    return values.pop()
+
+
+def _scale(theory: Theory, name: str) -> float:
+    """Scale of a quantity in the search, SI."""
+    usual = theory.usual(name)
+    return usual if np.isfinite(usual) else 1.0

@@ -1,0 +1,208 @@
+"""Linear motion of a machine that theory predicts, as a function of everything about the machine that is uncertain.
+
+The 25 parameters of the bicycle are uncertain, and so are speed, drive and friction of the machine around it.
+Bands around a prediction, the search for what would explain a disagreement and the identification of parameters
+all move the same named quantities: those of `models.parameters` and those of `MACHINE_QUANTITIES`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from experiments.notebook import plus_minus, value_table
+from models import catalogue
+from models.array_types import Array
+from models.errors import InputError
+from models.linear.perturbed import ENTRIES, Variant
+from models.linear.whipple import canonical_matrices
+from models.parameters import PARAMETERS, Bicycle
+
+
+@dataclass(frozen=True, repr=False)
+class Dynamics:
+    """Linear motion that theory predicts for a recording, scheduled with speed.
+
+    ``matrix(v)`` is the continuous system matrix [1/s] when ``dt`` is None, else the map over one
+    sample of ``dt`` seconds. ``output`` is the row that gives the lean rate. ``embed(v)`` (n, 4)
+    maps a bicycle state (phi, delta, phi_dot, delta_dot) to the whole state at the start of a
+    window, everything else (observer, drive, delay) being consistent with it; ``hidden(v)`` adds what need
+    not be, such as the observer's slow errors.
+    """
+
+    name: str  # "open loop", "whole sampled loop, lqr", ...
+    states: tuple[str, ...]
+    matrix: Callable[[float], Array]
+    output: Array
+    embed: Callable[[float], Array]
+    dt: float | None = None
+    hidden: Callable[[float], Array] | None = None  # (n, k): starts nobody measures, one std each
+    noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
+    misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
+    reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
+
+    @property
+    def time(self) -> str:
+        """Continuous, or sampled with its interval, in words."""
+        return "continuous" if self.dt is None else f"sampled every {1e3 * self.dt:.4g} ms"
+
+    def __repr__(self) -> str:
+        return f"Dynamics({self.name!r}, {len(self.states)} states, {self.time})"
+
+    def _repr_html_(self) -> str:
+        return value_table(
+            f"Dynamics: {self.name}",
+            {
+                "states": ", ".join(self.states),
+                "time": self.time,
+                "sensor noise": "none" if self.noise is None else "known",
+            },
+        )
+
+
+class Quantity(NamedTuple):
+    """Quantity of a machine that theory takes for granted; SI."""
+
+    unit: str
+    nominal: float
+    usual: float  # standard deviation where nobody has measured it, for ranking causes only
+    meaning: str
+
+
+MACHINE_QUANTITIES = {
+    "speed_scale": Quantity("", 1.0, 0.01, "true speed per measured speed"),
+    "drive_gain": Quantity("", 1.0, 0.05, "torque on the steer axis per torque commanded"),
+    "more_delay": Quantity("s", 0.0, 0.005, "delay of the drive beyond the one known"),
+    "steer_damping": Quantity("N m s/rad", 0.0, 0.1, "viscous friction of the steer axis"),
+    "steer_stiffness": Quantity("N m/rad", 0.0, 0.3, "spring that centres the steer"),
+    "steer_inertia": Quantity("kg m^2", 0.0, 0.005, "what turns with the steer and is no part of the bicycle"),
+}
+SCALED_TENSORS = {"fork_inertia": ("IHxx", "IHxz", "IHyy", "IHzz"), "frame_inertia": ("IBxx", "IBxz", "IByy", "IBzz")}
+MACHINE_QUANTITIES |= {
+    "fork_inertia": Quantity("", 1.0, 0.05, "the front frame's whole tensor of inertia per the one measured"),
+    "frame_inertia": Quantity("", 1.0, 0.05, "the rear frame's whole tensor of inertia per the one measured"),
+}
+SENSOR_QUANTITIES = {
+    "steer_scale": Quantity("", 1.0, 0.02, "measured steer per true steer"),
+    "steer_lag": Quantity("s", 0.0, 0.005, "how much later than the lean rate the steer is measured"),
+}
+STEER_QUANTITIES = {  # with damping and stiffness of the steer these leave its whole equation free
+    "steer_by_lean": Quantity("N m/rad", 0.0, np.inf, "torque against the steer per lean"),
+    "steer_by_lean_rate": Quantity("N m s/rad", 0.0, np.inf, "torque against the steer per lean rate"),
+}
+USUAL_ENTRY_STD = 0.02  # of the largest entry of its matrix: how well an entry is usually known
+UNCERTAIN_QUANTITIES = {**MACHINE_QUANTITIES, **SENSOR_QUANTITIES, **STEER_QUANTITIES}
+
+
+@dataclass(frozen=True, repr=False)
+class Theory:
+    """Bicycle, machine and feedback that theory predicts the motion of, and how well they are known.
+
+    ``build(variant, more_delay)`` gives the dynamics of a variant of the machine. ``std`` holds standard deviations
+    of quantities of `MACHINE_QUANTITIES`; those of the bicycle's parameters are the bicycle's own. ``moved`` holds the
+    quantities and parameters that have other values than the bicycle and `MACHINE_QUANTITIES` give them.
+    """
+
+    name: str
+    bicycle: Bicycle
+    build: Callable[[Variant, float], Dynamics]
+    std: Mapping[str, float] = field(default_factory=dict)
+    moved: Mapping[str, float] = field(default_factory=dict)
+
+    def move(self, changes: Mapping[str, float]) -> "Theory":
+        """Theory with other values of some quantities, SI."""
+        return replace(self, moved={**self.moved, **changes})
+
+    def dynamics(self, changes: Mapping[str, float] | None = None) -> Dynamics:
+        """Dynamics with some quantities set to other values, SI; as theory has them by default.
+
+        Raises
+        ------
+        InputError
+            For a name that is neither a parameter nor a quantity, or a value that no bicycle can have.
+        """
+        return self.build(*self.variant(changes)) if changes else self._own
+
+    @cached_property
+    def _own(self) -> Dynamics:
+        return self.build(*self.variant({}))
+
+    def variant(self, changes: Mapping[str, float]) -> tuple[Variant, float]:
+        """Machine with some quantities set to other values, and its additional delay [s]."""
+        changes = {**self.moved, **changes}
+        for name in changes:
+            self.nominal(name)
+        own: dict[str, Any] = {name: value for name, value in changes.items() if name in PARAMETERS}
+        machine: dict[str, Any] = {name: value for name, value in changes.items() if name not in PARAMETERS}
+        for scale, moments in SCALED_TENSORS.items():
+            factor = machine.pop(scale, 1.0)
+            if factor != 1.0:
+                own |= {name: factor * own.get(name, getattr(self.bicycle, name)) for name in moments}
+        delay = machine.pop("more_delay", 0.0)
+        entries = {name: machine.pop(name) for name in ENTRIES if name in machine}
+        for name in SENSOR_QUANTITIES:  # they change the readings, not the motion
+            machine.pop(name, None)
+        bicycle = replace(self.bicycle, **own) if own else self.bicycle
+        return replace(Variant(bicycle, entries=entries), **machine), delay
+
+    def nominal(self, name: str) -> float:
+        """Nominal value of a quantity in this theory, SI."""
+        if name in self.moved:
+            return self.moved[name]
+        if name in PARAMETERS:
+            return float(getattr(self.bicycle, name))
+        if name in UNCERTAIN_QUANTITIES:
+            return UNCERTAIN_QUANTITIES[name].nominal
+        if name in ENTRIES:
+            matrix, i, j = ENTRIES[name]
+            return float(getattr(canonical_matrices(self.bicycle), matrix)[i, j])
+        known = ", ".join(UNCERTAIN_QUANTITIES)
+        raise InputError(
+            f"wanted a parameter of the bicycle (w, c, lam, ...), an entry of a matrix (M_phi_delta, ...) or one of "
+            f"{known}, found '{name}'"
+        )
+
+    @property
+    def uncertain(self) -> dict[str, float]:
+        """Standard deviation of every quantity that has one, SI."""
+        known = {**self.bicycle.std, **self.std}
+        return {name: float(std) for name, std in known.items() if std > 0.0}
+
+    def usual(self, name: str) -> float:
+        """Standard deviation of a quantity: its own, else what is usual (see `usual_std`), SI."""
+        if name in self.uncertain:
+            return self.uncertain[name]
+        if name in ENTRIES:
+            return USUAL_ENTRY_STD * float(np.abs(getattr(canonical_matrices(self.bicycle), ENTRIES[name][0])).max())
+        return usual_std().get(name, np.inf) if name in PARAMETERS else UNCERTAIN_QUANTITIES[name].usual
+
+    @property
+    def causes(self) -> tuple[str, ...]:
+        """Quantities that may explain a disagreement: of all parameters, those that the linear bicycle feels."""
+        felt = (name for name in PARAMETERS if name in usual_std() and name != "g")
+        return (*felt, *MACHINE_QUANTITIES, *SENSOR_QUANTITIES)
+
+    def __repr__(self) -> str:
+        moved = "".join(f", {name} = {value:.4g}" for name, value in self.moved.items())
+        return f"Theory({self.name!r}, {self.bicycle.name}{moved})"
+
+    def _repr_html_(self) -> str:
+        values = {name: plus_minus(self.nominal(name), std, unit_of(name)) for name, std in self.uncertain.items()}
+        return value_table(f"Theory: {self.name}, {self.bicycle.name}", values)
+
+
+def unit_of(name: str) -> str:
+    """Unit of a parameter or quantity, SI; empty for a number without one."""
+    if name in ENTRIES:
+        return {"M": "kg m^2", "C1": "kg m", "K0": "kg m", "K2": "kg"}[ENTRIES[name][0]]
+    return UNCERTAIN_QUANTITIES[name].unit if name in UNCERTAIN_QUANTITIES else PARAMETERS[name][0]
+
+
+@cache
+def usual_std() -> dict[str, float]:
+    """Usual standard deviation of each measured parameter: median of the catalogue's published ones, SI."""
+    bicycles = [catalogue.load_bicycle(name) for name in catalogue.bicycle_names()]
+    found = {name: [b.std[name] for b in bicycles if b.std.get(name)] for name in PARAMETERS}
+    return {name: float(np.median(values)) for name, values in found.items() if values}
