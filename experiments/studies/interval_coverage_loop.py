@@ -25,7 +25,7 @@ from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Array, Response
 from experiments.recordings.runs import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
-from experiments.studies.interval_coverage_page import markdown_table
+from experiments.studies.markdown_tables import markdown_table
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.runners.emulation import Emulation
 from hil.runners.simulated_run import run_lockstep
