@@ -246,7 +246,16 @@ def ask_estimators(
 def _answer(setting: StudyWindow, name: str, fit: Fit, alone: Fit, without: Fit, ms: float) -> EstimatorAnswer:
     like = complex(fit.re - without.re, fit.im - without.im) if without.ok else complex(np.nan, np.nan)
     error = complex(fit.re, fit.im) - setting.truth
-    return EstimatorAnswer(setting, name, fit.ok, error, like, _half(fit), _half(alone), ms)
+    return EstimatorAnswer(
+        setting=setting,
+        estimator=name,
+        ok=fit.ok,
+        error=error,
+        like=like,
+        half=_half(fit),
+        half_noise=_half(alone),
+        ms=ms,
+    )
 
 
 def _half(fit: Fit) -> tuple[float, float]:
@@ -282,7 +291,16 @@ def ask_of_emulated_runs(
                     like, std = complex(fit.re, fit.im) - predicted.like, predicted.difference_std
                 half = (float(ndtri(0.975)) * std[0], float(ndtri(0.975)) * std[1])
                 answers.append(
-                    EstimatorAnswer(setting, name, fit.ok, complex(fit.re, fit.im) - truth, like, _half(fit), half, ms)
+                    EstimatorAnswer(
+                        setting=setting,
+                        estimator=name,
+                        ok=fit.ok,
+                        error=complex(fit.re, fit.im) - truth,
+                        like=like,
+                        half=_half(fit),
+                        half_noise=half,
+                        ms=ms,
+                    )
                 )
         yield answers
 

@@ -25,7 +25,7 @@ from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Response
 from experiments.recordings.read import read_recording
 from experiments.studies.interval_coverage import Clock, no_clock
-from experiments.studies.interval_coverage_page import markdown_table
+from experiments.studies.markdown_tables import markdown_table
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for, theory_for
 from hil.runners.emulation import Emulation

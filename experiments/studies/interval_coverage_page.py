@@ -18,9 +18,9 @@ from experiments.studies.interval_coverage import (
     STUDY_MACHINES,
     EstimatorAnswer,
 )
+from experiments.studies.markdown_tables import markdown_table, put_between_marks
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
-from models.errors import InputError
 
 USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms
 
@@ -33,23 +33,7 @@ def put_tables(path: Path, tables: dict[str, str]) -> None:
     InputError
         The file cannot be read or written, or lacks a mark.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-        for name, table in tables.items():
-            begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-            if text.count(begin) != 1 or text.count(end) != 1:
-                raise InputError(f"the table has no place in {path}: give it the two lines '{begin}' and '{end}'")
-            before, after = text.split(begin)[0], text.split(end)[1]
-            text = f"{before}{begin}\n{table}\n{end}{after}"
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"the tables cannot be put into {path} ({error.strerror}): name a file that exists") from None
-
-
-def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    put_between_marks(path, {(f"<!-- {name} -->", f"<!-- end of {name} -->"): text for name, text in tables.items()})
 
 
 def estimator_names(answers: Sequence[EstimatorAnswer]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.studies.fault_injection.summary_table import FaultRow, promises_markdown, summary_markdown
-from models.errors import InputError
+from experiments.studies.markdown_tables import put_between_marks
 
 TABLE_BEGIN, TABLE_END = "<!-- table: written by `riderless faults --doc`, not by hand -->", "<!-- end of table -->"
 REALTIME_TABLE_BEGIN, REALTIME_TABLE_END = (
@@ -34,16 +34,8 @@ def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool =
         The file cannot be read or written, or has no marks.
     """
     begin, end = (REALTIME_TABLE_BEGIN, REALTIME_TABLE_END) if real_time else (TABLE_BEGIN, TABLE_END)
-    try:
-        text = path.read_text(encoding="utf-8")
-        before, rest = text.split(begin)
-        _, after = rest.split(end)
-        cases = sum(row.cases for row in rows)
-        broken = sum(len(row.violations) for row in rows)
-        summary = f"{cases} cases of seed {seed}, {broken} broken promises."
-        why = "" if real_time else f"\n\n## Promises and reasons\n\n{promises_markdown()}"
-        path.write_text(f"{before}{begin}\n{summary}\n\n{summary_markdown(rows)}{why}\n{end}{after}", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"the table cannot be put into {path} ({error.strerror}): name a file that exists") from None
-    except ValueError:
-        raise InputError(f"the table has no place in {path}: give it the two lines '{begin}' and '{end}'") from None
+    cases = sum(row.cases for row in rows)
+    broken = sum(len(row.violations) for row in rows)
+    summary = f"{cases} cases of seed {seed}, {broken} broken promises."
+    why = "" if real_time else f"\n\n## Promises and reasons\n\n{promises_markdown()}"
+    put_between_marks(path, {(begin, end): f"{summary}\n\n{summary_markdown(rows)}{why}"})

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from experiments.studies.fault_injection.fault_list import THREATS
 from experiments.studies.fault_injection.judge import RODE_THROUGH, CaseResult
+from experiments.studies.markdown_tables import markdown_table
 
 SUMMARY_COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")
 
@@ -52,7 +53,15 @@ def _row(name: str, promise: str, verdicts: Sequence[CaseResult], seed: int) -> 
         if v.complaints
     )
     intact = all(v.log_intact for v in verdicts)
-    return FaultRow(name, len(verdicts), tuple(ordered), max(times, default=math.nan), promise, intact, violations)
+    return FaultRow(
+        fault=name,
+        cases=len(verdicts),
+        outcomes=tuple(ordered),
+        worst=max(times, default=math.nan),
+        promise=promise,
+        log_intact=intact,
+        violations=violations,
+    )
 
 
 def summary_text(rows: Sequence[FaultRow]) -> str:
@@ -66,14 +75,13 @@ def summary_text(rows: Sequence[FaultRow]) -> str:
 
 def promises_markdown() -> str:
     """Format the promise for each threat, and its reason, for a document."""
-    lines = [["fault", "promised", "causes that name it", "why"], ["---"] * 4]
+    rows = []
     for threat in THREATS:
         causes = ", ".join(sorted(cause.name for cause in threat.causes)) or "-"
-        lines.append([threat.name, threat.promise, causes, threat.why])
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        rows.append([threat.name, threat.promise, causes, threat.why])
+    return markdown_table(["fault", "promised", "causes that name it", "why"], rows)
 
 
 def summary_markdown(rows: Sequence[FaultRow]) -> str:
     """Format the table for a document."""
-    lines = [list(SUMMARY_COLUMNS), ["---"] * len(SUMMARY_COLUMNS), *(row.cells() for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return markdown_table(SUMMARY_COLUMNS, [row.cells() for row in rows])

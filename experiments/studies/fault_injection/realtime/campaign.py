@@ -118,13 +118,13 @@ def merge_rows(rows: Sequence[FaultRow]) -> FaultRow:
         outcomes.update(dict(row.outcomes))
     times = [row.worst for row in rows if math.isfinite(row.worst)]
     return FaultRow(
-        rows[0].fault,
-        sum(row.cases for row in rows),
-        tuple(outcomes.most_common()),
-        max(times, default=math.nan),
-        rows[0].promise,
-        all(row.log_intact for row in rows),
-        tuple(violation for row in rows for violation in row.violations),
+        fault=rows[0].fault,
+        cases=sum(row.cases for row in rows),
+        outcomes=tuple(outcomes.most_common()),
+        worst=max(times, default=math.nan),
+        promise=rows[0].promise,
+        log_intact=all(row.log_intact for row in rows),
+        violations=tuple(violation for row in rows for violation in row.violations),
     )
 
 
