@@ -1,7 +1,7 @@
 """Report of an analysis: one self-contained HTML file with every figure, table and number.
 
 Nothing is fetched when it is read: figures are inline SVG, style is inline, and the numbers are
-embedded as JSON (also written beside it, `report.json`). With eigenvalues.py the only room of plotting.
+embedded as JSON (also written beside it, `report.json`). Figures are drawn by the other files of this folder.
 """
 
 import json
