@@ -4,14 +4,16 @@
 """
 
 import os
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from models.lazy_door import lazy
 
 # Matrices here are small. On a busy machine OpenBLAS's threads wait for one another: an exponential of four by four
 # takes 37 ms instead of 0.07. Counts if numpy is not loaded yet; who has set it keeps his.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 if TYPE_CHECKING:
+    from experiments.campaigns.session import CampaignResult, run_campaign
     from experiments.datatypes import Comparison, Fit, Prediction, Rejected, Response, Window
     from experiments.recordings.read import find_recordings, read_recording
     from experiments.reports.analyze import analyze
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnalysisResult",
+    "CampaignResult",
     "Comparison",
     "Fit",
     "IdentificationResult",
@@ -35,37 +38,18 @@ __all__ = [
     "identify_parameters",
     "plot_eigenvalues",
     "read_recording",
+    "run_campaign",
     "write_report",
 ]
-_HOMES = {
-    "AnalysisResult": "reports.result",
-    "Comparison": "datatypes",
-    "Fit": "datatypes",
-    "IdentificationResult": "reports.identify",
-    "Prediction": "datatypes",
-    "Rejected": "datatypes",
-    "ReportInput": "reports.html",
-    "Response": "datatypes",
-    "Window": "datatypes",
-    "analyze": "reports.analyze",
-    "find_recordings": "recordings.read",
-    "identify_parameters": "reports.identify",
-    "plot_eigenvalues": "reports.theory",
-    "read_recording": "recordings.read",
-    "write_report": "reports.html",
+_PLACES = {
+    "experiments.campaigns.session": ("CampaignResult", "run_campaign"),
+    "experiments.datatypes": ("Comparison", "Fit", "Prediction", "Rejected", "Response", "Window"),
+    "experiments.recordings.read": ("find_recordings", "read_recording"),
+    "experiments.reports.analyze": ("analyze",),
+    "experiments.reports.html": ("ReportInput", "write_report"),
+    "experiments.reports.identify": ("IdentificationResult", "identify_parameters"),
+    "experiments.reports.result": ("AnalysisResult",),
+    "experiments.reports.theory": ("plot_eigenvalues",),
 }
-
-
 if not TYPE_CHECKING:  # a type checker reads the imports above
-
-    def __getattr__(name: str) -> Any:
-        """Import a name of `__all__` from the file that defines it (PEP 562)."""
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-        globals()[name] = value
-        return value
-
-    def __dir__() -> list[str]:
-        """Names of the door, for completion."""
-        return sorted({*globals(), *__all__})
+    __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})

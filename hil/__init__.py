@@ -4,9 +4,9 @@ What a user needs stands here and is imported when it is first used: gains by `d
 or on a machine by `run_realtime`, and logs by `read_run` and `replay`.
 """
 
-import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from models.lazy_door import lazy
 
 if TYPE_CHECKING:
     from hil.design.margins import Margins, margins
@@ -64,6 +64,7 @@ __all__ = [
 
 _PLACES = {
     "hil.design.margins": ("Margins", "margins"),
+    "hil.design.methods": ("design",),
     "hil.design.sampled_plant": ("LoopTiming", "sampled_model"),
     "hil.design.schedule": ("GainSchedule",),
     "hil.logs.export": ("export_run",),
@@ -81,24 +82,5 @@ _PLACES = {
     "hil.runners.session": ("run_realtime",),
     "hil.runners.simulated_run": ("simulate",),
 }
-_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
-
-
-def _get(name: str) -> Any:
-    """Import what is asked for; it is kept, so that this happens once."""
-    if name == "design":  # a folder of this name lies here as well: it can be called as the function, see there
-        return import_module("hil.design")
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(_MODULE_OF[name]), name)
-    setattr(sys.modules[__name__], name, found)
-    return found
-
-
-def _names() -> list[str]:
-    """Everything in the room's namespace, imported already or not."""
-    return sorted({*globals(), *__all__})
-
-
 if not TYPE_CHECKING:  # a type checker reads the imports above
-    __getattr__, __dir__ = _get, _names
+    __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})

@@ -9,8 +9,8 @@ from typing import Any
 def lazy(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Make the `__getattr__` and the `__dir__` of a package.
 
-    What was imported once is kept in the package. A name must not be that of a module or folder inside the package:
-    Python puts those there by itself as soon as they are imported.
+    What was imported once is kept in the package. A module or folder inside the package that has the name itself stays
+    there, as Python put it: it must do what the name promises, as `hil.design` does, which can be called.
 
     Parameters
     ----------
@@ -29,8 +29,7 @@ def lazy(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any],
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(places[name]), name)
-        setattr(sys.modules[package], name, value)
-        return value
+        return vars(sys.modules[package]).setdefault(name, value)
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *places})

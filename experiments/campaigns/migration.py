@@ -18,7 +18,7 @@ from models.file_format import VERSIONS, format_line, require_format
 
 @dataclass(frozen=True)
 class Migration:
-    """A file that was looked at, and where its old text is kept if it was rewritten."""
+    """Result for one file: its kind, what was changed, and where the old text is kept."""
 
     path: Path
     noun: str

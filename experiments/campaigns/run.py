@@ -38,7 +38,9 @@ ConditionWatcher = Callable[[Condition, np.void], None]
 OperatorAnswer = Literal["go", "skip", "stop"]
 
 
-def run_in_lockstep(conditions: Iterable[Condition], out: Path, watch: ConditionWatcher) -> Iterator[Attempt]:
+def run_conditions_in_lockstep(
+    conditions: Iterable[Condition], out: Path, watch: ConditionWatcher
+) -> Iterator[Attempt]:
     """Run the conditions in simulated time; a person's interruption ends the campaign."""
     for condition in conditions:
         folder = new_folder(out, condition.name)

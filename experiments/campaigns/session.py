@@ -250,7 +250,7 @@ def _attempts(
 ) -> Iterable[Attempt]:
     """Run what is left in simulated time, in real time against twins, or on the bicycle behind the ports."""
     if campaign.lockstep:
-        return runners.run_in_lockstep(left, folder, screen.watch)
+        return runners.run_conditions_in_lockstep(left, folder, screen.watch)
     if not ports:
         return runners.run_in_real_time(left, folder, screen.watch, fifo)
     return runners.run_on_bicycle(left, folder, screen.watch, ports, screen.ask, screen.keys, screen.heed, fifo)

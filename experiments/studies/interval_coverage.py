@@ -23,6 +23,7 @@ from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.sweeps import spread
 from experiments.datatypes import Fit, Response, Window
 from experiments.dynamics import Theory
+from experiments.recordings.foreign.delft import DELFT_DT
 from experiments.recordings.read import read_recording
 from experiments.theory.free_response import free_response
 from experiments.theory.modes import kicked_mode
@@ -34,7 +35,6 @@ from models.array_types import Array
 Estimator = Callable[[Response, Window], Fit]
 Clock = Callable[[], float]  # s
 
-DELFT_DT = 0.01  # s, of the Delft logs; the emulator's 0.005 s holds more of the same noise
 PUSH_LEAN_RATE = 0.35  # rad/s of lean rate, as the campaign's
 INITIAL_UNREST = 0.015  # rad of lean and of steer when the push comes, one standard deviation
 WINDOW_DELAY = 0.3  # s between push and window

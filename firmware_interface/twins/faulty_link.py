@@ -49,7 +49,7 @@ def new_mail(byte_time: float = 0.0) -> np.void:
 
 
 @njit(cache=True, nogil=True)
-def next_uniform(fault):
+def draw_uniform(fault):
     """Next number of the fault's own stream, from 0 to below 1 (splitmix64)."""
     fault.word += np.uint64(0x9E3779B97F4A7C15)
     z = fault.word
@@ -62,7 +62,7 @@ def next_uniform(fault):
 @njit(cache=True, nogil=True)
 def _below(fault, n):
     """Random whole number from 0 to below ``n``."""
-    return int(next_uniform(fault) * n)
+    return int(draw_uniform(fault) * n)
 
 
 @njit(cache=True, nogil=True)
@@ -124,7 +124,7 @@ def _post_frame(mail, faults, way, n, t, now):
         fault = faults[i]
         if fault.kind > _VERSION or not fault.way & way or not fault.start <= t < fault.stop:
             continue
-        if n == 0 or next_uniform(fault) >= fault.chance:
+        if n == 0 or draw_uniform(fault) >= fault.chance:
             continue
         if fault.kind == _DROP:
             n = 0

@@ -27,7 +27,7 @@ from firmware_interface.node.rules import (
     firmware_restart,
 )
 from firmware_interface.twins.faults import TO_COMPUTER, FaultKind, Faults, pack_faults
-from firmware_interface.twins.faulty_link import fetch, new_mail, next_uniform, post
+from firmware_interface.twins.faulty_link import draw_uniform, fetch, new_mail, post
 
 _RX_SIZE = 4096  # bytes
 _REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for
@@ -169,7 +169,7 @@ def _too_slow(node, t):
     for i in range(node.faults.size):
         fault = node.faults[i]
         if fault.kind == _SLOWING and fault.start <= t < fault.stop:
-            slow = slow or next_uniform(fault) < fault.chance * min(1.0, (t - fault.start) / fault.size)
+            slow = slow or draw_uniform(fault) < fault.chance * min(1.0, (t - fault.start) / fault.size)
     return slow
 
 
@@ -214,8 +214,8 @@ def _disturb(node, readings, t):
         elif kind == _SCALE:
             readings[channel] *= fault.size
         elif kind == _NOISY:
-            radius = math.sqrt(-2.0 * math.log(1.0 - next_uniform(fault)))
-            readings[channel] += fault.size * radius * math.cos(2.0 * math.pi * next_uniform(fault))
+            radius = math.sqrt(-2.0 * math.log(1.0 - draw_uniform(fault)))
+            readings[channel] += fault.size * radius * math.cos(2.0 * math.pi * draw_uniform(fault))
         elif kind == _READS:
             readings[channel] = fault.size
         elif kind == _DRIVE_LIES:

@@ -27,7 +27,7 @@ from models.array_types import Array, ComplexArray
 NAME = "era"
 
 AVERAGED_ROWS = 80  # to which a window is averaged: singular values of 40 x 40 take a millisecond ...
-LONGEST_STEP = 0.03  # s, ... but never slower than 25 samples in a cycle of 8 rad/s
+ERA_LONGEST_STEP = 0.03  # s, ... but never slower than 25 samples in a cycle of 8 rad/s
 MIN_ERA_ROWS = 24
 MIN_ORDER, MAX_ORDER = 3, 8  # modes: a pair and the constant; four of the bicycle, drive, filter and the constant
 NOISE_FREE = 1e-3  # of the largest singular value: a gyro tells no more, and a slow change of speed makes such modes
@@ -53,7 +53,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     if reason := unusable_signal(t, y, MIN_ERA_ROWS):
         return Fit.refused(NAME, reason)
     tau, dt = t - t[0], float((t[-1] - t[0]) / (len(t) - 1))
-    each = max(1, min(len(y) // AVERAGED_ROWS, int(LONGEST_STEP / dt)))
+    each = max(1, min(len(y) // AVERAGED_ROWS, int(ERA_LONGEST_STEP / dt)))
     samples = y[: len(y) // each * each].reshape(-1, each).mean(axis=1)
     order = model_order(samples)
     z = discrete_poles(samples, order)

@@ -27,7 +27,7 @@ EXTREMUM_SPAN = 0.5  # of the distance to the neighbouring extrema: rows that ma
 POLYNOMIAL_DEGREES = range(4, 13)  # of the polynomial through them: a parabola would shift them by its own crudeness
 MIN_EXTREMA = 3  # extrema: two differences
 MIN_PROMINENCE = 0.06  # of the range, that an extremum must stand out from its neighbours
-SMOOTHING_TIME = 0.08  # s of running mean before extrema are sought; they are measured without it
+EXTREMA_SMOOTHING_TIME = 0.08  # s of running mean before extrema are sought; they are measured without it
 
 
 def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
@@ -63,7 +63,7 @@ def turning_points(y: Array, dt: float) -> list[int]:
     """Rows of the extrema in turn, high and low, that stand out."""
     from scipy.signal import find_peaks  # half a second to load, which the other estimators should not pay
 
-    length = max(1, round(SMOOTHING_TIME / dt))
+    length = max(1, round(EXTREMA_SMOOTHING_TIME / dt))
     smooth = uniform_filter1d(y, length, mode="nearest") if length > 1 else y
     least = MIN_PROMINENCE * np.ptp(smooth)
     both = [(int(k), sign) for sign in (1, -1) for k in find_peaks(sign * smooth, prominence=least)[0]]

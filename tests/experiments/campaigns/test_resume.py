@@ -143,14 +143,14 @@ def test_killed_interrupted_and_finished(file):
 @pytest.fixture
 def begun(file):
     """A folder with three runs of the file, of which the second was cut off as by a kill."""
-    from experiments.campaigns.run import run_in_lockstep
+    from experiments.campaigns.run import run_conditions_in_lockstep
 
     whole = read_campaign(file)
     folder = file.parent / "runs" / "long"
     folder.mkdir(parents=True)
     runs = [
         FinishedRun(a.condition.name, a.folder, a.outcome)
-        for a in run_in_lockstep(whole.conditions[:3], folder, lambda *_: None)
+        for a in run_conditions_in_lockstep(whole.conditions[:3], folder, lambda *_: None)
     ]
     write_campaign_record(folder, whole, runs)
     log = runs[1].folder / LOG
@@ -221,7 +221,7 @@ def test_how_to_go_on_says_all_that_the_campaign_is(tmp_path, capsys, monkeypatc
     def interrupted(conditions, *_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("experiments.campaigns.run.run_in_lockstep", interrupted)
+    monkeypatch.setattr("experiments.campaigns.run.run_conditions_in_lockstep", interrupted)
     given = ["--seed", 7, "--model", "nonlinear", "--lockstep", "--out", tmp_path / "runs of mine"]
     code, _, err = call(capsys, monkeypatch, "campaign", *given)
     assert code == 130

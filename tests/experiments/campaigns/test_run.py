@@ -8,7 +8,7 @@ import pytest
 from experiments.campaigns import run as campaign
 from experiments.campaigns.protocols.condition import KICKS_PER_RUN
 from experiments.campaigns.protocols.treadmill import TREADMILL_PLAN, treadmill_conditions
-from experiments.campaigns.run import run_in_lockstep, run_in_real_time
+from experiments.campaigns.run import run_conditions_in_lockstep, run_in_real_time
 from hil.logs.log import RUN_FILE, read_run
 from hil.runners.operator import Outcome
 from models import catalogue
@@ -80,7 +80,7 @@ def test_the_report_stands_beside_the_runs(lockstep_campaign):
 def test_the_same_seed_gives_the_same_logs(tmp_path, lockstep_campaign):
     _, folder = lockstep_campaign
     first = next(iter(treadmill_conditions(3)))
-    (attempt,) = run_in_lockstep([first], tmp_path, lambda condition, row: None)
+    (attempt,) = run_conditions_in_lockstep([first], tmp_path, lambda condition, row: None)
     assert (attempt.folder / RUN_FILE).read_bytes() == (folder / attempt.folder.name / RUN_FILE).read_bytes()
 
 
@@ -155,7 +155,7 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
     condition = next(c for c in treadmill_conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle
     heavier = replace(condition, bicycle=replace(silver, IFyy=1.1 * silver.IFyy, IFxx=1.1 * silver.IFxx))
-    (attempt,) = run_in_lockstep([heavier], tmp_path, lambda c, row: None)
+    (attempt,) = run_conditions_in_lockstep([heavier], tmp_path, lambda c, row: None)
     recorded, run = read_recording(attempt.folder), read_run(attempt.folder)
     supposed = replace(recorded, bicycle=silver, theory=theory_of(run.header, silver, run.ticks))
     right, wrong = analyze_responses([recorded]).summary, analyze_responses([supposed]).summary
@@ -171,7 +171,7 @@ def test_the_nonlinear_bicycle_has_the_same_eigenvalues_when_kicked_gently(tmp_p
     from hil.runners.emulation import Emulation
 
     condition = next(c for c in treadmill_conditions(1, Emulation("nonlinear")) if c.label == "Silver lqr 5.0 m/s")
-    (attempt,) = run_in_lockstep([condition], tmp_path, lambda c, row: None)
+    (attempt,) = run_conditions_in_lockstep([condition], tmp_path, lambda c, row: None)
     assert attempt.outcome.reason == "success"
     assert read_run(attempt.folder).header.emulation["model"] == "nonlinear"
     summary = analyze_responses([read_recording(attempt.folder)]).summary

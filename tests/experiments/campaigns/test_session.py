@@ -13,7 +13,7 @@ from experiments.campaigns import run as runners
 from experiments.campaigns.display import CampaignDisplay
 from experiments.campaigns.file import plan_campaign, read_campaign
 from experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
-from experiments.campaigns.run import Attempt, run_in_lockstep
+from experiments.campaigns.run import Attempt, run_conditions_in_lockstep
 from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
 from experiments.terminal.campaign_display import TerminalDisplay
 from hil.logs.log import RUN_FILE
@@ -186,7 +186,7 @@ def begun_before(tmp_path):
     folder = tmp_path / "runs" / "old"
     folder.mkdir(parents=True)
     shutil.copy(BEGUN_BEFORE / CAMPAIGN_FILE, folder / CAMPAIGN_FILE)
-    list(run_in_lockstep(read_campaign(tmp_path / "old.toml").conditions[:1], folder, lambda *_: None))
+    list(run_conditions_in_lockstep(read_campaign(tmp_path / "old.toml").conditions[:1], folder, lambda *_: None))
     return tmp_path / "old.toml"
 
 
