@@ -6,7 +6,8 @@ intervals (`random_effects.py`), and say how many there were.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from experiments.recordings.published import Figure7, figure7
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import open_loop
 from models import catalogue
+
+_OLD_KEYS = {"residual_re": "left_re", "residual_im": "left_im"}  # in JSON documents
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class PooledCondition:
     like: complex  # mean like-for-like prediction
     frozen: complex  # mean frozen eigenvalue
 
+    def as_json(self) -> dict[str, Any]:
+        """Document of the condition, under the names that readers of report.json know."""
+        own = {_OLD_KEYS.get(field.name, field.name): getattr(self, field.name) for field in fields(self)}
+        return {name: value.as_json() if isinstance(value, PooledMean) else value for name, value in own.items()}
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -70,6 +78,11 @@ class Summary:
     z_re: float  # root mean square of z; 1 where the standard deviations of single fits are right,
     z_im: float  # below 1 where they are too large
     pooled: tuple[PooledCondition, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the summary, under the names that readers of report.json know."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**own, "pooled": [one.as_json() for one in self.pooled], "fraction": self.fraction}
 
     @property
     def fraction(self) -> float:

@@ -7,6 +7,7 @@ and every interval of a mean has it in.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -26,6 +27,11 @@ class PooledMean:
     half_width: float  # half the interval that holds the truth with probability `CONFIDENCE_LEVEL`
     scatter: float  # sample standard deviation; nan for one
     birge_ratio: float  # scatter about the mean over the repeats' own errors, 1 where those are right; nan for one
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the mean, under the names that readers of report.json know."""
+        half, ratio = self.half_width, self.birge_ratio
+        return {"n": self.n, "mean": self.mean, "half": half, "scatter": self.scatter, "ratio": ratio}
 
 
 def pooled_means(values: Sequence[Array], variances: Sequence[Array]) -> list[PooledMean]:

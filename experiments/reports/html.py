@@ -6,13 +6,13 @@ embedded as JSON (also written beside it, `report.json`). Figures are drawn by t
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.analysis.compare import SampleStatistics, Summary, figure7_residuals, summary
+from experiments.analysis.compare import SampleStatistics, figure7_residuals, summary
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.dynamics import Theory, unit_of
@@ -347,12 +347,12 @@ def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str
     return {
         "title": report.title,
         "summary": {
-            RECORDING_NAMES.get(kind, kind): _summary_numbers(
-                summary([w.comparison for w in windows if w.response.kind == kind])
-            )
+            RECORDING_NAMES.get(kind, kind): summary(
+                [w.comparison for w in windows if w.response.kind == kind]
+            ).as_json()
             for kind in dict.fromkeys(w.response.kind for w in windows)
         },
-        "verdicts": report.verdicts,
+        "verdicts": [verdict.as_json() for verdict in report.verdicts],
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
         "frequency_responses": frequency_section.frequency_numbers(report.frequency),
@@ -362,10 +362,6 @@ def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str
         "runs": report.runs,
         "provenance": report.provenance,
     }
-
-
-def _summary_numbers(s: Summary) -> dict[str, Any]:
-    return {**{f.name: getattr(s, f.name) for f in fields(s)}, "fraction": s.fraction}
 
 
 def _window_numbers(w: _Numbered) -> dict[str, Any]:

@@ -6,9 +6,9 @@ import numpy as np
 from numba import njit
 from scipy.linalg import expm
 
-from experiments.datatypes import Dynamics
+from experiments.datatypes import Dynamics, Response, Theory
 from models.array_types import Array
-from models.coordinates import STATES
+from models.coordinates import DELTA, PHI, STATES
 from models.errors import InputError
 
 MAP_SPEED_STEP = 0.02  # m/s between computed maps; linear between them (error of an eigenvalue < 1e-4 1/s)
@@ -42,6 +42,49 @@ def free_response(dynamics: Dynamics, v: Array, dt: float, misread: Array | None
         If the sampling interval does not fit the dynamics.
     """
     return free_responses([dynamics], v, dt, misread)[0]
+
+
+def simulate_free_response(
+    theory: Theory,
+    v: float | Array = 5.0,
+    start: Sequence[float] = (0.0, 0.0, 0.5, 0.0),
+    duration: float = 4.0,
+    dt: float = 0.005,
+) -> Response:
+    """Simulate the free response of a theory as a recording without noise, ready to be cut, fitted and compared.
+
+    Parameters
+    ----------
+    theory : Theory
+    v : float or (n,) array
+        Speed [m/s]; one for all samples, or that of each.
+    start : (4,)
+        Initial state phi, delta, phi_dot, delta_dot [rad, rad/s].
+    duration : float
+        Time from the first to the last sample [s]; not used where ``v`` is an array.
+    dt : float
+        Sampling interval [s]; for sampled dynamics a whole multiple of theirs.
+
+    Raises
+    ------
+    InputError
+        If the sampling interval does not fit the dynamics.
+    """
+    dynamics = theory.dynamics()
+    speeds = np.full(round(duration / dt) + 1, v) if np.ndim(v) == 0 else np.asarray(v, float)
+    states = free_response(dynamics, speeds, dt)[..., BICYCLE_STARTS] @ np.asarray(start, float)
+    return Response(
+        source=f"theory of {theory.bicycle.name}",
+        kind="riderless",
+        t=dt * np.arange(len(speeds), dtype=np.float64),
+        phi_dot=states @ dynamics.output,
+        v=speeds,
+        phi=states[:, PHI],
+        delta=states[:, DELTA],
+        bicycle=theory.bicycle,
+        theory=theory,
+        label=f"{theory.bicycle.name} {theory.name}",
+    )
 
 
 def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Array | None = None) -> Array:

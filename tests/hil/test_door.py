@@ -31,7 +31,7 @@ def test_type_checkers_and_the_interpreter_are_told_the_same():
     tree = ast.parse(Path(hil.__file__).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     typed = {a.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for a in node.names}
-    assert typed == {**hil._MODULE_OF, "design": "hil.design.methods"}
+    assert typed == {name: module for module, names in hil._PLACES.items() for name in names}
     assert hil.__all__ == sorted(typed)
 
 

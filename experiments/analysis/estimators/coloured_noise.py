@@ -6,12 +6,12 @@ known well from one window, and a plain autocovariance of the residual errs on t
 fit took the slow part for motion. So every noise model on a grid is weighed by its restricted likelihood
 (REML; Patterson and Thompson 1971), which knows what the fit took, and the covariance is the mean over the models.
 
-The degrees of freedom are those of the residual, n rows less the parameters fitted. That the models disagree is in
-the mean covariance already, as the most pessimistic ones enter it with their weight, and counts no second time: with
-few degrees of freedom from the disagreement (Satterthwaite) intervals of 95 % hold the truth in 97 to 99 % of all
-windows, with n - m in 95 %. `tests/experiments/analysis/noise_coverage.py` shows it, for white noise, for noise as
-coloured as in measured lean rates, and for noises drawn from the grid. Neither makes good a slow noise hidden under
-a white one: with a correlation time of a tenth of the window and a quarter of the power, 86 to 93 % are held.
+The degrees of freedom are those of the residual, n rows less the m parameters fitted. That the models disagree is in
+the mean covariance already, as the most pessimistic ones enter it with their weight, and counts no second time. With
+the few degrees of freedom that the disagreement gives (Satterthwaite) 95 % intervals hold the truth in 96 to 100 % of
+1000 records, with n - m in 95 to 97 %: for white noise, for noise as coloured as in measured lean rates and more, and
+for noises drawn from the grid (`tests/experiments/analysis/noise_coverage.py`). A slow noise hidden under a white one,
+with a correlation time of a tenth of the window and a quarter of the power, is the limit of n - m: 87 to 91 %.
 """
 
 from collections.abc import Iterable

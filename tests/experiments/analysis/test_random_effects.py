@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from experiments.analysis.compare import PooledCondition
+from experiments.analysis.goodness_of_fit import CandidateCause, GoodnessOfFit
 from experiments.analysis.random_effects import between_run_variance, pooled_means
 
 
@@ -57,3 +59,14 @@ def test_a_single_window_takes_the_effect_that_others_show():
 
 def test_one_window_alone_has_its_own_interval():
     assert pooled_means([np.array([2.0])], [np.array([0.09])])[0].half_width == pytest.approx(1.96 * 0.3, rel=1e-3)
+
+
+def test_documents_keep_the_names_that_old_readers_know():
+    one = pooled_means([np.array([2.0])], [np.array([0.09])])[0]
+    assert list(one.as_json()) == ["n", "mean", "half", "scatter", "ratio"]
+    condition = PooledCondition("Silver", 1, 1, 5.0, one, one, one, one, 1j, 1j)
+    names = ["label", "n", "agreeing", "v_mean", "re", "im", "left_re", "left_im", "like", "frozen"]
+    assert list(condition.as_json()) == names
+    cause = CandidateCause("drive_gain", 1.0, 0.9, -2.0, False, 9.0, 1.0)
+    document = GoodnessOfFit("Silver", 30.0, 2, 1e-6, 0j, (), (cause,)).as_json()
+    assert list(document["causes"][0])[-2:] == ["explains", "left"]
