@@ -62,13 +62,13 @@ def test_an_old_file_is_stamped_and_its_text_kept(old, noun):
 def test_what_was_read_before_is_read_after(old):
     rig, gains = read_rig(old / "rig.toml"), GainSchedule.from_toml(old / "gain schedule.toml")
     campaign = read_campaign(old / "campaign.toml")
-    columns = mapping.load(old / "mapping.toml").quantities
+    columns = mapping.load_mapping(old / "mapping.toml").quantities
     for noun in VERSIONS:
         migrate(old / f"{noun}.toml")
     assert read_rig(old / "rig.toml") == rig
     assert read_campaign(old / "campaign.toml").digest == campaign.digest, "a campaign half made goes on"
     assert GainSchedule.from_toml(old / "gain schedule.toml").to_toml() == gains.to_toml()
-    assert mapping.load(old / "mapping.toml").quantities == columns
+    assert mapping.load_mapping(old / "mapping.toml").quantities == columns
 
 
 @pytest.mark.parametrize("noun", ["rig", "campaign", "mapping"])

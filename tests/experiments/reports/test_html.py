@@ -54,7 +54,7 @@ def schedule():
         method="lqr",
         options={},
         bicycle=catalogue.load_bicycle("Benchmark"),
-        timing=LoopTiming(),
+        loop=LoopTiming(),
         v=v,
         K=K,
         closed_loop=np.tile([-1.0 + 3.0j, -1.0 - 3.0j, -4.0 + 0.0j], (5, 1)),
