@@ -166,7 +166,7 @@ def instrument_noise(ticks: np.ndarray) -> Array:
 
 def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
     """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
-    rig, noise = header.rig, instrument_noise(ticks)
+    rig, noise = replace(header.rig, bicycle=bicycle), instrument_noise(ticks)
     steer_age = float(np.median(ticks["steer_age"]))
     if header.controller == "off":
         return replace(open_loop(bicycle), std=rig.std)

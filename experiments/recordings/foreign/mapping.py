@@ -13,6 +13,7 @@ from typing import Any
 from experiments.recordings.foreign import units
 from models import catalogue
 from models.errors import InputError
+from models.file_format import require_format
 from models.parameters import Bicycle, nearest
 
 QUANTITY_UNITS: dict[str, dict[str, float]] = {
@@ -37,7 +38,7 @@ OTHER_KEYS = {
     "rows": ("column", "equals"),
     "text": ("delimiter", "decimal", "header_line", "skip"),
 }
-PLAIN_KEYS = ("label", "bicycle", "law", "kind")
+PLAIN_KEYS = ("label", "bicycle", "law", "kind", "format")
 SHIPPED_MAPPINGS = "mapping-{}.toml"  # in experiments/recordings/data
 
 
@@ -95,6 +96,7 @@ def load_mapping(path: str | Path) -> Mapping:
 
 def mapping_of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
     """Make a mapping of its document; paths in it begin at ``folder``. Raises as `load_mapping` does."""
+    require_format(document, "mapping", name)
     known = [*QUANTITY_UNITS, *OTHER_KEYS, *PLAIN_KEYS]
     for key, value in document.items():
         if key not in known:
