@@ -6,6 +6,7 @@ Only what the help needs is imported here; each command imports its rooms when i
 
 import sys
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
@@ -45,6 +46,25 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from hil.logs.provenance import package_versions
+
+        print(f"riderless {package_versions()['riderless']}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Balance a riderless bicycle and find out whether its motion has the eigenvalues that theory predicts."""
+
+
 COMMANDS: dict[str, Callable[..., None]] = {
     "bikes": bikes.bikes,
     "eig": eig.eig,

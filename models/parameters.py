@@ -57,6 +57,7 @@ PARAMETERS: Mapping[str, tuple[str, str]] = MappingProxyType(
 MASSES = ("mR", "mB", "mH", "mF")
 RADII = ("rR", "rF")
 MOMENTS = tuple(name for name in PARAMETERS if name[0] == "I" and name[2] == name[3])
+LARGEST_VALUE = 1e6  # of any parameter in its SI unit; sums and products of more lose all digits
 DISPENSABLE = ("IByy", "IHyy")  # a linear bicycle does not pitch, so these may be unpublished
 
 # Moments are measured one at a time, so a published set can break the triangle inequality. It is refused
@@ -237,7 +238,7 @@ def _read(text_or_path: str | Path) -> tuple[str, str]:
         return "the bicycle given", text_or_path
     path = Path(text_or_path)
     try:
-        return str(path), path.read_text(encoding="utf-8")
+        return str(path), path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; give the path of a bicycle in TOML") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -298,6 +299,8 @@ def _malformed(b: Bicycle) -> Iterator[str]:
     for name, (unit, _) in PARAMETERS.items():
         if not _is_number(getattr(b, name)):
             yield f"{name} = {getattr(b, name)!r} must be a finite number in {unit}"
+        elif abs(getattr(b, name)) > LARGEST_VALUE:
+            yield f"{name} = {getattr(b, name):g} {unit} is beyond {LARGEST_VALUE:g} {unit}, as nothing on a bicycle is"
     if not isinstance(b.std, Mapping):
         yield f"std = {b.std!r} must be a table of standard deviations"
     else:

@@ -57,7 +57,7 @@ def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, .
         A line is not understood, names no recording though there are several, or one that is not there.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a readable file of windows, found {path}: {error}; check the path") from None
     notes: dict[str, tuple[Note, ...]] = {}

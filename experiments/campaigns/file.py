@@ -129,7 +129,7 @@ def read_campaign(path: Path) -> Campaign:
     InputError
         One sentence naming the file and what is wrong with it.
     """
-    table, lines = _toml(path), find_key_lines(path.read_text(encoding="utf-8"))
+    table, lines = _toml(path), find_key_lines(path.read_text(encoding="utf-8-sig"))
     require_format(table, "campaign", path)
     try:
         return replace(_planned(table, lines, path.parent, path.name), stem=path.stem)
@@ -186,7 +186,7 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(

@@ -23,7 +23,7 @@ def calibrate(
     ] = 0.0,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Measure, write nothing.")] = False,
-    fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure what the rig file must know of sensors and drive; write it, and keep the old file.

@@ -29,7 +29,9 @@ def campaign(
     model: Annotated[
         str | None, typer.Option(help="Equations of motion: linear or nonlinear; linear, or as the campaign file says.")
     ] = None,
-    fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")] = 0,
+    fifo: Annotated[
+        int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make the runs of a campaign file, and judge bicycles by their eigenvalues.

@@ -14,7 +14,7 @@ def check(
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Check a virtual bicycle on a stand.")] = False,
     push: Annotated[bool, typer.Option(help="Let the drive push the bars gently, at the end.")] = True,
-    fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Go through the machine with a person: devices, stream, signs, stops, watchdog, direction of the drive.

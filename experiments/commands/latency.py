@@ -16,7 +16,7 @@ def latency(
     rate: Annotated[float | None, typer.Option(help="Wake-ups per second, Hz; the rig's by default.")] = None,
     duration: Annotated[float, typer.Option(help="s; the floor beside it takes as long again.")] = 20.0,
     load: Annotated[bool, typer.Option(help="Keep the other CPUs and the Python interpreter busy.")] = True,
-    fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 99; 0 for none.")] = 0,
+    fifo: Annotated[int, typer.Option(min=0, max=99, help="Real-time priority 1 to 99; 0 for none.")] = 0,
     cpu: Annotated[int | None, typer.Option(help="Run on this CPU alone.")] = None,
     port: Annotated[
         list[str] | None, typer.Option(help="Serial port, once for each port of the rig; a virtual node if none.")

@@ -20,7 +20,7 @@ def run(
     ] = "lqr",
     speed: Annotated[float, typer.Option(help="Treadmill speed of the emulated bicycle, m/s.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control.")] = 10.0,
-    fifo: Annotated[int, typer.Option(help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
     cpu: Annotated[int | None, typer.Option(help="Processor to keep the loop on; any by default.")] = None,
     model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
         "linear"

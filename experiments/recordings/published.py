@@ -51,7 +51,7 @@ def read_published(path: Path) -> Figure7:
         When it holds no rows, or something that is not a number.
     """
     try:
-        return _parse(path.read_text(encoding="utf-8"))
+        return _parse(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise InputError(
             f"{path} wants rows of four numbers under {','.join(EIGENVALUE_COLUMNS)} (m/s, m/s, 1/s, rad/s), "

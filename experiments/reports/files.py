@@ -5,12 +5,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.reports.eigenvalues import figure_style
+from models.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMN_WIDTH = 3.5  # in, 89 mm: one column of most journals
 PRINT_STYLE = {"pdf.fonttype": 42}  # a PDF holds its fonts, and prints anywhere
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of a report, if it is not there.
+
+    Raises
+    ------
+    InputError
+        A file has its name, or its place takes none.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"wanted a folder for the report, {folder} cannot be one ({error.strerror}): name another"
+        ) from None
 
 
 def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
@@ -23,7 +40,7 @@ def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.text import Text
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     written = []
     for name, figure in figures.items():
         width, height = figure.get_size_inches()

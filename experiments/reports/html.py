@@ -134,7 +134,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         numbers=Markup(numbers.replace("<", "\\u003c")),
     )
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    files.make_folder(folder)
     (folder / "report.json").write_text(numbers + "\n", encoding="utf-8")
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")

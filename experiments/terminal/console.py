@@ -17,6 +17,7 @@ screen = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty()
 progress_screen = Console(stderr=True, highlight=False, emoji=False)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
+MAX_SPEED = 200.0  # m/s, in either direction
 
 
 def emit_json(data: Any) -> None:
@@ -71,8 +72,16 @@ def parse_speeds(text: str) -> list[float]:
     Raises
     ------
     InputError
-        When it is neither, when B < A, or when the step is not positive.
+        When it is neither, when B < A, when the step is not positive, or when a speed is beyond any bicycle's.
     """
+    speeds = _speeds(text)
+    if max(map(abs, speeds)) > MAX_SPEED:
+        raise InputError(f"the speeds '{text}' go beyond {MAX_SPEED:g} m/s: give speeds of a bicycle in m/s")
+    return speeds
+
+
+def _speeds(text: str) -> list[float]:
+    """Read a range or a list of speeds, however large."""
     wanted = "give speeds in m/s as A:B:STEP (for example 2:8:0.5) or as a list 2,3.5,5"
     try:
         if ":" not in text:

@@ -13,7 +13,6 @@ State of the sampled loop, always in this order (a schedule always has these six
 """
 
 from dataclasses import dataclass
-from math import isfinite
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +32,10 @@ DRIVE_PART = slice(T_DRIVE, len(LOOP_STATES))  # and the rest: torque of the dri
 
 Z_ROUNDING = 1e-9
 """An eigenvalue z smaller than this is zero but for rounding."""
+
+
+FASTEST_RATE = 20_000.0  # Hz; no serial line carries more samples
+SLOWEST_DRIVE = 0.5  # s of lag, with which no bicycle is balanced; a rig file has the same bound
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,20 @@ class LoopTiming:
     drive_lag: float = 0.005
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.rate) and self.rate > 0.0):
-            raise InputError(f"the loop's rate must be above 0 Hz, found {self.rate} Hz: give for example 200")
+        if not 0.0 < self.rate <= FASTEST_RATE:
+            raise InputError(
+                f"the loop's rate must be above 0 and at most {FASTEST_RATE:g} Hz, found {self.rate:g} Hz: give for "
+                "example 200"
+            )
         if not 0 <= self.delay <= 1:
             raise InputError(
                 f"the loop's delay must be from 0 to 1 sample, found {self.delay}: our node obeys at the next sample, 1"
             )
-        if not (isfinite(self.drive_lag) and self.drive_lag >= 0.0):
-            raise InputError(f"the drive's lag must be 0 s or more, found {self.drive_lag} s: give for example 0.005")
+        if not 0.0 <= self.drive_lag < SLOWEST_DRIVE:
+            raise InputError(
+                f"the drive's lag must be 0 s or more and below {SLOWEST_DRIVE:g} s, found {self.drive_lag:g} s: give "
+                "for example 0.005"
+            )
 
     @property
     def dt(self) -> float:

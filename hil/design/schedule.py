@@ -217,7 +217,7 @@ def _read(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and "\n" in source:
         return source, "the text given"
     try:
-        return Path(source).read_text(encoding="utf-8"), str(source)
+        return Path(source).read_text(encoding="utf-8-sig"), str(source)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{source or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"

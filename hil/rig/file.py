@@ -25,7 +25,7 @@ def read_rig(path: Path) -> Rig:
         One sentence naming the file and all its faults.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"

@@ -81,7 +81,7 @@ def write_rig(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
     try:
-        return tomlkit.parse(path.read_text(encoding="utf-8"))
+        return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"

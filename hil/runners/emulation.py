@@ -11,6 +11,7 @@ from firmware_interface.twins.virtual_node import NodeConfig
 from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
+from models.plant.records import PLANT_MODELS
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,10 @@ class Emulation:
     surroundings: Surroundings = Surroundings()
     drive: SteerDrive = SteerDrive()  # lag and greatest torque are the rig's
     noise: float = 1.0  # times that of the emulated instruments
+
+    def __post_init__(self) -> None:
+        if self.model not in PLANT_MODELS:
+            raise InputError(f"wanted a model among {', '.join(PLANT_MODELS)}, found '{self.model}'")
 
 
 def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig | MachineConfig:

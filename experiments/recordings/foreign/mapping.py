@@ -85,7 +85,7 @@ def load_mapping(path: str | Path) -> Mapping:
     try:
         if not Path(path).exists() and shipped.is_file():
             return mapping_of(tomllib.loads(shipped.read_text(encoding="utf-8")), str(path), Path())
-        text = Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
     try:

@@ -245,7 +245,7 @@ def at_the_keys(monkeypatch, pressed, answer):
         asked.append(question)
         return answer
 
-    monkeypatch.setattr("experiments.terminal.keys.keys", keys)
+    monkeypatch.setattr("experiments.terminal.calibration.keys", keys)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("typer.confirm", confirm)
     return asked
