@@ -37,6 +37,25 @@ SENSIBLE_RANGES = {  # outside of it a value is a slip of the pen
     "seldom": (0.5, 0.99),
     "broken": (0.01, 0.5),
 }
+RIG_RANGES = {  # of a machine's own limits, refused when its file is read; logs of before keep what they had
+    "torque": (0.1, 20.0, "more breaks wrists, and less balances nothing"),
+    "torque_rate": (5.0, 5000.0, "a kick asks for about 130 N m/s"),
+    "lean": (0.05, 0.8, "a bicycle at 45 deg is lost; is it in degrees?"),
+    "steer": (0.05, 1.4, "beyond 80 deg no bicycle rides; is it in degrees?"),
+    "lean_arm": (0.01, 0.3, "a person holds it upright; is it in degrees?"),
+    "steer_arm": (0.01, 0.6, "a person holds it straight; is it in degrees?"),
+    "speed_min": (0.05, 5.0, "below it no steer torque can balance a bicycle"),
+    "speed_max": (0.5, 30.0, "no riderless bicycle goes faster; is it in km/h?"),
+    "bus_min": (3.0, 100.0, "a steer drive wants some volts; is it in mV?"),
+    "bus_max": (5.0, 120.0, "no steer drive has more; is it in mV?"),
+    "late": (0.1, 500.0, "late ticks a second"),
+    "steer_jump": (0.001, 0.5, "between two samples; is it in degrees?"),
+    "gyro_jump": (0.1, 30.0, "within one sample; is it in deg/s?"),
+    "lean_error": (0.02, 0.8, "two readings of one lean; is it in degrees?"),
+    "steer_error": (0.02, 0.8, "two readings of one steer angle; is it in degrees?"),
+    "torque_error": (0.05, 10.0, "reported against commanded"),
+}
+RIG_ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +135,26 @@ class Limits:
                 f"the limits {', '.join(missing)} are missing: each machine has its own, so state each as "
                 "[limits.NAME] with a value and a reason"
             )
-        return cls.from_dict(table)
+        limits = cls.from_dict(table)
+        limits._require_plausible()
+        return limits
+
+    def _require_plausible(self) -> None:
+        """Refuse values that no rig can mean, and pairs that leave no room between them."""
+        for name, (least, most, why) in RIG_RANGES.items():
+            limit = getattr(self, name)
+            if not least <= limit.value <= most:
+                raise InputError(
+                    f"limit '{name}' must lie between {least:g} and {most:g} {limit.unit}, found {limit.value:g} "
+                    f"{limit.unit} ({why}): correct it in the rig"
+                )
+        for lower, upper in RIG_ORDER:
+            low, high = getattr(self, lower), getattr(self, upper)
+            if low.value >= high.value:
+                raise InputError(
+                    f"limit '{lower}' must lie below '{upper}', found {low.value:g} and {high.value:g} {low.unit}: "
+                    "correct them in the rig"
+                )
 
     @classmethod
     def from_dict(cls, table: dict[str, dict[str, float | str]]) -> "Limits":
@@ -137,6 +175,8 @@ class Limits:
             unit = entry.get("unit", known[name])
             if unit != known[name]:
                 raise InputError(f"limit '{name}' is in {known[name]}, found '{unit}': convert the value")
+            if isinstance(entry["value"], bool):
+                raise InputError(f"limit '{name}' needs a number in {known[name]}, found {entry['value']!r}")
             try:
                 value = float(entry["value"])
             except (TypeError, ValueError):

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from hil.loop.limits import LIMITS, MACHINE_LIMITS, SENSIBLE_RANGES, Limit, Limits
+from hil.loop.limits import LIMITS, MACHINE_LIMITS, RIG_RANGES, SENSIBLE_RANGES, Limit, Limits
 from models.errors import InputError
 
 STATED = {name: {"value": getattr(Limits(), name).value, "reason": "as always"} for name in MACHINE_LIMITS}
@@ -74,3 +74,41 @@ def test_an_empty_speed_window_is_refused():
 def test_what_is_wrong_with_a_table_is_named(table, sentence):
     with pytest.raises(InputError, match=sentence):
         Limits.from_dict(table)
+
+
+def machine_table(**changed):
+    """Limits of a machine as a rig file states them."""
+    table = {name: {"value": getattr(Limits(), name).value, "reason": "because"} for name in MACHINE_LIMITS}
+    return {**table, **{name: {"value": value, "reason": "because"} for name, value in changed.items()}}
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"lean": 30.0}, "'lean' must lie between 0.05 and 0.8 rad, found 30 rad .*degrees"),
+        ({"steer": 45.0}, "'steer' must lie between 0.05 and 1.4 rad, found 45 rad"),
+        ({"torque": 30.0}, "'torque' must lie between 0.1 and 20 N m, found 30 N m"),
+        ({"lean": 1e9}, "found 1e[+]09 rad"),
+        ({"torque_rate": 1e12}, "'torque_rate' must lie between 5 and 5000 N m/s"),
+        ({"speed_max": 36000.0}, "'speed_max' must lie between 0.5 and 30 m/s, found 36000 m/s"),
+        ({"bus_min": 40.0, "bus_max": 30.0}, "'bus_min' must lie below 'bus_max', found 40 and 30 V"),
+        ({"lean": 0.08}, "'lean_arm' must lie below 'lean', found 0.09 and 0.08 rad"),
+        ({"torque": True}, "'torque' needs a number in N m, found True"),
+    ],
+)
+def test_a_rig_whose_limits_nobody_can_mean_is_refused(changed, sentence):
+    with pytest.raises(InputError, match=sentence):
+        Limits.of_machine(machine_table(**changed))
+
+
+@pytest.mark.parametrize("name", RIG_RANGES)
+def test_the_edges_of_a_rigs_ranges_are_taken_and_nothing_beyond(name):
+    least, most, _ = RIG_RANGES[name]
+    assert least < getattr(Limits(), name).value < most, "the default lies inside"
+    for value in (least * 0.99, most * 1.01):
+        with pytest.raises(InputError, match=f"'{name}' must lie between"):
+            Limits.of_machine(machine_table(**{name: value}))
+
+
+def test_what_a_log_of_before_had_is_read():
+    assert Limits.from_dict(machine_table(lean=30.0)).lean.value == 30.0
