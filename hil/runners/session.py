@@ -90,15 +90,14 @@ def run_realtime(
     DeviceError
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
-        When gains, rig and device do not fit together.
+        When gains, rig and device do not fit together, or the rig wants a latency test and there is none.
     """
     require_fitting(rig, schedule)
+    latency = find_latency_test(rig, fifo)
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
-        latency = find_latency_test(rig, fifo)
-        loop.orders["tested"] = not rig.latency_days or latency is not None
         operator = operator or Operator(duration)
         with realtime.privileges(fifo, cpu) as settings:
             pass
@@ -186,12 +185,26 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
 
 
 def find_latency_test(rig: Rig, fifo: int) -> Any:
-    """Find the latency test that vouches for this computer, or None."""
+    """Find the latency test that vouches for this computer; None where the rig asks for none.
+
+    Raises
+    ------
+    InputError
+        The rig asks for one and there is none: it would wait for ever, disarmed.
+    """
     if not rig.latency_days:
         return None
     from hil.runners.latency_certificate import recent_latency_result
 
-    return recent_latency_result(rig.rate, fifo, rig.latency_days)
+    found = recent_latency_result(rig.rate, fifo, rig.latency_days)
+    if found is None:
+        priority = f" --fifo {fifo}" if fifo else ""
+        raise InputError(
+            f"the rig '{rig.name}' wants a latency test of this computer that passed within {rig.latency_days:g} days "
+            f"at {rig.rate:g} Hz, found none{f' with priority {fifo}' if fifo else ''}: run `riderless latency RIG"
+            f"{priority}` under the load of your session, or set latency_test_days = 0 in the rig"
+        )
+    return found
 
 
 def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[str]) -> Outcome:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from firmware_interface.errors import DeviceError
 from hil.runners.latency_certificate import (
     CARE,
     FIT,
@@ -20,7 +21,9 @@ from hil.runners.latency_certificate import (
     keep_latency_result,
     recent_latency_result,
 )
+from hil.runners.session import run_realtime
 from models.errors import InputError
+from tests.hil.machine import gains, rig_of
 
 GOOD = WakeUps(n=4000, p50=2e-5, p99=1e-4, p999=1e-3, worst=2e-3, missed=0)
 
@@ -202,3 +205,16 @@ def test_a_folder_that_cannot_be_written_is_told(monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/nowhere")
     with pytest.raises(InputError, match="cannot be kept in /proc/nowhere"):
         keep_latency_result(result())
+
+
+def test_a_rig_that_wants_a_test_is_refused_without_one_before_a_port_is_opened(tmp_path, monkeypatch):
+    """It waited for ever, disarmed, and said nothing."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    rig = rig_of(latency_days=7.0)
+    with pytest.raises(InputError, match=r"within 7 days at 200 Hz, found none: run `riderless latency RIG` under"):
+        run_realtime(tmp_path / "run", rig, gains(rig), "/dev/no-such-port", 1.0)
+    with pytest.raises(InputError, match=r"with priority 20: run `riderless latency RIG --fifo 20`"):
+        run_realtime(tmp_path / "run", rig, gains(rig), "/dev/no-such-port", 1.0, fifo=20)
+    assert not (tmp_path / "run").exists()
+    with pytest.raises(DeviceError, match="no-such-port"):
+        run_realtime(tmp_path / "run", rig_of(latency_days=0.0), gains(rig), "/dev/no-such-port", 1.0)
