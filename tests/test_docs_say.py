@@ -1,0 +1,33 @@
+"""What the readme says of the commands is so."""
+
+import re
+
+from experiments.cli import COMMANDS
+from tests.paths import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def source_of(command):
+    return (ROOT / f"experiments/commands/{command}.py").read_text(encoding="utf-8")
+
+
+def test_which_commands_have_json():
+    without = {name for name in COMMANDS if '"--json"' not in source_of(name)}
+    sentence = re.search(r"all but (.+?) have `--json`", README)
+    assert sentence
+    assert set(re.findall(r"`(\w+)`", sentence[1])) == without
+
+
+def test_every_command_is_in_the_table():
+    named = set(re.findall(r"`riderless (\w+)", README))
+    assert set(COMMANDS) <= named
+
+
+def test_the_examples_of_rigs_ask_for_no_latency_test_but_the_measured_one():
+    days = {
+        path.stem: float(re.search(r"latency_test_days = (\d+)", path.read_text(encoding="utf-8"))[1])
+        for path in (ROOT / "docs/rigs").glob("*.toml")
+    }
+    assert days.pop("measured") == 7.0
+    assert set(days.values()) == {0.0}
