@@ -65,7 +65,7 @@ class LoopTiming:
     def __post_init__(self) -> None:
         if not 0.0 < self.rate <= FASTEST_RATE:
             raise InputError(
-                f"the loop's rate must be above 0 and at most {FASTEST_RATE:g} Hz, found {self.rate:g} Hz: give for "
+                f"the loop's rate must be above 0 Hz and at most {FASTEST_RATE:g} Hz, found {self.rate:g} Hz: give for "
                 "example 200"
             )
         if not 0 <= self.delay <= 1:

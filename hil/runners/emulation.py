@@ -25,7 +25,7 @@ class Emulation:
 
     def __post_init__(self) -> None:
         if self.model not in PLANT_MODELS:
-            raise InputError(f"wanted a model among {', '.join(PLANT_MODELS)}, found '{self.model}'")
+            raise InputError(f"no model is called {self.model!r}; there is {', '.join(PLANT_MODELS)}")
 
 
 def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig | MachineConfig:

@@ -17,7 +17,7 @@ BOM = "\ufeff"  # that some editors put before a text
         (["design", "Silver", "--drive-lag", "5"], "below 0.5 s, found 5 s"),
         (["run", "--emulated", "--fifo", "500"], "less than or equal to 90"),
         (["run", "--emulated", "--fifo", "95"], "less than or equal to 90"),
-        (["campaign", "--model", "x", "--lockstep"], "wanted a model among linear, nonlinear, found 'x'"),
+        (["campaign", "--model", "x", "--lockstep"], "no model is called 'x'; there is linear, nonlinear"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
