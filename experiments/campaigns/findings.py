@@ -12,7 +12,7 @@ from experiments.campaigns.folder import FinishedRun
 from experiments.datatypes import Response
 from experiments.frequency.goodness_of_fit import response_document
 from experiments.frequency.response import FrequencyResponse, add_response
-from experiments.recordings.read import read_recording
+from experiments.recordings.read import read_named_run, read_recording
 from experiments.reports.gather import report_on
 from hil.logs.json_values import plain
 
@@ -78,7 +78,7 @@ def finish_campaign(
     responses: list[FrequencyResponse] = []
     unusable: list[str] = []
     for condition in played:
-        add_response(good[condition.name], responses, unusable)
+        add_response(read_named_run(good[condition.name]), responses, unusable)
     if responses:
         text = json.dumps(plain([response_document(response) for response in responses]), indent=1)
         (folder / FREQUENCY_FILE).write_text(text, encoding="utf-8")

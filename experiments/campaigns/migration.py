@@ -1,6 +1,5 @@
 """Old gains, rig, campaign and mapping files rewritten as this version writes them; comments and order stay."""
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from experiments.campaigns.file import read_campaign
 from experiments.recordings.foreign import mapping
 from hil.design.schedule import GainSchedule
 from hil.rig.file import read_rig
+from hil.rig.writer import replace_file
 from models.errors import InputError
 from models.file_format import VERSIONS, format_line, require_format
 
@@ -93,27 +93,21 @@ def _version(path: Path, document: tomlkit.TOMLDocument, noun: str) -> int:
 
 def _stamped(document: tomlkit.TOMLDocument, line: str) -> tomlkit.TOMLDocument:
     """Put the format line before everything else, below the comments that open the file."""
-    text = tomlkit.dumps(document)
-    rows = text.splitlines(keepends=True)
-    at = next((i for i, row in enumerate(rows) if row.strip() and not row.lstrip().startswith("#")), len(rows))
     if "format" in document:
         document["format"] = line
         return document
+    rows = tomlkit.dumps(document).splitlines(keepends=True)
+    at = next((i for i, row in enumerate(rows) if row.strip() and not row.lstrip().startswith("#")), len(rows))
     return tomlkit.parse("".join([*rows[:at], f'format = "{line}"\n', *rows[at:]]))
 
 
 def _replace(path: Path, noun: str, text: str) -> Path:
-    """Put a new text in a file's place in one step, once it reads; the old file keeps a second name."""
-    kept, draft = _free_name(path), path.with_name(f".{path.name}.new")
+    """Put a new text in a file's place once it reads; where the old text is kept."""
+    kept = _free_name(path)
     try:
-        draft.write_text(text, encoding="utf-8")
-        READERS[noun](draft)
-        os.link(path, kept)
-        os.replace(draft, path)
+        replace_file(path, text, kept, READERS[noun])
     except OSError as error:
         raise InputError(f"{path} could not be rewritten ({error.strerror}) and was left alone") from None
-    finally:
-        draft.unlink(missing_ok=True)
     return kept
 
 

@@ -7,8 +7,7 @@ one over the controller, for under feedback T answers the noise (Soderstrom and 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,10 @@ import numpy as np
 from experiments.dynamics import Theory
 from experiments.frequency.spectral_lines import SpectralLines, measure_lines
 from experiments.notebook import value_table
-from experiments.recordings.runs import played_torque, run_of, theory_of
+from experiments.recordings.runs import played_torque, theory_of
 from experiments.theory.excited_loop import ExcitedLoop, excited_loop
 from hil.logs.header import RunHeader
-from hil.logs.log import RUN_FILE, Run
+from hil.logs.log import Run
 from hil.loop.excitation import Excitation
 from hil.loop.states import State
 from models.array_types import Array, ComplexArray
@@ -182,11 +181,8 @@ def frequency_response(run: Run) -> FrequencyResponse:
     )
 
 
-def add_response(path: Path, found: list[FrequencyResponse], unusable: list[str]) -> None:
+def add_response(run: Run, found: list[FrequencyResponse], unusable: list[str]) -> None:
     """Add the response of a run of ours that played a torque to ``found``, or to ``unusable`` the reason for none."""
-    run = run_of(path)
-    if path.is_file() and path.name != RUN_FILE:
-        run = replace(run, folder=path)  # an exported one lies among others, and has a name of its own
     if not plays(run.header):
         return
     try:

@@ -7,13 +7,12 @@ from pathlib import Path
 from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.window_notes import attach_notes
 from experiments.datatypes import Response
-from experiments.frequency.response import FrequencyResponse, frequency_response, plays
+from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings import author_windows, published
 from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording
 from experiments.recordings.runs import response_of_run
 from experiments.reports.result import AnalysisResult
 from hil.logs.log import Run
-from models.errors import InputError
 
 Source = str | Path | Run | Response
 
@@ -38,11 +37,7 @@ class _Gathered:
         """Take a run of ours, with its frequency response if it played a torque."""
         self.add(response_of_run(run), path)
         self.runs.append(path or run)
-        if plays(run.header):
-            try:
-                self.frequency.append(frequency_response(run))
-            except InputError as error:
-                self.no_frequency.append(str(error))
+        add_response(run, self.frequency, self.no_frequency)
 
 
 def analyze(

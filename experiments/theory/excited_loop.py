@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.sampled_plant import LOOP_STATES, U_PREV
+from hil.design.sampled_plant import U_PREV
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
@@ -21,8 +21,6 @@ from models.errors import InputError
 from models.linear.perturbed import Variant
 
 OUTPUT_ROWS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
-
-PLANT_STATES = slice(len(LOOP_STATES))  # states of bicycle and drive, the first of the whole loop's
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -88,7 +88,6 @@ _SIZES = {
     FaultKind.DRIVE_LIES: _Size("", -10.0, 10.0),
     FaultKind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
 }
-_OF_A_READING = range(FaultKind.STUCK, FaultKind.READS + 1)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Writing new values to a rig file: comments and order stay, the old file is kept, nothing is replaced half-way."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,21 +62,44 @@ def write_rig(path: Path, values: Mapping[tuple[str, str], Any], stamp: str) -> 
         return None
     for change in made:
         _table(document, change.table)[change.key] = change.new
-    kept, draft = _free(path, stamp), path.with_name(f".{path.name}.new")
+    kept = _free(path, stamp)
     try:
-        draft.write_text(tomlkit.dumps(document), encoding="utf-8")
-        read_rig(draft).calibrated()
-        os.link(path, kept)  # the old file under a second name: at no moment is there none
-        os.replace(draft, path)
+        replace_file(path, tomlkit.dumps(document), kept, lambda draft: read_rig(draft).calibrated())
     except (InputError, DeviceError) as error:
         raise InputError(f"{path} would not be a rig any more and was left alone: {error}") from None
     except OSError as error:
         raise InputError(
             f"{path} could not be written ({error.strerror}) and was left alone: look at its folder"
         ) from None
+    return kept
+
+
+def replace_file(path: Path, text: str, kept: Path, read: Callable[[Path], object]) -> None:
+    """Put a text in a file's place in one step, once it reads; the old file keeps a second name.
+
+    Parameters
+    ----------
+    path : Path
+    text : str
+        Written as UTF-8.
+    kept : Path
+        The old file's second name, in the same folder, not yet taken.
+    read : callable
+        Given the path of the draft; what it raises leaves the old file alone.
+
+    Raises
+    ------
+    OSError
+        The folder does not take it.
+    """
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        read(draft)
+        os.link(path, kept)  # the old file under a second name: at no moment is there none
+        os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
-    return kept
 
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
