@@ -1,14 +1,15 @@
 """Command line `riderless`. Each command is one file in `commands/` and one line here.
 
 Only what the help needs is imported here; each command imports its rooms when it is called, so that
-`riderless --help` answers at once.
+`riderless --help` answers at once. The help is plain text, as boxes and colours would cost as much again.
 """
 
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from experiments.commands import (
     analyze,
@@ -38,12 +39,24 @@ from experiments.commands._kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
 from models.errors import InputError
 
+
+class _WholeSentences(TyperGroup):
+    """Commands whose help is wrapped in the list, where typer would cut it off."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands into the help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, self.commands[name].get_short_help_str(sys.maxsize)) for name in self.commands])
+
+
 app = typer.Typer(
     name="riderless",
+    cls=_WholeSentences,
     help="Balance a riderless bicycle with a steer motor and find out whether its motion has the "
     "eigenvalues that theory predicts.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -63,6 +76,7 @@ def _options(
     ] = False,
 ) -> None:
     """Balance a riderless bicycle and find out whether its motion has the eigenvalues that theory predicts."""
+    use_kernel_cache()
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -95,7 +109,6 @@ for name, function in COMMANDS.items():
 
 def main() -> None:
     """Run the command line; bad input and absent devices end in one sentence and exit code 2."""
-    use_kernel_cache()
     try:
         app()
     except (InputError, DeviceError) as error:

@@ -5,7 +5,6 @@ update it could run yesterday's actuator inside today's plant. A folder named af
 kernels rules that out.
 """
 
-import hashlib
 import os
 from pathlib import Path
 
@@ -23,6 +22,8 @@ def use_kernel_cache() -> None:
 
 def _fingerprint() -> str:
     """Short hash of the sources of every room that holds compiled code."""
+    import hashlib  # brings OpenSSL, which help should not wait for
+
     digest = hashlib.sha256()
     for room in _ROOMS:
         for source in sorted((_ROOT / room).rglob("*.py")):

@@ -21,7 +21,6 @@ def eig(
     """Eigenvalues of the uncontrolled bicycle over speed, named by mode."""
     import numpy as np
 
-    from experiments.reports.theory import plot_eigenvalues
     from experiments.terminal.console import emit_json, parse_speeds, screen
     from models import catalogue
     from models.linear.modes import critical_speeds, named_modes
@@ -30,6 +29,8 @@ def eig(
     modes = named_modes(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)
     if plot is not None:
+        from experiments.reports.theory import plot_eigenvalues
+
         plot_eigenvalues(bicycle, np.linspace(modes.v.min(), modes.v.max(), CURVE_POINTS), path=plot)
     if as_json:
         emit_json(_document(bicycle, modes, critical, plot))

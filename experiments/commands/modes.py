@@ -16,12 +16,13 @@ def modes(
     import numpy as np
 
     from experiments.reports.text import eigenvalue_text
-    from experiments.reports.theory import check_figure_format, mode_shapes_figure, save_figure
     from experiments.terminal.console import emit_json, print_table, screen
     from models import catalogue
     from models.linear.mode_shapes import ModeShape, mode_shapes
 
     if plot is not None:
+        from experiments.reports.theory import check_figure_format, mode_shapes_figure, save_figure
+
         check_figure_format(plot)
     bicycle = catalogue.load_bicycle(bike)
     shapes = mode_shapes(bicycle, speed)

@@ -19,7 +19,6 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
     from experiments.terminal.console import emit_json, screen
     from experiments.terminal.turns import show_families, show_turn, turn_document
     from models import catalogue
@@ -38,6 +37,8 @@ def turns(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
     if plot is not None:
+        from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
+
         check_figure_format(plot)
     bicycle = catalogue.load_bicycle(bike)
     path = {"path": str(plot) if plot else None}

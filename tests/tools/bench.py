@@ -123,6 +123,18 @@ def start_up() -> tuple[float, float]:
         return once(), min(once() for _ in range(3))
 
 
+def command_time(*arguments: str) -> float:
+    """Seconds of `riderless ARGUMENTS`, best of seven."""
+    command = [sys.executable, "-m", "experiments.cli", *arguments]
+
+    def once() -> float:
+        began = time.perf_counter()
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+        return time.perf_counter() - began
+
+    return min(once() for _ in range(7))
+
+
 def main() -> None:
     ns, multiple, (compiled, plain), (cold, warm) = (
         tick_time(),
@@ -146,6 +158,8 @@ def main() -> None:
         f"plain Python {plain:.2f} MB/s, ratio {compiled / plain:.0f}",
     )
     table.add_row("start-up to first tick", f"cold {cold:.1f} s", f"warm {warm:.2f} s, ratio {cold / warm:.0f}")
+    shown, listed = command_time("--help"), command_time("eig", "Silver", "--speeds", "0:10:0.5")
+    table.add_row("riderless --help", f"{shown:.2f} s", f"eig Silver --speeds 0:10:0.5 {listed:.2f} s")
     nonlinear = bench_nonlinear.bench()
     one, lane = nonlinear["evaluation_us"], nonlinear["ensemble_evaluation_us"]
     table.add_row(

@@ -1,0 +1,69 @@
+"""Libraries that a command loads: none that it does not use. Each is run as a person runs it, under `-X importtime`."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.hil.machine import gains, rig_of, scenario
+
+HEAVY = {"control", "h5py", "llvmlite", "matplotlib", "numba", "PIL", "pandas", "pyarrow", "scipy", "websockets"}
+TABLES = {"markdown_it", "numpy", "pydantic", "pygments", "rich"}  # what nobody needs for whom plain text is printed
+LOGS = {"google", "lz4", "mcap", "zstandard"}
+
+
+@pytest.fixture(scope="module")
+def run_folder(tmp_path_factory):
+    from hil.runners.simulated_run import run_lockstep
+
+    folder, rig = tmp_path_factory.mktemp("runs") / "run", rig_of()
+    run_lockstep(folder, rig, gains(rig, speeds=(5.0,)), scenario(), 1.0)
+    return folder
+
+
+def loaded(*arguments):
+    """Packages that `riderless ARGUMENTS` imports, and what it prints."""
+    command = [sys.executable, "-X", "importtime", "-m", "experiments.cli", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    modules = (line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return {module.split(".")[0] for module in modules}, done.stdout
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
+def test_help_and_version_load_no_library_but_that_of_the_command_line(arguments):
+    packages, out = loaded(*arguments)
+    assert "riderless" in out or "Usage" in out
+    assert "typer" in packages
+    assert not packages & (HEAVY | TABLES | LOGS)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("bikes",), ("eig", "Silver", "--speeds", "0:10:0.5"), ("modes", "Silver", "--speed", "5")],
+    ids=lambda arguments: arguments[0],
+)
+def test_linear_model_needs_numpy_alone(arguments):
+    packages, out = loaded(*arguments)
+    assert "Silver" in out
+    assert "numpy" in packages
+    assert not packages & (HEAVY | LOGS)
+
+
+def test_info_loads_what_reads_a_log(run_folder):
+    packages, out = loaded("info", run_folder)
+    assert "Silver" in out
+    assert "mcap" in packages
+    assert not packages & HEAVY
+
+
+def test_turns_without_a_figure_draw_nothing():
+    assert "matplotlib" not in loaded("turns", "Silver", "--lean", "10", "--steer", "5")[0]
+
+
+def test_list_of_commands_is_whole(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = loaded("--help")[1]
+    assert "..." not in out.split("Commands:")[1]
+    assert max(map(len, out.splitlines())) <= 80
+    assert "List the bicycles of the catalogue with their speeds of stability and sources." in " ".join(out.split())
