@@ -1,13 +1,16 @@
 """Automatic windows beside those that the authors of the Delft logs cut by hand."""
 
 import json
+from shutil import copy
 
 import pytest
 
 from experiments.analysis.analyze import analyze_responses
 from experiments.recordings import author_windows, published
+from experiments.recordings.foreign import kooijman
 from experiments.recordings.read import find_recordings, read_recording
 from models.errors import InputError
+from tests.paths import REFERENCE
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +48,12 @@ def test_a_file_of_another_kind_is_told(tmp_path):
     assert author_windows.read_author_windows([tmp_path.parent / "elsewhere.log"]) == []
 
 
-def test_a_folder_stands_for_what_lies_in_it(shared):
-    found = find_recordings([shared / "data/kooijman2008"])
+def test_a_folder_stands_for_what_lies_in_it(tmp_path):
+    recording = ",".join(kooijman.COLUMNS) + "\n" + "0,2.5,0\n" * 60
+    (tmp_path / "run52.csv").write_text(recording)
+    copy(REFERENCE / "measured_weave_eigenvalues.csv", tmp_path)
+    (tmp_path / "README.md").write_text("about them")
+    found = find_recordings([tmp_path])
     assert {path.name for path in found} == {"run52.csv", "measured_weave_eigenvalues.csv"}
     tables = [path for path in found if published.is_table(path)]
     assert [path.name for path in tables] == ["measured_weave_eigenvalues.csv"]

@@ -5,10 +5,11 @@ import pytest
 
 from experiments.analysis.coasting import COASTING_STARTS, coasting_residuals
 from experiments.recordings.published import figure7
+from tests.paths import REFERENCE
 
 
-def test_the_table_is_the_published_one(shared):
-    theirs = np.loadtxt(shared / "data/kooijman2008/measured_weave_eigenvalues.csv", delimiter=",", skiprows=1)
+def test_the_table_is_the_published_one():
+    theirs = np.loadtxt(REFERENCE / "measured_weave_eigenvalues.csv", delimiter=",", skiprows=1)
     ours = figure7()
     assert np.array_equal(theirs, np.column_stack([ours.v_start, ours.v_end, ours.re, ours.im]))
 
