@@ -43,6 +43,7 @@ class Sentence:
 
     text: str
     wrapped: bool = True
+    strong: bool = False
 
 
 TextBlock = TextTable | Sentence

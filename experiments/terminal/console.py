@@ -79,7 +79,7 @@ def print_blocks(blocks: Iterable[TextBlock]) -> None:
         if isinstance(block, TextTable):
             print_table(block.title, block.columns, block.rows, block.caption, block.keys)
         else:
-            screen.print(block.text, soft_wrap=not block.wrapped, markup=False)
+            screen.print(block.text, soft_wrap=not block.wrapped, markup=False, style="bold" if block.strong else None)
 
 
 def parse_speeds(text: str) -> list[float]:
