@@ -10,14 +10,26 @@ from experiments.analysis.compare import PooledCondition, figure7_residuals
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.window_notes import BY_PERSON
 from experiments.datatypes import Comparison, Response
-from experiments.frequency.goodness_of_fit import frequency_verdicts, goodness
+from experiments.frequency.goodness_of_fit import goodness
 from experiments.frequency.response import TRUSTED, FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
+from experiments.reports.answer import answer_of
 from experiments.reports.text import Sentence, TextBlock, TextTable, eigenvalue_text, number_text
 
 REMARKS_SHOWN = 8  # of one recording
 WINDOWS_LISTED = 24  # of more, only the conditions are shown
+
+
+def answer_blocks(analysis: Analysis, frequency: Sequence[FrequencyResponse] = ()) -> Iterator[Sentence]:
+    """Give the answer, which everything else follows from."""
+    if not (analysis.responses or frequency):
+        return
+    answer = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons, frequency)
+    yield Sentence(answer.headline, strong=True)
+    for sentence in answer.details:
+        yield Sentence(sentence)
+    yield Sentence("")
 
 
 def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
@@ -38,11 +50,7 @@ def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
     for source, start, end, text in said:
         if BY_PERSON in text:
             yield Sentence(f"{source} {start:.2f}-{end:.2f} s: {text}", wrapped=False)
-    yield Sentence(
-        f"{summary.agreeing} of {summary.n} windows agree with the prediction within three joint standard deviations"
-    )
     for verdict in analysis.verdicts:
-        yield Sentence(verdict.sentence)
         if not verdict.explained:
             yield cause_table(verdict)
 
@@ -65,6 +73,7 @@ def window_table(comparisons: Sequence[Comparison]) -> TextTable:
             ]
             for c in comparisons
         ],
+        keys=2,
     )
 
 
@@ -72,7 +81,7 @@ def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:
     """List the conditions, each the mean over its windows."""
     return TextTable(
         "Conditions: eigenvalues 1/s, mean over windows",
-        ["condition", "v m/s", "measured", "95 % re, im", "frozen", "like for like", "scatter", "agree"],
+        ["condition", "v m/s", "measured", "95 % re, im", "frozen", "like for like", "scatter", "within 3"],
         [
             [
                 p.label,
@@ -87,8 +96,8 @@ def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:
             for p in pooled
         ],
         "frozen: eigenvalue of theory at the mean speed; like for like: the same fit on the model driven by the\n"
-        "measured speed; agree: within three joint standard deviations; 95 %: half the mean's interval,\n"
-        "an effect between windows included; scatter: measured minus like, over what windows say of their errors",
+        "measured speed; 95 %: half the mean's interval, an effect between windows included; scatter: measured\n"
+        "minus like, over what windows say of their errors; within 3: single windows, in deviations of their own noise",
     )
 
 
@@ -160,7 +169,7 @@ def published_blocks(name: str, measured: Figure7) -> Iterator[Sentence]:
 
 
 def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str] = ()) -> Iterator[TextBlock]:
-    """Describe loop and plant of each condition, a verdict for each bicycle, and what could not be used."""
+    """Describe loop and plant of each condition, and what could not be used."""
     if found:
         yield TextTable(
             "Frequency responses: measured beside predicted",
@@ -169,8 +178,6 @@ def frequency_blocks(found: Sequence[FrequencyResponse], unusable: Sequence[str]
             f"lines: with a coherence of {TRUSTED:g} or more; gain and delay: factor on the prediction, and delay\n"
             "beyond it, that fit all lines best, with one standard deviation",
         )
-    for answer in frequency_verdicts(found):
-        yield Sentence(answer.sentence, wrapped=False)
     for sentence in unusable:
         yield Sentence(sentence, wrapped=False)
 

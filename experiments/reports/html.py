@@ -20,6 +20,7 @@ from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
 from experiments.reports import complex_plane, eigenvalues, files, frequency_section, loop
+from experiments.reports.answer import Answer, answer_of
 from experiments.reports.eigenvalues import Bands, Curve, Series
 from experiments.reports.window_pictures import window_picture
 from experiments.theory.modes import kicked_modes
@@ -101,6 +102,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         number=typeset_number,
         degrees=np.degrees,
         rows=_rows_shown,
+        said=frequency_section.FrequencySection.said,
         svg=lambda figure, title: Markup(eigenvalues.to_svg(figure, title)),
     )
     windows = _numbered(report)
@@ -108,12 +110,16 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     panels = _panels(report, windows)
     timing = _timing(report.timings)
     frequency = frequency_section.draw_section(report.frequency, report.no_frequency)
-    numbers = json.dumps(plain(_numbers(report, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False)
+    answer = answer_of(report.verdicts, report.responses, report.comparisons, report.frequency)
+    numbers = json.dumps(
+        plain(_numbers(report, answer, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False
+    )
     page = environment.get_template("report.html").render(
         title=report.title,
         palette=eigenvalues.PALETTE,
-        answers=report.verdicts,
-        agreements=_agreements(windows),
+        answer=answer,
+        verdicts=report.verdicts,
+        residuals=_residuals(windows),
         panels=panels,
         frequency=frequency,
         remarks=[(r.source, remark) for r in report.responses for remark in r.remarks],
@@ -166,22 +172,21 @@ def _numbered(report: ReportInput) -> list[_Numbered]:
     return windows
 
 
-def _agreements(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
-    """One sentence and its summary for each kind of recording, in order of appearance."""
+def _residuals(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
+    """Mean residuals of each kind of recording, in order of appearance."""
     kinds = dict.fromkeys(w.response.kind for w in windows)
-    agreements = []
+    found = []
     for kind in kinds:
         s = summary([w.comparison for w in windows if w.response.kind == kind])
-        agreements.append(
+        found.append(
             {
                 "who": RECORDING_NAMES.get(kind, kind),
                 "summary": s,
                 "like": (_mean(s.like_re), _mean(s.like_im)),
                 "frozen": (_mean(s.frozen_re), _mean(s.frozen_im)),
-                "pass": s.fraction >= 0.95,
             }
         )
-    return agreements
+    return found
 
 
 def _mean(spread: SampleStatistics) -> str:
@@ -342,10 +347,13 @@ def _percentiles(seconds: np.ndarray) -> list[float]:
     return [float(x) for x in 1e6 * np.percentile(seconds, (50, 99, 100))]
 
 
-def _numbers(report: ReportInput, windows: Sequence[_Numbered], timing: dict[str, Any] | None) -> dict[str, Any]:
+def _numbers(
+    report: ReportInput, answer: Answer, windows: Sequence[_Numbered], timing: dict[str, Any] | None
+) -> dict[str, Any]:
     """Every number of the page."""
     return {
         "title": report.title,
+        "answer": answer.as_json(),
         "summary": {
             RECORDING_NAMES.get(kind, kind): summary(
                 [w.comparison for w in windows if w.response.kind == kind]

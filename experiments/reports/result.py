@@ -16,12 +16,14 @@ from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
 from experiments.reports.analysis_text import (
     analysis_blocks,
+    answer_blocks,
     beside_table,
     condition_table,
     frequency_blocks,
     published_blocks,
     remark_blocks,
 )
+from experiments.reports.answer import Answer, answer_of
 from experiments.reports.text import TextBlock, plain_text
 from hil.logs.log import Run
 from models.errors import InputError
@@ -84,12 +86,18 @@ class AnalysisResult:
         return self.analysis.verdicts
 
     @property
+    def answer(self) -> Answer:
+        """One sentence on whether theory explains what was measured, and what it rests on."""
+        return answer_of(self.verdicts, self.responses, self.comparisons, self.frequency_responses)
+
+    @property
     def summary(self) -> Summary:
         """Number of windows that agree with the prediction, and the pooled values of each condition."""
         return self.analysis.summary
 
     def blocks(self) -> Iterator[TextBlock]:
         """Tables and sentences for a person, in the order in which they are read."""
+        yield from answer_blocks(self.analysis, self.frequency_responses)
         yield from remark_blocks(self.responses)
         if self.responses and (self.comparisons or not self.frequency_responses):
             yield from analysis_blocks(self.analysis)
@@ -105,7 +113,7 @@ class AnalysisResult:
 
     def as_json(self) -> dict[str, Any]:
         """Document that `riderless analyze --json` prints; SI, nothing rounded."""
-        document = self.analysis.as_json()
+        document = {"answer": self.answer.as_json(), **self.analysis.as_json()}
         document["remarks"] = [{"source": r.source, "remark": said} for r in self.responses for said in r.remarks]
         if self.frequency_responses or self.no_frequency_response:
             document["frequency_responses"] = [frequency_document(one) for one in self.frequency_responses]
@@ -151,8 +159,8 @@ class AnalysisResult:
         s = self.summary
         more = f", {len(self.frequency_responses)} frequency responses" if self.frequency_responses else ""
         return (
-            f"<AnalysisResult: {s.agreeing} of {s.n} windows of {len(self.responses)} recordings agree, "
-            f"{len(self.rejected)} parts rejected{more}>"
+            f"<AnalysisResult: {s.n} windows of {len(self.responses)} recordings, {s.agreeing} alone within 3 standard "
+            f"deviations, {len(self.rejected)} parts rejected{more}>"
         )
 
     def _repr_html_(self) -> str:

@@ -8,12 +8,13 @@ from html import escape
 
 @dataclass(frozen=True)
 class TextTable:
-    """Table of words: its first column is aligned to the left, the others to the right."""
+    """Table of words: its first column is aligned to the left, the others to the right; ``keys`` columns name a row."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     caption: str = ""
+    keys: int = 1
 
     def as_text(self) -> str:
         """Lay it out in plain characters."""
@@ -42,6 +43,7 @@ class Sentence:
 
     text: str
     wrapped: bool = True
+    strong: bool = False
 
 
 TextBlock = TextTable | Sentence

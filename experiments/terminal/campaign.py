@@ -5,7 +5,7 @@ from pathlib import Path
 
 from experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
 from experiments.campaigns.rehearsal import DryRun
-from experiments.reports.analysis_text import analysis_blocks, frequency_blocks
+from experiments.reports.analysis_text import analysis_blocks, answer_blocks, frequency_blocks
 from experiments.terminal.console import emit_json, print_blocks, print_table, screen
 
 
@@ -34,6 +34,7 @@ def show_rehearsals(made: Sequence[DryRun], as_json: bool) -> None:
 
 def show_finished(found: CampaignFindings, folder: Path) -> None:
     """Print windows, frequency responses, and where the rest is."""
+    print_blocks(answer_blocks(found.analysis, found.responses))
     if found.analysis.responses:
         print_blocks(analysis_blocks(found.analysis))
     print_blocks(frequency_blocks(found.responses, found.unusable))

@@ -9,11 +9,14 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from experiments.reports.text import TextBlock, TextTable
+from experiments.terminal.tables import GAP, table_blocks
 from models.errors import InputError
 
-screen = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 120)
+UNBROKEN = 10_000  # characters: a file or another program gets every table and sentence whole
+screen = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else UNBROKEN)
 progress_screen = Console(stderr=True, highlight=False, emoji=False)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
@@ -32,8 +35,10 @@ def print_line(text: str) -> None:
     print(text)
 
 
-def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> None:
-    """Print one table; the first column reads left and may wrap, numbers right.
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "", keys: int = 1
+) -> None:
+    """Print one table, every column of it; the first reads left, numbers right.
 
     Parameters
     ----------
@@ -45,25 +50,36 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
         As many cells in each as there are columns.
     caption : str
         Printed below, dim.
+    keys : int
+        First columns that name a row; repeated where a narrow screen breaks the table into blocks.
     """
-    t = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    for i, column in enumerate(columns):
-        first = i == 0
-        t.add_column(column, justify="left" if first else "right", no_wrap=not first, min_width=16 if first else None)
-    for row in rows:
-        t.add_row(*row)
-    screen.print(t)
+    if title:
+        screen.print(Text(title, style="italic"))
+    blocks = table_blocks(columns, rows, screen.width, keys)
+    for number, block in enumerate(blocks):
+        if number:
+            screen.print(Text("the same rows, more columns:", style="dim"))
+        t = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, GAP - 1, 0, 0))
+        for i, width in zip(block.columns, block.widths, strict=True):
+            left = i == 0 or width < max((len(row[i]) for row in rows), default=0)
+            t.add_column(
+                Text(columns[i]), justify="left" if left else "right", overflow="fold", min_width=width, max_width=width
+            )
+        for row in rows:
+            t.add_row(*(Text(row[i]) for i in block.columns))
+        screen.print(t)
+        screen.print()
     if caption:
-        screen.print(caption, style="dim")
+        screen.print(Text(caption if screen.width >= UNBROKEN else " ".join(caption.split()), style="dim"))
 
 
 def print_blocks(blocks: Iterable[TextBlock]) -> None:
     """Print tables and sentences."""
     for block in blocks:
         if isinstance(block, TextTable):
-            print_table(block.title, block.columns, block.rows, block.caption)
+            print_table(block.title, block.columns, block.rows, block.caption, block.keys)
         else:
-            screen.print(block.text, soft_wrap=not block.wrapped)
+            screen.print(block.text, soft_wrap=not block.wrapped, markup=False, style="bold" if block.strong else None)
 
 
 def parse_speeds(text: str) -> list[float]:

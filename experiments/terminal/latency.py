@@ -9,7 +9,9 @@ from hil.commissioning.latency_measure import TrialMeasurement
 from hil.runners.latency_certificate import LatencyResult
 
 LATENESS_EDGES = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)  # us, of the printed histogram
-LONGEST_BAR = 30  # characters
+LONGEST_BAR, SHORTEST_BAR = 30, 8  # characters
+BESIDE_A_BAR = 12  # characters of the gap and the percentage
+LABEL = 14  # characters
 
 
 @contextmanager
@@ -25,11 +27,13 @@ def show_latency(measured: TrialMeasurement, result: LatencyResult) -> None:
     if measured.floor is not None and result.floor is not None:
         sides.append(("cyclictest", measured.floor, result.floor))
     screen.print(f"Lateness of the wake-ups at {result.rate:g} Hz\n")
-    screen.print(f"{'us':>14}" + "".join(f"   {name:<{LONGEST_BAR + 9}}" for name, _, _ in sides))
+    bar = max(SHORTEST_BAR, min(LONGEST_BAR, (screen.width - LABEL) // len(sides) - BESIDE_A_BAR))
+    screen.print(f"{'us':>{LABEL}}" + "".join(f"   {name:<{bar + BESIDE_A_BAR - 3}}" for name, _, _ in sides).rstrip())
     for low, high in zip(LATENESS_EDGES, (*LATENESS_EDGES[1:], None), strict=True):
         label = f"{low} to {high}" if high else f"{low} or more"
         shares = [lateness.counts[low:high].sum() / max(lateness.n, 1) for _, lateness, _ in sides]
-        screen.print(f"{label:>14}" + "".join(f"   {100 * s:6.2f} % {_bar(s):<{LONGEST_BAR}}" for s in shares).rstrip())
+        bars = "".join(f"   {100 * s:6.2f} % {_bar(s, bar):<{bar}}" for s in shares)
+        screen.print(f"{label:>{LABEL}}{bars}".rstrip())
     screen.print()
     print_table(
         "Wake-ups, ms late",
@@ -50,9 +54,9 @@ def show_latency(measured: TrialMeasurement, result: LatencyResult) -> None:
     screen.print(f"[bold]{result.sentence}[/bold]")
 
 
-def _bar(share: float) -> str:
+def _bar(share: float, longest: int) -> str:
     """Draw a share as a bar; the smallest can be seen."""
-    return "#" * max(1, round(LONGEST_BAR * share)) if share > 0 else ""
+    return "#" * max(1, round(longest * share)) if share > 0 else ""
 
 
 def show_latency_matrix(results: list[LatencyResult]) -> None:

@@ -55,8 +55,9 @@ def test_the_table_says_what_was_found(result):
     text = result.table()
     assert "Windows: eigenvalues 1/s" in text
     assert "Conditions: eigenvalues 1/s, mean over windows" in text
-    assert f"{result.summary.agreeing} of 1 windows agree with the prediction" in text
-    assert result.verdicts[0].sentence in text
+    assert text.splitlines()[0] == result.verdicts[0].sentence  # the answer comes first, and once
+    assert text.count(result.verdicts[0].sentence) == 1
+    assert f"taken alone, {result.summary.agreeing} of 1 windows lie within 3 standard deviations" in text
 
 
 def test_an_own_window_and_notes(folder, tmp_path):
@@ -91,7 +92,7 @@ def test_a_report_from_memory(folder, tmp_path):
 
 def test_short_in_a_console_and_a_table_in_a_notebook(result):
     assert repr(result) == (
-        f"<AnalysisResult: {result.summary.agreeing} of 1 windows of 1 recordings agree, "
+        f"<AnalysisResult: 1 windows of 1 recordings, {result.summary.agreeing} alone within 3 standard deviations, "
         f"{len(result.rejected)} parts rejected>"
     )
     assert result._repr_html_().count("<tr>") == 2

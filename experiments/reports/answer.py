@@ -1,0 +1,162 @@
+"""Answer of an analysis: one sentence that comes first, and what it rests on, so that a text or a page has one voice.
+
+The question is put to all windows of a bicycle together, and to the frequency responses of its runs. Single windows are
+no second verdict: they are counted below it, and where their count looks otherwise the reason is said.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.datatypes import AGREEMENT, Comparison, Response
+from experiments.frequency.goodness_of_fit import FrequencyGoodness, frequency_verdict
+from experiments.frequency.response import FrequencyResponse
+from experiments.theory.theory import theory_for
+
+NOTHING_COMPARED = "no window of these recordings could be compared with theory"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Answer to "does theory explain what was measured?".
+
+    Attributes
+    ----------
+    explained : bool or None
+        None where nothing could be judged.
+    headline : str
+        The answer in one sentence, without a full stop.
+    details : tuple of str
+        Sentences that it rests on, or that follow from it.
+    """
+
+    explained: bool | None
+    headline: str
+    details: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the answer for a document."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One bicycle's verdict of one kind: on eigenvalues, or on frequency responses."""
+
+    bicycle: str
+    what: str
+    explained: bool | None
+    headline: str
+    details: str
+
+
+def answer_of(
+    verdicts: Sequence[GoodnessOfFit],
+    responses: Sequence[Response] = (),
+    comparisons: Sequence[Comparison] = (),
+    frequency: Sequence[FrequencyResponse] = (),
+) -> Answer:
+    """Join the verdicts on eigenvalues and frequency responses to one answer.
+
+    Parameters
+    ----------
+    verdicts : sequence of GoodnessOfFit
+        One for each bicycle.
+    responses : sequence of Response
+        Recordings that the windows were cut from.
+    comparisons : sequence of Comparison
+        Windows beside their predictions.
+    frequency : sequence of FrequencyResponse
+        Of the runs that played a torque.
+    """
+    judged = [_on_eigenvalues(verdict) for verdict in verdicts] + _on_frequency_responses(frequency)
+    windows = _single_windows(verdicts, responses, comparisons)
+    if not judged:
+        return Answer(None, windows[0] if windows else NOTHING_COMPARED, windows[1:])
+    if len(judged) == 1:
+        first = judged[0]
+        return Answer(first.explained, first.headline, (*([first.details] if first.details else []), *windows))
+    details = tuple(one.headline + (f": {one.details}" if one.details else "") for one in judged)
+    known = [one.explained for one in judged if one.explained is not None]
+    return Answer(all(known) if known else None, _headline(judged), (*details, *windows))
+
+
+def _on_eigenvalues(verdict: GoodnessOfFit) -> _Judged:
+    if verdict.dof == 0:
+        said = f"nothing can be said of the model of {verdict.bicycle}: no window has a finite deviation"
+        return _Judged(verdict.bicycle, "eigenvalues", None, said, "")
+    return _Judged(verdict.bicycle, "eigenvalues", verdict.explained, verdict.sentence, "")
+
+
+def _on_frequency_responses(found: Sequence[FrequencyResponse]) -> list[_Judged]:
+    judged = []
+    for bicycle in dict.fromkeys(one.bicycle for one in found):
+        own: FrequencyGoodness = frequency_verdict([one for one in found if one.bicycle == bicycle])
+        explained = None if own.headline.startswith("nothing can be said") else own.agrees
+        judged.append(_Judged(bicycle, "frequency response", explained, own.headline, own.details))
+    return judged
+
+
+def _headline(judged: Sequence[_Judged]) -> str:
+    """One sentence about several verdicts: bicycles where they are all of one kind, else what of which bicycle."""
+    one_kind = len({one.what for one in judged}) == 1
+
+    def names(explained: bool | None) -> str:
+        some = [one for one in judged if one.explained is explained]
+        listed = [one.bicycle if one_kind else f"the {one.what} of {one.bicycle}" for one in some]
+        return ", ".join(listed[:-1]) + (" and " if len(listed) > 1 else "") + listed[-1] if listed else ""
+
+    of = "these data of " if one_kind else ""
+    yes, no, unknown = names(True), names(False), names(None)
+    parts = []
+    if no:
+        parts.append(f"theory does not explain {of}{no}")
+        parts += [f"it explains {'those of ' if one_kind else ''}{yes}"] if yes else []
+    elif yes:
+        parts.append(f"theory explains {of}{yes}")
+    if unknown:
+        parts.append(f"nothing can be said of {unknown}")
+    return "; ".join(parts)
+
+
+def _single_windows(
+    verdicts: Sequence[GoodnessOfFit], responses: Sequence[Response], comparisons: Sequence[Comparison]
+) -> tuple[str, ...]:
+    """Count the single windows of each bicycle, and say why their count may look otherwise than the verdict."""
+    theories = {(r.source, r.label or r.source): theory_for(r) for r in responses}
+    counted = []
+    by_bicycle: dict[str, list[Comparison]] = {}
+    for c in comparisons:
+        by_bicycle.setdefault(theories[c.window.source, c.label].bicycle.name, []).append(c)
+    for bicycle, own in by_bicycle.items():
+        n, k = len(own), sum(c.agrees for c in own)
+        said = f"taken alone, {k} of {n} windows lie within {AGREEMENT:g} standard deviations of the prediction"
+        if len(by_bicycle) > 1:
+            said = f"{bicycle}: {said}"
+        verdict = next((one for one in verdicts if one.bicycle == bicycle), None)
+        if verdict is not None and verdict.dof:
+            uncertain = any(theories[c.window.source, c.label].uncertain for c in own)
+            said += _beside_the_whole(verdict, n, k, uncertain)
+        counted.append(said)
+    return tuple(counted)
+
+
+def _beside_the_whole(verdict: GoodnessOfFit, n: int, k: int, uncertain: bool) -> str:
+    """Reason for which ``k`` of ``n`` single windows do not contradict the verdict on all of them."""
+    if not verdict.explained:
+        return "; together they show what one window is too uncertain to show" if k == n else ""
+    if k == n:
+        return ""
+    allowed = []
+    if abs(verdict.between) > 0.0:
+        re, im = verdict.between.real, verdict.between.imag
+        allowed.append(f"windows scatter by {re:.2g} 1/s and {im:.2g} rad/s beyond it")
+    if uncertain:
+        allowed.append("bicycle and machine are known only within their standard deviations")
+    why = " and ".join(allowed) or "some of many windows lie far out by chance"
+    others = f"the other {n - k} do" if n - k > 1 else "the other one does"
+    return (
+        f"; {others} not contradict the answer: a window's deviation knows its own noise alone, and the joint test "
+        f"takes into account that {why}"
+    )

@@ -1,0 +1,126 @@
+"""Tables on screens of any width, and in files: every cell of every column is there to be read."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from collections import Counter
+
+import pytest
+
+from experiments.terminal.tables import GAP, table_blocks
+from hil.runners.simulated_run import run_lockstep
+from tests.hil.machine import gains, rig_of, scenario
+
+SHOW = """
+import shlex, sys
+from experiments.cli import app
+for line in sys.argv[1:]:
+    print("\\n@@", flush=True)
+    app(shlex.split(line), standalone_mode=False)
+"""
+NAME = "Silver under poles, the second afternoon, 5.0 m/s"
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory):
+    """One line for each command with a table, over a run with two kicks and a long name."""
+    folder = tmp_path_factory.mktemp("runs") / "kicked"
+    rig = rig_of()
+    run_lockstep(folder, rig, gains(rig, "poles", zeta=0.2), scenario(kicks=(1.0, 5.0)), 9.0, NAME)
+    return (
+        "bikes",
+        "eig Silver --speeds 2:8:2",
+        "modes Silver",
+        "turns Silver --lean 5 --steer 3",
+        "design Silver --speeds 4,5",
+        "faults --case 1",
+        f"identify {folder} --free drive_gain,steer_damping",
+        f"analyze {folder}",
+    )
+
+
+def shown(commands, columns):
+    """What a terminal of so many columns shows of each command, a file for None."""
+    call = [sys.executable, "-c", SHOW, *commands]
+    environment = {name: text for name, text in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    if columns is None:
+        done = subprocess.run(call, env=environment | {"COLUMNS": "60"}, capture_output=True, text=True, timeout=110)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split("@@")[1:]
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environment |= {"TERM": "xterm"}
+    process = subprocess.Popen(call, env=environment, stdout=slave, stderr=subprocess.DEVNULL)
+    os.close(slave)
+    text = b""
+    try:
+        while piece := os.read(master, 65536):
+            text += piece
+    except OSError:  # the other side has closed
+        pass
+    os.close(master)
+    assert process.wait(60) == 0, text[-2000:]
+    return re.sub(r"\x1b\[[0-9;]*m", "", text.decode()).replace("\r\n", "\n").split("@@")[1:]
+
+
+@pytest.fixture(scope="module")
+def whole(commands):
+    return shown(commands, None)
+
+
+def words(text):
+    return Counter(word for word in text.split() if not re.fullmatch("─+", word))
+
+
+def test_a_file_gets_whole_tables_whatever_the_terminal(whole):
+    assert all("…" not in text and "..." not in text for text in whole)
+    head = next(line for line in whole[-1].splitlines() if line.startswith("recording"))
+    assert re.split(r"\s{2,}", head.strip()) == [
+        "recording",
+        "window s",
+        "v m/s",
+        "measured",
+        "std re, im",
+        "frozen",
+        "like for like",
+        "z re, im",
+    ]
+    assert sum(line.startswith(NAME) for line in whole[-1].splitlines()) == 3  # two windows, one condition
+    assert max(len(line) for line in whole[-1].splitlines()) > 120  # no sentence and no row is broken
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120])
+def test_a_terminal_shows_every_column_and_every_cell(whole, commands, columns):
+    for command, text, complete in zip(commands, shown(commands, columns), whole, strict=True):
+        assert "…" not in text, command
+        missing = words(complete) - words(text)
+        assert not missing, f"{command} at {columns} columns lacks {missing}"
+        rows = [line for line in text.splitlines() if "/" not in line]  # a path is never broken
+        assert max(map(len, rows)) <= columns, command
+
+
+def test_key_columns_stand_in_every_block():
+    rows = [["a recording with a long name", "1.00-2.00", *("12345.678" for _ in range(9))]]
+    columns = ["recording", "window", *(f"number {i}" for i in range(9))]
+    blocks = table_blocks(columns, rows, 50, keys=2)
+    assert len(blocks) > 1
+    assert all(block.columns[:2] == (0, 1) for block in blocks)
+    assert [i for block in blocks for i in block.columns[2:]] == list(range(2, 11))
+    assert all(sum(block.widths) + GAP * (len(block.widths) - 1) <= 50 for block in blocks)
+
+
+@pytest.mark.parametrize("room", range(1, 140))
+def test_no_column_is_lost_at_any_width(room):
+    columns = ["name", "v m/s", "measured eigenvalue", "a sentence"]
+    rows = [["x" * 30, "5.00", "-1.00±2.00i", "words that go on and on over thirty characters"], ["", "", "", ""]]
+    blocks = table_blocks(columns, rows, room)
+    assert sorted({i for block in blocks for i in block.columns}) == [0, 1, 2, 3]
+    for block in blocks:
+        for i, width in zip(block.columns, block.widths, strict=True):
+            assert width >= max(map(len, columns[i].split()))
+            assert width >= max(len(row[i]) for row in rows) or i in (0, 3)  # only the name and the sentence fold
