@@ -77,7 +77,7 @@ def _warn_in_one_line() -> None:
         else:
             usual(message, category, *where)
 
-    warnings.showwarning = show
+    warnings.showwarning = show  # type: ignore[assignment]  # its last three arguments are those of `where`
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
