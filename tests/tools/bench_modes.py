@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import numpy as np
 
 from models.catalogue import load_bicycle
 from models.linear.modes import eigenvalues, named_modes
 from models.linear.whipple import canonical_matrices
+from models.parameters import PARAMETERS, Bicycle
 
 SPEEDS = np.linspace(0.0, 10.0, 1000)
 
@@ -41,7 +43,19 @@ def row() -> tuple[str, str]:
     named_modes(bicycle, SPEEDS)  # double roots are kept
     ours = best_ms(lambda: named_modes(bicycle, SPEEDS))
     loop, stack = best_ms(plain, 3), best_ms(lambda: eigenvalues(bicycle, SPEEDS))
-    return (
-        f"{ours:.1f} ms",
-        f"unnamed: numpy's eig in a loop {loop:.0f} ms, ratio {loop / ours:.0f}; all in one eigvals {stack:.1f} ms",
+    others = f"unnamed: numpy's eig in a loop {loop:.0f} ms, ratio {loop / ours:.0f}; all in one eigvals {stack:.1f} ms"
+    if find_spec("bicycleparameters"):
+        others += f"; BicycleParameters {_bicycle_parameters_ms(bicycle):.0f} ms"
+    return f"{ours:.1f} ms", others
+
+
+def _bicycle_parameters_ms(bicycle: Bicycle) -> float:
+    """The same by BicycleParameters, where it is installed."""
+    from bicycleparameters.models import Meijaard2007Model  # type: ignore[import-not-found,unused-ignore]
+    from bicycleparameters.parameter_sets import (  # type: ignore[import-not-found,unused-ignore]
+        Meijaard2007ParameterSet,
     )
+
+    values = {name: getattr(bicycle, name) for name in PARAMETERS}
+    model = Meijaard2007Model(Meijaard2007ParameterSet({**values, "v": 1.0}, True))
+    return best_ms(lambda: model.calc_eigen(v=SPEEDS), 3)
