@@ -5,6 +5,7 @@ Only what the help needs is imported here; each command imports its rooms when i
 """
 
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -37,7 +38,7 @@ from experiments.commands import (
 )
 from experiments.commands._kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
-from models.errors import InputError
+from models.errors import InputError, UnusualBicycle
 
 
 class _WholeSentences(TyperGroup):
@@ -77,6 +78,20 @@ def _options(
 ) -> None:
     """Balance a riderless bicycle and find out whether its motion has the eigenvalues that theory predicts."""
     use_kernel_cache()
+    _warn_in_one_line()
+
+
+def _warn_in_one_line() -> None:
+    """Print what is unusual about a bicycle as a sentence for a person, not as a warning for a programmer."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+        if issubclass(category, UnusualBicycle):
+            print(f"riderless: {message}", file=sys.stderr)
+        else:
+            usual(message, category, *where)
+
+    warnings.showwarning = show  # type: ignore[assignment]  # its last three arguments are those of `where`
 
 
 COMMANDS: dict[str, Callable[..., None]] = {

@@ -20,16 +20,19 @@ def bicycle_names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(BICYCLE_SUFFIX) for name in found if name.endswith(BICYCLE_SUFFIX)))
 
 
-def load_bicycle(name_or_path: str | Path) -> Bicycle:
+def load_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
     """Load a bicycle of the catalogue, or of a file when the argument ends in ``.toml``.
+
+    ``trust`` reads a file also where no bicycle is like it, with a warning that says what is unusual.
 
     Raises
     ------
     InputError
-        For an unknown name (with the nearest known ones) or a file that does not hold a bicycle.
+        For an unknown name (with the nearest known ones), a file that does not hold a bicycle, or one that holds an
+        implausible one, with the likely mistake.
     """
     if str(name_or_path).endswith(BICYCLE_SUFFIX):
-        return Bicycle.from_toml(Path(name_or_path))
+        return Bicycle.from_toml(Path(name_or_path), trust)
     name = str(name_or_path)
     if name not in bicycle_names():
         raise InputError(_unknown(name))

@@ -8,57 +8,23 @@ about their axle, so IRzz = IRxx and IFzz = IFxx.
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from difflib import get_close_matches
-from numbers import Real
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from models.bicycle_file import fields_of, is_number, likely_causes, read_text, trusted_for, unknown_keys
+from models.bicycle_file import nearest as nearest
 from models.errors import InputError
+from models.parameter_table import DISPENSABLE, MASSES, MOMENTS, RADII
+from models.parameter_table import PARAMETERS as PARAMETERS
 from models.tables import data_frame, html_table
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped,unused-ignore]
 
-PARAMETERS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "w": ("m", "wheelbase"),
-        "c": ("m", "trail"),
-        "lam": ("rad", "steer axis tilt, positive when its top leans back"),
-        "g": ("m/s^2", "gravity"),
-        "rR": ("m", "rear wheel radius"),
-        "mR": ("kg", "rear wheel mass"),
-        "IRxx": ("kg m^2", "rear wheel moment about a diameter"),
-        "IRyy": ("kg m^2", "rear wheel moment about its axle"),
-        "xB": ("m", "rear frame centre of mass, forward of the rear contact"),
-        "zB": ("m", "rear frame centre of mass, down"),
-        "mB": ("kg", "rear frame mass"),
-        "IBxx": ("kg m^2", "rear frame moment about x"),
-        "IBxz": ("kg m^2", "rear frame tensor element xz"),
-        "IByy": ("kg m^2", "rear frame moment about y"),
-        "IBzz": ("kg m^2", "rear frame moment about z"),
-        "xH": ("m", "front frame centre of mass, forward of the rear contact"),
-        "zH": ("m", "front frame centre of mass, down"),
-        "mH": ("kg", "front frame mass"),
-        "IHxx": ("kg m^2", "front frame moment about x"),
-        "IHxz": ("kg m^2", "front frame tensor element xz"),
-        "IHyy": ("kg m^2", "front frame moment about y"),
-        "IHzz": ("kg m^2", "front frame moment about z"),
-        "rF": ("m", "front wheel radius"),
-        "mF": ("kg", "front wheel mass"),
-        "IFxx": ("kg m^2", "front wheel moment about a diameter"),
-        "IFyy": ("kg m^2", "front wheel moment about its axle"),
-    }
-)
-"""Unit and meaning of every parameter, in the order they are written."""
-
-MASSES = ("mR", "mB", "mH", "mF")
-RADII = ("rR", "rF")
-MOMENTS = tuple(name for name in PARAMETERS if name[0] == "I" and name[2] == name[3])
 LARGEST_VALUE = 1e6  # of any parameter in its SI unit; sums and products of more lose all digits
-DISPENSABLE = ("IByy", "IHyy")  # a linear bicycle does not pitch, so these may be unpublished
 
 # Moments are measured one at a time, so a published set can break the triangle inequality. It is refused
 # when it does by more than rounding to three digits (the DelftSbW2024 front wheel: 0.0008 of its largest
@@ -82,7 +48,10 @@ class Bicycle:
         One standard deviation in the unit of the parameter, where published.
     missing : sequence of str
         Those of IByy and IHyy that were not published. Their value here is a substitute (see
-        `flat_moment`); nothing linear depends on it.
+        `models.bicycle_file.flat_moment`); nothing linear depends on it.
+    trust : str
+        Why an unusual bicycle is meant as it is; "" for one that nobody need vouch for. Two bicycles that differ in
+        nothing else are equal.
 
     Raises
     ------
@@ -121,6 +90,7 @@ class Bicycle:
     note: str = ""
     std: Mapping[str, float] = field(default_factory=dict, hash=False)
     missing: tuple[str, ...] = ()
+    trust: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         faults = list(_malformed(self))
@@ -175,6 +145,7 @@ class Bicycle:
             "note": self.note,
             "std": dict(self.std),
             "missing": list(self.missing),
+            **({"trust": self.trust} if self.trust else {}),
         }
 
     def to_toml(self) -> str:
@@ -188,32 +159,41 @@ class Bicycle:
         return tomli_w.dumps(table)
 
     @classmethod
-    def from_toml(cls, text_or_path: str | Path) -> "Bicycle":
+    def from_toml(cls, text_or_path: str | Path, trust: bool = False) -> "Bicycle":
         """Read a bicycle from TOML text, or from a file (a `Path`, or one line ending in ``.toml``).
 
-        Keys: ``name``, optional ``source``, ``note`` and ``missing``, a table ``[parameters]`` and
-        optionally a table ``[std]``. Parameters named in ``missing`` may be left out.
+        Keys: ``name``, optional ``source``, ``note``, ``missing`` and ``trust``, a table ``[parameters]`` and
+        optionally a table ``[std]``. Parameters named in ``missing`` may be left out; a parameter may carry its unit
+        (``lam_deg``, ``w_mm``, ``IFxx_g_cm2``; `models.parameter_units`). What is read must be plausible
+        (`models.plausible`), unless ``trust`` is true or the file says why it is to be trusted; then a warning names
+        what is unusual.
 
         Raises
         ------
         InputError
-            For a file that cannot be read, text that is not TOML, unknown or absent keys, and values
-            that no bicycle can have.
+            For a file that cannot be read, text that is not TOML, unknown or absent keys, values that no bicycle can
+            have, and implausible ones, with the likely mistake.
         """
-        origin, text = _read(text_or_path)
+        origin, text = read_text(text_or_path)
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{origin} is not valid TOML: {error}; put that line right") from None
         try:
-            return cls(**_fields(table))
+            fields = fields_of(table)
+            bicycle = cls._made(fields)
+            return replace(bicycle, trust=trusted_for(fields, trust))
         except InputError as error:
             raise InputError(f"{origin}: {error}") from None
 
-
-def flat_moment(Ixx: float, Izz: float) -> float:
-    """Moment [kg m^2] about y of a body flat in its plane of symmetry, as a bicycle frame nearly is."""
-    return Ixx + Izz
+    @classmethod
+    def _made(cls, fields: dict[str, Any]) -> "Bicycle":
+        """Make a bicycle; where it cannot be, say what is likely wrong."""
+        try:
+            return cls(**fields)
+        except InputError as error:
+            causes = likely_causes(fields)
+            raise InputError(f"{error}; {causes}" if causes else str(error)) from None
 
 
 def principal_moments(Ixx: float, Ixz: float, Izz: float) -> tuple[float, float]:
@@ -222,91 +202,26 @@ def principal_moments(Ixx: float, Ixz: float, Izz: float) -> tuple[float, float]
     return middle - radius, middle + radius
 
 
-def nearest(word: str, known: Iterable[str], n: int) -> list[str]:
-    """Up to ``n`` known words that look like ``word``, whatever their case; for error messages."""
-    folded = {each.casefold(): each for each in known}
-    return [folded[match] for match in get_close_matches(word.casefold(), folded, n=n)]
-
-
 def _from_dict(fields: dict[str, Any]) -> Bicycle:
     return Bicycle(**fields)
 
 
-def _read(text_or_path: str | Path) -> tuple[str, str]:
-    """Name of the input for messages, and its text."""
-    if isinstance(text_or_path, str) and ("\n" in text_or_path or not text_or_path.endswith(".toml")):
-        return "the bicycle given", text_or_path
-    path = Path(text_or_path)
-    try:
-        return str(path), path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}; give the path of a bicycle in TOML") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as text: {error}; give the path of a bicycle in TOML") from None
-
-
-def _fields(table: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `Bicycle` from a TOML table, its shape checked; values are left to `Bicycle`."""
-    faults = list(_unknown(table, ("name", "source", "note", "missing", "parameters", "std"), "key"))
-    parameters = table.get("parameters", {})
-    missing = table.get("missing", [])
-    if not isinstance(parameters, dict):
-        faults.append("parameters must be a table, [parameters]")
-        parameters = {}
-    if not isinstance(missing, list):
-        faults.append("missing must be a list of parameters")
-        missing = []
-    faults += _unknown(parameters, PARAMETERS, "parameter")
-    absent = [name for name in PARAMETERS if name not in parameters and not (name in DISPENSABLE and name in missing)]
-    if absent:
-        faults.append("[parameters] lacks " + ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent))
-    if "name" not in table:
-        faults.append('it has no name (name = "...")')
-    if faults:
-        raise InputError("; ".join(faults))
-    substitutes = {name: _substitute(name, parameters) for name in DISPENSABLE if name not in parameters}
-    return {
-        **{key: value for key, value in table.items() if key != "parameters"},
-        **parameters,
-        **substitutes,
-    }
-
-
-def _substitute(name: str, parameters: dict[str, Any]) -> float:
-    """Moment of a flat frame in place of an unpublished one."""
-    Ixx, Izz = parameters[name[:2] + "xx"], parameters[name[:2] + "zz"]
-    if _is_number(Ixx) and _is_number(Izz):
-        return flat_moment(Ixx, Izz)
-    return 0.0  # `Bicycle` refuses the one that is no number, by its name
-
-
-def _unknown(keys: Iterable[str], known: Iterable[str], what: str) -> Iterator[str]:
-    for key in keys:
-        if key not in known:
-            close = nearest(str(key), known, n=1)
-            yield f"unknown {what} {key!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-
-
 def _malformed(b: Bicycle) -> Iterator[str]:
     """Faults of type and form, which make the fields unusable before any physics can be asked."""
-    for key in ("name", "source", "note"):
+    for key in ("name", "source", "note", "trust"):
         if not isinstance(getattr(b, key), str):
             yield f"{key} = {getattr(b, key)!r} must be text"
     for name, (unit, _) in PARAMETERS.items():
-        if not _is_number(getattr(b, name)):
+        if not is_number(getattr(b, name)):
             yield f"{name} = {getattr(b, name)!r} must be a finite number in {unit}"
         elif abs(getattr(b, name)) > LARGEST_VALUE:
             yield f"{name} = {getattr(b, name):g} {unit} is beyond {LARGEST_VALUE:g} {unit}, as nothing on a bicycle is"
     if not isinstance(b.std, Mapping):
         yield f"std = {b.std!r} must be a table of standard deviations"
     else:
-        yield from _unknown(b.std, PARAMETERS, "parameter in std")
+        yield from unknown_keys(b.std, PARAMETERS, "parameter in std")
         for name in PARAMETERS:
-            if name in b.std and not (_is_number(b.std[name]) and b.std[name] >= 0.0):
+            if name in b.std and not (is_number(b.std[name]) and b.std[name] >= 0.0):
                 unit = PARAMETERS[name][0]
                 yield f"std of {name} = {b.std[name]!r} {unit} must be a finite number, zero or more"
     if not isinstance(b.missing, tuple | list):

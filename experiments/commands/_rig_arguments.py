@@ -8,11 +8,13 @@ from models import catalogue
 from models.errors import InputError
 
 
-def rig_of(file: Path | None, bike: str = "Benchmark") -> Rig:
-    """Read the rig of a file, or make the emulated one; raises InputError."""
+def rig_of(file: Path | None, bike: str = "Benchmark", trust: bool = False) -> Rig:
+    """Read the rig of a file, or make the emulated one; ``trust`` is for ``bike``; raises InputError."""
     from hil.rig.file import read_rig  # the checks of files cost 0.1 s, which the emulated rig need not wait for
 
-    return read_rig(file) if file else Rig(catalogue.load_bicycle(bike))
+    if file and trust:
+        raise InputError(f'--trust is for --bike: trust the bicycle of {file} by a line trust = "why" in its own file')
+    return read_rig(file) if file else Rig(catalogue.load_bicycle(bike, trust))
 
 
 def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:

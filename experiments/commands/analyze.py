@@ -16,7 +16,10 @@ def analyze(
     preset: Annotated[str, typer.Option(help="Kind of the files: delft-sbw, kooijman, riderless-table.")] = "",
     bicycle: Annotated[str, typer.Option(help="With a mapping: its bicycle, of the catalogue or a TOML file.")] = "",
     trust: Annotated[
-        bool, typer.Option("--trust", help="Analyse also where physics contradicts a unit or a sign.")
+        bool,
+        typer.Option(
+            "--trust", help="Analyse also where physics contradicts a unit or a sign, or a bicycle is unlike any other."
+        ),
     ] = False,
     windows: Annotated[
         Path | None, typer.Option(help="Your vetoes and moves of windows; by default windows.txt beside them.")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands._trust import Trust
+
 if TYPE_CHECKING:
     from hil.design.schedule import GainSchedule
 
@@ -22,6 +24,7 @@ def design(
         typer.Option("--set", help="An option of the method, NAME=VALUE; see `docs/design.md`. May be repeated."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the gains to this TOML file.")] = None,
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable."""
@@ -33,7 +36,7 @@ def design(
 
     options = dict(_option(text) for text in option or [])
     loop = LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
-    schedule = design_gains(catalogue.load_bicycle(bike), method, parse_speeds(speeds), loop, **options)
+    schedule = design_gains(catalogue.load_bicycle(bike, trust), method, parse_speeds(speeds), loop, **options)
     if out is not None:
         try:
             out.write_text(schedule.to_toml(), encoding="utf-8")

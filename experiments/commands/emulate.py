@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._trust import Trust
+
 
 def emulate(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")] = "Benchmark",
@@ -12,6 +14,7 @@ def emulate(
     kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,
     seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
     duration: Annotated[float, typer.Option(help="s until it ends; 0 for until Ctrl-C.")] = 0.0,
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the path as JSON.")] = False,
 ) -> None:
     """Be a bicycle on a treadmill behind a pseudo-terminal; print its path and serve until Ctrl-C.
@@ -37,7 +40,7 @@ def emulate(
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
         if not value >= 0.0:
             raise InputError(f"--{name} must be zero or more, found {value:g}: give a positive number")
-    rig, rng = Rig(catalogue.load_bicycle(bike)), np.random.default_rng(seed)
+    rig, rng = Rig(catalogue.load_bicycle(bike, trust)), np.random.default_rng(seed)
     times = 1.0 + kick_every * np.arange(MAX_KICKS if kick_every else 0)
     kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
     scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))

@@ -17,6 +17,9 @@ def identify(
     ] = "own",
     mapping: Annotated[str, typer.Option(help="Mapping file of other people's files.")] = "",
     bicycle: Annotated[str, typer.Option(help="Bicycle of files that name none.")] = "",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Also where physics contradicts a unit or a sign, or the bicycle is odd.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the values with which theory's motion comes closest to lean rate, steer and yaw rate of all windows.
@@ -27,7 +30,7 @@ def identify(
     from experiments.reports.identify import identify_parameters
     from experiments.terminal.console import emit_json, print_blocks
 
-    found = identify_parameters(paths, free.split(","), prior=prior, mapping=mapping, bicycle=bicycle)
+    found = identify_parameters(paths, free.split(","), prior=prior, mapping=mapping, bicycle=bicycle, trust=trust)
     if as_json:
         emit_json(found.as_json())
     else:

@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._trust import Trust
+
 
 def modes(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
     speed: Annotated[float, typer.Option(help="Forward speed, m/s.")] = 5.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the phasors to this file: .svg, .pdf or .png.")] = None,
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
     """Mode shapes of the uncontrolled bicycle: amplitude ratio and phase of lean and steer."""
@@ -24,7 +27,7 @@ def modes(
         from experiments.reports.theory import check_figure_format, mode_shapes_figure, save_figure
 
         check_figure_format(plot)
-    bicycle = catalogue.load_bicycle(bike)
+    bicycle = catalogue.load_bicycle(bike, trust)
     shapes = mode_shapes(bicycle, speed)
     if plot is not None:
         save_figure(mode_shapes_figure(bicycle.name, speed, shapes), plot)

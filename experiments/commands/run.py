@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands._trust import Trust
+
 if TYPE_CHECKING:
     from hil.rig.rig import Rig
     from models.plant.plant import Scenario
@@ -28,6 +30,7 @@ def run(
     seed: Annotated[int, typer.Option(help="Of the emulated bicycle.")] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Arm, balance, record. Any key ramps the torque down, so does Ctrl-C; twice switches it off.
@@ -56,7 +59,7 @@ def run(
 
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
-    rig = rig_of(rig_file, bike)
+    rig = rig_of(rig_file, bike, trust)
     paths = [] if emulated else paths_of(rig, port or [])
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands._trust import Trust
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -49,6 +51,7 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the run; of several, where theirs are made.")
     ] = None,
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Simulate a bicycle behind its virtual instruments, and record what the bicycle itself would record.
@@ -84,7 +87,7 @@ def simulate(
         SteerDrive(coulomb=friction, backlash=radians(backlash)),
     )
     scenarios = [_scenario(v, n, start, pushes, floor) for v in parse_speeds(speed) for n in range(seed, seed + seeds)]
-    cases = _cases(bike.split(","), controller, scenarios, emulation, duration, seeds > 1)
+    cases = _cases(bike.split(","), trust, controller, scenarios, emulation, duration, seeds > 1)
     out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     results = {}
@@ -104,6 +107,7 @@ def simulate(
 
 def _cases(
     bikes: "Sequence[str]",
+    trust: bool,
     controller: str,
     scenarios: "Sequence[Scenario]",
     emulation: "Emulation",
@@ -119,7 +123,7 @@ def _cases(
 
     cases = []
     for name in bikes:
-        rig = Rig(catalogue.load_bicycle(name.strip()))
+        rig = Rig(catalogue.load_bicycle(name.strip(), trust))
         if controller in METHODS:
             schedule = design(
                 rig.bicycle, controller, parse_speeds("2:9:0.5"), LoopTiming(rig.rate, drive_lag=rig.drive_lag)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._trust import Trust
+
 
 def turns(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
@@ -14,6 +16,7 @@ def turns(
     radius: Annotated[float | None, typer.Option(help="m, of the rear contact, to the right; with --speed.")] = None,
     hands_free: Annotated[bool, typer.Option("--hands-free", help="All families without steer torque.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw to this file: .svg, .pdf or .png.")] = None,
+    trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
@@ -40,7 +43,7 @@ def turns(
         from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
 
         check_figure_format(plot)
-    bicycle = catalogue.load_bicycle(bike)
+    bicycle = catalogue.load_bicycle(bike, trust)
     path = {"path": str(plot) if plot else None}
     if hands_free:
         from models.nonlinear.hands_free import hands_free_families as all_families

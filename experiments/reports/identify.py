@@ -87,6 +87,7 @@ def identify_parameters(
     prior: str = "own",
     mapping: str | Path = "",
     bicycle: str = "",
+    trust: bool = False,
 ) -> IdentificationResult:
     """Find the values with which theory's motion comes closest to lean rate, steer and yaw rate of all windows.
 
@@ -102,6 +103,8 @@ def identify_parameters(
         Mapping file of other people's files.
     bicycle : str
         Bicycle of files that name none.
+    trust : bool
+        Units, signs and bicycles that are unlike any other are taken as they are.
 
     Raises
     ------
@@ -119,7 +122,7 @@ def identify_parameters(
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
     pieces = [
         Segment.of(response, window)
-        for response in _responses(sources, mapping, bicycle)
+        for response in _responses(sources, mapping, bicycle, trust)
         for window in find_windows(response)[0]
     ]
     if not pieces:
@@ -132,9 +135,18 @@ def identify_parameters(
 
 
 def _responses(
-    sources: str | Path | Run | Response | Sequence[str | Path | Run | Response], mapping: str | Path, bicycle: str
+    sources: str | Path | Run | Response | Sequence[str | Path | Run | Response],
+    mapping: str | Path,
+    bicycle: str,
+    trust: bool,
 ) -> list[Response]:
-    """Read what is not in memory."""
+    """Read what is not in memory.
+
+    Parameters
+    ----------
+    sources, mapping, bicycle, trust
+        As `identify_parameters` takes them.
+    """
     given = [sources] if isinstance(sources, str | Path | Run | Response) else list(sources)
     responses: list[Response] = []
     for source in given:
@@ -143,5 +155,5 @@ def _responses(
         elif isinstance(source, Run):
             responses.append(response_of_run(source))
         else:
-            responses += [read_recording(path, mapping, "", bicycle) for path in find_recordings([Path(source)])]
+            responses += [read_recording(path, mapping, "", bicycle, trust) for path in find_recordings([Path(source)])]
     return responses

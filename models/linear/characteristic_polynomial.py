@@ -32,6 +32,15 @@ def characteristic_coefficients(bicycle: Bicycle) -> Array:
     return c
 
 
+def monic_coefficients(bicycle: Bicycle, v: Array) -> Array:
+    """Coefficients (4, n) of s^3, s^2, s and 1 where that of s^4 is 1, at speeds (n,) [m/s]."""
+    k = characteristic_coefficients(bicycle) / characteristic_coefficients(bicycle)[4, 0]
+    square = v * v
+    return np.array(
+        [k[3, 1] * v, k[2, 0] + k[2, 2] * square, (k[1, 1] + k[1, 3] * square) * v, k[0, 0] + k[0, 2] * square]
+    )
+
+
 def _mixed(A: Array, B: Array) -> float:
     """Mixed term of det(A + B), linear in each matrix; twice the determinant when A is B.
 

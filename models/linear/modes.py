@@ -31,9 +31,11 @@ from models.linear.characteristic_polynomial import (
     characteristic_coefficients,
     discriminant_polynomial,
     hurwitz_polynomial,
+    monic_coefficients,
     positive_roots,
     static_polynomial,
 )
+from models.linear.quartic import quartic_roots
 from models.linear.whipple import system_matrix
 from models.parameters import Bicycle
 from models.tables import data_frame, describe_range, html_table
@@ -154,15 +156,12 @@ def named_modes(bicycle: Bicycle, speeds: ArrayLike) -> Modes:
     if len(wrong):
         raise InputError(f"a speed must be a finite number, zero or more, in m/s; found {wrong[0]:g}")
     stretches = _stretches(bicycle)
-    named = np.empty((len(v), 4), dtype=complex)
-    for row, speed, roots in zip(named, v, eigenvalues(bicycle, v), strict=True):
-        stretch = next(s for s in stretches if speed >= s.low)
-        real, upper = _sort_out(roots, len(stretch.real))
-        if stretch.trail is not None:
-            upper = _in_order_of(_nearest_above(stretch.trail, speed), upper)
-        row[list(stretch.real)] = real  # in a stretch the rank of a real eigenvalue is its identity
-        for (first, second), value in zip(stretch.pairs, upper, strict=True):
-            row[first], row[second] = value, value.conjugate()
+    named, roots = np.empty((len(v), 4), dtype=complex), quartic_roots(monic_coefficients(bicycle, v))
+    which = np.searchsorted([-stretch.low for stretch in stretches], -v)  # the fastest that is not above the speed
+    for i, stretch in enumerate(stretches):
+        here = which == i
+        if np.any(here):
+            named[here] = _named(stretch, v[here], roots[here])
     return Modes(v=v, weave=named[:, [WEAVE, WEAVE_TWIN]], capsize=named[:, CAPSIZE], caster=named[:, CASTER])
 
 
@@ -311,10 +310,30 @@ def _walk(bicycle: Bicycle, start: float, upper: list[complex], low: float) -> t
     return np.array(speeds), np.array(values)
 
 
-def _nearest_above(trail: tuple[Array, ComplexArray], speed: float) -> ComplexArray:
-    """Eigenvalues of the two pairs at the slowest step of the trail that is not slower than ``speed``."""
+def _named(stretch: _Stretch, v: Array, roots: ComplexArray) -> ComplexArray:
+    """Eigenvalues (n, 4) in the columns of their names, at speeds (n,) of one stretch."""
+    n_real = len(stretch.real)
+    roots = np.take_along_axis(roots, np.argsort(np.abs(roots.imag), axis=1, kind="stable"), axis=1)
+    real, upper = np.sort(roots[:, :n_real].real, axis=1), roots[:, n_real:][:, ::2]
+    upper = upper.real + 1j * np.abs(upper.imag)
+    for row in np.flatnonzero(np.count_nonzero(roots.imag == 0.0, axis=1) != n_real):
+        real[row], upper[row] = _sort_out(roots[row], n_real)
+    if stretch.trail is not None:
+        upper = _in_order_of_trail(stretch.trail, v, upper)
+    named = np.empty_like(roots)
+    named[:, list(stretch.real)] = real  # in a stretch the rank of a real eigenvalue is its identity
+    for (first, second), values in zip(stretch.pairs, upper.T, strict=True):
+        named[:, first], named[:, second] = values, values.conj()
+    return named
+
+
+def _in_order_of_trail(trail: tuple[Array, ComplexArray], v: Array, upper: ComplexArray) -> ComplexArray:
+    """Put both pairs (n, 2) into the order of the slowest step of the trail that is not slower than the speed."""
     speeds, values = trail
-    return values[max(int(np.sum(speeds >= speed)) - 1, 0)]
+    known = values[np.maximum(np.searchsorted(-speeds, -v, side="right") - 1, 0)]
+    straight = np.sum(np.abs(upper - known), axis=1)
+    crossed = np.sum(np.abs(upper[:, ::-1] - known), axis=1)
+    return np.where((straight <= crossed)[:, np.newaxis], upper, upper[:, ::-1])
 
 
 def _in_order_of(known: ComplexArray, found: list[complex]) -> list[complex]:

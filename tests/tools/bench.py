@@ -32,7 +32,7 @@ from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
 from hil.runners.operator import Operator  # noqa: E402
 from models.plant import plant as bicycle_plant  # noqa: E402
 from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
-from tests.tools import bench_nonlinear  # noqa: E402
+from tests.tools import bench_modes, bench_nonlinear  # noqa: E402
 
 TICKS = 20_000
 STARTED = (
@@ -172,6 +172,7 @@ def main() -> None:
         f"{nonlinear['figure_4_ms']:.1f} ms",
         f"{5e3 / nonlinear['figure_4_ms']:.0f} x real time",
     )
+    table.add_row("eigenvalues, named, 1000 speeds", *bench_modes.row())
     Console().print(table)
 
 

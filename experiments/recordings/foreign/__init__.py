@@ -40,7 +40,7 @@ def read_foreign(
     bicycle
         Of the catalogue, or a file; instead of the one that the mapping names.
     trust
-        Units and signs that physics contradicts become remarks.
+        Units and signs that physics contradicts become remarks, and an unusual bicycle a warning.
 
     Raises
     ------
@@ -48,22 +48,24 @@ def read_foreign(
         The file is missing, empty, of no known kind, cut short, holds something that is not a number, or
         a unit or sign in it is clearly wrong.
     """
-    return inspect_recording(read_uninspected(path, mapping_file, preset, bicycle), refuse=not trust)
+    return inspect_recording(read_uninspected(path, mapping_file, preset, bicycle, trust), refuse=not trust)
 
 
-def read_uninspected(path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "") -> Recorded:
+def read_uninspected(
+    path: str | Path, mapping_file: str | Path = "", preset: str = "", bicycle: str = "", trust: bool = False
+) -> Recorded:
     """Read as `read_foreign` does, without inspecting what was read.
 
     Parameters
     ----------
-    path, mapping_file, preset, bicycle
+    path, mapping_file, preset, bicycle, trust
         As `read_foreign` takes them.
     """
-    given = mapping.load_mapping(mapping_file) if mapping_file else None
+    given = mapping.load_mapping(mapping_file, trust) if mapping_file else None
     if bicycle and not given:
         raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
     if given and bicycle:
-        given = replace(given, bicycle=catalogue.load_bicycle(bicycle))
+        given = replace(given, bicycle=catalogue.load_bicycle(bicycle, trust))
     kind = preset or (given.kind if given else "")
     if kind:
         return _of_kind(read_table(path, **(given.text if given else {})), kind)

@@ -73,8 +73,8 @@ class Mapping:
     kind: str  # a preset to use instead of columns, or ""
 
 
-def load_mapping(path: str | Path) -> Mapping:
-    """Read a mapping from a TOML file, or a shipped one by its name.
+def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
+    """Read a mapping from a TOML file, or a shipped one by its name; ``trust`` is for its bicycle.
 
     Raises
     ------
@@ -89,13 +89,25 @@ def load_mapping(path: str | Path) -> Mapping:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
     try:
-        return mapping_of(tomllib.loads(text), Path(path).name, Path(path).parent)
+        return mapping_of(tomllib.loads(text), Path(path).name, Path(path).parent, trust)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"wanted a mapping file in TOML, found in {path}: {error}; correct that line") from None
 
 
-def mapping_of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
-    """Make a mapping of its document; paths in it begin at ``folder``. Raises as `load_mapping` does."""
+def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = False) -> Mapping:
+    """Make a mapping of its document.
+
+    Parameters
+    ----------
+    document
+        As `tomllib` reads it.
+    name
+        Begins every refusal, which are those of `load_mapping`.
+    folder
+        Where paths in it begin.
+    trust
+        The bicycle is taken however unusual.
+    """
     require_format(document, "mapping", name)
     known = [*QUANTITY_UNITS, *OTHER_KEYS, *PLAIN_KEYS]
     for key, value in document.items():
@@ -128,7 +140,7 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path) -> Mapping:
         time=time.get("column", ""),
         time_unit=time_unit,
         rate=rate,
-        bicycle=_bicycle(document.get("bicycle"), folder, name),
+        bicycle=_bicycle(document.get("bicycle"), folder, name, trust),
         law=_law(document.get("law", "uncontrolled"), name),
         **{key: _checked(document.get(key, {}), f"{name} [{key}]") for key in ("kicks", "free", "rows", "text")},
         label=str(document.get("label", "")),
@@ -205,12 +217,12 @@ def _law(given: Any, name: str) -> tuple[float, float] | None:
     )
 
 
-def _bicycle(given: Any, folder: Path, name: str) -> Bicycle | None:
+def _bicycle(given: Any, folder: Path, name: str, trust: bool) -> Bicycle | None:
     if given is None:
         return None
     try:
         if str(given).endswith(catalogue.BICYCLE_SUFFIX):
-            return catalogue.load_bicycle(folder / str(given))
+            return catalogue.load_bicycle(folder / str(given), trust)
         return catalogue.load_bicycle(str(given))
     except InputError as error:
         raise InputError(f"{name}: bicycle: {error}") from None

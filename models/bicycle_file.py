@@ -1,0 +1,148 @@
+"""Bicycle files (TOML): from text to the fields of a bicycle, and the judgement whether anybody has such a bicycle."""
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from models.errors import InputError, UnusualBicycle
+from models.likely_mistakes import corrected, likely_mistakes
+from models.parameter_table import DISPENSABLE, PARAMETERS
+from models.parameter_units import si_parameters
+from models.plausible import Values, odd_traits
+
+FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
+LARGEST_SLIP = 1e15  # no usual mistake makes more of a bicycle's parameter
+MOST_REMARKS = 3  # traits named in one line
+REMEDY = 'correct it, or, if it is meant, write trust = "why" at the top of its file, or say --trust with its name'
+TRUSTED_BY_COMMAND = "--trust, when it was read"
+
+
+def nearest(word: str, known: Iterable[str], n: int) -> list[str]:
+    """Up to ``n`` known words that look like ``word``, whatever their case; for error messages."""
+    folded = {each.casefold(): each for each in known}
+    return [folded[match] for match in get_close_matches(word.casefold(), folded, n=n)]
+
+
+def read_text(text_or_path: str | Path) -> tuple[str, str]:
+    """Name of the input for messages, and its text."""
+    if isinstance(text_or_path, str) and ("\n" in text_or_path or not text_or_path.endswith(".toml")):
+        return "the bicycle given", text_or_path
+    path = Path(text_or_path)
+    try:
+        return str(path), path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; give the path of a bicycle in TOML") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read as text: {error}; give the path of a bicycle in TOML") from None
+
+
+def fields_of(table: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `Bicycle` from a TOML table, its shape checked; values are left to `Bicycle`."""
+    faults = list(unknown_keys(table, FILE_KEYS, "key"))
+    parameters = table.get("parameters", {})
+    missing = table.get("missing", [])
+    if not isinstance(parameters, dict):
+        faults.append("parameters must be a table, [parameters]")
+        parameters = {}
+    if not isinstance(missing, list):
+        faults.append("missing must be a list of parameters")
+        missing = []
+    parameters = si_parameters(parameters, faults)
+    faults += unknown_keys(parameters, PARAMETERS, "parameter")
+    absent = [name for name in PARAMETERS if name not in parameters and not (name in DISPENSABLE and name in missing)]
+    if absent:
+        faults.append("[parameters] lacks " + ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent))
+    if "name" not in table:
+        faults.append('it has no name (name = "...")')
+    std = {"std": si_parameters(table["std"], faults)} if isinstance(table.get("std"), dict) else {}
+    if faults:
+        raise InputError("; ".join(faults))
+    substitutes = {name: _substitute(name, parameters) for name in DISPENSABLE if name not in parameters}
+    return {
+        **{key: value for key, value in table.items() if key != "parameters"},
+        **std,
+        **parameters,
+        **substitutes,
+    }
+
+
+def likely_causes(fields: dict[str, Any]) -> str:
+    """Likely mistakes in the fields of a bicycle that cannot be; "" when nothing usual explains them."""
+    if not all(is_number(fields[name]) and abs(fields[name]) < LARGEST_SLIP for name in PARAMETERS):
+        return ""
+    values = _given(fields)
+    return "; ".join(each.sentence(values) for each in likely_mistakes(values))
+
+
+def trusted_for(fields: dict[str, Any], trust: bool) -> str:
+    """Reason for which the fields of a bicycle are trusted; "" for a plausible bicycle that gives none.
+
+    An implausible one that is trusted is warned of (`UnusualBicycle`), in one line.
+
+    Raises
+    ------
+    InputError
+        No bicycle is like that, and nobody says that this one is: with the likely mistakes.
+    """
+    values = _given(fields)
+    reason = str(fields.get("trust", "")).strip()
+    if not any(odd_traits(values)):
+        return reason
+    if not (trust or reason):
+        raise InputError(f"bicycle {fields['name']!r} is implausible: {_implausible(values)}; {REMEDY}")
+    reason = reason or TRUSTED_BY_COMMAND
+    warnings.warn(
+        f"bicycle {fields['name']!r} is unusual: {_remarks(values)}; trusted: {reason}", UnusualBicycle, stacklevel=4
+    )
+    return reason
+
+
+def _implausible(values: Values) -> str:
+    """Likely mistakes, and what is implausible even without them."""
+    mistakes = likely_mistakes(values)
+    left = corrected(values, mistakes)
+    remarks = [_remarks(left)] if any(odd_traits(left)) else []
+    return "; ".join([each.sentence(values) for each in mistakes] + remarks)
+
+
+def _given(fields: dict[str, Any]) -> dict[str, float]:
+    """Parameters that somebody gave; nan for the substitute of a missing one."""
+    missing = fields.get("missing", ())
+    return {name: math.nan if name in missing else float(fields[name]) for name in PARAMETERS}
+
+
+def _remarks(values: Values) -> str:
+    """First few implausible traits, and how many more there are."""
+    odd = [trait.phrase(values) for trait in odd_traits(values)]
+    more = f"; and {len(odd) - MOST_REMARKS} more" if len(odd) > MOST_REMARKS else ""
+    return "; ".join(odd[:MOST_REMARKS]) + more
+
+
+def _substitute(name: str, parameters: dict[str, Any]) -> float:
+    """Moment of a flat frame in place of an unpublished one."""
+    Ixx, Izz = parameters[name[:2] + "xx"], parameters[name[:2] + "zz"]
+    if is_number(Ixx) and is_number(Izz):
+        return flat_moment(Ixx, Izz)
+    return 0.0  # `Bicycle` refuses the one that is no number, by its name
+
+
+def unknown_keys(keys: Iterable[str], known: Iterable[str], what: str) -> Iterator[str]:
+    """Faults of keys that are not known, with the nearest that is."""
+    for key in keys:
+        if key not in known:
+            close = nearest(str(key), known, n=1)
+            yield f"unknown {what} {key!r}" + (f" (did you mean {close[0]!r}?)" if close else "")
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a finite number; true and false are none."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def flat_moment(Ixx: float, Izz: float) -> float:
+    """Moment [kg m^2] about y of a body flat in its plane of symmetry, as a bicycle frame nearly is."""
+    return Ixx + Izz
