@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from experiments.reports.analyze import analyze
     from experiments.reports.html import ReportInput, write_report
     from experiments.reports.identify import IdentificationResult, identify_parameters
+    from experiments.reports.loop import plot_design
     from experiments.reports.result import AnalysisResult
     from experiments.reports.theory import plot_eigenvalues
 
@@ -36,6 +37,7 @@ __all__ = [
     "analyze",
     "find_recordings",
     "identify_parameters",
+    "plot_design",
     "plot_eigenvalues",
     "read_recording",
     "run_campaign",
@@ -48,6 +50,7 @@ _PLACES = {
     "experiments.reports.analyze": ("analyze",),
     "experiments.reports.html": ("ReportInput", "write_report"),
     "experiments.reports.identify": ("IdentificationResult", "identify_parameters"),
+    "experiments.reports.loop": ("plot_design",),
     "experiments.reports.result": ("AnalysisResult",),
     "experiments.reports.theory": ("plot_eigenvalues",),
 }

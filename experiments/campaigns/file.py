@@ -35,6 +35,7 @@ class _Controller(_Strict):
     method: str | None = None
     options: dict[str, Any] | None = None
     gains: str | None = None  # a file of `riderless design`
+    allow_mismatch: bool = False  # the gains may be for another bicycle, delay or drive lag
 
 
 class _File(_Strict):
@@ -243,12 +244,22 @@ def _controller(given: _Controller, folder: Path) -> NamedController:
             f"a controller wants either a method ({', '.join(METHODS)}) or a file of gains, found "
             f"{'both' if given.gains else 'neither'}: correct the [[controller]] {given.name or ''}".rstrip()
         )
+    _refuse_ignored_keys(given)
     if given.gains is not None:
         gains = GainSchedule.from_toml(folder / given.gains)
-        return NamedController(given.name or gains.method, gains.method, None, gains)
+        return NamedController(given.name or gains.method, gains.method, None, gains, given.allow_mismatch)
     if given.method not in METHODS:
         raise InputError(f"a controller's method is one of {', '.join(METHODS)}, found '{given.method}'")
     return NamedController(given.name or given.method, given.method, given.options)
+
+
+def _refuse_ignored_keys(given: _Controller) -> None:
+    """Refuse options beside a file of gains, which has its own, and a mismatch that a design cannot have."""
+    name = given.name or given.method or given.gains
+    if given.gains is not None and given.options is not None:
+        raise InputError(f"the [[controller]] {name} has options and a file of gains, designed before: leave one out")
+    if given.method is not None and given.allow_mismatch:
+        raise InputError(f"the [[controller]] {name} is designed for its bicycle: leave allow_mismatch out")
 
 
 def _chosen(bench: PlanInputs, given: Settings, number: int) -> PlanInputs:

@@ -55,6 +55,7 @@ def run_conditions_in_lockstep(
             condition.emulation,
             condition.excitation,
             {"condition": condition.said()},
+            condition.allow_mismatch,
         )
         yield Attempt(condition, folder, outcome)
         if outcome.reason == "abort":
@@ -202,5 +203,6 @@ def _run(
         fifo,
         excitation=condition.excitation,
         operator=operator,
+        allow_mismatch=condition.allow_mismatch,
     )
     return Attempt(condition, folder, outcome)

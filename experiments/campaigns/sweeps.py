@@ -37,6 +37,7 @@ class SweepCase:
     emulation: Emulation
     duration: float  # s of RUNNING
     label: str
+    allow_mismatch: bool = False  # the gains may be for another bicycle, delay or drive lag
 
     def __repr__(self) -> str:
         return f"<SweepCase '{self.label}': {self.rig.bicycle.name}, {self.duration:g} s>"
@@ -93,6 +94,7 @@ def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.v
         case.label,
         partial(watch, case) if watch else None,
         case.emulation,
+        allow_mismatch=case.allow_mismatch,
     )
 
 

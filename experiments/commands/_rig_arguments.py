@@ -2,10 +2,18 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hil.rig.rig import Rig
 from models import catalogue
 from models.errors import InputError
+
+if TYPE_CHECKING:
+    from hil.design.sampled_plant import LoopTiming
+    from hil.design.schedule import GainSchedule
+    from models.parameters import Bicycle
+
+USUAL_SPEEDS = "2:9:0.5"  # m/s, for which a method's gains are designed
 
 
 def rig_of(file: Path | None, bike: str = "Benchmark", trust: bool = False) -> Rig:
@@ -13,8 +21,40 @@ def rig_of(file: Path | None, bike: str = "Benchmark", trust: bool = False) -> R
     from hil.rig.file import read_rig  # the checks of files cost 0.1 s, which the emulated rig need not wait for
 
     if file and trust:
-        raise InputError(f'--trust is for --bike: trust the bicycle of {file} by a line trust = "why" in its own file')
+        raise InputError(f'--trust is for a named bicycle: write trust = "why" into the file of the bicycle of {file}')
     return read_rig(file) if file else Rig(catalogue.load_bicycle(bike, trust))
+
+
+def bicycle_and_timing(name: str, trust: bool = False) -> "tuple[Bicycle, LoopTiming | None]":
+    """Load a bicycle by name or file; of a rig file its bicycle and its timing. Raises InputError."""
+    path = Path(name)
+    if name.endswith(catalogue.BICYCLE_SUFFIX) and path.is_file() and _is_rig(path):
+        rig = rig_of(path, trust=trust)
+        return rig.bicycle, rig.timing
+    return catalogue.load_bicycle(name, trust), None
+
+
+def _is_rig(path: Path) -> bool:
+    """Does a TOML file have tables that only a rig has? One that cannot be read has none."""
+    import tomllib
+
+    try:
+        return not tomllib.loads(path.read_text(encoding="utf-8-sig")).keys().isdisjoint({"port", "limits", "loop"})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False  # read as a bicycle, it is refused with the reason
+
+
+def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False) -> "GainSchedule":
+    """Design the gains of a method for a rig, or read a file of gains that fit it; raises InputError."""
+    from experiments.terminal.console import parse_speeds
+    from hil.design.methods import METHODS, GainSchedule, design
+    from hil.rig.fitting import require_fitting
+
+    if controller in METHODS:
+        return design(rig.bicycle, controller, parse_speeds(USUAL_SPEEDS), rig.timing)
+    schedule = GainSchedule.from_toml(Path(controller))
+    require_fitting(rig, schedule, allow_mismatch)
+    return schedule
 
 
 def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:

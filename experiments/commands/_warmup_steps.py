@@ -8,6 +8,7 @@ import numpy as np
 
 from experiments.analysis.compare import compare
 from experiments.analysis.estimators.uncertainty import fit_window
+from experiments.analysis.measurable import emulated_loop
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
 from hil.design.methods import design
@@ -46,6 +47,11 @@ def _fits() -> None:
     compare(response, [window], [fit_window(response, window)])
 
 
+def _closed_loop() -> None:
+    """Read the observer off, as `riderless design` does at each speed."""
+    emulated_loop(_machine()[1]).matrix(5.0)
+
+
 LOOP: dict[str, Callable[[], None]] = {"the loop": _loop}
 EMULATION: dict[str, Callable[[], None]] = {"the emulated bicycle and the replay": _bicycle}
-ANALYSIS: dict[str, Callable[[], None]] = {"the fits": _fits}
+ANALYSIS: dict[str, Callable[[], None]] = {"the fits": _fits, "the design": _closed_loop}

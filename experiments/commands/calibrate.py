@@ -12,6 +12,7 @@ _EMULATED_ROLLOUT = 5.0  # m
 
 
 def calibrate(
+    context: typer.Context,
     rig_file: Annotated[Path, typer.Argument(metavar="RIG", help="Rig file (TOML) to measure for, and to write.")],
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Calibrate a virtual bicycle on a stand.")] = False,
@@ -50,6 +51,7 @@ def calibrate(
     unknown = sorted(set(parts) - set(CALIBRATION_PARTS))
     if unknown:
         raise InputError(f"--only knows {', '.join(CALIBRATION_PARTS)}, found {', '.join(unknown)}")
+    _refuse_ignored(context, parts)
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     if rollout_m is None and emulated:
@@ -85,6 +87,19 @@ def calibrate(
         show_outcome(rig_file, notes, stopped, kept)
     if stopped is not None or bad:
         raise typer.Exit(1)
+
+
+def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
+    """Refuse options of parts that are not measured, and of writing where nothing is written."""
+    from experiments.commands._ignored_options import refuse_ignored
+
+    if "wheel" not in parts:
+        refuse_ignored(context, "rollout_m", because="--only leaves the wheel out; leave it out too, or add wheel")
+    if "drive" not in parts:
+        why = "--only leaves the drive out; leave it out too, or add drive"
+        refuse_ignored(context, "torque", "added_inertia", because=why)
+    if context.params["dry_run"]:
+        refuse_ignored(context, "yes", because="--dry-run writes nothing; leave one of them out")
 
 
 def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:

@@ -7,6 +7,7 @@ import typer
 
 
 def campaign(
+    context: typer.Context,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -43,6 +44,7 @@ def campaign(
     the campaign; the same command goes on where it stopped. On a real bicycle a person is asked before each run.
     """
     from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
+    from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of
     from experiments.terminal.campaign import show_finished, show_rehearsals
     from experiments.terminal.campaign_display import TerminalDisplay
@@ -52,9 +54,12 @@ def campaign(
 
     whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
     wired = whole.machine is not None and not (whole.usual or emulated or whole.lockstep)
+    if whole.lockstep:
+        refuse_ignored(context, "fifo", because="simulated time has no priority; leave it out, or run in real time")
     if port and not wired:
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
     if dry:
+        refuse_ignored(context, "resume", because="--dry-run rehearses every condition; leave one of them out")
         made = rehearse_campaign(whole, display=display)
         show_rehearsals(made, as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)

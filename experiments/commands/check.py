@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 def check(
+    context: typer.Context,
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Check a virtual bicycle on a stand.")] = False,
@@ -25,6 +26,7 @@ def check(
     from contextlib import nullcontext
     from multiprocessing import get_context
 
+    from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import emit_json, progress_screen
@@ -32,6 +34,8 @@ def check(
     from hil.commissioning.steps import go_through
     from hil.design.methods import design
 
+    if emulated:
+        refuse_ignored(context, "port", because="--emulated starts a virtual bicycle; leave one of them out")
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)

@@ -1,61 +1,128 @@
 """`riderless design`: gains over speed, with what they promise."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
+    from experiments.analysis.measurable import WeaveMeasurability
     from hil.design.schedule import GainSchedule
+    from models.parameters import Bicycle
 
 
 def design(
-    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
+    context: typer.Context,
+    bike: Annotated[
+        str, typer.Argument(help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.")
+    ],
     method: Annotated[str, typer.Option(help="lqr, poles, lean or off.")] = "lqr",
+    purpose: Annotated[
+        Literal["balancing", "measuring"],
+        typer.Option("--for", help="measuring: gentle gains of lqr or poles, under which the weave lasts."),
+    ] = "balancing",
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "2:8:0.5",
     rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,
     drive_lag: Annotated[float, typer.Option(help="Time constant of the steer drive, s.")] = 0.005,
-    delay: Annotated[int, typer.Option(help="Samples between measurement and torque, 0 or 1.")] = 1,
+    delay: Annotated[float, typer.Option(help="Samples from a measurement to its torque, 0 to 1; our node has 1.")] = 1,
     option: Annotated[
         list[str] | None,
         typer.Option("--set", help="An option of the method, NAME=VALUE; see `docs/design.md`. May be repeated."),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the gains to this TOML file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw gains, eigenvalues and margins to this file: .svg, .pdf or .png.")
+    ] = None,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable."""
-    from experiments.terminal.console import emit_json, parse_speeds, screen
+    """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable.
+
+    The table says at each speed whether the weave can be measured after kicks by hand, 3.2 s apart: how many cycles
+    a window holds, by the rules of `riderless analyze`.
+    """
+    from experiments.commands._ignored_options import refuse_ignored
+    from experiments.commands._rig_arguments import bicycle_and_timing
+    from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
-    from models import catalogue
     from models.errors import InputError
 
-    options = dict(_option(text) for text in option or [])
-    loop = LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
-    schedule = design_gains(catalogue.load_bicycle(bike, trust), method, parse_speeds(speeds), loop, **options)
+    if plot is not None:
+        from experiments.reports.loop import plot_design
+        from experiments.reports.theory import check_figure_format
+
+        check_figure_format(plot)
+    bicycle, timing = bicycle_and_timing(bike, trust)
+    if timing is not None:
+        why = f"the rig file {bike} has its own; leave it out, or name a bicycle"
+        refuse_ignored(context, "rate", "delay", "drive_lag", because=why)
+    options = _options(bicycle, method, purpose, option or [])
+    loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
+    schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, **options)
     if out is not None:
         try:
             out.write_text(schedule.to_toml(), encoding="utf-8")
         except OSError as error:
             raise InputError(f"the gains cannot be written to {out} ({error.strerror}): name a writable file") from None
+    if plot is not None:
+        plot_design(schedule, path=plot)
+    with progress_screen.status("kicking the loop in simulation"):
+        weave = _weave(schedule)
     if as_json:
-        emit_json(_document(schedule, method, rate, out))
+        emit_json(_document(schedule, weave, purpose, out, plot))
         return
-    _show(schedule, method)
-    if out is not None:
-        screen.print(f"gains written to {out}")
+    _show(schedule, weave, purpose)
+    for what, file in (("gains", out), ("figure", plot)):
+        if file is not None:
+            screen.print(f"{what} written to {file}", soft_wrap=True)
 
 
-def _rows(schedule: "GainSchedule") -> Iterator[tuple[Any, ...]]:
-    """Speed, gains, closed-loop eigenvalues, margins and note of each row of a schedule."""
-    yield from zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, schedule.notes, strict=True)
+def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) -> dict[str, Any]:
+    """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
+    from experiments.campaigns.protocols.plan_inputs import gentle_options
+    from hil.design.methods import METHODS
+    from models.errors import InputError
+
+    options = dict(_option(text) for text in given)
+    if purpose == "balancing":
+        return options
+    gentle = gentle_options(bicycle, method)
+    if method in METHODS and not gentle:
+        raise InputError(
+            f"--for measuring would be ignored: {method} has no gentle gains; take --method lqr or --method poles"
+        )
+    return gentle | options
 
 
-def _document(schedule: "GainSchedule", method: str, rate: float, out: Path | None) -> dict[str, Any]:
+def _weave(schedule: "GainSchedule") -> "list[WeaveMeasurability]":
+    """Ask at each speed whether the weave can be measured after kicks as `riderless run --emulated` gives them."""
+    import numpy as np
+
+    from experiments.analysis.measurable import emulated_loop, weave_measurability
+    from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, hand_kick
+
+    loop, rng = emulated_loop(schedule), np.random.default_rng(1)
+    times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
+    kicks = [hand_kick(schedule.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times)]
+    return [weave_measurability(loop, float(v), kicks, KICK_SPACING) for v in schedule.v]
+
+
+def _rows(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]") -> Iterator[tuple[Any, ...]]:
+    """Speed, gains, closed-loop eigenvalues, margins, measurability and note of each row of a schedule."""
+    yield from zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, weave, schedule.notes, strict=True)
+
+
+def _document(
+    schedule: "GainSchedule",
+    weave: "Sequence[WeaveMeasurability]",
+    purpose: str,
+    out: Path | None,
+    plot: Path | None,
+) -> dict[str, Any]:
     """Gains and what they promise, for JSON; SI."""
     import numpy as np
 
@@ -63,10 +130,13 @@ def _document(schedule: "GainSchedule", method: str, rate: float, out: Path | No
 
     return {
         "bike": schedule.bicycle.name,
-        "method": method,
-        "rate": rate,
+        "method": schedule.method,
+        "for": purpose,
+        "options": schedule.options,
+        "rate": schedule.rate,
         "states": LOOP_STATES,
         "path": str(out) if out else None,
+        "figure": str(plot) if plot else None,
         "rows": [
             {
                 "v": v,
@@ -75,39 +145,76 @@ def _document(schedule: "GainSchedule", method: str, rate: float, out: Path | No
                 "gain_margin": margins.gain,
                 "phase_margin": margins.phase,
                 "delay_margin": margins.delay,
+                "weave_measurable": lasting.measurable,
+                "weave_cycles": lasting.cycles,
                 "note": note,
             }
-            for v, K, eigenvalues, margins, note in _rows(schedule)
+            for v, K, eigenvalues, margins, lasting, note in _rows(schedule, weave)
         ],
     }
 
 
-def _show(schedule: "GainSchedule", method: str) -> None:
-    """Print gains, closed loop and margins over speed, and the notes."""
+def _show(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", purpose: str) -> None:
+    """Print gains, then closed loop and margins over speed, and the notes."""
     import numpy as np
 
+    from experiments.reports.loop import FASTEST_SHOWN
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import print_table, screen
     from hil.design.sampled_plant import LOOP_STATES
 
+    gentle = ", gentle for measuring" if purpose == "measuring" else ""
+    name = f"{schedule.bicycle.name}, {schedule.method}{gentle}"
     print_table(
-        f"{schedule.bicycle.name}, {method}: T_delta = -K z, z = ({', '.join(LOOP_STATES)})",
-        ["v m/s", "K", "closed loop 1/s", "gain margin", "phase deg", "delay ms"],
+        f"{name}: gains K of T_delta = -K z",
+        ["v m/s", *LOOP_STATES],
+        [[f"{v:g}", *(f"{k:.3g}" for k in K)] for v, K in zip(schedule.v, schedule.K, strict=True)],
+    )
+    print_table(
+        f"{name}: closed loop",
+        ["v m/s", "weave measurable", "gain margin", "phase deg", "delay ms", "eigenvalues 1/s"],
         [
             [
                 f"{v:g}",
-                ", ".join(f"{k:.3g}" for k in K),
-                "  ".join(eigenvalue_text(s) for s in eigenvalues if s.imag >= 0 and np.isfinite(s.real)),
+                str(lasting),
                 f"{margins.gain[0]:.2f}-{margins.gain[1]:.1f}",
                 number_text(float(np.degrees(margins.phase)), 0),
                 number_text(1e3 * margins.delay, 0),
+                "  ".join(eigenvalue_text(s) for s in eigenvalues if s.imag >= 0 and s.real > -FASTEST_SHOWN),
             ]
-            for v, K, eigenvalues, margins, _ in _rows(schedule)
+            for v, _, eigenvalues, margins, lasting, _ in _rows(schedule, weave)
         ],
+        f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s, of drive and delay. Cycles of the weave: within\n"
+        "a window after a kick by hand, the next one 3.2 s later; a fit wants one.",
     )
-    for v, *_, note in _rows(schedule):
+    for v, *_, note in _rows(schedule, weave):
         if note:
             screen.print(f"at {v:g} m/s: {note}")
+    gone = [i for i, one in enumerate(weave) if not one.measurable]
+    if gone:
+        screen.print(
+            f"the weave cannot be measured at {_listed(gone, schedule.v.tolist())} m/s{_remedy(schedule.method, purpose)}"
+        )
+
+
+def _listed(which: list[int], speeds: "Sequence[float]") -> str:
+    """List some of the speeds, neighbours as a range: 2 to 4.5, 7."""
+    runs: list[list[int]] = []
+    for i in which:
+        if runs and runs[-1][-1] == i - 1:
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    return ", ".join(
+        f"{speeds[run[0]]:g}" if len(run) == 1 else f"{speeds[run[0]]:g} to {speeds[run[-1]]:g}" for run in runs
+    )
+
+
+def _remedy(method: str, purpose: str) -> str:
+    """Say which gains leave more of the weave, where there are any."""
+    if method in ("lqr", "poles") and purpose == "balancing":
+        return f": --method {method} --for measuring damps it less"
+    return ": --method poles --for measuring keeps it quick enough" if method != "poles" else ""
 
 
 def _option(text: str) -> tuple[str, Any]:

@@ -19,9 +19,10 @@ def emulate(
 ) -> None:
     """Be a bicycle on a treadmill behind a pseudo-terminal; print its path and serve until Ctrl-C.
 
-    Connect with `riderless run --port PATH`. A person holds it until the drive has been on for half a
-    second, and catches it when the drive goes off.
+    Connect with the `riderless run` that it prints, which names the same bicycle. A person holds it until the
+    drive has been on for half a second, and catches it when the drive goes off.
     """
+    import shlex
     import signal
     import sys
     import time
@@ -55,13 +56,23 @@ def emulate(
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
+    connect = shlex.join(["riderless", "run", "--bike", _from_anywhere(bike), "--port", node.path])
     if as_json:
-        emit_json({"path": node.path, "bike": rig.bicycle.name, "speed": speed})
+        emit_json({"path": node.path, "bike": rig.bicycle.name, "speed": speed, "connect": connect})
     else:
         print(node.path)
     sys.stdout.flush()
-    progress_screen.print(f"{rig.bicycle.name} at {speed:g} m/s; connect with: riderless run --port {node.path}")
+    progress_screen.print(f"{rig.bicycle.name} at {speed:g} m/s; connect with: {connect}", soft_wrap=True, markup=False)
     try:
         node.serve(lambda: stopped or time.monotonic() >= end)
     finally:
         node.close()
+
+
+def _from_anywhere(bike: str) -> str:
+    """Name a bicycle so that a terminal in another folder finds it: its name in the catalogue, or the whole path."""
+    from pathlib import Path
+
+    from models.catalogue import BICYCLE_SUFFIX
+
+    return str(Path(bike).resolve()) if bike.endswith(BICYCLE_SUFFIX) else bike

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 
 def faults(
+    context: typer.Context,
     count: Annotated[int, typer.Option(help="Number of cases.")] = 1000,
     seed: Annotated[int, typer.Option(help="Fixes every case.")] = 1,
     case: Annotated[int | None, typer.Option(help="Play this one case and tell it in detail.")] = None,
@@ -31,6 +32,7 @@ def faults(
     from experiments.terminal.console import emit_json
     from experiments.terminal.faults import counting_cases, show_faults
 
+    _refuse_ignored(context)
     if real_time:
         rows = _in_real_time(seed, case)
         count = sum(row.cases for row in rows)
@@ -49,6 +51,18 @@ def faults(
         show_faults(rows, count, seed, violations)
     if violations:
         raise typer.Exit(1)
+
+
+def _refuse_ignored(context: typer.Context) -> None:
+    """Refuse options of many cases beside --case, and of simulated time beside --real-time."""
+    from experiments.commands._ignored_options import refuse_ignored
+
+    if context.params["case"] is not None:
+        why = "--case plays one case; leave it out, or --case"
+        refuse_ignored(context, "count", "jobs", "doc", because=why)
+    if context.params["real_time"]:
+        why = "--real-time has its own cases, one after another; leave it out, or --real-time"
+        refuse_ignored(context, "count", "jobs", because=why)
 
 
 def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":

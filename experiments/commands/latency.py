@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def latency(
+    context: typer.Context,
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
     rate: Annotated[float | None, typer.Option(help="Wake-ups per second, Hz; the rig's by default.")] = None,
     duration: Annotated[float, typer.Option(help="s; the floor beside it takes as long again.")] = 20.0,
@@ -37,6 +38,7 @@ def latency(
     """
     import json
 
+    from experiments.commands._ignored_options import refuse_ignored
     from experiments.emulation.answering import answering_devices
     from experiments.terminal.console import emit_json, screen
     from experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
@@ -52,6 +54,7 @@ def latency(
     rig = rig if rate is None else replace(rig, rate=rate)
     trials = [LatencyTrial(rate=rig.rate, duration=duration, fifo=fifo, cpu=cpu, load=load)]
     if matrix:
+        refuse_ignored(context, "load", because="--all measures both with load and without; leave one of them out")
         trials = [replace(trials[0], fifo=f, load=busy) for f in (0, fifo or 80) for busy in (False, True)]
     if out is not None:
         try:

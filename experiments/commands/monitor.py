@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def monitor(
+    context: typer.Context,
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Look at a virtual bicycle on a stand.")] = False,
@@ -23,6 +24,7 @@ def monitor(
 
     from rich.live import Live
 
+    from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import progress_screen
@@ -32,6 +34,8 @@ def monitor(
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")
+    if emulated:
+        refuse_ignored(context, "port", because="--emulated starts a virtual bicycle; leave one of them out")
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 def run(
+    context: typer.Context,
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Start a virtual bicycle and run against it.")] = False,
@@ -29,6 +30,9 @@ def run(
     ),
     seed: Annotated[int, typer.Option(help="Of the emulated bicycle.")] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
+    allow_mismatch: Annotated[
+        bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -45,12 +49,11 @@ def run(
     import numpy as np
     from rich.live import Live
 
-    from experiments.commands._rig_arguments import paths_of, rig_of
+    from experiments.commands._rig_arguments import gains_of, paths_of, rig_of
     from experiments.emulation.spawn import start_twin
-    from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
+    from experiments.terminal.console import emit_json, progress_screen, screen
     from experiments.terminal.keys import keys
     from experiments.terminal.operator import heed, live_line
-    from hil.design.methods import METHODS, GainSchedule, design
     from hil.logs.folders import run_folder
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator
@@ -60,13 +63,11 @@ def run(
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     rig = rig_of(rig_file, bike, trust)
+    _refuse_ignored(context, rig)
     paths = [] if emulated else paths_of(rig, port or [])
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
-    if controller in METHODS:
-        schedule = design(rig.bicycle, controller, parse_speeds("2:9:0.5"), rig.timing)
-    else:
-        schedule = GainSchedule.from_toml(Path(controller))
+    schedule = gains_of(controller, rig, allow_mismatch)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
     operator = Operator(duration, waiting=not (emulated or yes) and sys.stdin.isatty())
     extra: dict[str, Any] = {}
@@ -82,7 +83,17 @@ def run(
             live.update(live_line(row, rig, operator))
 
         outcome = run_realtime(
-            folder, rig, schedule, paths, duration, extra=extra, watch=watch, fifo=fifo, cpu=cpu, operator=operator
+            folder,
+            rig,
+            schedule,
+            paths,
+            duration,
+            extra=extra,
+            watch=watch,
+            fifo=fifo,
+            cpu=cpu,
+            operator=operator,
+            allow_mismatch=allow_mismatch,
         )
     if as_json:
         emit_json({"run": str(folder), "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
@@ -90,6 +101,23 @@ def run(
         screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, f"run: {folder}", sep="\n", soft_wrap=True)
     if outcome.reason == "fault":
         raise typer.Exit(1)
+
+
+def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
+    """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
+    from experiments.commands._ignored_options import refuse_ignored
+    from hil.design.methods import METHODS
+
+    given = context.params
+    if given["rig_file"]:
+        carries = f"the rig file {given['rig_file']} carries the bicycle {rig.bicycle.name}"
+        refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")
+    if not given["emulated"]:
+        why = "only a virtual bicycle is told so; leave it out, or say --emulated"
+        refuse_ignored(context, "speed", "model", "seed", because=why)
+    if given["controller"] in METHODS:
+        why = f"{given['controller']} is designed for this very bicycle; leave it out, or give a file of gains"
+        refuse_ignored(context, "allow_mismatch", because=why)
 
 
 def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 def simulate(
+    context: typer.Context,
     bike: Annotated[str, typer.Argument(help="Name in the catalogue or a TOML file; several with commas.")],
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
     speed: Annotated[str, typer.Option(help="m/s; several as FROM:TO:STEP or a list.")] = "5",
@@ -25,6 +26,9 @@ def simulate(
     controller: Annotated[
         str, typer.Option(help="Gains as written by `riderless design`, or a method: lqr, poles, lean, off.")
     ] = "off",
+    allow_mismatch: Annotated[
+        bool, typer.Option("--allow-mismatch", help="Use gains designed for another bicycle, delay or drive lag.")
+    ] = False,
     kick: Annotated[
         list[str] | None,
         typer.Option(help="Push on the rear frame, T,IMPULSE in s after the release and N s; may be repeated."),
@@ -71,6 +75,7 @@ def simulate(
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
     if seeds < 1:
         raise InputError(f"--seeds must be 1 or more, found {seeds}: it says how many runs differ in their noise only")
+    _refuse_ignored(context)
     start, pushes = _numbers("--x0", x0, 4), _pushes(kick or [], knock or [])
     emulation = Emulation(
         model,
@@ -87,7 +92,7 @@ def simulate(
         SteerDrive(coulomb=friction, backlash=radians(backlash)),
     )
     scenarios = [_scenario(v, n, start, pushes, floor) for v in parse_speeds(speed) for n in range(seed, seed + seeds)]
-    cases = _cases(bike.split(","), trust, controller, scenarios, emulation, duration, seeds > 1)
+    cases = _cases(bike.split(","), trust, controller, allow_mismatch, scenarios, emulation, duration, seeds > 1)
     out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     results = {}
@@ -105,10 +110,27 @@ def simulate(
         raise typer.Exit(1)
 
 
+def _refuse_ignored(context: typer.Context) -> None:
+    """Refuse options that a treadmill, a cluster or a method of design would make idle."""
+    from experiments.commands._ignored_options import refuse_ignored
+    from hil.design.methods import METHODS
+
+    given = context.params
+    if not given["floor"]:
+        why = "a treadmill keeps the speed whatever resists; leave it out, or say --floor"
+        refuse_ignored(context, "rolling", "drag_area", because=why)
+    if given["dask"]:
+        refuse_ignored(context, "jobs", because="the cluster of --dask has its own workers; leave --jobs out")
+    if given["controller"] in METHODS:
+        why = f"{given['controller']} is designed for each bicycle; leave it out, or give a file of gains"
+        refuse_ignored(context, "allow_mismatch", because=why)
+
+
 def _cases(
     bikes: "Sequence[str]",
     trust: bool,
     controller: str,
+    allow_mismatch: bool,
     scenarios: "Sequence[Scenario]",
     emulation: "Emulation",
     duration: float,
@@ -116,24 +138,19 @@ def _cases(
 ) -> "list[SweepCase]":
     """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
     from experiments.campaigns.sweeps import SweepCase
-    from experiments.terminal.console import parse_speeds
-    from hil.design.methods import METHODS, GainSchedule, LoopTiming, design
+    from experiments.commands._rig_arguments import gains_of
     from hil.rig.rig import Rig
     from models import catalogue
 
     cases = []
     for name in bikes:
         rig = Rig(catalogue.load_bicycle(name.strip(), trust))
-        if controller in METHODS:
-            schedule = design(
-                rig.bicycle, controller, parse_speeds("2:9:0.5"), LoopTiming(rig.rate, drive_lag=rig.drive_lag)
-            )
-        else:
-            schedule = GainSchedule.from_toml(Path(controller))
+        schedule = gains_of(controller, rig, allow_mismatch)
         for scenario in scenarios:
             v = scenario.speed[0][1]
             label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
-            cases.append(SweepCase(rig, schedule, scenario, emulation, scenario.release_after + duration, label))
+            length = scenario.release_after + duration
+            cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch))
     return cases
 
 

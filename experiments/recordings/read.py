@@ -37,6 +37,22 @@ def read_recording(
     return foreign.read_foreign(path, mapping, preset, bicycle, trust)
 
 
+def refuse_unused(foreign: int, **given: object) -> None:
+    """Refuse what is said of somebody else's files where none of ``foreign`` many is read.
+
+    Raises
+    ------
+    InputError
+        Names what was ``given`` and would be ignored.
+    """
+    names = [name for name, value in given.items() if value]
+    if names and not foreign:
+        raise InputError(
+            f"{' and '.join(names)} would be ignored: they are for files of others, and these recordings bring their "
+            "own columns, units and bicycle; leave out what they do not need"
+        )
+
+
 def read_named_run(path: Path) -> Run:
     """Read a run without its raw bytes; an exported log lies among others, and gives the run its own name."""
     run = run_of(path)

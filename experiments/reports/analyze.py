@@ -9,10 +9,11 @@ from experiments.analysis.window_notes import attach_notes
 from experiments.datatypes import Response
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings import author_windows, published
-from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording
+from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording, refuse_unused
 from experiments.recordings.runs import response_of_run
 from experiments.reports.result import AnalysisResult
 from hil.logs.log import Run
+from models.errors import InputError
 
 Source = str | Path | Run | Response
 
@@ -27,6 +28,7 @@ class _Gathered:
     frequency: list[FrequencyResponse] = field(default_factory=list)
     no_frequency: list[str] = field(default_factory=list)
     tables: list[Path] = field(default_factory=list)  # of published eigenvalues
+    foreign: int = 0  # files of others read
 
     def add(self, response: Response, path: Path | None) -> None:
         """Take a recording."""
@@ -96,6 +98,8 @@ def analyze(
         else:
             _read(Path(source), gathered, mapping, preset, bicycle, trust)
             names.append(Path(source).name)
+    refuse_unused(gathered.foreign, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
+    _refuse_idle(gathered, notes, window, estimator)
     table = gathered.tables[0] if gathered.tables else None
     measured = published.read_published(table) if table else None
     responses = _with_notes(gathered, Path(notes) if notes is not None else None)
@@ -130,6 +134,20 @@ def _read(source: Path, gathered: _Gathered, mapping: str | Path, preset: str, b
             gathered.add_run(read_named_run(path), path)
         else:
             gathered.add(read_recording(path, mapping, preset, bicycle, trust), path)
+            gathered.foreign += 1
+
+
+def _refuse_idle(gathered: _Gathered, notes: object, window: object, estimator: object) -> None:
+    """Refuse notes on windows where one window is given, and what is said of fits where there is nothing to fit."""
+    if notes is not None and window is not None:
+        raise InputError(
+            "the file of notes on windows would be ignored: one window is given, and no other is looked for; leave one "
+            "of the two out"
+        )
+    if gathered.tables and not gathered.responses and any(it is not None for it in (notes, window, estimator)):
+        raise InputError(
+            "notes, window and estimator would be ignored: a table of eigenvalues holds nothing to fit; leave them out"
+        )
 
 
 def _with_notes(gathered: _Gathered, notes: Path | None) -> list[Response]:

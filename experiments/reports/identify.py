@@ -10,7 +10,7 @@ from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
 from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
-from experiments.recordings.read import find_recordings, read_recording
+from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused
 from experiments.recordings.runs import response_of_run
 from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
 from hil.logs.log import Run
@@ -149,11 +149,15 @@ def _responses(
     """
     given = [sources] if isinstance(sources, str | Path | Run | Response) else list(sources)
     responses: list[Response] = []
+    foreign = 0
     for source in given:
         if isinstance(source, Response):
             responses.append(source)
         elif isinstance(source, Run):
             responses.append(response_of_run(source))
         else:
-            responses += [read_recording(path, mapping, "", bicycle, trust) for path in find_recordings([Path(source)])]
+            found = find_recordings([Path(source)])
+            responses += [read_recording(path, mapping, "", bicycle, trust) for path in found]
+            foreign += sum(not is_run(path) for path in found)
+    refuse_unused(foreign, mapping=mapping, bicycle=bicycle)
     return responses

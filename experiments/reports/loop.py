@@ -1,17 +1,36 @@
-"""Figures of the loop: gains over speed, and how the computer kept time."""
+"""Figures of the loop: a design over speed, the gains of several, and how the computer kept time."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.reports.eigenvalues import SERIES_STYLES, figure_style, legend_above, new_figure
+from experiments.reports.eigenvalues import (
+    BLUE,
+    INK_COLOUR,
+    MUTED_COLOUR,
+    SERIES_STYLES,
+    VERMILION,
+    figure_style,
+    legend_above,
+    new_figure,
+)
+from experiments.reports.theory import check_figure_format, save_figure
+from hil.design.sampled_plant import continuous, sampled_model
 from models.array_types import Array
+from models.linear.modes import named_modes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from hil.design.schedule import GainSchedule
+
+FINE_SPEEDS = 201  # of the eigenvalues between the designed speeds
+FASTEST_SHOWN = 25.0  # 1/s; drive and delay decay faster, the modes of a bicycle slower
+LEAST_FACTOR, MOST_FACTOR = 0.03, 100.0  # of the gain, that are shown
+GAIN_TICKS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 def gain_figure(schedules: Sequence["GainSchedule"], note: str = "") -> "Figure":
@@ -54,3 +73,126 @@ def timing_figure(timings: Mapping[str, tuple[Array, Array]], note: str = "") ->
             ax.minorticks_off()
         legend_above(figure, legend)
     return figure
+
+
+def plot_design(schedule: "GainSchedule", *, path: str | Path | None = None) -> "Figure":
+    """Draw a gain schedule over speed: gains, closed-loop eigenvalues, and margins in gain, phase and delay.
+
+    Parameters
+    ----------
+    schedule : GainSchedule
+        As `design` makes it.
+    path : str or Path, optional
+        File to write as well, SVG, PDF or PNG.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written, or its suffix is no format of a figure.
+    """
+    if path is not None:
+        check_figure_format(Path(path))
+    with figure_style():
+        figure = new_figure(7.0, 8.6)
+        grid = figure.add_gridspec(3, 6)
+        gains = [figure.add_subplot(grid[0, i : i + 2]) for i in (0, 2, 4)]
+        eigenvalues = [figure.add_subplot(grid[1, i : i + 3]) for i in (0, 3)]
+        margins = [figure.add_subplot(grid[2, i : i + 2]) for i in (0, 2, 4)]
+        _draw_gains(gains, schedule)
+        _draw_eigenvalues(eigenvalues, schedule)
+        _draw_margins(margins, schedule)
+        low, high = float(schedule.v[0]), float(schedule.v[-1])
+        room = 0.03 * (high - low) or 0.5
+        for ax in (*gains, *eigenvalues, *margins):
+            ax.set_xlim(low - room, high + room)
+            ax.set_xlabel("v  [m/s]")
+        loop = schedule.loop
+        figure.suptitle(
+            f"{schedule.bicycle.name}, {schedule.method}: T_δ = −K z at {loop.rate:g} Hz, delay {loop.delay:.3g} sample"
+            f"{'s' * (loop.delay != 1)}, drive lag {1e3 * loop.drive_lag:.3g} ms",
+            x=0.012,
+            ha="left",
+            fontsize=11,
+            color=INK_COLOUR,
+        )
+    if path is not None:
+        save_figure(figure, Path(path))
+    return figure
+
+
+def _draw_gains(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
+    """Draw the six gains, two of one unit in each axes."""
+    panels = (
+        ("gains on angles  [N m/rad]", ("φ", "δ")),
+        ("gains on rates  [N m s/rad]", ("φ̇", "δ̇")),
+        ("gains on the drive  [1]", ("its torque", "last command")),
+    )
+    for i, (ax, (title, names)) in enumerate(zip(axes, panels, strict=True)):
+        for name, (colour, marker), K in zip(names, SERIES_STYLES, schedule.K[:, 2 * i : 2 * i + 2].T, strict=False):
+            ax.plot(schedule.v, K, color=colour, marker=marker, ms=3.5, label=name)
+        ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+        ax.set_title(title, loc="left", fontsize=10)
+        ax.legend(loc="best", fontsize=8.5, handlelength=1.4)
+
+
+def _draw_eigenvalues(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
+    """Draw the closed loop at the designed speeds and, with interpolated gains, between them; dashed: uncontrolled."""
+    v = np.unique(np.append(np.linspace(schedule.v[0], schedule.v[-1], FINE_SPEEDS), schedule.v))
+    between = np.array([_closed_loop(schedule, float(speed)) for speed in v])
+    free = named_modes(schedule.bicycle, v)
+    low, high = _slow_range(between, free.all)
+    for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
+        waves = free.all.imag > 0.0
+        uncontrolled = np.where(waves | ((free.all.imag == 0.0) & (part is np.real)), part(free.all), np.nan)
+        ax.plot(v, uncontrolled, color=MUTED_COLOUR, lw=1.0, ls=(0, (4, 2)))
+        for values, speeds, size in ((between, v, 1.1), (schedule.closed_loop, schedule.v, 3.6)):
+            shown = (values.imag >= 0.0) & (values.real >= low)
+            for colour, which in ((BLUE, values.real < 0.0), (VERMILION, values.real >= 0.0)):
+                seen = shown & which & ((values.imag > 0.0) | (part is np.real))
+                y = np.where(seen, part(np.where(shown, values, 0.0)), np.nan)
+                ax.plot(speeds, y, "o", color=colour, ms=size, mew=0)
+        ax.axhline(0.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+        ax.set_title(name, loc="left", fontsize=10)
+    axes[0].set_ylim(low, high)
+    axes[1].set_ylim(0.0, None)
+    axes[0].text(
+        1.0, 1.02, "dashed: uncontrolled", transform=axes[0].transAxes, ha="right", fontsize=8.5, color=MUTED_COLOUR
+    )
+
+
+def _closed_loop(schedule: "GainSchedule", v: float) -> np.ndarray:
+    """Eigenvalues [1/s] of the sampled loop at a speed, with gains as a run interpolates them."""
+    model = sampled_model(schedule.bicycle, v, schedule.loop)
+    return continuous(model.closed_loop(schedule.gains(v)), model.dt)
+
+
+def _slow_range(closed: np.ndarray, free: np.ndarray) -> tuple[float, float]:
+    """Range of real parts [1/s] that shows the bicycle's motion, without drive and delay, which are far quicker."""
+    real = np.concatenate(
+        [closed[closed.real > -FASTEST_SHOWN].real, free[np.abs(free.real) < FASTEST_SHOWN].real, [-1.0, 1.0]]
+    )
+    room = 0.06 * float(np.ptp(real))
+    return float(real.min()) - room, float(real.max()) + room
+
+
+def _draw_margins(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
+    """Draw margins in gain (the interval in which the factor may lie), phase and delay; none where unlimited."""
+    gain, phase, delay = axes
+    down, up = np.array([margins.gain for margins in schedule.margins]).T
+    bars = np.maximum(down, LEAST_FACTOR), np.minimum(up, MOST_FACTOR)
+    gain.vlines(schedule.v, *bars, color=BLUE, lw=3.0)
+    gain.axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
+    gain.set(yscale="log", ylim=(LEAST_FACTOR, MOST_FACTOR))
+    gain.set_yticks(GAIN_TICKS, [f"{factor:g}" for factor in GAIN_TICKS])
+    gain.minorticks_off()
+    gain.set_title("gain margin, factors", loc="left", fontsize=10)
+    for ax, title, values in (
+        (phase, "phase margin  [deg]", np.degrees([margins.phase for margins in schedule.margins])),
+        (delay, "delay margin  [ms]", 1e3 * np.array([margins.delay for margins in schedule.margins])),
+    ):
+        limited = np.where(np.isfinite(values), values, np.nan)
+        ax.plot(schedule.v, limited, color=BLUE, marker="o", ms=3.5)
+        ax.set_ylim(0.0, 1.1 * np.nanmax(limited) if np.isfinite(limited).any() and np.nanmax(limited) > 0.0 else 1.0)
+        ax.set_title(title, loc="left", fontsize=10)
+        if not np.isfinite(limited).any():
+            ax.text(0.5, 0.5, "no limit", transform=ax.transAxes, ha="center", color=MUTED_COLOUR)

@@ -19,6 +19,7 @@ from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
 from hil.loop.tick import LoopState
+from hil.rig.fitting import require_fitting
 from hil.rig.rig import Rig
 from hil.runners import realtime
 from hil.runners.assembly import new_loop
@@ -28,20 +29,6 @@ from hil.runners.warmup import warm_up
 from models.errors import InputError
 
 RowWatcher = Callable[[np.void], None]
-
-
-def require_fitting(rig: Rig, schedule: GainSchedule) -> None:
-    """Refuse gains that were designed for another rate than the rig's.
-
-    Raises
-    ------
-    InputError
-    """
-    if abs(schedule.rate - rig.rate) > 1e-6 * rig.rate:
-        raise InputError(
-            f"the gains were designed for {schedule.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
-            f"design them again with --rate {rig.rate:g}"
-        )
 
 
 def run_realtime(
@@ -57,6 +44,7 @@ def run_realtime(
     cpu: int | None = None,
     excitation: Excitation = Excitation(),
     operator: Operator | None = None,
+    allow_mismatch: bool = False,
 ) -> Outcome:
     """Run on serial ports and write the log.
 
@@ -84,6 +72,8 @@ def run_realtime(
         Torque played on top of the controller's.
     operator : Operator
         Who demands what when; by default one that arms, runs for ``duration`` and stops.
+    allow_mismatch : bool
+        The gains may be for another bicycle, delay or drive lag.
 
     Raises
     ------
@@ -92,7 +82,7 @@ def run_realtime(
     InputError
         When gains, rig and device do not fit together, or the rig wants a latency test and there is none.
     """
-    require_fitting(rig, schedule)
+    require_fitting(rig, schedule, allow_mismatch)
     latency = find_latency_test(rig, fifo)
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up

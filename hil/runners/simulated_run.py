@@ -9,13 +9,14 @@ from hil.logs.header import RunHeader, new_header
 from hil.logs.log import Run, RunRecorder
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
+from hil.rig.fitting import require_fitting
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node, emulated_plant
 from hil.runners.log_sink import Keeper, LogSink
 from hil.runners.operator import Operator, Outcome
-from hil.runners.session import RowWatcher, require_fitting
+from hil.runners.session import RowWatcher
 from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
@@ -38,6 +39,7 @@ def simulate(
     scenario: Scenario | None = None,
     rig: Rig | None = None,
     label: str = "",
+    allow_mismatch: bool = False,
 ) -> Run:
     """Simulate a bicycle under control and return the run, in memory; `Run.save` writes it.
 
@@ -45,7 +47,7 @@ def simulate(
     ----------
     bicycle : Bicycle
     gains : GainSchedule
-        As `design` makes them, for the rate of the rig.
+        As `design` makes them, for this bicycle and the timing of the rig.
     speed : float
         Forward speed [m/s].
     kicks : sequence of Kick or Knock
@@ -72,6 +74,8 @@ def simulate(
         Machine with its rate, limits and observer; by default the emulated one with this bicycle.
     label : str
         Words for tables and reports; by default bicycle, controller and speed.
+    allow_mismatch : bool
+        The gains may be for another bicycle, delay or drive lag: an experiment with a wrong controller.
 
     Raises
     ------
@@ -91,11 +95,8 @@ def simulate(
             f"the rig carries the bicycle {machine.bicycle.name}, found {bicycle.name}: give "
             "dataclasses.replace(rig, bicycle=bicycle)"
         )
-    if gains.bicycle.name != bicycle.name:
-        raise InputError(
-            f"the gains were designed for {gains.bicycle.name}, not for {bicycle.name}: design them for it"
-        )
-    ride = _Ride(machine, gains, scenario, Emulation(model, surroundings, drive, noise), excitation)
+    emulation = Emulation(model, surroundings, drive, noise)
+    ride = _Ride(machine, gains, scenario, emulation, excitation, allow_mismatch)
     recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))
     outcome = ride.play(recorder, scenario.release_after + duration)
     return recorder.run(outcome.reason, outcome.cause)
@@ -112,6 +113,7 @@ def run_lockstep(
     emulation: Emulation = Emulation(),
     excitation: Excitation = Excitation(),
     extra: Mapping[str, Any] | None = None,
+    allow_mismatch: bool = False,
 ) -> Outcome:
     """Run against the plant in memory and write the log.
 
@@ -135,13 +137,15 @@ def run_lockstep(
         Torque played on top of the controller's.
     extra : mapping
         What else the header is to hold, such as the condition of a campaign.
+    allow_mismatch : bool
+        The gains may be for another bicycle, delay or drive lag.
 
     Raises
     ------
     InputError
         When gains and rig do not fit together, or the folder is in use.
     """
-    ride = _Ride(rig, schedule, scenario, emulation, excitation)
+    ride = _Ride(rig, schedule, scenario, emulation, excitation, allow_mismatch)
     with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
         outcome = ride.play(writer, duration, watch)
         writer.close(outcome.reason, outcome.cause)
@@ -164,8 +168,9 @@ class _Ride:
         scenario: Scenario,
         emulation: Emulation,
         excitation: Excitation,
+        allow_mismatch: bool,
     ) -> None:
-        require_fitting(rig, schedule)
+        require_fitting(rig, schedule, allow_mismatch)
         self._rig, self._schedule = rig, schedule
         self._told = {"scenario": scenario, "emulation": emulation}
         self._excitation, self._calibration = excitation, rig.calibrated()

@@ -41,6 +41,8 @@ class Condition:
         What an emulated bicycle meets, and what it is; a real one is in the hands of a person.
     machine : Rig or None
         Its devices, limits and rates; the emulated one's by default.
+    allow_mismatch : bool
+        The gains may be for another bicycle, delay or drive lag.
     protocol : str
         Its name among the protocols, empty outside of a campaign file.
     tag : str
@@ -66,6 +68,7 @@ class Condition:
     scenario: Scenario
     emulation: Emulation = Emulation()
     machine: Rig | None = None
+    allow_mismatch: bool = False
     controller: str = ""
     protocol: str = ""
     tag: str = ""

@@ -9,6 +9,7 @@ import numpy as np
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, Settings, hand_kick, rig_with
 from hil.design.methods import GainSchedule, LoopTiming, design
 from hil.design.poles import natural
+from hil.rig.fitting import describe_mismatch
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from models.errors import InputError
@@ -29,6 +30,7 @@ class NamedController:
     method: str
     options: dict[str, Any] | None = None
     gains: GainSchedule | None = None
+    allow_mismatch: bool = False  # the gains made before may be for another bicycle, delay or drive lag
 
     def __repr__(self) -> str:
         return f"<NamedController '{self.name}': {self.method}{', gains made before' if self.gains else ''}>"
@@ -39,10 +41,11 @@ class NamedController:
             options = gentle_options(bicycle, self.method) if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
             return design(bicycle, self.method, speeds, timing, allow_unstable=True, **options)
-        if self.gains.bicycle.name != bicycle.name:
+        mismatch = describe_mismatch(self.gains, bicycle, timing)
+        if mismatch and not self.allow_mismatch:
             raise InputError(
-                f"the gains of controller '{self.name}' were designed for {self.gains.bicycle.name}, not for "
-                f"{bicycle.name}: design them for it, or name the bicycles each protocol is for"
+                f"the gains of controller '{self.name}' {mismatch}, or name the bicycles each protocol is for; "
+                "allow_mismatch = true in its [[controller]] runs them all the same"
             )
         return self.gains
 
@@ -138,6 +141,7 @@ class PlanInputs:
             "scenario": scenario,
             "emulation": self.emulation,
             "machine": self.machine,
+            "allow_mismatch": run.controller.allow_mismatch,
             "controller": run.controller.name,
             "protocol": settings.kind,
             "repeat": run.repeat,

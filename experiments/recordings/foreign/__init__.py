@@ -61,9 +61,19 @@ def read_uninspected(
     path, mapping_file, preset, bicycle, trust
         As `read_foreign` takes them.
     """
+    if mapping_file and preset:
+        raise InputError(
+            f"the columns of the mapping {mapping_file} would be ignored beside the preset {preset}: give one of them; "
+            f'a mapping may say kind = "{preset}" itself'
+        )
     given = mapping.load_mapping(mapping_file, trust) if mapping_file else None
     if bicycle and not given:
         raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
+    if given and bicycle and given.kind:
+        raise InputError(
+            f"the bicycle {bicycle} would be ignored: the mapping {mapping_file} is of the kind {given.kind}, which "
+            "brings its own; leave the bicycle out"
+        )
     if given and bicycle:
         given = replace(given, bicycle=catalogue.load_bicycle(bicycle, trust))
     kind = preset or (given.kind if given else "")

@@ -5,6 +5,8 @@ import shutil
 import pytest
 
 from experiments.campaigns.file import is_campaign, read_campaign
+from experiments.campaigns.run import run_conditions_in_lockstep
+from hil.logs.log import read_run
 from models.errors import InputError
 from tests.experiments.commands.test_cli import call
 from tests.paths import ROOT
@@ -73,6 +75,38 @@ def test_gains_of_a_file_are_those_of_the_file(tmp_path):
     assert condition.label == "Benchmark mine 5.0 m/s"
     with pytest.raises(InputError, match="were designed for Benchmark, not for Silver"):
         read_campaign(written(tmp_path, text.replace('["Benchmark"]', '["Silver"]')))
+
+
+def test_a_wrong_controller_is_run_where_its_table_says_so(tmp_path):
+    from hil.design.methods import LoopTiming, design
+    from models import catalogue
+
+    early = design(catalogue.load_bicycle("Benchmark"), "lqr", (4.0, 5.0), LoopTiming(delay=0))
+    written(tmp_path, early.to_toml(), "mine.toml")
+    text = PLAIN.replace('method = "off"', 'gains = "mine.toml"')
+    with pytest.raises(
+        InputError, match=r"controller 'lqr' were designed for a delay of 0 samples .*allow_mismatch = true"
+    ):
+        read_campaign(written(tmp_path, text))
+    wrong = text.replace('"mine.toml"', '"mine.toml"\nallow_mismatch = true').replace('["Benchmark"]', '["Silver"]')
+    campaign = read_campaign(written(tmp_path, wrong + "kicks = 1\nspacing_s = 1.0\n"))
+    (condition,) = campaign.conditions
+    assert (condition.rig.bicycle.name, condition.schedule.bicycle.name) == ("Silver", "Benchmark")
+    (attempt,) = run_conditions_in_lockstep(campaign.conditions, tmp_path, lambda condition, row: None)
+    header = read_run(attempt.folder).header
+    assert (header.bicycle.name, header.schedule.bicycle.name) == ("Silver", "Benchmark")
+
+
+@pytest.mark.parametrize(
+    ("new", "words"),
+    [
+        ('gains = "mine.toml"\noptions = {k = 2}', "has options and a file of gains"),
+        ('method = "off"\nallow_mismatch = true', "designed for its bicycle: leave allow_mismatch out"),
+    ],
+)
+def test_keys_of_a_controller_that_would_be_ignored(tmp_path, new, words):
+    with pytest.raises(InputError, match=words):
+        read_campaign(written(tmp_path, PLAIN.replace('method = "off"', new)))
 
 
 @pytest.mark.parametrize(

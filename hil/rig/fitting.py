@@ -1,0 +1,71 @@
+"""Do gains fit a machine? Every way to run them asks here: `run`, `simulate`, campaigns, and the same from Python."""
+
+from math import isclose
+
+from hil.design.sampled_plant import LoopTiming
+from hil.design.schedule import GainSchedule
+from hil.rig.rig import Rig
+from models.errors import InputError
+from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
+
+SAME_PARAMETER = 1e-6  # relative; files keep every digit
+SAME_DELAY = 0.1  # samples: less than the beat of a drive that obeys when its command comes
+SAME_LAG = 0.1  # of the lag itself: a calibration measures it anew, and no better
+TOLD_PARAMETERS = 3  # of those that differ, by name
+
+
+def require_fitting(rig: Rig, schedule: GainSchedule, allow_mismatch: bool = False) -> None:
+    """Refuse gains that were designed for another rate, bicycle, delay or drive lag than the rig's.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : GainSchedule
+    allow_mismatch : bool
+        Another bicycle, delay and drive lag are wanted: an experiment with a wrong controller. The rate is never free.
+
+    Raises
+    ------
+    InputError
+    """
+    if abs(schedule.rate - rig.rate) > 1e-6 * rig.rate:
+        raise InputError(
+            f"the gains were designed for {schedule.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
+            f"design them again with --rate {rig.rate:g}"
+        )
+    mismatch = describe_mismatch(schedule, rig.bicycle, rig.timing)
+    if mismatch and not allow_mismatch:
+        raise InputError(
+            f"the gains {mismatch}, or run them all the same with --allow-mismatch (in Python allow_mismatch=True)"
+        )
+
+
+def describe_mismatch(schedule: GainSchedule, bicycle: Bicycle, timing: LoopTiming) -> str:
+    """Describe what gains were designed for and do not meet, and the remedy; empty if they fit, or are all zero."""
+    if not schedule.K.any():
+        return ""  # no torque suits every bicycle
+    designed = schedule.bicycle
+    linear = [name for name in PARAMETERS if name not in DISPENSABLE]
+    others = [p for p in linear if not isclose(getattr(designed, p), getattr(bicycle, p), rel_tol=SAME_PARAMETER)]
+    if others and designed.name != bicycle.name:
+        return f"were designed for {designed.name}, not for {bicycle.name}: design them for it"
+    if others:
+        told = ", ".join(
+            f"{name} {getattr(designed, name):.6g}, not {getattr(bicycle, name):.6g} {PARAMETERS[name][0]}"
+            for name in others[:TOLD_PARAMETERS]
+        )
+        more = f" and {len(others) - TOLD_PARAMETERS} more" if len(others) > TOLD_PARAMETERS else ""
+        return f"were designed for another {designed.name} ({told}{more}): design them again"
+    late = abs(schedule.delay - timing.delay) > SAME_DELAY
+    if late or not isclose(schedule.drive_lag, timing.drive_lag, rel_tol=SAME_LAG):
+        return (
+            f"were designed for {_in_words(schedule.loop)}, not for {_in_words(timing)}: design them again with "
+            f"--delay {timing.delay:.4g} --drive-lag {timing.drive_lag:.4g}"
+            + (f" --rate {timing.rate:g}" if timing.rate != LoopTiming().rate else "")
+        )
+    return ""
+
+
+def _in_words(timing: LoopTiming) -> str:
+    samples = "sample" if timing.delay == 1 else "samples"
+    return f"a delay of {timing.delay:.4g} {samples} and a drive lag of {1e3 * timing.drive_lag:.4g} ms"
