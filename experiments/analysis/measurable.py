@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.analysis.estimators import estimate, single_mode
+from experiments.analysis.estimators.result import MIN_CYCLES
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
 from hil.design.closed_loop import MIN_DELAY, SampledLoop
@@ -46,9 +47,9 @@ class WeaveMeasurability:
         return not self.reason
 
     def __str__(self) -> str:
-        if np.isnan(self.cycles):
-            return f"no, {self.reason.split(':')[0]}"
-        return f"{'yes' if self.measurable else 'no'}, {self.cycles:.2f} cycles"
+        if self.measurable or self.cycles < MIN_CYCLES:
+            return f"{'yes' if self.measurable else 'no'}, {self.cycles:.2f} cycles"
+        return f"no, {self.reason.split(':')[0]}"
 
 
 def emulated_loop(schedule: GainSchedule) -> SampledLoop:
@@ -91,8 +92,8 @@ def weave_measurability(loop: SampledLoop, v: float, kicks: list[Kick], spacing:
     if not cycles:
         return WeaveMeasurability(np.nan, "nothing swings")
     good = sum(fit.ok for fit in fits)
-    reason = "" if 2 * good >= len(kicks) else next((fit.status for fit in fits if not fit.ok), "too few windows")
-    return WeaveMeasurability(float(np.median(cycles)), reason)
+    refused = [fit.status for fit in fits if not fit.ok] + [part.reason for part in rejected]
+    return WeaveMeasurability(float(np.median(cycles)), "" if 2 * good >= len(kicks) else refused[0])
 
 
 def _kicked(loop: SampledLoop, v: float, kicks: list[Kick], spacing: float) -> Response:

@@ -192,9 +192,8 @@ def _show(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", purpo
             screen.print(f"at {v:g} m/s: {note}")
     gone = [i for i, one in enumerate(weave) if not one.measurable]
     if gone:
-        screen.print(
-            f"the weave cannot be measured at {_listed(gone, schedule.v.tolist())} m/s{_remedy(schedule.method, purpose)}"
-        )
+        where = _listed(gone, schedule.v.tolist())
+        screen.print(f"the weave cannot be measured at {where} m/s{_remedy(schedule.method, purpose)}")
 
 
 def _listed(which: list[int], speeds: "Sequence[float]") -> str:
@@ -214,7 +213,7 @@ def _remedy(method: str, purpose: str) -> str:
     """Say which gains leave more of the weave, where there are any."""
     if method in ("lqr", "poles") and purpose == "balancing":
         return f": --method {method} --for measuring damps it less"
-    return ": --method poles --for measuring keeps it quick enough" if method != "poles" else ""
+    return ": --method poles --for measuring lets it last" if method != "poles" else ""
 
 
 def _option(text: str) -> tuple[str, Any]:

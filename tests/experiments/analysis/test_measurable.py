@@ -68,6 +68,7 @@ def test_it_says_why_not():
     falling = promised(design(silver, "off", [3.5]), 3.5)  # below its weave speed
     assert str(falling) == "no, it falls"
     assert str(WeaveMeasurability(1.234)) == "yes, 1.23 cycles"
+    assert str(WeaveMeasurability(3.6, "too small: 0.3 rad/s at its peak")) == "no, too small"
 
 
 def test_a_kick_too_soon_leaves_no_window():
