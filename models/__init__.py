@@ -10,7 +10,7 @@ from models.lazy_door import lazy
 
 if TYPE_CHECKING:
     from models.catalogue import bicycle_names, load_bicycle
-    from models.errors import InputError
+    from models.errors import InputError, UnusualBicycle
     from models.linear.mode_shapes import ModeShape, mode_shapes
     from models.linear.modes import CriticalSpeeds, Modes, critical_speeds, eigenvalues, named_modes
     from models.linear.path import heading_rate, lateral_forces
@@ -55,6 +55,7 @@ __all__ = [
     "Surroundings",
     "Trajectory",
     "TurnFamily",
+    "UnusualBicycle",
     "bicycle_names",
     "canonical_matrices",
     "critical_speeds",
@@ -77,7 +78,7 @@ __all__ = [
 
 _PLACES = {
     "models.catalogue": ("bicycle_names", "load_bicycle"),
-    "models.errors": ("InputError",),
+    "models.errors": ("InputError", "UnusualBicycle"),
     "models.linear.mode_shapes": ("ModeShape", "mode_shapes"),
     "models.linear.modes": ("CriticalSpeeds", "Modes", "critical_speeds", "eigenvalues", "named_modes"),
     "models.linear.path": ("heading_rate", "lateral_forces"),

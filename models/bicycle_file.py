@@ -17,7 +17,10 @@ from models.plausible import Values, odd_traits
 FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
 LARGEST_SLIP = 1e15  # no usual mistake makes more of a bicycle's parameter
 MOST_REMARKS = 3  # traits named in one line
-REMEDY = 'correct it, or, if it is meant, write trust = "why" at the top of its file, or say --trust with its name'
+REMEDY = (
+    'correct it; if it is meant, write trust = "why" at the top of its file, or give --trust to a command that '
+    "takes this file itself"
+)
 TRUSTED_BY_COMMAND = "--trust, when it was read"
 
 

@@ -14,6 +14,7 @@ from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models import catalogue
 from models.errors import InputError
 from models.file_format import require_format
+from models.parameters import Bicycle
 
 
 def read_rig(path: Path) -> Rig:
@@ -40,8 +41,12 @@ def read_rig(path: Path) -> Rig:
     except ValidationError as error:
         raise InputError(f"rig file {path}: {describe_faults(error, lines)}") from None
     except (InputError, DeviceError) as error:
-        line = find_line_named(lines, str(error))
+        line = lines.get(("bicycle",)) if isinstance(error, _WrongBicycle) else find_line_named(lines, str(error))
         raise InputError(f"rig file {path}{f', line {line}' if line else ''}: {error}") from None
+
+
+class _WrongBicycle(InputError):
+    """Fault of the bicycle, or of its file; what it names is no key of the rig."""
 
 
 class _Strict(BaseModel):
@@ -106,6 +111,12 @@ class _RigFile(_Strict):
     limits: dict[str, dict[str, Any]] = {}
     std: _Std = _Std()
 
+    def _bicycle(self) -> Bicycle:
+        try:
+            return catalogue.load_bicycle(self.bicycle)
+        except InputError as error:
+            raise _WrongBicycle(f"bicycle: {error}") from None
+
     def build(self) -> Rig:
         try:
             observer = Observer(**self.observer)
@@ -115,7 +126,7 @@ class _RigFile(_Strict):
                 f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
             ) from None
         return Rig(
-            bicycle=catalogue.load_bicycle(self.bicycle),
+            bicycle=self._bicycle(),
             name=self.name,
             ports=tuple(RigPort(**vars(p)) for p in self.port),
             clock=self.loop.clock,

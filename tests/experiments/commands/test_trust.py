@@ -81,7 +81,7 @@ def test_a_rig_is_trusted_by_a_line_in_the_file_of_its_bicycle(odd):
     rig = odd.parent / "rig.toml"
     text = (ROOT / "docs/rigs/node.toml").read_text(encoding="utf-8")
     rig.write_text(text.replace('"Benchmark"', '"odd.toml"'), encoding="utf-8")
-    with pytest.raises(InputError, match=r"rig\.toml.*odd\.toml.*wrong sign.*trust = \"why\""):
+    with pytest.raises(InputError, match=r"rig\.toml, line 3: bicycle: odd\.toml.*wrong sign.*trust = \"why\""):
         read_rig(rig)
     with pytest.raises(InputError, match="--trust is for a named bicycle"):
         CliRunner().invoke(app, ["run", "rig.toml", "--trust"], catch_exceptions=False)
