@@ -55,7 +55,7 @@ RIG_RANGES = {  # of a machine's own limits, refused when its file is read; logs
     "steer_error": (0.02, 0.8, "two readings of one steer angle; is it in degrees?"),
     "torque_error": (0.05, 10.0, "reported against commanded"),
 }
-RIG_ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"))
+RIG_ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"), ("check", "check_timeout"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +140,7 @@ class Limits:
         return limits
 
     def _require_plausible(self) -> None:
-        """Refuse values that no rig can mean, and pairs that leave no room between them."""
+        """Refuse values that no rig can mean, and pairs that contradict each other."""
         for name, (least, most, why) in RIG_RANGES.items():
             limit = getattr(self, name)
             if not least <= limit.value <= most:
@@ -148,6 +148,10 @@ class Limits:
                     f"limit '{name}' must lie between {least:g} and {most:g} {limit.unit}, found {limit.value:g} "
                     f"{limit.unit} ({why}): correct it in the rig"
                 )
+        self.require_order()
+
+    def require_order(self) -> None:
+        """Refuse pairs that leave no room between them: such a machine could not be armed, or not run."""
         for lower, upper in RIG_ORDER:
             low, high = getattr(self, lower), getattr(self, upper)
             if low.value >= high.value:
