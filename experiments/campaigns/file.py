@@ -74,7 +74,7 @@ class Campaign:
     stem : str
         Its folder is called by it.
     usual : bool
-        The treadmill campaign that needs no file: it is not rehearsed, and gone on with only when told to.
+        The treadmill campaign that needs no file: it is not rehearsed, and with other options it is another one.
     """
 
     name: str

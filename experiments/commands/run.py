@@ -63,7 +63,7 @@ def run(
 
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
-    rig = rig_of(rig_file, bike)
+    rig, emulation = rig_of(rig_file, bike), Emulation(model)
     paths = [] if emulated else paths_of(rig, port or [])
     require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
     require_existing(fifo, cpu)
@@ -84,7 +84,7 @@ def run(
             with shown.starting() as step:
                 if emulated:
                     step("starting the virtual bicycle")
-                    extra = {"scenario": _kicked(rig, speed, duration, seed), "emulation": Emulation(model)}
+                    extra = {"scenario": _kicked(rig, speed, duration, seed), "emulation": emulation}
                     shown.hand = Hand(_kicks(rig, seed, model))
                     paths = stack.enter_context(start_twin(rig, **extra, fifo=fifo, hand=shown.hand)).paths
                 step("loading the loop")

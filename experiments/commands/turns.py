@@ -20,7 +20,7 @@ def turns(
     from math import radians
 
     from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
-    from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.console import emit_json, require_bicycle_speed, screen
     from experiments.terminal.turns import show_families, show_turn, turn_document
     from models import catalogue
     from models.errors import InputError
@@ -37,6 +37,7 @@ def turns(
         raise InputError(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
+    require_bicycle_speed(speed or 0.0)
     if plot is not None:
         check_figure_format(plot)
     bicycle = catalogue.load_bicycle(bike)

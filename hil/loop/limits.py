@@ -1,5 +1,6 @@
 """Every limit of the machine: value, unit and the reason it has that value."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -150,9 +151,9 @@ class Limits:
                 )
         self.require_order()
 
-    def require_order(self) -> None:
-        """Refuse pairs that leave no room between them: such a machine could not be armed, or not run."""
-        for lower, upper in RIG_ORDER:
+    def require_order(self, pairs: Sequence[tuple[str, str]] = RIG_ORDER) -> None:
+        """Refuse pairs of limits that leave no room between them; raises InputError."""
+        for lower, upper in pairs:
             low, high = getattr(self, lower), getattr(self, upper)
             if low.value >= high.value:
                 raise InputError(

@@ -9,6 +9,7 @@ from models.errors import InputError
 
 LEAST_PERIODS = 2.0  # periods of silence that a time-out must survive: one sample may be lost
 GAINS_REACH = 0.5  # m/s beyond the speeds of a design at which its gains may be used, a usual step of its grid
+_ROOM_TO_ARM = (("bus_min", "bus_max"), ("check", "check_timeout"))  # limits between which there must be some
 
 
 def require_armable(rig: Rig, schedule: GainSchedule, speed: float | None = None) -> None:
@@ -26,7 +27,7 @@ def require_armable(rig: Rig, schedule: GainSchedule, speed: float | None = None
     InputError
         One sentence: what is in the way, and what to change.
     """
-    rig.limits.require_order()
+    rig.limits.require_order(_ROOM_TO_ARM)
     _require_time_outs(rig)
     _require_common_speeds(rig, schedule)
     if speed is not None:

@@ -104,7 +104,7 @@ def test_a_key_pressed_early_stops(tmp_path, moment):
 def test_a_key_kicks_the_emulated_bicycle_and_the_log_says_when(tmp_path, patient):
     runs = tmp_path / "runs"
     with terminal("run", str(patient), "--emulated", "--duration", "3.5", "-o", str(runs)) as shown:
-        shown.see("s left", 300.0)
+        shown.see("s left;", 300.0)
         time.sleep(2.4)  # the kick that comes by itself, 1.1 s after RUNNING began, is over
         shown.press("\x1b[C")
         shown.see("kicked to the right")

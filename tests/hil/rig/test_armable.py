@@ -47,8 +47,6 @@ HOPELESS = {
         None,
         ("'bus_min'", "'bus_max'", "30 and 20 V"),
     ),
-    "arming beyond the lean limit": (rig(limits=limited(lean_arm=0.6)), GAINS, None, ("'lean_arm'", "0.6 and 0.52")),
-    "arming beyond the steer limit": (rig(limits=limited(steer_arm=0.8)), GAINS, None, ("'steer_arm'", "0.8 and 0.79")),
     "gains faster than the rig": (
         rig(limits=limited(speed_max=3.0)),
         GAINS,
