@@ -23,6 +23,7 @@ from experiments.commands import (
     faults,
     identify,
     info,
+    init,
     latency,
     migrate,
     modes,
@@ -66,6 +67,7 @@ def _options(
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init.init,
     "bikes": bikes.bikes,
     "eig": eig.eig,
     "modes": modes.modes,

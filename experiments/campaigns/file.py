@@ -117,7 +117,7 @@ def is_campaign(path: Path) -> bool:
         return False
     raise InputError(
         f"{path} is neither a campaign file, which has [[protocol]] tables, nor a rig file, which has [[port]] and "
-        "[limits]: give one of these; docs/campaigns and docs/rigs have examples"
+        "[limits]: give one of these; docs/campaigns and docs/rigs have examples, `riderless init` writes them"
     )
 
 

@@ -34,7 +34,7 @@ def read_rig(path: Path) -> Rig:
     try:
         table = tomllib.loads(text)
         require_format(table, "rig", path)
-        return _RigFile.model_validate(table).build()
+        return _RigFile.model_validate(table).build(path.parent)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
@@ -106,7 +106,10 @@ class _RigFile(_Strict):
     limits: dict[str, dict[str, Any]] = {}
     std: _Std = _Std()
 
-    def build(self) -> Rig:
+    def build(self, folder: Path) -> Rig:
+        """Make the rig; a bicycle's own file is sought in the rig's folder first."""
+        beside = folder / self.bicycle
+        own_file = self.bicycle.endswith(catalogue.BICYCLE_SUFFIX) and beside.is_file()
         try:
             observer = Observer(**self.observer)
         except TypeError:
@@ -115,7 +118,7 @@ class _RigFile(_Strict):
                 f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
             ) from None
         return Rig(
-            bicycle=catalogue.load_bicycle(self.bicycle),
+            bicycle=catalogue.load_bicycle(str(beside) if own_file else self.bicycle),
             name=self.name,
             ports=tuple(RigPort(**vars(p)) for p in self.port),
             clock=self.loop.clock,

@@ -1,6 +1,7 @@
 """`riderless run` as it looks at 80 and at 60 columns, and the keys that are pressed before it has begun."""
 
 import math
+import shutil
 import time
 
 import numpy as np
@@ -14,10 +15,10 @@ from hil.rig.rig import Rig
 from hil.runners.operator import Operator
 from models import catalogue
 from tests.experiments.commands.terminal_screen import Screen
+from tests.experiments.commands.test_init import be_patient
 from tests.experiments.commands.test_run_keys import terminal
 from tests.paths import DOCS
 
-PATIENT = {"late": 200.0, "seldom": 0.5, "stale": 0.2, "check_timeout": 60.0}  # limits for a machine that others use
 RIG = Rig(catalogue.load_bicycle("Benchmark"))
 NARROW = 60  # columns
 
@@ -25,11 +26,9 @@ NARROW = 60  # columns
 @pytest.fixture
 def patient(tmp_path):
     """A rig that a busy machine does not stop."""
-    text = (DOCS / "rigs/node.toml").read_text(encoding="utf-8").replace("watchdog_s = 0.025", "watchdog_s = 0.1")
-    limits = (f'[limits.{name}]\nvalue = {value}\nreason = "test"\n' for name, value in PATIENT.items())
-    file = tmp_path / "patient.toml"
-    file.write_text("\n".join([text, *limits]), encoding="utf-8")
-    return file
+    shutil.copy(DOCS / "rigs/node.toml", tmp_path / "patient.toml")
+    be_patient(tmp_path / "patient.toml")
+    return tmp_path / "patient.toml"
 
 
 def row(state, t=1.0, **values):
