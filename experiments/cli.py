@@ -25,6 +25,7 @@ from experiments.commands import (
     faults,
     identify,
     info,
+    init,
     latency,
     migrate,
     modes,
@@ -95,6 +96,7 @@ def _warn_in_one_line() -> None:
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "init": init.init,
     "bikes": bikes.bikes,
     "eig": eig.eig,
     "modes": modes.modes,

@@ -45,8 +45,8 @@ ONE_DOOR = {  # what only these files may import
     "rich": {
         "experiments/terminal/console.py",
         "experiments/terminal/progress.py",
+        "experiments/terminal/run_screen.py",
         "experiments/commands/monitor.py",
-        "experiments/commands/run.py",
     },
 }
 CLOCKS = {"time", "datetime"}
@@ -61,6 +61,7 @@ MAY_KNOW_TIME = {
     "hil/logs/provenance.py",
     "hil/runners/libc.py",  # the clock of the loop
     "hil/runners/latency_certificate.py",  # the date of a latency test
+    "experiments/emulation/hand.py",  # when a kick began
     "experiments/studies/fault_injection/realtime/bench.py",  # real faults happen in real time
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced
     "experiments/commands/emulate.py",  # how long to emulate

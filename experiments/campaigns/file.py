@@ -75,7 +75,7 @@ class Campaign:
     stem : str
         Its folder is called by it.
     usual : bool
-        The treadmill campaign that needs no file: it is not rehearsed, and gone on with only when told to.
+        The treadmill campaign that needs no file: it is not rehearsed, and with other options it is another one.
     """
 
     name: str
@@ -118,7 +118,7 @@ def is_campaign(path: Path) -> bool:
         return False
     raise InputError(
         f"{path} is neither a campaign file, which has [[protocol]] tables, nor a rig file, which has [[port]] and "
-        "[limits]: give one of these; docs/campaigns and docs/rigs have examples"
+        "[limits]: give one of these; docs/campaigns and docs/rigs have examples, `riderless init` writes them"
     )
 
 

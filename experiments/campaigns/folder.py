@@ -63,7 +63,7 @@ def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always
     resume : bool
         There must be something to go on with.
     always_new : bool
-        Go on with nothing unless told to.
+        Go on with nothing.
 
     Raises
     ------
@@ -81,7 +81,8 @@ def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always
     if resume:
         require_same_campaign(begun, campaign)
         return begun
-    if always_new or not missing_conditions(campaign, read_runs(begun)):
+    other = campaign.usual and not given and not _is_same(begun, campaign)  # has no file that might have changed
+    if always_new or other or not missing_conditions(campaign, read_runs(begun)):
         if given:
             raise InputError(f"{out} holds a campaign already: give another --out, or --resume to go on with it")
         return new_folder(out, stem)
@@ -115,6 +116,15 @@ def require_same_campaign(folder: Path, campaign: Campaign) -> None:
             f"this version of riderless plans other runs than the one that began {folder}: go on with that one, or "
             "give another --out"
         )
+
+
+def _is_same(folder: Path, campaign: Campaign) -> bool:
+    """Tell whether the campaign in a folder is this one, begun before."""
+    try:
+        require_same_campaign(folder, campaign)
+    except InputError:
+        return False
+    return True
 
 
 def _differs(name: str, begun: Mapping[str, Any], campaign: Campaign) -> bool:

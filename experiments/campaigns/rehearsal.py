@@ -53,7 +53,7 @@ class DryRun:
 
 def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     """Rehearse a condition, whose machine may have any devices: in simulated time they are our node."""
-    outside = _speed_outside(condition)
+    outside = speed_outside(condition)
     if outside:
         return DryRun(condition, {}, f"{condition.name} is refused: {outside}")
     rig = replace(condition.rig, ports=(RigPort(),), clock="device", command_delay=None, latency_days=0.0)
@@ -85,7 +85,7 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     return DryRun(condition, shares, f"{condition.name} is refused: {refusal}; {condition.remedy}")
 
 
-def _speed_outside(condition: Condition) -> str:
+def speed_outside(condition: Condition) -> str:
     """Name the speed limit that a profile passes, in a sentence; empty if none."""
     limits, speeds = condition.rig.limits, [v for _, v in condition.scenario.speed]
     for name, found, wrong in (

@@ -21,10 +21,11 @@ from experiments.campaigns.folder import (
 )
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
-from experiments.campaigns.rehearsal import DryRun, dry_run
+from experiments.campaigns.rehearsal import DryRun, dry_run, speed_outside
 from experiments.campaigns.run import Attempt
 from hil.rig.file import read_rig
 from hil.runners.emulation import Emulation
+from hil.runners.session import find_latency_test
 from models.errors import InputError
 
 CampaignSource = Campaign | Path | str | Mapping[str, Any] | None
@@ -176,6 +177,7 @@ def run_campaign(
     lockstep: bool = True,
     *,
     resume: bool = False,
+    new: bool = False,
     ports: Sequence[str] = (),
     fifo: int = 0,
     display: CampaignDisplay | None = None,
@@ -195,6 +197,8 @@ def run_campaign(
         In simulated time, much faster; False for real time, as the campaign says, against emulated bicycles.
     resume : bool
         There must be something to go on with.
+    new : bool
+        Begin anew, whatever was begun before.
     ports : sequence of str
         Paths of the wired rig's ports, to run on a real bicycle, of which `display` asks a person before each run.
     fifo : int
@@ -212,9 +216,16 @@ def run_campaign(
         raise InputError(
             f"the ports {', '.join(ports)} want a campaign with a wired rig, in real time: leave them out to emulate it"
         )
-    folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=campaign.usual)
-    runs = read_runs(folder) if folder.exists() else []
+    if resume and new:
+        raise InputError("--resume goes on with a campaign and --new begins another: give one of them")
+    if ports and campaign.machine:
+        find_latency_test(campaign.machine, fifo)
+    folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=new)
+    again = folder.exists()
+    runs = read_runs(folder) if again else []
     left = missing_conditions(campaign, runs)
+    if campaign.usual:
+        _require_speeds(left)
     rehearsals = () if campaign.usual else rehearse_campaign(campaign, left, screen)
     if any(one.refusal for one in rehearsals):
         raise InputError("; ".join(one.refusal for one in rehearsals if one.refusal))
@@ -222,9 +233,9 @@ def run_campaign(
     with lock_folder(folder):
         about = {"rehearsals": [one.as_json() for one in rehearsals]}
         write_campaign_record(folder, campaign, runs, **about)
-        if runs:
+        if again:
             planned = len(campaign.conditions)
-            screen.say(f"going on in {folder}: {planned - len(left)} of {planned} runs are there")
+            screen.say(f"going on in {folder}: {planned - len(left)} of {planned} runs are there; --new begins anew")
         findings, interrupted = None, False
         try:
             with screen.running(campaign.conditions, runs, bool(ports)):
@@ -238,6 +249,14 @@ def run_campaign(
         if not interrupted:
             findings = finish_campaign(folder, campaign, runs, screen.analyze)
     return CampaignResult(campaign, folder, tuple(runs), rehearsals, findings)
+
+
+def _require_speeds(conditions: Sequence[Condition]) -> None:
+    """Refuse a campaign without a rehearsal at speeds at which its rig would never be armed."""
+    for condition in conditions:
+        outside = speed_outside(condition)
+        if outside:
+            raise InputError(f"{condition.name} is refused: {outside}, or give a campaign file with other speeds")
 
 
 def _attempts(

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from experiments.terminal.console import parse_speeds
+from hil.loop.limits import Limits
 from hil.rig.rig import Rig
 from models import catalogue
 from models.errors import InputError
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from hil.design.schedule import GainSchedule
     from models.parameters import Bicycle
 
+LONGEST = 86400.0  # s, a day
 USUAL_SPEEDS = "2:9:0.5"  # m/s, for which a method's gains are designed
 
 
@@ -44,14 +47,28 @@ def _is_rig(path: Path) -> bool:
         return False  # read as a bicycle, it is refused with the reason
 
 
-def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False) -> "GainSchedule":
-    """Design the gains of a method for a rig, or read a file of gains that fit it; raises InputError."""
-    from experiments.terminal.console import parse_speeds
+def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "GainSchedule":
+    """Design the gains of a method for a rig, or read a file of gains that fit it.
+
+    Parameters
+    ----------
+    controller : str
+        Name of a method, or path of a file.
+    rig : Rig
+    allow_mismatch : bool
+        As of `require_fitting`.
+    told : sequence of float
+        Speeds [m/s] at which it is to run; a method is designed for them too.
+
+    Raises
+    ------
+    InputError
+    """
     from hil.design.methods import METHODS, GainSchedule, design
     from hil.rig.fitting import require_fitting
 
     if controller in METHODS:
-        return design(rig.bicycle, controller, parse_speeds(USUAL_SPEEDS), rig.timing)
+        return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
     schedule = GainSchedule.from_toml(Path(controller))
     require_fitting(rig, schedule, allow_mismatch)
     return schedule
@@ -76,3 +93,33 @@ def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:
             f"paths ({', '.join(paths)}): give --port once for each, in the order of the rig file"
         )
     return paths
+
+
+def _grid_with(told: Sequence[float], limits: Limits) -> list[float]:
+    """Speeds [m/s] to design gains for where only a method is named: the usual ones, and those told beyond them.
+
+    Parameters
+    ----------
+    told : sequence of float
+        Speeds at which it is to run; those that no rig with these limits runs at are left out.
+    limits : Limits
+    """
+    usual = parse_speeds(USUAL_SPEEDS)
+    slowest, fastest = limits.speed_min.value, limits.speed_max.value
+    return sorted({*usual, *(v for v in told if slowest <= v <= fastest and not usual[0] <= v <= usual[-1])})
+
+
+def require_duration(duration: float, held: float = 0.0) -> None:
+    """Refuse a duration [s] that nobody can mean, or that ends while a bicycle is still ``held`` [s].
+
+    Raises
+    ------
+    InputError
+    """
+    if not 0.0 < duration < LONGEST:
+        raise InputError(f"--duration must be above 0 and below {LONGEST:g} s, found {duration:g} s")
+    if duration <= held:
+        raise InputError(
+            f"--duration {duration:g} s ends before the emulated bicycle is let go, {held:g} s after the drive is on: "
+            "give a longer one"
+        )

@@ -18,15 +18,16 @@ def campaign(
         "runs"
     ),
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign that was stopped.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Begin anew, beside one that was stopped.")] = False,
     dry: Annotated[
         bool, typer.Option("--dry-run", help="Rehearse every condition against the limits, no more.")
     ] = False,
     emulated: Annotated[bool, typer.Option("--emulated", help="Emulate the devices of a wired rig.")] = False,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Fixes kicks and sensor noise; 1, or as the campaign file says.")] = (
-        None
-    ),
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Fixes kicks and sensor noise; 1, or as the campaign file says.")
+    ] = (None),
     model: Annotated[
         str | None, typer.Option(help="Equations of motion: linear or nonlinear; linear, or as the campaign file says.")
     ] = None,
@@ -41,7 +42,8 @@ def campaign(
     pole placement below, inside and above it; 14 runs of three kicks, about three minutes in real time.
 
     Every condition of a file is rehearsed in simulated time first, and refused if it comes near a limit. Ctrl-C stops
-    the campaign; the same command goes on where it stopped. On a real bicycle a person is asked before each run.
+    the campaign; the same command goes on where it stopped, and --new begins another. On a real bicycle a person is
+    asked before each run.
     """
     from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
     from experiments.commands._ignored_options import refuse_ignored
@@ -64,7 +66,7 @@ def campaign(
         show_rehearsals(made, as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
-    result = run_campaign(whole, out, whole.lockstep, resume=resume, ports=paths, fifo=fifo, display=display)
+    result = run_campaign(whole, out, whole.lockstep, resume=resume, new=new, ports=paths, fifo=fifo, display=display)
     if result.findings is None:
         chances = (1 if seed is None else seed, model) if whole.usual else None
         progress_screen.print(

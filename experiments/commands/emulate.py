@@ -12,7 +12,7 @@ def emulate(
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "linear",
     speed: Annotated[float, typer.Option(help="Of the treadmill, m/s.")] = 5.0,
     kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,
-    seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes kicks and sensor noise.")] = 1,
     duration: Annotated[float, typer.Option(help="s until it ends; 0 for until Ctrl-C.")] = 0.0,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the path as JSON.")] = False,
@@ -62,6 +62,12 @@ def emulate(
     else:
         print(node.path)
     sys.stdout.flush()
+    if not rig.limits.speed_min.value <= speed <= rig.limits.speed_max.value:
+        progress_screen.print(
+            f"to arm at {speed:g} m/s `riderless run` wants a rig file whose speed_min and speed_max allow it: without "
+            f"one it arms from {rig.limits.speed_min.value:g} to {rig.limits.speed_max.value:g} m/s",
+            soft_wrap=True,
+        )
     progress_screen.print(f"{rig.bicycle.name} at {speed:g} m/s; connect with: {connect}", soft_wrap=True, markup=False)
     try:
         node.serve(lambda: stopped or time.monotonic() >= end)

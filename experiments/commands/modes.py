@@ -19,10 +19,11 @@ def modes(
     import numpy as np
 
     from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import emit_json, print_table, screen
+    from experiments.terminal.console import emit_json, print_table, require_bicycle_speed, screen
     from models import catalogue
     from models.linear.mode_shapes import ModeShape, mode_shapes
 
+    require_bicycle_speed(speed)
     if plot is not None:
         from experiments.reports.theory import check_figure_format, mode_shapes_figure, save_figure
 

@@ -8,8 +8,14 @@ import typer
 from experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hil.rig.rig import Rig
-    from models.plant.plant import Scenario
+    from hil.runners.operator import Outcome
+    from models.plant.plant import Kick, Scenario
+
+
+_LONGEST_KICK = 0.12  # s, of a kick by hand
 
 
 def run(
@@ -28,7 +34,7 @@ def run(
     model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
         "linear"
     ),
-    seed: Annotated[int, typer.Option(help="Of the emulated bicycle.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the emulated bicycle.")] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")
@@ -41,64 +47,68 @@ def run(
 
     Stand by the bicycle, hold it upright and press Enter: after a second of clean data and a proof of
     the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle, and one
-    without a terminal, is armed at once.
+    without a terminal, is armed at once; [ and ], or the arrows, kick an emulated one to the left and to the right.
     """
     import sys
     from contextlib import ExitStack
 
-    import numpy as np
-    from rich.live import Live
-
-    from experiments.commands._rig_arguments import gains_of, paths_of, rig_of
+    from experiments.campaigns.protocols.condition import RELEASE_DELAY
+    from experiments.commands._rig_arguments import gains_of, paths_of, require_duration, rig_of
+    from experiments.emulation.hand import Hand
     from experiments.emulation.spawn import start_twin
-    from experiments.terminal.console import emit_json, progress_screen, screen
-    from experiments.terminal.keys import keys
-    from experiments.terminal.operator import heed, live_line
+    from experiments.terminal.console import progress_screen
+    from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
     from hil.logs.folders import run_folder
+    from hil.rig.armable import require_armable
     from hil.runners.emulation import Emulation
-    from hil.runners.operator import Operator
-    from hil.runners.session import run_realtime
+    from hil.runners.operator import Operator, Outcome
+    from hil.runners.scheduling import require_existing
+    from hil.runners.session import find_latency_test, run_realtime
+    from hil.runners.warmup import warm_up
     from models.errors import InputError
 
     if emulated and port:
         raise InputError("give either --port or --emulated, not both: one bicycle at a time")
-    rig = rig_of(rig_file, bike, trust)
+    rig, emulation = rig_of(rig_file, bike, trust), Emulation(model)
     _refuse_ignored(context, rig)
     paths = [] if emulated else paths_of(rig, port or [])
-    if not 0.0 < duration < 86400.0:
-        raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
-    schedule = gains_of(controller, rig, allow_mismatch)
+    require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
+    require_existing(fifo, cpu)
+    told = (speed,) if emulated else ()
+    schedule = gains_of(controller, rig, allow_mismatch, told)
+    require_armable(rig, schedule, *told)
+    find_latency_test(rig, fifo)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
     operator = Operator(duration, waiting=not (emulated or yes) and sys.stdin.isatty())
     extra: dict[str, Any] = {}
     with ExitStack() as stack:
-        if emulated:
-            scenario, emulation = _kicked(rig, speed, duration, seed), Emulation(model)
-            paths = stack.enter_context(start_twin(rig, scenario, emulation, fifo)).paths
-            extra = {"scenario": scenario, "emulation": emulation}
-        pressed, live = stack.enter_context(keys()), stack.enter_context(Live(console=progress_screen))
-
-        def watch(row: np.void) -> None:
-            heed(pressed(), operator)
-            live.update(live_line(row, rig, operator))
-
-        outcome = run_realtime(
-            folder,
-            rig,
-            schedule,
-            paths,
-            duration,
-            extra=extra,
-            watch=watch,
-            fifo=fifo,
-            cpu=cpu,
-            operator=operator,
-            allow_mismatch=allow_mismatch,
-        )
-    if as_json:
-        emit_json({"run": str(folder), "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
-    else:
-        screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, f"run: {folder}", sep="\n", soft_wrap=True)
+        shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
+        try:
+            with shown.starting() as step:
+                if emulated:
+                    step("starting the virtual bicycle")
+                    extra = {"scenario": _kicked(rig, speed, duration, seed), "emulation": emulation}
+                    shown.hand = Hand(_kicks(rig, seed, model))
+                    paths = stack.enter_context(start_twin(rig, **extra, fifo=fifo, hand=shown.hand)).paths
+                step("loading the loop")
+                warm_up(rig, schedule)
+            outcome = run_realtime(
+                folder,
+                rig,
+                schedule,
+                paths,
+                duration,
+                extra=extra,
+                watch=shown.watch,
+                fifo=fifo,
+                cpu=cpu,
+                operator=operator,
+                allow_mismatch=allow_mismatch,
+            )
+            outcome = shown.with_remarks(outcome)
+        except StoppedBeforeRunError as stopped:
+            outcome = Outcome("abort", str(stopped))
+    _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
         raise typer.Exit(1)
 
@@ -120,14 +130,36 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
         refuse_ignored(context, "allow_mismatch", because=why)
 
 
+def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
+    """Print how the run ended, and where it lies if it had begun."""
+    from experiments.terminal.console import emit_json, screen
+
+    if as_json:
+        run = str(folder) if folder.exists() else None
+        emit_json({"run": run, "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
+        return
+    where = [f"run: {folder}"] if folder.exists() else []
+    screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, *where, sep="\n", soft_wrap=True)
+
+
 def _kicked(rig: "Rig", speed: float, duration: float, seed: int) -> "Scenario":
     """Make a treadmill on which somebody kicks the bicycle now and then."""
     import numpy as np
 
-    from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, hand_kick
+    from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, hand_kick
     from models.plant.plant import Scenario
 
     rng = np.random.default_rng(seed)
-    times = np.arange(FIRST_KICK, duration, KICK_SPACING)
+    times = np.arange(FIRST_KICK, duration - RELEASE_DELAY - _LONGEST_KICK, KICK_SPACING)
     kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
     return Scenario(speed=((0.0, speed),), kicks=kicks, seed=seed)
+
+
+def _kicks(rig: "Rig", seed: int, model: str) -> "Callable[[int], Kick]":
+    """Make a function that draws a kick by hand, to the right (1) or left (-1)."""
+    import numpy as np
+
+    from experiments.campaigns.protocols.condition import hand_kick
+
+    rng = np.random.default_rng((seed, 1))  # other chances than those of the kicks that come by themselves
+    return lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model)

@@ -1,6 +1,6 @@
 """`riderless simulate`: bicycles in simulated time, one or many."""
 
-from math import radians
+from math import degrees, radians
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,8 +12,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.campaigns.sweeps import SweepCase
+    from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation
     from models.plant.plant import Kick, Knock, Scenario
+
+_MOST = {  # value and unit beyond which it is a slip, and why
+    "--kick": (200.0, "N s", "a hard kick of a person has some 20"),
+    "--knock": (20.0, "N m s", "a hand gives 1"),
+    "--wind": (500.0, "N", "a storm pushes a bicycle with 100"),
+    "--gusts": (500.0, "N", "a storm pushes a bicycle with 100"),
+    "--offset-mm": (200.0, "mm", "wider than the bicycle"),
+}
 
 
 def simulate(
@@ -48,7 +57,7 @@ def simulate(
     ] = None,
     friction: Annotated[float, typer.Option(help="Dry friction of the steer axis, N m.")] = 0.0,
     backlash: Annotated[float, typer.Option(help="Play of the steer drive from side to side, deg.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of all noise; the first of several.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of all noise; the first of several.")] = 1,
     seeds: Annotated[int, typer.Option(help="How many seeds, counted up from the first.")] = 1,
     jobs: Annotated[int | None, typer.Option(help="Runs at a time; one a core by default.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to hand the runs to.")] = None,
@@ -64,6 +73,7 @@ def simulate(
     bicycles, speeds and seeds make one run for each combination.
     """
     from experiments.campaigns.sweeps import simulate_all
+    from experiments.commands._rig_arguments import require_duration
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.progress import watching
     from hil.logs.folders import new_folder, run_folder
@@ -71,8 +81,8 @@ def simulate(
     from models.errors import InputError
     from models.plant.plant import SteerDrive, Surroundings
 
-    if not 0.0 < duration < 86400.0:
-        raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
+    require_duration(duration)
+    _require_sensible({"--wind": wind, "--gusts": gusts, "--offset-mm": offset_mm})
     if seeds < 1:
         raise InputError(f"--seeds must be 1 or more, found {seeds}: it says how many runs differ in their noise only")
     _refuse_ignored(context)
@@ -139,25 +149,58 @@ def _cases(
     """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
     from experiments.campaigns.sweeps import SweepCase
     from experiments.commands._rig_arguments import gains_of
+    from hil.rig.armable import require_armable
     from hil.rig.rig import Rig
+    from hil.runners.simulated_run import require_pushes_within
     from models import catalogue
 
     cases = []
     for name in bikes:
         rig = Rig(catalogue.load_bicycle(name.strip(), trust))
-        schedule = gains_of(controller, rig, allow_mismatch)
+        schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
         for scenario in scenarios:
             v = scenario.speed[0][1]
+            require_armable(rig, schedule, v)
+            require_pushes_within(scenario, duration)
+            _require_start_within(rig, scenario)
             label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
             length = scenario.release_after + duration
             cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch))
     return cases
 
 
+def _require_sensible(given: dict[str, float]) -> None:
+    """Refuse what no bicycle survives: a slip of the pen, or of the unit."""
+    from models.errors import InputError
+
+    for option, value in given.items():
+        most, unit, what = _MOST[option]
+        if not abs(value) <= most:
+            raise InputError(f"{option} must be at most {most:g} {unit} ({what}), found {value:g} {unit}")
+
+
+def _require_start_within(rig: "Rig", scenario: "Scenario") -> None:
+    """Refuse a state at the release that is beyond the limits of the machine: the drive would go off at once."""
+    from models.errors import InputError
+
+    for what, angle, limit in zip(("lean", "steer"), scenario.x0, (rig.limits.lean, rig.limits.steer), strict=False):
+        if abs(angle) > limit.value:
+            raise InputError(
+                f"--x0 starts with a {what} of {degrees(angle):g} deg, beyond the rig's limit of "
+                f"{degrees(limit.value):.0f} deg, where the drive goes off at once: start nearer upright"
+            )
+
+
 def _scenario(v: float, seed: int, start: list[float], pushes: "list[Kick | Knock]", floor: bool) -> "Scenario":
     """Let a bicycle go at a state (phi, delta, phi_dot, delta_dot) [deg, deg/s], and push it now and then."""
+    from models.errors import InputError
     from models.plant.plant import Scenario
 
+    if not (abs(start[0]) <= 45.0 and abs(start[1]) <= 60.0):
+        raise InputError(
+            f"--x0 wants a lean within 45 deg and a steer within 60 deg, found {start[0]:g} and {start[1]:g} deg: "
+            "start nearer upright"
+        )
     phi, delta, phi_dot, delta_dot = (radians(value) for value in start)
     return Scenario(
         speed=((0.0, v),),
@@ -172,10 +215,13 @@ def _pushes(kicks: list[str], knocks: list[str]) -> "list[Kick | Knock]":
     """Read pushes on the frame and knocks on the handlebar."""
     from models.plant.plant import Kick, Knock
 
-    return [
+    made: list[Kick | Knock] = [
         *(Kick(*_numbers("--kick", text, 2)) for text in kicks),
         *(Knock(*_numbers("--knock", text, 2)) for text in knocks),
     ]
+    for push in made:
+        _require_sensible({"--kick": push.impulse} if isinstance(push, Kick) else {"--knock": push.twist})
+    return made
 
 
 def _numbers(option: str, text: str, n: int) -> list[float]:

@@ -22,7 +22,7 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.console import emit_json, require_bicycle_speed, screen
     from experiments.terminal.turns import show_families, show_turn, turn_document
     from models import catalogue
     from models.errors import InputError
@@ -39,6 +39,7 @@ def turns(
         raise InputError(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
+    require_bicycle_speed(speed or 0.0)
     if plot is not None:
         from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
 

@@ -3,13 +3,16 @@
 import os
 from contextlib import suppress
 
+from experiments.emulation.hand import Hand, PushedPlant
 from firmware_interface.twins.virtual_node import VirtualProcess, spawn
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation, emulated_machine, emulated_plant
 from models.plant.plant import Scenario
 
 
-def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(), fifo: int = 0) -> VirtualProcess:
+def start_twin(
+    rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(), fifo: int = 0, hand: Hand | None = None
+) -> VirtualProcess:
     """Start an emulated bicycle and wait until it serves; its devices cannot be told from a bicycle's.
 
     Parameters
@@ -22,13 +25,18 @@ def start_twin(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation(),
         Equations of motion and what is real about the machine.
     fifo : int
         Real-time priority of the loop, 0 for none; the bicycle gets one more, for it does not wait for a computer.
+    hand : Hand or None
+        Kicks it when told to.
 
     Raises
     ------
     DeviceError
         When it cannot start.
     """
-    return raise_priority(spawn(emulated_plant, emulated_machine(rig), (rig, scenario, emulation)), fifo)
+    machine = emulated_machine(rig)
+    if hand is None:
+        return raise_priority(spawn(emulated_plant, machine, (rig, scenario, emulation)), fifo)
+    return raise_priority(spawn(PushedPlant, machine, (rig, scenario, emulation, hand.memory)), fifo)
 
 
 def raise_priority(twin: VirtualProcess, fifo: int) -> VirtualProcess:

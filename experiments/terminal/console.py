@@ -96,6 +96,12 @@ def parse_speeds(text: str) -> list[float]:
     return speeds
 
 
+def require_bicycle_speed(speed: float) -> None:
+    """Refuse a speed [m/s] beyond any bicycle's; raises InputError."""
+    if abs(speed) > MAX_SPEED:
+        raise InputError(f"--speed {speed:g} goes beyond {MAX_SPEED:g} m/s: give the speed of a bicycle in m/s")
+
+
 def _speeds(text: str) -> list[float]:
     """Read a range or a list of speeds, however large."""
     wanted = "give speeds in m/s as A:B:STEP (for example 2:8:0.5) or as a list 2,3.5,5"

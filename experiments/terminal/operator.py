@@ -1,38 +1,72 @@
-"""Operator of a run at the terminal: what the keys mean, and the live line."""
+"""Operator of a run at the terminal: what the keys mean, and the lines that show the run."""
 
+from collections.abc import Callable
 from math import degrees
 
 import numpy as np
 
+from experiments.terminal.keys import ENTER, LEFT, RIGHT, split_keys
 from hil.loop.states import State
 from hil.rig.rig import Rig
 from hil.runners.operator import Operator
 
+PUSH_KEYS = {"[": -1, LEFT: -1, "]": 1, RIGHT: 1}  # to the left and to the right
+STOP_HINT = "any key stops"
+STOPPED_BY_KEY = "stopped by a key"
 
-def heed(pressed: str, operator: Operator) -> None:
-    """Obey keys: Enter arms, k marks a kick, any other stops."""
-    for key in pressed:
-        if key in "\r\n":
-            operator.arm() if operator.waiting else operator.interrupt("stopped by a key")
+
+def heed(pressed: str, operator: Operator, push: Callable[[int], None] | None = None) -> None:
+    """Obey keys: Enter arms, k marks a kick, any other stops.
+
+    Parameters
+    ----------
+    pressed : str
+        Characters as typed.
+    operator : Operator
+    push : callable or None
+        Kicks an emulated bicycle, to the right for 1 and to the left for -1; then `PUSH_KEYS` call it.
+    """
+    for key in split_keys(pressed):
+        if key == ENTER:
+            operator.arm() if operator.waiting else operator.interrupt(STOPPED_BY_KEY)
         elif key == "k":
             operator.mark("kick", "by key")
+        elif push is not None and key in PUSH_KEYS:
+            push(PUSH_KEYS[key])
         else:
-            operator.interrupt("stopped by a key")
+            operator.interrupt(STOPPED_BY_KEY)
 
 
-def live_line(row: np.void, rig: Rig, operator: Operator) -> str:
-    """Say state, time left, and each quantity with its limit."""
-    state = State(int(row["state"]))
-    if operator.waiting:
-        doing = "hold it upright, then Enter arms"
-    elif state is State.RUNNING:
-        doing = f"{operator.left:5.1f} s left"
-    else:
-        doing = "any key stops"
-    limits, angle = rig.limits, degrees
-    return (
-        f"{state.name:<9} {doing:<14}  v {row['v_est']:5.2f} m/s  "
-        f"lean {angle(row['phi_est']):+6.2f} of {angle(limits.lean.value):.0f} deg  "
-        f"steer {angle(row['delta_est']):+6.2f} of {angle(limits.steer.value):.0f} deg  "
-        f"torque {row['T_cmd']:+5.2f} of {limits.torque.value:g} N m  {row['bus_meas']:.1f} V"
+def live_line(row: np.void, rig: Rig, operator: Operator, pushed: bool = False) -> str:
+    """Say state, time left and how to stop; then each quantity with its limit. Three lines of at most 60 columns.
+
+    Parameters
+    ----------
+    row : record of TICK
+    rig : Rig
+    operator : Operator
+    pushed : bool
+        Keys kick the bicycle, see `heed`.
+    """
+    state, limits, angle = State(int(row["state"])), rig.limits, degrees
+    return "\n".join(
+        (
+            f"{state.name:<9} {_doing(state, operator, pushed)}",
+            f"speed {row['v_est']:5.2f} m/s  lean {angle(row['phi_est']):+5.1f} of {angle(limits.lean.value):.0f} deg  "
+            f"steer {angle(row['delta_est']):+5.1f} of {angle(limits.steer.value):.0f} deg",
+            f"torque {row['T_cmd']:+6.2f} of {limits.torque.value:g} N m   supply {row['bus_meas']:.1f} V",
+        )
     )
+
+
+def _doing(state: State, operator: Operator, pushed: bool) -> str:
+    """Say what goes on and which key does what, in at most 50 columns."""
+    if operator.over_since is not None:
+        return "drive off, the run is over"
+    if operator.interrupted or state is State.RAMPDOWN:
+        return "stopping; any key switches the drive off at once"
+    if operator.waiting:
+        return f"hold it upright, then Enter arms; {STOP_HINT}"
+    if state is State.RUNNING:
+        return f"{operator.left:.1f} s left; {STOP_HINT}, k marks{', [ ] kick' if pushed else ''}"
+    return f"checking; {STOP_HINT}"

@@ -1,5 +1,6 @@
 """Every limit of the machine: value, unit and the reason it has that value."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -55,7 +56,7 @@ RIG_RANGES = {  # of a machine's own limits, refused when its file is read; logs
     "steer_error": (0.02, 0.8, "two readings of one steer angle; is it in degrees?"),
     "torque_error": (0.05, 10.0, "reported against commanded"),
 }
-RIG_ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"))
+RIG_ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"), ("check", "check_timeout"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +141,7 @@ class Limits:
         return limits
 
     def _require_plausible(self) -> None:
-        """Refuse values that no rig can mean, and pairs that leave no room between them."""
+        """Refuse values that no rig can mean, and pairs that contradict each other."""
         for name, (least, most, why) in RIG_RANGES.items():
             limit = getattr(self, name)
             if not least <= limit.value <= most:
@@ -148,7 +149,11 @@ class Limits:
                     f"limit '{name}' must lie between {least:g} and {most:g} {limit.unit}, found {limit.value:g} "
                     f"{limit.unit} ({why}): correct it in the rig"
                 )
-        for lower, upper in RIG_ORDER:
+        self.require_order()
+
+    def require_order(self, pairs: Sequence[tuple[str, str]] = RIG_ORDER) -> None:
+        """Refuse pairs of limits that leave no room between them; raises InputError."""
+        for lower, upper in pairs:
             low, high = getattr(self, lower), getattr(self, upper)
             if low.value >= high.value:
                 raise InputError(

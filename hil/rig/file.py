@@ -35,7 +35,7 @@ def read_rig(path: Path) -> Rig:
     try:
         table = tomllib.loads(text)
         require_format(table, "rig", path)
-        return _RigFile.model_validate(table).build()
+        return _RigFile.model_validate(table).build(path.parent)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
@@ -111,13 +111,17 @@ class _RigFile(_Strict):
     limits: dict[str, dict[str, Any]] = {}
     std: _Std = _Std()
 
-    def _bicycle(self) -> Bicycle:
+    def _bicycle(self, folder: Path) -> Bicycle:
+        """Load the bicycle; its own file is sought in the rig's folder first."""
+        beside = folder / self.bicycle
+        own_file = self.bicycle.endswith(catalogue.BICYCLE_SUFFIX) and beside.is_file()
         try:
-            return catalogue.load_bicycle(self.bicycle)
+            return catalogue.load_bicycle(str(beside) if own_file else self.bicycle)
         except InputError as error:
             raise _WrongBicycle(f"bicycle: {error}") from None
 
-    def build(self) -> Rig:
+    def build(self, folder: Path) -> Rig:
+        """Make the rig of a file in ``folder``."""
         try:
             observer = Observer(**self.observer)
         except TypeError:
@@ -126,7 +130,7 @@ class _RigFile(_Strict):
                 f"unknown observer setting among {sorted(self.observer)}: the settings are {known}"
             ) from None
         return Rig(
-            bicycle=self._bicycle(),
+            bicycle=self._bicycle(folder),
             name=self.name,
             ports=tuple(RigPort(**vars(p)) for p in self.port),
             clock=self.loop.clock,

@@ -13,6 +13,8 @@ from models.errors import InputError
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.records import PLANT_MODELS
 
+USUAL_SUPPLY = 24.0  # V
+
 
 @dataclass(frozen=True)
 class Emulation:
@@ -43,6 +45,7 @@ def _station(rig: Rig, port: RigPort, truth: Calibration | None) -> StationConfi
         rate_hz=round(rig.rate),
         watchdog=rig.watchdog,
         torque_limit=rig.limits.torque.value,
+        bus=emulated_supply(rig),
         settings={**driver.settled(port.settings), "baud": port.baud},
     )
     return StationConfig(port.device, config, port.baud)
@@ -68,7 +71,14 @@ def emulated_node(rig: Rig) -> NodeConfig:
         torque_limit=rig.limits.torque.value,
         watchdog_ms=round(1e3 * rig.watchdog),
         baud=rig.ports[0].baud,
+        bus=emulated_supply(rig),
     )
+
+
+def emulated_supply(rig: Rig) -> float:
+    """Choose the battery [V] of the emulated machine: the usual one, or one in the middle of the rig's limits."""
+    lowest, highest = rig.limits.bus_min.value, rig.limits.bus_max.value
+    return USUAL_SUPPLY if lowest <= USUAL_SUPPLY <= highest else 0.5 * (lowest + highest)
 
 
 def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> Plant:

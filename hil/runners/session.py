@@ -19,6 +19,7 @@ from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
 from hil.loop.tick import LoopState
+from hil.rig.armable import require_armable
 from hil.rig.fitting import require_fitting
 from hil.rig.rig import Rig
 from hil.runners import realtime
@@ -80,13 +81,16 @@ def run_realtime(
     DeviceError
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
-        When gains, rig and device do not fit together, or the rig wants a latency test and there is none.
+        When gains, rig and device do not fit together, or could never be armed, or the rig wants a latency test
+        and there is none.
     """
     require_fitting(rig, schedule, allow_mismatch)
+    require_armable(rig, schedule)
     latency = find_latency_test(rig, fifo)
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
+        require_armable(rig, schedule)  # again, with the time-out that the drive has
         loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
         operator = operator or Operator(duration)
         with realtime.privileges(fifo, cpu) as settings:

@@ -9,6 +9,7 @@ from hil.logs.header import RunHeader, new_header
 from hil.logs.log import Run, RunRecorder
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
+from hil.rig.armable import require_armable
 from hil.rig.fitting import require_fitting
 from hil.rig.rig import Rig
 from hil.runners import lockstep
@@ -20,6 +21,8 @@ from hil.runners.session import RowWatcher
 from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
+
+_AROUND = 60.0  # s that arming, ramp and the like may take beside RUNNING and the wait for a clear way
 
 
 def simulate(
@@ -80,7 +83,8 @@ def simulate(
     Raises
     ------
     InputError
-        When bicycle, gains and rig do not fit together, or the rig has devices that exist in real time only.
+        When bicycle, gains and rig do not fit together or could never be armed, when a push comes after the end, or
+        the rig has devices that exist in real time only.
     """
     scenario = scenario or Scenario(
         speed=((0.0, speed),),
@@ -95,11 +99,27 @@ def simulate(
             f"the rig carries the bicycle {machine.bicycle.name}, found {bicycle.name}: give "
             "dataclasses.replace(rig, bicycle=bicycle)"
         )
+    require_pushes_within(scenario, duration)
     emulation = Emulation(model, surroundings, drive, noise)
     ride = _Ride(machine, gains, scenario, emulation, excitation, allow_mismatch)
     recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))
     outcome = ride.play(recorder, scenario.release_after + duration)
     return recorder.run(outcome.reason, outcome.cause)
+
+
+def require_pushes_within(scenario: Scenario, duration: float) -> None:
+    """Refuse pushes that a run of ``duration`` [s after the release] would never see.
+
+    Raises
+    ------
+    InputError
+    """
+    for push in scenario.kicks:
+        if push.t + push.duration > duration:
+            raise InputError(
+                f"a {type(push).__name__.lower()} at {push.t:g} s comes after the end of the run, {duration:g} s after "
+                "the release: make the run longer, or push earlier"
+            )
 
 
 def run_lockstep(
@@ -143,7 +163,7 @@ def run_lockstep(
     Raises
     ------
     InputError
-        When gains and rig do not fit together, or the folder is in use.
+        When gains and rig do not fit together or could never be armed, or the folder is in use.
     """
     ride = _Ride(rig, schedule, scenario, emulation, excitation, allow_mismatch)
     with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
@@ -171,6 +191,7 @@ class _Ride:
         allow_mismatch: bool,
     ) -> None:
         require_fitting(rig, schedule, allow_mismatch)
+        require_armable(rig, schedule, float(scenario.speed[0][1]))
         self._rig, self._schedule = rig, schedule
         self._told = {"scenario": scenario, "emulation": emulation}
         self._excitation, self._calibration = excitation, rig.calibrated()
@@ -193,7 +214,8 @@ class _Ride:
     def play(self, sink: LogSink, duration: float, watch: RowWatcher | None = None) -> Outcome:
         """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
         operator, keep = Operator(duration), Keeper(sink, self._plant)
-        lockstep.run_in_lockstep(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch)
+        longest = duration + self._rig.limits.check_timeout.value + _AROUND
+        lockstep.run_in_lockstep(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch, longest)
         outcome = operator.outcome()
         if keep.fall and outcome.reason == "success":
             return Outcome("fault", f"the bicycle fell: {keep.fall}")

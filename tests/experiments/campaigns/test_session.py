@@ -78,7 +78,7 @@ def test_settings_are_run_and_gone_on_with(tmp_path):
     assert not second.interrupted
     assert second.missing == []
     assert second.folder == first.folder
-    assert witness.said == [f"going on in {first.folder}: 1 of 2 runs are there"]
+    assert witness.said == [f"going on in {first.folder}: 1 of 2 runs are there; --new begins anew"]
     assert [one.condition.name for one in witness.rehearsed] == [c.name for c in first.missing]
     good = {run.name: run.folder for run in second.runs if run.outcome.reason == "success"}
     assert kept == {name: (good[name] / RUN_FILE).read_bytes() for name in kept}

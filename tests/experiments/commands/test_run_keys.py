@@ -5,6 +5,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from contextlib import contextmanager
 
@@ -24,11 +25,12 @@ from models.plant.plant import Scenario
 class Terminal:
     """A program behind a pseudo-terminal, and what it has shown."""
 
-    def __init__(self, command):
+    def __init__(self, command, columns=80):
         self._master, slave = pty.openpty()
+        termios.tcsetwinsize(slave, (24, columns))
         self.process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, start_new_session=True)
         os.close(slave)
-        self.shown = ""
+        self.shown, self.all = "", ""
 
     def see(self, text, longest=90.0):
         """Wait until ``text`` was shown after what was seen before."""
@@ -37,7 +39,8 @@ class Terminal:
             assert time.monotonic() < end, f"{text!r} was never shown: {self.shown[-800:]}"
             if select.select([self._master], [], [], 0.1)[0]:
                 try:
-                    self.shown += os.read(self._master, 65536).decode(errors="replace")
+                    new = os.read(self._master, 65536).decode(errors="replace")
+                    self.shown, self.all = self.shown + new, self.all + new
                 except OSError:
                     assert text in self.shown, self.shown[-800:]
         self.shown = self.shown.split(text, 1)[1]
@@ -52,8 +55,8 @@ class Terminal:
 
 
 @contextmanager
-def terminal(*command):
-    opened = Terminal([sys.executable, "-m", "experiments.cli", *command])
+def terminal(*command, columns=80):
+    opened = Terminal([sys.executable, "-m", "experiments.cli", *command], columns)
     try:
         yield opened
     finally:

@@ -112,3 +112,8 @@ def test_the_edges_of_a_rigs_ranges_are_taken_and_nothing_beyond(name):
 
 def test_what_a_log_of_before_had_is_read():
     assert Limits.from_dict(machine_table(lean=30.0)).lean.value == 30.0
+
+
+def test_a_check_that_outlasts_its_own_time_out_is_found_when_the_file_is_read():
+    with pytest.raises(InputError, match=r"'check' must lie below 'check_timeout', found 12 and 10 s"):
+        Limits.of_machine({**STATED, "check": {"value": 12.0, "reason": "a long one"}})

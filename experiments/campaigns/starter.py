@@ -1,0 +1,94 @@
+"""Files to begin with: an example rig, bicycle and campaign in a folder, and what to type next.
+
+The examples are those of the docs; `starter/` holds links to them, so that they are in an installed package too.
+"""
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from models import catalogue
+from models.errors import InputError
+
+NEXT_STEPS = (  # what to type in the folder, and what it is for
+    ("riderless design bicycle.toml --speeds 2:8:0.5 -o gains.toml", "gains over speed, and what they promise"),
+    ("riderless check rig.toml --emulated", "look at every device; virtual ones until yours are wired"),
+    ("riderless run rig.toml --emulated --controller gains.toml", "balance; [ and ] kick it, any other key stops"),
+    ("riderless analyze runs -o report", "eigenvalues of the runs beside the theory, as a page"),
+    ("riderless campaign campaign.toml --lockstep", "many runs in simulated time, one report"),
+)
+_ABOUT = """# Where to begin
+
+| file | what it is |
+|---|---|
+| `bicycle.toml` | the 25 parameters of the bicycle, of {bike} for a start: put in your own |
+| `rig.toml` | devices, rates and limits of the machine: every limit with your reason |
+| `campaign.toml` | which runs to make, with how many kicks |
+
+In this folder:
+
+{steps}
+
+On your own machine: `riderless ports` names its ports for `rig.toml`; then the same without `--emulated`.
+"""
+
+
+def starter_files(bike: str) -> dict[str, str]:
+    """Write the texts of the files to begin with, by their names.
+
+    Parameters
+    ----------
+    bike : str
+        Bicycle of the catalogue whose parameters stand in ``bicycle.toml``.
+
+    Raises
+    ------
+    InputError
+        The catalogue has no such bicycle.
+    """
+    catalogue.load_bicycle(bike)
+    bicycle = files("models.bicycles").joinpath(f"{bike}.toml").read_text(encoding="utf-8")
+    here = files("experiments.campaigns").joinpath("starter")
+    rig, campaign = (here.joinpath(name).read_text(encoding="utf-8") for name in ("rig.toml", "campaign.toml"))
+    width = max(len(command) for command, _ in NEXT_STEPS)
+    steps = "\n".join(f"    {command:<{width}}   # {why}" for command, why in NEXT_STEPS)
+    return {
+        "bicycle.toml": _with(bicycle, "name", "my bicycle"),
+        "rig.toml": _with(_with(rig, "name", "my rig"), "bicycle", "bicycle.toml"),
+        "campaign.toml": _without(_with(campaign, "rig", "rig.toml"), "bicycles"),
+        "README.md": _ABOUT.format(bike=bike, steps=steps),
+    }
+
+
+def write_starter(folder: Path, bike: str = "Benchmark") -> list[Path]:
+    """Write the files to begin with into a folder, which is made; nothing is ever overwritten.
+
+    Raises
+    ------
+    InputError
+        One of them is there already, the folder cannot be written, or the catalogue has no such bicycle.
+    """
+    wanted = {folder / name: text for name, text in starter_files(bike).items()}
+    there = [path.name for path in wanted if path.exists() or path.is_symlink()]
+    if there:
+        raise InputError(f"{folder} holds {', '.join(there)} already, and nothing is overwritten: name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in wanted.items():
+            with path.open("x", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error.strerror}): name another folder") from None
+    return list(wanted)
+
+
+def _with(text: str, key: str, value: str) -> str:
+    """Give a key at the top of a TOML text another value; the line's own comment goes with the old one."""
+    changed, n = re.subn(rf'^{key} = ".*$', f'{key} = "{value}"', text, count=1, flags=re.MULTILINE)
+    assert n == 1, f"the example has no {key}"
+    return changed
+
+
+def _without(text: str, key: str) -> str:
+    """Leave out the line of a key."""
+    return re.sub(rf"^{key} = .*\n", "", text, count=1, flags=re.MULTILINE)

@@ -1,0 +1,32 @@
+"""`riderless init`: an example rig, bicycle and campaign to begin with."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="Where the files are written; made if it is not there.")] = Path("."),
+    bike: Annotated[str, typer.Option(help="Bicycle of the catalogue whose parameters stand in bicycle.toml.")] = (
+        "Benchmark"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write an example rig, bicycle and campaign into a folder, and say what to type next. Overwrites nothing."""
+    import shlex
+
+    from experiments.campaigns.starter import NEXT_STEPS, write_starter
+    from experiments.terminal.console import emit_json, print_line
+
+    written = write_starter(folder, bike)
+    commands = [command for command, _ in NEXT_STEPS]
+    if folder.resolve() != Path.cwd():
+        commands.insert(0, f"cd {shlex.quote(str(folder))}")
+    if as_json:
+        emit_json({"files": [str(path) for path in written], "next": commands})
+        return
+    print_line(f"written: {', '.join(str(path) for path in written)}")
+    print_line("next:")
+    for command in commands:
+        print_line(f"  {command}")

@@ -1,0 +1,101 @@
+"""Hand that kicks an emulated bicycle when told to, from the process that watches it.
+
+The bicycle lives in a process of its own; a few numbers in shared memory carry the wish there, and the truth back:
+when the kick began, on the monotonic clock that both processes share.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, MutableSequence
+from multiprocessing import get_context
+
+import numpy as np
+
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation, emulated_plant
+from models.plant.plant import Kick, Scenario
+
+_ASKED, _IMPULSE, _DURATION, _X, _Z, _DONE, _BEGAN = range(7)  # kicks asked for, the newest, kicks answered, when
+
+
+class Hand:
+    """Hand beside an emulated bicycle; `push` asks for a kick, `news` tells what became of it.
+
+    Parameters
+    ----------
+    draw : callable
+        Gives the kick to the right (1) or left (-1); its time is not used.
+
+    Attributes
+    ----------
+    memory : shared array of doubles
+        For `start_pushed_twin`.
+    """
+
+    def __init__(self, draw: Callable[[int], Kick]) -> None:
+        self.memory = get_context("spawn").RawArray("d", 7)
+        self._draw = draw
+        self._told = 0.0
+
+    def push(self, side: int) -> None:
+        """Ask for a kick; one that is asked for while another is under way is lost."""
+        if self.memory[_ASKED] > self.memory[_DONE]:
+            return
+        kick = self._draw(side)
+        self.memory[_IMPULSE], self.memory[_DURATION] = kick.impulse, kick.duration
+        self.memory[_X], self.memory[_Z] = kick.x, kick.z
+        self.memory[_ASKED] += 1.0
+
+    def news(self) -> Iterator[tuple[float | None, str]]:
+        """Yield when the kick that was asked for began [s, clock of `t_host`], or None if it was lost, and words."""
+        if self.memory[_DONE] > self._told:
+            self._told = self.memory[_DONE]
+            impulse, began = self.memory[_IMPULSE], self.memory[_BEGAN]
+            if math.isnan(began):
+                yield None, "not kicked: somebody holds the bicycle"
+            else:
+                yield began, f"kicked to the {'right' if impulse > 0.0 else 'left'}, {abs(impulse):.1f} N s"
+
+
+class PushedPlant:
+    """Emulated bicycle that a `Hand` kicks; a plant as the twins want one.
+
+    Parameters
+    ----------
+    rig, scenario, emulation
+        As for `hil.runners.emulation.emulated_plant`.
+    memory : shared array of doubles
+        Of the hand.
+    """
+
+    def __init__(self, rig: Rig, scenario: Scenario, emulation: Emulation, memory: MutableSequence[float]) -> None:
+        self._plant, self._memory = emulated_plant(rig, scenario, emulation), memory
+        self._around = self._plant.p["surroundings"]  # its wind is what pushes at a place of our choice
+        self._calm = self._around.copy()
+        self._gone = math.inf  # s since the kick began
+
+    def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
+        """Let ``dt`` [s] pass under the drive's torque command [N m], and under the hand's force."""
+        if self._memory[_ASKED] > self._memory[_DONE]:
+            free = self._plant.released and not self._plant.fallen
+            self._gone = 0.0 if free else math.inf
+            self._memory[_BEGAN] = time.monotonic() if free else math.nan
+            self._memory[_DONE] = self._memory[_ASKED]
+        self._push(dt)
+        self._plant.advance(T_cmd, enabled, dt)
+
+    def read(self) -> np.void:
+        """Take one sample of the instruments."""
+        return self._plant.read()
+
+    def _push(self, dt: float) -> None:
+        """Set the force of a half sine, its mean over the ``dt`` [s] to come."""
+        duration = self._memory[_DURATION]
+        if self._gone >= duration:
+            self._around[:] = self._calm
+            return
+        end = min(self._gone + dt, duration)
+        share = 0.5 * (math.cos(math.pi * self._gone / duration) - math.cos(math.pi * end / duration))
+        self._around["wind"] = self._calm["wind"] + share * self._memory[_IMPULSE] / dt
+        self._around["x_wind"], self._around["z_wind"] = self._memory[_X], self._memory[_Z]
+        self._gone += dt
