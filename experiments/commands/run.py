@@ -65,10 +65,7 @@ def run(
     from hil.runners.scheduling import require_existing
     from hil.runners.session import find_latency_test, run_realtime
     from hil.runners.warmup import warm_up
-    from models.errors import InputError
 
-    if emulated and port:
-        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     rig, emulation = rig_of(rig_file, bike, trust), Emulation(model)
     _refuse_ignored(context, rig)
     paths = [] if emulated else paths_of(rig, port or [])
@@ -117,8 +114,11 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
     from hil.design.methods import METHODS
+    from models.errors import InputError
 
     given = context.params
+    if given["emulated"] and given["port"]:
+        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     if given["rig_file"]:
         carries = f"the rig file {given['rig_file']} carries the bicycle {rig.bicycle.name}"
         refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")

@@ -45,6 +45,7 @@ COMMAND_LINES = {
 
 def test_every_command_that_takes_a_bicycle_takes_trust():
     taking = {name for name, f in COMMANDS.items() if {"bike", "bicycle"} & set(inspect.signature(f).parameters)}
+    taking -= {"init"}  # copies one of the catalogue, which are all plausible
     trusting = {name for name, f in COMMANDS.items() if "trust" in inspect.signature(f).parameters}
     assert taking == trusting == set(COMMAND_LINES)
 
@@ -68,7 +69,7 @@ def test_refused_without_and_taken_with_trust(odd, command):
 @pytest.mark.parametrize(("command", "found_later"), [("run", "--duration"), ("analyze", "log.csv"), ("turns", "")])
 def test_trust_reaches_the_reader_of_the_bicycle(odd, command, found_later):
     """With trust the command comes to the next fault of its line, or to its end."""
-    (odd.parent / "m.toml").write_text('kind = "kooijman"\n', encoding="utf-8")
+    (odd.parent / "m.toml").write_text('[phi_dot]\ncolumn = "rate"\nunit = "rad/s"\n', encoding="utf-8")
     refused = CliRunner().invoke(app, COMMAND_LINES[command])
     assert "looks like the wrong sign" in str(refused.exception)
     later = CliRunner().invoke(app, [*COMMAND_LINES[command], "--trust"])
@@ -81,7 +82,7 @@ def test_a_rig_is_trusted_by_a_line_in_the_file_of_its_bicycle(odd):
     rig = odd.parent / "rig.toml"
     text = (ROOT / "docs/rigs/node.toml").read_text(encoding="utf-8")
     rig.write_text(text.replace('"Benchmark"', '"odd.toml"'), encoding="utf-8")
-    with pytest.raises(InputError, match=r"rig\.toml, line 3: bicycle: odd\.toml.*wrong sign.*trust = \"why\""):
+    with pytest.raises(InputError, match=r"rig\.toml, line 3: bicycle: .*odd\.toml.*wrong sign.*trust = \"why\""):
         read_rig(rig)
     with pytest.raises(InputError, match="--trust is for a named bicycle"):
         CliRunner().invoke(app, ["run", "rig.toml", "--trust"], catch_exceptions=False)
