@@ -3,7 +3,7 @@
 Ferrari's way: the largest root of the resolvent cubic splits the quartic into two quadratics, of real coefficients
 because complex roots come in pairs. The closed form loses digits to cancellation; Newton's method on the factors gives
 them back. So a complex pair is exactly conjugate and a real root exactly real, as those of LAPACK's `eigvals` are, at
-a tenth of its time for small matrices.
+a quarter of its time for many small matrices.
 """
 
 import numpy as np
