@@ -82,7 +82,7 @@ def test_random_quartics_against_eigenvalues_of_companions():
 
 def test_what_newton_cannot_settle_is_left_to_eigvals(monkeypatch):
     """With no step allowed and no error small enough every row takes that way."""
-    monkeypatch.setattr(quartic, "LARGEST_RESIDUAL", 0.0)
+    monkeypatch.setattr(quartic, "LARGEST_FACTOR_ERROR", 0.0)
     for name, roots in ROOTS.items():
         if "zeros" not in name:
             assert farthest(quartic_roots(coefficients(roots))[0], roots) < 1e-12
