@@ -197,7 +197,7 @@ def _pushes(kicks: list[str], knocks: list[str]) -> "list[Kick | Knock]":
     """Read pushes on the frame and knocks on the handlebar."""
     from models.plant.plant import Kick, Knock
 
-    made = [
+    made: list[Kick | Knock] = [
         *(Kick(*_numbers("--kick", text, 2)) for text in kicks),
         *(Knock(*_numbers("--knock", text, 2)) for text in knocks),
     ]
