@@ -19,10 +19,11 @@ from experiments.dynamics import Theory, unit_of
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
-from experiments.reports import complex_plane, eigenvalues, files, frequency_section, loop
+from experiments.reports import complex_plane, eigenvalues, files, loop
 from experiments.reports.answer import Answer, answer_of
 from experiments.reports.eigenvalues import Bands, Curve, Series
-from experiments.reports.window_pictures import window_picture
+from experiments.reports.page import frequency_section
+from experiments.reports.page.window_pictures import window_picture
 from experiments.theory.modes import kicked_modes
 from experiments.theory.theory import bicycle_for, theory_for
 from experiments.theory.uncertainty_bands import eigenvalue_band

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.frequency.response import frequency_response
-from experiments.reports.frequency_section import FrequencySection
+from experiments.reports.page.frequency_section import FrequencySection
 from experiments.reports.html import ReportInput, write_report
 from hil.design.methods import design
 from hil.logs.log import read_run

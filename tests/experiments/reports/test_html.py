@@ -17,7 +17,7 @@ from experiments.datatypes import Rejected
 from experiments.recordings.published import figure7
 from experiments.reports import eigenvalues, loop
 from experiments.reports.html import ReportInput, typeset_number, write_report
-from experiments.reports.window_pictures import PictureAxis, envelope, round_step, window_picture
+from experiments.reports.page.window_pictures import PictureAxis, envelope, round_step, window_picture
 from experiments.theory.free_response import free_response
 from experiments.theory.theory import fixed
 from hil.design.margins import Margins
