@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 7.1  # in: a sheet of A4 between its margins
-COMPACT_HEIGHT, TALL_HEIGHT = 1.95, 5.2  # in, of a picture in the report, and of one on its own
+COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report, and of one on its own
 LEFT, RIGHT = 0.52, 0.82  # in, for the numbers and for the names of the lines
 TITLE_LINE, TITLE_CHARACTERS = 0.15, 118  # in, and of a line
 TOP, BOTTOM, STRIP = 0.05, 0.2, 0.30  # in; the strip shows states and windows
@@ -90,7 +90,7 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
         first, last = min([float(t[0]), *(a for a, _ in spans)]), max([float(t[-1]), *(b for _, b in spans)])
         _strip(axes[0], timeline, last - first)
         for ax, (unit, signals) in zip(axes[1:], panels, strict=True):
-            _draw(ax, timeline, unit, signals)
+            _draw(ax, timeline, unit, signals, height > COMPACT_HEIGHT)
         axes[-1].set_xlim(first, max(last, first + timeline.response.dt))
         axes[-1].annotate("t [s]", (1.01, 0.0), (0, -9), "axes fraction", "offset points", va="center")
         if title:
@@ -124,8 +124,20 @@ def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
     return [*panels, ("m/s", [TimelineSignal("speed", np.asarray(r.v), GREEN)])]
 
 
-def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal]) -> None:
-    """Draw the lines of one panel over the windows and kicks."""
+def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal], tall: bool) -> None:
+    """Draw the lines of one panel over the windows and kicks.
+
+    Parameters
+    ----------
+    ax : Axes
+    timeline : Timeline
+    unit : str
+        Of the lines.
+    signals : list of TimelineSignal
+        Lines of the panel.
+    tall : bool
+        There is room for more numbers beside it.
+    """
     for window in timeline.windows:
         if window.verdict != REJECTED:
             ax.axvspan(window.t_start, window.t_end, color=GRID_COLOUR, alpha=0.6, lw=0, zorder=0)
@@ -141,7 +153,7 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
         ax.text(1.055, place, signal.name, transform=ax.transAxes, va="center", color=INK_COLOUR)
     ax.set_ylabel(unit, labelpad=2.0)
     ax.yaxis.set_label_coords(-0.40 / (WIDTH - LEFT - RIGHT), 0.5)
-    ax.locator_params(axis="y", nbins=5, min_n_ticks=3)
+    ax.locator_params(axis="y", nbins=5 if tall else 3, min_n_ticks=3 if tall else 2)
     ax.tick_params(length=2.0, pad=1.5)
     ax.margins(y=0.08)
     low, high = ax.get_ylim()

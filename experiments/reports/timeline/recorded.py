@@ -96,8 +96,8 @@ def state_spans(run: Run) -> tuple[StateSpan, ...]:
 
 
 def states_text(states: Sequence[StateSpan]) -> str:
-    """States in words, each with the time it began [s]."""
-    return ", ".join(f"{span.state.name} from {span.t_start:.1f} s" for span in states)
+    """States in words, each with the time at which it began."""
+    return ", ".join(f"{span.state.name} {span.t_start:.1f} s" for span in states)
 
 
 def decimated(t: Array, y: Array, columns: int) -> tuple[Array, Array]:

@@ -6,10 +6,14 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
+
+if TYPE_CHECKING:
+    import pypdfium2
 
 LEAST = 500  # px, the narrowest window of a headless Chromium; a picture may be narrower
 OFF = ("gpu", "quic", "background-networking", "component-update", "sync")
@@ -56,3 +60,21 @@ def looked_at(page: Path, tmp_path: Path, width: int, scheme: str, height: int =
     picture = imread(shot)
     assert picture.shape[:2] == (height, width)
     return found, (picture[..., :3] * 255).astype(int)
+
+
+def printed(page: Path, tmp_path: Path) -> "pypdfium2.PdfDocument":
+    """The page as the browser prints it; the test is skipped without a reader of PDF."""
+    reader = pytest.importorskip("pypdfium2")
+    out = tmp_path / "page.pdf"
+    command = [*browser(tmp_path / "printer", 1280, 1000, "light"), "--no-pdf-header-footer", f"--print-to-pdf={out}"]
+    subprocess.run([*command, page.as_uri()], check=True, timeout=90, capture_output=True)
+    return reader.PdfDocument(out)
+
+
+def characters(sheet: "pypdfium2.PdfPage") -> list[tuple[str, tuple[float, float, float, float]]]:
+    """Every character on a sheet with its box: left, bottom, right, top [pt], from the lower left corner."""
+    text = sheet.get_textpage()
+    said = text.get_text_range()
+    count = text.count_chars()
+    assert len(said) == count
+    return [(said[i], text.get_charbox(i)) for i in range(count) if not said[i].isspace()]

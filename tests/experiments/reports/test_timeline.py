@@ -1,4 +1,4 @@
-"""A recording over time: what happened when, no peak lost, legible without colours, for our runs and for others' logs."""
+"""A recording over time: what happened when, no peak lost, legible without colours, ours and others' alike."""
 
 import json
 from dataclasses import replace
