@@ -51,7 +51,7 @@ class TimelineSignal:
     name: str
     values: Array
     colour: str
-    dashes: str = "-"
+    dashes: Any = "-"  # of matplotlib
 
 
 def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HEIGHT) -> "Figure":
@@ -69,8 +69,9 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
 
     panels = _panels(timeline)
     top = TOP + (TITLE_LINE * (len(_wrapped(title)) + 1.4) if title else 0.0)
-    with figure_style({"font.size": 7.5 if title else 7.0, "lines.linewidth": 0.9}):
-        figure = Figure(figsize=(WIDTH, height), layout="none")
+    style = {"font.size": 7.5 if title else 7.0, "lines.linewidth": 0.9, "figure.constrained_layout.use": False}
+    with figure_style(style):
+        figure = Figure(figsize=(WIDTH, height))
         strip_share = STRIP / (height - top - BOTTOM)
         axes = figure.subplots(
             1 + len(panels),
@@ -96,8 +97,9 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
         if title:
             x, lines = LEFT / WIDTH, [*_wrapped(title), KEY]
             for i, line in enumerate(lines):
-                style = {"fontsize": 8.5 if i == 0 else 6.8, "color": INK_COLOUR if i == 0 else MUTED_COLOUR}
-                figure.text(x, 1.0 - (0.05 + TITLE_LINE * i) / height, line, va="top", **style)
+                size, colour = (8.5, INK_COLOUR) if i == 0 else (6.8, MUTED_COLOUR)
+                y = 1.0 - (0.05 + TITLE_LINE * i) / height
+                figure.text(x, y, line, va="top", fontsize=size, color=colour)
     return figure
 
 
@@ -141,8 +143,8 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
     for window in timeline.windows:
         if window.verdict != REJECTED:
             ax.axvspan(window.t_start, window.t_end, color=GRID_COLOUR, alpha=0.6, lw=0, zorder=0)
-    for t in timeline.kicks:
-        ax.axvline(t, color=MUTED_COLOUR, lw=0.6, ls=(0, (2, 2)), zorder=1)
+    for kick in timeline.kicks:
+        ax.axvline(kick, color=MUTED_COLOUR, lw=0.6, ls=(0, (2, 2)), zorder=1)
     for i, signal in enumerate(signals):
         t, y = decimated(timeline.response.t, signal.values, COLUMNS)
         ax.plot(t, y, color=signal.colour, ls=signal.dashes)
@@ -172,7 +174,7 @@ def _strip(ax: "Axes", timeline: Timeline, whole: float) -> None:
     for spine in ax.spines.values():
         spine.set_visible(False)
     for span in timeline.states:
-        style = {"facecolor": "none", "edgecolor": MUTED_COLOUR, "lw": 0.6}
+        style: dict[str, Any] = {"facecolor": "none", "edgecolor": MUTED_COLOUR, "lw": 0.6}
         if span.state is State.FAULT:
             style |= {"facecolor": VERMILION, "hatch": "xxxx"}
         elif span.state is not State.RUNNING:

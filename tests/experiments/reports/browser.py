@@ -6,14 +6,10 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
-
-if TYPE_CHECKING:
-    import pypdfium2
 
 LEAST = 500  # px, the narrowest window of a headless Chromium; a picture may be narrower
 OFF = ("gpu", "quic", "background-networking", "component-update", "sync")
@@ -62,19 +58,28 @@ def looked_at(page: Path, tmp_path: Path, width: int, scheme: str, height: int =
     return found, (picture[..., :3] * 255).astype(int)
 
 
-def printed(page: Path, tmp_path: Path) -> "pypdfium2.PdfDocument":
-    """The page as the browser prints it; the test is skipped without a reader of PDF."""
+Box = tuple[float, float, float, float]  # pt: left, bottom, right, top, from the lower left corner of the sheet
+
+
+def printed(page: Path, tmp_path: Path) -> list[tuple[tuple[float, float], list[tuple[str, Box]]]]:
+    """Size [pt] of every sheet that the browser prints of a page, and the characters on it, each with its box.
+
+    The test is skipped without a reader of PDF.
+    """
     reader = pytest.importorskip("pypdfium2")
     out = tmp_path / "page.pdf"
     command = [*browser(tmp_path / "printer", 1280, 1000, "light"), "--no-pdf-header-footer", f"--print-to-pdf={out}"]
     subprocess.run([*command, page.as_uri()], check=True, timeout=90, capture_output=True)
-    return reader.PdfDocument(out)
+    with reader.PdfDocument(out) as document:
+        return [(sheet.get_size(), _characters(sheet.get_textpage())) for sheet in document]
 
 
-def characters(sheet: "pypdfium2.PdfPage") -> list[tuple[str, tuple[float, float, float, float]]]:
-    """Every character on a sheet with its box: left, bottom, right, top [pt], from the lower left corner."""
-    text = sheet.get_textpage()
+def _characters(text) -> list[tuple[str, Box]]:
     said = text.get_text_range()
-    count = text.count_chars()
-    assert len(said) == count
-    return [(said[i], text.get_charbox(i)) for i in range(count) if not said[i].isspace()]
+    assert len(said) == text.count_chars()
+    return [(character, text.get_charbox(i)) for i, character in enumerate(said) if not character.isspace()]
+
+
+def words_of(found: list[tuple[str, Box]]) -> str:
+    """Everything said on a sheet, without the spaces."""
+    return "".join(character for character, _ in found)

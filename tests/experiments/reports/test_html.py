@@ -26,7 +26,7 @@ from hil.design.schedule import GainSchedule
 from hil.loop.tick_record import TICK
 from models import catalogue
 from models.errors import InputError
-from tests.experiments.reports.browser import LEAST, characters, looked_at, printed
+from tests.experiments.reports.browser import LEAST, looked_at, printed, words_of
 from tests.experiments.simulated import DT, recording, sampled_lean_feedback
 
 COMMIT = "0f1e2d3c4b5a69788796a5b4c3d2e1f001234567"
@@ -233,12 +233,7 @@ def sheets(everything, tmp_path_factory):
         ]
     folder = tmp_path_factory.mktemp("printed")
     page = write_report(folder, replace(everything, responses=responses, comparisons=comparisons))
-    document = printed(page, folder)
-    return [(document[i].get_size(), characters(document[i])) for i in range(len(document))], comparisons
-
-
-def words_of(found):
-    return "".join(character for character, _ in found)
+    return printed(page, folder), comparisons
 
 
 def test_it_prints_whole_on_a4(sheets):
