@@ -38,7 +38,7 @@ ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
     "matplotlib": {
         f"experiments/reports/{name}.py"
-        for name in ("files", "html", "eigenvalues", "bode", "loop", "complex_plane", "theory")
+        for name in ("files", "html", "eigenvalues", "bode", "loop", "complex_plane", "theory", "timeline/figure")
     },
     "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_parquet.py"},
     "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py"},

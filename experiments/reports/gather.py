@@ -1,18 +1,23 @@
 """Gather what the report shows: analysis, gains, timing, stop reasons and where all of it came from."""
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from experiments.analysis.analyze import Analysis
+from experiments.datatypes import Response
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7, figure7
-from experiments.recordings.runs import run_of
+from experiments.recordings.runs import response_of_run, run_of
 from experiments.reports.html import ReportInput, write_report
+from experiments.reports.timeline.recorded import state_spans
 from hil.logs.log import Run
 from hil.logs.provenance import provenance
 from hil.loop.states import State
 from hil.loop.tick_record import COUNTERS
+from models.errors import InputError
 
 
 def report_on(
@@ -71,13 +76,27 @@ def report_on(
             schedules=tuple(schedules.values()),
             timings={log.folder.name: log.ticks for log in logs if log.header.runner == "realtime"},
             runs=[_run_row(log) for log in logs],
+            states={log.folder.name: state_spans(log) for log in logs},
+            unanalysed=_unanalysed(logs, {response.source for response in analysis.responses}),
             provenance={
+                "made": origin["utc"][:16].replace("T", " ") + " UTC",
+                "command": shlex.join(["riderless", *origin["command"][1:]]),
                 "commit": origin["git"]["commit"] + (" with changes" if origin["git"]["dirty"] else ""),
                 "python": origin["python"],
                 **{name: str(version) for name, version in origin["packages"].items()},
             },
         ),
     )
+
+
+def _unanalysed(logs: Sequence[Run], known: Collection[str]) -> list[Response]:
+    """Read the runs that were not analysed, those that hold samples: the report draws them over time as well."""
+    found = []
+    for log in logs:
+        if log.folder.name not in known:
+            with suppress(InputError):
+                found.append(response_of_run(log))
+    return found
 
 
 def _run_row(log: Run) -> dict:

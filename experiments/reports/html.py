@@ -14,31 +14,27 @@ import numpy as np
 
 from experiments.analysis.compare import SampleStatistics, figure7_residuals, summary
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
-from experiments.datatypes import Comparison, Rejected, Response
-from experiments.dynamics import Theory, unit_of
+from experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7
-from experiments.reports import complex_plane, eigenvalues, files, frequency_section, loop
+from experiments.reports import eigenvalues, files, loop
 from experiments.reports.answer import Answer, answer_of
-from experiments.reports.eigenvalues import Bands, Curve, Series
-from experiments.reports.window_pictures import window_picture
-from experiments.theory.modes import kicked_modes
-from experiments.theory.theory import bicycle_for, theory_for
-from experiments.theory.uncertainty_bands import eigenvalue_band
+from experiments.reports.page import frequency_section
+from experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows
+from experiments.reports.page.panels import bicycle_panels, panel_files
+from experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
+from experiments.reports.page.window_pictures import window_picture
+from experiments.reports.timeline.recorded import StateSpan
+from experiments.theory.theory import bicycle_for
 from hil.logs.json_values import plain
-from models import catalogue
-from models.errors import InputError
-from models.linear import modes
-from models.parameters import Bicycle
 
 if TYPE_CHECKING:
     from hil.design.schedule import GainSchedule
 
 WINDOWS_SHOWN = 40
-CURVE_POINTS = 61
-BAND_POINTS = 25
-SHARES_SHOWN = 8  # quantities that make a band, by name
+WINDOWS_PRINTED = 12  # of those, on paper
+COMMIT_DIGITS = 10  # of a commit where it is only named; the provenance has it whole
 GAIN_ROWS = 21
 RECORDING_NAMES = {  # kind of response: how the verdict calls it
     "riderless": "Our own recordings",
@@ -63,21 +59,9 @@ class ReportInput:
     schedules: Sequence["GainSchedule"] = ()
     timings: Mapping[str, np.ndarray] = field(default_factory=dict)  # label -> TICK rows
     runs: Sequence[Mapping[str, Any]] = ()  # name, state, stop reason, counters (a mapping)
+    states: Mapping[str, Sequence[StateSpan]] = field(default_factory=dict)  # of the supervisor, by the run's name
+    unanalysed: Sequence[Response] = ()  # recordings that are only drawn over time
     provenance: Mapping[str, str] = field(default_factory=dict)  # commit, versions, command, seed, ...
-
-
-@dataclass(frozen=True)
-class _Numbered:
-    """Comparison with its number on the page and the recording it was cut from."""
-
-    number: int
-    comparison: Comparison
-    response: Response
-
-    @property
-    def worst(self) -> float:
-        c = self.comparison
-        return float(np.nan_to_num(max(abs(c.z_re), abs(c.z_im)), nan=np.inf))
 
 
 def write_report(folder: Path, report: ReportInput) -> Path:
@@ -105,18 +89,24 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         said=frequency_section.FrequencySection.said,
         svg=lambda figure, title: Markup(eigenvalues.to_svg(figure, title)),
     )
-    windows = _numbered(report)
-    shown = _shown(windows)
-    panels = _panels(report, windows)
+    windows = numbered_windows(report.responses, report.comparisons)
+    shown = least_agreeing(windows, WINDOWS_SHOWN)
+    panels = bicycle_panels(windows, report.figure7)
     timing = _timing(report.timings)
     frequency = frequency_section.draw_section(report.frequency, report.no_frequency)
     answer = answer_of(report.verdicts, report.responses, report.comparisons, report.frequency)
+    recordings = recording_pictures(
+        (*report.responses, *report.unanalysed), windows, report.rejected, report.states, report.runs
+    )
+    drawn = {one.response.source for one in recordings}
+    bicycles = list({b.name: b for b in map(bicycle_for, report.responses)}.values()) if windows else []
     numbers = json.dumps(
         plain(_numbers(report, answer, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False
     )
     page = environment.get_template("report.html").render(
         title=report.title,
         palette=eigenvalues.PALETTE,
+        contents=_contents(report, panels, frequency, windows, recordings, timing),
         answer=answer,
         verdicts=report.verdicts,
         residuals=_residuals(windows),
@@ -126,17 +116,24 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         zip=zip,
         windows=windows,
         shown=shown,
+        printed=least_agreeing(shown, WINDOWS_PRINTED),
         pictures=[window_picture(w.number, w.response, w.comparison) for w in shown],
         pooled=summary(report.comparisons).pooled,
         hand_cut=report.hand_cut,
-        rejected=report.rejected,
+        rejected=rejected_by_reason(report.rejected),
         schedules=report.schedules,
         gain_figures=_gain_figures(report.schedules),
         timing=timing,
-        runs=report.runs,
+        recordings=recordings,
+        recordings_in_all=len(report.responses) + len(report.unanalysed),
+        runs=[run for run in report.runs if run["name"] not in drawn],
+        bicycles=bicycles,
+        parameters=parameter_rows(bicycles),
         provenance=report.provenance,
-        commit=_commit(report),
+        commit=(report.provenance.get("commit") or "unknown")[:COMMIT_DIGITS],
+        made=report.provenance.get("made", ""),
         stds=eigenvalues.BAR_STDS,
+        agreement=AGREEMENT,
         numbers=Markup(numbers.replace("<", "\\u003c")),
     )
     folder = Path(folder)
@@ -144,7 +141,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     (folder / "report.json").write_text(numbers + "\n", encoding="utf-8")
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
-    files.save_figures(folder / "figures", {**_files(panels), **frequency.files})
+    files.save_figures(folder / "figures", {**panel_files(panels), **frequency.files})
     return path
 
 
@@ -158,21 +155,7 @@ def typeset_number(value: float, digits: int = 2, sign: bool = False) -> str:
     return text.replace("-", "−").replace("inf", "∞")
 
 
-def _numbered(report: ReportInput) -> list[_Numbered]:
-    by_name = {(r.source, r.label or r.source): r for r in report.responses}
-    windows = []
-    for i, c in enumerate(report.comparisons, start=1):
-        response = by_name.get((c.window.source, c.label))
-        if response is None:
-            raise InputError(
-                f"wanted the recording '{c.window.source}' ({c.label}) of window {i} among the responses of "
-                "the report, found none; give the report every response that was analysed."
-            )
-        windows.append(_Numbered(i, c, response))
-    return windows
-
-
-def _residuals(windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
+def _residuals(windows: Sequence[NumberedWindow]) -> list[dict[str, Any]]:
     """Mean residuals of each kind of recording, in order of appearance."""
     kinds = dict.fromkeys(w.response.kind for w in windows)
     found = []
@@ -195,120 +178,30 @@ def _mean(spread: SampleStatistics) -> str:
     return typeset_number(spread.mean, 3, True) + interval
 
 
-def _panels(report: ReportInput, windows: Sequence[_Numbered]) -> list[dict[str, Any]]:
-    """Eigenvalue and residual figure of each bicycle, with the caption that says where from."""
-    bicycles = {bicycle_for(w.response).name: bicycle_for(w.response) for w in windows}
-    if report.figure7 is not None and "Silver" not in bicycles:
-        bicycles["Silver"] = catalogue.load_bicycle("Silver")
-    panels = []
-    for name, bicycle in bicycles.items():
-        own = [w for w in windows if bicycle_for(w.response).name == name]
-        published = report.figure7 if name == "Silver" else None
-        speeds = _speeds(own, published)
-        series = _series(own, speeds)
-        panel: dict[str, Any] = {
-            "bicycle": name,
-            "eigenvalues": eigenvalues.eigenvalue_figure(series, _open_loop_curves(bicycle, speeds, series), published),
-            "residuals": eigenvalues.residual_figure(series) if own else None,
-            "plane": complex_plane.plane_figure(series) if own else None,
-            "shares": _shares(own),
-            "origin": _origin(own, _commit(report)),
-            "figure7": figure7_residuals(published) if published is not None else None,
-        }
-        panels.append(panel)
-    return panels
-
-
-def _speeds(windows: Sequence[_Numbered], figure7: Figure7 | None) -> np.ndarray:
-    """Speed grid of the curves [m/s]: what was measured, with a metre per second around it."""
-    v = [w.comparison.window.v_mean for w in windows]
-    if figure7 is not None:
-        v += [*figure7.v_start, *figure7.v_end]
-    return np.linspace(max(0.0, min(v) - 1.0), max(v) + 1.0, CURVE_POINTS)
-
-
-def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Series]) -> list[Curve]:
-    """Weave (unless measured, then it is drawn already) and capsize without control."""
-    followed = modes.named_modes(bicycle, speeds)
-    capsize = np.full(len(speeds), complex(np.nan, np.nan))  # no imaginary part to draw
-    capsize.real = np.where(followed.capsize.imag == 0.0, followed.capsize.real, np.nan)
-    curves = [Curve("capsize without control", speeds, capsize)]
-    if all(one.label != "open loop" for one in series):
-        curves.insert(0, Curve("weave without control", speeds, followed.weave_oscillation))
-    return curves
-
-
-def _series(windows: Sequence[_Numbered], speeds: np.ndarray) -> list[Series]:
-    """Group the windows by what theory says moves in them."""
-    groups: dict[str, tuple[Theory, list[Comparison]]] = {}
-    for w in windows:
-        theory = theory_for(w.response)
-        groups.setdefault(theory.name, (theory, []))[1].append(w.comparison)
-    series = []
-    for name in sorted(groups, key=lambda name: (name != "open loop", name)):
-        theory, comparisons = groups[name]
-        curve = Curve(name, speeds, kicked_modes(theory.dynamics(), speeds))
-        series.append(Series(name, comparisons, curve, _bands(theory, speeds)))
-    return series
-
-
-def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
-    """Band of the predicted oscillation, where theory says how uncertain its quantities are."""
-    if not theory.uncertain:
-        return None
-    found = [eigenvalue_band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
-    found = [one for one in found if np.isfinite(one.mode)]
-    std = np.array([complex(one.re_std, one.im_std) for one in found])
-    return Bands(np.array([one.v for one in found]), np.array([one.mode for one in found]), std)
-
-
-def _shares(windows: Sequence[_Numbered]) -> dict[str, Any] | None:
-    """Contributions to the band of the first theory with one, at the middle of the measured speeds."""
-    for w in windows:
-        theory = theory_for(w.response)
-        if theory.uncertain:
-            v = float(np.median([one.comparison.window.v_mean for one in windows]))
-            found = eigenvalue_band(theory, v)
-            return {"theory": theory.name, "band": found, "shares": found.contributions[:SHARES_SHOWN], "unit": unit_of}
-    return None
-
-
-def _files(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Figures worth printing, by the name of their file."""
-    kinds = ("eigenvalues", "residuals", "plane")
-    named = {f"{panel['bicycle']}-{kind}": panel[kind] for panel in panels for kind in kinds}
-    return {name: figure for name, figure in named.items() if figure is not None}
-
-
-def _shown(windows: Sequence[_Numbered]) -> list[_Numbered]:
-    """Windows whose signal is drawn: all, or those that agree least, in their order."""
-    worst = sorted(windows, key=lambda w: w.worst, reverse=True)[:WINDOWS_SHOWN]
-    return sorted(worst, key=lambda w: w.number)
-
-
-def _origin(windows: Sequence[_Numbered], commit: str) -> str:
-    """Run, window and commit of a figure, in words."""
-    if not windows:
-        return f"Commit {commit}"
-    sources = list(dict.fromkeys(w.comparison.window.source for w in windows))
-    named = ", ".join(sources[:3]) + (f" and {len(sources) - 3} more" if len(sources) > 3 else "")
-    return f"{_ranges([w.number for w in windows])} from {named}; commit {commit}"
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """Window numbers in words: [1, 2, 3, 7] -> "Windows 1–3, 7"."""
-    runs: list[list[int]] = []
-    for i in numbers:
-        if runs and i == runs[-1][-1] + 1:
-            runs[-1].append(i)
-        else:
-            runs.append([i])
-    parts = [f"{r[0]}–{r[-1]}" if len(r) > 1 else f"{r[0]}" for r in runs]
-    return ("Window " if len(numbers) == 1 else "Windows ") + ", ".join(parts)
-
-
-def _commit(report: ReportInput) -> str:
-    return report.provenance.get("commit") or "unknown"
+def _contents(
+    report: ReportInput,
+    panels: Sequence[Any],
+    frequency: frequency_section.FrequencySection,
+    windows: Sequence[NumberedWindow],
+    recordings: Sequence[Any],
+    timing: dict[str, Any] | None,
+) -> list[tuple[str, str]]:
+    """List the sections that the page has, each with its place, in order."""
+    sections = [(f"bicycle-{i}", panel["bicycle"], True) for i, panel in enumerate(panels, start=1)]
+    sections += [
+        ("frequency", "Frequency responses", bool(frequency.rows or frequency.unusable)),
+        ("conditions", "Conditions", bool(windows)),
+        ("hand-cut", "Beside the windows cut by hand", bool(report.hand_cut)),
+        ("symbols", "Symbols and bicycles", bool(windows)),
+        ("recordings", "Recordings over time", bool(recordings)),
+        ("windows", "Windows", bool(windows)),
+        ("remarks", "Remarks on the recordings", any(r.remarks for r in report.responses)),
+        ("rejected", "Rejected", bool(report.rejected)),
+        ("gains", "Gains and margins", bool(report.schedules)),
+        ("timing", "Loop timing", timing is not None),
+        ("provenance", "Where the numbers came from", True),
+    ]
+    return [(place, name) for place, name, there in sections if there]
 
 
 def _gain_figures(schedules: Sequence["GainSchedule"]) -> dict[str, Any]:
@@ -348,7 +241,7 @@ def _percentiles(seconds: np.ndarray) -> list[float]:
 
 
 def _numbers(
-    report: ReportInput, answer: Answer, windows: Sequence[_Numbered], timing: dict[str, Any] | None
+    report: ReportInput, answer: Answer, windows: Sequence[NumberedWindow], timing: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Every number of the page."""
     return {
@@ -372,7 +265,7 @@ def _numbers(
     }
 
 
-def _window_numbers(w: _Numbered) -> dict[str, Any]:
+def _window_numbers(w: NumberedWindow) -> dict[str, Any]:
     c = w.comparison
     return {
         "number": w.number,

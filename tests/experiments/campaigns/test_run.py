@@ -14,6 +14,7 @@ from hil.runners.operator import Outcome
 from models import catalogue
 from models.linear.modes import critical_speeds
 from tests.experiments.commands.test_cli import call
+from tests.experiments.reports.browser import printed, words_of
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,16 @@ def test_windows_agree_with_the_prediction(lockstep_campaign):
     assert np.all(np.sqrt(np.mean(z**2, axis=0)) > 0.5), "deviations so large that nothing could disagree"
     conditions_seen = {w["label"] for w in document["windows"]}
     assert len(conditions_seen) == 14
+
+
+def test_the_report_prints_on_few_sheets(lockstep_campaign, tmp_path):
+    _, folder = lockstep_campaign
+    sheets = printed(folder / "report.html", tmp_path)
+    assert len(sheets) < 12
+    text = "".join(words_of(found) for _, found in sheets)
+    runs = [path.parent.name for path in folder.glob(f"*/{RUN_FILE}")]
+    assert len(runs) == 14
+    assert all(name in text for name in runs)  # each is drawn over time
 
 
 def test_every_kick_left_a_window_or_a_reason(lockstep_campaign):

@@ -56,3 +56,30 @@ def looked_at(page: Path, tmp_path: Path, width: int, scheme: str, height: int =
     picture = imread(shot)
     assert picture.shape[:2] == (height, width)
     return found, (picture[..., :3] * 255).astype(int)
+
+
+Box = tuple[float, float, float, float]  # pt: left, bottom, right, top, from the lower left corner of the sheet
+
+
+def printed(page: Path, tmp_path: Path) -> list[tuple[tuple[float, float], list[tuple[str, Box]]]]:
+    """Size [pt] of every sheet that the browser prints of a page, and the characters on it, each with its box.
+
+    The test is skipped without a reader of PDF.
+    """
+    reader = pytest.importorskip("pypdfium2")
+    out = tmp_path / "page.pdf"
+    command = [*browser(tmp_path / "printer", 1280, 1000, "light"), "--no-pdf-header-footer", f"--print-to-pdf={out}"]
+    subprocess.run([*command, page.as_uri()], check=True, timeout=90, capture_output=True)
+    with reader.PdfDocument(out) as document:
+        return [(sheet.get_size(), _characters(sheet.get_textpage())) for sheet in document]
+
+
+def _characters(text) -> list[tuple[str, Box]]:
+    said = text.get_text_range()
+    assert len(said) == text.count_chars()
+    return [(character, text.get_charbox(i)) for i, character in enumerate(said) if not character.isspace()]
+
+
+def words_of(found: list[tuple[str, Box]]) -> str:
+    """Everything said on a sheet, without the spaces."""
+    return "".join(character for character, _ in found)

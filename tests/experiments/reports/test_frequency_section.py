@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.frequency.response import frequency_response
-from experiments.reports.frequency_section import FrequencySection
 from experiments.reports.html import ReportInput, write_report
+from experiments.reports.page.frequency_section import FrequencySection
 from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.excitation import Excitation

@@ -17,7 +17,7 @@ from experiments.datatypes import Rejected
 from experiments.recordings.published import figure7
 from experiments.reports import eigenvalues, loop
 from experiments.reports.html import ReportInput, typeset_number, write_report
-from experiments.reports.window_pictures import PictureAxis, envelope, round_step, window_picture
+from experiments.reports.page.window_pictures import PictureAxis, envelope, round_step, window_picture
 from experiments.theory.free_response import free_response
 from experiments.theory.theory import fixed
 from hil.design.margins import Margins
@@ -26,8 +26,10 @@ from hil.design.schedule import GainSchedule
 from hil.loop.tick_record import TICK
 from models import catalogue
 from models.errors import InputError
-from tests.experiments.reports.browser import LEAST, looked_at
+from tests.experiments.reports.browser import LEAST, looked_at, printed, words_of
 from tests.experiments.simulated import DT, recording, sampled_lean_feedback
+
+COMMIT = "0f1e2d3c4b5a69788796a5b4c3d2e1f001234567"
 
 
 def closed_loop(seed, v):
@@ -96,7 +98,7 @@ def everything():
                 "counters": {"ticks_late": 3},
             }
         ],
-        provenance={"commit": "0123abc", "numpy": np.__version__},
+        provenance={"commit": COMMIT, "made": "2026-11-22 16:20 UTC", "numpy": np.__version__},
     )
 
 
@@ -131,8 +133,8 @@ def test_nothing_is_fetched_and_no_figure_is_empty(page, everything):
     parsed.feed(html)
     assert parsed.fetched == []
     assert not re.search(r"https?://|@import|url\((?!#)", html)
-    # two bicycles with three figures each, each window, gains, timing
-    assert len(parsed.drawings) == 2 * 3 + len(everything.comparisons) + 1 + 1
+    # two bicycles with three figures each, each window, each recording, gains, timing
+    assert len(parsed.drawings) == 2 * 3 + len(everything.comparisons) + len(everything.responses) + 1 + 1
     assert min(parsed.drawings) > 15
 
 
@@ -170,7 +172,99 @@ def test_every_section_is_there_and_text_is_escaped(page):
     assert "less than a cycle &amp; &lt;too&gt; short" in html
     assert "<campaign>" not in html
     assert "ticks_late 3" in html
-    assert html.count("0123abc") >= 5  # page and captions say the commit
+    visible = html.split("<script")[0]
+    assert visible.count(COMMIT) == 1  # in the provenance
+    assert visible.count(COMMIT[:10]) == 2  # and short at the top
+    assert "Made 2026-11-22 16:20 UTC" in visible
+
+
+def test_contents_lead_to_every_section(page):
+    html = page.read_text(encoding="utf-8")
+    nav = html[html.index("<nav") : html.index("</nav>")]
+    linked = dict(re.findall(r'<a href="#([\w-]+)">(.*?)</a>', nav))
+    headings = dict(re.findall(r'<h2 id="([\w-]+)">(.*?)</h2>', html))
+    assert linked == headings
+    assert list(linked) == list(headings)  # in the order of the page
+    assert html.count("<h2") == len(headings)
+    assert {"Benchmark", "Silver", "Conditions", "Recordings over time", "Symbols and bicycles"} <= set(linked.values())
+
+
+def test_symbols_and_parameters_are_explained(page):
+    html = page.read_text(encoding="utf-8")
+    # Meijaard et al. (2007), table 1: trail and steer axis tilt (pi/10) of the benchmark bicycle
+    row = re.search(r'<td class="text">c</td><td class="text">trail</td><td class="text">m</td>(.*?)</tr>', html)[1]
+    assert "<td>0.08</td>" in row
+    assert re.search(r'<td class="text">lam</td>.*?<td>0.31416</td>', html)
+    for word in ("frozen", "like for like", "lean angle", "steer angle", "chi-square, p"):
+        assert word in html[html.index('id="symbols"') : html.index('id="recordings"')]
+
+
+def test_every_recording_is_drawn_over_time_whether_a_window_was_found_or_not(tmp_path):
+    response, _ = recording(np.full(480, 5.4), noise=0.01, seed=1, source="quiet", label="Silver off")
+    report = ReportInput("no window", [response], rejected=[Rejected("quiet", 0.2, 1.0, "too small")])
+    html = write_report(tmp_path, report).read_text(encoding="utf-8")
+    assert "No window of these recordings could be compared with theory" in html
+    section = html[html.index('id="recordings"') :]
+    assert section.count("<svg") == 1
+    assert {"speed", "m/s", "window", "t [s]"} <= set(re.findall(r"<text[^>]*>([^<]+)</text>", section))
+    only_drawn = replace(report, responses=[], rejected=[], unanalysed=[response])
+    assert write_report(tmp_path, only_drawn).read_text(encoding="utf-8").count("<svg") == 1
+
+
+def test_steer_stands_beside_lean_in_the_picture_of_a_window(everything):
+    comparison = everything.comparisons[0]
+    response = next(r for r in everything.responses if r.source == comparison.window.source)
+    delta = np.radians(5.0) * np.cos(3.0 * response.t)
+    picture = window_picture(1, replace(response, delta=delta), comparison)
+    assert picture.steer is not None
+    assert (picture.steer.low, picture.steer.high) == pytest.approx((-5.0, 5.0), abs=1.0)  # deg
+    assert picture.signal.first < picture.steer.last < picture.steer.first < picture.residual.last
+    assert window_picture(1, replace(response, delta=None), comparison).steer is None
+
+
+@pytest.fixture(scope="module")
+def sheets(everything, tmp_path_factory):
+    """A report of thirty windows on paper."""
+    responses, comparisons = [], []
+    for i in range(6):
+        responses += [replace(r, source=f"{r.source}-of-day-{i}") for r in everything.responses]
+        comparisons += [
+            replace(c, window=replace(c.window, source=f"{c.window.source}-of-day-{i}")) for c in everything.comparisons
+        ]
+    folder = tmp_path_factory.mktemp("printed")
+    page = write_report(folder, replace(everything, responses=responses, comparisons=comparisons))
+    return printed(page, folder), comparisons
+
+
+def test_it_prints_whole_on_a4(sheets):
+    pages, comparisons = sheets
+    assert len(pages) <= 14
+    for size, found in pages:
+        assert size == pytest.approx((595.0, 842.0), abs=1.0)
+        assert found
+        assert min(box[0] for _, box in found) > 25.0  # pt: inside the margins of 11 mm
+        assert max(box[2] for _, box in found) < 595.0 - 25.0
+        assert min(box[1] for _, box in found) > 14.0
+    text = "".join(words_of(found) for _, found in pages)
+    for c in comparisons:  # the columns on the right were the ones that paper lost
+        for value, std in ((c.fit.re, c.fit.re_std), (c.fit.im, c.fit.im_std)):
+            assert f"{typeset_number(value, 3)}±{typeset_number(std, 3)}" in text
+        assert typeset_number(c.prediction.frozen.imag, 3) in text
+
+
+def test_no_heading_stands_alone_at_the_foot_of_a_sheet(sheets):
+    pages, _ = sheets
+    seen = set()
+    for _, found in pages:
+        text = words_of(found)
+        foot = min(box[1] for _, box in found)
+        for heading in ("Conditions", "Symbolsandbicycles", "Recordingsovertime", "Everywindow", "Gainsandmargins"):
+            for match in re.finditer(heading, text):
+                _, bottom, _, top = found[match.start()][1]
+                if top - bottom > 6.5:  # pt: a capital of a heading, not the entry among the contents
+                    seen.add(heading)
+                    assert bottom - foot > 70.0, f"{heading} stands alone"
+    assert len(seen) == 5
 
 
 def test_the_verdict_comes_first(page, everything):
@@ -200,7 +294,7 @@ def test_embedded_numbers_are_the_file_and_the_comparisons(page, everything):
 def test_what_is_missing_is_absent(tmp_path):
     html = write_report(tmp_path, ReportInput("Nothing")).read_text(encoding="utf-8")
     assert "No window of these recordings could be compared" in html
-    for words in ("Gains and margins", "Loop timing", "Rejected", "<svg", "Every window"):
+    for words in ("Gains and margins", "Loop timing", "Rejected", "<svg", "Every window", "Recordings over time"):
         assert words not in html
 
 
@@ -220,6 +314,13 @@ def test_more_windows_than_are_drawn(everything, tmp_path, monkeypatch):
     html = write_report(tmp_path, everything).read_text(encoding="utf-8")
     assert len(re.findall(r'<figure id="w\d+">', html)) == 2
     assert "The 2 of 5 windows that agree least are drawn" in html
+
+
+def test_paper_gets_the_pictures_that_agree_least(everything, tmp_path, monkeypatch):
+    monkeypatch.setattr("experiments.reports.html.WINDOWS_PRINTED", 2)
+    html = write_report(tmp_path, everything).read_text(encoding="utf-8")
+    assert len(re.findall(r'<figure id="w\d+" class="unprinted">', html)) == 3
+    assert "On paper: the 2 that agree least." in html
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Small picture of one window: lean rate, the fit on it, and the residual below.
+"""Small picture of one window: lean rate with the fit on it, steer beside it, and the residual below.
 
 A report shows forty of them. They are drawn by a template (templates/window.svg), in a fiftieth of the time that a
 plotting library takes; here is only where everything lies.
@@ -11,9 +11,10 @@ import numpy as np
 from experiments.datatypes import Comparison, Response
 from models.array_types import Array
 
-PICTURE_WIDTH, PICTURE_HEIGHT = 209.0, 137.0  # of the picture, points
+PICTURE_WIDTH, PICTURE_HEIGHT = 209.0, 160.0  # of the picture, points
 AXES_LEFT, AXES_RIGHT = 32.0, 206.0  # of the axes
-SIGNAL_SPAN, RESIDUAL_SPAN = (4.0, 88.0), (97.0, 121.0)  # top and bottom of the two axes
+SIGNAL_SPAN, STEER_SPAN, RESIDUAL_SPAN = (4.0, 76.0), (85.0, 117.0), (124.0, 144.0)  # top and bottom of the axes
+SIGNAL_SPAN_ALONE = (4.0, 117.0)  # where no steer angle was recorded
 CONTEXT_SHOWN = 0.4  # s of signal shown before and after a window
 ENVELOPE_BINS = 120  # of a min/max envelope: about one per two pixels of a small picture
 AXIS_ROOM = 0.06  # of the range, left free above and below
@@ -53,6 +54,8 @@ class WindowPicture:
     t: PictureAxis
     signal: PictureAxis
     residual: PictureAxis
+    steer: PictureAxis | None
+    steered: str  # steer angle, deg
     around: tuple[str, str]  # the signal before and after the window
     inside: str  # the signal within it
     curve: str  # the fit
@@ -71,7 +74,9 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> W
     before, after = slice(shown.start, window.start + 1), slice(window.stop - 1, shown.stop)
     t, y = response.t, response.phi_dot
     time = PictureAxis(float(t[shown][0]), float(t[shown][-1]), AXES_LEFT, AXES_RIGHT)
-    signal = upward_axis(y[shown], *SIGNAL_SPAN)
+    delta = None if response.delta is None else np.degrees(response.delta)
+    signal = upward_axis(y[shown], *(SIGNAL_SPAN if delta is not None else SIGNAL_SPAN_ALONE))
+    steer = None if delta is None else upward_axis(np.nan_to_num(delta[shown]), *STEER_SPAN)
     residual = y[inside] - fit.curve if len(fit.curve) else np.zeros(window.stop - window.start)
     left = upward_axis(np.append(residual, -residual), *RESIDUAL_SPAN)
     thin = slice(None, None, max(1, len(fit.curve) // ENVELOPE_BINS))
@@ -80,6 +85,8 @@ def window_picture(number: int, response: Response, comparison: Comparison) -> W
         time,
         signal,
         left,
+        steer,
+        envelope_path(time, steer, t[shown], np.nan_to_num(delta[shown])) if steer and delta is not None else "",
         (envelope_path(time, signal, t[before], y[before]), envelope_path(time, signal, t[after], y[after])),
         envelope_path(time, signal, t[inside], y[inside]),
         svg_path(time.at(t[inside][thin]), signal.at(fit.curve[thin])) if len(fit.curve) else "",

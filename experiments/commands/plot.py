@@ -1,0 +1,33 @@
+"""`riderless plot`: one recording over time, as a picture."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def plot(
+    run: Annotated[Path, typer.Argument(help="Run folder, or a file: CSV, MAT, HDF5, Parquet, MCAP.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="File: .png, .svg or .pdf; by default the run's name and .png.")
+    ] = None,
+    mapping: Annotated[
+        str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
+    ] = "",
+    preset: Annotated[str, typer.Option(help="Kind of the file: delft-sbw, kooijman, riderless-table.")] = "",
+    bicycle: Annotated[str, typer.Option(help="With a mapping: its bicycle, of the catalogue or a TOML file.")] = "",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Draw also where physics contradicts a unit or a sign.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Draw lean, steer, torque and speed over time, with states, kicks, and the windows with the verdict of each."""
+    from experiments.reports.timeline.plot import plot_recording
+    from experiments.terminal.console import emit_json, screen
+
+    path, result = plot_recording(run, out, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
+    if as_json:
+        emit_json({"path": str(path), **result.as_json()})
+        return
+    screen.print(result.answer.headline, soft_wrap=True, markup=False)
+    screen.print(f"figure written to {path}", soft_wrap=True, markup=False)

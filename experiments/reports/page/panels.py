@@ -1,0 +1,109 @@
+"""Figures of each bicycle: eigenvalues over speed, residuals, complex plane, and what makes the bands."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from experiments.analysis.compare import figure7_residuals
+from experiments.datatypes import Comparison
+from experiments.dynamics import Theory, unit_of
+from experiments.recordings.published import Figure7
+from experiments.reports import complex_plane, eigenvalues
+from experiments.reports.eigenvalues import Bands, Curve, Series
+from experiments.reports.page.numbered import NumberedWindow, origin_text
+from experiments.theory.modes import kicked_modes
+from experiments.theory.theory import bicycle_for, theory_for
+from experiments.theory.uncertainty_bands import eigenvalue_band
+from models import catalogue
+from models.linear import modes
+from models.parameters import Bicycle
+
+CURVE_POINTS = 61
+BAND_POINTS = 25
+SHARES_SHOWN = 8  # quantities that make a band, by name
+
+
+def bicycle_panels(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -> list[dict[str, Any]]:
+    """Draw eigenvalues, residuals and complex plane of each bicycle, with what their captions say."""
+    bicycles = {bicycle_for(w.response).name: bicycle_for(w.response) for w in windows}
+    if figure7 is not None and "Silver" not in bicycles:
+        bicycles["Silver"] = catalogue.load_bicycle("Silver")
+    panels = []
+    for name, bicycle in bicycles.items():
+        own = [w for w in windows if bicycle_for(w.response).name == name]
+        published = figure7 if name == "Silver" else None
+        speeds = _speeds(own, published)
+        series = _series(own, speeds)
+        panel: dict[str, Any] = {
+            "bicycle": name,
+            "eigenvalues": eigenvalues.eigenvalue_figure(series, _open_loop_curves(bicycle, speeds, series), published),
+            "residuals": eigenvalues.residual_figure(series) if own else None,
+            "plane": complex_plane.plane_figure(series) if own else None,
+            "shares": _shares(own),
+            "origin": origin_text(own),
+            "figure7": figure7_residuals(published) if published is not None else None,
+        }
+        panels.append(panel)
+    return panels
+
+
+def _speeds(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -> np.ndarray:
+    """Speed grid of the curves [m/s]: what was measured, with a metre per second around it."""
+    v = [w.comparison.window.v_mean for w in windows]
+    if figure7 is not None:
+        v += [*figure7.v_start, *figure7.v_end]
+    return np.linspace(max(0.0, min(v) - 1.0), max(v) + 1.0, CURVE_POINTS)
+
+
+def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Series]) -> list[Curve]:
+    """Weave (unless measured, then it is drawn already) and capsize without control."""
+    followed = modes.named_modes(bicycle, speeds)
+    capsize = np.full(len(speeds), complex(np.nan, np.nan))  # no imaginary part to draw
+    capsize.real = np.where(followed.capsize.imag == 0.0, followed.capsize.real, np.nan)
+    curves = [Curve("capsize without control", speeds, capsize)]
+    if all(one.label != "open loop" for one in series):
+        curves.insert(0, Curve("weave without control", speeds, followed.weave_oscillation))
+    return curves
+
+
+def _series(windows: Sequence[NumberedWindow], speeds: np.ndarray) -> list[Series]:
+    """Group the windows by what theory says moves in them."""
+    groups: dict[str, tuple[Theory, list[Comparison]]] = {}
+    for w in windows:
+        theory = theory_for(w.response)
+        groups.setdefault(theory.name, (theory, []))[1].append(w.comparison)
+    series = []
+    for name in sorted(groups, key=lambda name: (name != "open loop", name)):
+        theory, comparisons = groups[name]
+        curve = Curve(name, speeds, kicked_modes(theory.dynamics(), speeds))
+        series.append(Series(name, comparisons, curve, _bands(theory, speeds)))
+    return series
+
+
+def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:
+    """Band of the predicted oscillation, where theory says how uncertain its quantities are."""
+    if not theory.uncertain:
+        return None
+    found = [eigenvalue_band(theory, float(v)) for v in np.linspace(speeds[0], speeds[-1], BAND_POINTS)]
+    found = [one for one in found if np.isfinite(one.mode)]
+    std = np.array([complex(one.re_std, one.im_std) for one in found])
+    return Bands(np.array([one.v for one in found]), np.array([one.mode for one in found]), std)
+
+
+def _shares(windows: Sequence[NumberedWindow]) -> dict[str, Any] | None:
+    """Contributions to the band of the first theory with one, at the middle of the measured speeds."""
+    for w in windows:
+        theory = theory_for(w.response)
+        if theory.uncertain:
+            v = float(np.median([one.comparison.window.v_mean for one in windows]))
+            found = eigenvalue_band(theory, v)
+            return {"theory": theory.name, "band": found, "shares": found.contributions[:SHARES_SHOWN], "unit": unit_of}
+    return None
+
+
+def panel_files(panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Figures worth printing, by the name of their file."""
+    kinds = ("eigenvalues", "residuals", "plane")
+    named = {f"{panel['bicycle']}-{kind}": panel[kind] for panel in panels for kind in kinds}
+    return {name: figure for name, figure in named.items() if figure is not None}

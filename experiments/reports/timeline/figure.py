@@ -1,0 +1,194 @@
+"""Figure of a recording over time. Line styles, hatches and marks say without colour what the colours say."""
+
+from dataclasses import dataclass
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.datatypes import AGREEMENT
+from experiments.reports.eigenvalues import (
+    BLUE,
+    GREEN,
+    GRID_COLOUR,
+    INK_COLOUR,
+    MUTED_COLOUR,
+    PURPLE,
+    VERMILION,
+    figure_style,
+)
+from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, Timeline, decimated
+from hil.loop.states import State
+from models.array_types import Array
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 7.1  # in: a sheet of A4 between its margins
+COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report, and of one on its own
+LEFT, RIGHT = 0.52, 0.82  # in, for the numbers and for the names of the lines
+TITLE_LINE, TITLE_CHARACTERS = 0.15, 118  # in, and of a line
+TOP, BOTTOM, STRIP = 0.05, 0.2, 0.30  # in; the strip shows states and windows
+COLUMNS = 700  # of a picture, over which a long signal keeps its lowest and highest values
+LEAST_FOR_A_NAME = 0.06  # of the width: a shorter span has no room for its name
+MARKS = {AGREES: "✓", DIFFERS: "✗", REJECTED: ""}
+WINDOW_STYLES: dict[str, dict[str, Any]] = {
+    AGREES: {"facecolor": GRID_COLOUR, "edgecolor": GREEN, "lw": 1.0},
+    DIFFERS: {"facecolor": "none", "edgecolor": VERMILION, "lw": 1.0, "hatch": "//////"},
+    REJECTED: {"facecolor": "none", "edgecolor": MUTED_COLOUR, "lw": 0.6, "ls": ":"},
+}
+KEY = (
+    f"✓, filled: window within {AGREEMENT:g} standard deviations of the prediction; ✗, hatched: beyond; "
+    "dotted: rejected; ▼: kick, release"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class TimelineSignal:
+    """One line of a panel."""
+
+    name: str
+    values: Array
+    colour: str
+    dashes: Any = "-"  # of matplotlib
+
+
+def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HEIGHT) -> "Figure":
+    """Lean and steer, torque and speed over time, below the states of the supervisor and the windows.
+
+    Parameters
+    ----------
+    timeline : Timeline
+    title : str
+        With one, the figure stands on its own and explains its marks.
+    height : float
+        in.
+    """
+    from matplotlib.figure import Figure
+
+    panels = _panels(timeline)
+    top = TOP + (TITLE_LINE * (len(_wrapped(title)) + 1.4) if title else 0.0)
+    style = {"font.size": 7.5 if title else 7.0, "lines.linewidth": 0.9, "figure.constrained_layout.use": False}
+    with figure_style(style):
+        figure = Figure(figsize=(WIDTH, height))
+        strip_share = STRIP / (height - top - BOTTOM)
+        axes = figure.subplots(
+            1 + len(panels),
+            1,
+            sharex=True,
+            height_ratios=[strip_share * len(panels) / (1 - strip_share), *(1.0 for _ in panels)],
+            gridspec_kw={
+                "left": LEFT / WIDTH,
+                "right": 1.0 - RIGHT / WIDTH,
+                "top": 1.0 - top / height,
+                "bottom": BOTTOM / height,
+                "hspace": 0.12,
+            },
+        )
+        t = timeline.response.t
+        spans = [(s.t_start, s.t_end) for s in timeline.states]
+        first, last = min([float(t[0]), *(a for a, _ in spans)]), max([float(t[-1]), *(b for _, b in spans)])
+        _strip(axes[0], timeline, last - first)
+        for ax, (unit, signals) in zip(axes[1:], panels, strict=True):
+            _draw(ax, timeline, unit, signals, height > COMPACT_HEIGHT)
+        axes[-1].set_xlim(first, max(last, first + timeline.response.dt))
+        axes[-1].annotate("t [s]", (1.01, 0.0), (0, -9), "axes fraction", "offset points", va="center")
+        if title:
+            x, lines = LEFT / WIDTH, [*_wrapped(title), KEY]
+            for i, line in enumerate(lines):
+                size, colour = (8.5, INK_COLOUR) if i == 0 else (6.8, MUTED_COLOUR)
+                y = 1.0 - (0.05 + TITLE_LINE * i) / height
+                figure.text(x, y, line, va="top", fontsize=size, color=colour)
+    return figure
+
+
+def _wrapped(title: str) -> list[str]:
+    """Lines of a title, none longer than the figure is wide."""
+    return [line for part in title.splitlines() for line in wrap(part, TITLE_CHARACTERS)]
+
+
+def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
+    """Unit and lines of each panel, of the signals that were recorded."""
+    r = timeline.response
+    angles = [
+        TimelineSignal(name, np.degrees(values), colour, dashes)
+        for name, values, colour, dashes in (("lean", r.phi, BLUE, "-"), ("steer", r.delta, VERMILION, (0, (3, 1.2))))
+        if values is not None
+    ]
+    panels = [("deg", angles)] if angles else []
+    if r.phi is None:
+        in_radians = r.phi_dot_unit == "rad/s"
+        rate = np.degrees(r.phi_dot) if in_radians else np.asarray(r.phi_dot)
+        panels.append(("deg/s" if in_radians else r.phi_dot_unit, [TimelineSignal("lean rate", rate, BLUE)]))
+    if r.T_delta is not None:
+        panels.append(("N m", [TimelineSignal("torque", np.asarray(r.T_delta), PURPLE)]))
+    return [*panels, ("m/s", [TimelineSignal("speed", np.asarray(r.v), GREEN)])]
+
+
+def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal], tall: bool) -> None:
+    """Draw the lines of one panel over the windows and kicks.
+
+    Parameters
+    ----------
+    ax : Axes
+    timeline : Timeline
+    unit : str
+        Of the lines.
+    signals : list of TimelineSignal
+        Lines of the panel.
+    tall : bool
+        There is room for more numbers beside it.
+    """
+    for window in timeline.windows:
+        if window.verdict != REJECTED:
+            ax.axvspan(window.t_start, window.t_end, color=GRID_COLOUR, alpha=0.6, lw=0, zorder=0)
+    for kick in timeline.kicks:
+        ax.axvline(kick, color=MUTED_COLOUR, lw=0.6, ls=(0, (2, 2)), zorder=1)
+    for i, signal in enumerate(signals):
+        t, y = decimated(timeline.response.t, signal.values, COLUMNS)
+        ax.plot(t, y, color=signal.colour, ls=signal.dashes)
+        place = 0.5 + (0.17 * (len(signals) - 1) - 0.34 * i if len(signals) > 1 else 0.0)
+        ax.plot(
+            [1.01, 1.045], [place, place], color=signal.colour, ls=signal.dashes, transform=ax.transAxes, clip_on=False
+        )
+        ax.text(1.055, place, signal.name, transform=ax.transAxes, va="center", color=INK_COLOUR)
+    ax.set_ylabel(unit, labelpad=2.0)
+    ax.yaxis.set_label_coords(-0.40 / (WIDTH - LEFT - RIGHT), 0.5)
+    ax.locator_params(axis="y", nbins=5 if tall else 3, min_n_ticks=3 if tall else 2)
+    ax.tick_params(length=2.0, pad=1.5)
+    ax.margins(y=0.08)
+    low, high = ax.get_ylim()
+    if high - low < 0.2:  # a constant speed is drawn flat, not its noise over the whole height
+        ax.set_ylim(low - 0.1, high + 0.1)
+
+
+def _strip(ax: "Axes", timeline: Timeline, whole: float) -> None:
+    """Draw the states above, the windows below; names and numbers where there is room."""
+    from matplotlib.patches import Rectangle
+
+    ax.set(ylim=(0.0, 2.0), yticks=[0.5, 1.5] if timeline.states else [0.5])
+    ax.set_yticklabels(["window", "state"] if timeline.states else ["window"], fontsize=6.3)
+    ax.grid(visible=False)
+    ax.tick_params(length=0.0, pad=1.5, labelbottom=False)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    for span in timeline.states:
+        style: dict[str, Any] = {"facecolor": "none", "edgecolor": MUTED_COLOUR, "lw": 0.6}
+        if span.state is State.FAULT:
+            style |= {"facecolor": VERMILION, "hatch": "xxxx"}
+        elif span.state is not State.RUNNING:
+            style |= {"facecolor": GRID_COLOUR}
+        ax.add_patch(Rectangle((span.t_start, 1.08), span.t_end - span.t_start, 0.84, **style))
+        if span.t_end - span.t_start > LEAST_FOR_A_NAME * whole:
+            ax.text(0.5 * (span.t_start + span.t_end), 1.46, span.state.name, ha="center", va="center", fontsize=6.0)
+    for window in timeline.windows:
+        width = window.t_end - window.t_start
+        ax.add_patch(Rectangle((window.t_start, 0.1), width, 0.8, **WINDOW_STYLES[window.verdict]))
+        if window.number is not None and width > 0.25 * LEAST_FOR_A_NAME * whole:
+            paper = {"facecolor": "#fefefe", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+            said = f"{window.number} {MARKS[window.verdict]}"
+            middle = 0.5 * (window.t_start + window.t_end)
+            ax.text(middle, 0.47, said, ha="center", va="center", fontsize=6.3, bbox=paper)
+    if timeline.kicks:
+        ax.plot(timeline.kicks, [0.02] * len(timeline.kicks), "v", color=INK_COLOUR, ms=3.0, clip_on=False, zorder=4)

@@ -1,0 +1,65 @@
+"""Picture of one recording over time, as `riderless plot` draws it."""
+
+from pathlib import Path
+
+from experiments.recordings.read import find_recordings, is_run
+from experiments.recordings.runs import run_of
+from experiments.reports.analyze import analyze
+from experiments.reports.result import AnalysisResult
+from experiments.reports.theory import check_figure_format, save_figure
+from experiments.reports.timeline.figure import timeline_figure
+from experiments.reports.timeline.recorded import state_spans, states_text, timeline_of
+from models.errors import InputError
+
+
+def plot_recording(
+    source: str | Path,
+    out: str | Path | None = None,
+    *,
+    mapping: str | Path = "",
+    preset: str = "",
+    bicycle: str = "",
+    trust: bool = False,
+) -> tuple[Path, AnalysisResult]:
+    """Draw lean, steer, torque and speed of a run or of somebody else's log, with its windows; the file written.
+
+    Parameters
+    ----------
+    source : str or Path
+        Run folder, or a file of any known format.
+    out : str, Path or None
+        SVG, PDF or PNG; by default a PNG with the recording's name, here.
+    mapping : str or Path
+        TOML file that says which column of others' files is what, or a shipped one's name.
+    preset : str
+        Kind of the file, as `experiments.reports.analyze.analyze` takes it.
+    bicycle : str
+        With a mapping: its bicycle.
+    trust : bool
+        Draw also where physics contradicts a unit or a sign.
+
+    Raises
+    ------
+    InputError
+        Not one recording, or one that is not understood; a file that cannot be written.
+    """
+    source = Path(source)
+    recordings = find_recordings([source])
+    if len(recordings) != 1:
+        raise InputError(f"wanted one recording to plot, found {len(recordings)} in {source}: give one of them")
+    (recording,) = recordings
+    path = Path(out) if out is not None else Path(f"{recording.resolve().name}.png")
+    check_figure_format(path)
+    result = analyze(recording, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
+    if not result.responses:
+        raise InputError(f"wanted a recording over time, found a table of eigenvalues in {recording}: give a log")
+    run = run_of(recording) if is_run(recording) else None
+    response, states = result.responses[0], state_spans(run) if run is not None else ()
+    numbered = list(enumerate(result.comparisons, start=1))
+    title = [f"{response.label}: {response.source}" if response.label else response.source]
+    if run is not None:
+        title.append(f"{states_text(states)}; {run.stop.reason}: {run.stop.cause}")
+    title.append(result.answer.headline)
+    timeline = timeline_of(response, numbered, result.rejected, states)
+    save_figure(timeline_figure(timeline, "\n".join(title)), path)
+    return path, result

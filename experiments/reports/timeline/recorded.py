@@ -1,0 +1,121 @@
+"""Recording over time as a picture shows it: signals, states of the supervisor, kicks, windows with their verdicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.analysis.kicks import KickRules, find_kicks
+from experiments.datatypes import Comparison, Rejected, Response
+from hil.logs.log import Run
+from hil.loop.states import State
+from models.array_types import Array
+
+AGREES, DIFFERS, REJECTED = "agrees", "differs", "rejected"
+
+
+@dataclass(frozen=True)
+class StateSpan:
+    """Time [s, device's clock] during which the supervisor stayed in one state."""
+
+    t_start: float
+    t_end: float
+    state: State
+
+
+@dataclass(frozen=True)
+class WindowSpan:
+    """Time [s] of a window, its number in the report and how it compares; rejected parts have no number."""
+
+    t_start: float
+    t_end: float
+    number: int | None
+    verdict: str  # AGREES, DIFFERS or REJECTED
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Everything that a picture of one recording over time shows."""
+
+    response: Response
+    states: tuple[StateSpan, ...]
+    kicks: tuple[float, ...]  # s
+    windows: tuple[WindowSpan, ...]
+
+
+def timeline_of(
+    response: Response,
+    windows: Sequence[tuple[int, Comparison]] = (),
+    rejected: Sequence[Rejected] = (),
+    states: Sequence[StateSpan] = (),
+) -> Timeline:
+    """Gather what belongs to one recording.
+
+    Parameters
+    ----------
+    response : Response
+        The recording.
+    windows : sequence of (int, Comparison)
+        Windows of this and of other recordings, with their numbers.
+    rejected : sequence of Rejected
+        Parts of this and of other recordings.
+    states : sequence of StateSpan
+        Of a run of ours.
+    """
+    spans = [
+        WindowSpan(c.window.t_start, c.window.t_end, number, AGREES if c.agrees else DIFFERS)
+        for number, c in windows
+        if (c.window.source, c.label) == (response.source, response.label or response.source)
+    ]
+    spans += [WindowSpan(r.t_start, r.t_end, None, REJECTED) for r in rejected if r.source == response.source]
+    return Timeline(response, tuple(states), kick_times(response), tuple(spans))
+
+
+def kick_times(response: Response) -> tuple[float, ...]:
+    """Times [s] of the kicks and releases that were marked, or of the kicks that the lean rate shows."""
+    marked = tuple(marker.t for marker in response.markers if marker.kind in ("kick", "release"))
+    if marked or len(response.t) < 10:
+        return marked
+    return tuple(float(response.t[kick.onset]) for kick in find_kicks(response, KickRules()))
+
+
+def state_spans(run: Run) -> tuple[StateSpan, ...]:
+    """Times of the supervisor's states in a run, on the device's clock that its samples carry."""
+    state = np.asarray(run.ticks["state"])
+    valid = np.flatnonzero(run.ticks["valid"] == 1)
+    if not len(valid):
+        return ()
+    starts = np.flatnonzero(np.diff(state, prepend=state[0] + 1))
+    ends = np.append(starts[1:], len(state) - 1)
+    host = np.asarray(run.ticks["t_host"])
+    on_device = np.interp(host[np.append(starts, ends)], host[valid], np.asarray(run.ticks["t"])[valid])
+    return tuple(
+        StateSpan(float(a), float(b), State(int(state[i])))
+        for a, b, i in zip(on_device[: len(starts)], on_device[len(starts) :], starts, strict=True)
+    )
+
+
+def states_text(states: Sequence[StateSpan]) -> str:
+    """States in words, each with the time at which it began."""
+    return ", ".join(f"{span.state.name} {span.t_start:.1f} s" for span in states)
+
+
+def decimated(t: Array, y: Array, columns: int) -> tuple[Array, Array]:
+    """Lowest and highest value in each column of a picture, one after the other, so that no peak is lost.
+
+    Parameters
+    ----------
+    t, y : array (n,)
+        Times [s] and values, nan where missing.
+    columns : int
+        Of the picture; a signal with no more than two samples a column stays as it is.
+
+    Returns
+    -------
+    t, y : array (2 columns,) or (n,)
+    """
+    if len(y) <= 2 * columns:
+        return t, y
+    edges = np.linspace(0, len(y), columns + 1).astype(int)[:-1]
+    low, high = np.fmin.reduceat(y, edges), np.fmax.reduceat(y, edges)
+    return np.repeat(t[edges], 2), np.column_stack([low, high]).ravel()
