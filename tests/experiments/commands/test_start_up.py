@@ -61,6 +61,12 @@ def test_turns_without_a_figure_draw_nothing():
     assert "matplotlib" not in loaded("turns", "Silver", "--lean", "10", "--steer", "5")[0]
 
 
+def test_design_loads_no_plotting_library(tmp_path):
+    packages, _ = loaded("design", "Silver", "--speeds", "4:5:1", "-o", tmp_path / "gains.toml")
+    assert "scipy" in packages
+    assert not packages & {"control", "matplotlib"}
+
+
 def test_list_of_commands_is_whole(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     out = loaded("--help")[1]
