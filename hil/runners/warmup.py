@@ -36,27 +36,38 @@ from hil.runners.assembly import new_loop
 _FROM_THE_END = "from hil.runners.warmup import compile_from_the_end; compile_from_the_end()"
 
 
-def warm_up(rig: Rig, schedule: GainSchedule) -> None:
-    """Compile and load everything a run needs; on return the loop may be armed."""
-    cache = os.environ.get("NUMBA_CACHE_DIR")
-    done = Path(cache or ".") / f"loop-{numba.__version__}-{sys.version_info.minor}"
-    alone = done.exists() or not cache or (os.cpu_count() or 1) < 2
-    with nullcontext() if alone else _second_process(), collector_off():
+def warm_up(rig: Rig, schedule: GainSchedule, helped: bool = True) -> None:
+    """Compile and load everything a run needs; on return the loop may be armed.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : GainSchedule
+    helped : bool
+        By a second process; False where one is at work already.
+    """
+    with compiling_meanwhile("loop", _FROM_THE_END) if helped else nullcontext(), collector_off():
         realtime.warm_up_loop(new_loop(rig, schedule, rig.calibrated().as_record()))
         warm_up_log()
-    if cache:
-        done.touch()
 
 
 @contextmanager
-def _second_process() -> Iterator[None]:
-    """Compile from the end in another process meanwhile."""
-    other = subprocess.Popen([sys.executable, "-c", _FROM_THE_END], stdin=subprocess.DEVNULL)
-    try:
+def compiling_meanwhile(what: str, code: str) -> Iterator[None]:
+    """Let a second process run ``code`` to compile, where ``what`` was not compiled before and a processor is free."""
+    cache = os.environ.get("NUMBA_CACHE_DIR")
+    done = Path(cache or ".") / f"{what}-{numba.__version__}-{sys.version_info.minor}"
+    if done.exists() or not cache or (os.cpu_count() or 1) < 2:
         yield
+        return
+    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
+    try:
+        with collector_off():
+            yield
     finally:
         other.kill()  # what it has not finished is not needed any more
         other.wait()
+    if done.parent.exists():
+        done.touch()
 
 
 @contextmanager

@@ -50,6 +50,7 @@ def test_linear_model_needs_numpy_alone(arguments):
     assert not packages & (HEAVY | LOGS)
 
 
+@pytest.mark.timeout(600)  # a run of the emulated bicycle, which may have to be compiled
 def test_info_loads_what_reads_a_log(run_folder):
     packages, out = loaded("info", run_folder)
     assert "Silver" in out
