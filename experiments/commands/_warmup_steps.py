@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,23 @@ from hil.logs.log import read_run
 from hil.rig.rig import Rig
 from hil.runners.replay import replay
 from hil.runners.simulated_run import run_lockstep
-from hil.runners.warmup import warm_up
+from hil.runners.warmup import collector_off, compiling_meanwhile, warm_up
 from models import catalogue
 from models.plant.scenario import Scenario
+
+_MEANWHILE = "from experiments.commands._warmup_steps import compile_loop_and_fits; compile_loop_and_fits()"
+
+
+def compiling_for_campaigns() -> AbstractContextManager[None]:
+    """Let a second process compile loop and fits while this one compiles the bicycle that a campaign simulates."""
+    return compiling_meanwhile("campaign", _MEANWHILE)
+
+
+def compile_loop_and_fits() -> None:
+    """Compile the loop, then the fits, in one process."""
+    with collector_off():
+        warm_up(*_machine(), helped=False)
+        _fits()
 
 
 def _machine() -> tuple[Rig, GainSchedule]:

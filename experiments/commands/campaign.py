@@ -45,9 +45,12 @@ def campaign(
     the campaign; the same command goes on where it stopped, and --new begins another. On a real bicycle a person is
     asked before each run.
     """
+    from contextlib import nullcontext
+
     from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
     from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of
+    from experiments.commands._warmup_steps import compiling_for_campaigns
     from experiments.terminal.campaign import show_finished, show_rehearsals
     from experiments.terminal.campaign_display import TerminalDisplay
     from experiments.terminal.console import emit_json, progress_screen
@@ -66,7 +69,10 @@ def campaign(
         show_rehearsals(made, as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
-    result = run_campaign(whole, out, whole.lockstep, resume=resume, new=new, ports=paths, fifo=fifo, display=display)
+    with compiling_for_campaigns() if whole.lockstep else nullcontext():
+        result = run_campaign(
+            whole, out, whole.lockstep, resume=resume, new=new, ports=paths, fifo=fifo, display=display
+        )
     if result.findings is None:
         chances = (1 if seed is None else seed, model) if whole.usual else None
         progress_screen.print(

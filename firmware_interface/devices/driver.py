@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from firmware_interface.devices.link import ANY, ROLES
+from firmware_interface.devices.link import ANY, ROLES, entry_points
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.port import SerialPort
@@ -71,8 +72,8 @@ class Device:
         As a rig file writes it.
     carries : int
         Bits of what it can carry.
-    hear, say : int
-        Addresses of the compiled functions, from `link.entry_points`.
+    receive, speak : compiled functions
+        See `firmware_interface.devices.link`.
     introduce : callable
         ``introduce(port, wants)`` sets the device up, before the loop, and returns an `Introduction`;
         raises DeviceError with one sentence.
@@ -88,13 +89,28 @@ class Device:
 
     name: str
     carries: int
-    hear: int
-    say: int
+    receive: Any
+    speak: Any
     introduce: Callable[[SerialPort, DeviceRequirements], Introduction]
     traffic: Callable[[int, DeviceSettings], Traffic]
     delimiter: int = ANY
     settings: Mapping[str, DeviceSetting] = field(default_factory=dict)
     examples: tuple[ExampleMessage, ...] = ()
+
+    @property
+    def hear(self) -> int:
+        """Address of the compiled `receive`."""
+        return self._addresses[0]
+
+    @property
+    def say(self) -> int:
+        """Address of the compiled `speak`."""
+        return self._addresses[1]
+
+    @cached_property
+    def _addresses(self) -> tuple[int, int]:
+        """Compiled, or loaded, when a loop asks for them: to read a rig file is not to wait for a compiler."""
+        return entry_points(self.receive, self.speak)
 
     def __repr__(self) -> str:
         """Name and what it can carry."""

@@ -31,7 +31,7 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, ExampleMessage, Traffic
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL, entry_points
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL
 from firmware_interface.devices.odrive_codes import (
     AXIS_CLOSED_LOOP,
     AXIS_ENCODER_FAILED,
@@ -305,12 +305,11 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(up, down, f"{len(told)} lines of {down} bytes down and {len(answers)} answers of {up} bytes up")
 
 
-_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="odrive",
     carries=ROLE_DRIVE | ROLE_STEER | ROLE_WHEEL,
-    hear=_hear,
-    say=_say,
+    receive=receive,
+    speak=speak,
     introduce=introduce,
     traffic=_traffic,
     delimiter=LINE_FEED,

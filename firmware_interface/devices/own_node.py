@@ -10,7 +10,7 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, entry_points
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.framing import DELIMITER, FRAME_OVERHEAD
 from firmware_interface.node.hello import Hello, ask_hello
 from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
@@ -55,12 +55,11 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(up, down, f"a sample of {up} bytes up and a command of {down} bytes down each period")
 
 
-_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="node",
     carries=ROLE_SENSORS | ROLE_DRIVE,
-    hear=_hear,
-    say=_say,
+    receive=receive,
+    speak=speak,
     introduce=introduce,
     traffic=_traffic,
     delimiter=DELIMITER,

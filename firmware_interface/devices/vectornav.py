@@ -33,7 +33,7 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_IMU, entry_points, new_link
+from firmware_interface.devices.link import ROLE_IMU, new_link
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.node.protocol import laid_over
@@ -381,12 +381,11 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(MESSAGE_SIZE, 0, f"a message of {MESSAGE_SIZE} bytes up each period")
 
 
-_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="vectornav",
     carries=ROLE_IMU,
-    hear=_hear,
-    say=_say,
+    receive=receive,
+    speak=speak,
     introduce=introduce,
     traffic=_traffic,
     settings={"async_port": DeviceSetting(1.0, "", "the sensor's serial port that we are on, 1 or 2")},

@@ -36,7 +36,7 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, entry_points
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
 from firmware_interface.devices.vesc_codes import VESC_FAULT_NAMES, VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
@@ -359,12 +359,11 @@ def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
     return Traffic(up, down, f"{said} of {down} bytes down, and an answer of {up} bytes up each period")
 
 
-_hear, _say = entry_points(receive, speak)
 DEVICE = Device(
     name="vesc",
     carries=ROLE_DRIVE | ROLE_STEER,
-    hear=_hear,
-    say=_say,
+    receive=receive,
+    speak=speak,
     introduce=introduce,
     traffic=_traffic,
     settings={

@@ -107,7 +107,7 @@ def tick(loop, wire, t_host, t_due, row):
         loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
     )
     news.released = is_released(loop.pulse, loop.freedom, loop.limits, estimate)
-    news.T_req = _requested_torque(loop.speeds, loop.gains, estimate)
+    news.T_req = requested_torque(loop.speeds, loop.gains, estimate)
     news.T_req += next_excitation_torque(loop.pulse, loop.excitation) if supervisor.state == _RUNNING else 0.0
     supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
@@ -211,7 +211,7 @@ def _age_of(links, role, t_host):
 
 
 @njit(cache=True, nogil=True)
-def _requested_torque(speeds, gains, e):
+def requested_torque(speeds, gains, e):
     """Evaluate the controller T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev]. Runs inside the tick."""
     last, j = speeds.size - 1, 0
     while j < last and speeds[j] < e.v:

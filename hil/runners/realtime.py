@@ -72,7 +72,7 @@ def _take(ports, wire, links, lead, flow, count):
 
 
 @njit(cache=True, nogil=True)
-def _await_message(ports, wire, links, lead, until, scratch, flow, count):
+def await_message(ports, wire, links, lead, until, scratch, flow, count):
     """Read until a message has ended on the port that beats time, or time is up. Runs inside the tick."""
     ended = False
     while not ended and libc.wait_readable(ports, until, scratch):
@@ -120,7 +120,7 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
         wire.n_rx[:] = 0
         wanted = due + half if device_clock else due
         if device_clock:
-            _await_message(ports, wire, loop.links, lead, wanted, scratch, flow, count)
+            await_message(ports, wire, loop.links, lead, wanted, scratch, flow, count)
             began = woken = libc.now(scratch)
         else:
             libc.sleep_until(due, scratch)

@@ -50,6 +50,7 @@ def test_linear_model_needs_numpy_alone(arguments):
     assert not packages & (HEAVY | LOGS)
 
 
+@pytest.mark.timeout(600)  # a run of the emulated bicycle, which may have to be compiled
 def test_info_loads_what_reads_a_log(run_folder):
     packages, out = loaded("info", run_folder)
     assert "Silver" in out
@@ -59,6 +60,12 @@ def test_info_loads_what_reads_a_log(run_folder):
 
 def test_turns_without_a_figure_draw_nothing():
     assert "matplotlib" not in loaded("turns", "Silver", "--lean", "10", "--steer", "5")[0]
+
+
+def test_design_loads_no_plotting_library(tmp_path):
+    packages, _ = loaded("design", "Silver", "--speeds", "4:5:1", "-o", tmp_path / "gains.toml")
+    assert "scipy" in packages
+    assert not packages & {"control", "matplotlib"}
 
 
 def test_list_of_commands_is_whole(monkeypatch):

@@ -1,0 +1,61 @@
+"""What is compiled when, and where: each in processes of their own, with a cache of their own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from firmware_interface.devices.registry import device_names
+
+LISTEN = """
+from numba.core import event
+compiled = []
+class Listener(event.Listener):
+    def on_start(self, event): compiled.append(event.data["dispatcher"].py_func.__name__)
+    def on_end(self, event): pass
+event.register("numba:compile", Listener())
+"""
+
+
+def names_compiled(code, cache):
+    """Names of the functions that are compiled while ``code`` runs."""
+    done = subprocess.run(
+        [sys.executable, "-c", LISTEN + code + "\nprint(*compiled)"],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+def test_a_rig_is_read_without_compiling(tmp_path):
+    code = f"""
+from firmware_interface.devices.registry import device
+assert [device(name).name for name in {device_names()}] == list({device_names()})
+from hil.rig.rig import Rig
+from models import load_bicycle
+assert Rig(load_bicycle("Silver")).calibrated()
+"""
+    assert names_compiled(code, tmp_path) == []
+
+
+@pytest.mark.slow  # compiles the loop
+@pytest.mark.timeout(600)
+def test_second_process_compiles_for_the_very_types_of_the_loop(tmp_path):
+    ahead = names_compiled("from hil.runners.warmup import compile_from_the_end as c; c()", tmp_path)
+    assert {"supervise", "judge_plausibility", "observe", "await_message", "write_tape", "speak"} <= set(ahead)
+    code = """
+import os
+os.cpu_count = lambda: 1
+from hil.runners.warmup import warm_up
+from tests.hil.machine import gains, rig_of
+rig = rig_of()
+warm_up(rig, gains(rig, speeds=(5.0,)))
+"""
+    left = names_compiled(code, tmp_path)
+    assert "tick" in left
+    ours = set(ahead) - {"crc_ccitt", "_age_of", "impl"}  # compiled for several types
+    assert not ours & set(left)
