@@ -75,7 +75,7 @@ class RunScreen:
             try:
                 if sys.stdin.isatty():
                     listener.start()
-                yield lambda step: self._live.update(_whole(f"{step} ...", STOP_HINT))
+                yield lambda step: self._show(f"{step} ...", STOP_HINT)
             finally:
                 over.set()
                 if listener.is_alive():
@@ -100,13 +100,18 @@ class RunScreen:
         told = self._told(row)
         if now - self._said_at < _SAID_FOR:
             told = [*told, self._said]
-        self._live.update(_whole(live_line(row, self._rig, operator, pushed=hand is not None), "\n".join(told)))
+        self._show(live_line(row, self._rig, operator, pushed=hand is not None), "\n".join(told))
 
     def with_remarks(self, outcome: Outcome) -> Outcome:
         """Add to the outcome of a run that never began what it waited for, and what to do."""
         if self._operator.running_since is not None or outcome.reason != "fault":
             return outcome
         return replace(outcome, remarks=(*outcome.remarks, *(f"waited for: {one}" for one in self.waited_for)))
+
+    def _show(self, lines: str, told: str) -> None:
+        """Paint lines and sentences on a terminal; a file would keep the last picture only, without an end."""
+        if self._live.console.is_terminal:
+            self._live.update(_whole(lines, told))
 
     def _told(self, row: np.void) -> list[str]:
         """Say what a person should know beside the figures."""
