@@ -252,6 +252,13 @@ def test_it_prints_whole_on_a4(sheets):
         assert typeset_number(c.prediction.frozen.imag, 3) in text
 
 
+def test_no_picture_of_a_window_is_cut_by_the_end_of_a_sheet(sheets):
+    pages, _ = sheets
+    pictures = [words_of(found).count("leftover") for _, found in pages]
+    assert pictures == [len(re.findall(r"i,z=", words_of(found))) for _, found in pages]  # beside their captions
+    assert sum(pictures) == 12
+
+
 def test_no_heading_stands_alone_at_the_foot_of_a_sheet(sheets):
     pages, _ = sheets
     seen = set()
