@@ -16,6 +16,7 @@ from experiments.campaigns.folder import (
     lock_folder,
     missing_conditions,
     read_runs,
+    require_place,
     run_as_json,
     write_campaign_record,
 )
@@ -132,6 +133,8 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
     lockstep : bool
         In simulated time.
     """
+    if seed < 0:
+        raise InputError(f"the seed of a campaign must be a whole number from 0, found {seed}: choose another")
     machine = read_rig(rig_file) if rig_file else None
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
     digest = {name: str(value) for name, value in settings.items()}
@@ -213,6 +216,7 @@ def run_campaign(
             f"the ports {', '.join(ports)} want a campaign with a wired rig, in real time: leave them out to emulate it"
         )
     folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=campaign.usual)
+    require_place(folder)
     runs = read_runs(folder) if folder.exists() else []
     left = missing_conditions(campaign, runs)
     rehearsals = () if campaign.usual else rehearse_campaign(campaign, left, screen)

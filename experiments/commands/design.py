@@ -25,20 +25,17 @@ def design(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Design steer-torque gains over speed for the sampled, delayed loop; refuse what would not be stable."""
+    from experiments.commands._outputs import write_output
     from experiments.terminal.console import emit_json, parse_speeds, screen
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
     from models import catalogue
-    from models.errors import InputError
 
     options = dict(_option(text) for text in option or [])
     loop = LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
     schedule = design_gains(catalogue.load_bicycle(bike), method, parse_speeds(speeds), loop, **options)
     if out is not None:
-        try:
-            out.write_text(schedule.to_toml(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"the gains cannot be written to {out} ({error.strerror}): name a writable file") from None
+        write_output(out, "the gains", schedule.to_toml())
     if as_json:
         emit_json(_document(schedule, method, rate, out))
         return
