@@ -259,7 +259,9 @@ def _fields(table: dict[str, Any]) -> dict[str, Any]:
     faults += _unknown(parameters, PARAMETERS, "parameter")
     absent = [name for name in PARAMETERS if name not in parameters and not (name in DISPENSABLE and name in missing)]
     if absent:
-        faults.append("[parameters] lacks " + ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent))
+        named = ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent[:3])
+        more = f" and {len(absent) - 3} more: is it the file of a bicycle?" if len(absent) > 3 else ""
+        faults.append(f"[parameters] lacks {named}{more}")
     if "name" not in table:
         faults.append('it has no name (name = "...")')
     if faults:

@@ -30,6 +30,8 @@ def read_rig(path: Path) -> Rig:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
         ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"rig file {path} is no text in UTF-8: give the path of a TOML file") from None
     lines = find_key_lines(text)
     try:
         table = tomllib.loads(text)
@@ -66,8 +68,8 @@ class _Loop(_Strict):
 
 
 class _Imu(_Strict):
-    x_m: float = 0.3
-    z_m: float = -0.5
+    x_m: float = Field(default=0.3, ge=-3.0, le=3.0)  # on a bicycle, or near it
+    z_m: float = Field(default=-0.5, ge=-3.0, le=3.0)
 
 
 class _Std(_Strict):
@@ -107,6 +109,12 @@ class _RigFile(_Strict):
     std: _Std = _Std()
 
     def build(self) -> Rig:
+        period = 1.0 / self.loop.rate_Hz
+        if not self.loop.watchdog_s > period:
+            raise InputError(
+                f"watchdog_s must be longer than a period of the loop, {period:g} s at {self.loop.rate_Hz:g} Hz, found "
+                f"{self.loop.watchdog_s:g} s: it would trip between two commands; 3 to 5 periods are usual"
+            )
         try:
             observer = Observer(**self.observer)
         except TypeError:
