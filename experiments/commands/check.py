@@ -31,7 +31,10 @@ def check(
     from hil.commissioning import preflight
     from hil.commissioning.steps import go_through
     from hil.design.methods import design
+    from models.errors import InputError
 
+    if emulated and port:
+        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)

@@ -10,7 +10,7 @@ def emulate(
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "linear",
     speed: Annotated[float, typer.Option(help="Of the treadmill, m/s.")] = 5.0,
     kick_every: Annotated[float, typer.Option(help="s between pushes; 0 for none.")] = 4.0,
-    seed: Annotated[int, typer.Option(help="Fixes kicks and sensor noise.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Fixes kicks and sensor noise.")] = 1,
     duration: Annotated[float, typer.Option(help="s until it ends; 0 for until Ctrl-C.")] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the path as JSON.")] = False,
 ) -> None:
@@ -35,7 +35,7 @@ def emulate(
     from models.plant.scenario import MAX_KICKS, Scenario
 
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
-        if not value >= 0.0:
+        if not value >= 0.0 or (name == "kick-every" and value == np.inf):
             raise InputError(f"--{name} must be zero or more, found {value:g}: give a positive number")
     rig, rng = Rig(catalogue.load_bicycle(bike)), np.random.default_rng(seed)
     times = 1.0 + kick_every * np.arange(MAX_KICKS if kick_every else 0)

@@ -32,6 +32,8 @@ def monitor(
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")
+    if emulated and port:
+        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)

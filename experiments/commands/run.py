@@ -25,7 +25,7 @@ def run(
     model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
         "linear"
     ),
-    seed: Annotated[int, typer.Option(help="Of the emulated bicycle.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the emulated bicycle.")] = 1,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the run's folder is made.")] = Path("runs"),
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

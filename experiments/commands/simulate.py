@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hil.runners.emulation import Emulation
     from models.plant.plant import Kick, Knock, Scenario
 
+_MAX_SEEDS = 10_000
+
 
 def simulate(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue or a TOML file; several with commas.")],
@@ -66,8 +68,15 @@ def simulate(
 
     if not 0.0 < duration < 86400.0:
         raise InputError(f"--duration must be above 0 and below 86400 s, found {duration:g} s")
-    if seeds < 1:
-        raise InputError(f"--seeds must be 1 or more, found {seeds}: it says how many runs differ in their noise only")
+    if not 1 <= seeds <= _MAX_SEEDS:
+        raise InputError(
+            f"--seeds must be 1 or more and at most {_MAX_SEEDS}, found {seeds}: it says how many runs differ in "
+            "their noise only"
+        )
+    if not floor and (rolling or drag_area):
+        raise InputError(
+            "--rolling and --drag-area slow a bicycle on a floor, a treadmill keeps its speed: add --floor"
+        )
     start, pushes = _numbers("--x0", x0, 4), _pushes(kick or [], knock or [])
     emulation = Emulation(
         model,

@@ -20,7 +20,7 @@ def turns(
     from math import radians
 
     from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
-    from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.console import emit_json, require_speed, screen
     from experiments.terminal.turns import show_families, show_turn, turn_document
     from models import catalogue
     from models.errors import InputError
@@ -62,7 +62,7 @@ def turns(
         else:
             assert speed is not None  # the ways were checked above
             assert radius is not None
-            turn = steady_turn_from_speed_and_radius(bicycle, speed, radius)
+            turn = steady_turn_from_speed_and_radius(bicycle, require_speed(speed), radius)
         if plot is not None:
             save_figure(turn_figure(bicycle, turn), plot)
         if as_json:

@@ -80,6 +80,13 @@ def parse_speeds(text: str) -> list[float]:
     return speeds
 
 
+def require_speed(v: float) -> float:
+    """Speed ``v`` [m/s] of a command that takes one; raises InputError beyond any bicycle's."""
+    if abs(v) > MAX_SPEED:
+        raise InputError(f"the speed {v:g} m/s is beyond {MAX_SPEED:g} m/s: give the speed of a bicycle in m/s")
+    return v
+
+
 def _speeds(text: str) -> list[float]:
     """Read a range or a list of speeds, however large."""
     wanted = "give speeds in m/s as A:B:STEP (for example 2:8:0.5) or as a list 2,3.5,5"
