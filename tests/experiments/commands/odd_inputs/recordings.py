@@ -1,0 +1,167 @@
+"""Odd inputs of the commands that read recordings and files: `analyze`, `identify`, `info`, `export`, `replay` ..."""
+
+MAPPED = "-m mapping.toml"
+
+REFUSED = {
+    "Missing argument": ["analyze", "identify", "info", "export", "replay", "migrate"],
+    "Got unexpected extra argument": ["info run run", "export run run"],
+    # analyze: what is there
+    "No such file or directory; check the path": ["analyze nowhere", "analyze run nowhere"],
+    "no run and no recording": ["analyze void"],
+    "wanted the columns of a known kind": [
+        "analyze words.txt",
+        "analyze log.csv",
+        "identify log.csv --free drive_gain",
+    ],
+    "wanted a readable file of a known format": [
+        "analyze picture.png",
+        f"analyze log-utf16.csv {MAPPED}",
+        f"analyze log-binary.csv {MAPPED}",
+    ],
+    "values in every row": [
+        "analyze silver.toml",
+        "analyze gains.toml",
+        f"analyze log-ragged.csv {MAPPED}",
+        f"analyze log-short-row.csv {MAPPED}",
+    ],
+    "found an empty file": ["analyze log-empty.csv", "analyze /dev/null", "analyze run-empty"],
+    "wanted at least 50 rows": [f"analyze log-header-only.csv {MAPPED}", f"analyze log-few-rows.csv {MAPPED}"],
+    "wanted a column 'time'": [f"analyze log-no-header.csv {MAPPED}", f"analyze log-text.mat {MAPPED}"],
+    "found 'fast' in column gyro_x, line 901": [f"analyze log-text.csv {MAPPED}"],
+    "wanted a column 'belt'": [f"analyze log-same-names.csv {MAPPED}"],
+    "wanted numbers, found 'x' in column time": [f"analyze log-no-numbers.csv {MAPPED}"],
+    "wanted times that increase": [
+        f"analyze log-holes.csv {MAPPED}",
+        f"analyze log-backwards.csv {MAPPED}",
+        f"analyze log-stopped-clock.csv {MAPPED}",
+    ],
+    "found one that cannot be read": [
+        f"analyze log-cut.mat {MAPPED}",
+        f"analyze log-cut.h5 {MAPPED}",
+        f"analyze log-cut.parquet {MAPPED}",
+    ],
+    "is named twice": [f"analyze log.csv log.csv {MAPPED}", "analyze run run", "analyze run run/run.mcap"],
+    "wants rows of four numbers under v_start,v_end,re,im": ["analyze eigenvalues-text.csv"],
+    "wanted a run with its header": ["analyze run-torn", "identify run-torn --free drive_gain", "analyze run-header"],
+    "found something else in": ["analyze run-binary", "info run-binary", "info words.txt", "export log.csv"],
+    "found no run.mcap at": [
+        "analyze run-folder",
+        "info nowhere",
+        "info void",
+        "info run-folder",
+        "export nowhere",
+        "export void",
+        "replay nowhere",
+        "replay void",
+    ],
+    # analyze: mappings
+    "wanted a mapping file": [
+        "analyze log.csv -m nowhere.toml",
+        "analyze log.csv -m void",
+        "analyze log.csv -m torn.toml",
+        "analyze log.csv -m binary.toml",
+        "identify log.csv --free drive_gain --mapping nowhere.toml",
+    ],
+    "wanted a table [phi_dot], found none": ["analyze log.csv -m empty.toml"],
+    "nothing is called 'name'": ["analyze log.csv -m silver.toml", "analyze log.csv -m rig.toml"],
+    "it is another kind of file": ["analyze log.csv -m gains.toml"],
+    "nothing is called 'speed'": ["analyze log.csv -m mapping-unknown-table.toml"],
+    "wanted a table [v], found none": ["analyze log.csv -m mapping-no-speed.toml"],
+    "[v]: wanted a unit": ["analyze log.csv -m mapping-no-unit.toml", "analyze log.csv -m mapping-wrong-unit.toml"],
+    "did you mean belt?": ["analyze log.csv -m mapping-no-column.toml"],
+    "wanted a sign of 1 or -1, found 7": ["analyze log.csv -m mapping-sign.toml"],
+    "wanted a number for sign, found 'minus'": ["analyze log.csv -m mapping-sign-text.toml"],
+    "there is no bicycle 'Delft'": ["analyze log.csv -m mapping-bicycle.toml"],
+    "[time]: wanted a unit out of": ["analyze log.csv -m mapping-time-unit.toml"],
+    "is its unit ms?": ["analyze log.csv -m mapping-seconds-for-ms.toml"],
+    "gyro_x is in degrees/s, not in radians/s": ["analyze log.csv -m mapping-degrees-for-radians.toml"],
+    "did you mean delft-sbw?": ["analyze log.csv -m mapping-kind.toml"],
+    "update riderless": ["analyze log.csv -m mapping-later-format.toml", "migrate rig-later-format.toml"],
+    "100 % of them missing": ["analyze log.csv -m mapping-constant.toml"],
+    "wanted a number for zero, found 'none'": ["analyze log.csv -m mapping-zero-text.toml"],
+    "found 0; record it again": ["analyze log.csv -m mapping-skip-huge.toml"],
+    "wanted one character for delimiter": ["analyze log.csv -m mapping-delimiter.toml"],
+    "wanted a kind out of": ["analyze log.csv --preset magic"],
+    "wanted a column 't_s'": ["analyze log.csv --preset kooijman"],
+    "there is no bicycle 'Pegasus'": [f"analyze log.csv {MAPPED} --bicycle Pegasus"],
+    "wanted an estimator among": [
+        f"analyze log.csv {MAPPED} --estimator magic",
+        f"analyze log.csv {MAPPED} --estimator ''",
+    ],
+    # analyze: windows
+    "is not a window: give its start and end": [
+        f"analyze log.csv {MAPPED} --window 5",
+        f"analyze log.csv {MAPPED} --window a:b",
+        f"analyze log.csv {MAPPED} --window 1:2:3",
+        f"analyze log.csv {MAPPED} --window ''",
+    ],
+    "give a start and a later end within it": [
+        f"analyze log.csv {MAPPED} --window 5:4",
+        f"analyze log.csv {MAPPED} --window 5:5",
+        f"analyze log.csv {MAPPED} --window nan:5",
+        f"analyze log.csv {MAPPED} --window 100:200",
+        "analyze run --window 100:200",
+    ],
+    "wanted a readable file of windows": [
+        f"analyze log.csv {MAPPED} --windows nowhere.txt",
+        f"analyze log.csv {MAPPED} --windows void",
+        f"analyze log.csv {MAPPED} --windows picture.png",
+    ],
+    "line 1 of notes-verb.txt: wanted veto": [f"analyze log.csv {MAPPED} --windows notes-verb.txt"],
+    "line 1 of notes-no-reason.txt: wanted veto": [f"analyze log.csv {MAPPED} --windows notes-no-reason.txt"],
+    "wanted a time within a window": [f"analyze log.csv {MAPPED} --windows notes-nowhere.txt"],
+    "swap them": [f"analyze log.csv {MAPPED} --windows notes-backwards.txt"],
+    "wanted a folder for the report": [
+        f"analyze log.csv {MAPPED} -o words.txt",
+        f"analyze log.csv {MAPPED} -o words.txt/report",
+        f"analyze log.csv {MAPPED} -o full",
+    ],
+    # identify
+    "wanted quantities to identify": ["identify run --free ,"],
+    "'magic'": ["identify run --free magic"],
+    "wanted a prior among own, usual, none": ["identify run --free drive_gain --prior strong"],
+    "no window was found in these recordings": ["identify log-constant.csv --free drive_gain --mapping mapping.toml"],
+    # runs
+    "wanted a log (MCAP), found": ["info log.csv", "info run-empty", "replay words.txt", "replay run-empty"],
+    "found 40 bytes without one": ["info run-torn", "export run-torn", "replay run-torn"],
+    "runs are exported to csv, parquet, mat, mcap": [
+        "export run --to xls",
+        "export run --to ''",
+        "export run --to CSV -o void/x.csv",
+    ],
+    "name a file in a writable folder": [
+        "export run -o void",
+        "export run -o nowhere/ticks.csv",
+        "export run -o words.txt/ticks.csv",
+        "export run -o full",
+        "export run --to mat -o full",
+        "export run --to parquet -o full",
+    ],
+    "wanted a new file for the export": ["export run --to mcap -o full", "export run --to mcap -o run/run.mcap"],
+    # migrate
+    "wanted a gains, rig, campaign or mapping file": [
+        "migrate nowhere.toml",
+        "migrate void",
+        "migrate folder.toml",
+        "migrate empty.toml",
+        "migrate binary.toml",
+        "migrate utf16.toml",
+        "migrate silver.toml",
+        "migrate run",
+    ],
+    "is not valid TOML": ["migrate words.txt", "migrate torn.toml", "migrate log.csv"],
+    "rig file rig-unknown-key.toml: line": ["migrate rig-unknown-key.toml"],
+    "gains-nan.toml: the speeds and gains of a schedule must be finite": ["migrate gains-nan.toml"],
+    "campaign file campaign-kind.toml: protocol 1 wants a kind": ["migrate campaign-kind.toml"],
+    "mapping-unknown-table.toml: nothing is called 'speed'": ["migrate mapping-unknown-table.toml"],
+}
+
+ACCEPTED = [
+    f"analyze log.csv {MAPPED}",
+    f"analyze log-semicolon.csv {MAPPED}",
+    f"analyze log-constant.csv {MAPPED}",  # nothing is found, and that is said
+    f"analyze log.csv {MAPPED} --window 3:1e300",  # all that is there from 3 s on
+    "analyze eigenvalues.csv",
+    "info run/run.mcap",
+    "migrate gains.toml",
+]

@@ -1,0 +1,208 @@
+"""Odd inputs of the commands that only compute: `eig`, `modes`, `turns`, `design`, `bikes`."""
+
+# what the sentence must say -> commands
+REFUSED = {
+    # the command line itself
+    "No such command": ["eigenvalues Silver"],
+    "Missing argument": ["eig", "modes", "turns", "design"],
+    "Got unexpected extra argument": ["eig Silver Benchmark", "bikes Silver"],
+    "No such option": ["eig Silver --speed 5", "bikes --jason"],
+    "requires an argument": ["eig Silver --speeds"],
+    "does not take a value": ["eig Silver --json=yes"],
+    "should be a valid number": [
+        "modes Silver --speed fast",
+        "turns Silver --lean five --steer 2",
+        "design Silver --rate 200Hz",
+    ],
+    "should be a valid integer": ["design Silver --delay one", "design Silver --delay 0.5"],
+    # names of bicycles
+    "there is no bicycle '' in the catalogue; choose one of": ["eig ''"],
+    "there is no bicycle ' ' in the catalogue": ["eig ' '"],
+    "did you mean Silver?": ["eig Silverr", "eig silver", "eig SILVER"],
+    "there is no bicycle 'Silver,Benchmark'": ["eig Silver,Benchmark"],
+    "there is no bicycle 'Pegasus'": ["turns Pegasus --hands-free", "design Pegasus", "modes Pegasus"],
+    "a path ending in .toml is read as a file": [
+        "eig void",
+        "eig words.txt",
+        "eig picture.png",
+        "eig log.csv",
+        "eig /dev/null",
+        "eig full",
+    ],
+    # files of bicycles
+    "there is no file nowhere.toml": ["eig nowhere.toml"],
+    "folder.toml cannot be read as text": ["eig folder.toml"],
+    "cannot be read as text": ["eig binary.toml", "eig utf16.toml", "eig latin1.toml", "design binary.toml"],
+    "is it the file of a bicycle?": [
+        "eig empty.toml",
+        "eig rig.toml",
+        "eig gains.toml",
+        "eig campaign.toml",
+        "eig mapping.toml",
+        "design rig.toml",
+        "eig silver-parameters-a-list.toml",
+    ],
+    "is not valid TOML": ["eig torn.toml", "eig half.toml", "eig silver-twice.toml"],
+    "w = -1.01 m must be above zero": ["eig silver-negative.toml"],
+    "w = nan must be a finite number in m": ["eig silver-nan.toml", "modes silver-nan.toml", "design silver-nan.toml"],
+    "w = inf must be a finite number in m": ["eig silver-inf.toml"],
+    "w = '1.01 m' must be a finite number in m": ["eig silver-text.toml"],
+    "w = True must be a finite number": ["eig silver-bool.toml"],
+    "w = [1.01] must be a finite number": ["eig silver-list.toml"],
+    "mB = 1e+300 kg is beyond": ["eig silver-huge.toml"],
+    "unknown parameter 'wheelbase'": ["eig silver-misspelt.toml"],
+    "lacks w (m, wheelbase)": ["eig silver-lacking.toml"],
+    "unknown key 'colour'": ["eig silver-unknown-key.toml"],
+    "it has no name": ["eig silver-nameless.toml"],
+    "name = 3 must be text": ["eig silver-name-is-a-number.toml"],
+    "triangle inequality": ["eig silver-no-triangle.toml"],
+    "IBxz = 5 kg m^2 must be at most": ["eig silver-no-tensor.toml"],
+    "std of w = -0.1 m must be": ["eig silver-std-negative.toml"],
+    "unknown parameter in std 'length'": ["eig silver-std-unknown.toml"],
+    "std of w = 'small' m must be": ["eig silver-std-text.toml"],
+    "'w' cannot be missing": ["eig silver-missing-unknown.toml"],
+    # speeds
+    "is not a range of speeds": [
+        "eig Silver --speeds ''",
+        "eig Silver --speeds fast",
+        "eig Silver --speeds 5m/s",
+        "eig Silver --speeds 1,,2",
+        "eig Silver --speeds 1:2",
+        "eig Silver --speeds 1:2:3:4",
+    ],
+    "a speed that is not finite": ["eig Silver --speeds nan", "eig Silver --speeds inf", "design Silver --speeds nan"],
+    "beyond 200 m/s": [
+        "eig Silver --speeds 1e300",
+        "modes Silver --speed 1e300",
+        "modes Silver --speed 1e5",
+        "modes Silver --speed inf",
+        "turns Silver --speed 1e300 --radius 20",
+    ],
+    "run backwards, from 8 to 2 m/s": ["eig Silver --speeds 8:2:1"],
+    "must be a positive number of m/s": [
+        "eig Silver --speeds 1:2:0",
+        "eig Silver --speeds 1:2:-1",
+        "eig Silver --speeds 1:2:nan",
+        "eig Silver --speeds 0:inf:1",
+    ],
+    "take a larger step": ["eig Silver --speeds 0:10:1e-9"],
+    "a speed must be a finite number, zero or more": [
+        "eig Silver --speeds -5",
+        "modes Silver --speed nan",
+        "modes Silver --speed -5",
+    ],
+    # figures
+    "a figure is written as .svg, .pdf, .png": [
+        "eig Silver --plot figure.gif",
+        "eig Silver --plot figure",
+        "eig Silver --plot void",
+        "modes Silver --plot figure.doc",
+        "turns Silver --lean 5 --steer 2 --plot turn.bmp",
+    ],
+    "the figure cannot be written to": [
+        "eig Silver --plot nowhere/figure.png",
+        "eig Silver --plot words.txt/figure.png",
+        "eig Silver --plot folder.toml/../nowhere/figure.pdf",
+    ],
+    "a plot over speed needs two speeds at least": ["eig Silver --speeds 5 --plot five.png"],
+    # turns
+    "a turn is asked for in one of three ways": [
+        "turns Silver",
+        "turns Silver --lean 5",
+        "turns Silver --steer 5",
+        "turns Silver --lean 5 --steer 2 --speed 5",
+        "turns Silver --lean 5 --steer 2 --hands-free",
+    ],
+    "a turn has at most 86 deg of lean": [
+        "turns Silver --lean nan --steer 2",
+        "turns Silver --lean 5 --steer inf",
+        "turns Silver --lean 100 --steer 2",
+    ],
+    "lean and steer to the same side": ["turns Silver --lean -5 --steer 2"],
+    "a turn needs a steer angle": ["turns Silver --lean 5 --steer 0", "turns Silver --lean 0 --steer 0"],
+    "the radius of a turn is a number of metres, not zero": [
+        "turns Silver --speed 5 --radius 0",
+        "turns Silver --speed 5 --radius nan",
+        "turns Silver --speed 5 --radius inf",
+    ],
+    "the speed of a turn is a positive number of m/s": [
+        "turns Silver --speed -5 --radius 20",
+        "turns Silver --speed 0 --radius 20",
+    ],
+    "cannot turn from straight running into a circle of 1 m": ["turns Silver --speed 50 --radius 1"],
+    # design
+    "the design method must be one of lqr, poles, lean, off": [
+        "design Silver --method magic",
+        "design Silver --method ''",
+        "design Silver --method LQR",
+    ],
+    "a design wants increasing speeds": ["design Silver --speeds 5,5", "design Silver --speeds 6,5"],
+    "a design wants speeds of 0 m/s or more": ["design Silver --speeds -5"],
+    "the loop's rate must be above 0 Hz and at most 20000 Hz": [
+        "design Silver --rate 0",
+        "design Silver --rate -200",
+        "design Silver --rate nan",
+        "design Silver --rate inf",
+        "design Silver --rate 1e9",
+    ],
+    "the drive's lag must be 0 s or more and below 0.5 s": [
+        "design Silver --drive-lag -1",
+        "design Silver --drive-lag nan",
+        "design Silver --drive-lag 5",
+    ],
+    "the loop's delay must be from 0 to 1 sample": ["design Silver --delay 2", "design Silver --delay -1"],
+    "is not an option: write NAME=VALUE": [
+        "design Silver --set zeta",
+        "design Silver --set ''",
+        "design Silver --set weights={",
+    ],
+    "has the options weights, found": ["design Silver --set colour=3", "design Silver --set =3"],
+    "LQR wants its weights by name": ["design Silver --set weights=3", "design Silver --set 'weights=[1,2]'"],
+    "must be a number above 0": [
+        "design Silver --set 'weights={T_delta=0}'",
+        "design Silver --set 'weights={T_delta=-1}'",
+        "design Silver --set 'weights={T_delta=nan}'",
+        "design Silver --set 'weights={T_delta=\"soft\"}'",
+    ],
+    "an LQR weight is one of": ["design Silver --set 'weights={colour=1}'"],
+    "damping ratio must be above 0 and at most 1": [
+        "design Silver --method poles --set zeta=-1",
+        "design Silver --method poles --set zeta=0",
+        "design Silver --method poles --set zeta=nan",
+        "design Silver --method poles --set zeta=5",
+    ],
+    "'zeta' wants a number or a function of speed": ["design Silver --method poles --set 'zeta=\"high\"'"],
+    "poles has the options zeta, omega, real, raw, found 'poles'": ["design Silver --method poles --set poles=[-3]"],
+    "the lean law's gain k must be a number": ["design Silver --method lean --set k=nan"],
+    "lean does not balance Silver at 2 m/s": [
+        "design Silver --method lean --set k=-2",
+        "design Silver --method lean --set k=1e300",
+    ],
+    "cannot use the options {'k': [1, 2]}": ["design Silver --method lean --set k=[1,2]"],
+    "the design method off has no options": ["design Silver --method off --set k=1"],
+    "no steer torque can balance Benchmark at 0.025 m/s": ["design Benchmark --speeds 0.025,0.03"],
+    "the gains cannot be written to": [
+        "design Silver --speeds 5 -o void",
+        "design Silver --speeds 5 -o nowhere/gains.toml",
+        "design Silver --speeds 5 -o words.txt/gains.toml",
+        "design Silver --speeds 5 -o ''",
+        "design Silver --speeds 5 -o full",
+    ],
+}
+
+# checked by the plausibility of bicycles
+IMPLAUSIBLE = [
+    "eig silver-millimetres.toml",
+    "eig silver-grams.toml",
+    "eig silver-z-up.toml",
+    "eig silver-head-angle.toml",
+    "eig silver-zero-mass.toml",
+]
+
+ACCEPTED = [
+    "eig 'über grüße.toml' --speeds 5",
+    "eig silver-with-mark.toml --speeds 5",
+    "eig silver.toml --speeds 0",
+    "modes Silver --speed 0",
+    "design Silver --speeds 5 --drive-lag 0",
+]
