@@ -72,8 +72,7 @@ def check(
 
 def _show(what: str, good: bool, sentence: str, as_json: bool) -> None:
     """One line of the verdict."""
-    from experiments.terminal.console import screen
+    from experiments.terminal.console import screen, verdict_line
 
     if not as_json:
-        mark = "[green]ok [/]" if good else "[red]BAD[/]"
-        screen.print(f"{mark} {what:<20} {sentence}", soft_wrap=True)
+        screen.print(verdict_line(good, f"{what:<20} {sentence}"), soft_wrap=True)

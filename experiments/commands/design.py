@@ -35,7 +35,7 @@ def design(
     loop = LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
     schedule = design_gains(catalogue.load_bicycle(bike), method, parse_speeds(speeds), loop, **options)
     if out is not None:
-        write_output(out, "the gains", schedule.to_toml())
+        write_output(out, "the gains", schedule.to_toml(), over="riderless gain schedule")
     if as_json:
         emit_json(_document(schedule, method, rate, out))
         return

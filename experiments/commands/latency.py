@@ -55,7 +55,7 @@ def latency(
     if matrix:
         trials = [replace(trials[0], fifo=f, load=busy) for f in (0, fifo or 80) for busy in (False, True)]
     if out is not None:
-        require_writable(out, "the result")  # found out before the test, not after it
+        require_writable(out, "the result", over="histogram_us")  # found out before the test, not after it
     try:
         with ExitStack() as stack:
             fds, loop = stack.enter_context(answering_devices(rig, port or []))
@@ -66,7 +66,7 @@ def latency(
     documents = [{**r.as_dict(), "passed": r.passed, **_histograms(m)} for r, m in zip(results, measured, strict=True)]
     document = {"trials": documents} if matrix else documents[0]
     if out is not None:
-        write_output(out, "the result", json.dumps(plain(document), indent=1, allow_nan=False))
+        write_output(out, "the result", json.dumps(plain(document), indent=1, allow_nan=False), over="histogram_us")
     if as_json:
         emit_json(document)
     elif matrix:

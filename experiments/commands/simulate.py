@@ -96,6 +96,8 @@ def simulate(
     cases = _cases(bike.split(","), controller, scenarios, emulation, duration, seeds > 1)
     out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
+    if len(set(folders)) < len(folders):
+        raise InputError("two of these runs are the same and want one folder: name each bicycle and speed once")
     results = {}
     with watching(progress_screen, cases, "simulation") as (watch, done):
         for result in simulate_all(cases, folders, jobs, dask, watch):

@@ -1,5 +1,6 @@
 """Analyse recordings of any kind, from files, folders or memory, as `riderless analyze` does."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +33,7 @@ class _Gathered:
 
     def require_new(self, path: Path) -> None:
         """Refuse a recording that was read before: its windows would count twice. Raises InputError."""
-        file = (path / RUN_FILE if path.is_dir() else path).resolve()
+        file = Path(os.path.realpath(path / RUN_FILE if path.is_dir() else path))
         if file in self.read:
             raise InputError(f"{path} is named twice, and its windows would count twice: name it once")
         self.read.add(file)

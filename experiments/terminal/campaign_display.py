@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
+from rich.text import Text
 
 from experiments.analysis.analyze import Analysis
 from experiments.campaigns.display import CampaignDisplay
@@ -42,7 +43,7 @@ class TerminalDisplay(CampaignDisplay):
     def rehearsing(self) -> Iterator[Callable[[DryRun], None]]:
         """Show a line that tells which condition was rehearsed last."""
         with progress_screen.status("rehearsing every condition in simulated time") as line:
-            yield lambda one: line.update(f"rehearsed {one.condition.label}: {one.said()}")
+            yield lambda one: line.update(Text(f"rehearsed {one.condition.label}: {one.said()}"))
 
     @contextmanager
     def running(self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool) -> Iterator[None]:

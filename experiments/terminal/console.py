@@ -9,12 +9,14 @@ from typing import Any
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from experiments.reports.text import TextBlock, TextTable
 from models.errors import InputError
 
-screen = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else 120)
-progress_screen = Console(stderr=True, highlight=False, emoji=False)  # so that --json stays clean
+# no markup: a name may hold brackets
+screen = Console(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else 120)
+progress_screen = Console(stderr=True, highlight=False, emoji=False, markup=False)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
 MAX_SPEED = 200.0  # m/s, in either direction
@@ -55,6 +57,11 @@ def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]
     screen.print(t)
     if caption:
         screen.print(caption, style="dim")
+
+
+def verdict_line(good: bool, rest: str) -> Text:
+    """Line that begins with a coloured ok or BAD."""
+    return Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {rest}")
 
 
 def print_blocks(blocks: Iterable[TextBlock]) -> None:

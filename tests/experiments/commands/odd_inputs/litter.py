@@ -202,6 +202,9 @@ def _words(folder: Path, silver: str) -> None:
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
     (folder / "folder.toml").mkdir()
     (folder / "void").mkdir()
+    (folder / "loop.toml").symlink_to("loop.toml")
+    (folder / "loop").symlink_to("loop")
+    (folder / "silver-brackets.toml").write_text(silver.replace('"Silver"', '"[/red]"'), encoding="utf-8")
     (folder / "full").symlink_to("/dev/full")  # a disk without room; a link, which may be lost
     (folder / "silver-with-mark.toml").write_text("\ufeff" + silver, encoding="utf-8")  # byte-order mark
     (folder / "\u00fcber gr\u00fc\u00dfe.toml").write_text(silver, encoding="utf-8")
@@ -212,6 +215,9 @@ def _logs(folder: Path) -> None:
     columns = in_their_units(signals())
     write_csv(folder / "log.csv", columns)
     write_csv(folder / "log-semicolon.csv", columns, ";")
+    (folder / "log[").mkdir()
+    write_csv(folder / "log[/b].csv", columns)  # a folder and a file that look like a mark of the console
+    (folder / "mapping-brackets.toml").write_text('label = "[/red]"\n' + MAPPING)
     lines = (folder / "log.csv").read_text().splitlines()
     odd = {
         "empty": [],

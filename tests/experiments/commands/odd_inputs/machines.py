@@ -1,5 +1,7 @@
 """Odd inputs of the commands that talk to a machine, real or emulated."""
 
+from tests.experiments.commands.odd_inputs.theory import LONG
+
 REFUSED = {
     "should be a valid number": [
         "run --emulated --speed fast",
@@ -31,6 +33,8 @@ REFUSED = {
         "run nowhere.toml",
         "run void",
         "run run",
+        "run loop.toml",
+        f"run {LONG}",
         "check nowhere.toml",
         "monitor nowhere.toml",
         "calibrate nowhere.toml",
@@ -215,7 +219,8 @@ REFUSED = {
         "latency --duration 1e12",
     ],
     # places to write
-    "the result cannot be written to": ["latency -o void", "latency -o nowhere/latency.json"],
+    "the result cannot be written to": ["latency -o void", "latency -o nowhere/latency.json", f"latency -o {LONG}"],
+    "for something else is there": ["latency rig.toml -o rig.toml"],
     "cannot make the run folder": [
         "run --emulated --out words.txt",
         "run --emulated --out words.txt/runs",

@@ -1,10 +1,24 @@
 """Odd inputs of the commands that read recordings and files: `analyze`, `identify`, `info`, `export`, `replay` ..."""
 
+from tests.experiments.commands.odd_inputs.theory import LONG
+
 MAPPED = "-m mapping.toml"
 
 REFUSED = {
     "Missing argument": ["analyze", "identify", "info", "export", "replay", "migrate"],
     "Got unexpected extra argument": ["info run run", "export run run"],
+    "File name too long": [
+        f"analyze {LONG}",
+        f"info {LONG}",
+        f"export {LONG}",
+        f"export run -o {LONG}",
+        f"replay {LONG}",
+        f"migrate {LONG}",
+        f"analyze log.csv {MAPPED} -o {LONG}",
+        f"analyze log.csv {MAPPED} --windows {LONG}",
+        f"analyze log.csv -m {LONG}",
+    ],
+    "oo many levels of symbolic links": ["analyze loop", "analyze loop.toml", "info loop", "export run -o loop"],
     # analyze: what is there
     "No such file or directory; check the path": ["analyze nowhere", "analyze run nowhere"],
     "no run and no recording": ["analyze void"],
@@ -124,6 +138,12 @@ REFUSED = {
     # runs
     "wanted a log (MCAP), found": ["info log.csv", "info run-empty", "replay words.txt", "replay run-empty"],
     "found 40 bytes without one": ["info run-torn", "export run-torn", "replay run-torn"],
+    "than the run's own log": [
+        "export run -o run/run.mcap",
+        "export run --to mat -o run/run.mcap",
+        "export run --to parquet -o run/run.mcap",
+        "export run/run.mcap -o run/../run/run.mcap",
+    ],
     "runs are exported to csv, parquet, mat, mcap": [
         "export run --to xls",
         "export run --to ''",
@@ -137,7 +157,7 @@ REFUSED = {
         "export run --to mat -o full",
         "export run --to parquet -o full",
     ],
-    "wanted a new file for the export": ["export run --to mcap -o full", "export run --to mcap -o run/run.mcap"],
+    "wanted a new file for the export": ["export run --to mcap -o full"],
     # migrate
     "wanted a gains, rig, campaign or mapping file": [
         "migrate nowhere.toml",
@@ -157,6 +177,8 @@ REFUSED = {
 }
 
 ACCEPTED = [
+    f"analyze 'log[/b].csv' {MAPPED}",
+    "analyze log.csv -m mapping-brackets.toml",
     f"analyze log.csv {MAPPED}",
     f"analyze log-semicolon.csv {MAPPED}",
     f"analyze log-constant.csv {MAPPED}",  # nothing is found, and that is said

@@ -1,5 +1,7 @@
 """Odd inputs of the commands that simulate: `simulate`, `campaign`, `faults`."""
 
+from tests.experiments.commands.odd_inputs.theory import LONG
+
 REHEARSED = "--lockstep --dry-run"
 
 REFUSED = {
@@ -111,9 +113,13 @@ REFUSED = {
         "simulate Silver --duration 1 -o words.txt",
         "simulate Silver --duration 1 -o words.txt/run",
         "simulate Silver --duration 1 -o full",
+        "simulate Silver --duration 1 -o loop",
+        f"simulate Silver --duration 1 -o {LONG}",
     ],
     "wanted a new or empty folder for the run": ["simulate Silver --duration 1 -o run"],
+    "two of these runs are the same": ["simulate Silver,Silver -o OUT", "simulate Silver --speed 5,5 -o OUT"],
     # campaign
+    "File name too long": [f"campaign {LONG}", f"campaign --lockstep --out {LONG}"],
     "no campaign or rig file can be read at": [
         "campaign nowhere.toml",
         "campaign void",

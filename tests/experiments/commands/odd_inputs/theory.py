@@ -1,5 +1,7 @@
 """Odd inputs of the commands that only compute: `eig`, `modes`, `turns`, `design`, `bikes`."""
 
+LONG = "a" * 300  # no file may have so long a name
+
 # what the sentence must say -> commands
 REFUSED = {
     # the command line itself
@@ -32,6 +34,7 @@ REFUSED = {
     # files of bicycles
     "there is no file nowhere.toml": ["eig nowhere.toml"],
     "folder.toml cannot be read as text": ["eig folder.toml"],
+    "Too many levels of symbolic links": ["eig loop.toml"],
     "cannot be read as text": ["eig binary.toml", "eig utf16.toml", "eig latin1.toml", "design binary.toml"],
     "is it the file of a bicycle?": [
         "eig empty.toml",
@@ -100,6 +103,7 @@ REFUSED = {
         "turns Silver --lean 5 --steer 2 --plot turn.bmp",
     ],
     "the figure cannot be written to": [
+        f"eig Silver --plot {LONG}.png",
         "eig Silver --plot nowhere/figure.png",
         "eig Silver --plot words.txt/figure.png",
         "eig Silver --plot folder.toml/../nowhere/figure.pdf",
@@ -120,6 +124,7 @@ REFUSED = {
     ],
     "lean and steer to the same side": ["turns Silver --lean -5 --steer 2"],
     "a turn needs a steer angle": ["turns Silver --lean 5 --steer 0", "turns Silver --lean 0 --steer 0"],
+    "the radius of a turn is 0.01 m at least": ["turns Silver --speed 5 --radius 1e-300"],
     "the radius of a turn is a number of metres, not zero": [
         "turns Silver --speed 5 --radius 0",
         "turns Silver --speed 5 --radius nan",
@@ -138,7 +143,9 @@ REFUSED = {
     ],
     "a design wants increasing speeds": ["design Silver --speeds 5,5", "design Silver --speeds 6,5"],
     "a design wants speeds of 0 m/s or more": ["design Silver --speeds -5"],
-    "the loop's rate must be above 0 Hz and at most 20000 Hz": [
+    "the loop's rate must be above 0 Hz (1 Hz at least) and at most 20000 Hz": [
+        "design Silver --rate 1e-300",
+        "design Silver --rate 0.001",
         "design Silver --rate 0",
         "design Silver --rate -200",
         "design Silver --rate nan",
@@ -162,6 +169,8 @@ REFUSED = {
         "design Silver --set 'weights={T_delta=0}'",
         "design Silver --set 'weights={T_delta=-1}'",
         "design Silver --set 'weights={T_delta=nan}'",
+        "design Silver --set 'weights={T_delta=1e-300}'",
+        "design Silver --set 'weights={T_delta=1e300}'",
         "design Silver --set 'weights={T_delta=\"soft\"}'",
     ],
     "an LQR weight is one of": ["design Silver --set 'weights={colour=1}'"],
@@ -181,7 +190,12 @@ REFUSED = {
     "cannot use the options {'k': [1, 2]}": ["design Silver --method lean --set k=[1,2]"],
     "the design method off has no options": ["design Silver --method off --set k=1"],
     "no steer torque can balance Benchmark at 0.025 m/s": ["design Benchmark --speeds 0.025,0.03"],
+    "for something else is there": [
+        "design silver.toml --speeds 5 -o silver.toml",
+        "design Silver --speeds 5 -o rig.toml",
+    ],
     "the gains cannot be written to": [
+        f"design Silver --speeds 5 -o {LONG}",
         "design Silver --speeds 5 -o void",
         "design Silver --speeds 5 -o nowhere/gains.toml",
         "design Silver --speeds 5 -o words.txt/gains.toml",
@@ -200,6 +214,9 @@ IMPLAUSIBLE = [
 ]
 
 ACCEPTED = [
+    "eig silver-brackets.toml --speeds 5",
+    "modes silver-brackets.toml",
+    "design silver-brackets.toml --speeds 5",
     "eig 'über grüße.toml' --speeds 5",
     "eig silver-with-mark.toml --speeds 5",
     "eig silver.toml --speeds 0",
