@@ -64,6 +64,11 @@ def verdict_line(good: bool, rest: str) -> Text:
     return Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {rest}")
 
 
+def unmarked(text: str) -> Text:
+    """Text for a status line, in which brackets are no markup."""
+    return Text(text)
+
+
 def print_blocks(blocks: Iterable[TextBlock]) -> None:
     """Print tables and sentences."""
     for block in blocks:

@@ -78,3 +78,13 @@ def test_a_disk_that_fills_up_keeps_no_half_of_a_file(litter, arguments, file):
     assert code == 2, err
     assert "riderless: " in err
     assert sorted(path.name for path in litter.iterdir()) == before, file
+
+
+def test_what_is_printed_into_a_full_disk(litter):
+    script = os.path.join(os.path.dirname(sys.executable), "riderless")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [script, "eig", "Silver"], cwd=litter, stdout=full, stderr=subprocess.PIPE, text=True, timeout=LONGEST
+        )
+    assert done.returncode == 2
+    assert done.stderr == "riderless: the system refused a file: No space left on device\n"
