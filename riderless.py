@@ -31,3 +31,9 @@ if not TYPE_CHECKING:  # a type checker reads the imports above
     def __dir__() -> list[str]:
         """Names of all rooms, for completion."""
         return sorted(_homes())
+
+
+if __name__ == "__main__":  # python -m riderless
+    from experiments.cli import main
+
+    main()

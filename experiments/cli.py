@@ -4,6 +4,7 @@ Only what the help needs is imported here; each command imports its rooms when i
 `riderless --help` answers at once. The help is plain text, as boxes and colours would cost as much again.
 """
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -129,13 +130,29 @@ for name, function in COMMANDS.items():
 def main() -> None:
     """Run the command line; bad input and absent devices end in one sentence and exit code 2."""
     try:
-        app()
+        try:
+            app()
+        finally:
+            _flush()
     except (InputError, DeviceError) as error:
         print(f"riderless: {error}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:  # a full disk, a name too long, a link to itself
+        where = f" at {error.filename}" if error.filename else ""
+        print(f"riderless: the system refused a file{where}: {error.strerror or error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _flush() -> None:
+    """Write out what was printed; where that fails, do not let the interpreter try again as it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise
 
 
 if __name__ == "__main__":

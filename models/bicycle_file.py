@@ -58,7 +58,13 @@ def fields_of(table: dict[str, Any]) -> dict[str, Any]:
     faults += unknown_keys(parameters, PARAMETERS, "parameter")
     absent = [name for name in PARAMETERS if name not in parameters and not (name in DISPENSABLE and name in missing)]
     if absent:
-        faults.append("[parameters] lacks " + ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent))
+        named = ", ".join(f"{name} ({', '.join(PARAMETERS[name])})" for name in absent[:MOST_REMARKS])
+        more = (
+            f" and {len(absent) - MOST_REMARKS} more: is it the file of a bicycle?"
+            if len(absent) > MOST_REMARKS
+            else ""
+        )
+        faults.append(f"[parameters] lacks {named}{more}")
     if "name" not in table:
         faults.append('it has no name (name = "...")')
     std = {"std": si_parameters(table["std"], faults)} if isinstance(table.get("std"), dict) else {}

@@ -47,4 +47,6 @@ def _read(name: str) -> Bicycle:
 def _unknown(name: str) -> str:
     close = nearest(name, bicycle_names(), n=3)
     hint = f"did you mean {' or '.join(close)}?" if close else f"choose one of {', '.join(bicycle_names())}"
-    return f"there is no bicycle {name!r} in the catalogue; {hint} A path ending in {BICYCLE_SUFFIX} is read as a file."
+    return (
+        f"there is no bicycle {name!r} in the catalogue; {hint} (a path ending in {BICYCLE_SUFFIX} is read as a file)"
+    )

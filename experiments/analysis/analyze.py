@@ -76,7 +76,10 @@ def analyze_responses(
             windows, refused = apply_notes(response, find_windows(response))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
-        fits = [fitted(response, window, estimator or suitable(response, window)) for window in windows]
+        fits = [
+            fitted(response, window, suitable(response, window) if estimator is None else estimator)
+            for window in windows
+        ]
         comparisons += compare(response, windows, fits)
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)

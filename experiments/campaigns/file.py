@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -44,7 +44,7 @@ class _File(_Strict):
     format: str = ""  # checked before the rest
     name: str
     rig: str = EMULATED_RIG
-    bicycles: tuple[str, ...] = ()
+    bicycles: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
     seed: int = Field(default=1, ge=0)
     model: Literal["linear", "nonlinear"] = "linear"
     time: Literal["real", "lockstep"] = "real"

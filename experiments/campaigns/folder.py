@@ -90,6 +90,19 @@ def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always
     return begun
 
 
+def require_place(folder: Path) -> None:
+    """Refuse a folder that could not be made, before hours of runs want to go there.
+
+    Raises
+    ------
+    InputError
+    """
+    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        what = "may not be written into" if there.is_dir() else "is no folder"
+        raise InputError(f"the campaign's folder {folder} cannot be made, for {there} {what}: give another --out")
+
+
 def _latest(out: Path, stem: str) -> Path | None:
     """Find the newest campaign of this name, by the number behind it."""
     begun = takewhile(Path.exists, numbered(out, folder_stem(stem)))

@@ -72,7 +72,7 @@ def _noun(path: Path, document: tomlkit.TOMLDocument) -> str:
         if str(document.get("format", "")).startswith(f"riderless {noun} "):
             return noun
     for noun, marks in (
-        ("gain schedule", {"speed", "states"}),
+        ("gain schedule", {"states"}),
         ("campaign", {"protocol"}),
         ("rig", {"port", "limits", "loop"}),
         ("mapping", {"phi_dot", "time", "kind"}),

@@ -16,6 +16,7 @@ from experiments.campaigns.folder import (
     lock_folder,
     missing_conditions,
     read_runs,
+    require_place,
     run_as_json,
     write_campaign_record,
 )
@@ -133,6 +134,8 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
     lockstep : bool
         In simulated time.
     """
+    if seed < 0:
+        raise InputError(f"the seed of a campaign must be a whole number from 0, found {seed}: choose another")
     machine = read_rig(rig_file) if rig_file else None
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
     digest = {name: str(value) for name, value in settings.items()}
@@ -221,6 +224,7 @@ def run_campaign(
     if ports and campaign.machine:
         find_latency_test(campaign.machine, fifo)
     folder = choose_folder(Path(out or "runs"), campaign.stem, campaign, resume, always_new=new)
+    require_place(folder)
     again = folder.exists()
     runs = read_runs(folder) if again else []
     left = missing_conditions(campaign, runs)

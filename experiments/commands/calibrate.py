@@ -63,7 +63,7 @@ def calibrate(
             f"{rollout_m}: give more than one turn, {turn:.1f} m, or leave the wheel out with --only"
         )
     if not 0.0 <= added_inertia < 10.0:
-        raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2")
+        raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2: give less than 10")
     if "drive" in parts:
         sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)  # refused before anything is opened
     notes, distance = Notes(rig), rollout_m or math.inf

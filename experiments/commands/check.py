@@ -26,16 +26,16 @@ def check(
     from contextlib import nullcontext
     from multiprocessing import get_context
 
-    from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import emit_json, progress_screen
     from hil.commissioning import preflight
     from hil.commissioning.steps import go_through
     from hil.design.methods import design
+    from models.errors import InputError
 
-    if emulated:
-        refuse_ignored(context, "port", because="--emulated starts a virtual bicycle; leave one of them out")
+    if emulated and port:
+        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)
@@ -73,8 +73,7 @@ def check(
 
 def _show(what: str, good: bool, sentence: str, as_json: bool) -> None:
     """One line of the verdict."""
-    from experiments.terminal.console import screen
+    from experiments.terminal.console import screen, verdict_line
 
     if not as_json:
-        mark = "[green]ok [/]" if good else "[red]BAD[/]"
-        screen.print(f"{mark} {what:<20} {sentence}", soft_wrap=True)
+        screen.print(verdict_line(good, f"{what:<20} {sentence}"), soft_wrap=True)

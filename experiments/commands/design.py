@@ -45,11 +45,11 @@ def design(
     a window holds, by the rules of `riderless analyze`.
     """
     from experiments.commands._ignored_options import refuse_ignored
+    from experiments.commands._outputs import write_output
     from experiments.commands._rig_arguments import bicycle_and_timing
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
-    from models.errors import InputError
 
     if plot is not None:
         from experiments.reports.loop import plot_design
@@ -64,10 +64,7 @@ def design(
     loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
     schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, **options)
     if out is not None:
-        try:
-            out.write_text(schedule.to_toml(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"the gains cannot be written to {out} ({error.strerror}): name a writable file") from None
+        write_output(out, "the gains", schedule.to_toml(), over="riderless gain schedule")
     if plot is not None:
         plot_design(schedule, path=plot)
     with progress_screen.status("kicking the loop in simulation"):

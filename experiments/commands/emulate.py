@@ -39,7 +39,7 @@ def emulate(
     from models.plant.scenario import MAX_KICKS, Scenario
 
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
-        if not value >= 0.0:
+        if not value >= 0.0 or (name == "kick-every" and value == np.inf):
             raise InputError(f"--{name} must be zero or more, found {value:g}: give a positive number")
     rig, rng = Rig(catalogue.load_bicycle(bike, trust)), np.random.default_rng(seed)
     times = 1.0 + kick_every * np.arange(MAX_KICKS if kick_every else 0)
@@ -68,7 +68,7 @@ def emulate(
             f"one it arms from {rig.limits.speed_min.value:g} to {rig.limits.speed_max.value:g} m/s",
             soft_wrap=True,
         )
-    progress_screen.print(f"{rig.bicycle.name} at {speed:g} m/s; connect with: {connect}", soft_wrap=True, markup=False)
+    progress_screen.print(f"{rig.bicycle.name} at {speed:g} m/s; connect with: {connect}", soft_wrap=True)
     try:
         node.serve(lambda: stopped or time.monotonic() >= end)
     finally:

@@ -27,12 +27,14 @@ def faults(
     promise was broken; the command that plays that very case again is printed with it.
     """
     from experiments.studies.fault_injection import campaign
-    from experiments.studies.fault_injection.docs_table import put_table
+    from experiments.studies.fault_injection.docs_table import put_table, require_table_place
     from experiments.studies.fault_injection.summary_table import tally
     from experiments.terminal.console import emit_json
     from experiments.terminal.faults import counting_cases, show_faults
 
     _refuse_ignored(context)
+    if doc is not None:
+        require_table_place(doc, real_time)  # before the work, not after it
     if real_time:
         rows = _in_real_time(seed, case)
         count = sum(row.cases for row in rows)
@@ -86,8 +88,9 @@ def _one(seed: int, index: int, as_json: bool) -> None:
     from experiments.terminal.console import emit_json, print_table, screen
     from models.errors import InputError
 
-    if index < 0:
-        raise InputError(f"the number of a case must be 0 or more, found {index}")
+    if index < 0 or seed < 0:
+        what, found = ("the number of a case", index) if index < 0 else ("the seed", seed)
+        raise InputError(f"{what} must be 0 or more, found {found}")
     case = draw_case(seed, index)
     played = play_case(case)
     verdict = judge_case(case, played)

@@ -35,7 +35,7 @@ def info(
         )
         return
     header = log.header
-    screen.print(f"[bold]{header.label or run.name}[/bold]")
+    screen.print(header.label or run.name, style="bold")
     screen.print(f"bicycle     {header.bicycle.name}, controller {header.controller}")
     screen.print(f"ticks       {len(ticks)} in {duration:.2f} s")
     screen.print(f"ended       {log.stop.reason}: {log.stop.cause}")

@@ -39,6 +39,7 @@ def latency(
     import json
 
     from experiments.commands._ignored_options import refuse_ignored
+    from experiments.commands._outputs import require_writable, write_output
     from experiments.emulation.answering import answering_devices
     from experiments.terminal.console import emit_json, screen
     from experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
@@ -57,12 +58,7 @@ def latency(
         refuse_ignored(context, "load", because="--all measures both with load and without; leave one of them out")
         trials = [replace(trials[0], fifo=f, load=busy) for f in (0, fifo or 80) for busy in (False, True)]
     if out is not None:
-        try:
-            out.touch()  # found out before the test, not after it
-        except OSError as error:
-            raise InputError(
-                f"the result cannot be written to {out} ({error.strerror}): name a writable file"
-            ) from None
+        require_writable(out, "the result", over="histogram_us")  # found out before the test, not after it
     try:
         with ExitStack() as stack:
             fds, loop = stack.enter_context(answering_devices(rig, port or []))
@@ -73,7 +69,7 @@ def latency(
     documents = [{**r.as_dict(), "passed": r.passed, **_histograms(m)} for r, m in zip(results, measured, strict=True)]
     document = {"trials": documents} if matrix else documents[0]
     if out is not None:
-        out.write_text(json.dumps(plain(document), indent=1, allow_nan=False), encoding="utf-8")
+        write_output(out, "the result", json.dumps(plain(document), indent=1, allow_nan=False), over="histogram_us")
     if as_json:
         emit_json(document)
     elif matrix:

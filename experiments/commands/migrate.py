@@ -21,4 +21,4 @@ def migrate(
     for one in done:
         changed = "; ".join(one.changes)
         said = f"{changed}; the old text is in {one.kept}" if changed else "is as this version writes it"
-        screen.print(f"{one.path} ({one.noun}): {said}", soft_wrap=True, markup=False)
+        screen.print(f"{one.path} ({one.noun}): {said}", soft_wrap=True)

@@ -19,17 +19,16 @@ def modes(
     import numpy as np
 
     from experiments.reports.text import eigenvalue_text
-    from experiments.terminal.console import emit_json, print_table, require_bicycle_speed, screen
+    from experiments.terminal.console import emit_json, print_table, require_speed, screen
     from models import catalogue
     from models.linear.mode_shapes import ModeShape, mode_shapes
 
-    require_bicycle_speed(speed)
     if plot is not None:
         from experiments.reports.theory import check_figure_format, mode_shapes_figure, save_figure
 
         check_figure_format(plot)
     bicycle = catalogue.load_bicycle(bike, trust)
-    shapes = mode_shapes(bicycle, speed)
+    shapes = mode_shapes(bicycle, require_speed(speed))
     if plot is not None:
         save_figure(mode_shapes_figure(bicycle.name, speed, shapes), plot)
     if as_json:

@@ -24,7 +24,6 @@ def monitor(
 
     from rich.live import Live
 
-    from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import progress_screen
@@ -34,8 +33,8 @@ def monitor(
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")
-    if emulated:
-        refuse_ignored(context, "port", because="--emulated starts a virtual bicycle; leave one of them out")
+    if emulated and port:
+        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)

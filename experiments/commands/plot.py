@@ -29,5 +29,5 @@ def plot(
     if as_json:
         emit_json({"path": str(path), **result.as_json()})
         return
-    screen.print(result.answer.headline, soft_wrap=True, markup=False)
-    screen.print(f"figure written to {path}", soft_wrap=True, markup=False)
+    screen.print(result.answer.headline, soft_wrap=True)
+    screen.print(f"figure written to {path}", soft_wrap=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hil.runners.emulation import Emulation
     from models.plant.plant import Kick, Knock, Scenario
 
+_MAX_SEEDS = 10_000
 _MOST = {  # value and unit beyond which it is a slip, and why
     "--kick": (200.0, "N s", "a hard kick of a person has some 20"),
     "--knock": (20.0, "N m s", "a hand gives 1"),
@@ -83,8 +84,11 @@ def simulate(
 
     require_duration(duration)
     _require_sensible({"--wind": wind, "--gusts": gusts, "--offset-mm": offset_mm})
-    if seeds < 1:
-        raise InputError(f"--seeds must be 1 or more, found {seeds}: it says how many runs differ in their noise only")
+    if not 1 <= seeds <= _MAX_SEEDS:
+        raise InputError(
+            f"--seeds must be 1 or more and at most {_MAX_SEEDS}, found {seeds}: it says how many runs differ in "
+            "their noise only"
+        )
     _refuse_ignored(context)
     start, pushes = _numbers("--x0", x0, 4), _pushes(kick or [], knock or [])
     emulation = Emulation(
@@ -105,6 +109,8 @@ def simulate(
     cases = _cases(bike.split(","), trust, controller, allow_mismatch, scenarios, emulation, duration, seeds > 1)
     out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
+    if len(set(folders)) < len(folders):
+        raise InputError("two of these runs are the same and want one folder: name each bicycle and speed once")
     results = {}
     with watching(progress_screen, cases, "simulation") as (watch, done):
         for result in simulate_all(cases, folders, jobs, dask, watch):

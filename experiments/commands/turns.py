@@ -22,7 +22,7 @@ def turns(
     """Steady turns: from lean and steer, from speed and radius, or all that need no hands."""
     from math import radians
 
-    from experiments.terminal.console import emit_json, require_bicycle_speed, screen
+    from experiments.terminal.console import emit_json, require_speed, screen
     from experiments.terminal.turns import show_families, show_turn, turn_document
     from models import catalogue
     from models.errors import InputError
@@ -39,7 +39,6 @@ def turns(
         raise InputError(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
-    require_bicycle_speed(speed or 0.0)
     if plot is not None:
         from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
 
@@ -67,7 +66,7 @@ def turns(
         else:
             assert speed is not None  # the ways were checked above
             assert radius is not None
-            turn = steady_turn_from_speed_and_radius(bicycle, speed, radius)
+            turn = steady_turn_from_speed_and_radius(bicycle, require_speed(speed), radius)
         if plot is not None:
             save_figure(turn_figure(bicycle, turn), plot)
         if as_json:

@@ -1,5 +1,6 @@
 """Analyse recordings of any kind, from files, folders or memory, as `riderless analyze` does."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from experiments.recordings import author_windows, published
 from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording, refuse_unused
 from experiments.recordings.runs import response_of_run
 from experiments.reports.result import AnalysisResult
-from hil.logs.log import Run
+from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
 
 Source = str | Path | Run | Response
@@ -29,6 +30,14 @@ class _Gathered:
     no_frequency: list[str] = field(default_factory=list)
     tables: list[Path] = field(default_factory=list)  # of published eigenvalues
     foreign: int = 0  # files of others read
+    read: set[Path] = field(default_factory=set)  # files, however they were named
+
+    def require_new(self, path: Path) -> None:
+        """Refuse a recording that was read before: its windows would count twice. Raises InputError."""
+        file = Path(os.path.realpath(path / RUN_FILE if path.is_dir() else path))
+        if file in self.read:
+            raise InputError(f"{path} is named twice, and its windows would count twice: name it once")
+        self.read.add(file)
 
     def add(self, response: Response, path: Path | None) -> None:
         """Take a recording."""
@@ -128,6 +137,7 @@ def analyze(
 def _read(source: Path, gathered: _Gathered, mapping: str | Path, preset: str, bicycle: str, trust: bool) -> None:
     """Read the recordings at a path."""
     for path in find_recordings([source]):
+        gathered.require_new(path)
         if published.is_table(path):
             gathered.tables.append(path)
         elif is_run(path):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.emulation.workstand import StandIn
-from experiments.terminal.console import print_table, progress_screen, screen
+from experiments.terminal.console import print_table, progress_screen, screen, verdict_line
 from experiments.terminal.keys import keys
 from hil.commissioning.calibration_results import Notes
 from hil.commissioning.calibration_steps import calibration_phases
@@ -103,8 +103,7 @@ class CalibrationBench:
 
     def _show(self, what: str, finding: StepResult) -> None:
         self.findings.append((what, finding))
-        mark = "[green]ok [/]" if finding.good else "[red]BAD[/]"
-        self._screen.print(f"{mark} {what:<12} {finding.sentence}", soft_wrap=True)
+        self._screen.print(verdict_line(finding.good, f"{what:<12} {finding.sentence}"), soft_wrap=True)
 
     def _ready(self) -> bool:
         self._began = self._began or "\n" in self._pressed()

@@ -13,7 +13,7 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun
 from experiments.campaigns.run import Attempt, OperatorAnswer
 from experiments.datatypes import Response
-from experiments.terminal.console import progress_screen
+from experiments.terminal.console import progress_screen, unmarked
 from experiments.terminal.keys import keys
 from experiments.terminal.progress import Board, analysed, board_of
 from hil.runners.operator import Operator, Outcome
@@ -42,7 +42,7 @@ class TerminalDisplay(CampaignDisplay):
     def rehearsing(self) -> Iterator[Callable[[DryRun], None]]:
         """Show a line that tells which condition was rehearsed last."""
         with progress_screen.status("rehearsing every condition in simulated time") as line:
-            yield lambda one: line.update(f"rehearsed {one.condition.label}: {one.said()}")
+            yield lambda one: line.update(unmarked(f"rehearsed {one.condition.label}: {one.said()}"))
 
     @contextmanager
     def running(self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool) -> Iterator[None]:

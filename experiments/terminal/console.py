@@ -16,8 +16,9 @@ from experiments.terminal.tables import GAP, table_blocks
 from models.errors import InputError
 
 UNBROKEN = 10_000  # characters: a file or another program gets every table and sentence whole
-screen = Console(highlight=False, emoji=False, width=None if sys.stdout.isatty() else UNBROKEN)
-progress_screen = Console(stderr=True, highlight=False, emoji=False)  # so that --json stays clean
+# no markup: a name may hold brackets
+screen = Console(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else UNBROKEN)
+progress_screen = Console(stderr=True, highlight=False, emoji=False, markup=False)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
 MAX_SPEED = 200.0  # m/s, in either direction
@@ -73,6 +74,16 @@ def print_table(
         screen.print(Text(caption if screen.width >= UNBROKEN else " ".join(caption.split()), style="dim"))
 
 
+def verdict_line(good: bool, rest: str) -> Text:
+    """Line that begins with a coloured ok or BAD."""
+    return Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {rest}")
+
+
+def unmarked(text: str) -> Text:
+    """Text for a status line, in which brackets are no markup."""
+    return Text(text)
+
+
 def print_blocks(blocks: Iterable[TextBlock]) -> None:
     """Print tables and sentences."""
     for block in blocks:
@@ -96,10 +107,11 @@ def parse_speeds(text: str) -> list[float]:
     return speeds
 
 
-def require_bicycle_speed(speed: float) -> None:
-    """Refuse a speed [m/s] beyond any bicycle's; raises InputError."""
-    if abs(speed) > MAX_SPEED:
-        raise InputError(f"--speed {speed:g} goes beyond {MAX_SPEED:g} m/s: give the speed of a bicycle in m/s")
+def require_speed(v: float) -> float:
+    """Speed ``v`` [m/s] of a command that takes one; raises InputError beyond any bicycle's."""
+    if abs(v) > MAX_SPEED:
+        raise InputError(f"the speed {v:g} m/s is beyond {MAX_SPEED:g} m/s: give the speed of a bicycle in m/s")
+    return v
 
 
 def _speeds(text: str) -> list[float]:

@@ -51,7 +51,7 @@ def show_latency(measured: TrialMeasurement, result: LatencyResult) -> None:
         )
     for sentence in (*result.settings, result.floor_note):
         screen.print(f"- {sentence}")
-    screen.print(f"[bold]{result.sentence}[/bold]")
+    screen.print(result.sentence, style="bold")
 
 
 def _bar(share: float, longest: int) -> str:

@@ -52,11 +52,11 @@ CUE_NOTICE = 1.5  # s before a cue at which a person is told
 
 def _bar(screen: Console, last: str = "") -> Progress:
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(24),
-        TextColumn("{task.fields[now]}"),
+        TextColumn("{task.fields[now]}", markup=False),
         TimeRemainingColumn(),
-        *([TextColumn(last)] if last else []),
+        *([TextColumn(last, markup=False)] if last else []),
     )
     return Progress(*columns, console=screen)
 
@@ -117,7 +117,7 @@ def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
 
 def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:
     """Take steps that cannot say how far they are, with the time each took."""
-    columns = SpinnerColumn(finished_text="done"), TextColumn("{task.description}"), TimeElapsedColumn()
+    columns = SpinnerColumn(finished_text="done"), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=screen) as progress:
         for title, step in steps.items():
             task = progress.add_task(title, total=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from math import isfinite, pi, radians
+from math import pi, radians
 
 import numpy as np
 from scipy.linalg import LinAlgError, solve_continuous_are, solve_discrete_are
@@ -12,6 +12,8 @@ from hil.design.stabilisability import require_stabilisable
 from models.array_types import Array
 from models.errors import InputError
 from models.parameters import Bicycle
+
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9  # rad, rad/s or N m
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,11 @@ class Weights:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if not (isinstance(value, (int, float)) and isfinite(value) and value > 0.0):
-                raise InputError(f"the LQR weight {item.name} must be a number above 0, found {value!r}")
+            if not (isinstance(value, (int, float)) and SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT):
+                raise InputError(
+                    f"the LQR weight {item.name} must be a number above 0, from {SMALLEST_WEIGHT:g} to "
+                    f"{LARGEST_WEIGHT:g}, found {value!r}"
+                )
 
     @classmethod
     def parse(cls, given: Mapping[str, float]) -> "Weights":

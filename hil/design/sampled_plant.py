@@ -34,6 +34,7 @@ Z_ROUNDING = 1e-9
 """An eigenvalue z smaller than this is zero but for rounding."""
 
 
+SLOWEST_RATE = 1.0  # Hz; a bicycle falls in less than a second
 FASTEST_RATE = 20_000.0  # Hz; no serial line carries more samples
 SLOWEST_DRIVE = 0.5  # s of lag, with which no bicycle is balanced; a rig file has the same bound
 
@@ -63,10 +64,10 @@ class LoopTiming:
     drive_lag: float = 0.005
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.rate <= FASTEST_RATE:
+        if not SLOWEST_RATE <= self.rate <= FASTEST_RATE:
             raise InputError(
-                f"the loop's rate must be above 0 Hz and at most {FASTEST_RATE:g} Hz, found {self.rate:g} Hz: give for "
-                "example 200"
+                f"the loop's rate must be above 0 Hz ({SLOWEST_RATE:g} Hz at least) and at most {FASTEST_RATE:g} Hz, "
+                f"found {self.rate:g} Hz: give for example 200"
             )
         if not 0 <= self.delay <= 1:
             raise InputError(

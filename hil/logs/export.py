@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hil.logs.log import Run
+from hil.logs.log import RUN_FILE, Run
 from hil.loop.tick_record import LOG_COLUMNS
 from models.errors import InputError
 
@@ -45,12 +45,32 @@ def export_run(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
     suffix, module, function = EXPORT_FORMATS[to]
     write: Callable[[Run, Path], tuple[Path, ...]] = getattr(import_module(module), function)
     path = path or run.folder / f"ticks{suffix}"
+    if path.exists() and path.samefile(_log_of(run)):
+        raise InputError(f"wanted another file for the export than the run's own log, found {path}; name another one")
+    files = [path, path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)] if path.name else [path]
+    new = [file for file in files if not file.exists()]
     try:
         return write(run, path)
+    except InputError:
+        _discard(new)
+        raise
     except OSError as error:
+        _discard(new)
         raise InputError(
             f"cannot write {error.filename or path}: {error.strerror or error}; name a file in a writable folder"
         ) from None
+
+
+def _log_of(run: Run) -> Path:
+    """File that a run was read from."""
+    return run.folder / RUN_FILE if run.folder.is_dir() else run.folder
+
+
+def _discard(files: Iterable[Path]) -> None:
+    """Remove what was begun and could not be finished: half a table is worse than none."""
+    for file in files:
+        if file.is_file():
+            file.unlink()
 
 
 def export_tables(run: Run, path: Path) -> tuple[Path, ...]:

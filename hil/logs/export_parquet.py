@@ -31,5 +31,6 @@ def export_parquet(run: Run, path: Path) -> tuple[Path]:
         pyarrow.field(name, array.type, metadata=column_meaning(name)._asdict()) for name, array in arrays.items()
     ]
     schema = pyarrow.schema(fields, metadata={EXPORT_KEY: json.dumps(export_document(run))})
-    parquet.write_table(pyarrow.table(list(arrays.values()), schema=schema), path)
+    with path.open("wb") as file:  # given a name, pyarrow would delete whatever lies there when writing fails
+        parquet.write_table(pyarrow.table(list(arrays.values()), schema=schema), file)
     return (path,)

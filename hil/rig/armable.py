@@ -28,14 +28,14 @@ def require_armable(rig: Rig, schedule: GainSchedule, speed: float | None = None
         One sentence: what is in the way, and what to change.
     """
     rig.limits.require_order(_ROOM_TO_ARM)
-    _require_time_outs(rig)
+    require_time_outs(rig)
     _require_common_speeds(rig, schedule)
     if speed is not None:
         _require_speed(rig, schedule, speed)
 
 
-def _require_time_outs(rig: Rig) -> None:
-    """Refuse time-outs that pass between two samples."""
+def require_time_outs(rig: Rig) -> None:
+    """Refuse time-outs that pass between two samples; raises InputError."""
     least = LEAST_PERIODS * rig.dt
     for name, value, why in (
         ("watchdog_s", rig.watchdog, "the drive would switch itself off between two commands"),

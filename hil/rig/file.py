@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
+from hil.rig.armable import require_time_outs
 from hil.rig.rig import Rig, RigPort
 from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models import catalogue
@@ -31,11 +32,15 @@ def read_rig(path: Path) -> Rig:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
         ) from None
+    except UnicodeDecodeError:
+        raise InputError(f"rig file {path} is no text in UTF-8: give the path of a TOML file") from None
     lines = find_key_lines(text)
     try:
         table = tomllib.loads(text)
         require_format(table, "rig", path)
-        return _RigFile.model_validate(table).build(path.parent)
+        rig = _RigFile.model_validate(table).build(path.parent)
+        require_time_outs(rig)
+        return rig
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
     except ValidationError as error:
@@ -71,8 +76,8 @@ class _Loop(_Strict):
 
 
 class _Imu(_Strict):
-    x_m: float = 0.3
-    z_m: float = -0.5
+    x_m: float = Field(default=0.3, ge=-3.0, le=3.0)  # on a bicycle, or near it
+    z_m: float = Field(default=-0.5, ge=-3.0, le=3.0)
 
 
 class _Std(_Strict):

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\[\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"^\s*([A-Za-z0-9_.\"'-]+)\s*=")
+MOST_FAULTS = 3  # that one sentence tells
+LONGEST_VALUE = 40  # characters
 KeyPath = tuple[str | int, ...]
 
 
@@ -53,15 +55,24 @@ def find_line_named(lines: Mapping[KeyPath, int], sentence: str) -> int | None:
 
 
 def describe_faults(error: "ValidationError", lines: Mapping[KeyPath, int], table: KeyPath = ()) -> str:
-    """All faults of a file, or of one ``table`` of it, in one sentence, each with its line."""
+    """Faults of a file, or of one ``table`` of it, in one sentence, each with its line; of many the first."""
     faults = []
     for e in error.errors():
         loc = (*table, *e["loc"])
         line, unit = find_key_line(lines, loc), _unit(str(loc[-1]) if loc else "")
         where = f"line {line}, " if line else ""
-        found = f"found {e['input']!r}{unit}" if e["type"] != "missing" else "it is not there"
+        found = f"found {_short(e['input'])}{unit}" if e["type"] != "missing" else "it is not there"
         faults.append(f"{where}{'.'.join(str(p) for p in loc)}: {e['msg'].lower()}{unit} ({found})")
+    more = len(faults) - MOST_FAULTS
+    if more > 0:  # another kind of file, most likely
+        faults = [*faults[:MOST_FAULTS], f"and {more} more"]
     return "; ".join(faults) + "; correct these keys"
+
+
+def _short(value: object) -> str:
+    """Write a value as a person would, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 3]}..."
 
 
 def _unit(key: str) -> str:

@@ -95,7 +95,10 @@ def replace_file(path: Path, text: str, kept: Path, read: Callable[[Path], objec
     draft = path.with_name(f".{path.name}.new")
     try:
         draft.write_text(text, encoding="utf-8")
-        read(draft)
+        try:
+            read(draft)
+        except InputError as error:  # of the file that the person knows
+            raise InputError(str(error).replace(draft.name, path.name)) from None
         os.link(path, kept)  # the old file under a second name: at no moment is there none
         os.replace(draft, path)
     finally:

@@ -42,6 +42,7 @@ LEAN_MAX = 1.5  # rad; a bicycle that leans more lies on the ground
 PITCH_MAX = 0.5  # rad from upright; with more the frame has tipped over a wheel, which is another way to stand
 NEWTON_DIFFERENCE = 1e-5  # step of the differences inside Newton's method, rad
 LINEARISATION_STEP = 1e-3  # step of the five-point differences that linearise, rad and rad/s
+SMALLEST_RADIUS = 0.01  # m
 FIRST_CURVATURE = 1e-3  # 1/m, a curvature at which Newton's method starts without doubt
 
 
@@ -178,6 +179,10 @@ def steady_turn_from_speed_and_radius(bicycle: Bicycle, v: float, radius: float)
         raise InputError(f"the speed of a turn is a positive number of m/s; found {v:g}: give another")
     if not (isfinite(radius) and radius != 0.0):
         raise InputError(f"the radius of a turn is a number of metres, not zero; found {radius:g}: give another")
+    if abs(radius) < SMALLEST_RADIUS:
+        raise InputError(
+            f"the radius of a turn is {SMALLEST_RADIUS:g} m at least; found {radius:g} m: give a larger one"
+        )
     model, goal = Model.of(bicycle), 1.0 / abs(radius)
     known = [(0.0, np.zeros(3))]  # right turns: curvature, and lean, steer, steer torque
     step = min(goal, FIRST_CURVATURE)

@@ -101,12 +101,20 @@ class Surroundings:
     handlebar_offset: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, unit in (("rolling", ""), ("drag_area", " m^2"), ("gusts", " N")):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise InputError(f"{name} must be zero or more, found {getattr(self, name)}{unit}; correct it")
-        for name in ("wind", "x_wind", "z_wind", "frame_offset", "handlebar_offset"):
-            if not np.isfinite(getattr(self, name)):
-                raise InputError(f"{name} must be a finite number, found {getattr(self, name)}; correct it")
+        for name, unit, most in (("rolling", "", 1.0), ("drag_area", " m^2", 100.0), ("gusts", " N", 1e4)):
+            if not 0.0 <= getattr(self, name) <= most:
+                found = f"{getattr(self, name)}{unit}"
+                raise InputError(f"{name} must be zero or more, and at most {most:g}{unit}, found {found}; correct it")
+        for name, unit, most in (
+            ("wind", "N", 1e4),
+            ("x_wind", "m", 10.0),
+            ("z_wind", "m", 10.0),
+            ("frame_offset", "m", 1.0),
+            ("handlebar_offset", "m", 1.0),
+        ):
+            if not abs(getattr(self, name)) <= most:
+                found = f"{getattr(self, name)} {unit}"
+                raise InputError(f"{name} must be a finite number, at most {most:g} {unit}, found {found}; correct it")
         if not self.grip > 0.0:
             raise InputError(f"grip must be positive, found {self.grip}; dry asphalt has 0.8, and inf never slips")
         if not 0.0 < self.gust_time < np.inf:

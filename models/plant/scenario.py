@@ -17,6 +17,7 @@ PHI_MAX, DELTA_MAX = np.radians(45.0), np.radians(60.0)  # beyond these the bicy
 SPEED_MAX = 50.0  # m/s
 INITIAL_RATE_MAX = 100.0  # rad/s, of an initial state
 KICK_MIN = 1e-6  # s
+PUSH_MAX = 1e4  # N s or N m s, a hundred times what a person can give
 MAX_SPEED_CORNERS, MAX_KICKS = 4096, 256  # room in a scenario
 
 
@@ -73,6 +74,9 @@ def _check_push(push: "Kick | Knock") -> None:
     word = type(push).__name__.lower()
     if not all(np.isfinite(value) for value in vars(push).values()):
         raise InputError(f"a {word} wants finite numbers, found {push}; correct it")
+    size, unit = (push.impulse, "N s") if isinstance(push, Kick) else (push.twist, "N m s")
+    if abs(size) > PUSH_MAX:
+        raise InputError(f"a {word} has at most {PUSH_MAX:g} {unit}, found {size:g} {unit}; 4 are usual")
     if push.t < 0.0 or push.duration < KICK_MIN:
         raise InputError(
             f"a {word} must begin at 0 s after the release or later and last {KICK_MIN} s or longer, found "

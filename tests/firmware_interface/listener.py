@@ -25,7 +25,7 @@ class Listener:
         self.numbers: list[int] = []  # of the newest sample of each read
         self._commands = 0
 
-    def wait_for_samples(self, count: int, timeout: float = 20.0) -> None:
+    def wait_for_samples(self, count: int, timeout: float = 120.0) -> None:
         """Read until ``count`` more samples have come."""
         end = time.monotonic() + timeout
         while count > 0:

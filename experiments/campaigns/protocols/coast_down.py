@@ -2,7 +2,14 @@
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, RELEASE_DELAY, Condition, kick_cues
+from experiments.campaigns.protocols.condition import (
+    FIRST_KICK,
+    KICK_SPACING,
+    RELEASE_DELAY,
+    Condition,
+    ForwardSpeed,
+    kick_cues,
+)
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from models.errors import InputError
@@ -11,7 +18,7 @@ from models.errors import InputError
 class Settings(Common):
     """Speeds at the start and the end, deceleration, and the kicks on the way."""
 
-    speeds_m_s: tuple[float, ...] = Field(min_length=1)  # at which it is let go
+    speeds_m_s: tuple[ForwardSpeed, ...] = Field(min_length=1)  # at which it is let go
     down_to_m_s: float = Field(gt=0.0)
     deceleration_m_s2: float = Field(default=0.23, gt=0.0, le=3.0)  # Kooijman's run 52
     spacing_s: float = Field(default=KICK_SPACING, ge=1.0, le=60.0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,6 +14,7 @@ from hil.runners.emulation import Emulation
 from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Scenario
+from models.plant.scenario import SPEED_MAX
 
 KICKS_PER_RUN = 3
 FIRST_KICK = 0.6  # s after the release
@@ -116,6 +117,9 @@ class Condition:
         """Give what the log's header keeps of it."""
         words = ("protocol", "controller", "tag", "repeat", "repeats", "v", "instruction")
         return {"name": self.name, **{word: getattr(self, word) for word in words}}
+
+
+ForwardSpeed = Annotated[float, Field(gt=0.0, le=SPEED_MAX)]
 
 
 class Settings(BaseModel):

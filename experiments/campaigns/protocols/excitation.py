@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, belt_instruction
+from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import amplitude_within_limits, crest_factor
@@ -18,7 +18,7 @@ PLAY_TAIL = 2.0  # s after it, in which the answer dies away
 class Settings(Common):
     """Speeds, the band, and how strong: an amplitude, or a share of the limits that it is designed to keep to."""
 
-    speeds_m_s: tuple[float, ...] = Field(min_length=1)
+    speeds_m_s: tuple[ForwardSpeed, ...] = Field(min_length=1)
     duration_s: float = Field(default=40.0, ge=2.0, le=600.0)
     f_low_Hz: float = Field(default=0.2, gt=0.0)
     f_high_Hz: float = Field(default=5.0, gt=0.0)

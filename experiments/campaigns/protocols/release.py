@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, belt_instruction
+from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import amplitude_within_limits
@@ -26,7 +26,7 @@ PUSH_SHARE = 0.05  # of the limits that the push alone may use: the motion has t
 class Settings(Common):
     """Speeds, by default a little below the weave speed of each bicycle; releases in each run."""
 
-    speeds_m_s: tuple[float, ...] = ()
+    speeds_m_s: tuple[ForwardSpeed, ...] = ()
     releases: int = Field(default=3, ge=1, le=100)
     free_s: float = Field(default=3.5, ge=0.5, le=30.0)
     rest_s: float = Field(default=3.0, ge=1.0, le=60.0)  # under control between two

@@ -15,6 +15,7 @@ from experiments.campaigns.protocols.condition import (
     KICKS_PER_RUN,
     RELEASE_DELAY,
     Condition,
+    ForwardSpeed,
     belt_instruction,
     kick_cues,
 )
@@ -40,7 +41,7 @@ GAIN_SPEEDS = tuple(2.5 + 0.25 * i for i in range(28))  # m/s, of the gains
 class Settings(Common):
     """Speeds times repeats, so many kicks in each run."""
 
-    speeds_m_s: tuple[float, ...] = Field(min_length=1)
+    speeds_m_s: tuple[ForwardSpeed, ...] = Field(min_length=1)
     kicks: int = Field(default=KICKS_PER_RUN, ge=1, le=100)
     spacing_s: float = Field(default=KICK_SPACING, ge=1.0, le=60.0)
 

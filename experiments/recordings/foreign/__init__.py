@@ -85,9 +85,9 @@ def read_uninspected(
     for columns, read_kind in KNOWN_KINDS.values():
         if all(table.has(column) for column in columns):
             return read_kind(table.with_rows())
-    wanted = "; or ".join(f"{name}: {', '.join(columns)}" for name, (columns, _) in KNOWN_KINDS.items())
+    wanted = "; or ".join(f"{name}: {', '.join(columns[:3])} ..." for name, (columns, _) in KNOWN_KINDS.items())
     raise InputError(
-        f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:120]} in {path}; "
+        f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:80]} in {path}; "
         "say with --mapping which column is what (docs/foreign-logs.md), or add the header"
     )
 

@@ -181,6 +181,11 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
     for key in ("column", "beside", "kind", "clock", "delimiter", "decimal"):
         if not isinstance(table.get(key, ""), str):
             raise InputError(f"{where}: wanted a text for {key}, found {table[key]!r}; write it in quotes")
+    if len(table.get("delimiter", ",")) != 1 or table.get("decimal", ".") not in (".", ","):
+        found = {key: table[key] for key in ("delimiter", "decimal") if key in table}
+        raise InputError(
+            f"{where}: wanted one character for delimiter, and a point or a comma for decimal, found {found}"
+        )
     for key in ("after", "skip", "header_line"):
         _number(table, key, where)
     for key in ("skip", "header_line"):

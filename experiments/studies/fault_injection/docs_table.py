@@ -4,13 +4,22 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.studies.fault_injection.summary_table import FaultRow, promises_markdown, summary_markdown
-from experiments.studies.markdown_tables import put_between_marks
+from experiments.studies.markdown_tables import put_between_marks, require_marks
 
 TABLE_BEGIN, TABLE_END = "<!-- table: written by `riderless faults --doc`, not by hand -->", "<!-- end of table -->"
 REALTIME_TABLE_BEGIN, REALTIME_TABLE_END = (
     "<!-- table: written by `riderless faults --real-time --doc`, not by hand -->",
     "<!-- end of the table in real time -->",
 )
+
+
+def require_table_place(path: Path, real_time: bool = False) -> None:
+    """Refuse a file into which `put_table` could not put its table; raises InputError."""
+    require_marks(path, [_marks(real_time)])
+
+
+def _marks(real_time: bool) -> tuple[str, str]:
+    return (REALTIME_TABLE_BEGIN, REALTIME_TABLE_END) if real_time else (TABLE_BEGIN, TABLE_END)
 
 
 def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool = False) -> None:
@@ -33,9 +42,8 @@ def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool =
     InputError
         The file cannot be read or written, or has no marks.
     """
-    begin, end = (REALTIME_TABLE_BEGIN, REALTIME_TABLE_END) if real_time else (TABLE_BEGIN, TABLE_END)
     cases = sum(row.cases for row in rows)
     broken = sum(len(row.violations) for row in rows)
     summary = f"{cases} cases of seed {seed}, {broken} broken promises."
     why = "" if real_time else f"\n\n## Promises and reasons\n\n{promises_markdown()}"
-    put_between_marks(path, {(begin, end): f"{summary}\n\n{summary_markdown(rows)}{why}"})
+    put_between_marks(path, {_marks(real_time): f"{summary}\n\n{summary_markdown(rows)}{why}"})

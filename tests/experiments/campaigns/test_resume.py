@@ -77,7 +77,7 @@ def start(file, *options):
 
 def wait_for(count, folder, process):
     """Until ``count`` runs have been begun."""
-    end = time.monotonic() + 90.0
+    end = time.monotonic() + 300.0
     while len(list(folder.glob(f"*/{LOG}"))) < count:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end, "the campaign never came so far"
@@ -89,7 +89,7 @@ def logs(folder):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=300)
     return process.returncode, out, " ".join(err.split())
 
 

@@ -76,7 +76,7 @@ def test_help_does_not_load_the_heavy_libraries():
         "assert CliRunner().invoke(app, ['--help']).exit_code == 0;"
         f"print([m for m in {heavy} if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
@@ -227,7 +227,7 @@ def test_bad_input_is_one_sentence_and_code_two(riderless, litter, case):
 
 def test_the_installed_script_ends_with_code_two_and_no_traceback():
     script = os.path.join(os.path.dirname(sys.executable), "riderless")
-    done = subprocess.run([script, "eig", "Pegasus"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([script, "eig", "Pegasus"], capture_output=True, text=True, timeout=300)
     assert done.returncode == 2
     assert done.stderr.startswith("riderless: ")
     assert done.stderr.count("\n") == 1

@@ -47,9 +47,9 @@ def looked_at(page: Path, tmp_path: Path, width: int, scheme: str, height: int =
     probe.write_text(page.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
     shot = tmp_path / "page.png"
     drawn = subprocess.run(
-        [*command, f"--screenshot={shot}", page.as_uri()], check=True, timeout=90, capture_output=True
+        [*command, f"--screenshot={shot}", page.as_uri()], check=True, timeout=250, capture_output=True
     )
-    dump = subprocess.run([*command, "--dump-dom", probe.as_uri()], check=True, timeout=90, capture_output=True)
+    dump = subprocess.run([*command, "--dump-dom", probe.as_uri()], check=True, timeout=250, capture_output=True)
     for said in (drawn.stderr, dump.stderr):
         assert b"CONSOLE" not in said, said
     found = json.loads(html.unescape(re.search(r'data-probe="([^"]*)"', dump.stdout.decode())[1]))

@@ -21,6 +21,8 @@ from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.twin import TwinConfig
 from tests.firmware_interface.devices.pairs import SETTINGS
 
+pytestmark = pytest.mark.realtime  # a device lives in a thread, and is waited for as long as a real one
+
 MAKE = {"node": own_node.make, "vectornav": vectornav.make, "vesc": vesc.make, "odrive": odrive.make}
 
 

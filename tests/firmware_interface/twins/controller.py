@@ -14,7 +14,7 @@ def main(path: str) -> None:
     with open_port(path) as port:
         listener = Listener(port.fd)
         for k in range(100_000):
-            listener.wait_for_samples(1, timeout=10.0)
+            listener.wait_for_samples(1, timeout=60.0)
             listener.command(1.0, COMMAND_ENABLE if k > 10 else COMMAND_CLEAR)
 
 

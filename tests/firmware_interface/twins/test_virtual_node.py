@@ -52,7 +52,7 @@ def listener(twin):
         yield Listener(port.fd)
 
 
-def until(condition, timeout: float = 20.0) -> None:
+def until(condition, timeout: float = 120.0) -> None:
     end = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < end, f"should have come true within {timeout} s"
@@ -61,12 +61,13 @@ def until(condition, timeout: float = 20.0) -> None:
 
 def test_hello(twin):
     with open_port(twin.path) as port:
-        told = ask_hello(port, timeout=5.0)
+        told = ask_hello(port, timeout=60.0)
     assert told.name == "riderless twin"
     assert (told.rate_hz, told.torque_limit, told.watchdog) == (200, 7.0, 0.25)
     assert told.gyro_lsb == pytest.approx(math.radians(250) / 32768, rel=1e-7)
 
 
+@pytest.mark.realtime
 def test_samples_come_without_a_gap(listener):
     listener.wait_for_samples(100)
     assert listener.receiver["samples_lost"] == 0
@@ -78,6 +79,7 @@ def test_samples_come_without_a_gap(listener):
     assert sample["bus_meas"] == 24.0
 
 
+@pytest.mark.realtime
 def test_commands_turn_the_steer(listener, twin):
     listener.wait_for_samples(1)
     delta = float(listener.sample()["delta_meas"])
@@ -97,6 +99,7 @@ def test_commands_turn_the_steer(listener, twin):
     until(lambda: twin.report.enabled == 0.0)
 
 
+@pytest.mark.realtime
 def test_killed_controller_leaves_zero_torque_within_the_watchdog(twin):
     controller = subprocess.Popen([sys.executable, "-m", "tests.firmware_interface.twins.controller", twin.path])
     try:
@@ -115,6 +118,7 @@ def test_killed_controller_leaves_zero_torque_within_the_watchdog(twin):
         Listener(port.fd).wait_for_samples(5)
 
 
+@pytest.mark.realtime
 def test_final_report(core):
     twin = spawn(Spinner, NodeConfig(rate_hz=500, core=core))
     with open_port(twin.path) as port:

@@ -33,6 +33,7 @@ with RunWriter(sys.argv[1], RunHeader({})) as writer:
 """
 
 
+@pytest.mark.realtime
 def test_kill_9_loses_at_most_a_quarter_of_a_second(tmp_path):
     command = [sys.executable, "-c", LIVE, str(tmp_path / "run")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
