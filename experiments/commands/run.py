@@ -46,7 +46,7 @@ def run(
     from experiments.emulation.spawn import start_twin
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from experiments.terminal.keys import keys
-    from experiments.terminal.operator import heed, live_line
+    from experiments.terminal.operator import heed, live_line, mark_echo
     from hil.design.methods import METHODS, GainSchedule, design
     from hil.logs.folders import run_folder
     from hil.runners.emulation import Emulation
@@ -75,7 +75,10 @@ def run(
         pressed, live = stack.enter_context(keys()), stack.enter_context(Live(console=progress_screen))
 
         def watch(row: np.void) -> None:
-            heed(pressed(), operator)
+            typed = pressed()
+            heed(typed, operator)
+            if echo := mark_echo(typed, float(row["t"])):
+                progress_screen.print(echo)
             live.update(live_line(row, rig, operator))
 
         outcome = run_realtime(

@@ -20,6 +20,11 @@ def heed(pressed: str, operator: Operator) -> None:
             operator.interrupt("stopped by a key")
 
 
+def mark_echo(pressed: str, t: float) -> str:
+    """Say that a kick was marked by the keys just pressed, at t [s] on the clock of the log; empty if none was."""
+    return f"kick marked at {t:.1f} s" if "k" in pressed else ""
+
+
 def live_line(row: np.void, rig: Rig, operator: Operator) -> str:
     """Say state, time left, and each quantity with its limit."""
     state = State(int(row["state"]))
