@@ -14,6 +14,7 @@ import numpy as np
 
 from experiments.analysis.compare import SampleStatistics, figure7_residuals, summary
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.analysis.next_steps import next_steps
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.dynamics import Theory, unit_of
 from experiments.frequency.response import FrequencyResponse
@@ -124,6 +125,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         pooled=summary(report.comparisons).pooled,
         hand_cut=report.hand_cut,
         rejected=report.rejected,
+        next_steps=next_steps(report.responses, report.comparisons, report.rejected),
         schedules=report.schedules,
         gain_figures=_gain_figures(report.schedules),
         timing=timing,
