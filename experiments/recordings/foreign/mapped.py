@@ -141,7 +141,8 @@ def _free(table: Table, mapping: Mapping, grid: times.EvenGrid) -> NDArray[np.bo
 
 def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[Marker, ...], tuple[str, ...]]:
     """Markers from a list of times, from a column that rises, or from a file beside the recording."""
-    where, given, texts = f"{mapping.name} [kicks]", mapping.kicks, []
+    where, given = f"{mapping.name} [kicks]", mapping.kicks
+    texts: list[str] = []
     if "times" in given:
         found = [float(t) for t in given["times"]]
     elif "column" in given and "beside" not in given:
