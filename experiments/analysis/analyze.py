@@ -13,6 +13,7 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
+from experiments.analysis.next_steps import next_steps
 from experiments.analysis.window_notes import apply_notes
 from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
@@ -44,6 +45,7 @@ class Analysis:
         return {
             "verdicts": [_verdict_json(v) for v in self.verdicts],
             "windows": [_window_json(c) for c in self.comparisons],
+            "next_steps": next_steps(self.responses, self.comparisons, self.rejected),
             "rejected": [
                 {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason} for r in self.rejected
             ],

@@ -1,16 +1,22 @@
 """Kicks in a recording: when somebody kicked the bicycle, and when the kick was over.
 
-A marker of kind "kick" is believed. Without markers a kick is a sudden rise: the lean rate soon reaches
-several times what it was just before. A decaying motion never does that, and an unstable one grows slower.
+Markers of kind "kick" without a text are a list of all kicks, each with its time: no other is sought. Those set while
+a run went on say "a kick here", or near here, and no more (`marks.py`). Without a list a kick is a sudden rise: the
+lean rate soon reaches several times what it was just before. A decaying motion never does that, and an unstable one
+grows slower.
+Where the bicycle still swings from the last kick, the rise is sought in what its swinging does not explain.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from experiments.analysis.free_motion import KICK_MEMORY, PREDICTION_HORIZON, unexplained_motion
 from experiments.datatypes import Response
 from models.array_types import Array
+
+LET_GO = "let go"  # kind of marker: here the bicycle was let go at a state that is not upright rest
 
 
 @dataclass(frozen=True)
@@ -22,30 +28,151 @@ class KickRules:
     calm: float = 0.5  # s before it, over which "just before" is meant: half a cycle of weave
     ratio: float = 2.5  # times the lean rate just before; growth of 2 1/s over rise + calm/2 makes 3.3
     above_noise: float = 5.0  # times the background motion
+    stands_out: float = 10.0  # times what no motion before explains: of gusts and road over an hour the largest is 9.4
+    by_itself: float = 0.25  # of a motion at the start, that may stay unexplained where nobody touches it
+    never_explained: float = 0.02  # of the background motion: a log without noise is explained to the last digit
     moved: float = 0.05  # of the whole rise: less is the drift that a push sets out from
+    outdoes: float = 5.0  # times a rise just before it: a kick after something small, not what a kick leaves behind
     turned: float = 0.1  # s without a higher value: the push is over where the lean rate turns back
 
 
 @dataclass(frozen=True)
 class DetectedKick:
-    """Rows of one kick: the first it moved, and the one where the lean rate turned back."""
+    """Rows of one kick: the first it moved, and the one where the lean rate turned back; and how large it was."""
 
     onset: int
     end: int
     marked: bool = False
+    listed: bool = False  # marked in a list of all kicks of the recording
+    size: float = 0.0  # of the lean rate at its end, in the unit of the recording; of what it added, if swinging
+    swinging: bool = False  # it came into a motion still going on
+    released: bool = False  # no kick: here the bicycle was let go, and moved
 
 
-def find_kicks(response: Response, rules: KickRules) -> list[DetectedKick]:
-    """Find the kicks in order of time: marked ones if there are any marks, else those the signal shows."""
-    s, dt = without_bias(response, rules.smooth), response.dt
-    marks = [marker.t for marker in response.markers if marker.kind == "kick"]
+@dataclass(frozen=True)
+class SeparatedMotion:
+    """Lean rate of a recording, told apart: arrays are (n,), all in the unit of the recording."""
+
+    s: Array  # without bias and ringing
+    rest: Array  # of it, what the motion just before does not explain
+    background: float  # amplitude of what moves when nothing happens: lowest fifth of the half-second amplitudes
+    unrest: float  # amplitude of the rest between kicks: lowest two fifths, for kicks take up to half of the time
+
+
+def separate_motion(response: Response, smooth: float = KickRules.smooth) -> SeparatedMotion:
+    """Separate what a bicycle left alone would do from the rest; a slow decay is no part of the background.
+
+    Parameters
+    ----------
+    response : Response
+    smooth : float
+        Averaging [s], see `KickRules`.
+    """
+    s = without_bias(response, smooth)
+    rest, never = unexplained_motion(s, response.dt), KickRules.never_explained
+    moves = background_amplitude(response, s)
+    left, unrest = (max(background_amplitude(response, rest, p), never * moves) for p in (20.0, 40.0))
+    return SeparatedMotion(s, rest, min(moves, left), unrest)
+
+
+def find_kicks(response: Response, rules: KickRules, motion: SeparatedMotion | None = None) -> list[DetectedKick]:
+    """Find the kicks in order of time: those of a list if there is one, else those the signal shows."""
+    motion = motion or separate_motion(response, rules.smooth)
+    s, dt = motion.s, response.dt
+    marks = [marker.t for marker in response.markers if marker.kind == "kick" and not marker.text]
     if marks:
         onsets = np.clip(np.searchsorted(response.t, sorted(marks)), 0, len(s) - 2)
-        return [DetectedKick(int(i), end_of_kick(s, int(i), dt, rules), marked=True) for i in onsets]
+        ends = [end_of_kick(s, int(i), dt, rules) for i in onsets]
+        return [DetectedKick(int(i), e, True, True, float(abs(s[e]))) for i, e in zip(onsets, ends, strict=True)]
+    kicks = sudden_rises(s, rules.above_noise * motion.background, dt, rules)
+    for kick in sudden_rises(motion.rest, rules.stands_out * motion.unrest, dt, rules, row_count(KICK_MEMORY, dt)):
+        # what it is foretold from included
+        around = slice(max(0, kick.onset - row_count(PREDICTION_HORIZON, dt)), kick.end + 1)
+        free = response.free is None or bool(response.free[around].all())
+        if free and kick.end + row_count(rules.turned, dt) < len(s):
+            kicks = with_swinging(kicks, kick, dt, rules)
+    return kicks
+
+
+def with_swinging(kicks: list[DetectedKick], one: DetectedKick, dt: float, rules: KickRules) -> list[DetectedKick]:
+    """Add a kick into a motion still going on, unless it is one of those known or something small beside it.
+
+    Parameters
+    ----------
+    kicks : list of DetectedKick
+        Those of the lean rate itself, in order of time.
+    one : DetectedKick
+        Of what free motion does not explain.
+    dt : float
+        Sampling interval [s].
+    rules : KickRules
+    """
+    apart = row_count(rules.calm, dt)
+    known = [k for k in kicks if abs(one.onset - k.onset) <= apart and k.onset <= one.end]
+    after = [other for other in kicks if one.onset < other.onset <= one.end + apart]
+    if known:  # the swinging may hide how it begins
+        early = known[0].onset - one.onset > row_count(rules.smooth, dt)
+        seen = replace(known[0], onset=one.onset, swinging=True) if early else known[0]
+        return [seen if k is known[0] else k for k in kicks]
+    if any(other.size > rules.outdoes * one.size for other in after):
+        return kicks
+    # what looked sudden soon after it was its own swing
+    kept = [other for other in kicks if other not in after]
+    return sorted([*kept, replace(one, swinging=True)], key=lambda kick: kick.onset)
+
+
+def find_release(
+    response: Response, motion: SeparatedMotion, kicks: list[DetectedKick], rules: KickRules
+) -> DetectedKick | None:
+    """Find the beginning of a motion that was there when the recording, or its first free part, began.
+
+    A marker of kind "let go" says that it is free from there. Without one it must be as large as a kick, and go on by
+    itself: a hand still there shows in what free motion does not explain.
+
+    Parameters
+    ----------
+    response : Response
+    motion : SeparatedMotion
+    kicks : list of DetectedKick
+        One that begins at once explains the motion.
+    rules : KickRules
+    """
+    dt, free = response.dt, response.free
+    first = 0 if free is None else int(np.argmax(free))
+    if free is not None and not free.any():
+        return None
+    rise, size = row_count(rules.rise, dt), np.abs(motion.s)
+    end = first + int(np.argmax(size[first : first + rise]))
+    kick = DetectedKick(first, end, size=float(size[end]), released=True)
+    if any(first < other.onset <= first + rise for other in kicks):
+        return None
+    if any(marker.kind == LET_GO for marker in response.markers):
+        return replace(kick, marked=True)
+    later = slice(first + row_count(KICK_MEMORY, dt), first + row_count(KICK_MEMORY + rules.calm, dt))
+    by_itself = np.abs(motion.rest[later]).max(initial=0.0) < rules.by_itself * kick.size
+    large = kick.size > max(rules.stands_out * motion.unrest, rules.above_noise * motion.background)
+    return kick if large and by_itself else None
+
+
+def sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: int = 0) -> list[DetectedKick]:
+    """Find where a signal soon reaches several times what it was just before, in order of time.
+
+    Parameters
+    ----------
+    s : (n,)
+        Lean rate without bias, or what free motion does not explain of it.
+    least : float
+        What it must reach.
+    dt : float
+        Sampling interval [s].
+    rules : KickRules
+    memory : int
+        Rows after each kick in which none is sought.
+    """
     size = np.abs(s)
     ahead = running_maximum(size, row_count(rules.rise, dt))
     behind = running_maximum(size[::-1], row_count(rules.calm, dt))[::-1]
-    sudden = (ahead > rules.ratio * behind) & (ahead > rules.above_noise * background_amplitude(response, s))
+    sudden = (ahead > rules.ratio * behind) & (ahead > least)
     kicks: list[DetectedKick] = []
     for last in np.flatnonzero(sudden & ~np.append(sudden[1:], False)):
         calm = np.flatnonzero(~sudden[: last + 1])
@@ -54,9 +181,12 @@ def find_kicks(response: Response, rules: KickRules) -> list[DetectedKick]:
         quiet = np.flatnonzero(size[onset : last + 1] <= behind[onset])
         onset += int(quiet[-1]) if len(quiet) else 0
         end = end_of_kick(s, onset, dt, rules)
-        kick = DetectedKick(row_of_rise(s, onset, end, rules), end)
-        if not kicks or kick.onset > kicks[-1].end:
-            kicks.append(kick)
+        kick = DetectedKick(row_of_rise(s, onset, end, rules), end, size=float(size[end]))
+        if kicks and kick.onset <= kicks[-1].end + memory:
+            if not memory or kick.size < rules.outdoes * kicks[-1].size:
+                continue
+            kicks.pop()
+        kicks.append(kick)
     return kicks
 
 
@@ -134,13 +264,13 @@ def without_bias(response: Response, smooth: float) -> Array:
     return np.convolve(padded, np.full(width, 1.0 / width), "valid")
 
 
-def background_amplitude(response: Response, s: Array) -> float:
-    """Amplitude of what moves when nothing happens: lowest fifth of the half-second amplitudes."""
+def background_amplitude(response: Response, s: Array, percent: float = 20.0) -> float:
+    """Amplitude of what moves when nothing happens: lowest fifth of the half-second amplitudes, or as many percent."""
     width = min(row_count(0.5, response.dt), len(s))
     usable = np.ones(len(s), bool) if response.free is None or not response.free.any() else response.free
     blocks = np.flatnonzero(usable[: len(s) - width + 1])
     amplitude = np.sqrt(2.0) * sliding_window_view(s, width)[blocks[:: max(1, width // 4)]].std(axis=1)
-    return float(np.percentile(amplitude, 20.0)) if len(amplitude) else 0.0
+    return float(np.percentile(amplitude, percent)) if len(amplitude) else 0.0
 
 
 def running_maximum(size: Array, width: int) -> Array:

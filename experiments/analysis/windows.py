@@ -13,13 +13,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 from experiments.analysis.kicks import (
     DetectedKick,
     KickRules,
-    background_amplitude,
+    SeparatedMotion,
     find_kicks,
+    find_release,
     find_swings,
     row_count,
+    separate_motion,
     turning_row,
     without_bias,
 )
+from experiments.analysis.marks import snap_marks
 from experiments.datatypes import Rejected, Response, Window
 from models.array_types import Array
 
@@ -32,10 +35,11 @@ class WindowRules:
     settle: float = 0.3  # s left out after a kick: caster dies within it, and it biases d by 0.1 1/s
     settle_needs: float = 1.5  # s of response after an unmarked kick, without which 0.3 s is too dear
     margin: float = 0.05  # s kept away from the next kick: half the time the smoothing spreads it
+    margin_swinging: float = 0.15  # ... from one into a swinging: it begins softly, up to 0.12 s before it is seen
     longest: float = 4.0  # s; later the speed, the slow modes and the drift of the bias rule
     slowest: float = 1.6  # s, half a cycle of 2 rad/s, within which the swing back is sought
     least_cycles: float = 1.5  # from turning points, which a kick and damping draw together by a quarter
-    least_marked: float = 2.0  # ... after a marked kick, whose recording is quiet enough to afford more
+    least_marked: float = 2.0  # ... after a listed kick, whose recording is quiet enough to afford more
     faded: float = 0.08  # of the peak: 2.5 time constants, after which nothing is learnt
     weak: float = 0.25  # of the peak, under which a response that ...
     steady: float = 0.8  # ... keeps this much of its size over one more cycle has sunk into other motion
@@ -68,23 +72,22 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     rules = rules or WindowRules()
     if any(marker.kind == "release" for marker in response.markers):
         return released_windows(response, rules)
+    motion = separate_motion(response, rules.kicks.smooth)
+    s, noise = motion.s, motion.background
+    found, rejected = possible_kicks(response, motion, rules)
+    largest = max((kick.size for kick in found), default=0.0)
     windows: list[Window] = []
-    rejected: list[Rejected] = rejected_not_free(response)
-    s = without_bias(response, rules.kicks.smooth)
-    noise = background_amplitude(response, s)
     kicks = []
-    found = find_kicks(response, rules.kicks)
-    largest = max((abs(s[kick.end]) for kick in found), default=0.0)
     for kick in found:
         needed = rules.peak_marked * noise
         if not kick.marked:
-            needed = max(rules.peak_unmarked * noise, rules.alike * largest)
-        if abs(s[kick.end]) >= needed:
+            needed = max(rules.peak_unmarked * noise, rules.kicks.stands_out * motion.unrest, rules.alike * largest)
+        if kick.size >= needed:
             kicks.append(kick)
         else:
-            rejected.append(too_small(response, s, kick, needed))
+            rejected.append(too_small(response, kick, needed))
     for i, kick in enumerate(kicks):
-        before = push_before(s, found, kick, rules)
+        before = push_before(found, kick, rules)
         following = kicks[i + 1] if i + 1 < len(kicks) else None
         start, stop, rule = cut_window(response, s, noise, kick, following, rules)
         window = make_window(response, start, stop, rule)
@@ -100,20 +103,31 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     return windows, sorted(rejected, key=lambda r: r.t_start)
 
 
-def push_before(s: Array, found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
+def possible_kicks(
+    response: Response, motion: SeparatedMotion, rules: WindowRules
+) -> tuple[list[DetectedKick], list[Rejected]]:
+    """Find what may begin a window, kicks and a release, in order of time; and what is refused before that."""
+    rejected = rejected_not_free(response)
+    found, unmet = snap_marks(response, motion, find_kicks(response, rules.kicks, motion), rules.kicks)
+    release = find_release(response, motion, found, rules.kicks)
+    if release is not None:  # the jump of letting go itself is no kick
+        jump = release.onset - row_count(rules.kicks.calm, response.dt)
+        found = [release, *(kick for kick in found if not jump <= kick.onset <= release.onset)]
+    return sorted(found, key=lambda kick: kick.onset), [*rejected, *unmet]
+
+
+def push_before(found: list[DetectedKick], kick: DetectedKick, rules: WindowRules) -> DetectedKick | None:
     """Last push before a kick that counts beside it, be it too small to make a window of its own.
 
     Parameters
     ----------
-    s : (n,)
-        Lean rate without bias.
     found : list of DetectedKick
         In order of time.
     kick : DetectedKick
     rules : WindowRules
     """
-    least = rules.stirred * abs(s[kick.end])
-    return next((k for k in reversed(found) if k.end <= kick.onset and abs(s[k.end]) >= least), None)
+    least = rules.stirred * kick.size
+    return next((k for k in reversed(found) if k.end <= kick.onset and k.size >= least and not k.released), None)
 
 
 def released_windows(response: Response, rules: WindowRules) -> tuple[list[Window], list[Rejected]]:
@@ -145,19 +159,17 @@ def released_windows(response: Response, rules: WindowRules) -> tuple[list[Windo
     return windows, sorted(rejected, key=lambda r: r.t_start)
 
 
-def too_small(response: Response, s: Array, kick: DetectedKick, needed: float) -> Rejected:
+def too_small(response: Response, kick: DetectedKick, needed: float) -> Rejected:
     """Refusal of a bump no higher than the unrest of the recording explains.
 
     Parameters
     ----------
     response : Response
-    s : (n,)
-        Lean rate without bias.
     kick : DetectedKick
     needed : float
         Least peak, in the unit of the lean rate.
     """
-    peak, unit = abs(s[kick.end]), response.phi_dot_unit
+    peak, unit = kick.size, response.phi_dot_unit
     return Rejected(
         response.source,
         float(response.t[kick.onset]),
@@ -218,26 +230,27 @@ def cut_window(
     t, dt, n = response.t, response.dt, len(s)
     ends = {"end of recording": n}
     if following is not None:
-        ends["next kick"] = following.onset - row_count(rules.margin, dt)
+        margin = rules.margin_swinging if following.swinging else rules.margin
+        ends["next kick"] = following.onset - row_count(margin, dt)
     if response.free is not None and not response.free[kick.end :].all():
         ends["end of the free part"] = kick.end + int(np.argmin(response.free[kick.end :]))
     last = min(ends.values())
     seen = min(last, kick.end + row_count(rules.longest + rules.slowest, dt))
-    again = None if kick.marked else row_of_next_push(s[kick.end : seen], noise, rules)
+    again = None if kick.listed else row_of_next_push(s[kick.end : seen], noise, rules)
     if again is not None:
         ends["it is pushed again"] = kick.end + again - row_count(rules.begun, dt)
         last = ends["it is pushed again"]
     cycle = cycle_rows(s, kick, dt, rules)
     faded = kick.end + row_of_fading(s[kick.end : last], cycle, rules)
-    affordable = kick.marked or (faded - kick.end) * dt >= rules.settle_needs
+    affordable = kick.listed or (faded - kick.end) * dt >= rules.settle_needs
     settle = rules.settle if affordable else 0.0
     start = kick.end + round(settle / dt)
-    least = rules.least_marked if kick.marked else rules.least_cycles
+    least = rules.least_marked if kick.listed else rules.least_cycles
     if faded < last:
         ends["it fades"] = max(faded, start + round(least * cycle))
     ends["greatest length"] = start + row_count(rules.longest, dt)
     why = min(ends, key=lambda name: ends[name])
-    origin = "marked kick" if kick.marked else "kick"
+    origin = "release" if kick.released else "marked kick" if kick.marked else "kick"
     rule = f"{settle:g} s after the {origin} of {t[kick.onset]:.2f}-{t[kick.end]:.2f} s, until {why}"
     return start, ends[why], rule
 
@@ -270,7 +283,10 @@ def cycle_rows(s: Array, kick: DetectedKick, dt: float, rules: WindowRules) -> i
         Sampling interval [s].
     rules : WindowRules
     """
-    return 2 * (turning_row(s[kick.end :], row_count(rules.slowest, dt), row_count(rules.kicks.turned, dt)) or 1)
+    slowest, ahead = row_count(rules.slowest, dt), row_count(rules.kicks.turned, dt)
+    # into a motion still going on: the kick need not end where the whole turns
+    begin = kick.end + (turning_row(s[kick.end :], slowest, ahead) if kick.swinging else 0)
+    return 2 * (turning_row(s[begin:], slowest, ahead) or 1)
 
 
 def row_of_fading(s: Array, cycle: int, rules: WindowRules) -> int:
@@ -312,10 +328,11 @@ def refusal_reason(
         return "not free: the recording says so for a part of it"
     if not (np.isfinite(response.phi_dot[part]).all() and np.isfinite(response.v[part]).all()):
         return "values are missing in the lean rate or the speed"
-    if before is not None and not kick.marked:
-        since, last = response.t[kick.onset] - response.t[before.end], response.t[before.end]
+    if before is not None and not (kick.marked or kick.released):
+        last = response.t[before.onset]
+        since = response.t[kick.onset] - last
         if since < rules.rest:
-            size = abs(s[before.end] / s[kick.end])
+            size = before.size / kick.size
             return (
                 f"overlaps: {since:.1f} s after the push of {last:.2f} s, {size:.2g} times as hard; "
                 f"wanted {rules.rest:g} s after one of {rules.stirred:g} times or more"

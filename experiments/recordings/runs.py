@@ -107,7 +107,10 @@ def recorded_run(run: Run) -> Recorded:
         # marked on the host's clock; the rows tell what the device's clock said then
         markers=release_markers(t, free)
         if alone
-        else tuple(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
+        else (
+            *let_go_markers(header, t, free),
+            *(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
+        ),
         bicycle=bicycle,
         theory=open_loop(bicycle) if alone else theory_of(header, bicycle, ticks),
         label=header.label or run.folder.name,
@@ -130,6 +133,12 @@ def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:
 def release_markers(t: Array, free: np.ndarray) -> tuple[Marker, ...]:
     """Place a marker where each free part begins."""
     return tuple(Marker(float(t[i]), "release") for i in np.flatnonzero(np.diff(free.astype(int), prepend=0) > 0))
+
+
+def let_go_markers(header: RunHeader, t: Array, free: np.ndarray) -> tuple[Marker, ...]:
+    """Place a marker where the free part begins, if an emulated bicycle is let go there with an initial state."""
+    moved = any(float(value) != 0.0 for value in header.scenario.get("x0", ()))
+    return (Marker(float(t[int(np.argmax(free))]), "let go"),) if moved and free.any() else ()
 
 
 def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:

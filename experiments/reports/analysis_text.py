@@ -8,6 +8,7 @@ from experiments.analysis import coasting
 from experiments.analysis.analyze import Analysis
 from experiments.analysis.compare import PooledCondition, figure7_residuals
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.analysis.next_steps import next_steps
 from experiments.analysis.window_notes import BY_PERSON
 from experiments.datatypes import Comparison, Response
 from experiments.frequency.goodness_of_fit import goodness
@@ -39,6 +40,7 @@ def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
         yield Sentence("no window could be compared with the prediction; what was looked at:")
         for r in analysis.rejected:
             yield Sentence(f"{r.source} {r.t_start:.2f}-{r.t_end:.2f} s: {r.reason}")
+        yield from _what_next(analysis)
         return
     if len(analysis.comparisons) <= WINDOWS_LISTED:
         yield window_table(analysis.comparisons)
@@ -50,9 +52,16 @@ def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
     for source, start, end, text in said:
         if BY_PERSON in text:
             yield Sentence(f"{source} {start:.2f}-{end:.2f} s: {text}", wrapped=False)
+    yield from _what_next(analysis)
     for verdict in analysis.verdicts:
         if not verdict.explained:
             yield cause_table(verdict)
+
+
+def _what_next(analysis: Analysis) -> Iterator[Sentence]:
+    """Say what to do about the recordings in which no window could be compared."""
+    for step in next_steps(analysis.responses, analysis.comparisons, analysis.rejected):
+        yield Sentence(f"what to do next: {step}")
 
 
 def window_table(comparisons: Sequence[Comparison]) -> TextTable:

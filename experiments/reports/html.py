@@ -14,6 +14,7 @@ import numpy as np
 
 from experiments.analysis.compare import SampleStatistics, figure7_residuals, summary
 from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.analysis.next_steps import next_steps
 from experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
@@ -121,6 +122,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
         pooled=summary(report.comparisons).pooled,
         hand_cut=report.hand_cut,
         rejected=rejected_by_reason(report.rejected),
+        next_steps=next_steps(report.responses, report.comparisons, report.rejected),
         schedules=report.schedules,
         gain_figures=_gain_figures(report.schedules),
         timing=timing,

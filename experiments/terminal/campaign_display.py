@@ -15,6 +15,7 @@ from experiments.campaigns.run import Attempt, OperatorAnswer
 from experiments.datatypes import Response
 from experiments.terminal.console import progress_screen, unmarked
 from experiments.terminal.keys import keys
+from experiments.terminal.operator import mark_echo
 from experiments.terminal.progress import Board, analysed, board_of
 from hil.runners.operator import Operator, Outcome
 
@@ -33,6 +34,7 @@ class TerminalDisplay(CampaignDisplay):
     def __init__(self, heed: Callable[[str, Operator], None], listen: Callable[[], str] = input) -> None:
         self._heed, self._listen = heed, listen
         self._board: Board | None = None
+        self._t = float("nan")  # s, of the newest row
 
     def say(self, text: str) -> None:
         """Print a sentence."""
@@ -52,6 +54,7 @@ class TerminalDisplay(CampaignDisplay):
 
     def watch(self, condition: Condition, row: np.void) -> None:
         """Show the newest row on the board."""
+        self._t = float(row["t"])
         if self._board:
             self._board.watch(condition, row)
 
@@ -72,6 +75,8 @@ class TerminalDisplay(CampaignDisplay):
     def heed(self, pressed: str, operator: Operator) -> None:
         """Let keys act on the operator of a run."""
         self._heed(pressed, operator)
+        if echo := mark_echo(pressed, self._t):
+            self.say(echo)
 
     def analyze(self, responses: list[Response]) -> Analysis:
         """Analyse the recordings with a bar."""

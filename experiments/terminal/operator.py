@@ -37,6 +37,11 @@ def heed(pressed: str, operator: Operator, push: Callable[[int], None] | None = 
             operator.interrupt(STOPPED_BY_KEY)
 
 
+def mark_echo(pressed: str, t: float) -> str:
+    """Say that a kick was marked by the keys just pressed, at t [s] on the clock of the log; empty if none was."""
+    return f"kick marked at {t:.1f} s" if "k" in split_keys(pressed) else ""
+
+
 def live_line(row: np.void, rig: Rig, operator: Operator, pushed: bool = False) -> str:
     """Say state, time left and how to stop; then each quantity with its limit. Three lines of at most 60 columns.
 

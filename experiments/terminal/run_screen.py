@@ -15,7 +15,7 @@ from rich.text import Text
 from experiments.emulation.hand import Hand
 from experiments.terminal.keys import ENTER, keys, split_keys
 from experiments.terminal.obstacles import beyond_gains, obstacles
-from experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line
+from experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line, mark_echo
 from hil.design.schedule import GainSchedule
 from hil.loop.states import State
 from hil.rig.rig import Rig
@@ -90,6 +90,8 @@ class RunScreen:
         if not self._begun:  # Enter arms only who has seen the bicycle's values
             self._begun, typed = True, typed.replace("\r", "").replace("\n", "")
         heed(typed, operator, hand.push if hand else None)
+        if echo := mark_echo(typed, float(row["t"])):
+            self._said, self._said_at = echo, now
         for t, text in hand.news() if hand else ():
             if t is not None:
                 operator.marks.append((t, "kick", text))

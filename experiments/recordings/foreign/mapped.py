@@ -142,6 +142,7 @@ def _free(table: Table, mapping: Mapping, grid: times.EvenGrid) -> NDArray[np.bo
 def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[Marker, ...], tuple[str, ...]]:
     """Markers from a list of times, from a column that rises, or from a file beside the recording."""
     where, given = f"{mapping.name} [kicks]", mapping.kicks
+    texts: list[str] = []
     if "times" in given:
         found = [float(t) for t in given["times"]]
     elif "column" in given and "beside" not in given:
@@ -152,7 +153,7 @@ def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[
         path = table.path.with_suffix("." + str(given["beside"]).lstrip("."))
         if not path.exists():
             return (), (f"no kicks are marked: there is no {path.name} beside {table.source}",)
-        found = _marked(path, str(given.get("column", "t")), given.get("kind", "kick"))
+        found, texts = _marked(path, str(given.get("column", "t")), given.get("kind", "kick"))
         if "clock" in given:
             clock = _as_long(table, given["clock"], table.numbers(given["clock"]), grid, where)
             found = [float(t) for t in np.interp(found, grid.even(clock), grid.t)]
@@ -164,15 +165,17 @@ def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[
             f"{where}: wanted times of {table.source}, which runs from {grid.t[0]:.3f} to {grid.t[-1]:.3f} s, "
             f"found {outside[0]:g} s; correct it"
         )
-    return tuple(Marker(t, "kick") for t in found if t not in outside), ()
+    told = zip(found, texts or [""] * len(found), strict=True)
+    return tuple(Marker(t, "kick", text) for t, text in told if t not in outside), ()
 
 
-def _marked(path: Path, column: str, kind: str) -> list[float]:
-    """Times of the markers of one kind in a file of markers, as `riderless export` writes it."""
+def _marked(path: Path, column: str, kind: str) -> tuple[list[float], list[str]]:
+    """Times and texts of the markers of one kind in a file of markers, as `riderless export` writes it."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     try:
-        return [float(row[column]) for row in rows if row["kind"] == kind]
+        chosen = [row for row in rows if row["kind"] == kind]
+        return [float(row[column]) for row in chosen], [row.get("text") or "" for row in chosen]
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(
             f"wanted numbers under {column} and a column kind in {path}, found {error}; correct it"
