@@ -73,7 +73,21 @@ def _take(ports, wire, links, lead, flow, count):
 
 @njit(cache=True, nogil=True)
 def await_message(ports, wire, links, lead, until, scratch, flow, count):
-    """Read until a message has ended on the port that beats time, or time is up. Runs inside the tick."""
+    """Read until a message has ended on the port that beats time, or time is up. Runs inside the tick.
+
+    Parameters
+    ----------
+    ports : array of pollfd, as of `libc.poll_set`
+    wire : Wire
+        Takes the bytes.
+    links : (P,) array of LINK_STATE
+    lead : int
+        Port that beats time.
+    until : int
+        Host clock [ns].
+    scratch, flow, count
+        Room for the calls to the system, as in `_loop`.
+    """
     ended = False
     while not ended and libc.wait_readable(ports, until, scratch):
         if wire.n_rx[lead] == wire.rx.shape[1]:
