@@ -10,7 +10,7 @@ from experiments.datatypes import Response
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings import author_windows, published
 from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording
-from experiments.recordings.runs import response_of_run
+from experiments.recordings.run_response import response_of_run
 from experiments.reports.result import AnalysisResult
 from hil.logs.log import Run
 

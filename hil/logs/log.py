@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mcap.writer import MCAP0_MAGIC as MAGIC
@@ -40,6 +40,7 @@ from models.errors import InputError
 if TYPE_CHECKING:
     import pandas
 
+LONG_LOG_BYTES = 32_000_000  # of a file; its rows are three times as long in memory, and their columns more
 __all__ = ["RUN_FILE", "STOP_KILLED", "Marker", "Run", "RunRecorder", "RunWriter", "Stop", "read_run", "warm_up_log"]
 
 
@@ -49,7 +50,7 @@ class Run:
 
     folder: Path  # of its log; only a name for a run that was never saved
     header: RunHeader
-    ticks: NDArray  # (n,), read only, with the columns it was written with (TICK, if by this version)
+    ticks: NDArray  # (n,), read only, with the columns it was written with (TICK, if by this version), or StoredRows
     markers: tuple[Marker, ...]
     tapes: dict[int, bytes]  # raw bytes of the ports (see hil.loop.wire_tape), by the tick they begin with
     stop: Stop
@@ -175,7 +176,8 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
         The run's folder, or its `run.mcap`.
     everything
         False where only columns of the ticks are wanted: they are then views of the file's bytes (twice as fast, not
-        aligned), and the raw bytes of the ports are left out.
+        aligned), and the raw bytes of the ports are left out. The ticks of a log of more than `LONG_LOG_BYTES`
+        stay in its file, as `StoredRows`.
 
     Raises
     ------
@@ -185,27 +187,31 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
     path = Path(path)
     file = path / RUN_FILE if path.is_dir() else path
     try:
-        data = file.read_bytes()
+        size = file.stat().st_size
+        with file.open("rb") as opened:
+            begins = opened.read(len(MAGIC))
+        long = not everything and size > LONG_LOG_BYTES
+        contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC, located=long)
+        rest = contents.take_file(file, len(MAGIC)) if begins == MAGIC else b""
     except OSError as error:
         raise InputError(
             f"wanted a run folder, found no {RUN_FILE} at {path} ({error.strerror}); give the folder of a run"
         ) from None
-    if not data or not MAGIC.startswith(data[: len(MAGIC)]):
-        found = "an empty file" if not data else "something else"
+    if not begins or not MAGIC.startswith(begins):
+        found = "an empty file" if not begins else "something else"
         raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
-    contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC)
-    rest = data[contents.take(data, len(MAGIC)) :]
     content = unseal(contents.metadata.get("header"))
     if content is None:
         raise InputError(
-            f"wanted a run with its header, found {len(data)} bytes without one in {file}: it was cut before "
+            f"wanted a run with its header, found {size} bytes without one in {file}: it was cut before "
             "its first row or is another program's file; give the folder of another run"
         )
     header = RunHeader.from_json(content)
     stopped = unseal(contents.metadata.get("stop")) or {}
     stop = Stop(**{f.name: stopped[f.name] for f in dataclasses.fields(Stop) if f.name in stopped})
-    ticks = contents.rows(copied=everything)
-    ticks.setflags(write=False)
+    ticks: Any = contents.stored_rows(file) if long else contents.rows(copied=everything)
+    if not long:
+        ticks.setflags(write=False)
     markers = tuple(_markers(contents))
     missing = _missing(contents, stop, len(ticks), len(markers))
     remarks = list(missing)
