@@ -1,16 +1,17 @@
 """Runs of our own as the Response that the analysis takes; a long one is read stretch by stretch.
 
 Each stretch is put on the even grid, inspected and averaged like a run of its own, with some seconds of its neighbours
-on either side, so that nothing happens at a seam; only the averages are kept.
+on either side, so that nothing happens at a seam; only the averages are kept, in temporary files.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryFile, gettempdir
 from typing import cast
 
 import numpy as np
 
-from experiments.datatypes import Response
+from experiments.datatypes import Marker, Response
 from experiments.recordings import artefacts
 from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.runs import (
@@ -31,6 +32,7 @@ from hil.logs.log import Run
 from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
 from hil.loop.states import State
 from models.array_types import Array
+from models.errors import InputError
 
 COARSE_STEP = 0.005  # s
 SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over
@@ -102,25 +104,63 @@ class _Tally:
 
 def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], None]) -> Response:
     """Response of a long run, from its rows in stretches."""
-    header, tally, parts = run.header, _Tally(), []
-    for recorded in _even_stretches(run, stretches, tally, tell):
-        parts.append(recorded)
-    require_samples(run, len(parts))
-    remarks = list(dict.fromkeys(remark for part in parts for remark in part.remarks))
-    if len(remarks) > REMARKS_KEPT:
-        remarks[REMARKS_KEPT:] = [f"{len(remarks) - REMARKS_KEPT} more remarks like these"]
-    t, free = _column(parts, "t"), _column(parts, "free")
+    header, tally, signals = run.header, _Tally(), _MappedSignals()
+    first: Response | None = None
+    markers: list[Marker] = []
+    remarks: dict[str, None] = {}
+    for part in _even_stretches(run, stretches, tally, tell):
+        first = first or part
+        signals.add(part)
+        markers += part.markers
+        remarks |= dict.fromkeys(part.remarks)
+    if first is None:
+        require_samples(run, 0)
+        raise AssertionError
+    told = list(remarks)
+    if len(told) > REMARKS_KEPT:
+        told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
+    joined = replace(first, **signals.arrays())
     alone, bicycle = bool(header.excitation.releases), header.bicycle
+    assert joined.free is not None
     return replace(
-        parts[0],
-        **{name: _column(parts, name) for name in SIGNALS},
-        free=free,
-        markers=release_markers(t, free) if alone else tuple(m for part in parts for m in part.markers),
+        joined,
+        markers=release_markers(joined.t, joined.free) if alone else tuple(markers),
         theory=open_loop(bicycle)
         if alone
         else theory_with(header, bicycle, tally.noise, float(np.median(np.concatenate(tally.ages)))),
-        remarks=tuple(remarks),
+        remarks=tuple(told),
     )
+
+
+class _MappedSignals:
+    """Signals of a long response, gathered in temporary files and mapped: only what is looked at takes memory."""
+
+    def __init__(self) -> None:
+        self._files = {name: TemporaryFile() for name in (*SIGNALS, "free")}
+
+    def add(self, part: Response) -> None:
+        """Append the signals of the next part; a signal that a part lacks is left out."""
+        for name, file in list(self._files.items()):
+            values = getattr(part, name)
+            if values is None:
+                self._files.pop(name).close()
+                continue
+            try:
+                file.write(values.tobytes())
+            except OSError as error:
+                raise InputError(
+                    f"wanted room for the signals of a long run in {gettempdir()}, found none ({error.strerror}): make "
+                    "some, or name another folder in TMPDIR"
+                ) from None
+
+    def arrays(self) -> dict[str, Array | None]:
+        """Arrays (n,) of all parts, by the name of the signal."""
+        mapped: dict[str, Array | None] = dict.fromkeys((*SIGNALS, "free"))
+        for name, file in self._files.items():
+            file.flush()
+            mapped[name] = np.asarray(np.memmap(file, bool if name == "free" else float, "r"))
+            file.close()
+        return mapped
 
 
 def _even_stretches(
@@ -149,10 +189,8 @@ def _even_stretches(
             continue
         first, last = max(0, begin - seam), min(known, end + seam)
         recorded, course = recorded_part(run, held, course, first, last)
-        if begin == 0:
-            seen = inspect_recording(recorded, refuse=False)
-        else:
-            seen = artefacts.mend_flaws(recorded).response
+        # units and signs show in the first ten minutes
+        seen = artefacts.mend_flaws(recorded).response if begin else inspect_recording(recorded, refuse=False)
         yield coarsen(_cut(seen, begin - first, end - first))
         begin = end
         kept = np.searchsorted(held["t"], course.origin + (begin - seam) / rate) - 1
@@ -167,9 +205,3 @@ def _cut(response: Response, first: int, last: int) -> Response:
     half = 0.5 * response.dt
     markers = tuple(m for m in response.markers if t[0] - half <= m.t < t[-1] + half)
     return replace(response, markers=markers, **{name: y[first:last] for name, y in cut.items() if y is not None})
-
-
-def _column(parts: Sequence[Response], name: str) -> Array | None:
-    """One signal of all parts; None where a part lacks it."""
-    columns = [getattr(part, name) for part in parts]
-    return None if any(column is None for column in columns) else np.concatenate(columns)

@@ -39,7 +39,7 @@ def run_of(path: Path) -> Run:
 
 @lru_cache(maxsize=1)
 def _run_of(path: Path, mtime: int, size: int) -> Run:
-    return read_run(path, everything=False)
+    return read_run(path, everything=False, stored=True)
 
 
 @dataclass(frozen=True)

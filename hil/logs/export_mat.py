@@ -6,28 +6,43 @@ from typing import Any
 
 import numpy as np
 
-from hil.logs.export import EXPORT_KEY, column_meaning, export_document
+from hil.logs.export import EXPORT_KEY, Told, column_meaning, export_document, nobody_told
 from hil.logs.log import Run
+from hil.logs.stored_rows import StoredRows
+from models.errors import InputError
+
+# MATLAB's version 5 counts the bytes of a variable in 31 bits; scipy refuses only above 32 bits, and writes until then
+# what MATLAB cannot read
+MAT_BYTES = 2**31
 
 
-def export_mat(run: Run, path: Path) -> tuple[Path]:
+def export_mat(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path]:
     """Write ``ticks`` (fields are columns, n x 1), ``units`` and ``meanings`` (texts by column), ``markers``.
 
     The header is the text ``riderless`` (JSON; ``jsondecode`` reads it).
 
     Raises
     ------
+    InputError
+        The ticks are more than the format can hold.
     OSError
         The file cannot be written.
     """
     from scipy.io import savemat
 
     names = run.ticks.dtype.names or ()
+    size = len(run.ticks) * sum(run.ticks.dtype[name].itemsize for name in names)
+    if size >= MAT_BYTES:
+        raise InputError(
+            f"a MAT file (version 5) holds {MAT_BYTES / 1e9:.1f} GB in one variable, found {size / 1e9:.1f} GB in "
+            f"{len(run.ticks)} rows: export them as parquet (--to parquet) or csv, which have no such limit"
+        )
+    ticks = run.ticks[:] if isinstance(run.ticks, StoredRows) else run.ticks
     texts = np.empty((len(run.markers), 2), object)  # cells
     for row, marker in zip(texts, run.markers, strict=True):
         row[:] = marker.kind, marker.text
     content: dict[str, Any] = {
-        "ticks": {name: run.ticks[name].reshape(-1, 1) for name in names},
+        "ticks": {name: ticks[name].reshape(-1, 1) for name in names},
         "units": {name: column_meaning(name).unit for name in names},
         "meanings": {name: column_meaning(name).meaning for name in names},
         "markers": {
@@ -39,4 +54,5 @@ def export_mat(run: Run, path: Path) -> tuple[Path]:
     }
     with path.open("wb") as file:  # savemat would add a suffix to a name of the user's choice
         savemat(file, content, do_compression=True)
+    told(len(ticks), len(ticks))
     return (path,)

@@ -7,6 +7,7 @@ array each; everything else goes through the library's own parsers.
 
 import struct
 from array import array
+from collections.abc import Collection
 from io import BytesIO
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from zstandard import ZstdDecompressor
 
 from hil.logs import protobuf_schema
 from hil.logs.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
-from hil.logs.stored_rows import CHUNK_DAMAGE, CHUNK_HEAD, StoredRows, unpack_chunk
+from hil.logs.stored_rows import CHUNK_DAMAGE, CHUNK_HEAD, StoredMessages, StoredRows, unpack_chunk
 
 # what the parsers of the libraries raise on bytes that are not what they should be
 DAMAGE = (McapError, *CHUNK_DAMAGE, KeyError, TypeError, OverflowError, MemoryError)
@@ -43,15 +44,10 @@ class McapContents:
     without
         A topic whose chunks are passed over, unread and unchecked.
     located
-        The rows' chunks are passed over too, but noted in `places`, so that they can be read later.
-
-    Attributes
-    ----------
-    places : array of int
-        Of each chunk passed over: place and length of its body in the file, and rows in it.
+        Topics whose chunks are passed over too, but noted, so that they can be read later.
     """
 
-    def __init__(self, topic: str, dtype: np.dtype, without: str = "", located: bool = False) -> None:
+    def __init__(self, topic: str, dtype: np.dtype, without: str = "", located: Collection[str] = ()) -> None:
         self.metadata: dict[str, dict[str, str]] = {}
         self.messages: list[tuple[Channel, bytes, bytes]] = []  # of other topics: channel, schema, data
         self.damaged = 0  # records that are broken inside although their length is right
@@ -59,9 +55,10 @@ class McapContents:
         self._passed: set[bytes] = set()  # channels, as their messages' indices have them
         self._schemas: dict[int, bytes] = {}
         self._channels: dict[int, Channel] = {}
-        self.places = array("q")
+        self._places: dict[str, array[int]] = {topic: array("q") for topic in located}
+        self._noted: dict[bytes, array[int]] = {}  # the same by the channels, as their messages' indices have them
         self._stretches: list[bytes] = []
-        self._located, self._base, self._ended = located, 0, False
+        self._base, self._ended = 0, False  # where in the file the bytes begin that are being taken
         self._zstd = ZstdDecompressor()
         self._set_rows(None, dtype)
 
@@ -123,9 +120,14 @@ class McapContents:
         return np.asarray(records["data"][list(self._dtype.names or ())])
 
     def stored_rows(self, path: Path) -> StoredRows:
-        """Rows that lie at `places` of a file, and those that lay in no chunk of their own."""
-        places = np.array(self.places, np.int64).reshape(-1, 3)
+        """Rows whose places were noted, and those that lay in no chunk of their own."""
+        places = np.array(self._places[self._topic], np.int64).reshape(-1, 3)
+        places[:, 2] //= self._record.itemsize
         return StoredRows(path, places, tuple(self._stretches), self._dtype, self._record, self._rows_channel)
+
+    def stored_messages(self, path: Path, topic: str) -> StoredMessages:
+        """Messages of another topic whose places were noted; the rest of them are in `messages`."""
+        return StoredMessages(path, np.array(self._places[topic], np.int64).reshape(-1, 3))
 
     def _passes_over(self, data: bytes, body: int, end: int) -> bool:
         """Is a chunk left unread, by the index of messages that follows it? Note where the rows' chunks lie."""
@@ -133,16 +135,15 @@ class McapContents:
         if data[end : end + 1] != _INDEX_OPCODE:
             return False
         channel = data[index : index + 2]
-        if channel in self._passed:
-            return True
-        if not self._located or channel != self._rows_channel:
-            return False
+        noted = self._noted.get(channel)
+        if noted is None:
+            return channel in self._passed
         *_, size, _, length, name, packed = CHUNK_HEAD.unpack_from(data, body)
         ours = (length, name, packed) == (len(name), b"zstd", end - body - CHUNK_HEAD.size)
-        if ours and size % self._record.itemsize == 0:
-            self.places.extend((self._base + body, end - body, size // self._record.itemsize))
-            return True
-        return False
+        if not ours or (channel == self._rows_channel and size % self._record.itemsize):
+            return False
+        noted.extend((self._base + body, end - body, size))
+        return True
 
     def _set_rows(self, channel: int | None, dtype: np.dtype) -> None:
         self._rows_channel = b"" if channel is None else struct.pack("<H", channel)
@@ -160,8 +161,8 @@ class McapContents:
         if not n:
             raise ValueError("a message of another length than its schema says")
         end = start + n * size
-        if self._located:
-            self.places.extend((-1, len(self._stretches), n))
+        if self._topic in self._places:
+            self._places[self._topic].extend((-1, len(self._stretches), end - start))
         self._stretches.append(data[start:end])
         return end
 
@@ -191,7 +192,10 @@ class McapContents:
         if channel.metadata["schema_crc32"] != crc32_text(schema):
             raise ValueError("a damaged schema")
         self._channels[channel.id] = channel
+        number = struct.pack("<H", channel.id)
         if channel.topic == self._without:
-            self._passed.add(struct.pack("<H", channel.id))
+            self._passed.add(number)
+        if channel.topic in self._places:
+            self._noted[number] = self._places[channel.topic]
         if channel.topic == self._topic:
             self._set_rows(channel.id, protobuf_schema.row_dtype(schema))

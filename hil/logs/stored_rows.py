@@ -7,11 +7,14 @@ when somebody wants it, and forgotten.
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mcap.data_stream import ReadDataStream
 from mcap.opcode import Opcode
+from mcap.records import Message
 from numpy.typing import NDArray
 from zstandard import ZstdDecompressor, ZstdError
 
@@ -19,6 +22,7 @@ from zstandard import ZstdDecompressor, ZstdError
 CHUNK_HEAD = struct.Struct("<QQQII4sQ")
 CHUNK_DAMAGE = (ZstdError, struct.error, ValueError)  # of a chunk that is not what it should be
 STRETCH_ROWS = 640_000  # ten minutes at 1 kHz and what comes before and after them; an analysis holds 200 B of each
+FEW_ROWS = 16_384  # of all columns, seven megabytes: a stretch of what only passes through
 _DECODED_ROWS = 8_192  # at a time: four megabytes
 
 
@@ -45,6 +49,11 @@ class StoredRows:
     ``rows["t"]`` is a whole column, ``rows[-1]`` a row, ``rows[a:b]`` and `stretches` are rows as an array. Rows of a
     chunk that turns out to be damaged are left out.
 
+    Attributes
+    ----------
+    damaged : set of int
+        Chunks found damaged so far, by their number.
+
     Parameters
     ----------
     path
@@ -70,7 +79,7 @@ class StoredRows:
         record: np.dtype,
         channel: bytes,
     ) -> None:
-        self.dtype = dtype
+        self.dtype, self.damaged = dtype, set[int]()
         self._path, self._places, self._loose = path, places, loose
         self._record, self._channel = record, channel
         self._ends = np.cumsum(places[:, 2])
@@ -94,6 +103,11 @@ class StoredRows:
         chosen = np.dtype([(name, self.dtype[name]) for name in names], align=True) if columns else self.dtype
         for start in range(0, len(self), rows):
             yield self._rows(start, min(start + rows, len(self)), chosen)
+
+    @property
+    def lost(self) -> int:
+        """Rows of the chunks found damaged so far."""
+        return int(self._places[list(self.damaged), 2].sum()) if self.damaged else 0
 
     def _rows(self, first: int, last: int, dtype: np.dtype) -> NDArray:
         """Rows first to last, as far as they are whole."""
@@ -123,6 +137,7 @@ class StoredRows:
                     try:
                         inside = unpack_chunk(zstd, file.read(length)) or b""
                     except CHUNK_DAMAGE:
+                        self.damaged.add(i)
                         continue
                 held.append(inside[max(0, first - before) * size : (last - before) * size])
                 waiting += n
@@ -137,3 +152,42 @@ class StoredRows:
         alike = records["opcode"] == Opcode.MESSAGE
         alike &= records["channel"] == int.from_bytes(self._channel, "little")
         return records if alike.all() else records[alike]
+
+
+class StoredMessages:
+    """Messages of a long log, one in each chunk, read from its file one after the other; damaged ones are left out.
+
+    Parameters
+    ----------
+    path
+        The log.
+    places : (m, 3) array
+        Place and length of each chunk's body, and bytes in it.
+    """
+
+    def __init__(self, path: Path, places: NDArray[np.int64]) -> None:
+        self._path, self._places = path, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[bytes]:
+        zstd, head = ZstdDecompressor(), struct.calcsize("<BQ")
+        with self._path.open("rb") as file:
+            for place, length, _ in self._places.tolist():
+                file.seek(place)
+                try:
+                    inside = unpack_chunk(zstd, file.read(length)) or b""
+                    _, size = struct.unpack_from("<BQ", inside)
+                    yield Message.read(ReadDataStream(BytesIO(inside[head : head + size])), size).data
+                except CHUNK_DAMAGE:
+                    continue
+
+
+def in_stretches(rows: NDArray | StoredRows, most: int = FEW_ROWS) -> Iterator[NDArray]:
+    """Rows of a run in their order, at most so many at a time, wherever they lie."""
+    if isinstance(rows, StoredRows):
+        yield from rows.stretches(rows=most)
+    else:
+        for start in range(0, len(rows), most):
+            yield rows[start : start + most]
