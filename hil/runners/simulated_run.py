@@ -20,6 +20,8 @@ from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
 
+LONGEST_SHORT_RUN = 3600.0  # s, after which a run of less than half of it is given up
+
 
 def simulate(
     bicycle: Bicycle,
@@ -188,7 +190,8 @@ class _Ride:
     def play(self, sink: LogSink, duration: float, watch: RowWatcher | None = None) -> Outcome:
         """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
         operator, keep = Operator(duration), Keeper(sink, self._plant)
-        lockstep.run_in_lockstep(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch)
+        longest = max(LONGEST_SHORT_RUN, 2.0 * duration)
+        lockstep.run_in_lockstep(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch, longest)
         outcome = operator.outcome()
         if keep.fall and outcome.reason == "success":
             return Outcome("fault", f"the bicycle fell: {keep.fall}")
