@@ -23,8 +23,8 @@ from experiments.recordings.runs import (
     recorded_run,
     release_markers,
     require_samples,
+    sampled_rows,
     theory_with,
-    usable_rows,
 )
 from experiments.theory.theory import open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS
@@ -55,12 +55,13 @@ def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda d
     """
     if not isinstance(run.ticks, StoredRows):
         return coarsen(inspect_recording(recorded_run(run), refuse=False))
-    stretches = max(1, -(-len(run.ticks) // STRETCH_ROWS))
-    rows = max(1, -(-len(run.ticks) // stretches))
+    n = len(run.ticks)
+    stretches = 1 if n <= STRETCH_ROWS else -(-2 * n // STRETCH_ROWS)  # of several, two are in memory at once
+    rows = max(1, -(-n // stretches))
     parts = run.ticks.stretches(_COLUMNS, rows)
     if stretches == 1:
         return coarsen(inspect_recording(recorded_run(replace(run, ticks=next(parts))), refuse=False))
-    return _joined(run, parts, lambda done: on_progress(done, len(run.ticks)))
+    return _joined(run, parts, lambda done: on_progress(done, n))
 
 
 def coarsen(response: Response) -> Response:
@@ -136,7 +137,7 @@ class _MappedSignals:
     """Signals of a long response, gathered in temporary files and mapped: only what is looked at takes memory."""
 
     def __init__(self) -> None:
-        self._files = {name: TemporaryFile() for name in (*SIGNALS, "free")}
+        self._files = {name: TemporaryFile() for name in (*SIGNALS, "free")}  # noqa: SIM115  (closed by `arrays`)
 
     def add(self, part: Response) -> None:
         """Append the signals of the next part; a signal that a part lacks is left out."""
@@ -175,9 +176,9 @@ def _even_stretches(
     for rows in stretches:
         read += len(rows)
         running_k = first_running(rows) if running_k is None else running_k
-        fresh = usable_rows(rows)
+        fresh = sampled_rows(rows)
         tally.add(fresh)
-        held = fresh if held is None else usable_rows(np.concatenate([held, fresh]))
+        held = fresh if held is None else sampled_rows(np.concatenate([held, fresh]))
         if len(held) < 2:
             continue
         course = course or RunCourse(float(held["t"][0]), alone=bool(run.header.excitation.releases))

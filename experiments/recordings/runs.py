@@ -44,7 +44,7 @@ def _run_of(path: Path, mtime: int, size: int) -> Run:
 
 @dataclass(frozen=True)
 class RunCourse:
-    """What the rows of a run tell about all of them, known from the beginning on or as soon as it has happened."""
+    """Facts about all rows of a run, known from the beginning on or as soon as they have happened."""
 
     origin: float  # s, device's clock at the first usable row, where the even grid begins
     running_k: int | None = None  # number of the first tick that was RUNNING
@@ -54,7 +54,7 @@ class RunCourse:
 
 def recorded_run(run: Run) -> Recorded:
     """Put a run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
-    ticks = usable_rows(run.ticks)
+    ticks = sampled_rows(run.ticks)
     require_samples(run, len(ticks))
     alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
     course = RunCourse(float(ticks["t"][0]), first_running(run.ticks), None, alone)
@@ -79,7 +79,7 @@ def require_samples(run: Run, n: int) -> None:
         )
 
 
-def usable_rows(ticks: np.ndarray) -> np.ndarray:
+def sampled_rows(ticks: np.ndarray) -> np.ndarray:
     """Rows with a sample of its own, in order of the device's clock."""
     ticks = _rows(ticks, ticks["valid"] == 1)
     return _rows(ticks, np.concatenate([[True], np.diff(ticks["t"]) > 0])) if len(ticks) else ticks

@@ -24,8 +24,8 @@ Told = Callable[[int, int], None]  # of rows written, of how many
 # format: (suffix, module of hil, function there): (run, path, told) -> files written
 EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
     "csv": (".csv", "hil.logs.export", "export_tables"),
-    "parquet": (".parquet", "hil.logs.export_parquet", "export_parquet"),
-    "mat": (".mat", "hil.logs.export_mat", "export_mat"),
+    "parquet": (".parquet", "hil.logs.export_columns", "export_parquet"),
+    "mat": (".mat", "hil.logs.export_columns", "export_mat"),
     "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
 }
 

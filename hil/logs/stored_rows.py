@@ -191,3 +191,11 @@ def in_stretches(rows: NDArray | StoredRows, most: int = FEW_ROWS) -> Iterator[N
     else:
         for start in range(0, len(rows), most):
             yield rows[start : start + most]
+
+
+def whole_columns(rows: NDArray | StoredRows, columns: Sequence[str]) -> NDArray:
+    """All rows of a run with the columns asked for, wherever they lie; with all columns where they are in memory."""
+    if not isinstance(rows, StoredRows):
+        return rows
+    parts = list(rows.stretches(columns))
+    return np.concatenate(parts) if parts else rows[:0]

@@ -1,4 +1,4 @@
-"""Export of a run to a MAT file (version 5) for MATLAB and Octave: structs of columns, units and markers."""
+"""Export of a run, column by column with units: MAT (version 5) for MATLAB and Octave, and Parquet."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.logs.export import EXPORT_KEY, Told, column_meaning, export_document, nobody_told
+from hil.logs.export import EXPORT_KEY, Told, column_meaning, export_document, nobody_told, rows_told
 from hil.logs.log import Run
 from hil.logs.stored_rows import StoredRows
 from models.errors import InputError
@@ -14,6 +14,7 @@ from models.errors import InputError
 # MATLAB's version 5 counts the bytes of a variable in 31 bits; scipy refuses only above 32 bits, and writes until then
 # what MATLAB cannot read
 MAT_BYTES = 2**31
+_GROUP_ROWS = 65_536  # of a row group: thirty megabytes
 
 
 def export_mat(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path]:
@@ -55,4 +56,35 @@ def export_mat(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path]:
     with path.open("wb") as file:  # savemat would add a suffix to a name of the user's choice
         savemat(file, content, do_compression=True)
     told(len(ticks), len(ticks))
+    return (path,)
+
+
+def export_parquet(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path]:
+    """Write the ticks with their columns' units; what is no column stands as JSON in the metadata ``riderless``.
+
+    Raises
+    ------
+    InputError
+        pyarrow is not installed.
+    OSError
+        The file cannot be written.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise InputError(
+            "exporting to parquet needs the library pyarrow, which is not installed; install it: "
+            "python -m pip install 'riderless[formats]'"
+        ) from None
+    dtype = run.ticks.dtype
+    fields = [
+        pyarrow.field(name, pyarrow.from_numpy_dtype(dtype[name]), metadata=column_meaning(name)._asdict())
+        for name in dtype.names or ()
+    ]
+    schema = pyarrow.schema(fields, metadata={EXPORT_KEY: json.dumps(export_document(run))})
+    with parquet.ParquetWriter(path, schema) as writer:
+        for rows in rows_told(run, told, _GROUP_ROWS):
+            columns = [pyarrow.array(rows[name].copy()) for name in dtype.names or ()]
+            writer.write_table(pyarrow.table(columns, schema=schema))
     return (path,)
