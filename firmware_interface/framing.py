@@ -42,22 +42,33 @@ def new_decoder() -> np.void:
     return np.zeros(1, DECODER)[0]
 
 
-def _crc_table() -> np.ndarray:
-    crc = np.arange(256, dtype=np.uint32) << 8
+def _crc_tables() -> np.ndarray:
+    """CRC of each byte with 0 to 7 zero bytes behind it, (8, 256)."""
+    crc, tables = np.arange(256, dtype=np.uint32) << 8, []
     for _ in range(8):
-        crc = (crc << 1) ^ np.where(crc & 0x8000, 0x1021, 0).astype(np.uint32)
-    return (crc & 0xFFFF).astype(np.uint16)
+        for _ in range(8):
+            crc = (crc << 1) ^ np.where(crc & 0x8000, 0x1021, 0).astype(np.uint32)
+        tables.append((crc & 0xFFFF).astype(np.uint16))
+    return np.array(tables)
 
 
-_CRC_TABLE = _crc_table()
+_CRC_TABLES = _crc_tables()
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _crc(initial, data, start, stop):
     """CRC-16 of ``data[start:stop]`` with the polynomial 0x1021, not reflected. Runs inside the tick."""
     crc = np.uint32(initial)
-    for i in range(start, stop):
-        crc = np.uint32((crc << 8) & 0xFFFF) ^ _CRC_TABLE[(crc >> 8) ^ data[i]]
+    i = start
+    while i + 8 <= stop:  # eight bytes at once: the sum of what each of them gives alone ("slicing by eight")
+        high = _CRC_TABLES[7, (crc >> 8) ^ data[i]] ^ _CRC_TABLES[6, (crc & 0xFF) ^ data[i + 1]]
+        middle = _CRC_TABLES[5, data[i + 2]] ^ _CRC_TABLES[4, data[i + 3]]
+        middle ^= _CRC_TABLES[3, data[i + 4]] ^ _CRC_TABLES[2, data[i + 5]]
+        crc = np.uint32(high ^ middle ^ _CRC_TABLES[1, data[i + 6]] ^ _CRC_TABLES[0, data[i + 7]])
+        i += 8
+    while i < stop:
+        crc = np.uint32((crc << 8) & 0xFFFF) ^ _CRC_TABLES[0, (crc >> 8) ^ data[i]]
+        i += 1
     return crc
 
 
@@ -148,22 +159,35 @@ def next_frame(decoder, rx, start, stop):
     """
     decoder.size = 0
     filled = decoder.filled
-    for i in range(start, stop):
-        byte = rx[i]
-        if byte == DELIMITER:
-            if filled > 0:  # delimiters in a row are idling, not frames
-                _judge(decoder, filled)
+    payload = decoder.payload
+    i = start
+    while i < stop:
+        if filled == 0 and rx[i] != DELIMITER:
+            decoder.first = rx[i]
+            filled = 1
+            i += 1
+        # a tight loop over the bytes of one frame; the rest of an over-long one has no place to go
+        place = filled - 1
+        end, room = i, min(stop, i + MAX_PAYLOAD + 2 - place)
+        while end < room:
+            byte = rx[end]
+            if byte == DELIMITER:
+                break
+            payload[place] = byte
+            place += 1
+            end += 1
+        while end < stop and rx[end] != DELIMITER:
+            end += 1
+        filled += end - i
+        if end == stop:
+            break
+        i = end + 1
+        if filled > 0:  # delimiters in a row are idling, not frames
+            _judge(decoder, filled)
             filled = 0
             if decoder.size > 0:
                 decoder.filled = 0
-                return i + 1
-        elif filled == 0:
-            decoder.first = byte
-            filled = 1
-        else:
-            if filled <= MAX_PAYLOAD + 2:  # the rest of an over-long frame has no place to go
-                decoder.payload[filled - 1] = byte
-            filled += 1
+                return i
     decoder.filled = filled
     return stop
 
@@ -174,10 +198,15 @@ def _judge(decoder, filled):
     length = filled - 1  # payload and CRC
     i = decoder.first - 1
     fits = 3 <= length <= MAX_PAYLOAD + 2
+    payload = decoder.payload
     while fits and i < length:  # each zero was replaced by the way to the next
-        step = decoder.payload[i]
-        decoder.payload[i] = 0
-        i += step
+        while i < length and payload[i] == 1:  # zeros in a row, which need not wait for one another
+            payload[i] = 0
+            i += 1
+        if i < length:
+            step = payload[i]
+            payload[i] = 0
+            i += step
     if not fits or i != length:
         decoder.frames_bad_length += 1
         decoder.bytes_skipped += filled + 1

@@ -40,8 +40,8 @@ ONE_DOOR = {  # what only these files may import
         f"experiments/reports/{name}.py"
         for name in ("files", "html", "eigenvalues", "bode", "loop", "complex_plane", "theory", "timeline/figure")
     },
-    "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_parquet.py"},
-    "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py"},
+    "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_columns.py"},
+    "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py", "hil/logs/stored_rows.py"},
     "rich": {
         "experiments/terminal/console.py",
         "experiments/terminal/progress.py",

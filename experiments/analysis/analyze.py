@@ -57,6 +57,7 @@ def analyze_responses(
     given: tuple[float, float] | None = None,
     estimator: str | None = None,
     on_progress: Callable[[Response], None] = lambda response: None,
+    on_window: Callable[[Response, int, int], None] = lambda response, done, total: None,
 ) -> Analysis:
     """Find windows, fit, predict and compare.
 
@@ -70,6 +71,8 @@ def analyze_responses(
         theory expects.
     on_progress : callable
         Told each response when it is done.
+    on_window : callable
+        Told each response with how many of its windows have been compared, of how many.
     """
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
@@ -78,11 +81,11 @@ def analyze_responses(
             windows, refused = apply_notes(response, find_windows(response))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
-        fits = [
-            fitted(response, window, suitable(response, window) if estimator is None else estimator)
-            for window in windows
-        ]
-        comparisons += compare(response, windows, fits)
+        fits = []
+        for window in windows:
+            fits.append(fitted(response, window, suitable(response, window) if estimator is None else estimator))
+            comparisons += compare(response, [window], fits[-1:])
+            on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
     return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))

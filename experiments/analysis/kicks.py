@@ -17,6 +17,7 @@ from experiments.datatypes import Response
 from models.array_types import Array
 
 LET_GO = "let go"  # kind of marker: here the bicycle was let go at a state that is not upright rest
+WINDOWS_AT_ONCE = 4_096
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,9 @@ def sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: in
     behind = running_maximum(size[::-1], row_count(rules.calm, dt))[::-1]
     sudden = (ahead > rules.ratio * behind) & (ahead > least)
     kicks: list[DetectedKick] = []
-    for last in np.flatnonzero(sudden & ~np.append(sudden[1:], False)):
-        calm = np.flatnonzero(~sudden[: last + 1])
-        onset = int(calm[-1]) if len(calm) else 0
+    edges = np.flatnonzero(np.diff(sudden.astype(np.int8), prepend=0, append=0))
+    for first, last in zip(edges[::2], edges[1::2] - 1, strict=True):
+        onset = max(int(first) - 1, 0)
         # the rise begins where the lean rate last was as small as before
         quiet = np.flatnonzero(size[onset : last + 1] <= behind[onset])
         onset += int(quiet[-1]) if len(quiet) else 0
@@ -269,7 +270,10 @@ def background_amplitude(response: Response, s: Array, percent: float = 20.0) ->
     width = min(row_count(0.5, response.dt), len(s))
     usable = np.ones(len(s), bool) if response.free is None or not response.free.any() else response.free
     blocks = np.flatnonzero(usable[: len(s) - width + 1])
-    amplitude = np.sqrt(2.0) * sliding_window_view(s, width)[blocks[:: max(1, width // 4)]].std(axis=1)
+    places, views = blocks[:: max(1, width // 4)], sliding_window_view(s, width)
+    # some thousands at a time: an hour has 250 MB of them
+    std = [views[some].std(axis=1) for some in np.array_split(places, 1 + len(places) // WINDOWS_AT_ONCE)]
+    amplitude = np.sqrt(2.0) * np.concatenate(std)
     return float(np.percentile(amplitude, percent)) if len(amplitude) else 0.0
 
 

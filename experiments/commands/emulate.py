@@ -6,6 +6,8 @@ import typer
 
 from experiments.commands._trust import Trust
 
+KICKED_FOR = 4 * 3600.0  # s, where no end is given
+
 
 def emulate(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")] = "Benchmark",
@@ -36,13 +38,13 @@ def emulate(
     from hil.runners.emulation import Emulation, emulated_node, emulated_plant
     from models import catalogue
     from models.errors import InputError
-    from models.plant.scenario import MAX_KICKS, Scenario
+    from models.plant.scenario import Scenario
 
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
         if not value >= 0.0 or (name == "kick-every" and value == np.inf):
             raise InputError(f"--{name} must be zero or more, found {value:g}: give a positive number")
     rig, rng = Rig(catalogue.load_bicycle(bike, trust)), np.random.default_rng(seed)
-    times = 1.0 + kick_every * np.arange(MAX_KICKS if kick_every else 0)
+    times = np.arange(1.0, duration or KICKED_FOR, kick_every) if kick_every else ()
     kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))
     scenario = Scenario(speed=((0.0, speed),), kicks=kicks, seed=int(rng.integers(2**31)))
     node = VirtualNode(emulated_plant(rig, scenario, Emulation(model)), emulated_node(rig))

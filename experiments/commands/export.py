@@ -18,16 +18,23 @@ def export(
     header in it. mat: MATLAB's version 5, structs ticks, units, meanings and markers. mcap: the log with its
     index, also of a run that was killed. `riderless analyze` reads all of them.
     """
-    from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.console import emit_json, progress_screen, screen
+    from experiments.terminal.progress import passing
     from hil.logs.export import export_run
     from hil.logs.log import read_run
 
-    log = read_run(run)
-    files = export_run(log, to, out)
+    log = read_run(run, stored=True)
+    with passing(progress_screen, "rows") as tell:
+        files = export_run(log, to, out, tell)
+    lost = getattr(log.ticks, "lost", 0)  # found only now in a log that stays in its file
     if as_json:
         names = [str(path) for path in files]
-        emit_json({"path": names[0], "files": names, "rows": len(log.ticks), "complete": log.complete})
+        emit_json(
+            {"path": names[0], "files": names, "rows": len(log.ticks) - lost, "complete": log.complete and not lost}
+        )
         return
-    screen.print(f"{len(log.ticks)} rows written to {files[0]}", soft_wrap=True)
+    screen.print(f"{len(log.ticks) - lost} rows written to {files[0]}", soft_wrap=True)
+    if lost:
+        screen.print(f"{lost} rows are left out: their part of the log is damaged", soft_wrap=True)
     for path in files[1:]:
         screen.print(f"beside it: {path}", soft_wrap=True)

@@ -15,16 +15,16 @@ def info(
     from hil.logs.log import read_run
     from hil.loop.tick_record import COUNTERS
 
-    log = read_run(run)
+    log = read_run(run, everything=False, stored=True)
     ticks = log.ticks
-    duration = float(ticks["t_host"][-1] - ticks["t_host"][0]) if len(ticks) else 0.0
-    counters = {name: int(ticks[name][-1]) if len(ticks) else 0 for name in COUNTERS}
+    last = ticks[-1] if len(ticks) else None
+    counters = {name: int(last[name]) if last is not None else 0 for name in COUNTERS}
     if as_json:
         emit_json(
             {
                 "run": str(run),
                 "ticks": len(ticks),
-                "duration": duration,
+                "duration": log.duration,
                 "markers": [vars(m) for m in log.markers],
                 "stop": vars(log.stop),
                 "complete": log.complete,
@@ -37,7 +37,7 @@ def info(
     header = log.header
     screen.print(header.label or run.name, style="bold")
     screen.print(f"bicycle     {header.bicycle.name}, controller {header.controller}")
-    screen.print(f"ticks       {len(ticks)} in {duration:.2f} s")
+    screen.print(f"ticks       {len(ticks)} in {log.duration:.2f} s")
     screen.print(f"ended       {log.stop.reason}: {log.stop.cause}")
     if not log.complete:
         screen.print(f"recovered   {log.recovered}")

@@ -14,12 +14,14 @@ def replay(
 
     Exit code 0: every tick of the log said the same; 1: one did not, or the bytes end before the rows.
     """
-    from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.console import emit_json, progress_screen, screen
+    from experiments.terminal.progress import passing
     from hil.logs.log import read_run
     from hil.runners.replay import replay as replayed
 
-    recorded = read_run(run)
-    result = replayed(recorded)
+    recorded = read_run(run, stored=True)
+    with passing(progress_screen, "ticks") as tell:
+        result = replayed(recorded, tell)
     if as_json:
         emit_json({"run": str(recorded.folder), "identical": result.identical, **vars(result)})
     else:

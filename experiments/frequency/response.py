@@ -19,6 +19,7 @@ from experiments.recordings.runs import played_torque, theory_of
 from experiments.theory.excited_loop import ExcitedLoop, excited_loop
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
+from hil.logs.stored_rows import whole_columns
 from hil.loop.excitation import Excitation
 from hil.loop.states import State
 from models.array_types import Array, ComplexArray
@@ -141,6 +142,9 @@ def plays(header: RunHeader) -> bool:
     return header.excitation.kind in TELLING_KINDS and not header.excitation.releases
 
 
+_PLAYED_COLUMNS = ("k", "t", "valid", "state", "v_meas", "steer_age")
+
+
 def frequency_response(run: Run) -> FrequencyResponse:
     """Measure the frequency responses of a run of ours that played an excitation.
 
@@ -196,7 +200,8 @@ def _played_part(run: Run, settings: Excitation, rate: float) -> tuple[Array, Ar
 
     Whole periods of a torque that repeats itself; of any other all of it, and its answer's end.
     """
-    ticks = run.ticks[(run.ticks["valid"] == 1) & (run.ticks["state"] == State.RUNNING)]
+    ticks = whole_columns(run.ticks, (*_PLAYED_COLUMNS, *RESPONSE_CHANNELS.values()))
+    ticks = ticks[(ticks["valid"] == 1) & (ticks["state"] == State.RUNNING)]
     ticks = ticks[np.append(True, np.diff(ticks["t"]) > 0)] if len(ticks) else ticks
     r = played_torque(run, ticks)
     rows = np.flatnonzero(r)

@@ -8,7 +8,8 @@ from pathlib import Path
 from experiments.datatypes import Response
 from experiments.recordings import foreign
 from experiments.recordings.foreign.formats import RECORDING_SUFFIXES
-from experiments.recordings.runs import response_of_run, run_of
+from experiments.recordings.run_response import response_of_run
+from experiments.recordings.runs import run_of
 from hil.logs.export import MARKERS_SUFFIX
 from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError

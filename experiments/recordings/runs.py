@@ -1,6 +1,6 @@
 """Runs of our own as a Response, the noun that the analysis takes."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -9,7 +9,6 @@ import numpy as np
 from experiments.datatypes import Dynamics, Marker, Response
 from experiments.dynamics import Theory
 from experiments.recordings.checked import Recorded
-from experiments.recordings.inspection import inspect_recording
 from experiments.theory.theory import open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.logs.header import RunHeader
@@ -21,10 +20,10 @@ from models.linear.perturbed import Variant
 from models.parameters import Bicycle
 
 BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
-COARSE_STEP = 0.005  # s
 RUN_GAPS_TOLD = 5  # gaps by name
 SAME_SAMPLE_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
 SPEEDS_KEPT = 64  # speeds
+LEAST_NOISE_ROWS = 100
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
@@ -40,41 +39,72 @@ def run_of(path: Path) -> Run:
 
 @lru_cache(maxsize=1)
 def _run_of(path: Path, mtime: int, size: int) -> Run:
-    return read_run(path, everything=False)
+    return read_run(path, everything=False, stored=True)
 
 
-def response_of_run(run: Run) -> Response:
-    """Make the response of a run of ours, its flaws named. Doubts are remarks: CHECK proved its units and signs."""
-    return coarsen(inspect_recording(recorded_run(run), refuse=False))
+@dataclass(frozen=True)
+class RunCourse:
+    """Facts about all rows of a run, known from the beginning on or as soon as they have happened."""
 
-
-def coarsen(response: Response) -> Response:
-    """Average over as many samples as make `COARSE_STEP`: a weave asks for no more, and a fit takes time per sample."""
-    k = round(COARSE_STEP / response.dt)
-    if k < 2:
-        return response
-    n = len(response.t) // k
-    signals = {
-        name: getattr(response, name) for name in ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
-    }
-    means = {name: y[: n * k].reshape(n, k).mean(axis=1) for name, y in signals.items() if y is not None}
-    free = None if response.free is None else np.asarray(response.free[: n * k].reshape(n, k).all(axis=1), dtype=bool)
-    return replace(response, free=free, **means)
+    origin: float  # s, device's clock at the first usable row, where the even grid begins
+    running_k: int | None = None  # number of the first tick that was RUNNING
+    free_from: float | None = None  # s, device's clock: since then nobody holds the bicycle
+    alone: bool = False  # torque went off now and then, and left the bicycle to itself
 
 
 def recorded_run(run: Run) -> Recorded:
     """Put a run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
-    header = run.header
-    ticks = _rows(run.ticks, run.ticks["valid"] == 1)
-    if len(ticks) < 2:
+    ticks = sampled_rows(run.ticks)
+    require_samples(run, len(ticks))
+    alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
+    course = RunCourse(float(ticks["t"][0]), first_running(run.ticks), None, alone)
+    recorded, _ = recorded_part(run, ticks, course)
+    header, bicycle, response = run.header, run.header.bicycle, recorded.response
+    assert response.free is not None
+    return replace(
+        recorded,
+        response=replace(
+            response,
+            markers=release_markers(response.t, response.free) if alone else response.markers,
+            theory=open_loop(bicycle) if alone else theory_of(header, bicycle, ticks),
+        ),
+    )
+
+
+def require_samples(run: Run, n: int) -> None:
+    """Refuse a run with fewer than two usable samples."""
+    if n < 2:
         raise InputError(
-            f"the run {run.folder.name} holds {len(ticks)} usable samples ({run.stop.cause}): nothing can be analysed"
+            f"the run {run.folder.name} holds {n} usable samples ({run.stop.cause}): nothing can be analysed"
         )
-    rate = header.rig.rate
+
+
+def sampled_rows(ticks: np.ndarray) -> np.ndarray:
+    """Rows with a sample of its own, in order of the device's clock."""
+    ticks = _rows(ticks, ticks["valid"] == 1)
+    return _rows(ticks, np.concatenate([[True], np.diff(ticks["t"]) > 0])) if len(ticks) else ticks
+
+
+def recorded_part(
+    run: Run, ticks: np.ndarray, course: RunCourse, first: int = 0, last: int | None = None
+) -> tuple[Recorded, RunCourse]:
+    """Put usable rows of a run on its even grid; also the course of the run as far as these rows tell.
+
+    Parameters
+    ----------
+    run : Run
+        Its header, markers and name are used.
+    ticks : (n,) array
+        Usable rows that reach from before the first point to behind the last.
+    course : RunCourse
+    first, last : int
+        Points of the grid, the last excluded; None as far as the rows reach.
+    """
+    header, rate = run.header, run.header.rig.rate
     t_device = ticks["t"]
-    keep = np.concatenate([[True], np.diff(t_device) > 0])
-    ticks, t_device = _rows(ticks, keep), t_device[keep]
-    t = t_device[0] + np.arange(round((t_device[-1] - t_device[0]) * rate) + 1) / rate
+    if last is None:
+        last = round((t_device[-1] - course.origin) * rate) + 1
+    t = course.origin + np.arange(first, last) / rate
     regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_SAMPLE_TIME
 
     def even(name: str) -> Array:
@@ -85,12 +115,14 @@ def recorded_run(run: Run) -> Recorded:
     running = even("state") == State.RUNNING
     begun = np.flatnonzero(running)
     free = running & ~gap
-    if len(begun):
-        free &= t >= t[begun[0]] + _HELD
-    bicycle = header.bicycle
-    released = np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99
-    alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
-    free &= released if alone else np.interp(t, t_device, played_torque(run, ticks) != 0.0) == 0.0
+    if course.free_from is None and len(begun):
+        course = replace(course, free_from=float(t[begun[0]] + _HELD))
+    if course.free_from is not None:
+        free &= t >= course.free_from
+    if course.alone:
+        free &= np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99
+    else:
+        free &= np.interp(t, t_device, _torque_since(run.header, ticks, course.running_k) != 0.0) == 0.0
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
         source=run.folder.name,
@@ -105,14 +137,11 @@ def recorded_run(run: Run) -> Recorded:
         v_read=even("v_est"),
         free=free,
         # marked on the host's clock; the rows tell what the device's clock said then
-        markers=release_markers(t, free)
-        if alone
-        else (
-            *let_go_markers(header, t, free),
+        markers=(
+            *(let_go_markers(header, t, free) if course.free_from is not None and t[0] <= course.free_from else ()),
             *(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
         ),
-        bicycle=bicycle,
-        theory=open_loop(bicycle) if alone else theory_of(header, bicycle, ticks),
+        bicycle=header.bicycle,
         label=header.label or run.folder.name,
         remarks=tuple(
             f"t: no samples from {t_device[i]:.3f} to {t_device[i + 1]:.3f} s, not free"
@@ -122,7 +151,7 @@ def recorded_run(run: Run) -> Recorded:
     columns = {"phi_dot": "phi_dot_meas", "v": "v_meas", "phi": "phi_est", "delta": "delta_meas"}
     columns |= {"psi_dot": "psi_dot_meas", "T_delta": "T_cmd", "a_z": "a_z_meas"}
     beside = {"a_z": even("a_z_meas")} if "a_z_meas" in (ticks.dtype.names or ()) else {}
-    return Recorded(response, columns, beside)
+    return Recorded(response, columns, beside), course
 
 
 def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:
@@ -149,13 +178,23 @@ def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
     return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
 
 
+def first_running(ticks: np.ndarray) -> int | None:
+    """Number of the first tick that was RUNNING, if one was."""
+    running = ticks["k"][ticks["state"] == State.RUNNING]
+    return int(running[0]) if len(running) else None
+
+
 def played_torque(run: Run, ticks: np.ndarray) -> Array:
     """Torque of the excitation [N m] at rows ``ticks`` (n,) of a run: it begins one tick after RUNNING does."""
-    running = run.ticks["k"][run.ticks["state"] == State.RUNNING]
-    if not len(running):
+    return _torque_since(run.header, ticks, first_running(run.ticks))
+
+
+def _torque_since(header: RunHeader, ticks: np.ndarray, running_k: int | None) -> Array:
+    """Torque of the excitation [N m] at rows (n,) of a run that was RUNNING from tick ``running_k`` on."""
+    if running_k is None:
         return np.zeros(len(ticks))
-    samples = run.header.excitation.samples(run.header.rig.rate)
-    n = ticks["k"].astype(np.int64) - int(running[0]) - 1
+    samples = header.excitation.samples(header.rig.rate)
+    n = ticks["k"].astype(np.int64) - running_k - 1
     inside = (n >= 0) & (n < len(samples))
     return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
 
@@ -167,7 +206,7 @@ def instrument_noise(ticks: np.ndarray) -> Array:
     Third differences of white noise have 20 times its variance.
     """
     running = ticks["state"] == State.RUNNING
-    if np.count_nonzero(running) < 100:
+    if np.count_nonzero(running) < LEAST_NOISE_ROWS:
         return np.zeros(len(MEASURED_CHANNELS))
     differences = np.array([np.diff(ticks[name][running], 3) for name in MEASURED_CHANNELS])
     return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
@@ -175,8 +214,22 @@ def instrument_noise(ticks: np.ndarray) -> Array:
 
 def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
     """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
-    rig, noise = replace(header.rig, bicycle=bicycle), instrument_noise(ticks)
-    steer_age = float(np.median(ticks["steer_age"]))
+    return theory_with(header, bicycle, instrument_noise(ticks), float(np.median(ticks["steer_age"])))
+
+
+def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: float) -> Theory:
+    """Theory of what moves in a run whose instruments are as noisy and as late as given.
+
+    Parameters
+    ----------
+    header : RunHeader
+    bicycle : Bicycle
+    noise : (4,) array
+        As `instrument_noise` gives it.
+    steer_age : float
+        How much older the steer angle is than the inertial readings [s].
+    """
+    rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
         return replace(open_loop(bicycle), std=rig.std)
     schedule = header.schedule

@@ -11,12 +11,14 @@ from experiments.datatypes import Response
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings import author_windows, published
 from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording, refuse_unused
-from experiments.recordings.runs import response_of_run
+from experiments.recordings.run_response import response_of_run
 from experiments.reports.result import AnalysisResult
 from hil.logs.log import RUN_FILE, Run
 from models.errors import InputError
 
 Source = str | Path | Run | Response
+Progress = Callable[[int, int, str], None]
+MANY_WINDOWS = 100  # of one recording, which take seconds
 
 
 @dataclass
@@ -44,9 +46,9 @@ class _Gathered:
         self.responses.append(response)
         self.paths.append(path)
 
-    def add_run(self, run: Run, path: Path | None) -> None:
+    def add_run(self, run: Run, path: Path | None, told: Progress) -> None:
         """Take a run of ours, with its frequency response if it played a torque."""
-        self.add(response_of_run(run), path)
+        self.add(response_of_run(run, lambda done, total: told(done, total, f"reading {run.folder.name}")), path)
         self.runs.append(path or run)
         add_response(run, self.frequency, self.no_frequency)
 
@@ -61,7 +63,7 @@ def analyze(
     notes: str | Path | None = None,
     window: tuple[float, float] | None = None,
     estimator: str | None = None,
-    on_progress: Callable[[int, int, str], None] = lambda done, total, source: None,
+    on_progress: Progress = lambda done, total, source: None,
 ) -> AnalysisResult:
     """Find free responses in recordings, fit their eigenvalues and compare them with theory.
 
@@ -88,7 +90,8 @@ def analyze(
     estimator : str or None
         single_mode, several_modes, real_mode, log_decrement, era or four_state; None takes the one that suits theory.
     on_progress : callable
-        Told how many recordings are done, of how many, and the last one's name.
+        Told how many recordings are done, of how many, and the last one's name; of a long one also how many of its
+        rows have been read and of its windows compared, of how many.
 
     Raises
     ------
@@ -102,10 +105,10 @@ def analyze(
             gathered.add(source, None)
             names.append(source.source)
         elif isinstance(source, Run):
-            gathered.add_run(source, None)
+            gathered.add_run(source, None, on_progress)
             names.append(source.folder.name)
         else:
-            _read(Path(source), gathered, mapping, preset, bicycle, trust)
+            _read(Path(source), gathered, mapping, preset, bicycle, trust, on_progress)
             names.append(Path(source).name)
     refuse_unused(gathered.foreign, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
     _refuse_idle(gathered, notes, window, estimator)
@@ -119,7 +122,11 @@ def analyze(
         done += 1
         on_progress(done, len(responses), response.source)
 
-    analysis = analyze_responses(responses, window, estimator, tell)
+    def tell_window(response: Response, compared: int, windows: int) -> None:
+        if windows >= MANY_WINDOWS:
+            on_progress(compared, windows, f"windows of {response.source}")
+
+    analysis = analyze_responses(responses, window, estimator, tell, tell_window)
     files = [path for path in gathered.paths if path is not None]
     cuts = author_windows.read_author_windows(files)
     return AnalysisResult(
@@ -134,14 +141,22 @@ def analyze(
     )
 
 
-def _read(source: Path, gathered: _Gathered, mapping: str | Path, preset: str, bicycle: str, trust: bool) -> None:
+def _read(
+    source: Path,
+    gathered: _Gathered,
+    mapping: str | Path,
+    preset: str,
+    bicycle: str,
+    trust: bool,
+    told: Progress,
+) -> None:
     """Read the recordings at a path."""
     for path in find_recordings([source]):
         gathered.require_new(path)
         if published.is_table(path):
             gathered.tables.append(path)
         elif is_run(path):
-            gathered.add_run(read_named_run(path), path)
+            gathered.add_run(read_named_run(path), path, told)
         else:
             gathered.add(read_recording(path, mapping, preset, bicycle, trust), path)
             gathered.foreign += 1

@@ -10,7 +10,8 @@ from experiments.datatypes import Response
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors
 from experiments.recordings.published import Figure7, figure7
-from experiments.recordings.runs import response_of_run, run_of
+from experiments.recordings.run_response import response_of_run
+from experiments.recordings.runs import run_of
 from experiments.reports.html import ReportInput, write_report
 from experiments.reports.timeline.recorded import state_spans
 from hil.logs.log import Run

@@ -11,7 +11,7 @@ from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
 from experiments.dynamics import UNCERTAIN_QUANTITIES, unit_of
 from experiments.recordings.read import find_recordings, is_run, read_recording, refuse_unused
-from experiments.recordings.runs import response_of_run
+from experiments.recordings.run_response import response_of_run
 from experiments.reports.text import Sentence, TextBlock, TextTable, number_text, plain_text
 from hil.logs.log import Run
 from models.errors import InputError

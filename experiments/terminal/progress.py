@@ -102,6 +102,14 @@ def analysing(screen: Console) -> Iterator[Callable[[int, int, str], None]]:
         yield lambda done, total, source: bar.update(task, completed=done, total=total, now=source)
 
 
+@contextmanager
+def passing(screen: Console, what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar of a pass through a log: yields what to call with how many are done, of how many."""
+    with _bar(screen) as bar:
+        task = bar.add_task(what, total=None, now="")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
     """Analyse responses with a bar."""
     done = 0

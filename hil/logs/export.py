@@ -3,12 +3,15 @@
 import csv
 import dataclasses
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from hil.logs.log import RUN_FILE, Run
+from hil.logs.stored_rows import FEW_ROWS, in_stretches
 from hil.loop.tick_record import LOG_COLUMNS
 from models.errors import InputError
 
@@ -16,11 +19,13 @@ EXPORT_KEY = "riderless"  # name under which a table carries what is not in its 
 HEADER_SUFFIX = ".header.json"  # of the file beside a table that can carry nothing
 MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
 
-# format: (suffix, module of hil, function there): (run, path) -> files written
+Told = Callable[[int, int], None]  # of rows written, of how many
+
+# format: (suffix, module of hil, function there): (run, path, told) -> files written
 EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
     "csv": (".csv", "hil.logs.export", "export_tables"),
-    "parquet": (".parquet", "hil.logs.export_parquet", "export_parquet"),
-    "mat": (".mat", "hil.logs.export_mat", "export_mat"),
+    "parquet": (".parquet", "hil.logs.export_columns", "export_parquet"),
+    "mat": (".mat", "hil.logs.export_columns", "export_mat"),
     "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
 }
 
@@ -32,8 +37,20 @@ class ColumnMeaning(NamedTuple):
     meaning: str
 
 
-def export_run(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
+def export_run(
+    run: Run, to: str, path: Path | None = None, on_progress: Told = lambda done, total: None
+) -> tuple[Path, ...]:
     """Write a run in one of ``EXPORT_FORMATS``, by default as ``ticks`` beside it; the files written.
+
+    Parameters
+    ----------
+    run : Run
+    to : str
+        Format.
+    path : Path
+        File to write.
+    on_progress : callable
+        Told how many rows have been written, of how many.
 
     Raises
     ------
@@ -43,14 +60,14 @@ def export_run(run: Run, to: str, path: Path | None = None) -> tuple[Path, ...]:
     if to not in EXPORT_FORMATS:
         raise InputError(f"runs are exported to {', '.join(EXPORT_FORMATS)}, not to '{to}': choose one with --to")
     suffix, module, function = EXPORT_FORMATS[to]
-    write: Callable[[Run, Path], tuple[Path, ...]] = getattr(import_module(module), function)
+    write: Callable[[Run, Path, Told], tuple[Path, ...]] = getattr(import_module(module), function)
     path = path or run.folder / f"ticks{suffix}"
     if path.exists() and path.samefile(_log_of(run)):
         raise InputError(f"wanted another file for the export than the run's own log, found {path}; name another one")
     files = [path, path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)] if path.name else [path]
     new = [file for file in files if not file.exists()]
     try:
-        return write(run, path)
+        return write(run, path, on_progress)
     except InputError:
         _discard(new)
         raise
@@ -73,9 +90,13 @@ def _discard(files: Iterable[Path]) -> None:
             file.unlink()
 
 
-def export_tables(run: Run, path: Path) -> tuple[Path, ...]:
+def nobody_told(done: int, total: int) -> None:
+    """Show no progress."""
+
+
+def export_tables(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path, ...]:
     """Three files: the ticks (CSV), the markers, and `export_document` as JSON. Raises as `export_csv` does."""
-    ticks, markers = export_csv(run, path)
+    ticks, markers = export_csv(run, path, told)
     header = path.with_suffix(HEADER_SUFFIX)
     header.write_text(json.dumps(export_document(run), indent=1), encoding="utf-8")
     return ticks, markers, header
@@ -97,7 +118,16 @@ def column_meaning(column: str) -> ColumnMeaning:
     return ColumnMeaning(known.unit, known.meaning) if known else ColumnMeaning("", "not a column of this version")
 
 
-def export_csv(run: Run, path: str | Path) -> tuple[Path, Path]:
+def rows_told(run: Run, told: Told, most: int = FEW_ROWS) -> Iterator[NDArray]:
+    """Rows of a run in stretches; each is told when the next one is asked for."""
+    done = 0
+    for rows in in_stretches(run.ticks, most):
+        yield rows
+        done += len(rows)
+        told(done, len(run.ticks))
+
+
+def export_csv(run: Run, path: str | Path, told: Told = nobody_told) -> tuple[Path, Path]:
     """Write the ticks to `path` and the markers beside it, to `<stem>.markers.csv`.
 
     The first line names the columns, the rest are numbers in SI units (docs/log-format.md), written so
@@ -116,7 +146,8 @@ def export_csv(run: Run, path: str | Path) -> tuple[Path, Path]:
     path = Path(path)
     beside = path.with_suffix(MARKERS_SUFFIX)
     try:
-        _write(path, run.ticks.dtype.names or (), run.ticks.tolist())
+        rows = (row for some in rows_told(run, told) for row in some.tolist())
+        _write(path, run.ticks.dtype.names or (), rows)
         _write(beside, ("t", "kind", "text"), map(dataclasses.astuple, run.markers))
     except OSError as error:
         raise InputError(

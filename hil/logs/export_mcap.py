@@ -4,10 +4,11 @@ import json
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hil.logs import protobuf_schema
 from hil.logs.append_only import AppendOnlyFile
-from hil.logs.export import export_document
+from hil.logs.export import Told, export_document, nobody_told, rows_told
 from hil.logs.log import Run
 from hil.logs.mcap_writer import McapWriter
 from hil.logs.records import (
@@ -24,7 +25,7 @@ from models.errors import InputError
 _ROWS_PER_BATCH = 1_000  # rows that go to the file at a time
 
 
-def export_mcap(run: Run, path: Path) -> tuple[Path]:
+def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path]:
     """Write header, rows, markers, raw bytes and stop record as the log has them, and the columns' units.
 
     A log that was cut has no index, which most tools want; this file has one. `riderless analyze` reads it as the run.
@@ -47,18 +48,22 @@ def export_mcap(run: Run, path: Path) -> tuple[Path]:
         ticks = mcap.channel(TICK_TOPIC, "riderless.Tick", protobuf_schema.schema("Tick", run.ticks.dtype))
         marks = mcap.channel(MARKER_TOPIC, "riderless.Marker", MARKER_SCHEMA)
         tapes = mcap.channel(WIRE_TOPIC, "riderless.Wire", WIRE_SCHEMA)
-        for start in range(0, len(run.ticks), _ROWS_PER_BATCH):
-            rows = run.ticks[start : start + _ROWS_PER_BATCH]
+        times: list[NDArray] = [np.zeros(0)]
+        first = None
+        for rows in rows_told(run, told, _ROWS_PER_BATCH):
             mcap.messages(ticks, rows["k"], nanoseconds(rows["t_host"]), protobuf_schema.encode_rows(rows))
+            times.append(rows["t_host"].copy())
+            first = int(rows["k"][0]) if first is None else first
+        t_host = np.concatenate(times)
         marker_class = protobuf_schema.message_class(MARKER_SCHEMA)
         for n, marker in enumerate(run.markers, start=1):
             data = marker_class(t=marker.t, kind=marker.kind, text=marker.text).SerializeToString()
             mcap.messages(marks, np.array([n]), nanoseconds([marker.t]), np.frombuffer(data, f"V{len(data)}"))
         wire_class = protobuf_schema.message_class(WIRE_SCHEMA)
-        first = int(run.ticks["k"][0]) if len(run.ticks) else 0
         for k, tape in run.tapes.items():
             data = wire_class(k=k, tape=tape).SerializeToString()
-            when = run.ticks["t_host"][k - first : k - first + 1] if 0 <= k - first < len(run.ticks) else [0.0]
+            place = k - (first or 0)
+            when = t_host[place : place + 1] if 0 <= place < len(t_host) else [0.0]
             mcap.messages(tapes, np.array([k]), nanoseconds(when), np.frombuffer(data, f"V{len(data)}"))
         if run.stop.utc or run.stop.rows is not None:
             mcap.metadata("stop", _sealed(content["stop"]))

@@ -6,13 +6,14 @@ batch. docs/log-format.md describes the format, docs/decisions/0001-log-containe
 """
 
 import dataclasses
+import itertools
 import tempfile
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from mcap.writer import MCAP0_MAGIC as MAGIC
@@ -27,12 +28,14 @@ from hil.logs.records import (
     RUN_FILE,
     STOP_KILLED,
     TICK_TOPIC,
+    WIRE_SCHEMA,
     WIRE_TOPIC,
     Marker,
     Stop,
     seal,
     unseal,
 )
+from hil.logs.stored_rows import StoredMessages, in_stretches
 from hil.logs.writer import RunWriter
 from hil.loop.tick_record import TICK
 from models.errors import InputError
@@ -40,6 +43,7 @@ from models.errors import InputError
 if TYPE_CHECKING:
     import pandas
 
+LONG_LOG_BYTES = 32_000_000  # of a file; its rows are three times as long in memory, and their columns more
 __all__ = ["RUN_FILE", "STOP_KILLED", "Marker", "Run", "RunRecorder", "RunWriter", "Stop", "read_run", "warm_up_log"]
 
 
@@ -51,7 +55,7 @@ class Run:
     header: RunHeader
     ticks: NDArray  # (n,), read only, with the columns it was written with (TICK, if by this version)
     markers: tuple[Marker, ...]
-    tapes: dict[int, bytes]  # raw bytes of the ports (see hil.loop.wire_tape), by the tick they begin with
+    tapes: Mapping[int, bytes]  # raw bytes of the ports (see hil.loop.wire_tape), by the tick they begin with
     stop: Stop
     complete: bool  # stopped properly and every row and marker is here
     recovered: str  # what was read of a damaged or unfinished file; empty if the file is whole
@@ -59,7 +63,7 @@ class Run:
     @property
     def duration(self) -> float:
         """Time from the first row to the last [s], on the host's clock."""
-        return float(self.ticks["t_host"][-1] - self.ticks["t_host"][0]) if len(self.ticks) else 0.0
+        return float(self.ticks[-1]["t_host"] - self.ticks[0]["t_host"]) if len(self.ticks) else 0.0
 
     def __repr__(self) -> str:
         name = self.header.label or self.folder.name
@@ -94,13 +98,25 @@ class Run:
             ) from None
         return pandas.DataFrame({name: self.ticks[name].copy() for name in self.ticks.dtype.names or ()})
 
-    def batches(self) -> list[tuple[int, NDArray]]:
-        """Rows in the batches their tapes were written in, each with the number of its first tick."""
-        k = self.ticks["k"].astype(np.int64)
-        gaps = np.flatnonzero(np.diff(k, prepend=k[:1]) > 1)
-        starts = sorted({0, *gaps, *np.searchsorted(k, sorted(self.tapes))})
-        ends = [*starts[1:], len(k)]
-        return [(int(k[a]), self.ticks[a:b]) for a, b in zip(starts, ends, strict=True) if a < b]
+    def batches(self) -> Iterator[tuple[int, NDArray, bytes]]:
+        """Rows in the batches their tapes were written in, each with the number of its first tick and its tape."""
+        tapes = iter(self.tapes.items() if isinstance(self.tapes, StoredTapes) else sorted(self.tapes.items()))
+        coming = next(tapes, None)
+        begun: dict[int, bytes] = {}  # tapes of the rows that are looked at
+        rows = self.ticks[:0]
+        for more in in_stretches(self.ticks):
+            rows = np.concatenate([rows, more]) if len(rows) else more
+            k = rows["k"].astype(np.int64)
+            while coming is not None and coming[0] <= k.max():
+                begun[coming[0]], coming = coming[1], next(tapes, None)
+            gaps = np.flatnonzero(np.diff(k, prepend=k[:1]) > 1)
+            starts = sorted({0, *gaps.tolist(), *np.searchsorted(k, sorted(begun)).tolist()} - {len(k)})
+            for a, b in itertools.pairwise(starts):
+                yield int(k[a]), rows[a:b], begun.get(int(k[a]), b"")
+            rows = rows[starts[-1] :]  # the last may go on
+            begun = {first: tape for first, tape in begun.items() if first >= k[starts[-1]]}
+        if len(rows):
+            yield int(rows["k"][0]), rows, begun.get(int(rows["k"][0]), b"")
 
     def save(self, folder: str | Path) -> Path:
         """Write the run to a new or empty ``folder``, as the runner that made it would have; its log.
@@ -119,14 +135,41 @@ class Run:
             )
         with RunWriter(folder, self.header) as writer:
             markers = deque(self.markers)
-            for k, rows in self.batches():
-                writer.write(rows, np.frombuffer(self.tapes.get(k, b""), np.uint8))
+            for _, rows, tape in self.batches():
+                writer.write(rows, np.frombuffer(tape, np.uint8))
                 while markers and markers[0].t <= rows["t_host"][-1]:
                     writer.marker(**vars(markers.popleft()))
             for marker in markers:
                 writer.marker(**vars(marker))
             writer.finish(self.stop)
         return writer.folder / RUN_FILE
+
+
+class StoredTapes(Mapping[int, bytes]):
+    """Raw bytes of a long run, read from its log when they are asked for: best in their order, by `items`."""
+
+    def __init__(self, messages: StoredMessages, others: Mapping[int, bytes]) -> None:
+        self._messages, self._others = messages, others
+
+    def __len__(self) -> int:
+        return len(self._messages) + len(self._others)
+
+    def __iter__(self) -> Iterator[int]:
+        return (k for k, _ in self.items())
+
+    def __getitem__(self, wanted: int) -> bytes:
+        for k, tape in self.items():
+            if k == wanted:
+                return tape
+        raise KeyError(wanted)
+
+    def items(self) -> Any:
+        """Tapes in the order in which they were written."""
+        wire_class = protobuf_schema.message_class(WIRE_SCHEMA)
+        for data in self._messages:
+            wire = wire_class.FromString(data)
+            yield wire.k, wire.tape
+        yield from self._others.items()
 
 
 class RunRecorder:
@@ -166,7 +209,7 @@ def warm_up_log() -> None:
         read_run(writer.folder)
 
 
-def read_run(path: str | Path, everything: bool = True) -> Run:
+def read_run(path: str | Path, everything: bool = True, stored: bool = False) -> Run:
     """Read a run, finished or not, whole or cut anywhere.
 
     Parameters
@@ -176,6 +219,9 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
     everything
         False where only columns of the ticks are wanted: they are then views of the file's bytes (twice as fast, not
         aligned), and the raw bytes of the ports are left out.
+    stored
+        The rows and raw bytes of a log of more than `LONG_LOG_BYTES` stay in its file, as `StoredRows` and
+        `StoredTapes`; damage inside them shows when they are read.
 
     Raises
     ------
@@ -185,27 +231,32 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
     path = Path(path)
     file = path / RUN_FILE if path.is_dir() else path
     try:
-        data = file.read_bytes()
+        size = file.stat().st_size
+        with file.open("rb") as opened:
+            begins = opened.read(len(MAGIC))
+        long = stored and size > LONG_LOG_BYTES
+        topics = ((TICK_TOPIC, WIRE_TOPIC) if everything else (TICK_TOPIC,)) if long else ()
+        contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC, located=topics)
+        rest = contents.take_file(file, len(MAGIC)) if begins == MAGIC else b""
     except OSError as error:
         raise InputError(
             f"wanted a run folder, found no {RUN_FILE} at {path} ({error.strerror}); give the folder of a run"
         ) from None
-    if not data or not MAGIC.startswith(data[: len(MAGIC)]):
-        found = "an empty file" if not data else "something else"
+    if not begins or not MAGIC.startswith(begins):
+        found = "an empty file" if not begins else "something else"
         raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
-    contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC)
-    rest = data[contents.take(data, len(MAGIC)) :]
     content = unseal(contents.metadata.get("header"))
     if content is None:
         raise InputError(
-            f"wanted a run with its header, found {len(data)} bytes without one in {file}: it was cut before "
+            f"wanted a run with its header, found {size} bytes without one in {file}: it was cut before "
             "its first row or is another program's file; give the folder of another run"
         )
     header = RunHeader.from_json(content)
     stopped = unseal(contents.metadata.get("stop")) or {}
     stop = Stop(**{f.name: stopped[f.name] for f in dataclasses.fields(Stop) if f.name in stopped})
-    ticks = contents.rows(copied=everything)
-    ticks.setflags(write=False)
+    ticks: Any = contents.stored_rows(file) if long else contents.rows(copied=everything)
+    if not long:
+        ticks.setflags(write=False)
     markers = tuple(_markers(contents))
     missing = _missing(contents, stop, len(ticks), len(markers))
     remarks = list(missing)
@@ -213,7 +264,10 @@ def read_run(path: str | Path, everything: bool = True) -> Run:
         remarks.append("its index is missing" + (f", {len(rest)} bytes at its end are cut" if rest else ""))
     found = f"read {len(ticks)} rows and {len(markers)} markers of a run that is not whole: "
     recovered = found + "; ".join(remarks) if remarks else ""
-    return Run(file.parent, header, ticks, markers, dict(_tapes(contents)), stop, not missing, recovered)
+    tapes: Mapping[int, bytes] = dict(_tapes(contents))
+    if long and everything:
+        tapes = StoredTapes(contents.stored_messages(file, WIRE_TOPIC), tapes)
+    return Run(file.parent, header, ticks, markers, tapes, stop, not missing, recovered)
 
 
 def _missing(contents: McapContents, stop: Stop, rows: int, markers: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Reads an MCAP file as a stream, whole or cut anywhere, and one of its topics as an array.
+"""Reads an MCAP file in blocks, whole or cut anywhere, and one of its topics as an array.
 
 The library's stream reader decodes message by message (10 s for 600 000 rows) and does not say where a cut
 file stops being whole. Here the records of the rows' topic are found in long stretches, which are one numpy
@@ -6,8 +6,10 @@ array each; everything else goes through the library's own parsers.
 """
 
 import struct
-import zlib
+from array import array
+from collections.abc import Collection
 from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 from mcap.data_stream import ReadDataStream
@@ -16,17 +18,18 @@ from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Message, Metadata, Schema
 from mcap.stream_reader import get_chunk_data_stream
 from numpy.typing import NDArray
-from zstandard import ZstdDecompressor, ZstdError
+from zstandard import ZstdDecompressor
 
 from hil.logs import protobuf_schema
 from hil.logs.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
+from hil.logs.stored_rows import CHUNK_DAMAGE, CHUNK_HEAD, StoredMessages, StoredRows, unpack_chunk
 
 # what the parsers of the libraries raise on bytes that are not what they should be
-DAMAGE = (McapError, ZstdError, struct.error, ValueError, KeyError, TypeError, OverflowError, MemoryError)
+DAMAGE = (McapError, *CHUNK_DAMAGE, KeyError, TypeError, OverflowError, MemoryError)
 _RECORDS_READ = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
 _INDEX_OPCODE = bytes([Opcode.MESSAGE_INDEX])
-# first and last time, bytes and CRC of the records, name of the compression, bytes compressed (record 0x06)
-CHUNK_HEAD = struct.Struct("<QQQII4sQ")
+_BLOCK_BYTES = 4 * 1024 * 1024  # read from a file at a time
+_INDEX_SEEN = RECORD_HEAD.size + 2  # bytes behind a chunk that say whose messages it holds
 
 
 class McapContents:
@@ -40,9 +43,11 @@ class McapContents:
         Of its rows, as long as the file has not said otherwise.
     without
         A topic whose chunks are passed over, unread and unchecked.
+    located
+        Topics whose chunks are passed over too, but noted, so that they can be read later.
     """
 
-    def __init__(self, topic: str, dtype: np.dtype, without: str = "") -> None:
+    def __init__(self, topic: str, dtype: np.dtype, without: str = "", located: Collection[str] = ()) -> None:
         self.metadata: dict[str, dict[str, str]] = {}
         self.messages: list[tuple[Channel, bytes, bytes]] = []  # of other topics: channel, schema, data
         self.damaged = 0  # records that are broken inside although their length is right
@@ -50,29 +55,60 @@ class McapContents:
         self._passed: set[bytes] = set()  # channels, as their messages' indices have them
         self._schemas: dict[int, bytes] = {}
         self._channels: dict[int, Channel] = {}
+        self._places: dict[str, array[int]] = {topic: array("q") for topic in located}
+        self._noted: dict[bytes, array[int]] = {}  # the same by the channels, as their messages' indices have them
         self._stretches: list[bytes] = []
+        self._base, self._ended = 0, False  # where in the file the bytes begin that are being taken
         self._zstd = ZstdDecompressor()
         self._set_rows(None, dtype)
 
-    def take(self, data: bytes, start: int) -> int:
-        """Take the records of `data` from `start` on; return where the last whole one ends."""
+    def take_file(self, path: Path, start: int) -> bytes:
+        """Take the records of a file from `start` on, block by block; return what follows the last whole one.
+
+        Raises
+        ------
+        OSError
+            The file cannot be read.
+        """
+        size, rest = path.stat().st_size, b""
+        with path.open("rb") as file:
+            file.seek(start)
+            while more := file.read(max(_BLOCK_BYTES, len(rest))):
+                data, self._base = rest + more, start
+                taken = self.take(data, 0, _INDEX_SEEN if start + len(data) < size else 0)
+                start, rest = start + taken, data[taken:]
+                if self._ended:
+                    return rest + file.read()
+        return rest
+
+    def take(self, data: bytes, start: int, beyond: int = 0) -> int:
+        """Take the records of `data` that lie ``beyond`` bytes or more before its end; return where the last one ends.
+
+        Parameters
+        ----------
+        data, start
+            Bytes, and where in them a record begins.
+        beyond
+            Bytes behind a record that must be there too.
+        """
         while start + RECORD_HEAD.size <= len(data):
             opcode, length = RECORD_HEAD.unpack_from(data, start)
             body = start + RECORD_HEAD.size
             end = body + length
-            if opcode == 0 or end > len(data):  # no record has opcode 0: zeros that a power cut left
+            if opcode == 0 or end + beyond > len(data):  # no record has opcode 0: zeros that a power cut left
                 break
             try:
                 if opcode == Opcode.MESSAGE and data[body : body + 2] == self._rows_channel:
                     end = self._take_rows(data, start)
-                elif opcode == Opcode.CHUNK and self._of_nobody(data, end):
+                elif opcode == Opcode.CHUNK and self._passes_over(data, body, end):
                     pass
                 elif opcode in _RECORDS_READ:  # a long run has tens of thousands of the others
                     self._take_one(opcode, data[body:end])
             except DAMAGE:
                 self.damaged += 1
             start = end
-            if opcode == Opcode.FOOTER:
+            self._ended = opcode == Opcode.FOOTER
+            if self._ended:
                 break
         return start
 
@@ -83,10 +119,31 @@ class McapContents:
             return protobuf_schema.decode_rows(records["data"], self._dtype)
         return np.asarray(records["data"][list(self._dtype.names or ())])
 
-    def _of_nobody(self, data: bytes, end: int) -> bool:
-        """Does an index of messages passed over follow a chunk that ends there?"""
+    def stored_rows(self, path: Path) -> StoredRows:
+        """Rows whose places were noted, and those that lay in no chunk of their own."""
+        places = np.array(self._places[self._topic], np.int64).reshape(-1, 3)
+        places[:, 2] //= self._record.itemsize
+        return StoredRows(path, places, tuple(self._stretches), self._dtype, self._record, self._rows_channel)
+
+    def stored_messages(self, path: Path, topic: str) -> StoredMessages:
+        """Messages of another topic whose places were noted; the rest of them are in `messages`."""
+        return StoredMessages(path, np.array(self._places[topic], np.int64).reshape(-1, 3))
+
+    def _passes_over(self, data: bytes, body: int, end: int) -> bool:
+        """Is a chunk left unread, by the index of messages that follows it? Note where the rows' chunks lie."""
         index = end + RECORD_HEAD.size
-        return data[end : end + 1] == _INDEX_OPCODE and data[index : index + 2] in self._passed
+        if data[end : end + 1] != _INDEX_OPCODE:
+            return False
+        channel = data[index : index + 2]
+        noted = self._noted.get(channel)
+        if noted is None:
+            return channel in self._passed
+        *_, size, _, length, name, packed = CHUNK_HEAD.unpack_from(data, body)
+        ours = (length, name, packed) == (len(name), b"zstd", end - body - CHUNK_HEAD.size)
+        if not ours or (channel == self._rows_channel and size % self._record.itemsize):
+            return False
+        noted.extend((self._base + body, end - body, size))
+        return True
 
     def _set_rows(self, channel: int | None, dtype: np.dtype) -> None:
         self._rows_channel = b"" if channel is None else struct.pack("<H", channel)
@@ -104,11 +161,13 @@ class McapContents:
         if not n:
             raise ValueError("a message of another length than its schema says")
         end = start + n * size
+        if self._topic in self._places:
+            self._places[self._topic].extend((-1, len(self._stretches), end - start))
         self._stretches.append(data[start:end])
         return end
 
     def _take_one(self, opcode: int, body: bytes) -> None:
-        if opcode == Opcode.CHUNK and (inside := self._unpacked(body)) is not None:
+        if opcode == Opcode.CHUNK and (inside := unpack_chunk(self._zstd, body)) is not None:
             self.take(inside, 0)
             return
         stream = ReadDataStream(BytesIO(body))
@@ -128,22 +187,15 @@ class McapContents:
         elif opcode == Opcode.CHANNEL:
             self._take_channel(Channel.read(stream))
 
-    def _unpacked(self, body: bytes) -> bytes | None:
-        """Decode a chunk made by our writer, in a fifth of the time the library takes; None for any other chunk."""
-        _, _, size, crc, length, name, packed = CHUNK_HEAD.unpack_from(body)
-        if (length, name, packed) != (len(name), b"zstd", len(body) - CHUNK_HEAD.size):
-            return None
-        inside = self._zstd.decompress(body[CHUNK_HEAD.size :], max_output_size=size)
-        if len(inside) != size or zlib.crc32(inside) != crc:
-            raise ValueError("a damaged chunk")
-        return inside
-
     def _take_channel(self, channel: Channel) -> None:
         schema = self._schemas[channel.schema_id]
         if channel.metadata["schema_crc32"] != crc32_text(schema):
             raise ValueError("a damaged schema")
         self._channels[channel.id] = channel
+        number = struct.pack("<H", channel.id)
         if channel.topic == self._without:
-            self._passed.add(struct.pack("<H", channel.id))
+            self._passed.add(number)
+        if channel.topic in self._places:
+            self._noted[number] = self._places[channel.topic]
         if channel.topic == self._topic:
             self._set_rows(channel.id, protobuf_schema.row_dtype(schema))

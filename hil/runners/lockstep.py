@@ -52,6 +52,7 @@ class EmulatedMachine(NamedTuple):
 
     p: np.ndarray
     s: np.ndarray
+    kicks: np.ndarray
     node: FaultyNode
     readings: np.ndarray  # (9,) f8, the same memory as `instruments`
     instruments: np.ndarray  # (1,) READINGS
@@ -65,6 +66,7 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> Emulated
     return EmulatedMachine(
         p=plant.p,
         s=plant.s,
+        kicks=plant.kicks,
         node=new_faulty_node(config.new_firmware(), faults),
         readings=instruments.view(np.float64),
         instruments=instruments,
@@ -108,7 +110,7 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
         t = bench.k[0] * dt
         if bench.k[0] > 0:
             T, enabled = drive_output(node, (bench.k[0] - 1) * dt)
-            bicycle_plant.advance_plant(bench.p, bench.s, T, enabled, dt)
+            bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, T, enabled, dt)
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
         awake = sampling_instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])

@@ -5,6 +5,7 @@ bytes it had, its row the times and orders. Nothing else enters a tick, so every
 again, bit for bit. Where it does not, the program has changed, or the log has been.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,8 +63,14 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
     return new_loop(header.rig, header.schedule, header.calibration.as_record(), header.devices, header.excitation)
 
 
-def replay(run: Run) -> Replay:
+def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Replay:
     """Replay a run as far as its tape reaches.
+
+    Parameters
+    ----------
+    run : Run
+    on_progress : callable
+        Told how many ticks have been replayed, of how many.
 
     Raises
     ------
@@ -81,10 +88,11 @@ def replay(run: Run) -> Replay:
     wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
     again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
     done, commands, expected = 0, 0, 1
-    for k, rows in run.batches():
+    for k, rows, raw in run.batches():
+        on_progress(done, len(run.ticks))
         if k != expected:
             return Replay(done, commands, expected, f"ticks {expected} to {k - 1} are missing from the log")
-        tape = np.frombuffer(run.tapes.get(k, b""), np.uint8)
+        tape = np.frombuffer(raw, np.uint8)
         made = np.zeros(len(rows), TICK)
         n, verdict, sent = _replay(loop, wire, again, tape, rows, made)
         done, commands, expected = done + n, commands + sent, k + len(rows)

@@ -22,7 +22,7 @@ from models.errors import InputError
 from models.parameters import Bicycle
 from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
 
-_AROUND = 60.0  # s that arming, ramp and the like may take beside RUNNING and the wait for a clear way
+LONGEST_SHORT_RUN = 3600.0  # s, after which a run of less than half of it is given up
 
 
 def simulate(
@@ -214,7 +214,7 @@ class _Ride:
     def play(self, sink: LogSink, duration: float, watch: RowWatcher | None = None) -> Outcome:
         """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
         operator, keep = Operator(duration), Keeper(sink, self._plant)
-        longest = duration + self._rig.limits.check_timeout.value + _AROUND
+        longest = max(LONGEST_SHORT_RUN, 2.0 * duration)
         lockstep.run_in_lockstep(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch, longest)
         outcome = operator.outcome()
         if keep.fall and outcome.reason == "success":

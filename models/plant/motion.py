@@ -134,7 +134,7 @@ def loads(p, s, t, x, v, T):
         more = push(p, s, wind, around.x_wind, around.z_wind)
         T_phi, T_rear, T_delta = T_phi + more[0], T_rear + more[1], T_delta + more[2]
     if s.kick < p.n_kicks:
-        kick, tau = p.kicks[s.kick], t - s.t_release
+        kick, tau = s.push, t - s.t_release
         begin, end, torque = kick[KICK_BEGIN], kick[KICK_END], kick[KICK_TORQUE]
         force, x_hand, z_hand = kick[KICK_FORCE], kick[KICK_X], kick[KICK_Z]
         if begin < tau < end:

@@ -40,6 +40,7 @@ from models.plant.records import (
     X_P,
     V,
     initial_plant_state,
+    pack_kicks,
     pack_plant,
 )
 from models.plant.scenario import Kick, Knock, Scenario
@@ -63,7 +64,7 @@ FALL_REASONS = ("", "it leant or steered too far", "a wheel left the belt")  # w
 
 
 @njit(cache=True, nogil=True)
-def to_next_event(p, s):
+def to_next_event(p, s, kicks):
     """Note which commands, kicks and corners of the profile are past; return the time to the next, s.
 
     A kick is gone through in steps that resolve it, however short it is.
@@ -75,12 +76,13 @@ def to_next_event(p, s):
     tau = s.t - s.t_release + TIME_RESOLUTION
     while s.segment + 1 < p.n_speed and p.speed[s.segment + 1, CORNER_TIME] <= tau:
         s.segment += 1
-    while s.kick < p.n_kicks and p.kicks[s.kick, KICK_END] <= tau:
+    while s.kick < p.n_kicks and kicks[s.kick, KICK_END] <= tau:
         s.kick += 1
     if s.segment + 1 < p.n_speed:
         wait = min(wait, p.speed[s.segment + 1, CORNER_TIME] - tau + TIME_RESOLUTION)
     if s.kick < p.n_kicks:
-        begin, end = p.kicks[s.kick, KICK_BEGIN], p.kicks[s.kick, KICK_END]
+        s.push[:] = kicks[s.kick]
+        begin, end = s.push[KICK_BEGIN], s.push[KICK_END]
         if tau < begin:
             return min(wait, begin - tau + TIME_RESOLUTION)
         return min(wait, end - tau + TIME_RESOLUTION, (end - begin) / KICK_STEPS)
@@ -119,7 +121,7 @@ def hold_or_release(p, s, enabled, dt):
 
 
 @njit(cache=True, nogil=True)
-def advance_plant(p, s, T_cmd, enabled, dt):
+def advance_plant(p, s, kicks, T_cmd, enabled, dt):
     """Carry the machine on by `dt` seconds with one command.
 
     Parameters
@@ -128,6 +130,8 @@ def advance_plant(p, s, T_cmd, enabled, dt):
         Only read.
     s : (1,) array of STATE
         Changed in place.
+    kicks : (n, 6) array
+        Of the scenario, KICK_BEGIN ...; only read.
     T_cmd : float
         Steer torque commanded now, N m, positive steers right. One that is not finite counts as 0.
     enabled : bool
@@ -144,7 +148,7 @@ def advance_plant(p, s, T_cmd, enabled, dt):
         s.gust = next_gust(p.surroundings, s.gust, s.weather, dt)
     t_end = s.t + dt
     while s.t < t_end - TIME_RESOLUTION:
-        h = min(t_end - s.t, p.step, to_next_event(p, s))
+        h = min(t_end - s.t, p.step, to_next_event(p, s, kicks))
         if not (s.held or s.fallen):
             h = move(p, s, h)
         s.drive.T = steer_drive.torque_after(p.drive, s.drive, h)
@@ -202,6 +206,8 @@ class Plant:
     ----------
     p, s : (1,) arrays of PARAMETERS and STATE
         For compiled callers of :func:`advance_plant` and :func:`read_plant`.
+    kicks : (n, 6) array
+        For the former.
 
     Raises
     ------
@@ -220,6 +226,7 @@ class Plant:
     ) -> None:
         self.p = pack_plant(bicycle, scenario, drive, instruments, model, surroundings)
         self.s = initial_plant_state(bicycle, scenario)
+        self.kicks = pack_kicks(scenario)
         self._readings = np.zeros(1, READINGS)
 
     def __repr__(self) -> str:
@@ -231,7 +238,7 @@ class Plant:
         """Carry the machine on by `dt` (s) with the steer torque `T_cmd` (N m) commanded; see `advance_plant`."""
         if not 0.0 < dt < np.inf:
             raise InputError(f"the plant can be advanced by a positive number of seconds, found {dt} s")
-        advance_plant(self.p, self.s, float(T_cmd), bool(enabled), float(dt))
+        advance_plant(self.p, self.s, self.kicks, float(T_cmd), bool(enabled), float(dt))
 
     def read(self) -> np.void:
         """One sample of the instruments: a new ``READINGS`` record."""

@@ -10,7 +10,7 @@ from models.linear.whipple import canonical_matrices, input_matrix, system_matri
 from models.nonlinear.parameters import Packed, pack_bicycle
 from models.parameters import Bicycle
 from models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroundings, stiff
-from models.plant.scenario import MAX_KICKS, MAX_SPEED_CORNERS, Knock, Scenario
+from models.plant.scenario import MAX_SPEED_CORNERS, Knock, Scenario
 from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
 from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
 
@@ -19,7 +19,9 @@ PLANT_MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
 X_P, V, ROTOR, ROTOR_DOT = 6, 7, 8, 9  # after those of `models.linear.path`
 MOTION_STATES = (*GROUND_STATES, "x_P", "v", "rotor", "rotor_dot")  # v only where nobody keeps the speed
 CORNER_TIME, CORNER_SPEED, CORNER_SLOPE = range(3)  # of a corner of the speed profile: s after release, m/s, m/s^2
-KICK_BEGIN, KICK_END, KICK_FORCE, KICK_X, KICK_Z, KICK_TORQUE = range(6)  # s after release, s, N, m, m, N m (peaks)
+KICK_VALUES = 6
+# s after release, s, N, m, m, N m (peaks)
+KICK_BEGIN, KICK_END, KICK_FORCE, KICK_X, KICK_Z, KICK_TORQUE = range(KICK_VALUES)
 STEP_MIN, STEP_MAX = 1e-6, 1e-3  # s
 MESH_RATE, MESH_STEP = 1e3, 1e-4  # rad/s, at which rotor and steer ring tooth on tooth; s, the step that resolves it
 KICK_STEPS = 80  # at least, for one kick: RK4 then misses 1e-9 of its impulse
@@ -46,7 +48,6 @@ PLANT_PARAMETERS = np.dtype(
         ("surroundings", SURROUNDINGS),
         ("speed", "f8", (MAX_SPEED_CORNERS + 1, 3)),  # CORNER_TIME ...; the slope from here on
         ("n_speed", "i8"),
-        ("kicks", "f8", (MAX_KICKS, 6)),  # KICK_BEGIN ...
         ("n_kicks", "i8"),
         ("x0", "f8", (4,)),
         ("floor", "i8"),
@@ -69,7 +70,8 @@ PLANT_STATE = np.dtype(
         ("disabled_for", "f8"),
         ("driven", "i8"),  # the drive has been enabled since the release
         ("segment", "i8"),  # of the speed profile
-        ("kick", "i8"),  # the first that is not over
+        ("kick", "i8"),  # number of the first that is not over
+        ("push", "f8", (KICK_VALUES,)),  # that one, KICK_BEGIN ...
         ("T_noise", "f8"),  # N m, random steer torque at present
         ("gust", "f8"),  # N, random part of the wind at present
         ("drive", DRIVE_STATE),
@@ -142,14 +144,6 @@ def pack_plant(
     p["speed"][: len(corners), :CORNER_SLOPE] = corners
     p["speed"][: len(corners) - 1, CORNER_SLOPE] = np.diff(speeds) / np.diff(times)
     p["n_kicks"] = len(scenario.kicks)
-    for row, kick in zip(p["kicks"], scenario.kicks, strict=False):
-        peak = np.pi / (2.0 * kick.duration)  # of a half sine whose integral is one
-        row[KICK_BEGIN], row[KICK_END] = kick.t, kick.t + kick.duration
-        if isinstance(kick, Knock):
-            row[KICK_TORQUE] = peak * kick.twist
-        else:
-            row[KICK_FORCE], row[KICK_X], row[KICK_Z] = peak * kick.impulse, kick.x, kick.z
-
     p["x0"], p["floor"] = scenario.x0, scenario.surface == "floor"
     p["release_after"], p["torque_noise"] = scenario.release_after, scenario.torque_noise
     p["catch_after"] = scenario.catch_after if scenario.catch else np.inf
@@ -157,6 +151,19 @@ def pack_plant(
     if play:
         p["step"] = min(p["step"], MESH_STEP)
     return array
+
+
+def pack_kicks(scenario: Scenario) -> NDArray:
+    """Pack the kicks of a scenario, (n, 6) with KICK_BEGIN ...; beside the parameters, whose size is fixed."""
+    kicks = np.zeros((len(scenario.kicks), KICK_VALUES))
+    for row, kick in zip(kicks, scenario.kicks, strict=True):
+        peak = np.pi / (2.0 * kick.duration)  # of a half sine whose integral is one
+        row[KICK_BEGIN], row[KICK_END] = kick.t, kick.t + kick.duration
+        if isinstance(kick, Knock):
+            row[KICK_TORQUE] = peak * kick.twist
+        else:
+            row[KICK_FORCE], row[KICK_X], row[KICK_Z] = peak * kick.impulse, kick.x, kick.z
+    return kicks
 
 
 def surround(p: np.void, given: Surroundings, scenario: Scenario, bicycle: Bicycle, M_inv: NDArray) -> None:

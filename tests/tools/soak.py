@@ -33,7 +33,7 @@ from hil.loop.states import State  # noqa: E402
 from hil.rig.rig import Rig  # noqa: E402
 from hil.runners.replay import replay  # noqa: E402
 from hil.runners.session import run_realtime  # noqa: E402
-from models.plant.scenario import MAX_KICKS, Kick, Scenario  # noqa: E402
+from models.plant.scenario import Kick, Scenario  # noqa: E402
 from tests.hil.machine import gains, rig_of  # noqa: E402
 
 LOOK = 5.0  # s between two looks; a short soak looks more often
@@ -103,7 +103,7 @@ def machine(rate: float) -> Rig:
 
 def kicked(duration: float) -> Scenario:
     """5 m/s and a kick every few seconds, to the right and to the left."""
-    times = np.arange(2.0, duration, max(5.0, duration / MAX_KICKS))[:MAX_KICKS]
+    times = np.arange(2.0, duration, 5.0)
     return Scenario(speed=((0.0, 5.0),), kicks=tuple(Kick(float(t), 3.0 * (-1) ** i) for i, t in enumerate(times)))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Marker
-from experiments.recordings.runs import response_of_run
+from experiments.recordings.run_response import response_of_run
 from hil.design.methods import design
 from hil.runners.simulated_run import simulate
 from models import catalogue

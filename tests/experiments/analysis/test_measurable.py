@@ -7,7 +7,7 @@ from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.measurable import WeaveMeasurability, emulated_loop, weave_measurability
 from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, hand_kick
 from experiments.campaigns.protocols.plan_inputs import gentle_options
-from experiments.recordings.runs import response_of_run
+from experiments.recordings.run_response import response_of_run
 from hil.design.methods import design
 from hil.design.sampled_plant import LoopTiming
 from hil.runners.simulated_run import simulate

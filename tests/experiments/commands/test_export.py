@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
 from experiments.recordings.read import find_recordings, read_recording
+from hil.logs import export_columns
 from hil.logs.export import EXPORT_FORMATS, export_run
 from hil.logs.log import Marker, read_run
 from hil.loop.states import State
@@ -48,6 +49,14 @@ def other_clock(run, tmp_path_factory):
     path = tmp_path_factory.mktemp("clock") / "other.csv"
     export_run(replace(run, ticks=ticks, markers=kicks), "csv", path)
     return path, [begun + 2.0, begun + 6.0]
+
+
+def test_a_mat_file_larger_than_its_format_is_refused_with_what_to_do(run, tmp_path, monkeypatch):
+    size = len(run.ticks) * sum(TICK[name].itemsize for name in TICK.names)
+    monkeypatch.setattr(export_columns, "MAT_BYTES", size)
+    with pytest.raises(InputError, match=r"holds .* GB in one variable.*--to parquet"):
+        export_run(run, "mat", tmp_path / "large.mat")
+    assert not (tmp_path / "large.mat").exists()
 
 
 @pytest.mark.parametrize("how", [{}, {"mapping": "riderless-ticks", "bicycle": "Silver"}])

@@ -1,0 +1,208 @@
+"""Runs of our own as the Response that the analysis takes; a long one is read stretch by stretch.
+
+Each stretch is put on the even grid, inspected and averaged like a run of its own, with some seconds of its neighbours
+on either side, so that nothing happens at a seam; only the averages are kept, in temporary files.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from tempfile import TemporaryFile, gettempdir
+from typing import Any, cast
+
+import numpy as np
+
+from experiments.datatypes import Marker, Response
+from experiments.recordings import artefacts
+from experiments.recordings.inspection import inspect_recording
+from experiments.recordings.runs import (
+    LEAST_NOISE_ROWS,
+    RunCourse,
+    first_running,
+    instrument_noise,
+    recorded_part,
+    recorded_run,
+    release_markers,
+    require_samples,
+    sampled_rows,
+    theory_with,
+)
+from experiments.theory.theory import open_loop
+from hil.design.closed_loop import MEASURED_CHANNELS
+from hil.logs.log import Run
+from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
+from hil.loop.states import State
+from models.array_types import Array
+from models.errors import InputError
+
+COARSE_STEP = 0.005  # s
+SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over
+REMARKS_KEPT = 20  # of a long run
+SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
+_COLUMNS = (
+    *("k", "t", "t_host", "valid", "state", "verdict", "steer_age", "phi_dot_meas", "v_meas", "phi_est", "delta_meas"),
+    *("psi_dot_meas", "T_cmd", "v_est", "a_z_meas", *MEASURED_CHANNELS),
+)
+
+
+def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Response:
+    """Make the response of a run of ours, its flaws named. Doubts are remarks: CHECK proved its units and signs.
+
+    Parameters
+    ----------
+    run : Run
+    on_progress : callable
+        Told how many rows of a long run have been read, of how many.
+    """
+    if not isinstance(run.ticks, StoredRows):
+        return coarsen(inspect_recording(recorded_run(run), refuse=False))
+    n = len(run.ticks)
+    stretches = 1 if n <= STRETCH_ROWS else -(-2 * n // STRETCH_ROWS)  # of several, two are in memory at once
+    rows = max(1, -(-n // stretches))
+    parts = run.ticks.stretches(_COLUMNS, rows)
+    if stretches == 1:
+        return coarsen(inspect_recording(recorded_run(replace(run, ticks=next(parts))), refuse=False))
+    return _joined(run, parts, lambda done: on_progress(done, n))
+
+
+def coarsen(response: Response) -> Response:
+    """Average over as many samples as make `COARSE_STEP`: a weave asks for no more, and a fit takes time per sample."""
+    k = averaged_samples(response.dt)
+    if k < 2:
+        return response
+    n = len(response.t) // k
+    signals = {name: getattr(response, name) for name in SIGNALS}
+    means = {name: y[: n * k].reshape(n, k).mean(axis=1) for name, y in signals.items() if y is not None}
+    free = None if response.free is None else np.asarray(response.free[: n * k].reshape(n, k).all(axis=1), dtype=bool)
+    return replace(response, free=free, **means)
+
+
+def averaged_samples(dt: float) -> int:
+    """Samples every ``dt`` [s] that become one."""
+    return max(1, round(COARSE_STEP / dt))
+
+
+@dataclass
+class _Tally:
+    """Noise and lateness of the instruments, gathered from stretch to stretch."""
+
+    rows: int = 0
+    squares: Array = field(default_factory=lambda: np.zeros(len(MEASURED_CHANNELS)))
+    ages: list[Array] = field(default_factory=list)
+
+    def add(self, ticks: np.ndarray) -> None:
+        """Take usable rows."""
+        running = int(np.count_nonzero(ticks["state"] == State.RUNNING))
+        if running >= LEAST_NOISE_ROWS:
+            self.squares += running * instrument_noise(ticks) ** 2
+            self.rows += running
+        self.ages.append(np.array(ticks["steer_age"][::100]))
+
+    @property
+    def noise(self) -> Array:
+        """As `instrument_noise` of all rows."""
+        return cast(Array, np.sqrt(self.squares / max(self.rows, 1)))
+
+
+def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], None]) -> Response:
+    """Response of a long run, from its rows in stretches."""
+    header, tally, signals = run.header, _Tally(), _MappedSignals()
+    first: Response | None = None
+    markers: list[Marker] = []
+    remarks: dict[str, None] = {}
+    for part in _even_stretches(run, stretches, tally, tell):
+        first = first or part
+        signals.add(part)
+        markers += part.markers
+        remarks |= dict.fromkeys(part.remarks)
+    if first is None:
+        require_samples(run, 0)
+        raise AssertionError
+    told = list(remarks)
+    if len(told) > REMARKS_KEPT:
+        told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
+    joined = replace(first, **signals.arrays())
+    alone, bicycle = bool(header.excitation.releases), header.bicycle
+    assert joined.free is not None
+    return replace(
+        joined,
+        markers=release_markers(joined.t, joined.free) if alone else tuple(markers),
+        theory=open_loop(bicycle)
+        if alone
+        else theory_with(header, bicycle, tally.noise, float(np.median(np.concatenate(tally.ages)))),
+        remarks=tuple(told),
+    )
+
+
+class _MappedSignals:
+    """Signals of a long response, gathered in temporary files and mapped: only what is looked at takes memory."""
+
+    def __init__(self) -> None:
+        self._files = {name: TemporaryFile() for name in (*SIGNALS, "free")}  # noqa: SIM115  (closed by `arrays`)
+
+    def add(self, part: Response) -> None:
+        """Append the signals of the next part; a signal that a part lacks is left out."""
+        for name, file in list(self._files.items()):
+            values = getattr(part, name)
+            if values is None:
+                self._files.pop(name).close()
+                continue
+            try:
+                file.write(values.tobytes())
+            except OSError as error:
+                raise InputError(
+                    f"wanted room for the signals of a long run in {gettempdir()}, found none ({error.strerror}): make "
+                    "some, or name another folder in TMPDIR"
+                ) from None
+
+    def arrays(self) -> dict[str, Any]:
+        """Arrays (n,) of all parts, by the name of the signal."""
+        mapped: dict[str, Any] = dict.fromkeys((*SIGNALS, "free"))
+        for name, file in self._files.items():
+            file.flush()
+            mapped[name] = np.asarray(np.memmap(file, bool if name == "free" else float, "r"))
+            file.close()
+        return mapped
+
+
+def _even_stretches(
+    run: Run, stretches: Iterator[np.ndarray], tally: _Tally, tell: Callable[[int], None]
+) -> Iterator[Response]:
+    """Averaged response of each stretch of a run, one after the other without gap or overlap."""
+    rate = run.header.rig.rate
+    k = averaged_samples(1.0 / rate)
+    seam = round(SEAM * rate / k) * k
+    held, course, running_k = None, None, None
+    begin, read, total = 0, 0, len(run.ticks)
+    for rows in stretches:
+        read += len(rows)
+        running_k = first_running(rows) if running_k is None else running_k
+        fresh = sampled_rows(rows)
+        tally.add(fresh)
+        held = fresh if held is None else sampled_rows(np.concatenate([held, fresh]))
+        if len(held) < 2:
+            continue
+        course = course or RunCourse(float(held["t"][0]), alone=bool(run.header.excitation.releases))
+        course = replace(course, running_k=running_k)
+        known = round((held["t"][-1] - course.origin) * rate) + 1  # points that the rows reach
+        final = read >= total
+        end = known // k * k if final else (known - seam) // k * k
+        if end <= begin:
+            continue
+        first, last = max(0, begin - seam), min(known, end + seam)
+        recorded, course = recorded_part(run, held, course, first, last)
+        # units and signs show in the first ten minutes
+        seen = artefacts.mend_flaws(recorded).response if begin else inspect_recording(recorded, refuse=False)
+        yield coarsen(_cut(seen, begin - first, end - first))
+        begin = end
+        kept = np.searchsorted(held["t"], course.origin + (begin - seam) / rate) - 1
+        held = held[max(0, int(kept)) :].copy()
+        tell(read)
+
+
+def _cut(response: Response, first: int, last: int) -> Response:
+    """Rows first to last of a response, with the markers that lie in them."""
+    cut = {name: getattr(response, name) for name in (*SIGNALS, "free")}
+    t = response.t[first:last]
+    half = 0.5 * response.dt
+    markers = tuple(m for m in response.markers if t[0] - half <= m.t < t[-1] + half)
+    return replace(response, markers=markers, **{name: y[first:last] for name, y in cut.items() if y is not None})
