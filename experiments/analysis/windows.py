@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.analysis.kicks import (
+from experiments.analysis.onsets.kicks import (
     DetectedKick,
     KickRules,
     SeparatedMotion,
@@ -22,7 +22,7 @@ from experiments.analysis.kicks import (
     turning_row,
     without_bias,
 )
-from experiments.analysis.marks import snap_marks
+from experiments.analysis.onsets.marks import snap_marks
 from experiments.datatypes import Rejected, Response, Window
 from models.array_types import Array
 

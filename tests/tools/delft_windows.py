@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.signal import find_peaks
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.kicks import DetectedKick, KickRules, background_amplitude, find_kicks, without_bias
+from experiments.analysis.onsets.kicks import DetectedKick, KickRules, background_amplitude, find_kicks, without_bias
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Fit, Rejected, Response, Window
 from experiments.recordings import foreign

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 WIDTH = 7.1  # in: a sheet of A4 between its margins
 COMPACT_HEIGHT, TALL_HEIGHT = 1.4, 5.2  # in, of a picture in the report, and of one on its own
-LEFT, RIGHT = 0.52, 0.82  # in, for the numbers and for the names of the lines
+LEFT_MARGIN, RIGHT_MARGIN = 0.52, 0.82  # in, for the numbers and for the names of the lines
 TITLE_LINE, TITLE_CHARACTERS = 0.15, 118  # in, and of a line
 TOP, BOTTOM, STRIP = 0.05, 0.2, 0.30  # in; the strip shows states and windows
 COLUMNS = 700  # of a picture, over which a long signal keeps its lowest and highest values
@@ -79,8 +79,8 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
             sharex=True,
             height_ratios=[strip_share * len(panels) / (1 - strip_share), *(1.0 for _ in panels)],
             gridspec_kw={
-                "left": LEFT / WIDTH,
-                "right": 1.0 - RIGHT / WIDTH,
+                "left": LEFT_MARGIN / WIDTH,
+                "right": 1.0 - RIGHT_MARGIN / WIDTH,
                 "top": 1.0 - top / height,
                 "bottom": BOTTOM / height,
                 "hspace": 0.12,
@@ -95,7 +95,7 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
         axes[-1].set_xlim(first, max(last, first + timeline.response.dt))
         axes[-1].annotate("t [s]", (1.01, 0.0), (0, -9), "axes fraction", "offset points", va="center")
         if title:
-            x, lines = LEFT / WIDTH, [*_wrapped(title), KEY]
+            x, lines = LEFT_MARGIN / WIDTH, [*_wrapped(title), KEY]
             for i, line in enumerate(lines):
                 size, colour = (8.5, INK_COLOUR) if i == 0 else (6.8, MUTED_COLOUR)
                 y = 1.0 - (0.05 + TITLE_LINE * i) / height
@@ -154,7 +154,7 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
         )
         ax.text(1.055, place, signal.name, transform=ax.transAxes, va="center", color=INK_COLOUR)
     ax.set_ylabel(unit, labelpad=2.0)
-    ax.yaxis.set_label_coords(-0.40 / (WIDTH - LEFT - RIGHT), 0.5)
+    ax.yaxis.set_label_coords(-0.40 / (WIDTH - LEFT_MARGIN - RIGHT_MARGIN), 0.5)
     ax.locator_params(axis="y", nbins=5 if tall else 3, min_n_ticks=3 if tall else 2)
     ax.tick_params(length=2.0, pad=1.5)
     ax.margins(y=0.08)

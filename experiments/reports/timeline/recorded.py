@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.analysis.kicks import KickRules, find_kicks
+from experiments.analysis.onsets.kicks import KickRules, find_kicks
 from experiments.datatypes import Comparison, Rejected, Response
 from hil.logs.log import Run
 from hil.loop.states import State

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments.analysis.kicks import DetectedKick
+from experiments.analysis.onsets.kicks import DetectedKick
 from experiments.analysis.windows import WindowRules, find_windows
 from experiments.datatypes import Marker
 from experiments.recordings import foreign

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from experiments.analysis.kicks import KickRules, find_kicks
+from experiments.analysis.onsets.kicks import KickRules, find_kicks
 from experiments.analysis.windows import find_windows
 from experiments.campaigns.protocols.condition import KICK_SPACING
 from experiments.campaigns.protocols.treadmill import treadmill_conditions

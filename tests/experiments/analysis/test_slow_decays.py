@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.free_motion import KICK_MEMORY, unexplained_motion
+from experiments.analysis.onsets.free_motion import KICK_MEMORY, unexplained_motion
 from experiments.analysis.windows import find_windows
 from experiments.recordings.run_response import response_of_run
 from hil.design.methods import design

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.kicks import KickRules, find_kicks, find_swings
+from experiments.analysis.onsets.kicks import KickRules, find_kicks, find_swings
 from experiments.analysis.windows import WindowRules, find_windows, row_of_next_push
 from experiments.recordings import foreign
 from tests.experiments.synthetic import kicked

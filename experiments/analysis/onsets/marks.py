@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.analysis.free_motion import KICK_MEMORY
-from experiments.analysis.kicks import (
+from experiments.analysis.onsets.free_motion import KICK_MEMORY
+from experiments.analysis.onsets.kicks import (
     DetectedKick,
     KickRules,
     SeparatedMotion,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from experiments.analysis.free_motion import KICK_MEMORY, PREDICTION_HORIZON, unexplained_motion
+from experiments.analysis.onsets.free_motion import KICK_MEMORY, PREDICTION_HORIZON, unexplained_motion
 from experiments.datatypes import Response
 from models.array_types import Array
 
