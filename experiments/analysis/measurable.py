@@ -93,7 +93,9 @@ def weave_measurability(loop: SampledLoop, v: float, kicks: list[Kick], spacing:
         return WeaveMeasurability(np.nan, "nothing swings")
     good = sum(fit.ok for fit in fits)
     refused = [fit.status for fit in fits if not fit.ok] + [part.reason for part in rejected]
-    return WeaveMeasurability(float(np.median(cycles)), "" if 2 * good >= len(kicks) else refused[0])
+    return WeaveMeasurability(
+        float(np.median(cycles)), "" if 2 * good >= len(kicks) else next(iter(refused), "too few windows")
+    )
 
 
 def _kicked(loop: SampledLoop, v: float, kicks: list[Kick], spacing: float) -> Response:

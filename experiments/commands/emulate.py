@@ -6,6 +6,7 @@ import typer
 
 from experiments.commands._trust import Trust
 
+SHORTEST_SPACING = 0.2  # s
 KICKED_FOR = 4 * 3600.0  # s, where no end is given
 
 
@@ -43,6 +44,11 @@ def emulate(
     for name, value in {"speed": speed, "kick-every": kick_every, "duration": duration}.items():
         if not value >= 0.0 or (name == "kick-every" and value == np.inf):
             raise InputError(f"--{name} must be zero or more, found {value:g}: give a positive number")
+    if 0.0 < kick_every < SHORTEST_SPACING:
+        raise InputError(
+            f"--kick-every must be 0 or at least {SHORTEST_SPACING:g} s, found {kick_every:g} s: a kick by hand lasts "
+            "half of that"
+        )
     rig, rng = Rig(catalogue.load_bicycle(bike, trust)), np.random.default_rng(seed)
     times = np.arange(1.0, duration or KICKED_FOR, kick_every) if kick_every else ()
     kicks = tuple(hand_kick(rig.bicycle, float(t), (-1) ** i, rng) for i, t in enumerate(times))

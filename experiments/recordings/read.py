@@ -49,8 +49,8 @@ def refuse_unused(foreign: int, **given: object) -> None:
     names = [name for name, value in given.items() if value]
     if names and not foreign:
         raise InputError(
-            f"{' and '.join(names)} would be ignored: they are for files of others, and these recordings bring their "
-            "own columns, units and bicycle; leave out what they do not need"
+            f"{' and '.join(names)} would be ignored: only files of others need that, and these recordings bring their "
+            "own columns, units and bicycle; leave it out"
         )
 
 

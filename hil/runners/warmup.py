@@ -61,8 +61,7 @@ def compiling_meanwhile(what: str, code: str) -> Iterator[None]:
         return
     other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.DEVNULL)
     try:
-        with collector_off():
-            yield
+        yield
     finally:
         other.kill()  # what it has not finished is not needed any more
         other.wait()

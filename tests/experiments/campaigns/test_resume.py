@@ -37,7 +37,7 @@ method = "off"
 kind = "sine_sweep"
 speeds_m_s = [4.6, 4.8, 5.0, 5.2, 5.4]
 repeats = 2
-duration_s = 80.0
+duration_s = 300.0
 amplitude_Nm = 0.1
 """
 RUNS = 10

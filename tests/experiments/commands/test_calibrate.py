@@ -262,7 +262,7 @@ def test_a_dry_run_and_no_yes_write_nothing(machine, monkeypatch):
     node = machine("node")
     monkeypatch.setattr(node, "_start", lambda *_: _Nobody())
     before = node.file.read_text()
-    for options in (("--dry-run", "--yes"), ()):
+    for options in (("--dry-run",), ()):
         code, said, err = node.calibrate(*options)
         assert code == 0, err
         assert said["changes"][0]["new"] == 0.03

@@ -10,6 +10,7 @@ from models import catalogue
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, Q_DELTA, Q_PHI, Q_THETA, Q_THETA_R
 from models.nonlinear import nonlinear, simulation
 from models.plant.plant import Instruments, Kick, Knock, Plant, Scenario, SteerDrive, Surroundings
+from models.plant.scenario import KICK_MIN, PUSH_MAX
 from tests.models.plant.riding import DT, QUIET, free, ride
 from tests.paths import REFERENCE
 
@@ -252,7 +253,7 @@ def test_a_slip_is_reported_and_a_lift_too(benchmark_bicycle):
 @pytest.mark.parametrize("T_cmd", [1e300, -np.inf, np.nan])
 @pytest.mark.parametrize("v", [0.0, 50.0])
 def test_nothing_makes_it_overflow(benchmark_bicycle, T_cmd, v):
-    plant = free(benchmark_bicycle, v, model="nonlinear", kicks=(Kick(0.1, 1e12, 1e-4),))
+    plant = free(benchmark_bicycle, v, model="nonlinear", kicks=(Kick(0.1, PUSH_MAX, KICK_MIN),))
     ride(plant, 100, T=T_cmd, dt=0.02)
     assert np.all(np.isfinite(plant.state))
     assert np.isfinite(plant.y_P)

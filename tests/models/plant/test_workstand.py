@@ -6,7 +6,7 @@ import pytest
 from models import catalogue
 from models.coordinates import DELTA, PHI
 from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
-from models.plant.scenario import DELTA_MAX, PHI_MAX
+from models.plant.scenario import DELTA_MAX, KICK_MIN, PHI_MAX, PUSH_MAX
 from tests.models.plant.riding import free, ride
 
 
@@ -83,7 +83,7 @@ def test_a_fallen_bicycle_lies_still_and_is_picked_up(benchmark_bicycle):
 @pytest.mark.parametrize("T_cmd", [1e300, -np.inf, np.nan])
 @pytest.mark.parametrize("v", [0.0, 50.0])
 def test_nothing_makes_it_overflow(benchmark_bicycle, T_cmd, v):
-    plant = free(benchmark_bicycle, v, kicks=(Kick(0.1, 1e12, 1e-4),))
+    plant = free(benchmark_bicycle, v, kicks=(Kick(0.1, PUSH_MAX, KICK_MIN),))
     ride(plant, 100, T=T_cmd, dt=0.02)
     assert np.all(np.isfinite(plant.state))
     assert np.isfinite(plant.y_P)

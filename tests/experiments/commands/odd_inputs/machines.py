@@ -3,6 +3,15 @@
 from tests.experiments.commands.odd_inputs.theory import LONG
 
 REFUSED = {
+    "m/s the bicycle cannot be armed": [
+        "run --emulated --speed 50",
+        "run --emulated --speed nan",
+        "run --emulated --speed -5",
+        "run --emulated --speed inf",
+        "run --emulated --speed 1e300",
+    ],
+    "cannot be written (File exists): name another folder": ["init gains.toml"],
+    "there is no bicycle 'Nonsense' in the catalogue": ["init NEW --bike Nonsense", "init run --bike Nonsense"],
     "should be a valid number": [
         "run --emulated --speed fast",
         "run --emulated --duration long",
@@ -149,10 +158,6 @@ REFUSED = {
     "wants 6 gains at each of 2 speeds": ["run --emulated --controller gains-shape.toml"],
     # numbers
     "speeds must lie from 0 to 50 m/s": [
-        "run --emulated --speed nan",
-        "run --emulated --speed -5",
-        "run --emulated --speed inf",
-        "run --emulated --speed 1e300",
         "emulate Silver --speed inf",
         "emulate Silver --speed 1e300",
     ],
@@ -162,7 +167,7 @@ REFUSED = {
         "emulate Silver --kick-every -1",
         "emulate Silver --kick-every inf",
     ],
-    "kicks must follow one another": ["emulate Silver --kick-every 1e-9"],
+    "--kick-every must be 0 or at least 0.2 s": ["emulate Silver --kick-every 1e-9"],
     "--duration must be": [
         "run --emulated --duration nan",
         "run --emulated --duration 0",

@@ -5,7 +5,17 @@ from tests.experiments.commands.odd_inputs.theory import LONG
 MAPPED = "-m mapping.toml"
 
 REFUSED = {
-    "Missing argument": ["analyze", "identify", "info", "export", "replay", "migrate"],
+    "mapping would be ignored: only files of others need that": [
+        "analyze run -m mapping.toml",
+        "plot run -m mapping.toml",
+    ],
+    "bicycle would be ignored: only files of others need that": ["plot run --bicycle Silver"],
+    "a figure is written as .svg, .pdf, .png": [
+        "plot run -o run",
+        "plot run -o run/run.mcap",
+        "plot run -o picture.gif",
+    ],
+    "Missing argument": ["analyze", "identify", "info", "export", "replay", "migrate", "plot"],
     "Got unexpected extra argument": ["info run run", "export run run"],
     "File name too long": [
         f"analyze {LONG}",
@@ -23,6 +33,7 @@ REFUSED = {
     "No such file or directory; check the path": ["analyze nowhere", "analyze run nowhere"],
     "no run and no recording": ["analyze void"],
     "wanted the columns of a known kind": [
+        "plot mapping.toml",
         "analyze words.txt",
         "analyze log.csv",
         "identify log.csv --free drive_gain",

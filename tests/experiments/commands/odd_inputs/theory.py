@@ -4,6 +4,11 @@ LONG = "a" * 300  # no file may have so long a name
 
 # what the sentence must say -> commands
 REFUSED = {
+    # bicycles that nobody has
+    "w = 1010 m looks like millimetres": ["eig silver-millimetres.toml"],
+    "mB = 12060 kg looks like grams": ["eig silver-grams.toml"],
+    "zB = 0.627 m is below the ground: z points down": ["eig silver-z-up.toml"],
+    "lam = 1.204 rad (68.98 deg) looks like the head angle": ["eig silver-head-angle.toml"],
     # the command line itself
     "No such command": ["eigenvalues Silver"],
     "Missing argument": ["eig", "modes", "turns", "design"],
@@ -12,11 +17,11 @@ REFUSED = {
     "requires an argument": ["eig Silver --speeds"],
     "does not take a value": ["eig Silver --json=yes"],
     "should be a valid number": [
+        "design Silver --delay one",
         "modes Silver --speed fast",
         "turns Silver --lean five --steer 2",
         "design Silver --rate 200Hz",
     ],
-    "should be a valid integer": ["design Silver --delay one", "design Silver --delay 0.5"],
     # names of bicycles
     "there is no bicycle '' in the catalogue; choose one of": ["eig ''"],
     "there is no bicycle ' ' in the catalogue": ["eig ' '"],
@@ -42,7 +47,6 @@ REFUSED = {
         "eig gains.toml",
         "eig campaign.toml",
         "eig mapping.toml",
-        "design rig.toml",
         "eig silver-parameters-a-list.toml",
     ],
     "is not valid TOML": ["eig torn.toml", "eig half.toml", "eig silver-twice.toml"],
@@ -205,15 +209,10 @@ REFUSED = {
 }
 
 # checked by the plausibility of bicycles
-IMPLAUSIBLE = [
-    "eig silver-millimetres.toml",
-    "eig silver-grams.toml",
-    "eig silver-z-up.toml",
-    "eig silver-head-angle.toml",
-    "eig silver-zero-mass.toml",
-]
-
 ACCEPTED = [
+    "design rig.toml --speeds 5",  # its bicycle and timing
+    "design Silver --speeds 5 --delay 0.5",
+    "eig silver-zero-mass.toml",  # exactly zero stands for a part that is left out
     "eig silver-brackets.toml --speeds 5",
     "modes silver-brackets.toml",
     "design silver-brackets.toml --speeds 5",
