@@ -193,7 +193,7 @@ def test_a_file_that_changed_is_refused(file, begun, old, new, words):
 
 
 def test_a_comment_may_change(file, begun):
-    file.write_text(TEXT.replace("= 80.0", "  =  80.0  # long"))
+    file.write_text(TEXT.replace("= 160.0", "  =  160.0  # long"))
     assert choose_folder(file.parent / "runs", "long", read_campaign(file), False) == begun
 
 
