@@ -15,6 +15,7 @@ TAP_SPACING = 0.1  # s between the earlier values; a weave of 10 rad/s turns by 
 TAPS = 6  # earlier values: weave, capsize, caster and one to spare
 KICK_MEMORY = PREDICTION_HORIZON + (TAPS - 1) * TAP_SPACING  # s after a kick in which it disturbs the prediction
 PREDICTION_REWEIGHTINGS = 10
+LEARNT_FROM = 100_000  # rows at most, spread over the recording
 OUTLIER = 2.0  # robust standard deviations at which a row, most likely of a kick, counts half
 
 
@@ -33,7 +34,7 @@ def unexplained_motion(s: Array, dt: float) -> Array:
     if len(s) < 2 * first:
         return s.copy()
     earlier = [s[first - ahead - j * spacing : len(s) - ahead - j * spacing] for j in range(TAPS)]
-    some = slice(None, None, max(1, spacing // 4))
+    some = slice(None, None, max(1, spacing // 4, -(-(len(s) - first) // LEARNT_FROM)))
     earlier.append(np.ones(len(s) - first))  # of the rest of the bias
     weights = robust_weights(np.column_stack([one[some] for one in earlier]), s[first:][some])
     out = s.copy()

@@ -18,6 +18,7 @@ from models.array_types import Array
 
 LET_GO = "let go"  # kind of marker: here the bicycle was let go at a state that is not upright rest
 WINDOWS_AT_ONCE = 4_096
+ROWS_AT_ONCE = 65_536
 
 
 @dataclass(frozen=True)
@@ -171,17 +172,11 @@ def sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: in
         Rows after each kick in which none is sought.
     """
     size = np.abs(s)
-    ahead = running_maximum(size, row_count(rules.rise, dt))
-    behind = running_maximum(size[::-1], row_count(rules.calm, dt))[::-1]
-    sudden = (ahead > rules.ratio * behind) & (ahead > least)
+    sudden = _sudden_rows(size, least, dt, rules)
     kicks: list[DetectedKick] = []
     edges = np.flatnonzero(np.diff(sudden.astype(np.int8), prepend=0, append=0))
     for first, last in zip(edges[::2], edges[1::2] - 1, strict=True):
-        onset = max(int(first) - 1, 0)
-        # the rise begins where the lean rate last was as small as before
-        quiet = np.flatnonzero(size[onset : last + 1] <= behind[onset])
-        onset += int(quiet[-1]) if len(quiet) else 0
-        end = end_of_kick(s, onset, dt, rules)
+        onset, end = _rise_within(s, size, max(int(first) - 1, 0), int(last), dt, rules)
         kick = DetectedKick(row_of_rise(s, onset, end, rules), end, size=float(size[end]))
         if kicks and kick.onset <= kicks[-1].end + memory:
             if not memory or kick.size < rules.outdoes * kicks[-1].size:
@@ -189,6 +184,51 @@ def sudden_rises(s: Array, least: float, dt: float, rules: KickRules, memory: in
             kicks.pop()
         kicks.append(kick)
     return kicks
+
+
+def _sudden_rows(size: Array, least: float, dt: float, rules: KickRules) -> np.ndarray:
+    """Rows (n,), bool, soon after which a size (n,) is several times what it was just before, and ``least`` or more.
+
+    Parameters
+    ----------
+    size : (n,)
+    least : float
+    dt : float
+        Sampling interval [s].
+    rules : KickRules
+    """
+    rise, calm = row_count(rules.rise, dt), row_count(rules.calm, dt)
+    sudden = np.zeros(len(size), bool)
+    for begin in range(0, len(size), ROWS_AT_ONCE):  # hours of a recording want hundreds of megabytes at once
+        end, before = min(begin + ROWS_AT_ONCE, len(size)), max(0, begin - calm)
+        ahead = running_maximum(size[begin : end + rise], rise)[: end - begin]
+        behind = running_maximum(size[before:end][::-1], calm)[::-1][begin - before :]
+        sudden[begin:end] = (ahead > rules.ratio * behind) & (ahead > least)
+    return sudden
+
+
+def _rise_within(s: Array, size: Array, first: int, last: int, dt: float, rules: KickRules) -> tuple[int, int]:
+    """Rows where the rise that makes some rows sudden begins and ends; a small stir just before it is not the rise.
+
+    Parameters
+    ----------
+    s, size : (n,)
+        Signal, and its amount.
+    first, last : int
+        The rows, with the one before them.
+    dt : float
+        Sampling interval [s].
+    rules : KickRules
+    """
+    calm, largest = row_count(rules.calm, dt), size[first : last + 1].max()
+    while True:
+        # it begins where the signal last was as small as before
+        quiet = np.flatnonzero(size[first : last + 1] <= size[max(0, first - calm) : first + 1].max())
+        onset = first + (int(quiet[-1]) if len(quiet) else 0)
+        end = end_of_kick(s, onset, dt, rules)
+        if end >= last or rules.outdoes * size[end] >= largest:
+            return onset, end
+        first = max(end, first + 1)
 
 
 def row_of_rise(s: Array, onset: int, end: int, rules: KickRules) -> int:
