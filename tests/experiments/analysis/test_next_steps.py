@@ -74,7 +74,7 @@ def test_every_remedy_answers_words_that_are_said():
     written = " ".join(
         path.read_text(encoding="utf-8")
         for folder in ("experiments/analysis", "experiments/analysis/estimators")
-        for path in (ROOT / folder).glob("*.py")
+        for path in (ROOT / folder).rglob("*.py")
         if path.name != "next_steps.py"
     )
     # sentences are broken over lines of code
