@@ -141,10 +141,11 @@ def test_more_than_nine_of_ten_single_mistakes_are_refused():
 
 @pytest.mark.slow
 def test_nine_of_ten_single_mistakes_are_named():
-    tried, refused, named = shares([name for name in bicycle_names() if name != "TwoMassSkateTheory"], stride=7)
+    """All of them: every seventh would hit the same parameters of each bicycle."""
+    tried, refused, named = shares([name for name in bicycle_names() if name != "TwoMassSkateTheory"], stride=1)
     assert tried > 2500
     assert refused > 0.93
-    assert named > 0.88
+    assert named > 0.90
 
 
 @pytest.mark.parametrize(
