@@ -74,6 +74,12 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     return schedule
 
 
+def require_one_machine(emulated: bool, ports: Sequence[str] | None) -> None:
+    """Refuse a virtual bicycle beside one behind given ports; raises InputError."""
+    if emulated and ports:
+        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
+
+
 def paths_of(rig: Rig, given: Sequence[str]) -> list[str]:
     """One path for each port: those given on the command line, or those of the rig file.
 

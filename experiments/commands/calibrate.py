@@ -35,7 +35,7 @@ def calibrate(
     import math
     from contextlib import ExitStack
 
-    from experiments.commands._rig_arguments import paths_of
+    from experiments.commands._rig_arguments import paths_of, require_one_machine
     from experiments.emulation.workstand import StandIn, start_by_hand
     from experiments.terminal.calibration import CalibrationBench, calibration_document, show_changes, show_outcome
     from experiments.terminal.console import emit_json
@@ -52,8 +52,7 @@ def calibrate(
     if unknown:
         raise InputError(f"--only knows {', '.join(CALIBRATION_PARTS)}, found {', '.join(unknown)}")
     _refuse_ignored(context, parts)
-    if emulated and port:
-        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
+    require_one_machine(emulated, port)
     if rollout_m is None and emulated:
         rollout_m = _EMULATED_ROLLOUT
     if "wheel" in parts and not (rollout_m is not None and 2.0 * math.pi * rig.bicycle.rR < rollout_m < 1000.0):

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 
 def check(
-    context: typer.Context,
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Check a virtual bicycle on a stand.")] = False,
@@ -26,16 +25,14 @@ def check(
     from contextlib import nullcontext
     from multiprocessing import get_context
 
-    from experiments.commands._rig_arguments import paths_of, rig_of
+    from experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import emit_json, progress_screen
     from hil.commissioning import preflight
     from hil.commissioning.steps import go_through
     from hil.design.methods import design
-    from models.errors import InputError
 
-    if emulated and port:
-        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
+    require_one_machine(emulated, port)
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def monitor(
-    context: typer.Context,
     rig_file: Annotated[Path | None, typer.Argument(help="Rig file (TOML); the emulated rig by default.")] = None,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
     emulated: Annotated[bool, typer.Option("--emulated", help="Look at a virtual bicycle on a stand.")] = False,
@@ -24,7 +23,7 @@ def monitor(
 
     from rich.live import Live
 
-    from experiments.commands._rig_arguments import paths_of, rig_of
+    from experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import progress_screen
     from hil.commissioning.steps import Step, StepResult, go_through
@@ -33,8 +32,7 @@ def monitor(
 
     if not duration > 0.0:
         raise InputError(f"--duration must be above 0 s, found {duration:g} s")
-    if emulated and port:
-        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
+    require_one_machine(emulated, port)
     rig = rig_of(rig_file)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)

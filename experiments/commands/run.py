@@ -113,12 +113,11 @@ def run(
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
+    from experiments.commands._rig_arguments import require_one_machine
     from hil.design.methods import METHODS
-    from models.errors import InputError
 
     given = context.params
-    if given["emulated"] and given["port"]:
-        raise InputError("give either --port or --emulated, not both: one bicycle at a time")
+    require_one_machine(given["emulated"], given["port"])
     if given["rig_file"]:
         carries = f"the rig file {given['rig_file']} carries the bicycle {rig.bicycle.name}"
         refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")
