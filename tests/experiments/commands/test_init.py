@@ -118,6 +118,5 @@ def test_what_is_printed_to_be_typed_next_works(riderless, tmp_path, monkeypatch
     be_patient(tmp_path / "lab/rig.toml")
     for command in commands:
         code, said, err = riderless(*shlex.split(command)[1:])
-        starved = "not in order: stream\n" in said  # `check` judges the computer too, which others use
-        assert code == 0 or starved, f"{command}: {said[-500:]} {err[-500:]}"
+        assert code == 0, f"{command}: {said[-500:]} {err[-500:]}"  # on a starved computer the test is tried again
     assert (tmp_path / "lab/report").exists()
