@@ -1,8 +1,9 @@
 """A floor beside every real-time test: what this machine gave to anybody in the same seconds.
 
-Tests marked ``realtime`` run after the others and one at a time (see the Makefile). Beside each, a small process beats
-at 200 Hz and sends itself one byte over a pseudo-terminal per beat. A test that fails while those beats were
-late too has shown nothing about the loop: it is tried again. One that fails while the floor was in order has failed.
+Tests marked ``realtime`` run after the others and one at a time (see the Makefile). Beside each, two small processes do
+200 times a second what bicycle and loop do: one sends a byte over a pseudo-terminal, the other answers. They run as
+most tests do, without real-time priority. A test that fails while those answers were late too has shown nothing about
+the loop: it is tried again. One that fails while the floor was in order has failed.
 """
 
 import contextlib
@@ -13,10 +14,10 @@ import time
 import tty
 from collections.abc import Iterator
 from dataclasses import dataclass
+from multiprocessing.reduction import DupFd
 
 PERIOD = 0.005  # s, of the rigs under test
 LATE = 0.010  # s; a loop that waits longer for its machine loses samples at 200 Hz
-FIFO = 20  # as the tests ask for, where it is permitted
 PATIENCE = 1.0  # s, for a byte: longer than any beat that matters
 
 
@@ -39,10 +40,15 @@ class Floor:
 
 @contextlib.contextmanager
 def measured_floor() -> Iterator[Floor]:
-    """Measure the floor in a process of its own for as long as the context is open."""
-    ours, theirs = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_beat_until_told, args=(theirs,), daemon=True)
-    process.start()
+    """Measure the floor in processes of its own for as long as the context is open."""
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    answering = spawn.Process(target=_answer, args=(os.ttyname(slave),), daemon=True)
+    beating = spawn.Process(target=_beat_until_told, args=(theirs, DupFd(master)), daemon=True)
+    for process in (answering, beating):
+        process.start()
     ours.recv()  # it beats
     floor = Floor()
     try:
@@ -50,23 +56,32 @@ def measured_floor() -> Iterator[Floor]:
     finally:
         ours.send("stop")
         floor.beats, floor.late, floor.worst = ours.recv()
-        process.join()
+        beating.join()
+        answering.terminate()
+        answering.join()
+        for end in (master, slave):
+            os.close(end)
 
 
-def _beat_until_told(told) -> None:
-    with contextlib.suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO))
-    master, slave = os.openpty()
-    tty.setraw(slave)
+def _beat_until_told(told, line) -> None:
+    master = line.detach()
+    os.write(master, b"x")
+    os.read(master, 1)  # the other one is there
     beats, late, worst, due = 0, 0, 0.0, time.monotonic()
     told.send("beating")
     while not told.poll():
         due += PERIOD
         time.sleep(max(0.0, due - time.monotonic()))
         os.write(master, b"x")
-        if select.select([slave], [], [], PATIENCE)[0]:
-            os.read(slave, 1)
+        if select.select([master], [], [], PATIENCE)[0]:
+            os.read(master, 1)
         lateness = time.monotonic() - due
         beats, late, worst = beats + 1, late + (lateness > LATE), max(worst, lateness)
         due = max(due, time.monotonic() - PERIOD)
     told.send((beats, late, worst))
+
+
+def _answer(path: str) -> None:
+    line = os.open(path, os.O_RDWR | os.O_NOCTTY)
+    while byte := os.read(line, 1):
+        os.write(line, byte)
