@@ -38,7 +38,17 @@ ONE_DOOR = {  # what only these files may import
     "serial": {"firmware_interface/port.py"},
     "matplotlib": {
         f"experiments/reports/{name}.py"
-        for name in ("files", "html", "eigenvalues", "bode", "loop", "complex_plane", "theory", "timeline/figure")
+        for name in (
+            "files",
+            "html",
+            "eigenvalues",
+            "bode",
+            "loop",
+            "complex_plane",
+            "theory",
+            "timeline/figure",
+            "hazards/sheet",
+        )
     },
     "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_columns.py"},
     "mcap": {"hil/logs/mcap_reader.py", "hil/logs/mcap_writer.py", "hil/logs/log.py", "hil/logs/stored_rows.py"},

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -34,6 +35,11 @@ def emit_json(data: Any) -> None:
 def print_line(text: str) -> None:
     """Print a line as it is, for a file: neither broken nor coloured."""
     print(text)
+
+
+def print_indented(text: str, by: int, style: str = "") -> None:
+    """Print a paragraph, each of its lines ``by`` characters to the right, folded to the width of the screen."""
+    screen.print(Padding(Text(text, style=style), (0, 0, 0, by), expand=False))
 
 
 def print_table(

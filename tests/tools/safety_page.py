@@ -1,12 +1,18 @@
-"""`python -m tests.tools.safety_page`: put the tables the code runs into docs/safety.md, between their marks."""
+"""`python -m tests.tools.safety_page`: put the tables the code runs into docs/safety.md and docs/hazards.md."""
 
 import re
+from pathlib import Path
 
+from experiments.reports.hazards.markdown import hazards_markdown
+from experiments.reports.hazards.table import hazards_of
 from hil.loop.limits import Limits
 from hil.loop.transitions import as_markdown
+from hil.rig.rig import Rig
+from models import catalogue
 from tests.paths import DOCS
 
 PAGE = DOCS / "safety.md"
+HAZARDS_PAGE = DOCS / "hazards.md"
 
 
 def limits_table() -> str:
@@ -15,16 +21,24 @@ def limits_table() -> str:
     return "\n".join(["| limit | value | unit | reason |", "|---|---|---|---|", *rows]) + "\n"
 
 
-def page(text: str) -> str:
-    """The page with both tables as the code has them now."""
-    for mark, table in (("transitions", as_markdown()), ("limits", limits_table())):
+def tables() -> dict[Path, dict[str, str]]:
+    """The tables of each page, by the mark before which they stand."""
+    hazards = hazards_markdown(hazards_of(Rig(catalogue.load_bicycle("Benchmark"))))
+    return {PAGE: {"transitions": as_markdown(), "limits": limits_table()}, HAZARDS_PAGE: {"hazards": hazards}}
+
+
+def page(path: Path) -> str:
+    """The page with its tables as the code has them now."""
+    text = path.read_text(encoding="utf-8")
+    for mark, table in tables()[path].items():
         text, n = re.subn(
             rf"(<!-- {mark} -->\n).*?(<!-- end -->)", lambda m, t=table: m[1] + t + m[2], text, count=1, flags=re.DOTALL
         )
         if n != 1:
-            raise ValueError(f"{PAGE} has no place for the table of {mark}")
+            raise ValueError(f"{path} has no place for the table of {mark}")
     return text
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for written in tables():
+        written.write_text(page(written), encoding="utf-8")

@@ -7,7 +7,7 @@ from tests.tools.safety_page import PAGE, page
 
 def test_the_page_is_what_the_code_is():
     text = PAGE.read_text(encoding="utf-8")
-    assert page(text) == text, "run `python -m tests.tools.safety_page`"
+    assert page(PAGE) == text, "run `python -m tests.tools.safety_page`"
     for name in Limits().as_dict():
         assert f"`{name}`" in text
 

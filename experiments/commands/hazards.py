@@ -1,0 +1,47 @@
+"""`riderless hazards`: what can go wrong beside this machine, what guards against it, and what is left."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def hazards(
+    rig_file: Annotated[
+        Path | None,
+        typer.Argument(help="Rig file (TOML), whose limits stand in the words; the emulated rig by default."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="PDF file, for a safety officer to sign.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the hazards of a riderless bicycle with causes, guards, proofs and what is left, or write them as a PDF.
+
+    On the screen each cause stands with its guard; the PDF has the proofs, the checks by hand before a session, and
+    places to sign.
+    """
+    from experiments.commands._rig_arguments import rig_of
+    from experiments.reports.hazards.sheet import write_hazards_sheet
+    from experiments.reports.hazards.table import hazards_of
+    from experiments.terminal.console import emit_json, screen
+    from experiments.terminal.hazards import show_hazards
+    from hil.logs.provenance import provenance
+    from models.errors import InputError
+
+    rig = rig_of(rig_file)
+    found = hazards_of(rig)
+    if out is not None:
+        if out.suffix.lower() != ".pdf":
+            raise InputError(f"the sheet of hazards is a .pdf file, found {out}: give it a name that ends so")
+        try:
+            write_hazards_sheet(out, found, rig, provenance()["utc"][:10])
+        except OSError as error:
+            raise InputError(
+                f"the sheet of hazards cannot be written to {out} ({error.strerror}): name a writable file"
+            ) from None
+    if as_json:
+        emit_json({"rig": rig.name, "path": str(out) if out else None, "hazards": found})
+        return
+    if out is not None:
+        screen.print(f"hazards of {rig.name} written to {out}", soft_wrap=True)
+        return
+    show_hazards(found)
