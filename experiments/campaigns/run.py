@@ -57,7 +57,7 @@ def run_conditions_in_lockstep(
             {"condition": condition.said()},
             condition.allow_mismatch,
         )
-        yield Attempt(condition, folder, outcome)
+        yield Attempt(condition, outcome.folder or folder, outcome)
         if outcome.reason == "abort":
             return
 
@@ -205,4 +205,4 @@ def _run(
         operator=operator,
         allow_mismatch=condition.allow_mismatch,
     )
-    return Attempt(condition, folder, outcome)
+    return Attempt(condition, outcome.folder or folder, outcome)

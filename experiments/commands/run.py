@@ -132,12 +132,15 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
 def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
     """Print how the run ended, and where it lies if it had begun."""
     from experiments.terminal.console import emit_json, screen
+    from hil.logs.records import RUN_FILE
 
+    folder = outcome.folder or folder
+    exists = (folder / RUN_FILE).exists()
     if as_json:
-        run = str(folder) if folder.exists() else None
+        run = str(folder) if exists else None
         emit_json({"run": run, "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
         return
-    where = [f"run: {folder}"] if folder.exists() else []
+    where = [f"run: {folder}"] if exists else []
     screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, *where, sep="\n", soft_wrap=True)
 
 
