@@ -25,6 +25,7 @@ from hil.rig.fitting import require_fitting
 from hil.rig.rig import Rig
 from hil.runners import realtime
 from hil.runners.assembly import new_loop
+from hil.runners.disk_room import require_disk_room
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
 from hil.runners.warmup import warm_up
@@ -83,11 +84,12 @@ def run_realtime(
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
         When gains, rig and device do not fit together, or could never be armed, or the rig wants a latency test
-        and there is none.
+        and there is none, or the disk has no room for the log.
     """
     require_fitting(rig, schedule, allow_mismatch)
     require_armable(rig, schedule)
     latency = find_latency_test(rig, fifo)
+    require_disk_room(folder, [(rig, duration)])
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
