@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.commands._trust import Trust
+from experiments.commands._unattended import ArmUnattended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,26 +41,29 @@ def run(
         bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
+    yes_arm_unattended: ArmUnattended = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Arm, balance, record. Any key ramps the torque down, so does Ctrl-C; twice switches it off.
 
     Stand by the bicycle, hold it upright and press Enter: after a second of clean data and a proof of
-    the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle, and one
-    without a terminal, is armed at once; [ and ], or the arrows, kick an emulated one to the left and to the right.
+    the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle is armed at once;
+    [ and ], or the arrows, kick it to the left and to the right. A real one is armed without a terminal only with
+    --yes-arm-unattended.
     """
-    import sys
     from contextlib import ExitStack
 
     from experiments.campaigns.protocols.condition import RELEASE_DELAY
     from experiments.commands._rig_arguments import gains_of, paths_of, require_duration, rig_of
+    from experiments.commands._unattended import require_attended
     from experiments.emulation.hand import Hand
     from experiments.emulation.spawn import start_twin
     from experiments.terminal.console import progress_screen
     from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
     from hil.logs.folders import run_folder
     from hil.rig.armable import require_armable
+    from hil.runners.disk_room import require_disk_room
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator, Outcome
     from hil.runners.scheduling import require_existing
@@ -76,8 +80,10 @@ def run(
     require_armable(rig, schedule, *told)
     find_latency_test(rig, fifo)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
-    operator = Operator(duration, waiting=not (emulated or yes) and sys.stdin.isatty())
-    extra: dict[str, Any] = {}
+    require_disk_room(folder, [(rig, duration)])
+    unattended = require_attended(paths, yes_arm_unattended)
+    operator = Operator(duration, waiting=not (emulated or yes or unattended))
+    extra: dict[str, Any] = {"unattended": True} if unattended else {}
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
         try:

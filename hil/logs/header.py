@@ -179,6 +179,11 @@ class RunHeader:
         return self.content.get("emulation", {})
 
     @property
+    def unattended(self) -> bool:
+        """Was a real machine armed with nobody at a terminal?"""
+        return bool(self.content.get("unattended", False))
+
+    @property
     def provenance(self) -> Mapping[str, Any]:
         """Versions, source commit, machine, command line and time, see `hil.logs.provenance`."""
         return self.content.get("provenance", {})
