@@ -16,7 +16,7 @@ ArmUnattended: TypeAlias = Annotated[
 ]
 
 
-def require_attended(ports: Sequence[str], agreed: bool) -> bool:
+def require_attended(ports: Sequence[str], agreed: bool) -> dict[str, bool]:
     """Refuse to arm a real machine while nobody is at a terminal, unless that was agreed to.
 
     Parameters
@@ -28,8 +28,8 @@ def require_attended(ports: Sequence[str], agreed: bool) -> bool:
 
     Returns
     -------
-    bool
-        Nobody is there, and the machine is armed all the same.
+    dict
+        What the log's header is to say of it: nothing, or that nobody is there.
 
     Raises
     ------
@@ -40,11 +40,11 @@ def require_attended(ports: Sequence[str], agreed: bool) -> bool:
     from models.errors import InputError
 
     if at_terminal() or not any(Path(port).is_char_device() for port in ports):
-        return False
+        return {}
     if not agreed:
         raise InputError(
             "wanted a person at a terminal before a real machine is armed, found none on standard input: run it in a "
             "terminal, or say --yes-arm-unattended"
         )
     progress_screen.print("arming unattended: nobody is at a terminal (--yes-arm-unattended)", soft_wrap=True)
-    return True
+    return {"unattended": True}

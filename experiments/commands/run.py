@@ -63,7 +63,6 @@ def run(
     from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
     from hil.logs.folders import run_folder
     from hil.rig.armable import require_armable
-    from hil.runners.disk_room import require_disk_room
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator, Outcome
     from hil.runners.scheduling import require_existing
@@ -80,10 +79,8 @@ def run(
     require_armable(rig, schedule, *told)
     find_latency_test(rig, fifo)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
-    require_disk_room(folder, [(rig, duration)])
-    unattended = require_attended(paths, yes_arm_unattended)
-    operator = Operator(duration, waiting=not (emulated or yes or unattended))
-    extra: dict[str, Any] = {"unattended": True} if unattended else {}
+    extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
+    operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
         try:
