@@ -4,18 +4,21 @@ pyserial opens and configures; afterwards the loop reads and writes the file des
 """
 
 import errno
+import fcntl
 import glob
 import os
 import select
 import termios
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import serial
 from serial.tools import list_ports
 
 from firmware_interface.errors import DeviceError
+from firmware_interface.port_users import port_users
 
 DEFAULT_BAUD = 921600
 ASK_AGAIN = 0.1  # s between two requests
@@ -47,6 +50,9 @@ class SerialPort:
 
     def close(self) -> None:
         """Close and unlock; harmless when closed already."""
+        if self._device.is_open:
+            with suppress(OSError):  # the port is gone
+                fcntl.ioctl(self.fd, termios.TIOCNXCL)  # a pseudo-terminal may outlive us, and would stay closed
         self._device.close()
 
     def __repr__(self) -> str:
@@ -63,6 +69,9 @@ class SerialPort:
 def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
     """Open a serial port for ourselves alone: 8N1, non-blocking, low latency, stale input thrown away.
 
+    Nobody else can open it while it is open, locked or not (`TIOCEXCL`; root alone can). The kernel ends that with the
+    program, however it ends.
+
     Raises
     ------
     DeviceError
@@ -75,7 +84,12 @@ def open_port(path: str, baud: int = DEFAULT_BAUD) -> SerialPort:
         raise DeviceError(_why_not(path, baud, problem)) from problem
     os.set_blocking(device.fileno(), False)
     _tell_nothing_from_the_end(device.fileno())
-    return SerialPort(device, _ask_low_latency(device))
+    port = SerialPort(device, _ask_low_latency(device))
+    fcntl.ioctl(port.fd, termios.TIOCEXCL)
+    if others := port_users(path):  # who had opened it before still can write to it
+        port.close()
+        raise DeviceError(_held(path, others))
+    return port
 
 
 def ask_and_listen(
@@ -161,12 +175,19 @@ def _why_not(path: str, baud: int, problem: Exception) -> str:
             "(often `dialout`) and log in again"
         )
     if code in (errno.EAGAIN, errno.EBUSY):
-        return f"port {path} is held by another program; end that one first, only one controller may speak to a bicycle"
+        return _held(path, port_users(path))
     if code is None and isinstance(problem, ValueError):
         return (
             f"port {path} cannot run at {baud!r} baud; give the rate of the node, a whole number such as {DEFAULT_BAUD}"
         )
     return f"{path} is not a usable serial port ({problem}); {_available()}"
+
+
+def _held(path: str, users: list[str]) -> str:
+    who = f", {' and '.join(users)}" if users else ""
+    return (
+        f"port {path} is held by another program{who}; end that one first, only one controller may speak to a bicycle"
+    )
 
 
 @dataclass(frozen=True)

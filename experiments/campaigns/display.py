@@ -15,7 +15,15 @@ from hil.runners.operator import Operator, Outcome
 
 
 class CampaignDisplay:
-    """Silent display, without a person; `experiments.terminal.campaign_display` has the terminal's."""
+    """Silent display, without a person; `experiments.terminal.campaign_display` has the terminal's.
+
+    Attributes
+    ----------
+    unattended : bool
+        A real bicycle is armed with nobody at a terminal; the logs say so.
+    """
+
+    unattended = False
 
     def say(self, text: str) -> None:
         """Tell a person a sentence."""

@@ -57,7 +57,7 @@ def run_conditions_in_lockstep(
             {"condition": condition.said()},
             condition.allow_mismatch,
         )
-        yield Attempt(condition, folder, outcome)
+        yield Attempt(condition, outcome.folder or folder, outcome)
         if outcome.reason == "abort":
             return
 
@@ -117,6 +117,7 @@ def run_on_bicycle(
     keys: Callable[[], AbstractContextManager[Callable[[], str]]],
     heed: Callable[[str, Operator], None],
     fifo: int = 0,
+    about: dict | None = None,
 ) -> Iterator[Attempt]:
     """Run the conditions on a real bicycle, each when a person says so, and again if they want it.
 
@@ -136,6 +137,8 @@ def run_on_bicycle(
         operator of a run.
     fifo : int
         Real-time priority 1 to 90 of the loop; 0 for none.
+    about : dict
+        What else the headers of the logs are to hold.
     """
     for condition in conditions:
         last: Outcome | None = None
@@ -148,7 +151,7 @@ def run_on_bicycle(
             operator = Operator(condition.duration)
             with keys() as pressed:
                 attempt = _run(
-                    condition, ports, out, _heeding(condition, operator, pressed, heed, watch), fifo, operator
+                    condition, ports, out, _heeding(condition, operator, pressed, heed, watch), fifo, operator, about
                 )
             last = attempt.outcome
             yield attempt
@@ -205,4 +208,4 @@ def _run(
         operator=operator,
         allow_mismatch=condition.allow_mismatch,
     )
-    return Attempt(condition, folder, outcome)
+    return Attempt(condition, outcome.folder or folder, outcome)

@@ -25,6 +25,7 @@ from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run, speed_outside
 from experiments.campaigns.run import Attempt
 from hil.rig.file import read_rig
+from hil.runners.disk_room import require_disk_room
 from hil.runners.emulation import Emulation
 from hil.runners.session import find_latency_test
 from models.errors import InputError
@@ -233,6 +234,7 @@ def run_campaign(
     rehearsals = () if campaign.usual else rehearse_campaign(campaign, left, screen)
     if any(one.refusal for one in rehearsals):
         raise InputError("; ".join(one.refusal for one in rehearsals if one.refusal))
+    require_disk_room(folder, [(condition.rig, condition.duration) for condition in left])
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         about = {"rehearsals": [one.as_json() for one in rehearsals]}
@@ -276,4 +278,5 @@ def _attempts(
         return runners.run_conditions_in_lockstep(left, folder, screen.watch)
     if not ports:
         return runners.run_in_real_time(left, folder, screen.watch, fifo)
-    return runners.run_on_bicycle(left, folder, screen.watch, ports, screen.ask, screen.keys, screen.heed, fifo)
+    about = {"unattended": True} if screen.unattended else None
+    return runners.run_on_bicycle(left, folder, screen.watch, ports, screen.ask, screen.keys, screen.heed, fifo, about)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands._unattended import ArmUnattended
+
 if TYPE_CHECKING:
     from hil.commissioning.calibration_results import Notes
 
@@ -25,6 +27,7 @@ def calibrate(
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Measure, write nothing.")] = False,
     fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    yes_arm_unattended: ArmUnattended = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure what the rig file must know of sensors and drive; write it, and keep the old file.
@@ -36,6 +39,7 @@ def calibrate(
     from contextlib import ExitStack
 
     from experiments.commands._rig_arguments import paths_of, require_one_machine
+    from experiments.commands._unattended import require_attended
     from experiments.emulation.workstand import StandIn, start_by_hand
     from experiments.terminal.calibration import CalibrationBench, calibration_document, show_changes, show_outcome
     from experiments.terminal.console import emit_json
@@ -65,13 +69,16 @@ def calibrate(
         raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2: give less than 10")
     if "drive" in parts:
         sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)  # refused before anything is opened
+    wired = [] if emulated else paths_of(rig, port or [])
+    if "drive" in parts:  # no other part switches the drive on
+        require_attended(wired, yes_arm_unattended)
     notes, distance = Notes(rig), rollout_m or math.inf
     with ExitStack() as stack:
         person = StandIn() if emulated else None
         paths = (
             stack.enter_context(start_by_hand(rig, person.posture, rollout=distance, fifo=fifo)).paths
             if person is not None
-            else paths_of(rig, port or [])
+            else wired
         )
         bench = CalibrationBench(person, stack)
         stopped = bench.measure(notes, paths, parts, distance, torque, added_inertia, fifo)
@@ -103,9 +110,9 @@ def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
 
 def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
     """Ask the person whether the file is to be written."""
-    import sys
+    from experiments.terminal.keys import at_terminal
 
-    if yes or as_json or not sys.stdin.isatty():
+    if yes or as_json or not at_terminal():
         return yes
     what = "values of an EMULATED bicycle" if emulated else "values"
     return typer.confirm(f"write these {what} into {file}?", default=not emulated, err=True)

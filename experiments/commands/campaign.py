@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._unattended import ArmUnattended
+
 
 def campaign(
     context: typer.Context,
@@ -34,6 +36,7 @@ def campaign(
     fifo: Annotated[
         int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")
     ] = 0,
+    yes_arm_unattended: ArmUnattended = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Make the runs of a campaign file, and judge bicycles by their eigenvalues.
@@ -50,9 +53,10 @@ def campaign(
     from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
     from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of
+    from experiments.commands._unattended import require_attended
     from experiments.commands._warmup_steps import compiling_for_campaigns
     from experiments.terminal.campaign import show_finished, show_rehearsals
-    from experiments.terminal.campaign_display import TerminalDisplay
+    from experiments.terminal.campaign_display import TerminalDisplay, UnattendedDisplay
     from experiments.terminal.console import emit_json, progress_screen
     from experiments.terminal.operator import heed
     from models.errors import InputError
@@ -69,6 +73,8 @@ def campaign(
         show_rehearsals(made, as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
+    if require_attended(paths, yes_arm_unattended):
+        display = UnattendedDisplay(heed)
     with compiling_for_campaigns() if whole.lockstep else nullcontext():
         result = run_campaign(
             whole, out, whole.lockstep, resume=resume, new=new, ports=paths, fifo=fifo, display=display

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands._unattended import ArmUnattended
+
 if TYPE_CHECKING:
     from hil.commissioning.steps import Step, StepResult
 
@@ -15,6 +17,7 @@ def check(
     emulated: Annotated[bool, typer.Option("--emulated", help="Check a virtual bicycle on a stand.")] = False,
     push: Annotated[bool, typer.Option(help="Let the drive push the bars gently, at the end.")] = True,
     fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
+    yes_arm_unattended: ArmUnattended = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Go through the machine with a person: devices, stream, signs, stops, watchdog, direction of the drive.
@@ -26,6 +29,7 @@ def check(
     from multiprocessing import get_context
 
     from experiments.commands._rig_arguments import paths_of, require_one_machine, rig_of
+    from experiments.commands._unattended import require_attended
     from experiments.emulation.workstand import start_by_hand
     from experiments.terminal.console import emit_json, progress_screen
     from hil.commissioning import preflight
@@ -34,6 +38,8 @@ def check(
 
     require_one_machine(emulated, port)
     rig = rig_of(rig_file)
+    wired = [] if emulated else paths_of(rig, port or [])
+    require_attended(wired, yes_arm_unattended)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
     posture = get_context("spawn").RawArray("d", 3)
     verdicts: list[tuple[str, bool, str]] = []
@@ -48,7 +54,7 @@ def check(
         _show(step.name, finding.good, finding.sentence, as_json)
 
     with start_by_hand(rig, posture, fifo=fifo) if emulated else nullcontext() as twin:
-        paths = twin.paths if twin is not None else paths_of(rig, port or [])
+        paths = twin.paths if twin is not None else wired
 
         def all_steps(agreed, devices):
             for path, wired, said in zip(paths, rig.ports, devices, strict=True):

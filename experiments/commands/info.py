@@ -39,6 +39,8 @@ def info(
     screen.print(f"bicycle     {header.bicycle.name}, controller {header.controller}")
     screen.print(f"ticks       {len(ticks)} in {log.duration:.2f} s")
     screen.print(f"ended       {log.stop.reason}: {log.stop.cause}")
+    if header.unattended:
+        screen.print("unattended  armed with nobody at a terminal")
     if not log.complete:
         screen.print(f"recovered   {log.recovered}")
     for marker in log.markers:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.commands._trust import Trust
+from experiments.commands._unattended import ArmUnattended
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,20 +41,22 @@ def run(
         bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
+    yes_arm_unattended: ArmUnattended = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Arm, balance, record. Any key ramps the torque down, so does Ctrl-C; twice switches it off.
 
     Stand by the bicycle, hold it upright and press Enter: after a second of clean data and a proof of
-    the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle, and one
-    without a terminal, is armed at once; [ and ], or the arrows, kick an emulated one to the left and to the right.
+    the drive's watchdog it is under control. The key k marks a kick in the log. An emulated bicycle is armed at once;
+    [ and ], or the arrows, kick it to the left and to the right. A real one is armed without a terminal only with
+    --yes-arm-unattended.
     """
-    import sys
     from contextlib import ExitStack
 
     from experiments.campaigns.protocols.condition import RELEASE_DELAY
     from experiments.commands._rig_arguments import gains_of, paths_of, require_duration, rig_of
+    from experiments.commands._unattended import require_attended
     from experiments.emulation.hand import Hand
     from experiments.emulation.spawn import start_twin
     from experiments.terminal.console import progress_screen
@@ -76,8 +79,8 @@ def run(
     require_armable(rig, schedule, *told)
     find_latency_test(rig, fifo)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
-    operator = Operator(duration, waiting=not (emulated or yes) and sys.stdin.isatty())
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
+    operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
         try:
@@ -132,12 +135,15 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
 def _tell(outcome: "Outcome", folder: Path, as_json: bool) -> None:
     """Print how the run ended, and where it lies if it had begun."""
     from experiments.terminal.console import emit_json, screen
+    from hil.logs.records import RUN_FILE
 
+    folder = outcome.folder or folder
+    exists = (folder / RUN_FILE).exists()
     if as_json:
-        run = str(folder) if folder.exists() else None
+        run = str(folder) if exists else None
         emit_json({"run": run, "reason": outcome.reason, "cause": outcome.cause, "remarks": outcome.remarks})
         return
-    where = [f"run: {folder}"] if folder.exists() else []
+    where = [f"run: {folder}"] if exists else []
     screen.print(f"{outcome.reason}: {outcome.cause}", *outcome.remarks, *where, sep="\n", soft_wrap=True)
 
 

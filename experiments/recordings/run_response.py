@@ -171,18 +171,18 @@ def _even_stretches(
     rate = run.header.rig.rate
     k = averaged_samples(1.0 / rate)
     seam = round(SEAM * rate / k) * k
-    held, course, running_k = None, None, None
+    held, course, began = None, None, None
     begin, read, total = 0, 0, len(run.ticks)
     for rows in stretches:
         read += len(rows)
-        running_k = first_running(rows) if running_k is None else running_k
+        began = began or first_running(rows)
         fresh = sampled_rows(rows)
         tally.add(fresh)
         held = fresh if held is None else sampled_rows(np.concatenate([held, fresh]))
         if len(held) < 2:
             continue
         course = course or RunCourse(float(held["t"][0]), alone=bool(run.header.excitation.releases))
-        course = replace(course, running_k=running_k)
+        course = replace(course, began=began)
         known = round((held["t"][-1] - course.origin) * rate) + 1  # points that the rows reach
         final = read >= total
         end = known // k * k if final else (known - seam) // k * k

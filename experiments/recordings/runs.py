@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,12 +43,19 @@ def _run_of(path: Path, mtime: int, size: int) -> Run:
     return read_run(path, everything=False, stored=True)
 
 
+class ControlStart(NamedTuple):
+    """First row of a run that was RUNNING: number of its tick, and time of its sample [s, device's clock]."""
+
+    k: int
+    t: float
+
+
 @dataclass(frozen=True)
 class RunCourse:
     """Facts about all rows of a run, known from the beginning on or as soon as they have happened."""
 
     origin: float  # s, device's clock at the first usable row, where the even grid begins
-    running_k: int | None = None  # number of the first tick that was RUNNING
+    began: ControlStart | None = None  # when it was RUNNING first
     free_from: float | None = None  # s, device's clock: since then nobody holds the bicycle
     alone: bool = False  # torque went off now and then, and left the bicycle to itself
 
@@ -122,7 +130,7 @@ def recorded_part(
     if course.alone:
         free &= np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99
     else:
-        free &= np.interp(t, t_device, _torque_since(run.header, ticks, course.running_k) != 0.0) == 0.0
+        free &= np.interp(t, t_device, _torque_since(run.header, ticks, course.began) != 0.0) == 0.0
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
         source=run.folder.name,
@@ -178,23 +186,26 @@ def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
     return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
 
 
-def first_running(ticks: np.ndarray) -> int | None:
-    """Number of the first tick that was RUNNING, if one was."""
-    running = ticks["k"][ticks["state"] == State.RUNNING]
-    return int(running[0]) if len(running) else None
+def first_running(ticks: np.ndarray) -> ControlStart | None:
+    """First row that was RUNNING, if one was."""
+    running = np.flatnonzero(ticks["state"] == State.RUNNING)
+    return ControlStart(int(ticks["k"][running[0]]), float(ticks["t"][running[0]])) if len(running) else None
 
 
 def played_torque(run: Run, ticks: np.ndarray) -> Array:
-    """Torque of the excitation [N m] at rows ``ticks`` (n,) of a run: it begins one tick after RUNNING does."""
+    """Torque of the excitation [N m] at rows ``ticks`` (n,) of a run: it begins one period after RUNNING does."""
     return _torque_since(run.header, ticks, first_running(run.ticks))
 
 
-def _torque_since(header: RunHeader, ticks: np.ndarray, running_k: int | None) -> Array:
-    """Torque of the excitation [N m] at rows (n,) of a run that was RUNNING from tick ``running_k`` on."""
-    if running_k is None:
+def _torque_since(header: RunHeader, ticks: np.ndarray, began: ControlStart | None) -> Array:
+    """Torque of the excitation [N m] at rows (n,) of a run that was RUNNING since ``began``."""
+    if began is None:
         return np.zeros(len(ticks))
     samples = header.excitation.samples(header.rig.rate)
-    n = ticks["k"].astype(np.int64) - running_k - 1
+    if header.excitation_clock == "device":
+        n = np.rint((ticks["t"] - began.t) * header.rig.rate).astype(np.int64) - 1
+    else:
+        n = ticks["k"].astype(np.int64) - began.k - 1
     inside = (n >= 0) & (n < len(samples))
     return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
 

@@ -1,6 +1,5 @@
 """Calibration in the terminal: the machine on its stand, a person at the keys, and what was found."""
 
-import sys
 from contextlib import ExitStack
 from math import degrees
 from pathlib import Path
@@ -10,7 +9,7 @@ import numpy as np
 
 from experiments.emulation.workstand import StandIn
 from experiments.terminal.console import print_table, progress_screen, screen, verdict_line
-from experiments.terminal.keys import keys
+from experiments.terminal.keys import at_terminal, keys
 from hil.commissioning.calibration_results import Notes
 from hil.commissioning.calibration_steps import calibration_phases
 from hil.commissioning.steps import Step, StepResult, go_through
@@ -29,7 +28,7 @@ class CalibrationBench:
         self._person, self._screen = person, progress_screen
         self._pressed = stack.enter_context(keys())
         self._status = stack.enter_context(progress_screen.status("…"))
-        self._waits = person is None and sys.stdin.isatty()
+        self._waits = person is None and at_terminal()
         self._step: Step | None = None
         self._began = True
 

@@ -14,13 +14,18 @@ _NAMES = {"\r": ENTER, "\n": ENTER, "\x1b[D": LEFT, "\x1bOD": LEFT, "\x1b[C": RI
 _KEY = re.compile(r"\x1b\[[0-9;]*[A-Za-z~]|\x1bO[A-Za-z]|.", re.DOTALL)  # an arrow is three characters, and one key
 
 
+def at_terminal() -> bool:
+    """Is standard input a terminal? It may be closed, or a file."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+
+
 @contextmanager
 def keys(early: bool = False) -> Iterator[Callable[[], str]]:
     """Yield a function that gives the characters typed since its last call; the terminal is restored afterwards.
 
     With ``early`` what was typed before counts too. Ctrl-C and Ctrl-Z keep their meaning.
     """
-    if not sys.stdin.isatty():
+    if not at_terminal():
         yield lambda: ""
         return
     fd = sys.stdin.fileno()

@@ -26,6 +26,7 @@ ADVICE = {
     Cause.CLOCK_STEP: "switch the device off and on",
     Cause.DEVICE_RESTARTED: "check its supply",
     Cause.RATE_LOW: "check the cable, and the rate in the rig",
+    Cause.RATE_HIGH: "set the rate of the rig and that of the device alike",
     Cause.LINK_NOISY: "check the cable and the baud rate",
     Cause.LEAN_LIMIT: "hold it upright",
     Cause.STEER_LIMIT: "hold the bars straight",
@@ -54,6 +55,7 @@ _OF_SYMPTOM = {
     Symptom.DEVICE_RESTARTED: Cause.DEVICE_RESTARTED,
     Symptom.RATE_LOW: Cause.RATE_LOW,
     Symptom.LINK_NOISY: Cause.LINK_NOISY,
+    Symptom.RATE_HIGH: Cause.RATE_HIGH,
 }
 _ESTIMATES = ("phi_est", "delta_est", "phi_dot_est", "delta_dot_est", "v_est", "T_req")
 

@@ -1,7 +1,6 @@
 """Screen and keyboard of one run: what is being started, what it waits for, and how it goes."""
 
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from rich.live import Live
 from rich.text import Text
 
 from experiments.emulation.hand import Hand
-from experiments.terminal.keys import ENTER, keys, split_keys
+from experiments.terminal.keys import ENTER, at_terminal, keys, split_keys
 from experiments.terminal.obstacles import beyond_gains, obstacles
 from experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line, mark_echo
 from hil.design.schedule import GainSchedule
@@ -73,7 +72,7 @@ class RunScreen:
         listener = threading.Thread(target=listen, daemon=True)
         try:
             try:
-                if sys.stdin.isatty():
+                if at_terminal():
                     listener.start()
                 yield lambda step: self._show(f"{step} ...", STOP_HINT)
             finally:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from firmware_interface.devices.link import ANY, ROLES, entry_points
+from firmware_interface.devices.link import ROLES, entry_points
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.port import SerialPort
@@ -79,8 +79,6 @@ class Device:
         raises DeviceError with one sentence.
     traffic : callable
         ``traffic(carries, settings)`` gives the bytes of one period.
-    delimiter : int
-        Byte that ends each message; ANY where the link's ``missing`` tells.
     settings : mapping
         Keys of the rig file that are this device's own.
     examples : tuple of Example
@@ -93,7 +91,6 @@ class Device:
     speak: Any
     introduce: Callable[[SerialPort, DeviceRequirements], Introduction]
     traffic: Callable[[int, DeviceSettings], Traffic]
-    delimiter: int = ANY
     settings: Mapping[str, DeviceSetting] = field(default_factory=dict)
     examples: tuple[ExampleMessage, ...] = ()
 

@@ -28,7 +28,6 @@ CARRIES = {**ROLES, "sensors": ROLE_SENSORS}  # as a rig file may write them
 
 RX_SIZE, TX_SIZE = 4096, 256  # bytes of one port in one tick
 MEMORY = 16  # whole numbers a driver may remember from one tick to the next
-ANY = -1  # a `delimiter` that no byte is
 
 LINK_STATE = np.dtype(
     [
@@ -38,14 +37,12 @@ LINK_STATE = np.dtype(
         ("hear", "u8"),  # address of the compiled `receive`
         ("say", "u8"),  # address of the compiled `speak`
         ("role", "i8"),  # bits of what it carries
-        ("delimiter", "i8"),  # the byte that ends a message; ANY where `missing` tells instead
         ("scale", "f8"),  # N m on the steer per unit the drive is commanded in
         ("per_amp", "f8"),  # N m on the steer per ampere it reports, where it reports its current
         ("period_us", "i8"),  # between two of its samples
         ("axis", "i8"),  # of the steer drive, where a device has several
         ("wheel_axis", "i8"),  # of the wheel sensor; -1: none
         # state
-        ("missing", "i8"),  # bytes without which the next message cannot be complete
         ("silence", "f8"),  # s, since its last sample
         ("polled", "u1"),  # it gives readings only when asked, and is asked once a tick
         ("asked", "f8"),  # s, host clock, when it was last asked

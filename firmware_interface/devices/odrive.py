@@ -312,7 +312,6 @@ DEVICE = Device(
     speak=speak,
     introduce=introduce,
     traffic=_traffic,
-    delimiter=LINE_FEED,
     settings={
         "axis": DeviceSetting(0.0, "", "the axis of the steer drive, 0 or 1"),
         "wheel_axis": DeviceSetting(-1.0, "", "the axis whose encoder sits on the rear wheel; -1 for none"),

@@ -11,7 +11,7 @@ from firmware_interface.devices.driver import (
     Traffic,
 )
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
-from firmware_interface.framing import DELIMITER, FRAME_OVERHEAD
+from firmware_interface.framing import FRAME_OVERHEAD
 from firmware_interface.node.hello import Hello, ask_hello
 from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
 from firmware_interface.node.protocol import receive_samples as receive_samples
@@ -62,7 +62,6 @@ DEVICE = Device(
     speak=speak,
     introduce=introduce,
     traffic=_traffic,
-    delimiter=DELIMITER,
     examples=(
         ExampleMessage(
             # worked by hand from docs/node-protocol.md: version 1, type 1, seq 258, t 3 us, the rest zero

@@ -78,7 +78,6 @@ def receive(link, rx, n):
             samples += _adopt(link, start)
         elif start >= 0 or not _begins_ours(held, 0, stop):
             _pass_over(receiver)
-    link.missing = _missing(receiver)
     return samples
 
 
@@ -114,16 +113,6 @@ def _begins_ours(held, start, filled):
         and (n < 3 or held[start + 2] == FIELDS & 0xFF)
         and (n < 4 or held[start + 3] == FIELDS >> 8)
     )
-
-
-@njit(cache=True, nogil=True)
-def _missing(receiver):
-    """Bytes without which our next message cannot be complete. Runs inside the tick."""
-    filled = receiver.filled
-    start = max(filled - MESSAGE_SIZE + 1, 0)
-    while not _begins_ours(receiver.payload, start, filled):
-        start += 1
-    return MESSAGE_SIZE - (filled - start)
 
 
 @njit(cache=True, nogil=True)

@@ -127,7 +127,6 @@ def receive(link, rx, n):
             samples += 1
         else:
             _judge(receiver)
-    link.missing = _missing(receiver)
     return samples
 
 
@@ -144,16 +143,6 @@ def _begins_answer(data, start, n):
 def _is_answer(data, start):
     """True if a whole answer stands at ``start``; its end byte was seen. Runs inside the tick."""
     return _begins_answer(data, start, _ANSWER) and crc_xmodem(data, start + 2, start + _ANSWER - 1) == 0
-
-
-@njit(cache=True, nogil=True)
-def _missing(receiver):
-    """Bytes without which no answer can be complete. Runs inside the tick."""
-    for start in range(max(receiver.filled - _ANSWER + 1, 0), receiver.filled):
-        held = receiver.filled - start
-        if _begins_answer(receiver.payload, start, held):
-            return _ANSWER - held
-    return _ANSWER
 
 
 @njit(cache=True, nogil=True)

@@ -5,10 +5,7 @@ before; then every device takes the bytes that have come in, answers, measures, 
 unasked. Each way of each line is as slow as its baud rate and as damaged as its faults ask for.
 """
 
-import os
-import pty
 import time
-import tty
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -22,6 +19,7 @@ from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
 from firmware_interface.twins.paced_line import PacedLine, carry_until
+from firmware_interface.twins.pseudo_port import PseudoPort
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
 from firmware_interface.twins.virtual_node import PlantLike, Report
 
@@ -60,11 +58,9 @@ class Station:
         self.drives = bool(config.twin.carries & ROLE_DRIVE)
         self._faults = pack_faults(config.line_faults + faults)
         self._up, self._down = (new_mail(BITS_PER_BYTE / config.baud) for _ in range(2))
-        self._master, self._slave = pty.openpty()  # our own slave end spares us EIO when a peer closes
-        tty.setraw(self._slave)
-        os.set_blocking(self._master, False)
-        self.path = os.ttyname(self._slave)
-        self.line = PacedLine(self._master, self._up)
+        self.port = PseudoPort()
+        self.path = self.port.path
+        self.line = PacedLine(self.port.fd, self._up)
         self._rx = np.zeros(RX_SIZE, np.uint8)
 
     def step(self, t: float, now: float, readings: np.ndarray) -> None:
@@ -88,8 +84,7 @@ class Station:
 
     def close(self) -> None:
         """Hang up."""
-        os.close(self._master)
-        os.close(self._slave)
+        self.port.close()
 
 
 class VirtualMachine:
@@ -127,6 +122,8 @@ class VirtualMachine:
                 self._slips += 1
                 due = now
             self._step(now)
+            for station in self._stations:
+                station.port.release_if_left()
             due += 1 / STEP_RATE
 
     def close(self) -> None:

@@ -6,11 +6,8 @@ its baud rate, and misbehaves as ``faults.py`` says when asked to. A program tha
 """
 
 import multiprocessing
-import os
-import pty
 import signal
 import time
-import tty
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -29,6 +26,7 @@ from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
 from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
 from firmware_interface.twins.paced_line import PacedLine, bytes_carried
+from firmware_interface.twins.pseudo_port import PseudoPort
 
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
@@ -181,12 +179,10 @@ class VirtualNode:
         self._k = 0  # sampling instants so far
         self._slips = 0
         self._heard_host = self._zero_t = self._zero_host = 0.0
-        self._master, self._slave = pty.openpty()  # our own slave end spares us EIO when a peer closes
-        tty.setraw(self._slave)
-        os.set_blocking(self._master, False)
-        self.path = os.ttyname(self._slave)
+        self._port = PseudoPort()
+        self.path = self._port.path
         self.paths = [self.path]
-        self._line = PacedLine(self._master, self._node.up)
+        self._line = PacedLine(self._port.fd, self._node.up)
 
     def warm_up(self) -> None:
         """Run the first two sampling instants untimed: what is to be compiled, the plant too, then is.
@@ -213,12 +209,12 @@ class VirtualNode:
                 self._slips += 1
                 due = now
             self._instant(now, period)
+            self._port.release_if_left()
             due += period
 
     def close(self) -> None:
         """Hang up; the path is gone afterwards."""
-        os.close(self._master)
-        os.close(self._slave)
+        self._port.close()
 
     def _instant(self, now: float, period: float) -> None:
         """Go through one sampling instant, in the order ``faulty_node.py`` prescribes."""

@@ -4,11 +4,19 @@ import os
 import time
 from pathlib import Path
 
+_DELETED_ON_NFS = ".nfs"  # how the names begin under which a network disk keeps what is deleted while it is open
 SYNC_EVERY = 1.0  # s; a power cut loses what was not synced, a killed process nothing that was flushed
+
+
+class LogLostError(OSError):
+    """Log that is not there any more as it was written: a sentence says what became of it."""
 
 
 class AppendOnlyFile:
     """Append-only file: bytes gather in memory until `flush` hands all of them to the system.
+
+    A file that others delete, cut or write to meanwhile is noticed at the next flush; from then on nothing is written
+    to it. One that is moved, or whose folder is, goes on growing where it is.
 
     A flush that fails (disk full) leaves the file as it was before and keeps the bytes: the file stays
     readable to its end, and the next flush tries the same bytes again, so nothing is lost while the
@@ -22,6 +30,7 @@ class AppendOnlyFile:
 
     def __init__(self, path: Path) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
+        self._path = path.absolute()
         self._fd = os.open(path, flags, 0o644)
         self._size = 0
         self._pending = bytearray()
@@ -37,6 +46,7 @@ class AppendOnlyFile:
 
     def flush(self) -> None:
         """Hand the batch to the operating system; about once a second also to the disk."""
+        self.require_intact()
         batch = bytes(self._pending)
         written = 0
         try:
@@ -49,6 +59,32 @@ class AppendOnlyFile:
         self._pending.clear()
         if time.monotonic() - self._synced >= SYNC_EVERY:
             self.sync()
+
+    def require_intact(self) -> None:
+        """Refuse a file that was deleted, or that is longer or shorter than what was written; raises LogLostError."""
+        about = os.fstat(self._fd)
+        if about.st_nlink == 0 or self.place.name.startswith(_DELETED_ON_NFS):
+            raise LogLostError(f"{self._path} was deleted while it was written; leave it alone and run again")
+        if about.st_size != self._size:
+            raise LogLostError(
+                f"{self.place} was changed by another program: wanted the {self._size} bytes that were written, found "
+                f"{about.st_size}; leave it alone and run again"
+            )
+
+    @property
+    def place(self) -> Path:
+        """Path at which it lies now: somebody may have moved it, or a folder above it."""
+        try:
+            if os.path.samestat(os.stat(self._path), os.fstat(self._fd)):
+                return self._path
+        except OSError:
+            pass
+        return Path(os.readlink(f"/proc/self/fd/{self._fd}"))
+
+    @property
+    def is_moved(self) -> bool:
+        """Does it lie elsewhere than where it was made?"""
+        return self.place != self._path
 
     def sync(self) -> None:
         """Wait until the disk has everything that was flushed."""

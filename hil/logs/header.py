@@ -144,6 +144,11 @@ class RunHeader:
             return Excitation()
         return self._built("excitation", lambda played: Excitation(**{k: _tuples(x) for k, x in played.items()}))
 
+    @property
+    def excitation_clock(self) -> str:
+        """Clock by which that torque was played: "device", or "ticks" in runs of before, one sample a tick."""
+        return str(self.content.get("excitation_clock", "ticks"))
+
     @cached_property
     def devices(self) -> "tuple[Introduction, ...] | None":
         """Introductions of the devices, one for each port; None where nobody asked."""
@@ -172,6 +177,11 @@ class RunHeader:
     def emulation(self) -> Mapping[str, Any]:
         """Model, surroundings and drive of an emulated machine; empty for a real one."""
         return self.content.get("emulation", {})
+
+    @property
+    def unattended(self) -> bool:
+        """Was a real machine armed with nobody at a terminal?"""
+        return bool(self.content.get("unattended", False))
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -268,6 +278,7 @@ def new_header(
             "runner": runner,
             **{key: value for key, value in told.items() if value not in (None, "")},
             **(extra or {}),
+            "excitation_clock": "device",
             "rig": {
                 "name": rig.name,
                 "ports": rig.ports,

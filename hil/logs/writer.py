@@ -48,6 +48,13 @@ class RunWriter:
     simulated
         Time is simulated: no date is written, so that the same run gives the same bytes.
 
+    Attributes
+    ----------
+    folder
+        Of the run; once it is closed, where it lies if somebody has moved it meanwhile.
+    moved
+        Somebody has moved the run while it was written; known once it is closed.
+
     Raises
     ------
     InputError
@@ -57,6 +64,7 @@ class RunWriter:
     def __init__(self, folder: str | Path, header: RunHeader, simulated: bool = False) -> None:
         text = json.dumps(header.to_json())
         self.folder = _new_folder(Path(folder))
+        self.moved = False
         self.rows = 0
         self.markers = 0
         self._simulated = simulated
@@ -163,6 +171,9 @@ class RunWriter:
                 self._mcap.metadata("stop", seal(json.dumps(asdict(stop))))
             self._mcap.finish()
             self._file.sync()
+            self._file.require_intact()
+            if self._file.is_moved:
+                self.folder, self.moved = self._file.place.parent, True
         finally:
             self._file.close()
 

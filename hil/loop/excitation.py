@@ -1,4 +1,4 @@
-"""Torque played on top of the controller's wish while RUNNING, sample by sample: sweeps and designed inputs.
+"""Torque played on top of the controller's wish while RUNNING, by the device's clock: sweeps and designed inputs.
 
 The supervisor limits the sum like any other wish. There can be moments without any torque as well, in which the
 bicycle is left to itself: everything but the torque goes on, and a limit ends them like anything else. A signal is
@@ -160,23 +160,45 @@ EXCITATION_KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
 
 
 @njit(cache=True, nogil=True)
-def next_excitation_torque(pulse, excitation):
-    """Take the excitation's torque for this tick under control [N m], and count the tick. Runs inside the tick."""
-    pulse.played += 1
-    return excitation[pulse.played - 1] if pulse.played <= excitation.size else 0.0
+def excitation_place(pulse, t, running):
+    """Find which sample of the excitation belongs to this tick, by the device's clock. Runs inside the tick.
+
+    The first is played one period after the sample with which the machine became RUNNING; so samples that are lost,
+    doubled or come too often neither stretch the signal nor squeeze it.
+
+    Parameters
+    ----------
+    pulse : record with ``dt``, ``played``, ``t`` [s]; the last two are changed in place.
+    t : float
+        Time of the newest sample [s, device's clock].
+    running : bool
+        The machine was RUNNING before this tick. Where it was not, the place is that of the next tick that is.
+    """
+    pulse.played += t - pulse.t if running else 0.0
+    pulse.t = t
+    place = np.int64(np.rint(pulse.played / pulse.dt)) - (1 if running else 0)
+    return max(place, np.int64(0))
 
 
 @njit(cache=True, nogil=True)
-def is_released(pulse, freedom, limits, e):
+def excitation_torque(excitation, place):
+    """Torque [N m] at a place of the excitation (n,); none behind its end. Runs inside the tick."""
+    return excitation[place] if place < excitation.size else 0.0
+
+
+@njit(cache=True, nogil=True)
+def is_released(pulse, freedom, place, limits, e):
     """Decide whether the torque is off for a release; a bicycle too far from upright is caught. Runs inside the tick.
 
     Parameters
     ----------
-    pulse : record with ``played``, ticks under control so far, and ``caught``, changed in place.
+    pulse : record with ``caught``, changed in place.
     freedom : (n,) array, see `Excitation.freedom`.
+    place : int
+        As `excitation_place` found it.
     limits, e : records of LIMITS and ESTIMATE.
     """
-    share = freedom[pulse.played] if pulse.played < freedom.size else 0.0
+    share = freedom[place] if place < freedom.size else 0.0
     if share <= 0.0:
         pulse.caught = 0
     elif abs(e.phi) > share * limits.lean or abs(e.delta) > share * limits.steer:

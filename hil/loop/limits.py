@@ -36,6 +36,7 @@ SENSIBLE_RANGES = {  # outside of it a value is a slip of the pen
     "stuck": (0.02, 10.0),
     "invalid": (0.005, 0.2),
     "seldom": (0.5, 0.99),
+    "often": (1.11, 1.9),
     "broken": (0.01, 0.5),
 }
 RIG_RANGES = {  # of a machine's own limits, refused when its file is read; logs of before keep what they had
@@ -84,6 +85,7 @@ class Limits:
     steer_error: Limit = Limit(0.15, "rad", "steer by encoder against steer by yaw rate, with tyres that slip")
     torque_error: Limit = Limit(0.8, "N m", "torque reported against torque commanded, apart from friction")
     seldom: Limit = Limit(0.8, "1", "share of the samples promised; the observer needs most of them")
+    often: Limit = Limit(1.2, "1", "share of the samples promised; a delay that ends brings 1.1 for a moment")
     broken: Limit = Limit(0.1, "1", "share of broken frames; a good cable has none")
     ramp: Limit = Limit(0.2, "s", "quick enough to stop, slow enough not to jerk the bars")
     check: Limit = Limit(1.0, "s", "the stream must have been alive this long without a gap or an error")

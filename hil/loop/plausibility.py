@@ -9,7 +9,8 @@ Each symptom rests on one relation that holds whatever pushes the bicycle:
 * gravity ties lean to the lateral force (the innovation of the observer), so a roll gyro that lies is
   found out by the accelerometer, and the other way round;
 * the torque the drive reports follows the commands through its lag;
-* the device's clock advances one period with each sequence number.
+* the device's clock advances one period with each sequence number;
+* by the computer's clock, samples come neither more seldom nor more often than promised.
 
 Errors are smoothed over `SMOOTHING_TIME`, so a kick, which shakes the accelerometer, is no alarm; the limits and
 their reasons stand in `hil.loop.limits`.
@@ -38,6 +39,7 @@ _CLOCK = int(Symptom.CLOCK_STEP)
 _RESTARTED = int(Symptom.DEVICE_RESTARTED)
 _RATE = int(Symptom.RATE_LOW)
 _NOISY = int(Symptom.LINK_NOISY)
+_OFTEN = int(Symptom.RATE_HIGH)
 
 MONITOR = np.dtype(
     [
@@ -91,9 +93,9 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
             on |= _look_at_motion(limits, observer, m, raw, sample, e, running, dt)
     if samples > 0:
         _remember(m, raw, sample)
-        if m.since == 0.0:
-            m.rate = 1.0 / observer.dt
-    if m.since > 0.0 or samples > 0:
+    if m.since == 0.0 and samples > 0:  # what had piled up before the first tick came at no rate
+        m.since, m.rate = dt, 1.0 / observer.dt
+    elif m.since > 0.0:
         m.since += dt
         part = min(dt / RATE_TIME, 1.0)
         m.rate += part * (samples / dt - m.rate) if dt > 0.0 else 0.0
@@ -102,6 +104,8 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
         on |= _RATE
     if m.since > 2.0 * RATE_TIME and m.broken * observer.dt > limits.broken:
         on |= _NOISY
+    if m.rate * observer.dt > limits.often:
+        on |= _OFTEN
     return on
 
 

@@ -57,6 +57,7 @@ class Cause(IntEnum):
     RATE_LOW = 28
     LINK_NOISY = 29
     DRIVE_OFF = 30
+    RATE_HIGH = 31
 
 
 SENTENCES = {
@@ -89,6 +90,7 @@ SENTENCES = {
     Cause.CLOCK_STEP: "the device's clock jumped",
     Cause.DEVICE_RESTARTED: "the device restarted",
     Cause.RATE_LOW: "samples come too seldom",
+    Cause.RATE_HIGH: "samples come too often",
     Cause.LINK_NOISY: "too many frames are broken",
     Cause.DRIVE_OFF: "the drive switched itself off without saying why",
 }
@@ -107,6 +109,7 @@ class Symptom(IntFlag):
     DEVICE_RESTARTED = 64
     RATE_LOW = 128
     LINK_NOISY = 256
+    RATE_HIGH = 512
 
 
 class Verdict(IntFlag):

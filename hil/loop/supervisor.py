@@ -44,6 +44,7 @@ _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
 _N_HARD = EVENT_INDEX["stale sample"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
+_N_SOFT = EVENT_INDEX["speed window"] - _SOFT_SYMPTOMS
 _BIT = {event: 1 << i for event, i in EVENT_INDEX.items()}
 _B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
 _B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]
@@ -151,7 +152,7 @@ def _events(s, limits, news, sample, e):
     on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS
     on |= _B_WENT_OFF if news.fresh and not enabled else 0
 
-    on |= (news.symptoms >> _N_HARD & 3) << _SOFT_SYMPTOMS
+    on |= (news.symptoms >> _N_HARD & ((1 << _N_SOFT) - 1)) << _SOFT_SYMPTOMS
     on |= 0 if limits.speed_min <= e.v <= limits.speed_max else _B_SPEED
     on |= 0 if limits.bus_min <= sample.bus_meas <= limits.bus_max else _B_BUS
     on |= _B_SATURATED if s.at_limit > limits.saturated else 0

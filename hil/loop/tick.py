@@ -17,7 +17,7 @@ from firmware_interface.calibration import calibrate, drive_torque
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear, say
 from firmware_interface.messages import STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
-from hil.loop.excitation import is_released, next_excitation_torque
+from hil.loop.excitation import excitation_place, excitation_torque, is_released
 from hil.loop.observer import follow_drive, observe
 from hil.loop.plausibility import judge_plausibility
 from hil.loop.states import State
@@ -35,7 +35,8 @@ LOOP_PULSE = np.dtype(
         ("seq", "i8"),
         ("dt", "f8"),
         ("expiry_ms", "i8"),
-        ("played", "i8"),  # ticks under control
+        ("played", "f8"),  # s, under control so far, by the device's clock
+        ("t", "f8"),  # s, device's clock, of the last tick's sample
         ("caught", "i8"),  # this release has ended early
     ]
 )
@@ -106,9 +107,10 @@ def tick(loop, wire, t_host, t_due, row):
     news.symptoms = judge_plausibility(
         loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
     )
-    news.released = is_released(loop.pulse, loop.freedom, loop.limits, estimate)
+    place = excitation_place(loop.pulse, sample.t, supervisor.state == _RUNNING)
+    news.released = is_released(loop.pulse, loop.freedom, place, loop.limits, estimate)
     news.T_req = requested_torque(loop.speeds, loop.gains, estimate)
-    news.T_req += next_excitation_torque(loop.pulse, loop.excitation) if supervisor.state == _RUNNING else 0.0
+    news.T_req += excitation_torque(loop.excitation, place) if supervisor.state == _RUNNING else 0.0
     supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
     _encode(loop, wire, supervisor.send, t_host)

@@ -77,6 +77,7 @@ HARD_RULES = (
 SOFT_RULES = (
     Rule("samples seldom", "symptom", _SOFT, Cause.RATE_LOW),
     Rule("link noisy", "symptom", _SOFT, Cause.LINK_NOISY),
+    Rule("samples too often", "symptom", _SOFT, Cause.RATE_HIGH),
     Rule("speed window", "speed outside `speed_min` to `speed_max`", _SOFT, Cause.SPEED_WINDOW),
     Rule("bus voltage", "supply outside `bus_min` to `bus_max`", _SOFT, Cause.BUS_VOLTAGE),
     Rule("saturated", "the wish beyond `torque` for longer than `saturated`", _SOFT, Cause.SATURATED),

@@ -75,7 +75,7 @@ def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
     for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
         driver, link = device(port.device), new_link()
         settings = driver.settled(port.settings)
-        link["hear"], link["say"], link["delimiter"] = driver.hear, driver.say, driver.delimiter
+        link["hear"], link["say"] = driver.hear, driver.say
         link["role"] = port.role
         link["period_us"] = round(1e6 * rig.dt)
         link["polled"] = said.rate_hz is None

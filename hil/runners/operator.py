@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 
 import numpy as np
@@ -25,6 +26,7 @@ class Outcome:
     reason: str  # "success", "abort", "fault"
     cause: str  # one sentence
     remarks: tuple[str, ...] = ()  # what else a person should know
+    folder: Path | None = None  # of the log, where somebody has moved it during the run
 
 
 class Operator:

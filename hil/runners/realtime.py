@@ -7,6 +7,9 @@ main one. None of them can delay the loop, and the loop notices when one of them
 Shortly before each beat the loop wakes a first time and rehearses: it ticks a ghost of itself on the last
 beat's bytes, so that code and data are in the caches, the CPU is awake, and what counts is quick.
 
+A tick answers a sample, and nothing else beats time: a scout, which hears what the loop will hear, says when a new
+sample is whole. Delimiters, noise and the echo of our own commands on a half-duplex line only wait to be read.
+
 A beat that is missed is left out, counted and never made up for: two commands in a hurry would both
 rest on the same sample.
 """
@@ -18,7 +21,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numba import njit
 
-from firmware_interface.devices.link import ANY, ROLE_IMU
+from firmware_interface.devices.link import ROLE_IMU, hear
 from hil.loop.states import Demand
 from hil.loop.tick import FAREWELL_FRAMES, LoopState, farewell, tick
 from hil.loop.tick_record import TICK
@@ -45,9 +48,9 @@ _ATTENDED_ns = 1_000_000_000  # a program that has not looked for so long has hu
 
 
 @njit(cache=True, nogil=True)
-def _take(ports, wire, links, lead, flow, count):
-    """Read what waits on every port; True when a message has ended on the port ``lead``. Runs inside the tick."""
-    ended = False
+def _take(ports, wire, scouts, lead, flow, count):
+    """Read what waits on every port; the number of new samples on the port ``lead``. Runs inside the tick."""
+    samples = 0
     for port in range(ports.size):
         n = wire.n_rx[port]
         if ports[port].fd < 0 or n == wire.rx.shape[1]:
@@ -59,28 +62,26 @@ def _take(ports, wire, links, lead, flow, count):
             got = libc.read_bytes(ports[port].fd, wire.rx[port], n)
         if got > 0:
             wire.n_rx[port] = n + got
-            if port == lead and links[port].delimiter == ANY:
-                ended = wire.n_rx[port] >= links[port].missing
-            elif port == lead:
-                for i in range(n, n + got):
-                    ended = ended or wire.rx[port, i] == links[port].delimiter
+            if port == lead:
+                samples += hear(scouts[port], wire.rx[port, n:], got)
         elif got not in (-libc.EAGAIN, -libc.EINTR):
             flow[PORT_ERROR] = max(1, -got)
             flow[FAILED_PORT] = port
             ports[port].fd = -1 - ports[port].fd  # a dead link reads as ready for ever
-    return ended
+    return samples
 
 
 @njit(cache=True, nogil=True)
-def await_message(ports, wire, links, lead, until, scratch, flow, count):
-    """Read until a message has ended on the port that beats time, or time is up. Runs inside the tick.
+def await_sample(ports, wire, scouts, lead, until, scratch, flow, count):
+    """Read until a new sample has come on the port that beats time; False when time is up first. Runs inside the tick.
 
     Parameters
     ----------
     ports : array of pollfd, as of `libc.poll_set`
     wire : Wire
         Takes the bytes.
-    links : (P,) array of LINK_STATE
+    scouts : (P,) array of LINK_STATE
+        Hears on the port that beats time what the loop's own link will hear in the tick.
     lead : int
         Port that beats time.
     until : int
@@ -88,11 +89,13 @@ def await_message(ports, wire, links, lead, until, scratch, flow, count):
     scratch, flow, count
         Room for the calls to the system, as in `_loop`.
     """
-    ended = False
-    while not ended and libc.wait_readable(ports, until, scratch):
-        if wire.n_rx[lead] == wire.rx.shape[1]:
-            return
-        ended = _take(ports, wire, links, lead, flow, count)
+    while libc.wait_readable(ports, until, scratch):
+        if wire.n_rx[lead] == wire.rx.shape[1]:  # so many bytes and no sample: whoever floods the line beats no time
+            libc.sleep_until(until, scratch)
+            return False
+        if _take(ports, wire, scouts, lead, flow, count) > 0:
+            return True
+    return False
 
 
 @njit(cache=True, nogil=True)
@@ -115,7 +118,7 @@ def _keep_for_rehearsal(wire, spare):
 
 
 @njit(cache=True, nogil=True)
-def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tape, flow, scratch):
+def _loop(ports, lead, device_clock, period, loop, wire, scouts, ghost, spare, ring, tape, flow, scratch):
     """Wait, read, tick, write, record, until told to quit. Times in ns."""
     orders, half, early = loop.orders, period // 2, min(_EARLY_ns, period // 4)
     count = np.zeros(1, np.int32)
@@ -133,13 +136,14 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
             )  # a row the real tick overwrites
         wire.n_rx[:] = 0
         wanted = due + half if device_clock else due
+        sampled = False
         if device_clock:
-            await_message(ports, wire, loop.links, lead, wanted, scratch, flow, count)
+            sampled = await_sample(ports, wire, scouts, lead, wanted, scratch, flow, count)
             began = woken = libc.now(scratch)
         else:
             libc.sleep_until(due, scratch)
             woken = libc.now(scratch)
-            _take(ports, wire, loop.links, lead, flow, count)
+            _take(ports, wire, scouts, lead, flow, count)
             began = libc.now(scratch)
         if orders.beat != flow[BEAT]:
             flow[BEAT] = orders.beat
@@ -159,7 +163,7 @@ def _loop(ports, lead, device_clock, period, loop, wire, ghost, spare, ring, tap
         else:
             flow[DROPPED_ROWS] += 1
         _keep_for_rehearsal(wire, spare)
-        if device_clock and wire.n_rx[lead] > 0:
+        if sampled:
             due = woken + period
         else:
             due += period
@@ -220,7 +224,7 @@ def run_loop(
     wire, scratch = new_wire(len(fds)), np.zeros(1, libc.TIMESPEC)
     recorder = Recorder(record, BEAT_AT + 1)
 
-    ghost, spare = _ghost(loop), new_wire(len(fds))
+    scouts, ghost, spare = loop.links.copy(), _ghost(loop), new_wire(len(fds))
 
     def body() -> None:
         with privileges(fifo, cpu):
@@ -231,6 +235,7 @@ def run_loop(
                 period,
                 loop,
                 wire,
+                scouts,
                 ghost,
                 spare,
                 recorder.ring,
@@ -277,7 +282,8 @@ def warm_up_loop(loop: LoopState) -> None:
         flow[QUIT] = 1
         wire, scratch = new_wire(len(pipes)), np.zeros(1, libc.TIMESPEC)
         ring, tape, ghost, spare = np.zeros(8, TICK), np.zeros(8, np.uint8), _ghost(loop), new_wire(len(pipes))
-        _loop(libc.poll_set(readers), 0, True, 1, loop, wire, ghost, spare, ring, tape, flow, scratch)
+        scouts = loop.links.copy()
+        _loop(libc.poll_set(readers), 0, True, 1, loop, wire, scouts, ghost, spare, ring, tape, flow, scratch)
     finally:
         for pipe in pipes:
             for fd in pipe:

@@ -15,6 +15,7 @@ from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
 from firmware_interface.port import SerialPort, open_port
 from hil.design.schedule import GainSchedule
+from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
@@ -24,6 +25,7 @@ from hil.rig.fitting import require_fitting
 from hil.rig.rig import Rig
 from hil.runners import realtime
 from hil.runners.assembly import new_loop
+from hil.runners.disk_room import require_disk_room
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator, Outcome
 from hil.runners.warmup import warm_up
@@ -82,11 +84,12 @@ def run_realtime(
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
         When gains, rig and device do not fit together, or could never be armed, or the rig wants a latency test
-        and there is none.
+        and there is none, or the disk has no room for the log.
     """
     require_fitting(rig, schedule, allow_mismatch)
     require_armable(rig, schedule)
     latency = find_latency_test(rig, fifo)
+    require_disk_room(folder, [(rig, duration)])
     paths = [paths] if isinstance(paths, str) else list(paths)
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
@@ -110,12 +113,29 @@ def run_realtime(
             keep = Keeper(writer, marks=operator.marks)
             recorder = realtime.run_loop(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
-            try:
-                writer.close(outcome.reason, outcome.cause, recorder.dropped)
-            except OSError:
-                if recorder.failure is None:  # else the outcome says so already
-                    raise
+            outcome = _closed(writer, outcome, recorder)
     return outcome
+
+
+def _closed(writer: RunWriter, outcome: Outcome, recorder: realtime.Recorder) -> Outcome:
+    """Close the log of a run; its outcome, with what became of the log meanwhile."""
+    try:
+        writer.close(outcome.reason, outcome.cause, recorder.dropped)
+    except LogLostError as lost:
+        return outcome if recorder.failure is not None else _without_log(lost)
+    except OSError:
+        if recorder.failure is None:  # else the outcome says so already
+            raise
+    if not writer.moved:
+        return outcome
+    told = f"the log was moved during the run: it lies in {writer.folder}"
+    return replace(outcome, remarks=(*outcome.remarks, told), folder=writer.folder)
+
+
+def _without_log(failure: Exception) -> Outcome:
+    """Outcome of a run whose log failed."""
+    advice = "" if isinstance(failure, LogLostError) else "; make room and run again"
+    return Outcome("fault", f"the log could not be written: {failure}{advice}")
 
 
 @contextmanager
@@ -205,7 +225,7 @@ def _outcome(operator: Operator, recorder: realtime.Recorder, paths: Sequence[st
     """Outcome of the run, with what only the runner knows."""
     outcome = operator.outcome()
     if recorder.failure is not None:
-        return Outcome("fault", f"the log could not be written: {recorder.failure}; make room and run again")
+        return _without_log(recorder.failure)
     error = int(recorder.flow[realtime.PORT_ERROR])
     if error and outcome.reason == "fault":
         path = paths[int(recorder.flow[realtime.FAILED_PORT])]

@@ -91,12 +91,12 @@ def compile_from_the_end() -> None:
         _compile(own_node.speak, links[0], _empty(COMMAND), 1, wire.tx[0])  # most machines have our node
         _compile(supervise, _empty(SUPERVISOR), limits, _empty(NEWS), sample, estimate)
         _compile(judge_plausibility, limits, observer, new_monitor(), raw, sample, estimate, 0, 0, False, 0.0)
-        _compile(realtime.await_message, ports, wire, links, 0, 0, scratch, flow, count)
+        _compile(realtime.await_sample, ports, wire, links, 0, 0, scratch, flow, count)
         _compile(write_tape, wire, np.zeros(8, np.uint8), 0)
         _compile(tape_length, wire)
         _compile(follow_drive, observer, estimate, 0.0)
         _compile(requested_torque, numbers, np.zeros((1, 6)), estimate)
-        _compile(is_released, pulse, numbers, limits, estimate)
+        _compile(is_released, pulse, numbers, 0, limits, estimate)
         _compile(observe, observer, estimate, sample, False)
         _compile(calibrate, raw, _empty(CALIBRATION), _empty(DEVICE_CLOCK), sample)
 

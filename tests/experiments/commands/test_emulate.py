@@ -60,7 +60,12 @@ def test_the_command_as_typed_in_another_folder_runs_that_very_bicycle(own_bicyc
         assert program == "riderless"
         assert path in typed
         done = subprocess.run(
-            [*CLI, *typed], cwd=tmp_path, capture_output=True, text=True, timeout=240.0, stdin=subprocess.DEVNULL
+            [*CLI, *typed, "--yes-arm-unattended"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=240.0,
+            stdin=subprocess.DEVNULL,
         )
     # a busy machine may spoil the run itself, with exit code 1; bad input or a device that is not there is 2
     assert done.returncode in (0, 1), done.stdout + done.stderr

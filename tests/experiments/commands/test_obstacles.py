@@ -49,6 +49,7 @@ SEEN = {  # event of the supervisor's table: a row that shows it, and what must 
     "device restarted": (row(symptoms=Symptom.DEVICE_RESTARTED), ("restarted", "supply")),
     "samples seldom": (row(symptoms=Symptom.RATE_LOW), ("too seldom", "rate")),
     "link noisy": (row(symptoms=Symptom.LINK_NOISY), ("broken", "baud")),
+    "samples too often": (row(symptoms=Symptom.RATE_HIGH), ("too often", "rate")),
 }
 
 

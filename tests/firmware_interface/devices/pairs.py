@@ -119,7 +119,7 @@ class Pair:
 def linked(driver: Device, settings: dict, said: Introduction) -> np.void:
     """A link to the device, as the loop makes it."""
     link = new_link()
-    link["hear"], link["say"], link["delimiter"] = driver.hear, driver.say, driver.delimiter
+    link["hear"], link["say"] = driver.hear, driver.say
     link["role"], link["period_us"] = driver.carries, 1e6 / RATE
     link["scale"], link["per_amp"] = said.scale, said.per_amp
     link["axis"], link["wheel_axis"] = settings.get("axis", 0), settings.get("wheel_axis", -1)

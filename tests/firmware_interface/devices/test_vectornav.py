@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices import vectornav
-from firmware_interface.devices.link import ANY, LINK_STATE, ROLE_IMU, TX_SIZE, hear, new_link, say
+from firmware_interface.devices.link import LINK_STATE, ROLE_IMU, TX_SIZE, hear, new_link, say
 from firmware_interface.devices.registry import device
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND, COMMAND_ENABLE, SAMPLE
@@ -264,7 +264,6 @@ def test_bytes_may_come_in_any_pieces(data):
     assert fed(pieces, *chunks) == fed(whole, stream)
     assert pieces["receiver"] == whole["receiver"]
     assert pieces["raw"] == whole["raw"]
-    assert pieces["missing"] == whole["missing"]
 
 
 @given(st.lists(st.sampled_from(range(4)), max_size=30), st.binary(max_size=40))
@@ -280,21 +279,17 @@ def test_nothing_is_counted_twice(order, noise):
     assert link["receiver"]["frames_bad_crc"] == link["receiver"]["frames_bad_length"] == 0
 
 
-def test_missing_is_what_our_next_message_still_lacks():
-    for n in range(50):
-        link = fresh()
-        fed(link, ours(1)[:n])
-        assert link["missing"] == 50 - n
-    fed(link, ours(1)[49:])
-    assert link["missing"] == 50
-    fed(link, ours(1)[:-1] + b"\0")
-    assert link["missing"] == 50
-    assert link["receiver"]["frames_bad_crc"] == 1, "seen when its last byte has come"
-    fed(link, b"$VNRRG,01")
-    assert link["missing"] == 50
+def test_a_message_is_heard_or_rejected_with_its_last_byte():
     link = fresh()
-    fed(link, OTHERS["all of group 1"][:120] + ours(2)[:20])
-    assert link["missing"] == 30, "for in the midst of what seems another message ours may have begun"
+    assert fed(link, ours(1)[:49]) == 0
+    assert fed(link, ours(1)[49:]) == 1
+    fed(link, ours(1)[:-1])
+    assert link["receiver"]["frames_bad_crc"] == 0
+    fed(link, b"\0")
+    assert link["receiver"]["frames_bad_crc"] == 1
+    link = fresh()
+    assert fed(link, OTHERS["all of group 1"][:120] + ours(2)[:49]) == 0
+    assert fed(link, ours(2)[49:]) == 1, "in the midst of what seems another message ours may have begun"
 
 
 def test_numbers_count_periods_of_the_sensors_clock():
@@ -383,7 +378,7 @@ def test_it_is_told_nothing_in_the_loop(send):
 def test_what_the_driver_says_of_itself():
     driver = device("vectornav")
     assert driver is vectornav.DEVICE
-    assert (driver.carries, driver.delimiter) == (ROLE_IMU, ANY)
+    assert driver.carries == ROLE_IMU
     assert driver.settled({}) == {"async_port": 1.0}
     assert driver.traffic(ROLE_IMU, {})[:2] == (50, 0)
     driver.require_room(ROLE_IMU, {}, 200.0, 115200)

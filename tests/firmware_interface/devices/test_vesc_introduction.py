@@ -7,7 +7,7 @@ import pytest
 
 from firmware_interface.devices import vesc
 from firmware_interface.devices.driver import DeviceRequirements
-from firmware_interface.devices.link import ANY, ROLE_DRIVE, ROLE_STEER
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
 from firmware_interface.errors import DeviceError
 from tests.firmware_interface.devices.vesc_bench import SETTINGS, answer, framed
 
@@ -66,7 +66,6 @@ def test_settings_and_room():
     assert vesc.DEVICE.settled({"torque_constant_Nm_A": 1, "current_limit_A": 2})["gear_ratio"] == 1.0
     with pytest.raises(DeviceError, match=r"needs torque_constant_Nm_A \[N m/A\], .*; current_limit_A \[A\]"):
         vesc.DEVICE.settled({})
-    assert vesc.DEVICE.delimiter == ANY
     vesc.DEVICE.require_room(ROLE_DRIVE | ROLE_STEER, SETTINGS, 500.0, 115200)
     with pytest.raises(DeviceError, match=r"20 bytes down, and an answer of 22 .* 22 bytes x 10 bits x 1000 Hz"):
         vesc.DEVICE.require_room(ROLE_DRIVE | ROLE_STEER, SETTINGS, 1000.0, 115200)

@@ -224,6 +224,25 @@ def test_samples_that_come_too_seldom(watched):
     assert abs(first - expected) <= 10
 
 
+@pytest.mark.parametrize(("share", "within"), [(2.0, 0.12), (1.5, 0.27), (1.25, 0.85)])
+def test_samples_that_come_too_often(watched, share, within):
+    """A device that counts and stamps as promised, but faster than it says: only the computer's clock can tell."""
+    n = watched.until(Symptom.RATE_HIGH, dt=DT / share)
+    assert n * DT / share == pytest.approx(RATE_TIME * math.log((share - 1.0) / (share - 1.2)), abs=2 * DT)
+    assert n * DT / share < within
+
+
+def test_samples_a_little_too_often_are_borne(watched):
+    assert watched.ticks(2000, dt=DT / 1.15) == NOTHING
+
+
+def test_samples_that_had_piled_up_or_come_late_together_are_not_too_often(watched):
+    fresh = Watched()
+    assert fresh.tick(samples=100) | fresh.ticks(400) == NOTHING, "before the loop began"
+    for _ in range(20):
+        assert watched.ticks(9, samples=0) | watched.tick(samples=10, missed=9) | watched.ticks(90) == NOTHING
+
+
 def test_two_samples_in_every_other_tick_are_no_loss(watched):
     for k in range(1000):
         assert watched.tick(samples=2 * (k % 2), missed=k % 2) == NOTHING

@@ -106,6 +106,7 @@ EVENTS = {
     "stop": (told(demand=Demand.STOP), Cause.OPERATOR_STOP),
     "samples seldom": (symptom(Symptom.RATE_LOW), Cause.RATE_LOW),
     "link noisy": (symptom(Symptom.LINK_NOISY), Cause.LINK_NOISY),
+    "samples too often": (symptom(Symptom.RATE_HIGH), Cause.RATE_HIGH),
     "speed window": (shown(v=0.299), Cause.SPEED_WINDOW),
     "bus voltage": (felt(bus_meas=30.01), Cause.BUS_VOLTAGE),
     "saturated": (been(at_limit=0.501), Cause.SATURATED),

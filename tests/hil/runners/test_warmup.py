@@ -46,7 +46,7 @@ assert Rig(load_bicycle("Silver")).calibrated()
 @pytest.mark.timeout(600)
 def test_second_process_compiles_for_the_very_types_of_the_loop(tmp_path):
     ahead = names_compiled("from hil.runners.warmup import compile_from_the_end as c; c()", tmp_path)
-    assert {"supervise", "judge_plausibility", "observe", "await_message", "write_tape", "speak"} <= set(ahead)
+    assert {"supervise", "judge_plausibility", "observe", "await_sample", "write_tape", "speak"} <= set(ahead)
     code = """
 import os
 os.cpu_count = lambda: 1

@@ -256,7 +256,7 @@ class RealtimeBench:
             "--fifo": self._fifo,
             "--out": root / "runs",
         }
-        return ["run", "--json", *(str(word) for pair in options.items() for word in pair)]
+        return ["run", "--json", "--yes-arm-unattended", *(str(word) for pair in options.items() for word in pair)]
 
 
 def _may_have_priority() -> bool:

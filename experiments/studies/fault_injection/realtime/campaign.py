@@ -32,7 +32,7 @@ from models.errors import InputError
 
 ANSWERING_TORQUE = 1.0  # N m: the answer to a push
 MAX_TRIES = 3  # on a computer so busy that the emulated bicycle itself came late
-SMALL_DISK_SIZE = "2m"
+SMALL_DISK_SIZE = "100m"  # room for the planned run, or it is refused
 
 
 @dataclass(frozen=True)

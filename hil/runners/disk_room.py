@@ -1,0 +1,55 @@
+"""Room on the disk for the log of a planned run, looked at before anything is armed."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from firmware_interface.devices.registry import device
+from hil.loop.tick_record import TICK
+from hil.rig.rig import Rig
+from models.errors import InputError
+
+_AROUND_A_ROW = 150  # bytes, of tags, record and index; the test of this file weighs a log
+_AROUND_A_LOG = 200_000  # bytes, of header, schemas, markers, stop record
+_WAITING = 60.0  # s before control that are recorded too: a person prepares, the check passes
+
+
+def log_bytes(rig: Rig, duration: float) -> int:
+    """Most bytes that the log of a run of ``duration`` s under control takes: rows and raw bytes, not compressed."""
+    raw = 0
+    for port in rig.ports:
+        driver = device(port.device)
+        traffic = driver.traffic(port.role, driver.settled(port.settings))
+        raw += 4 + traffic.up + traffic.down  # and two lengths
+    row = TICK.itemsize + _AROUND_A_ROW + raw
+    return _AROUND_A_LOG + round(row * rig.rate * (duration + _WAITING))
+
+
+def require_disk_room(folder: Path, plans: Iterable[tuple[Rig, float]]) -> None:
+    """Refuse runs whose logs may not find room where they are to lie.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the logs; it need not exist yet.
+    plans : iterable of (Rig, float)
+        Rig and s under control of each run.
+
+    Raises
+    ------
+    InputError
+        Room that is wanted and found, and what to do.
+    """
+    above = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    disk = os.statvfs(above)
+    free, wanted = disk.f_bavail * disk.f_frsize, sum(log_bytes(rig, duration) for rig, duration in plans)
+    if wanted > free:
+        raise InputError(
+            f"the log may take {_size(wanted)} in {folder}, found {_size(free)} of room there: make room, plan less "
+            "time, or name a folder on another disk"
+        )
+
+
+def _size(n: int) -> str:
+    """Bytes in the unit a person reads."""
+    return f"{n / 1e9:.1f} GB" if n >= 1e9 else f"{n / 1e6:.1f} MB"

@@ -1,0 +1,82 @@
+"""No command opens a port of the network: nothing of ours listens that was not asked for."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+CLI = [sys.executable, "-m", "experiments.cli"]
+TABLES = ("tcp", "tcp6", "udp", "udp6")
+
+
+def session_of(pid):
+    """Process numbers of the session that ``pid`` leads: itself and all it has started."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if os.getsid(int(entry.name)) == pid:
+                yield int(entry.name)
+
+
+def network_sockets(pid):
+    """Sockets of the network, of any kind, that the processes of a session have open."""
+    known = set()
+    for table in TABLES:
+        with suppress(OSError):
+            known |= {line.split()[9] for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]}
+    for process in session_of(pid):
+        with suppress(OSError):
+            for file in Path(f"/proc/{process}/fd").iterdir():
+                with suppress(OSError):
+                    target = os.readlink(file)
+                    if target.startswith("socket:[") and target[8:-1] in known:
+                        yield target
+
+
+def looked_at(command, folder, longest):
+    """Start a command and look until it ends, or for so long [s]; sockets found, and how many processes were seen."""
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    found, most, end = set(), 0, time.monotonic() + longest
+    try:
+        while process.poll() is None and time.monotonic() < end:
+            found |= set(network_sockets(process.pid))
+            most = max(most, len(list(session_of(process.pid))))
+            time.sleep(0.02)
+    finally:
+        process.kill()
+        process.wait()
+    return found, most
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    ("arguments", "processes"),
+    [
+        (["run", "--emulated", "--duration", "1"], 2),
+        (["emulate", "Silver", "--speed", "5"], 1),
+        (["campaign", "--lockstep"], 1),
+        (["monitor", "--emulated", "--duration", "1"], 2),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_no_command_is_on_the_network(tmp_path, arguments, processes):
+    found, most = looked_at([*CLI, *arguments], tmp_path, 20.0)
+    assert found == set()
+    assert most >= processes, "the emulated bicycle was looked at too"
+
+
+def test_who_listens_is_found(tmp_path):
+    code = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); time.sleep(30)"
+    assert looked_at([sys.executable, "-c", code], tmp_path, 3.0)[0]
+    code = "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 0)); time.sleep(30)"
+    assert looked_at([sys.executable, "-c", code], tmp_path, 3.0)[0]

@@ -1,0 +1,131 @@
+"""No real machine is armed while nobody is at a terminal, unless somebody said so; then the log says it too."""
+
+import os
+import pty
+import subprocess
+import sys
+import tty
+from contextlib import contextmanager
+
+import pytest
+
+from experiments.campaigns.session import run_campaign
+from experiments.commands._unattended import require_attended
+from experiments.emulation.spawn import start_twin
+from experiments.terminal.campaign_display import UnattendedDisplay
+from hil.logs.log import read_run
+from hil.loop.states import State
+from hil.rig.rig import Rig
+from models import catalogue
+from models.plant.plant import Scenario
+from tests.experiments.campaigns.test_session import WIRED
+from tests.paths import DOCS
+
+CLI = [sys.executable, "-m", "experiments.cli"]
+RIG = DOCS / "rigs/node.toml"
+
+
+@contextmanager
+def port():
+    """A pseudo-terminal that stands for a bicycle's port; gives its path, and what was said to it."""
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    os.set_blocking(master, False)
+
+    def heard():
+        try:
+            return os.read(master, 4096)
+        except BlockingIOError:
+            return b""
+
+    yield os.ttyname(slave), heard
+    os.close(master)
+    os.close(slave)
+
+
+def without_terminal(how, command, **options):
+    """A process of ours whose standard input is closed, empty or a pipe."""
+    if how == "closed":
+        command = ["sh", "-c", 'exec "$@" <&-', "sh", *command]
+    given = {"empty": {"stdin": subprocess.DEVNULL}, "pipe": {"input": "\n\n\n"}, "closed": {}}[how]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240.0, **given, **options)
+
+
+def campaign_file(folder):
+    (folder / "rig.toml").write_text(RIG.read_text())
+    (folder / "wired.toml").write_text(WIRED)
+    return folder / "wired.toml"
+
+
+COMMANDS = {
+    "run": lambda folder: ["run", "--bike", "Benchmark"],
+    "run --yes": lambda folder: ["run", "--bike", "Benchmark", "--yes"],
+    "check": lambda folder: ["check"],
+    "calibrate": lambda folder: ["calibrate", str(RIG), "--only", "drive", "--yes"],
+    "campaign": lambda folder: ["campaign", str(campaign_file(folder))],
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("how", ["closed", "empty", "pipe"])
+def test_nobody_at_a_terminal_is_refused_before_the_port_is_touched(tmp_path, name, how):
+    if how == "pipe" and name not in ("run", "campaign"):
+        pytest.skip("as with an empty one")
+    with port() as (path, heard):
+        done = without_terminal(how, [*CLI, *COMMANDS[name](tmp_path), "--port", path], cwd=tmp_path)
+        assert heard() == b"", "nothing was said to the machine"
+    assert done.returncode == 2, done.stdout + done.stderr
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("riderless: ")]
+    assert "wanted a person at a terminal before a real machine is armed, found none" in line
+    assert "say --yes-arm-unattended" in line
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_virtual_bicycle_and_a_port_that_is_none_need_nobody(tmp_path):
+    assert not require_attended([], agreed=False)
+    assert not require_attended([str(tmp_path / "nothing")], agreed=False), "its own refusal is the better one"
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize("how", ["closed", "empty"])
+def test_who_says_so_is_obeyed_and_the_log_tells(tmp_path, how):
+    rig = Rig(catalogue.load_bicycle("Benchmark"))
+    options = ["--duration", "1", "--yes-arm-unattended", "--fifo", "20", "-o", str(tmp_path / "runs")]
+    with start_twin(rig, Scenario(speed=((0.0, 5.0),)), fifo=20) as twin:
+        done = without_terminal(how, [*CLI, "run", "--port", twin.path, *options])
+    assert "arming unattended: nobody is at a terminal" in done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    run = read_run(folder)
+    assert run.header.unattended
+    assert State.RUNNING in run.ticks["state"]
+    told = without_terminal("empty", [*CLI, "info", str(folder)])
+    assert "armed with nobody at a terminal" in told.stdout
+
+
+@pytest.mark.realtime
+def test_an_emulated_run_needs_nobody_even_with_closed_input(tmp_path):
+    done = without_terminal("closed", [*CLI, "run", "--emulated", "--duration", "1", "-o", str(tmp_path / "runs")])
+    assert done.returncode in (0, 1), done.stdout + done.stderr  # a busy machine may spoil the run itself
+    assert "Traceback" not in done.stderr
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert not read_run(folder).header.unattended
+
+
+def test_an_unattended_campaign_tries_each_condition_once_and_says_so(tmp_path, monkeypatch):
+    from experiments.campaigns import run as runners
+    from experiments.campaigns.run import Attempt
+    from hil.runners.operator import Outcome
+
+    told = []
+
+    def run(condition, ports, out, watch, fifo, operator, about=None):
+        told.append(about)
+        return Attempt(condition, out / "none", Outcome("fault", "nothing was run"))
+
+    monkeypatch.setattr(runners, "_run", run)
+    display = UnattendedDisplay(lambda pressed, operator: None)
+    result = run_campaign(campaign_file(tmp_path), tmp_path / "runs", False, ports=["/dev/x"], display=display)
+    assert told == [{"unattended": True}] * 2
+    assert len(result.missing) == 2
