@@ -160,11 +160,11 @@ size_t node_sample(struct node *node, const struct node_readings *readings, uint
 
 /* ---- frames in */
 
-/* Rule 4: one that could have moved the drive, or does not know the session, is told. */
+/* Rule 4: one that wants the drive, or does not know the session, is told in any case. */
 static void refuse(struct node *node, bool alarming)
 {
     node->refused++;
-    if (alarming || node->enabled) {
+    if (alarming) {
         node->stranger = ALARMING;
     } else if (node->stranger == 0) {
         node->stranger = STRANGE;
@@ -235,6 +235,7 @@ static void take_request(struct node *node)
         node->off_seen = false;
         node->stranger = 0;
         node->foreign = false;
+        node->obeyed_seq = 0;
     }
     node->hello_session = node->session;
 }
@@ -363,7 +364,8 @@ static void decide_enabled(struct node *node, bool alive, bool stop_button)
     if (node->stranger != 0) { /* rule 4 */
         node->enabled = false;
         node->off_seen = false;
-        node->foreign = node->foreign || node->stranger == ALARMING;
+        node->foreign =
+            node->foreign || node->stranger == ALARMING || (node->command_flags & NODE_COMMAND_ENABLE) != 0;
         node->stranger = 0;
     }
 }

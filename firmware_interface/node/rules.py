@@ -159,6 +159,7 @@ def open_session(fw, session):
     fw.newest.flags = 0
     fw.heard = fw.pending = fw.off_seen = 0
     fw.stranger = fw.foreign = 0
+    fw.raw.command_seq = 0
 
 
 @njit(cache=True, nogil=True)
@@ -227,9 +228,9 @@ def _same(one, other):
 
 @njit(cache=True, nogil=True)
 def _refuse(fw, alarming):
-    """Count a foreign command; one that could have moved the drive, or does not know the session, is told."""
+    """Count a foreign command; one that wants the drive, or does not know the session, is told in any case."""
     fw.refused += 1
-    fw.stranger = _ALARMING if alarming or fw.enabled or fw.stranger == _ALARMING else _STRANGE
+    fw.stranger = _ALARMING if alarming or fw.stranger == _ALARMING else _STRANGE
 
 
 @njit(cache=True, nogil=True)
@@ -266,7 +267,7 @@ def firmware_latch(fw, t):
     _decide_enabled(fw, age_us)
     if fw.stranger:
         fw.enabled = fw.off_seen = 0
-        fw.foreign = 1 if fw.stranger == _ALARMING else fw.foreign
+        fw.foreign = 1 if fw.stranger == _ALARMING or fw.newest.flags & COMMAND_ENABLE else fw.foreign
         fw.stranger = 0
 
     T = 0.0

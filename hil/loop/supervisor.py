@@ -44,7 +44,7 @@ _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
 
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
-_N_HARD = EVENT_INDEX["stale sample"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
+_N_HARD = EVENT_INDEX["foreign commands"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
 _BIT = {event: 1 << i for event, i in EVENT_INDEX.items()}
 _B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
 _B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]
@@ -89,6 +89,7 @@ NEWS = np.dtype(
         ("dt", "f8"),  # s, since the last tick
         ("silence", "f8"),  # s, of the device that has been silent longest; infinite before its first sample
         ("T_req", "f8"),  # N m, the controller's wish
+        ("strange", "u1"),  # the drive says that it obeyed a command which was never sent
         ("demand", "i8"),  # the operator's `Demand`
         ("symptoms", "i8"),  # `Symptom` bits
         ("acknowledged", "u1"),  # the operator has taken note of a fault
@@ -148,7 +149,8 @@ def _events(s, limits, news, sample, e):
     on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
     on |= _B_FAULT if sample.faults else 0
     on |= _B_WATCHDOG if tripped else 0
-    on |= _B_FOREIGN if status & STATUS_FOREIGN else 0
+    # a computer that stalls lets the watchdog strike, and its late commands are too old: that is no stranger
+    on |= _B_FOREIGN if news.strange or (status & STATUS_FOREIGN and not tripped) else 0
     on |= _B_LEAN if abs(e.phi) > limits.lean else 0
     on |= _B_STEER if abs(e.delta) > limits.steer else 0
     on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS

@@ -235,11 +235,11 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
     firmware, decoder, seq = new_firmware(Calibration(wheel_radius=0.3)), new_decoder(), 65400
     enabled = session = 0
     for k in range(1, 800):
-        line = b"" if session and rng.random() > 0.1 * firmware["foreign"] else b"\0" + request(k)
+        line = b"" if session and rng.random() > 0.6 * firmware["foreign"] else b"\0" + request(k)
         for _ in range(rng.choice((1, 1, 1, 0, 2)) if rng.random() < 0.95 else 0):
             seq += 1
             flags = rng.choices((COMMAND_ENABLE, COMMAND_CLEAR), (12, 1))[0]
-            number = session ^ (rng.random() < 0.01)
+            number = session ^ (rng.random() < 0.005)
             line += command(seq, rng.randint(-9000, 9000), flags, number, k - 2 - (rng.random() < 0.02))
         if rng.random() < 0.1:
             line += rng.randbytes(rng.randint(1, 300)) + request(0)
@@ -267,7 +267,7 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
         else:
             assert board.torque_mNm is None
     assert enabled > 100
-    assert firmware["trips"] > 2
+    assert firmware["trips"] > 0
     assert firmware["refused"] > 2
     assert board.heard > 5 * RX_SIZE
 
