@@ -54,7 +54,7 @@ _NEVER_us = 2**62
     _DRIVE_CLAMP,
     _DRIVE_TRIPS,
     _DRIVE_HOLDS,
-) = (int(kind) for kind in FaultKind if kind >= FaultKind.SLOWING)
+) = (int(kind) for kind in FaultKind if FaultKind.SLOWING <= kind <= FaultKind.DRIVE_HOLDS)
 _UP = TO_COMPUTER
 
 
@@ -192,7 +192,7 @@ def _surroundings(node, bus, t):
             bus = fault.size
         elif kind == _SEQ_WRAP and not fault.begun:
             fault.begun = 1
-            firmware.seq = -int(np.rint(fault.start * firmware.hello.rate_hz)) & 0xFFFF
+            firmware.seq = -int(np.rint(fault.start * firmware.hello.rate_hz)) & 0xFFFFFFFF
     return bus
 
 

@@ -58,6 +58,7 @@ class Cause(IntEnum):
     LINK_NOISY = 29
     DRIVE_OFF = 30
     RATE_HIGH = 31
+    FOREIGN_COMMANDS = 32
 
 
 SENTENCES = {
@@ -93,6 +94,7 @@ SENTENCES = {
     Cause.RATE_HIGH: "samples come too often",
     Cause.LINK_NOISY: "too many frames are broken",
     Cause.DRIVE_OFF: "the drive switched itself off without saying why",
+    Cause.FOREIGN_COMMANDS: "the drive heard commands that are not this run's, or too old, and switched itself off",
 }
 
 

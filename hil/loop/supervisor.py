@@ -19,6 +19,7 @@ from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     STATUS_ENABLED,
+    STATUS_FOREIGN,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
@@ -43,7 +44,7 @@ _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
 
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
-_N_HARD = EVENT_INDEX["stale sample"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
+_N_HARD = EVENT_INDEX["foreign commands"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
 _N_SOFT = EVENT_INDEX["speed window"] - _SOFT_SYMPTOMS
 _BIT = {event: 1 << i for event, i in EVENT_INDEX.items()}
 _B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
@@ -55,10 +56,11 @@ _B_NAN, _B_STALE, _B_LEAN, _B_STEER = (
     _BIT["lean limit"],
     _BIT["steer limit"],
 )
-_B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_WENT_OFF = (
+_B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_FOREIGN, _B_WENT_OFF = (
     _BIT["stop button"],
     _BIT["device fault"],
     _BIT["watchdog tripped"],
+    _BIT["foreign commands"],
     _BIT["drive went off"],
 )
 _B_SPEED, _B_BUS, _B_SATURATED = _BIT["speed window"], _BIT["bus voltage"], _BIT["saturated"]
@@ -88,6 +90,7 @@ NEWS = np.dtype(
         ("dt", "f8"),  # s, since the last tick
         ("silence", "f8"),  # s, of the device that has been silent longest; infinite before its first sample
         ("T_req", "f8"),  # N m, the controller's wish
+        ("strange", "u1"),  # the drive says that it obeyed a command which was never sent
         ("demand", "i8"),  # the operator's `Demand`
         ("symptoms", "i8"),  # `Symptom` bits
         ("acknowledged", "u1"),  # the operator has taken note of a fault
@@ -147,6 +150,8 @@ def _events(s, limits, news, sample, e):
     on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
     on |= _B_FAULT if sample.faults else 0
     on |= _B_WATCHDOG if tripped else 0
+    # a computer that stalls lets the watchdog strike, and its late commands are too old: that is no stranger
+    on |= _B_FOREIGN if news.strange or (status & STATUS_FOREIGN and not tripped) else 0
     on |= _B_LEAN if abs(e.phi) > limits.lean else 0
     on |= _B_STEER if abs(e.delta) > limits.steer else 0
     on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS

@@ -26,6 +26,7 @@ from hil.loop.tick_record import COUNTERS
 
 FAREWELL_FRAMES = 5  # how many times zero torque is sent at the end
 
+_NEVER_SENT = 0x8000  # commands without an answer: the one answered is ahead of all that were sent
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
 LOOP_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
 LOOP_PULSE = np.dtype(
@@ -163,6 +164,7 @@ def _decode(loop, wire, t_host):
     # samples that come late, and commands that are answered late, are as bad as samples that are missing
     unanswered = ((loop.pulse.seq - raw.command_seq) & 0xFFFF) - 1
     news.silence = max(silence, loop.timebase.age, unanswered * loop.pulse.dt)
+    news.strange = unanswered >= _NEVER_SENT
     if not news.fresh:
         loop.counters.samples_stale += 1
     return samples, broken

@@ -68,6 +68,7 @@ HARD_RULES = (
     Rule("drive disobeys", "symptom", _HARD, Cause.DRIVE_DISOBEYS),
     Rule("clock stepped", "symptom", _HARD, Cause.CLOCK_STEP),
     Rule("device restarted", "symptom", _HARD, Cause.DEVICE_RESTARTED),
+    Rule("foreign commands", "the device heard or obeyed others than this run's", _HARD, Cause.FOREIGN_COMMANDS),
     Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
     Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
     Rule("lean limit", "lean to either side beyond `lean`", _HARD, Cause.LEAN_LIMIT),

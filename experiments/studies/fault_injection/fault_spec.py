@@ -40,6 +40,7 @@ AT_ONCE_CAUSES = frozenset(  # causes after which the torque is zero in the same
         Cause.DRIVE_OFF,
         Cause.CLOCK_STEP,
         Cause.DEVICE_RESTARTED,
+        Cause.FOREIGN_COMMANDS,
     }
 )
 
@@ -83,6 +84,8 @@ class Threat:
         s for which the drive may go on with an older command because of it.
     refused : bool
         The session does not even begin.
+    obeyed : float
+        s from its beginning for which the drive may obey torque that nobody of the run asked for.
     deaf : bool
         The drive obeys nobody: no program can promise its torque.
     """
@@ -105,6 +108,7 @@ class Threat:
     slack: float = 0.0
     refused: bool = False
     deaf: bool = False
+    obeyed: float = 0.0
 
     @property
     def to_zero(self) -> float | None:

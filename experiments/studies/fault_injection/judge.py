@@ -154,7 +154,9 @@ def _end(case: FaultCase, played: Played, limits: Limits) -> list[str]:
 
 def _bounds(case: FaultCase, played: Played, limits: Limits) -> list[str]:
     """Demand that the drive was asked for torque within the limits, and only under control."""
-    diary, state, wrong = played.diary, played.rows["state"], []
+    diary, state, wrong = played.diary.copy(), played.rows["state"], []
+    somebody_elses = (diary["t"] >= case.onset) & (diary["t"] <= case.onset + case.threat.obeyed + TIME_ROUNDING)
+    diary["T_asked"][somebody_elses & (case.threat.obeyed > 0.0)] = 0.0
     asked = diary["T_asked"]
     worst = float(np.abs(asked).max())
     if worst > limits.torque.value + TORQUE_ROUNDING:
