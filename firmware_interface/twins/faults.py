@@ -55,6 +55,8 @@ class FaultKind(IntEnum):
     DRIVE_CLAMP = 28  # N m it makes at most
     DRIVE_TRIPS = 29  # -
     DRIVE_HOLDS = 30  # -; it makes what it made last, even when switched off
+    # its instruments again
+    DRIFT = 31  # added at `stop` and for good from then on, in the reading's unit; grows evenly from none at `start`
 
 
 class _Size(NamedTuple):
@@ -87,6 +89,7 @@ _SIZES = {
     FaultKind.DRIVE_GAIN: _Size("", -10.0, 10.0),
     FaultKind.DRIVE_LIES: _Size("", -10.0, 10.0),
     FaultKind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
+    FaultKind.DRIFT: _Size("", -1e9, 1e9),
 }
 
 
@@ -100,7 +103,7 @@ class Fault:
     size : float
         How much, as told beside the kind; 0 where that says nothing.
     start, stop : float
-        s of device time since power-up between which it lasts.
+        s of device time since power-up between which it lasts; a DRIFT has grown to its size at ``stop``.
     chance : float
         Probability with which a frame (or, for SLOWING, a sampling instant) is affected.
     channel : str
@@ -136,6 +139,10 @@ class Fault:
         if not 0 <= self.start <= self.stop:
             raise DeviceError(
                 f"a fault must start at 0 s or later and not stop before, found {self.start!r} to {self.stop!r} s"
+            )
+        if self.kind is FaultKind.DRIFT and not self.stop < math.inf:
+            raise DeviceError(
+                f"a fault DRIFT must say when it has grown to its size of {self.size:g}, found no end: give `stop` in s"
             )
         if self.channel not in READING_NAMES:
             raise DeviceError(f"a fault's channel must be one of {', '.join(READING_NAMES)}, found {self.channel!r}")
