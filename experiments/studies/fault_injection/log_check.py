@@ -44,5 +44,5 @@ def _write(folder: Path, case: FaultCase, played: Played) -> Path:
         keep = Keeper(writer)
         for first, last, tape in zip(played.looks, [*played.looks[1:], len(played.rows)], played.tapes, strict=True):
             keep(played.rows[first:last], np.frombuffer(tape, np.uint8))
-        writer.close("fault" if case.faults else "success", case.threat.name)
+        writer.close("fault" if case.all_faults else "success", case.name)
     return folder

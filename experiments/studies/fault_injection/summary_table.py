@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from experiments.studies.fault_injection.fault_list import THREATS
-from experiments.studies.fault_injection.judge import RODE_THROUGH, CaseResult
+from experiments.studies.fault_injection.judge import CaseResult
+from experiments.studies.fault_injection.promises import RODE_THROUGH
+from experiments.studies.fault_injection.threats.fault_list import THREATS
 from experiments.studies.markdown_tables import markdown_table
 
 SUMMARY_COLUMNS = ("fault", "cases", "worst to zero torque", "promised", "log intact", "outcomes")

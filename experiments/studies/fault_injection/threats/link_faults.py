@@ -1,6 +1,6 @@
 """Faults of the bytes between computer and node, and what is promised for each."""
 
-from experiments.studies.fault_injection.fault_spec import ONE_SAMPLE, Threat
+from experiments.studies.fault_injection.threats.fault_spec import ONE_SAMPLE, Threat
 from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
