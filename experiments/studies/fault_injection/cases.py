@@ -165,7 +165,8 @@ def draw_case(seed: int, index: int, options: CaseOptions = CaseOptions()) -> Fa
     threats = threats_of(options.pool)
     first = np.random.default_rng([seed, index])
     further = [np.random.default_rng([seed, index, i]) for i in range(1, options.together)]
-    chosen = [threats[index % len(threats)], *(threats[draws.integers(len(threats))] for draws in further)]
+    met = [threat for threat in threats if not threat.refused]  # where no session begins no further fault is met
+    chosen = [threats[index % len(threats)], *(met[draws.integers(len(met))] for draws in further)]
     return compose_case(chosen, [first, *further], options, seed=seed, index=index)
 
 
