@@ -41,6 +41,7 @@ from experiments.studies.fault_injection.promises import (
     undefended,
 )
 from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
+from experiments.studies.fault_injection.threats.fault_list import family
 from experiments.studies.fault_injection.threats.fault_spec import AT_ONCE_CAUSES, SAMPLE_PERIOD, TIME_TO_ZERO
 from hil.loop.limits import Limits
 from hil.loop.states import Cause, State
@@ -64,6 +65,7 @@ class CaseResult:
     complaints: tuple[str, ...]  # every promise that was broken, in words
     log_intact: bool
     danger: Danger = NO_DANGER
+    families: str = ""  # of its threats, in the order of the alphabet
     declared: str = ""  # why its torque is beyond any program; empty for almost every case
 
 
@@ -72,7 +74,7 @@ def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) ->
     refusal = any(part.threat.refused for part in case.parts)
     if played.refused:
         unjust = () if refusal else (f"refused: {played.refused}",)
-        return CaseResult(case.index, case.name, REFUSED, math.nan, unjust, True)
+        return CaseResult(case.index, case.name, REFUSED, math.nan, unjust, True, families=_families(case))
     gaps, declared = _log(case, played), undefended(case)
     outcome, to_zero, wrong = judge_set(case, played) if case.others else judge_fault(case, played)
     complaints = [*wrong, *_bounds(played, limits, slack_of(case), declared)]
@@ -84,8 +86,12 @@ def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) ->
     if refusal:
         complaints.append("was armed, and should have been refused")
     return CaseResult(
-        case.index, case.name, outcome, to_zero, (*complaints, *gaps), not gaps, danger=danger, declared=declared
+        case.index, case.name, outcome, to_zero, (*complaints, *gaps), not gaps, danger, _families(case), declared
     )
+
+
+def _families(case: FaultCase) -> str:
+    return " + ".join(sorted(family(part.threat) for part in case.parts))
 
 
 def _end(played: Played, declared: str) -> list[str]:

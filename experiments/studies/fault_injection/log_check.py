@@ -17,7 +17,7 @@ WRITTEN_EVERY = 41  # cases of which one is written: often enough to meet every 
 
 def is_written(case: FaultCase) -> bool:
     """Choose the cases whose log goes to disk and comes back; the choice walks through all threats."""
-    return case.index % WRITTEN_EVERY == case.seed % WRITTEN_EVERY
+    return not case.code and case.index % WRITTEN_EVERY == case.seed % WRITTEN_EVERY
 
 
 def check_written_log(case: FaultCase, played: Played) -> list[str]:

@@ -10,6 +10,7 @@ from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
 
 THREATS = (*LINK_THREATS, *MACHINE_THREATS, *SENSOR_THREATS)
 FAMILIES = {"link": LINK_THREATS, "machine": MACHINE_THREATS, "sensor": SENSOR_THREATS, "slow": SLOW_THREATS}
+_FAMILY_OF = {threat.name: name for name, threats in FAMILIES.items() for threat in threats}
 
 
 class ThreatPool(StrEnum):
@@ -31,4 +32,4 @@ def threats_of(pool: ThreatPool) -> tuple[Threat, ...]:
 
 def family(threat: Threat) -> str:
     """Name the family of a threat: where in the machine it strikes, or that it comes slowly."""
-    return next(name for name, threats in FAMILIES.items() if threat in threats)
+    return _FAMILY_OF[threat.name]
