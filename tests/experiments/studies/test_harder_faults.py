@@ -151,7 +151,7 @@ def of_two(first: str, *faults: Fault, second: str) -> object:
     """A case of two threats, the second one with these faults."""
     threat = next(t for t in THREATS if t.name == second)
     case = case_of(first)
-    return replace(case, others=(FaultPart(threat, case.moment, case.onset, faults),), options=PAIRS)
+    return replace(case, others=(FaultPart(threat, case.moment, faults[0].start, faults),), options=PAIRS)
 
 
 def test_both_faults_of_a_pair_strike():
