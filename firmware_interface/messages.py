@@ -21,6 +21,8 @@ RAW = np.dtype(
         ("faults", "u1"),  # FAULT_* bits
         ("command_seq", "u2"),  # sequence number of the last command obeyed
         ("rejected", "u1"),  # frames the node has rejected, wraps at 256
+        ("refused", "u1"),  # commands the node has refused as not this session's, wraps at 256
+        ("seq_high", "u2"),  # how often `seq` has wrapped: the upper half of the sample's number
         ("off_scale", "u1"),  # a reading stands at an end of its scale, or is no number: not to be used
     ],
     align=True,
@@ -56,7 +58,8 @@ COMMAND = np.dtype(
         ("T_cmd", "f8"),  # N m, steer torque, positive steers to the right
         ("expiry_ms", "u2"),  # the node zeroes the torque this long after the command came
         ("seq", "u2"),  # counts every command, wraps at 65536
-        ("sample_seq", "u2"),  # the sample this command was computed from
+        ("sample_seq", "u4"),  # number of the sample this command was computed from, all 32 bits
+        ("session", "u4"),  # in which it counts, as the device opened it
         ("flags", "u1"),  # COMMAND_* bits
     ],
     align=True,
@@ -66,6 +69,7 @@ STATUS_ENABLED = 1  # the drive is making torque
 STATUS_WATCHDOG = 2  # latched: commands stopped coming while enabled; torque is zero
 STATUS_STOP_BUTTON = 4  # the emergency stop is pressed
 STATUS_SATURATED = 8  # the drive is at its torque limit
+STATUS_FOREIGN = 16  # latched for the session: commands came that are not of it, or too old; no torque any more
 
 FAULT_DRIVE = 1  # the motor controller reports an error
 FAULT_IMU = 2  # the inertial sensor does not answer

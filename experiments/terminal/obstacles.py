@@ -43,6 +43,7 @@ ADVICE = {
     Cause.STALE_SAMPLE: "check the cable and what else loads the computer",
     Cause.DRIVE_WATCHDOG: "the time-out may be too short for this computer: see watchdog_s of the rig",
     Cause.DRIVE_OFF: "check the drive's supply",
+    Cause.FOREIGN_COMMANDS: "end what else writes to its port, check its supply in case it restarted, and run again",
 }
 _OF_SYMPTOM = {
     Symptom.SENSOR_STUCK: Cause.SENSOR_STUCK,
@@ -74,6 +75,8 @@ def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
         return
     if int(row["status"]) & messages.STATUS_STOP_BUTTON:
         yield Cause.STOP_BUTTON, SENTENCES[Cause.STOP_BUTTON]
+    if int(row["status"]) & messages.STATUS_FOREIGN:
+        yield Cause.FOREIGN_COMMANDS, SENTENCES[Cause.FOREIGN_COMMANDS]
     if int(row["faults"]):
         yield Cause.DEVICE_FAULT, f"the device reports a fault ({', '.join(fault_names(int(row['faults'])))})"
     for symptom, cause in _OF_SYMPTOM.items():

@@ -28,6 +28,7 @@ class DeviceRequirements:
     rate: float  # Hz, of the loop
     watchdog: float  # s, the drive's own time-out
     settings: DeviceSettings = field(default_factory=dict)
+    nonce: int = 0  # drawn anew for each introduction, for a device that opens a session; 0 only asks
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Introduction:
     gyro_lsb: float | None = None  # rad/s per count
     accel_lsb: float | None = None  # m/s^2 per count
     steer_counts_per_turn: float | None = None  # of the encoder's own shaft
+    session: int = 0  # in which commands count, as it opened it; 0 where it knows none
     scale: float = 1.0  # N m on the steer per unit the drive is commanded in
     per_amp: float = 1.0  # N m on the steer per ampere it reports
 

@@ -42,6 +42,7 @@ LINK_STATE = np.dtype(
         ("scale", "f8"),  # N m on the steer per unit the drive is commanded in
         ("per_amp", "f8"),  # N m on the steer per ampere it reports, where it reports its current
         ("period_us", "i8"),  # between two of its samples
+        ("session", "u4"),  # in which its commands count; 0 where it knows none
         ("axis", "i8"),  # of the steer drive, where a device has several
         ("wheel_axis", "i8"),  # of the wheel sensor; -1: none
         # state

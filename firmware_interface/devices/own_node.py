@@ -28,7 +28,9 @@ def receive(link, rx, n):
 
 @njit(cache=True, nogil=True)
 def speak(link, command, send, out):
-    """Write the command if there is one to ``send``; returns the number of bytes.
+    """Write the command if there is one to ``send``, as an answer to the node's newest sample; returns the bytes.
+
+    Before the first sample there is nothing to answer.
 
     Parameters
     ----------
@@ -37,12 +39,16 @@ def speak(link, command, send, out):
 
     Runs inside the tick.
     """
-    return encode_command(command, out) if send else 0
+    if not send or not link.receiver.started:
+        return 0
+    command.sample_seq = link.raw.seq_high * 65536 + link.raw.seq
+    command.session = link.session
+    return encode_command(command, out)
 
 
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
-    """Ask it who it is; raises DeviceError."""
-    return introduction_of_node(ask_hello(port, _TIMEOUT))
+    """Ask it who it is, and let it open a session; raises DeviceError."""
+    return introduction_of_node(ask_hello(port, _TIMEOUT, wants.nonce))
 
 
 def introduction_of_node(hello: Hello) -> Introduction:
@@ -65,8 +71,8 @@ DEVICE = Device(
     delimiter=DELIMITER,
     examples=(
         ExampleMessage(
-            # worked by hand from docs/node-protocol.md: version 1, type 1, seq 258, t 3 us, the rest zero
-            bytes.fromhex("060101020103010101010101010101010101010101010101010101010101010101010101010101"),
+            # worked by hand from docs/node-protocol.md: version 2, type 1, seq 258, t 3 us, the rest zero
+            bytes.fromhex("060201020103010101010101010101010101010101010101010101010101010101010101010101010101"),
             False,
             {},
             "zeros stuffed by hand, its CRC left out: must be rejected",

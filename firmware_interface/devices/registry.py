@@ -11,6 +11,7 @@ DEVICES = {
     "vesc": "vesc",
     "odrive": "odrive",
 }
+_OLD_PROTOCOLS = {("node", 1): "own_node_1"}  # (device, version of the node's protocol): spoken in old runs alone
 
 
 def device_names() -> tuple[str, ...]:
@@ -28,5 +29,15 @@ def device(name: str) -> Device:
     """
     if name not in DEVICES:
         raise DeviceError(f"unknown device '{name}': the devices are {', '.join(DEVICES)}")
-    found: Device = import_module(f"firmware_interface.devices.{DEVICES[name]}").DEVICE
+    return _load(DEVICES[name])
+
+
+def device_of_run(name: str, protocol: int) -> Device:
+    """Driver as a run of this version of the node's protocol had it; raises DeviceError if there is none."""
+    old = _OLD_PROTOCOLS.get((name, protocol))
+    return _load(old) if old else device(name)
+
+
+def _load(module: str) -> Device:
+    found: Device = import_module(f"firmware_interface.devices.{module}").DEVICE
     return found

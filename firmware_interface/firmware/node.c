@@ -1,17 +1,21 @@
 /* See node.h, and docs/node-protocol.md for the frames and the numbered rules. */
 #include "node.h"
 
-#define VERSION 1u
+#define VERSION 2u
 #define SAMPLE 1u
 #define COMMAND 2u
 #define HELLO 3u
 #define HELLO_REQUEST 4u
 
 #define HEADER_SIZE 4u
+#define REQUEST_SIZE 8u
 #define SAMPLE_SIZE (NODE_SAMPLE_FRAME - NODE_OVERHEAD)
 #define HELLO_SIZE (NODE_HELLO_FRAME - NODE_OVERHEAD)
 #define CRC_SIZE 2u
 #define CRC_START 0xFFFFu
+
+/* Foreign commands: of no consequence, or to be told. */
+enum { STRANGE = 1, ALARMING = 2 };
 
 typedef char float_has_four_bytes[sizeof(float) == 4 ? 1 : -1];
 
@@ -68,6 +72,11 @@ static uint16_t get_u16(const uint8_t *from)
     return (uint16_t)(from[0] | (uint16_t)(from[1] << 8));
 }
 
+static uint32_t get_u32(const uint8_t *from)
+{
+    return get_u16(from) | ((uint32_t)get_u16(from + 2) << 16);
+}
+
 static int32_t get_i16(const uint8_t *from)
 {
     const int32_t value = get_u16(from);
@@ -114,13 +123,15 @@ size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME])
     at = put_u16(at, is->watchdog_ms);
     at = put_f32(at, is->gyro_lsb);
     at = put_f32(at, is->accel_lsb);
-    put_u32(at, is->steer_counts_per_turn);
+    at = put_u32(at, is->steer_counts_per_turn);
+    put_u32(at, node->hello_session);
     return node_close_frame(out, HELLO_SIZE);
 }
 
 size_t node_sample(struct node *node, const struct node_readings *readings, uint8_t out[NODE_SAMPLE_FRAME])
 {
-    uint8_t *at = put_header(&out[1], SAMPLE, node->seq);
+    uint8_t *at = put_header(&out[1], SAMPLE, (uint16_t)(node->seq & 0xFFFFu));
+    const uint16_t seq_high = (uint16_t)(node->seq >> 16);
 
     node->seq++;
     at = put_u32(at, node->now_us);
@@ -137,27 +148,95 @@ size_t node_sample(struct node *node, const struct node_readings *readings, uint
     at = put_u8(at, node->status);
     at = put_u8(at, node->faults);
     at = put_u16(at, node->obeyed_seq);
-    put_u8(at, (uint8_t)(node->rejected & 0xFFu));
+    at = put_u8(at, (uint8_t)(node->rejected & 0xFFu));
+    at = put_u8(at, (uint8_t)(node->refused & 0xFFu));
+    put_u16(at, seq_high);
+    for (size_t axis = 0; axis < 3; axis++) { /* their last digits never rest */
+        node->salt = node->salt * 1664525u + (uint16_t)readings->gyro_counts[axis];
+        node->salt = node->salt * 1664525u + (uint16_t)readings->accel_counts[axis];
+    }
     return node_close_frame(out, SAMPLE_SIZE);
 }
 
 /* ---- frames in */
 
-/* Rule 2: a command with the number of the one before is the same command, and no sign of life. */
+/* Rule 4: one that could have moved the drive, or does not know the session, is told. */
+static void refuse(struct node *node, bool alarming)
+{
+    node->refused++;
+    if (alarming || node->enabled) {
+        node->stranger = ALARMING;
+    } else if (node->stranger == 0) {
+        node->stranger = STRANGE;
+    }
+}
+
+/* Rules 2 to 4: the command is obeyed, or late or repeated and passed over, or foreign. */
 static void take_command(struct node *node)
 {
-    const uint16_t seq = get_u16(&node->payload[2]);
+    const uint16_t seq = get_u16(&node->payload[2]), expiry_ms = get_u16(&node->payload[6]);
+    const int32_t mNm = get_i16(&node->payload[4]);
+    const uint32_t sample = get_u32(&node->payload[8]), session = get_u32(&node->payload[12]);
+    const uint8_t flags = node->payload[16];
+    const uint32_t behind = node->seq - 1u - sample; /* samples sent since the one it answers */
+    const uint32_t rate_hz = node->identity->rate_hz;
+    const uint32_t window = (uint32_t)node->identity->watchdog_ms * rate_hz / 1000u;
+    const bool ours = node->session != 0 && session == node->session;
 
-    if (node->heard && seq == node->command_seq) {
+    if (!ours || behind >= window) {
+        refuse(node, !ours || (flags & NODE_COMMAND_ENABLE) != 0);
         return;
     }
+    if (node->heard) {
+        const uint16_t ahead = (uint16_t)(seq - node->command_seq);
+        const bool older_sample = sample - node->command_sample >= 0x80000000u;
+
+        if (ahead == 0 || ahead >= 0x8000u || older_sample) {
+            const bool same = ahead == 0 && sample == node->command_sample && mNm == node->command_mNm &&
+                              expiry_ms == node->command_expiry_ms && flags == node->command_flags;
+
+            if (!older_sample && !same) { /* two speak: numbers and samples do not go together */
+                refuse(node, (flags & NODE_COMMAND_ENABLE) != 0);
+            }
+            return;
+        }
+    }
     node->command_seq = seq;
-    node->command_mNm = get_i16(&node->payload[4]);
-    node->command_expiry_ms = get_u16(&node->payload[6]);
-    node->command_flags = node->payload[10]; /* the number of the sample it answers, before it, is for the log */
+    node->command_sample = sample;
+    node->command_mNm = mNm;
+    node->command_expiry_ms = expiry_ms;
+    node->command_flags = flags;
     node->heard = true;
     node->pending = true;
-    node->age_us = 0; /* rule 3: the instant before its arrival is the latest one */
+    node->age_us = behind * ((1000000u + rate_hz - 1u) / rate_hz); /* rule 5: at the latest instant */
+}
+
+/* Rule 3: a nonce opens a session; neither end alone makes its number. */
+static void take_request(struct node *node)
+{
+    const uint32_t nonce = get_u32(&node->payload[4]);
+
+    node->hello_pending = true;
+    node->hello_seq = get_u16(&node->payload[2]);
+    node->hello_session = 0;
+    if (nonce == 0) {
+        return;
+    }
+    if (nonce != node->nonce) {
+        if (node->enabled) { /* somebody else wants a drive that is in use */
+            refuse(node, true);
+            return;
+        }
+        node->nonce = nonce;
+        node->session = (nonce ^ node->salt) != 0 ? nonce ^ node->salt : 1u;
+        node->command_flags = 0;
+        node->heard = false;
+        node->pending = false;
+        node->off_seen = false;
+        node->stranger = 0;
+        node->foreign = false;
+    }
+    node->hello_session = node->session;
 }
 
 /* Whether a payload with the right CRC is one of this protocol; what is meant for the computer is none of ours. */
@@ -173,11 +252,10 @@ static bool take_payload(struct node *node, size_t size)
         }
         return size == NODE_COMMAND_SIZE;
     case HELLO_REQUEST:
-        if (size == HEADER_SIZE) {
-            node->hello_pending = true;
-            node->hello_seq = get_u16(&node->payload[2]);
+        if (size == REQUEST_SIZE) {
+            take_request(node);
         }
-        return size == HEADER_SIZE;
+        return size == REQUEST_SIZE;
     case SAMPLE:
         return size == SAMPLE_SIZE;
     case HELLO:
@@ -187,7 +265,7 @@ static bool take_payload(struct node *node, size_t size)
     }
 }
 
-/* Rule 8: the delimiter has come; use the frame, or count it. */
+/* Rule 10: the delimiter has come; use the frame, or count it. */
 static void take_frame(struct node *node)
 {
     const size_t length = (size_t)node->filled - 1; /* payload and CRC */
@@ -260,7 +338,7 @@ void node_init(struct node *node, const struct node_identity *identity)
     node->identity = identity;
 }
 
-/* Rules 5 and 6: what is disabled needs ENABLE off, then on, to come back. */
+/* Rules 7 and 8: what is disabled needs ENABLE off, then on, to come back. */
 static void decide_enabled(struct node *node, bool alive, bool stop_button)
 {
     if ((node->command_flags & NODE_COMMAND_ENABLE) == 0) { /* also before the first command */
@@ -279,8 +357,14 @@ static void decide_enabled(struct node *node, bool alive, bool stop_button)
         node->off_seen = false;
         node->tripped = true;
         node->trips++;
-    } else if (alive && node->off_seen && !node->tripped) {
+    } else if (alive && node->off_seen && !node->tripped && !node->foreign) {
         node->enabled = true;
+    }
+    if (node->stranger != 0) { /* rule 4 */
+        node->enabled = false;
+        node->off_seen = false;
+        node->foreign = node->foreign || node->stranger == ALARMING;
+        node->stranger = 0;
     }
 }
 
@@ -301,10 +385,10 @@ int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t
     decide_enabled(node, node->heard && node->age_us < 1000u * (uint32_t)node->identity->watchdog_ms, stop_button);
 
     node->torque_mNm = 0;
-    if (node->enabled && node->age_us < 1000u * (uint32_t)node->command_expiry_ms) { /* rule 4 */
+    if (node->enabled && node->age_us < 1000u * (uint32_t)node->command_expiry_ms) { /* rule 6 */
         const int32_t asked_mNm = node->command_mNm;
 
-        saturated = asked_mNm >= limit_mNm || asked_mNm <= -limit_mNm; /* rule 7 */
+        saturated = asked_mNm >= limit_mNm || asked_mNm <= -limit_mNm; /* rule 9 */
         if (!saturated) {
             node->torque_mNm = asked_mNm;
         } else {
@@ -312,6 +396,7 @@ int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t
         }
     }
     node->status = (uint8_t)((node->enabled ? NODE_STATUS_ENABLED : 0) | (node->tripped ? NODE_STATUS_WATCHDOG : 0) |
-                             (stop_button ? NODE_STATUS_STOP_BUTTON : 0) | (saturated ? NODE_STATUS_SATURATED : 0));
+                             (stop_button ? NODE_STATUS_STOP_BUTTON : 0) | (saturated ? NODE_STATUS_SATURATED : 0) |
+                             (node->foreign ? NODE_STATUS_FOREIGN : 0));
     return node->torque_mNm;
 }

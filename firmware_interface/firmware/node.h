@@ -1,7 +1,7 @@
-/* The node of docs/node-protocol.md, version 1, for any microcontroller: bytes in, torque and bytes out.
+/* The node of docs/node-protocol.md, version 2, for any microcontroller: bytes in, torque and bytes out.
  *
  * C99 without a library: no allocation, no recursion, no clock, no globals that change. Everything the node
- * remembers stands in a `struct node`, which the board keeps; a node is about 50 bytes. At each sampling instant:
+ * remembers stands in a `struct node`, which the board keeps; a node is about 100 bytes. At each sampling instant:
  *
  *     node_receive(&node, bytes, n);                      what has come off the line since the last
  *     T = node_latch(&node, now_us, stop_button, faults);  torque from now on; give it to the drive
@@ -24,18 +24,24 @@ extern "C" {
 
 #define NODE_MAX_PAYLOAD 250u /* bytes; COBS then costs exactly one byte, in front */
 #define NODE_OVERHEAD 4u      /* bytes: COBS, CRC, delimiter */
-#define NODE_SAMPLE_FRAME (37u + NODE_OVERHEAD)
-#define NODE_HELLO_FRAME (38u + NODE_OVERHEAD)
-#define NODE_COMMAND_SIZE 11u /* bytes of payload, the longest the node has to understand */
+#define NODE_SAMPLE_FRAME (40u + NODE_OVERHEAD)
+#define NODE_HELLO_FRAME (42u + NODE_OVERHEAD)
+#define NODE_COMMAND_SIZE 17u /* bytes of payload, the longest the node has to understand */
 
-enum { NODE_STATUS_ENABLED = 1, NODE_STATUS_WATCHDOG = 2, NODE_STATUS_STOP_BUTTON = 4, NODE_STATUS_SATURATED = 8 };
+enum {
+    NODE_STATUS_ENABLED = 1,
+    NODE_STATUS_WATCHDOG = 2,
+    NODE_STATUS_STOP_BUTTON = 4,
+    NODE_STATUS_SATURATED = 8,
+    NODE_STATUS_FOREIGN = 16
+};
 enum { NODE_FAULT_DRIVE = 1, NODE_FAULT_IMU = 2, NODE_FAULT_ENCODER = 4, NODE_FAULT_BUS = 8 };
 enum { NODE_COMMAND_ENABLE = 1, NODE_COMMAND_CLEAR = 2 };
 
 /* What the node says of itself; constant, may stand in flash. */
 struct node_identity {
     uint8_t firmware[16];       /* name, ASCII, padded with zeros */
-    uint16_t rate_hz;           /* samples per second */
+    uint16_t rate_hz;           /* samples per second, at least 1 */
     uint16_t torque_limit_mNm;  /* at most 32767; never more is applied */
     uint16_t watchdog_ms;       /* at least two sampling periods */
     float gyro_lsb, accel_lsb;  /* rad/s and m/s^2 per count; only copied, never calculated with */
@@ -55,23 +61,30 @@ struct node_readings {
 /* To be read by the board if it cares; written by the functions below only. */
 struct node {
     const struct node_identity *identity;
+    /* the session; 0 for none */
+    uint32_t session;
+    uint32_t nonce; /* of the request that opened it */
+    uint32_t salt;  /* our own share in the next session's number: noise of the instruments */
     /* the newest command, and how old it is */
-    uint32_t age_us; /* at the latest instant, from the instant before it came; stays at its end instead of wrapping */
+    uint32_t age_us; /* at the latest instant, from that of the sample it answers; stays at its end, does not wrap */
+    uint32_t command_sample; /* number of that sample */
     int32_t command_mNm;
     uint16_t command_expiry_ms, command_seq;
     uint8_t command_flags;
-    bool heard;   /* any command has come in */
+    bool heard;   /* a command of this session has come in */
     bool pending; /* the newest waits for an instant */
     bool hello_pending;
     uint16_t hello_seq;
+    uint32_t hello_session; /* to be told: 0 if none was asked for, or it was not granted */
+    uint8_t stranger;       /* a foreign command has come since the latest instant: see node.c */
     /* state, as decided at the latest instant */
-    uint16_t seq; /* of the next sample */
+    uint32_t seq; /* of the next sample */
     uint32_t now_us;
     int32_t torque_mNm;
     uint16_t obeyed_seq;
     uint8_t status, faults;
-    bool enabled, off_seen, tripped;
-    uint32_t commands, trips; /* obeyed so far; times the watchdog has struck */
+    bool enabled, off_seen, tripped, foreign;
+    uint32_t commands, trips, refused; /* obeyed so far; times the watchdog has struck; foreign commands */
     /* the frame that is coming in */
     uint16_t filled, crc; /* bytes since the delimiter; CRC of all but the latest two */
     uint8_t distance;     /* bytes to the next zero */

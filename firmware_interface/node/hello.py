@@ -20,24 +20,38 @@ class Hello:
     gyro_lsb: float  # rad/s per count
     accel_lsb: float  # m/s^2 per count
     steer_counts_per_turn: int  # of the encoder's own shaft
+    session: int  # in which commands count; 0 if none was asked for
 
 
-def ask_hello(port: SerialPort, timeout: float = 1.0) -> Hello:
+def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0) -> Hello:
     """Ask the node on a port who it is, until it answers.
+
+    Parameters
+    ----------
+    port : SerialPort
+    timeout : float
+        s
+    nonce : int
+        Of 32 bits, drawn anew for each session that is to be opened; 0 asks only.
 
     Raises
     ------
     DeviceError
-        If within ``timeout`` s nothing comes, only garbage, or another version of the protocol.
+        If within ``timeout`` s nothing comes, only garbage, another version of the protocol, or the node has its
+        drive enabled for somebody else.
     """
     heard = _Heard()
-    # the delimiter in front ends whatever a dead controller left half-said
-    for data in ask_and_listen(
-        port, lambda k: b"\0" + reference_codec.encode(reference_codec.HelloRequest(k & 0xFFFF)), timeout
-    ):
+
+    def request(k: int) -> bytes:
+        heard.wanted.add((nonce + k) & 0xFFFF)  # an answer to somebody before us has another number
+        # the delimiter in front ends whatever a dead controller left half-said
+        return b"\0" + reference_codec.encode(reference_codec.HelloRequest((nonce + k) & 0xFFFF, nonce))
+
+    for data in ask_and_listen(port, request, timeout):
         answer = heard.take(data)
-        if answer is not None:
+        if answer is not None and (nonce == 0 or answer.session != 0):
             return answer
+        heard.occupied = heard.occupied or answer is not None
     raise DeviceError(_why_no_hello(port, timeout, heard))
 
 
@@ -49,6 +63,8 @@ class _Heard:
         self.good = 0  # frames with the right CRC
         self.rejected = 0
         self.other_version: int | None = None
+        self.wanted: set[int] = set()  # numbers of our requests
+        self.occupied = False  # it answered, and opened no session
         self._rest = b""  # of an unfinished frame
 
     def take(self, data: bytes) -> Hello | None:
@@ -65,7 +81,7 @@ class _Heard:
             if payload[0] != reference_codec.VERSION:
                 self.other_version = payload[0]
             message = reference_codec.decode(stuffed)
-            if isinstance(message, reference_codec.HelloFrame):
+            if isinstance(message, reference_codec.HelloFrame) and message.seq in self.wanted:
                 return hello_in_si(message)
         return None
 
@@ -80,6 +96,7 @@ def hello_in_si(answer: reference_codec.HelloFrame) -> Hello:
         gyro_lsb=answer.gyro_lsb,
         accel_lsb=answer.accel_lsb,
         steer_counts_per_turn=answer.steer_counts_per_turn,
+        session=answer.session,
     )
 
 
@@ -88,10 +105,16 @@ def _why_no_hello(port: SerialPort, timeout: float, heard: _Heard) -> str:
     wanted = f"a node on {port.path} should say HELLO within {timeout:g} s"
     if heard.n == 0:
         return f"{wanted}, but nothing came; is it powered, and is this its port?"
-    if heard.other_version is not None:
+    if heard.occupied:
         return (
-            f"{wanted} in protocol version {reference_codec.VERSION}, but it speaks version "
-            f"{heard.other_version}; load the firmware that fits"
+            f"a node on {port.path} should open a session, but its drive is enabled for another program: end that one, "
+            "or switch the node off and on"
+        )
+    if heard.other_version is not None:
+        old = heard.other_version < reference_codec.VERSION
+        do = "load the firmware of this riderless, firmware_interface/firmware" if old else "update riderless"
+        return (
+            f"{wanted} in protocol version {reference_codec.VERSION}, but it speaks version {heard.other_version}; {do}"
         )
     if heard.good > 0:
         return (

@@ -1,4 +1,4 @@
-"""Our own protocol between the computer and the microcontroller (the *node*), version 1.
+"""Our own protocol between the computer and the microcontroller (the *node*), version 2.
 
 The node carries inertial sensor, steer encoder, wheel sensor and steer drive. Four frames, described
 byte by byte in ``docs/node-protocol.md`` and, readably, in ``reference_codec.py``. This module is the
@@ -18,7 +18,7 @@ from firmware_interface.calibration import is_off_scale
 from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
 from firmware_interface.messages import COMMAND_ENABLE
 
-PROTOCOL_VERSION = 1
+PROTOCOL_VERSION = 2
 
 FRAME_SAMPLE = 1  # node to computer, one per period
 FRAME_COMMAND = 2  # computer to node, answering a sample
@@ -29,7 +29,7 @@ FIRMWARE_NAME_SIZE = 16  # bytes
 
 # The payloads, byte by byte: little-endian, nothing between the fields.
 _HEADER = [("version", "u1"), ("type", "u1"), ("seq", "<u2")]
-HEADER_LAYOUT = np.dtype(_HEADER)  # the whole of HELLO_REQUEST
+HEADER_LAYOUT = np.dtype(_HEADER)
 SAMPLE_LAYOUT = np.dtype(
     [
         *_HEADER,
@@ -48,6 +48,8 @@ SAMPLE_LAYOUT = np.dtype(
         ("faults", "u1"),
         ("command_seq", "<u2"),
         ("rejected", "u1"),
+        ("refused", "u1"),
+        ("seq_high", "<u2"),
     ]
 )
 COMMAND_LAYOUT = np.dtype(
@@ -55,7 +57,8 @@ COMMAND_LAYOUT = np.dtype(
         *_HEADER,
         ("torque_mNm", "<i2"),
         ("expiry_ms", "<u2"),
-        ("sample_seq", "<u2"),
+        ("sample_seq", "<u4"),
+        ("session", "<u4"),
         ("flags", "u1"),
     ]
 )
@@ -69,8 +72,10 @@ HELLO_LAYOUT = np.dtype(
         ("gyro_lsb", "<f4"),
         ("accel_lsb", "<f4"),
         ("steer_counts_per_turn", "<u4"),
+        ("session", "<u4"),
     ]
 )
+HELLO_REQUEST_LAYOUT = np.dtype([*_HEADER, ("nonce", "<u4")])
 
 _HALF_OF_THE_NUMBERS = 0x8000  # a longer way forward is a step back
 
@@ -78,7 +83,7 @@ _HALF_OF_THE_NUMBERS = 0x8000  # a longer way forward is a step back
 SAMPLE_SIZE = np.int64(SAMPLE_LAYOUT.itemsize)
 COMMAND_SIZE = np.int64(COMMAND_LAYOUT.itemsize)
 HELLO_SIZE = np.int64(HELLO_LAYOUT.itemsize)
-HELLO_REQUEST_SIZE = np.int64(HEADER_LAYOUT.itemsize)
+HELLO_REQUEST_SIZE = np.int64(HELLO_REQUEST_LAYOUT.itemsize)
 
 TORQUE_MAX_mNm = 32767  # -32768 is left free: the two ends of the scale are alike
 
@@ -93,6 +98,7 @@ HELLO = np.dtype(
         ("gyro_lsb", "f4"),  # rad/s per count
         ("accel_lsb", "f4"),  # m/s^2 per count
         ("steer_counts_per_turn", "u4"),  # of the encoder's own shaft
+        ("session", "u4"),  # in which commands count from now on; 0 for none
     ],
     align=True,
 )
@@ -182,6 +188,8 @@ def encode_sample(raw, out):
     frame.faults = raw.faults
     frame.command_seq = raw.command_seq
     frame.rejected = raw.rejected
+    frame.refused = raw.refused
+    frame.seq_high = raw.seq_high
     return close_frame(out, SAMPLE_SIZE)
 
 
@@ -196,6 +204,18 @@ def decode_sample(payload, n, raw):
     if frame_type(payload, n) != FRAME_SAMPLE:
         return False
     frame = laid_over(payload, 0, SAMPLE_LAYOUT)
+    read_readings(frame, raw)
+    raw.refused = frame.refused
+    raw.seq_high = frame.seq_high
+    return True
+
+
+@njit(cache=True, nogil=True)
+def read_readings(frame, raw):
+    """Copy what a SAMPLE frame of every version holds into a ``RAW`` record.
+
+    Runs inside the tick.
+    """
     raw.seq = frame.seq
     raw.t_us = frame.t_us
     raw.gyro_counts[0] = frame.gyro_x_counts
@@ -213,7 +233,6 @@ def decode_sample(payload, n, raw):
     raw.command_seq = frame.command_seq
     raw.rejected = frame.rejected
     raw.off_scale = is_off_scale(raw)
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -246,15 +265,18 @@ def receive_samples(receiver, rx, n, raw):
         if receiver.size == 0:
             continue
         if decode_sample(receiver.payload, receiver.size, raw):
-            samples += _note_sequence(receiver, raw.seq)
+            samples += note_sequence(receiver, raw.seq)
         elif frame_type(receiver.payload, receiver.size) == 0:
             receiver.frames_bad_version += 1
     return samples
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _note_sequence(receiver, seq):
-    """Compare a sample's number with the last one; returns 1 for a new sample, 0 for a repeated one."""
+def note_sequence(receiver, seq):
+    """Compare a sample's number with the last one; returns 1 for a new sample, 0 for a repeated one.
+
+    Runs inside the tick.
+    """
     step = (seq - receiver.last_seq) & 0xFFFF
     if receiver.started:
         if step == 0:
@@ -287,6 +309,7 @@ def encode_command(command, out):
     frame.torque_mNm = np.rint(min(max(1e3 * T, -TORQUE_MAX_mNm), TORQUE_MAX_mNm))
     frame.expiry_ms = command.expiry_ms
     frame.sample_seq = command.sample_seq
+    frame.session = command.session
     frame.flags = flags
     return close_frame(out, COMMAND_SIZE)
 
@@ -301,6 +324,7 @@ def decode_command(payload, n, command):
     command.T_cmd = 1e-3 * frame.torque_mNm
     command.expiry_ms = frame.expiry_ms
     command.sample_seq = frame.sample_seq
+    command.session = frame.session
     command.flags = frame.flags
     return True
 
@@ -320,6 +344,7 @@ def encode_hello(hello, out):
     frame.gyro_lsb = hello.gyro_lsb
     frame.accel_lsb = hello.accel_lsb
     frame.steer_counts_per_turn = hello.steer_counts_per_turn
+    frame.session = hello.session
     return close_frame(out, HELLO_SIZE)
 
 
@@ -338,4 +363,11 @@ def decode_hello(payload, n, hello):
     hello.gyro_lsb = frame.gyro_lsb
     hello.accel_lsb = frame.accel_lsb
     hello.steer_counts_per_turn = frame.steer_counts_per_turn
+    hello.session = frame.session
     return True
+
+
+@njit(cache=True, nogil=True)
+def request_nonce(payload):
+    """Nonce of a HELLO_REQUEST payload."""
+    return laid_over(payload, 0, HELLO_REQUEST_LAYOUT).nonce

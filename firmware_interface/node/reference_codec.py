@@ -8,7 +8,7 @@ named tuple whose fields stand in the order of the frame; ``encode`` makes the b
 import struct
 from typing import NamedTuple
 
-VERSION = 1
+VERSION = 2
 
 
 class Sample(NamedTuple):
@@ -30,6 +30,8 @@ class Sample(NamedTuple):
     faults: int
     command_seq: int
     rejected: int
+    refused: int
+    seq_high: int
 
 
 class Command(NamedTuple):
@@ -39,6 +41,7 @@ class Command(NamedTuple):
     torque_mNm: int
     expiry_ms: int
     sample_seq: int
+    session: int
     flags: int
 
 
@@ -53,22 +56,24 @@ class HelloFrame(NamedTuple):
     gyro_lsb: float
     accel_lsb: float
     steer_counts_per_turn: int
+    session: int
 
 
 class HelloRequest(NamedTuple):
     """Computer to node, the question that HELLO answers."""
 
     seq: int
+    nonce: int
 
 
 Message = Sample | Command | HelloFrame | HelloRequest
 
 # type byte -> message, and its fields behind version and type; all little-endian, no padding
 LAYOUTS: dict[int, tuple[type, struct.Struct]] = {
-    1: (Sample, struct.Struct("<H I 3h 3h i i h H B B H B")),
-    2: (Command, struct.Struct("<H h H H B")),
-    3: (HelloFrame, struct.Struct("<H 16s H H H f f I")),
-    4: (HelloRequest, struct.Struct("<H")),
+    1: (Sample, struct.Struct("<H I 3h 3h i i h H B B H B B H")),
+    2: (Command, struct.Struct("<H h H I I B")),
+    3: (HelloFrame, struct.Struct("<H 16s H H H f f I I")),
+    4: (HelloRequest, struct.Struct("<H I")),
 }
 
 

@@ -27,6 +27,7 @@ from firmware_interface.messages import (
     COMMAND_ENABLE,
     RAW,
     STATUS_ENABLED,
+    STATUS_FOREIGN,
     STATUS_SATURATED,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
@@ -42,9 +43,14 @@ from firmware_interface.node.protocol import (
     encode_sample,
     frame_seq,
     frame_type,
+    request_nonce,
 )
 
 _TORQUE_LIMIT_MAX = TORQUE_MAX_mNm / 1000  # N m
+_U32 = 0xFFFFFFFF
+_HALF_U32 = 0x80000000  # a longer way forward is a step back
+_HALF_U16 = 0x8000
+_STRANGE, _ALARMING = 1, 2  # foreign commands: of no consequence, or to be told
 
 FIRMWARE = np.dtype(
     [
@@ -53,18 +59,27 @@ FIRMWARE = np.dtype(
         ("cal", CALIBRATION),  # of its instruments and its drive
         ("torque_limit", "f8"),  # N m
         ("watchdog_us", "i8"),
+        ("window", "i8"),  # samples in the watchdog's time: an older one is not answered any more
+        ("period_us", "i8"),
         # the world outside
         ("stop_button", "u1"),  # 1 while pressed
         ("faults", "u1"),  # FAULT_* bits at present
         # clock
         ("boot_us", "i8"),  # when its clock began
         ("now_us", "i8"),  # device time of the latest sampling instant
-        ("seq", "u2"),  # of the next sample
+        ("seq", "u4"),  # of the next sample
+        # session
+        ("session", "u4"),  # 0: none
+        ("nonce", "u4"),  # of the request that opened it
+        ("salt", "u4"),  # the node's own share in the next session's number: noise of its instruments
         # commands
         ("newest", COMMAND),  # as it came in
-        ("heard", "u1"),  # 1 once any command has come in
+        ("incoming", COMMAND),  # until it is known whether it counts
+        ("heard", "u1"),  # 1 once a command of this session has come in
         ("pending", "u1"),  # 1 while the newest waits for a sampling instant
-        ("heard_us", "i8"),  # sampling instant before the newest command came in
+        ("heard_us", "i8"),  # sampling instant of the sample that the newest command answers
+        ("stranger", "u1"),  # a foreign command has come in since the latest instant: STRANGE or ALARMING
+        ("refused", "u4"),  # foreign commands
         ("commands", "u4"),  # obeyed so far
         ("hello_pending", "u1"),
         # state
@@ -72,6 +87,7 @@ FIRMWARE = np.dtype(
         ("off_seen", "u1"),  # a command with ENABLE off has come since the last disable
         ("tripped", "u1"),  # the watchdog has struck and has not been cleared
         ("trips", "u4"),
+        ("foreign", "u1"),  # a foreign command has disabled the drive, or tried: the session is spoilt
         ("T", "f8"),  # N m, applied since the latest sampling instant, positive to the right
         ("rejected", "u4"),  # frames
         ("raw", RAW),  # the sample being built
@@ -131,15 +147,26 @@ def new_firmware(
     fw["cal"] = calibration.as_record()
     fw["torque_limit"] = torque_limit
     fw["watchdog_us"] = 1000 * watchdog_ms
+    fw["window"] = watchdog_ms * rate_hz // 1000
+    fw["period_us"] = -(-1_000_000 // rate_hz)
     return fw
+
+
+@njit(cache=True, nogil=True)
+def open_session(fw, session):
+    """Let commands of this session count from now on, and none that came before."""
+    fw.session = session
+    fw.newest.flags = 0
+    fw.heard = fw.pending = fw.off_seen = 0
+    fw.stranger = fw.foreign = 0
 
 
 @njit(cache=True, nogil=True)
 def firmware_receive(fw, decoder, rx, n):
     """Take ``rx[:n]`` off the line; remember the newest command and whether HELLO was asked for.
 
-    A command carrying the number of the one before is the same command and no sign of life. The age
-    of a command counts from the sampling instant before it came in, so it is never underestimated.
+    A command counts if it is of this session, answers one of the samples of the last watchdog's time, and is newer
+    than the one before. Its age counts from the instant of the sample it answers, so it is never underestimated.
 
     Parameters
     ----------
@@ -156,17 +183,69 @@ def firmware_receive(fw, decoder, rx, n):
             continue
         kind = frame_type(decoder.payload, decoder.size)
         if kind == FRAME_COMMAND:
-            if not fw.heard or frame_seq(decoder.payload) != fw.newest.seq:
-                decode_command(decoder.payload, decoder.size, fw.newest)
-                fw.heard = 1
-                fw.pending = 1
-                fw.heard_us = fw.now_us
+            decode_command(decoder.payload, decoder.size, fw.incoming)
+            _take_command(fw)
         elif kind == FRAME_HELLO_REQUEST:
-            fw.hello_pending = 1
-            fw.hello.seq = frame_seq(decoder.payload)
+            _take_request(fw, frame_seq(decoder.payload), request_nonce(decoder.payload))
         elif kind == 0:
             decoder.frames_bad_version += 1
     fw.rejected = decoder.frames_bad_crc + decoder.frames_bad_length + decoder.frames_bad_version
+
+
+@njit(cache=True, nogil=True)
+def _take_command(fw):
+    """Let the incoming command be the newest, pass over what is late or repeated, refuse what is foreign."""
+    new, newest = fw.incoming, fw.newest
+    behind = (np.int64(fw.seq) - 1 - np.int64(new.sample_seq)) & _U32  # samples sent since the one it answers
+    ours = fw.session != 0 and new.session == fw.session
+    if not ours or behind >= fw.window:
+        _refuse(fw, not ours or new.flags & COMMAND_ENABLE != 0)
+        return
+    if fw.heard:
+        ahead = (np.int64(new.seq) - np.int64(newest.seq)) & 0xFFFF
+        older_sample = (np.int64(new.sample_seq) - np.int64(newest.sample_seq)) & _U32 >= _HALF_U32
+        if ahead == 0 or ahead >= _HALF_U16 or older_sample:
+            if not older_sample and not _same(new, newest):  # two speak: numbers and samples do not go together
+                _refuse(fw, new.flags & COMMAND_ENABLE != 0)
+            return
+    newest.seq = new.seq
+    newest.T_cmd = new.T_cmd
+    newest.expiry_ms = new.expiry_ms
+    newest.sample_seq = new.sample_seq
+    newest.session = new.session
+    newest.flags = new.flags
+    fw.heard = fw.pending = 1
+    fw.heard_us = fw.now_us - behind * fw.period_us
+
+
+@njit(cache=True, nogil=True)
+def _same(one, other):
+    """Tell whether two commands of a session are one and the same."""
+    numbered = one.seq == other.seq and one.sample_seq == other.sample_seq and one.flags == other.flags
+    return numbered and one.T_cmd == other.T_cmd and one.expiry_ms == other.expiry_ms
+
+
+@njit(cache=True, nogil=True)
+def _refuse(fw, alarming):
+    """Count a foreign command; one that could have moved the drive, or does not know the session, is told."""
+    fw.refused += 1
+    fw.stranger = _ALARMING if alarming or fw.enabled or fw.stranger == _ALARMING else _STRANGE
+
+
+@njit(cache=True, nogil=True)
+def _take_request(fw, seq, nonce):
+    """Note that HELLO is asked for, and open a session if the request brings a nonce."""
+    fw.hello_pending = 1
+    fw.hello.seq = seq
+    if nonce != 0 and nonce != fw.nonce:
+        if fw.enabled:  # somebody else wants a drive that is in use
+            _refuse(fw, True)
+            nonce = 0
+        else:
+            fw.nonce = nonce
+            session = nonce ^ fw.salt
+            open_session(fw, session if session != 0 else 1)
+    fw.hello.session = fw.session if nonce != 0 else 0
 
 
 @njit(cache=True, nogil=True)
@@ -185,6 +264,10 @@ def firmware_latch(fw, t):
         fw.raw.command_seq = fw.newest.seq
     age_us = fw.now_us - fw.heard_us
     _decide_enabled(fw, age_us)
+    if fw.stranger:
+        fw.enabled = fw.off_seen = 0
+        fw.foreign = 1 if fw.stranger == _ALARMING else fw.foreign
+        fw.stranger = 0
 
     T = 0.0
     saturated = False
@@ -197,6 +280,7 @@ def firmware_latch(fw, t):
         | (STATUS_WATCHDOG if fw.tripped else 0)
         | (STATUS_STOP_BUTTON if fw.stop_button else 0)
         | (STATUS_SATURATED if saturated else 0)
+        | (STATUS_FOREIGN if fw.foreign else 0)
     )
     return fw.T
 
@@ -219,7 +303,7 @@ def _decide_enabled(fw, age_us):
         fw.off_seen = 0
         fw.tripped = 1
         fw.trips += 1
-    elif alive and fw.off_seen and not fw.tripped:
+    elif alive and fw.off_seen and not fw.tripped and not fw.foreign:
         fw.enabled = 1
 
 
@@ -250,25 +334,31 @@ def firmware_measure(fw, readings, bus):
     """Fill ``fw.raw`` with the sample of the latest sampling instant; arguments as for `firmware_sample`."""
     raw = fw.raw
     to_counts(readings, fw.cal, raw)
-    raw.seq = fw.seq
+    raw.seq = fw.seq & 0xFFFF
+    raw.seq_high = np.int64(fw.seq) >> 16
     raw.t_us = fw.now_us & 0xFFFFFFFF
     raw.bus_mV = int(np.rint(1e3 * min(max(bus, 0.0), 65.535)))
     raw.faults = fw.faults
     raw.rejected = fw.rejected & 0xFF
-    fw.seq = (fw.seq + 1) & 0xFFFF
+    raw.refused = fw.refused & 0xFF
+    fw.seq = (np.int64(fw.seq) + 1) & _U32
+    for axis in range(3):  # their last digits never rest
+        for counts in (raw.gyro_counts[axis], raw.accel_counts[axis]):
+            fw.salt = (np.int64(fw.salt) * 1664525 + (np.int64(counts) & 0xFFFF)) & _U32
 
 
 @njit(cache=True, nogil=True)
 def firmware_restart(fw, t):
-    """Forget everything, as after power-up at ``t`` (s); clock and numbers begin again."""
+    """Forget everything but the salt, as after power-up at ``t`` (s); clock and numbers begin again."""
     fw.boot_us = int(np.rint(1e6 * t))
     fw.now_us = 0
     fw.seq = 0
     fw.heard = fw.pending = fw.hello_pending = 0
+    fw.session = fw.nonce = fw.stranger = fw.refused = 0
     fw.newest.flags = 0
     fw.newest.seq = 0
     fw.heard_us = 0
-    fw.enabled = fw.off_seen = fw.tripped = 0
+    fw.enabled = fw.off_seen = fw.tripped = fw.foreign = 0
     fw.T = 0.0
     fw.raw.command_seq = 0
     fw.raw.status = 0

@@ -16,7 +16,7 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_FRAME
 from firmware_interface.messages import FAULT_DRIVE
 from firmware_interface.twins.c_library import FirmwareState, Identity, Readings, as_c_pointer, load_library
-from firmware_interface.twins.faults import TO_COMPUTER, FaultKind, Faults, pack_faults
+from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, FaultKind, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
 from firmware_interface.twins.twin import active_fault
 
@@ -49,6 +49,7 @@ class FirmwareInC:
             setattr(self._identity, name, firmware["hello"][name].item())
         self._identity.firmware[:] = firmware["hello"]["firmware"].tolist()
         self._library.node_init(self.state, self._identity)
+        self.state.salt = firmware["salt"].item()
 
     def receive(self, rx: np.ndarray, n: int) -> None:
         """Take ``rx[:n]`` (uint8) off the line."""
@@ -63,7 +64,7 @@ class FirmwareInC:
         torque_mNm = self._library.node_latch(state, now_us & 0xFFFFFFFF, stop_button, faults)
         firmware["T"] = firmware["cal"]["torque_sign"] * 1e-3 * torque_mNm
         firmware["now_us"], firmware["heard_us"] = now_us, now_us - state.age_us
-        for name in ("enabled", "commands", "trips"):
+        for name in ("enabled", "commands", "trips", "refused", "session"):
             firmware[name] = getattr(state, name)
         firmware["raw"]["status"], firmware["raw"]["command_seq"] = state.status, state.obeyed_seq
         return float(firmware["T"])
@@ -105,7 +106,7 @@ def new_c_node(firmware: np.void, faults: Faults = (), byte_time: float = 0.0) -
     DeviceError
         For a fault inside the node, which C does not play, and as `load_library` does.
     """
-    inside = [fault.kind.name for fault in faults if fault.kind > FaultKind.VERSION and fault.kind not in _AROUND]
+    inside = [fault.kind.name for fault in faults if fault.kind not in (*LINK_KINDS, *_AROUND)]
     if inside:
         raise DeviceError(
             f"a node on the C core plays faults of the line and {', '.join(kind.name for kind in _AROUND)}, "

@@ -57,6 +57,14 @@ class FaultKind(IntEnum):
     DRIVE_HOLDS = 30  # -; it makes what it made last, even when switched off
     # its instruments again
     DRIFT = 31  # added at `stop` and for good from then on, in the reading's unit; grows evenly from none at `start`
+    # somebody else on the line, or a host that has crashed; nothing else harms what they send
+    REPLAY = 32  # s; what was sent so long ago is sent again, beside what is sent now
+    LOOP = 33  # frames; the last so many are sent in turn in place of new ones, as by a circular buffer
+    FORGE = 34  # N m in the drive's sense; a command of this torque behind each one, well-formed, of the same session
+
+
+ATTACKS = (FaultKind.REPLAY, FaultKind.LOOP, FaultKind.FORGE)
+LINK_KINDS = (*(kind for kind in FaultKind if kind <= FaultKind.VERSION), *ATTACKS)  # of the bytes under way
 
 
 class _Size(NamedTuple):
@@ -90,6 +98,9 @@ _SIZES = {
     FaultKind.DRIVE_LIES: _Size("", -10.0, 10.0),
     FaultKind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
     FaultKind.DRIFT: _Size("", -1e9, 1e9),
+    FaultKind.REPLAY: _Size("s", 0.0, 10.0),
+    FaultKind.LOOP: _Size("frames", 1, 1000),
+    FaultKind.FORGE: _Size("N m", -32.0, 32.0),
 }
 
 

@@ -1,7 +1,8 @@
 """Line between node and computer, as slow as its baud rate and as damaged as the faults ask for.
 
 A ``MAIL`` is one way of the line: frames are posted, cut or multiplied into parcels by the faults, and
-fetched once they are due. Without faults what is fetched is what was posted.
+fetched once they are due. Without faults what is fetched is what was posted. An attacker on the line hears every
+frame posted, whatever becomes of it, and what he says is not damaged: see `line_attack.py`.
 """
 
 import math
@@ -11,6 +12,7 @@ from numba import njit
 
 from firmware_interface.framing import DELIMITER, MAX_FRAME, close_frame
 from firmware_interface.twins.faults import FaultKind
+from firmware_interface.twins.line_attack import EAVESDROPPER, eavesdrop, forge, is_attacked, repeat, silences
 
 _PARCELS = 128
 _ROOM = MAX_FRAME  # bytes of a parcel
@@ -36,6 +38,7 @@ MAIL = np.dtype(
         ("noise", "u1", (_ROOM,)),
         ("swapped", "u1", (_ROOM,)),
         ("n_swapped", "i8"),
+        ("spy", EAVESDROPPER),
     ],
     align=True,
 )
@@ -82,15 +85,45 @@ def post(mail, faults, way, data, n, t, now):
     now : float
         s, the clock of the line.
     """
-    start = 0
+    start, attacked = 0, is_attacked(faults, way)
     for i in range(n):
         full = i + 1 - start == _ROOM
         if full or i + 1 == n or (faults.size > 0 and data[i] == DELIMITER):
             size = i + 1 - start
             for j in range(size):
                 mail.frame[j] = data[start + j]
-            _post_frame(mail, faults, way, size, t, now)
+            if attacked:
+                _post_attacked(mail, faults, way, size, t, now)
+            else:
+                _post_frame(mail, faults, way, size, t, now)
             start = i + 1
+    if attacked:
+        for k in range(faults.size):
+            _post_repeated(mail, faults[k], way, t, now)
+
+
+@njit(cache=True, nogil=True)
+def _post_attacked(mail, faults, way, n, t, now):
+    """Post the frame in ``mail.frame[:n]`` while somebody listens, with what he says behind it."""
+    for k in range(faults.size):
+        if silences(faults[k], way, t):
+            return
+    eavesdrop(mail.spy, mail.frame, n, t)
+    forged = 0
+    for k in range(faults.size):
+        if forged == 0:
+            forged = forge(faults[k], way, mail.frame, n, t, mail.spy.said)
+    _post_frame(mail, faults, way, n, t, now)
+    _put(mail, mail.spy.said, 0, forged, 0.0, 0.0, 0.0, now)
+
+
+@njit(cache=True, nogil=True)
+def _post_repeated(mail, fault, way, t, now):
+    """Post what an attacker says again by now."""
+    size = repeat(mail.spy, fault, way, t, mail.spy.said)
+    while size > 0:
+        _put(mail, mail.spy.said, 0, size, 0.0, 0.0, 0.0, now)
+        size = repeat(mail.spy, fault, way, t, mail.spy.said)
 
 
 @njit(cache=True, nogil=True)

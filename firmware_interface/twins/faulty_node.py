@@ -55,7 +55,7 @@ _NEVER_us = 2**62
     _DRIVE_TRIPS,
     _DRIVE_HOLDS,
     _DRIFT,
-) = (int(kind) for kind in FaultKind if kind >= FaultKind.SLOWING)
+) = (int(kind) for kind in FaultKind if FaultKind.SLOWING <= kind <= FaultKind.DRIFT)
 _UP = TO_COMPUTER
 
 
@@ -193,7 +193,7 @@ def _surroundings(node, bus, t):
             bus = fault.size
         elif kind == _SEQ_WRAP and not fault.begun:
             fault.begun = 1
-            firmware.seq = -int(np.rint(fault.start * firmware.hello.rate_hz)) & 0xFFFF
+            firmware.seq = -int(np.rint(fault.start * firmware.hello.rate_hz)) & 0xFFFFFFFF
     return bus
 
 

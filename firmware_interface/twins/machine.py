@@ -70,7 +70,7 @@ class Station:
     def step(self, t: float, now: float, readings: np.ndarray) -> None:
         """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s]."""
         n = self.line.read(self._rx)
-        if n > 0:
+        if n > 0 or self._faults.size > 0:  # an attacker may speak when nobody does
             post(self._down, self._faults, TO_NODE, self._rx, n, t, now)
         n = fetch(self._down, now, self._rx)
         if n > 0:

@@ -1,5 +1,7 @@
 """Twin of our node: the compiled rules of `node.rules`, with every fault of `faulty_node`."""
 
+import secrets
+
 import numpy as np
 
 from firmware_interface.devices.link import RX_SIZE
@@ -16,6 +18,7 @@ class NodeTwin:
     def __init__(self, config: TwinConfig) -> None:
         watchdog_ms = round(1e3 * config.watchdog)
         firmware = new_firmware(config.calibration, config.rate_hz, config.torque_limit, watchdog_ms)
+        firmware["salt"] = secrets.randbits(32)  # as the noise since power-up
         self.T, self.enabled = 0.0, False
         self._config, self._node = config, new_faulty_node(firmware, config.faults)
         self._k = 0  # sampling instants so far

@@ -8,6 +8,7 @@ its baud rate, and misbehaves as ``faults.py`` says when asked to. A program tha
 import multiprocessing
 import os
 import pty
+import secrets
 import signal
 import time
 import tty
@@ -141,7 +142,8 @@ class Report(NamedTuple):
     enabled: float = 0.0
     T: float = 0.0  # N m, commanded to the drive at present
     watchdog_trips: float = 0.0
-    heard_t: float = 0.0  # sampling instant before the newest command came in
+    refused: float = 0.0  # foreign commands
+    heard_t: float = 0.0  # sampling instant of the sample that the newest command answers
     heard_host: float = 0.0  # when it was read
     zero_t: float = 0.0  # sampling instant at which the torque last went to zero
     zero_host: float = 0.0
@@ -175,7 +177,9 @@ class VirtualNode:
         self._plant = plant
         self._report = np.zeros(len(Report._fields)) if report is None else report
         self._core = CORES[config.core]
-        self._node = self._core.new_node(config.new_firmware(), faults, BITS_PER_BYTE / config.baud)
+        firmware = config.new_firmware()
+        firmware["salt"] = secrets.randbits(32)  # as the noise since power-up
+        self._node = self._core.new_node(firmware, faults, BITS_PER_BYTE / config.baud)
         self._readings = np.zeros(len(READING_NAMES))
         self._rx = np.zeros(bytes_carried(1 / config.rate_hz, config.baud), np.uint8)
         self._k = 0  # sampling instants so far
@@ -258,6 +262,7 @@ class VirtualNode:
             enabled=fw["enabled"],
             T=fw["T"],
             watchdog_trips=fw["trips"],
+            refused=fw["refused"],
             heard_t=1e-6 * fw["heard_us"],
             heard_host=self._heard_host,
             zero_t=self._zero_t,

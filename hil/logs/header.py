@@ -78,6 +78,11 @@ class RunHeader:
         return str(self.content.get("runner", ""))
 
     @property
+    def protocol(self) -> int:
+        """Version of the node's protocol (docs/node-protocol.md) that the run's bytes are of."""
+        return int(self.content.get("protocol", 1))  # what the first version wrote says nothing
+
+    @property
     def label(self) -> str:
         """Words for tables and reports; runs of one kind share them. Empty if the run has none."""
         return str(self.content.get("label", ""))
@@ -256,6 +261,7 @@ def new_header(
     TypeError
         ``extra`` holds what JSON cannot.
     """
+    from firmware_interface.node.protocol import PROTOCOL_VERSION
     from models.linear.whipple import canonical_matrices
 
     origin = provenance()
@@ -266,6 +272,7 @@ def new_header(
     return header_of(
         {
             "runner": runner,
+            "protocol": PROTOCOL_VERSION,
             **{key: value for key, value in told.items() if value not in (None, "")},
             **(extra or {}),
             "rig": {

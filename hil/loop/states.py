@@ -57,6 +57,7 @@ class Cause(IntEnum):
     RATE_LOW = 28
     LINK_NOISY = 29
     DRIVE_OFF = 30
+    FOREIGN_COMMANDS = 31
 
 
 SENTENCES = {
@@ -91,6 +92,7 @@ SENTENCES = {
     Cause.RATE_LOW: "samples come too seldom",
     Cause.LINK_NOISY: "too many frames are broken",
     Cause.DRIVE_OFF: "the drive switched itself off without saying why",
+    Cause.FOREIGN_COMMANDS: "the drive heard commands that are not this run's, or too old, and switched itself off",
 }
 
 

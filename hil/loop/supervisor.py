@@ -19,6 +19,7 @@ from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
     STATUS_ENABLED,
+    STATUS_FOREIGN,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
@@ -54,10 +55,11 @@ _B_NAN, _B_STALE, _B_LEAN, _B_STEER = (
     _BIT["lean limit"],
     _BIT["steer limit"],
 )
-_B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_WENT_OFF = (
+_B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_FOREIGN, _B_WENT_OFF = (
     _BIT["stop button"],
     _BIT["device fault"],
     _BIT["watchdog tripped"],
+    _BIT["foreign commands"],
     _BIT["drive went off"],
 )
 _B_SPEED, _B_BUS, _B_SATURATED = _BIT["speed window"], _BIT["bus voltage"], _BIT["saturated"]
@@ -146,6 +148,7 @@ def _events(s, limits, news, sample, e):
     on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
     on |= _B_FAULT if sample.faults else 0
     on |= _B_WATCHDOG if tripped else 0
+    on |= _B_FOREIGN if status & STATUS_FOREIGN else 0
     on |= _B_LEAN if abs(e.phi) > limits.lean else 0
     on |= _B_STEER if abs(e.delta) > limits.steer else 0
     on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS

@@ -70,6 +70,7 @@ HARD_RULES = (
     Rule("device restarted", "symptom", _HARD, Cause.DEVICE_RESTARTED),
     Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
     Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
+    Rule("foreign commands", "the device says it heard some that are not this run's", _HARD, Cause.FOREIGN_COMMANDS),
     Rule("lean limit", "lean to either side beyond `lean`", _HARD, Cause.LEAN_LIMIT),
     Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
     Rule("drive went off", "a fresh sample says it is off under torque", {_R: _F, _RD: _F}, Cause.DRIVE_OFF),

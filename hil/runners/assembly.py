@@ -7,8 +7,9 @@ import numpy as np
 from firmware_interface.calibration import DEVICE_CLOCK
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.link import LINK_STATE, new_link
-from firmware_interface.devices.registry import device
+from firmware_interface.devices.registry import device_of_run
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
+from firmware_interface.node.protocol import PROTOCOL_VERSION
 from hil.design.schedule import GainSchedule
 from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
@@ -18,6 +19,8 @@ from hil.loop.supervisor import NEWS, new_supervisor
 from hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
 from hil.rig.rig import Rig
 
+SIMULATED_SESSION = 1  # of a node in simulated time, where the same seed gives the same bytes and nobody listens in
+
 
 def new_loop(
     rig: Rig,
@@ -25,6 +28,7 @@ def new_loop(
     calibration: np.void,
     devices: Sequence[Introduction] | None = None,
     excitation: Excitation = Excitation(),
+    protocol: int = PROTOCOL_VERSION,
 ) -> LoopState:
     """Assemble a disarmed loop.
 
@@ -40,6 +44,8 @@ def new_loop(
         One for each port, as the devices introduced themselves; by default as our node would.
     excitation : Excitation
         Torque played on top of the controller's.
+    protocol : int
+        Version of the node's protocol; an older one for the replay of an old run.
     """
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
@@ -53,7 +59,7 @@ def new_loop(
         gains=np.array(schedule.K, float),
         excitation=excitation.samples(rig.rate),
         freedom=excitation.freedom(rig.rate),
-        links=_links(rig, devices or [Introduction("node", round(rig.rate))] * len(rig.ports)),
+        links=_links(rig, devices or [_simulated_node(rig)] * len(rig.ports), protocol),
         clock=_zero(DEVICE_CLOCK),
         timebase=_zero(TIMEBASE),
         raw=_zero(RAW),
@@ -69,16 +75,22 @@ def new_loop(
     )
 
 
-def _links(rig: Rig, devices: Sequence[Introduction]) -> np.ndarray:
+def _simulated_node(rig: Rig) -> Introduction:
+    """Introduction of our node where nobody has asked it."""
+    return Introduction("node", round(rig.rate), session=SIMULATED_SESSION)
+
+
+def _links(rig: Rig, devices: Sequence[Introduction], protocol: int) -> np.ndarray:
     """Decoder and state of each port, (P,) of LINK_STATE."""
     links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
-        driver, link = device(port.device), new_link()
+        driver, link = device_of_run(port.device, protocol), new_link()
         settings = driver.settled(port.settings)
         link["hear"], link["say"], link["delimiter"] = driver.hear, driver.say, driver.delimiter
         link["role"] = port.role
         link["period_us"] = round(1e6 * rig.dt)
         link["polled"] = said.rate_hz is None
+        link["session"] = said.session
         link["scale"], link["per_amp"] = said.scale, said.per_amp
         link["axis"] = settings.get("axis", 0)
         link["wheel_axis"] = settings.get("wheel_axis", -1)

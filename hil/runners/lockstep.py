@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from firmware_interface.node.rules import open_session
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
@@ -19,6 +20,7 @@ from firmware_interface.twins.virtual_node import NodeConfig
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import Wire, new_tape, new_wire, tape_length, write_tape
+from hil.runners.assembly import SIMULATED_SESSION
 from hil.runners.operator import Operator
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
@@ -61,13 +63,14 @@ class EmulatedMachine(NamedTuple):
 
 
 def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> EmulatedMachine:
-    """Make plant and node as after power-up."""
-    instruments = np.zeros(1, READINGS)
+    """Make plant and node as after power-up and a HELLO."""
+    instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
+    open_session(node.firmware, SIMULATED_SESSION)
     return EmulatedMachine(
         p=plant.p,
         s=plant.s,
         kicks=plant.kicks,
-        node=new_faulty_node(config.new_firmware(), faults),
+        node=node,
         readings=instruments.view(np.float64),
         instruments=instruments,
         wire=new_wire(),

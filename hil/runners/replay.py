@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from firmware_interface.node.protocol import PROTOCOL_VERSION
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.provenance import PACKAGE_NAME, provenance
@@ -58,9 +59,15 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
     Raises
     ------
     InputError
-        When the header lacks something, as those of versions before the tape do.
+        When the header lacks something, as those of versions before the tape do, or its node's protocol is a newer one.
     """
-    return new_loop(header.rig, header.schedule, header.calibration.as_record(), header.devices, header.excitation)
+    if header.protocol > PROTOCOL_VERSION:
+        raise InputError(
+            f"wanted a run whose node spoke protocol version {PROTOCOL_VERSION} or older, found version "
+            f"{header.protocol}: it was made by {header.made_by}; replay it with that version"
+        )
+    calibration = header.calibration.as_record()
+    return new_loop(header.rig, header.schedule, calibration, header.devices, header.excitation, header.protocol)
 
 
 def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Replay:

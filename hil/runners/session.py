@@ -1,6 +1,7 @@
 """Real-time run from beginning to end: port, hello, loop, log, operator, and zero torque on every way out."""
 
 import os
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -137,11 +138,16 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
 
 
 def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introduction]:
-    """Set every device of the rig up and let it say what it is; raises DeviceError."""
+    """Set every device of the rig up and let it say what it is; raises DeviceError.
+
+    Each gets a number that nobody can know beforehand: of that and its own noise our node makes the session's.
+    """
     found = []
     for wired, port in zip(rig.ports, ports, strict=True):
         driver = device(wired.device)
-        found.append(driver.introduce(port, DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings))))
+        nonce = 1 + secrets.randbelow(2**32 - 1)
+        wants = DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings), nonce)
+        found.append(driver.introduce(port, wants))
     return found
 
 

@@ -1,6 +1,7 @@
 """Ends of a line in a few lines of ordinary Python: a host that listens, a device that answers."""
 
 import os
+import secrets
 import select
 import threading
 import time
@@ -11,15 +12,17 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.messages import RAW, SAMPLE
+from firmware_interface.node.hello import ask_hello
 from firmware_interface.node.protocol import new_receiver, receive_samples
+from firmware_interface.port import SerialPort
 from tests.firmware_interface.wire import command_frame, record
 
 
 class Listener:
-    """Receives samples on a file descriptor, keeps their numbers, and sends commands."""
+    """Receives samples on a port, keeps their numbers, and sends commands in a session of its own."""
 
-    def __init__(self, fd: int) -> None:
-        self.fd = fd
+    def __init__(self, port: SerialPort) -> None:
+        self.port, self.fd, self.session = port, port.fd, 0
         self.receiver = new_receiver()
         self.raw = record(RAW)
         self.numbers: list[int] = []  # of the newest sample of each read
@@ -38,8 +41,11 @@ class Listener:
                 self.numbers.append(int(self.raw["seq"]))
 
     def command(self, T: float, flags: int) -> None:
+        if not self.session:
+            self.session = ask_hello(self.port, 60.0, nonce=1 + secrets.randbelow(2**32 - 1)).session
         self._commands += 1
-        os.write(self.fd, command_frame(self._commands, T, flags))
+        newest = int(self.raw["seq_high"]) << 16 | int(self.raw["seq"])
+        os.write(self.fd, command_frame(self._commands, T, flags, sample_seq=newest, session=self.session))
 
     def sample(self) -> np.void:
         sample = record(SAMPLE)

@@ -6,6 +6,8 @@ from firmware_interface.framing import MAX_FRAME, next_frame
 from firmware_interface.messages import COMMAND, RAW
 from firmware_interface.node.protocol import encode_command, encode_sample
 
+SESSION = 0x5A2B10C3  # of the nodes in these tests, as the document works it out
+
 
 def record(dtype: np.dtype, **values) -> np.void:
     made = np.zeros(1, dtype)[0]
@@ -27,8 +29,11 @@ def sample_frame(seq: int, **values) -> bytes:
     return encoded(encode_sample, record(RAW, seq=seq % 65536, **values))
 
 
-def command_frame(seq: int, T: float = 0.0, flags: int = 0, expiry_ms: int = 1000) -> bytes:
-    return encoded(encode_command, record(COMMAND, seq=seq, T_cmd=T, flags=flags, expiry_ms=expiry_ms))
+def command_frame(
+    seq: int, T: float = 0.0, flags: int = 0, expiry_ms: int = 1000, sample_seq: int = 0, session: int = SESSION
+) -> bytes:
+    numbers = {"seq": seq % 65536, "sample_seq": sample_seq % 2**32, "session": session}
+    return encoded(encode_command, record(COMMAND, T_cmd=T, flags=flags, expiry_ms=expiry_ms, **numbers))
 
 
 def payloads(decoder: np.void, *chunks: bytes) -> list[bytes]:

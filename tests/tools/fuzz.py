@@ -45,8 +45,8 @@ from tests.firmware_interface.twins.damaged_line import Counters, Oracle, framed
 BATCH = 1_000_000  # bytes
 CHUNK = 4096  # bytes handed over at once, at most
 CANARY = 0xA5
-SAMPLE_BODY = np.dtype("u1,u1,<u2,<u4,3<i2,3<i2,<i4,<i4,<i2,<u2,u1,u1,<u2,u1")
-COMMAND_BODY = np.dtype("u1,u1,<u2,<i2,<u2,<u2,u1")
+SAMPLE_BODY = np.dtype("u1,u1,<u2,<u4,3<i2,3<i2,<i4,<i4,<i2,<u2,u1,u1,<u2,u1,u1,<u2")
+COMMAND_BODY = np.dtype("u1,u1,<u2,<i2,<u2,<u4,<u4,u1")
 
 
 @njit(cache=True)
@@ -79,12 +79,12 @@ def _take_samples(receiver, data, cuts, line, raw, raws, new):
 
 @njit(cache=True)
 def _take_commands(fw, decoder, data, cuts, line, commands):
-    """The node's newest command after each chunk."""
+    """The node's latest command after each chunk, whether it counts or not."""
     for k in range(cuts.size - 1):
         n = cuts[k + 1] - cuts[k]
         line[:n] = data[cuts[k] : cuts[k + 1]]
         firmware_receive(fw, decoder, line, n)
-        commands[k] = fw.newest
+        commands[k] = fw.incoming
 
 
 SENT = [name for name in RAW.names if name != "off_scale"]  # what stands in a frame
@@ -140,7 +140,7 @@ class Fuzz:
         self._check_samples(data, cuts, ends[kinds == 1], _bodies(payloads, SAMPLE_BODY, kinds == 1))
         self._check_commands(data, cuts, ends[kinds == 2], _bodies(payloads, COMMAND_BODY, kinds == 2))
         if 4 in kinds:
-            requests = _bodies(payloads, np.dtype("u1,u1,<u2"), kinds == 4)
+            requests = _bodies(payloads, np.dtype("u1,u1,<u2,<u4"), kinds == 4)
             self._agree("hello", int(self._node.record["hello"]["seq"]), int(requests["f2"][-1]))
         for guarded in (self._frames, self._samples, self._commands, self._raw, self._node):
             self._agree("memory beside a record untouched", guarded.untouched(), True)
@@ -174,9 +174,9 @@ class Fuzz:
     def _check_commands(self, data: np.ndarray, cuts: np.ndarray, ends: np.ndarray, bodies: np.ndarray) -> None:
         node, decoder, commands = self._node.record, self._commands.record, np.zeros(cuts.size - 1, COMMAND)
         _take_commands(node, decoder, data, cuts, self._line, commands)
-        fresh = _steps(bodies, self._command) != 0  # the same number again is the same command
-        wanted = _newest(bodies[fresh], ends[fresh], cuts, self._command)
-        for name, body_name in (("seq", "f2"), ("expiry_ms", "f4"), ("sample_seq", "f5"), ("flags", "f6")):
+        wanted = _newest(bodies, ends, cuts, self._command)
+        names = ("seq", "expiry_ms", "sample_seq", "session", "flags")
+        for name, body_name in zip(names, ("f2", "f4", "f5", "f6", "f7"), strict=True):
             self._agree(f"commands, {name}", commands[name].tolist(), wanted[body_name].tolist())
         self._agree("commands, T_cmd", np.rint(1e3 * commands["T_cmd"]).tolist(), wanted["f3"].tolist())
         self._check_counters(decoder)

@@ -103,7 +103,7 @@ def _over(states: NDArray) -> bool:
 def node_introduction(config: NodeConfig, faults: Faults) -> Introduction:
     """Ask the node for its HELLO, before anything else."""
     node, out = new_faulty_node(config.new_firmware(), faults), np.zeros(RX_SIZE, np.uint8)
-    request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1))), np.uint8)
+    request = np.frombuffer(bytearray(reference_codec.encode(reference_codec.HelloRequest(1, 1))), np.uint8)
     post(node.down, node.faults, TO_NODE, request, len(request), 0.0, 0.0)
     sampling_instant(node, np.zeros(9), config.bus, 0.0, 0.0)
     said = out[: fetch(node.up, 0.0, out)].tobytes()

@@ -10,6 +10,7 @@ from firmware_interface.devices.driver import Device, Introduction
 from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, hear, new_link, say
 from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
+from firmware_interface.node import reference_codec
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
 from tests.firmware_interface.wire import record
 
@@ -66,6 +67,12 @@ class Pair:
         """What `introduce` would have set, told to the twin."""
         if self.name == "vectornav":
             self.twin.hear(b"$VNWRG,06,0*XX\r\n$VNWRG,75,1,4,01,0129*XX\r\n", 0.0)
+        if self.name == "node":
+            self.twin.hear(reference_codec.encode(reference_codec.HelloRequest(1, 12345)), 0.0)
+            self.pending = self.twin.instant(0.0, self.readings)
+            self.k = STEP_RATE // RATE
+            hello = reference_codec.decode(self.pending.split(b"\0")[0])
+            self.link["session"] = hello.session
         if self.name == "odrive":
             self.twin.hear(b"w axis0.config.watchdog_timeout 0.05\nw axis0.config.enable_watchdog 1\n", 0.0)
 

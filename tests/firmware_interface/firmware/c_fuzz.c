@@ -45,14 +45,22 @@ static void promise(bool kept, const char *what)
 
 static size_t payload(uint8_t *out, uint32_t type, uint32_t seq)
 {
-    const uint8_t head[4] = {1, (uint8_t)type, (uint8_t)(seq & 0xFFu), (uint8_t)(seq >> 8 & 0xFFu)};
+    const uint8_t head[4] = {2, (uint8_t)type, (uint8_t)(seq & 0xFFu), (uint8_t)(seq >> 8 & 0xFFu)};
 
     memcpy(&out[1], head, sizeof head);
     return sizeof head;
 }
 
+static size_t put_u32(uint8_t *out, size_t n, uint32_t value)
+{
+    for (unsigned shift = 0; shift < 32; shift += 8) {
+        out[1 + n++] = (uint8_t)(value >> shift & 0xFFu);
+    }
+    return n;
+}
+
 /* A frame of any kind, mostly a good command; returns its bytes, 254 at most, or up to 600 of noise. */
-static size_t draw(uint8_t out[600], uint16_t *seq)
+static size_t draw(const struct node *node, uint8_t out[600], uint16_t *seq)
 {
     const uint32_t any_seq = below(65536), any_type = below(6); /* one by one: C does not order arguments */
     size_t n;
@@ -64,9 +72,9 @@ static size_t draw(uint8_t out[600], uint16_t *seq)
         }
         return n;
     }
-    if (one_in(20)) {
-        n = payload(out, 4, any_seq);
-    } else if (one_in(10)) { /* right CRC, anything within */
+    if (one_in(node->foreign || node->session == 0 ? 4 : 200)) { /* mostly when another session is needed */
+        n = put_u32(out, payload(out, 4, any_seq), below(8));
+    } else if (one_in(40)) { /* right CRC, anything within */
         n = payload(out, any_type, any_seq);
         for (const size_t end = 1 + below(NODE_MAX_PAYLOAD); n < end; n++) {
             out[1 + n] = (uint8_t)below(one_in(2) ? 2 : 256);
@@ -74,9 +82,11 @@ static size_t draw(uint8_t out[600], uint16_t *seq)
     } else {
         *seq = (uint16_t)(*seq + (one_in(10) ? below(3) : 1));
         n = payload(out, 2, *seq);
-        for (size_t i = 0; i < 6; i++) {
+        for (size_t i = 0; i < 4; i++) {
             out[1 + n++] = (uint8_t)(one_in(4) ? 0 : below(256));
         }
+        n = put_u32(out, n, node->seq - 1 - (one_in(20) ? below(6) : 0));
+        n = put_u32(out, n, one_in(200) ? below(0xFFFFFFFFu) : node->session);
         out[1 + n++] = (uint8_t)(one_in(8) ? below(256) : NODE_COMMAND_ENABLE);
     }
     n = node_close_frame(out, n);
@@ -111,15 +121,15 @@ int main(int count, char **arguments)
     for (unsigned long k = 0; k < instants; k++) {
         uint8_t drawn[600], sample[NODE_SAMPLE_FRAME], hello[NODE_HELLO_FRAME];
         struct node_readings readings;
-        const uint16_t samples = node->seq;
+        const uint32_t samples = node->seq;
         const bool stop = one_in(100);
-        bool asked;
+        bool asked, alarmed;
         const uint8_t faults = (uint8_t)(one_in(100) ? below(256) : 0);
         int32_t torque_mNm;
         size_t n;
 
         for (uint32_t frames = below(3); frames > 0; frames--) {
-            const size_t size = draw(drawn, &seq), cut = below((uint32_t)size + 1);
+            const size_t size = draw(node, drawn, &seq), cut = below((uint32_t)size + 1);
             uint8_t *const first = malloc(cut + 1), *const rest = malloc(size - cut + 1);
 
             promise(first != NULL && rest != NULL, "there is memory");
@@ -131,6 +141,7 @@ int main(int count, char **arguments)
             free(rest);
         }
         now_us += one_in(1000) ? below(0xFFFFFFFFu) : one_in(20) ? 5000 * below(10) : 5000;
+        alarmed = node->stranger != 0;
         torque_mNm = node_latch(node, now_us, stop, faults);
         promise(torque_mNm == node->torque_mNm, "the torque is remembered");
         promise(abs(torque_mNm) <= identity.torque_limit_mNm, "torque stays within its limit");
@@ -138,6 +149,8 @@ int main(int count, char **arguments)
         promise(!node->enabled || (!stop && faults == 0), "disabled by stop button and faults");
         promise(!node->enabled || node->age_us < 25000, "disabled by the watchdog");
         promise(!node->enabled || !node->tripped, "disabled until the watchdog is cleared");
+        promise(!node->enabled || !(node->foreign || alarmed), "disabled by a foreign command");
+        promise(!node->enabled || node->session != 0, "disabled without a session");
         promise(torque_mNm == 0 || node->age_us < 1000u * node->command_expiry_ms, "no torque after its expiry");
         enabled += node->enabled;
         note((const uint8_t[]){(uint8_t)(torque_mNm & 0xFF), (uint8_t)(torque_mNm >> 8 & 0xFF)}, 2);
@@ -158,10 +171,11 @@ int main(int count, char **arguments)
         readings.torque_mNm = (int16_t)torque_mNm;
         readings.bus_mV = (uint16_t)below(65536);
         check_frame(sample, node_sample(node, &readings, sample), NODE_SAMPLE_FRAME);
-        promise(node->seq == (uint16_t)(samples + 1), "samples are counted");
+        promise(node->seq == samples + 1, "samples are counted");
     }
-    printf("%" PRIu32 " good, %" PRIu32 " rejected, enabled %" PRIu32 ", %" PRIu32 " trips, digest %016" PRIx64 "\n",
-           node->frames_ok, node->rejected, enabled, node->trips, digest);
+    printf("%" PRIu32 " good, %" PRIu32 " rejected, enabled %" PRIu32 ", %" PRIu32 " trips, %" PRIu32
+           " refused, digest %016" PRIx64 "\n",
+           node->frames_ok, node->rejected, enabled, node->trips, node->refused, digest);
     free(node);
     return 0;
 }

@@ -27,7 +27,7 @@ from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.virtual_node import CORES, NodeConfig
 from tests.firmware_interface.node.test_protocol import COMMANDS, FRAMES, HELLOS, SAMPLES, U16
 from tests.firmware_interface.test_framing import PAYLOADS
-from tests.firmware_interface.wire import as_bytes, command_frame, encoded, record
+from tests.firmware_interface.wire import SESSION, as_bytes, command_frame, encoded, record
 
 try:
     c_library.build_library()
@@ -40,6 +40,13 @@ PERIOD = 0.005
 
 def new_core(**settings) -> FirmwareInC:
     return FirmwareInC(new_firmware(CALIBRATION, **settings))
+
+
+def opened_core() -> FirmwareInC:
+    """A node that has opened `SESSION` and sent sample 0."""
+    core = new_core()
+    core.state.session, core.state.seq = SESSION, 1
+    return core
 
 
 def hear(core: FirmwareInC, *chunks: bytes) -> FirmwareInC:
@@ -63,8 +70,9 @@ def said(tell, *arguments) -> bytes:
 def test_samples_are_those_of_both_codecs(sample):
     library, state = c_library.load_library(), c_library.FirmwareState()
     library.node_init(state, c_library.Identity())
-    state.seq, state.now_us = sample.seq, sample.t_us
-    state.status, state.faults, state.obeyed_seq, state.rejected = sample[12:]
+    number = sample.seq_high << 16 | sample.seq
+    state.seq, state.now_us = number, sample.t_us
+    state.status, state.faults, state.obeyed_seq, state.rejected, state.refused = sample[12:17]
     readings = c_library.Readings(tuple(sample[2:5]), tuple(sample[5:8]), *sample[8:12])
     line = said(lambda out: library.node_sample(state, readings, c_library.as_c_pointer(out)))
     assert line == reference_codec.encode(sample)
@@ -72,7 +80,7 @@ def test_samples_are_those_of_both_codecs(sample):
     for name in set(RAW.names) & set(sample._fields):
         raw[name] = getattr(sample, name)
     assert line == encoded(protocol.encode_sample, raw)
-    assert state.seq == (sample.seq + 1) % 65536
+    assert state.seq == (number + 1) % 2**32
 
 
 @given(HELLOS)
@@ -81,7 +89,12 @@ def test_hellos_are_those_of_both_codecs(hello):
     firmware = new_firmware(CALIBRATION)
     for name, value in hello._asdict().items():
         firmware["hello"][name] = list(value) if name == "firmware" else value
-    core = hear(FirmwareInC(firmware), reference_codec.encode(reference_codec.HelloRequest(hello.seq)))
+    request = reference_codec.HelloRequest(hello.seq, 0 if hello.session == 0 else hello.session ^ 1)
+    firmware["salt"] = 1
+    core = hear(FirmwareInC(firmware), reference_codec.encode(request))
+    if request.nonce == 0:
+        hello = hello._replace(session=0)
+        firmware["hello"]["session"] = 0
     assert core.state.hello_pending
     line = said(core.hello)
     assert line == reference_codec.encode(hello) == encoded(protocol.encode_hello, firmware["hello"])
@@ -90,13 +103,18 @@ def test_hellos_are_those_of_both_codecs(hello):
 
 @given(COMMANDS)
 @example(reference_codec.decode(FRAMES["COMMAND"]["line"][:-1]))
-@example(reference_codec.Command(0, -32768, 65535, 0, 255))
+@example(reference_codec.Command(0, -32768, 65535, 0, 1, 255))
 def test_commands_are_understood(command):
-    core = hear(new_core(), reference_codec.encode(command))
+    core = new_core()
     state = core.state
-    found = state.command_seq, state.command_mNm, state.command_expiry_ms, state.command_flags
-    assert found == (command.seq, command.torque_mNm, command.expiry_ms, command.flags)
-    assert (state.pending, state.frames_ok, state.rejected) == (True, 1, 0)
+    state.seq, state.session = (command.sample_seq + 3) % 2**32, command.session
+    hear(core, reference_codec.encode(command))
+    assert (state.frames_ok, state.rejected) == (1, 0)
+    assert (state.pending, state.refused) == ((True, 0) if command.session else (False, 1))
+    if command.session:
+        found = state.command_seq, state.command_mNm, state.command_expiry_ms, state.command_sample, state.command_flags
+        assert found == (command.seq, *command[1:4], command.flags)
+        assert state.age_us == 10_000, "two samples old"
 
 
 @given(PAYLOADS)
@@ -113,7 +131,7 @@ def test_any_payload_is_unstuffed_wherever_it_is_split(payload, data):
     cut = data.draw(st.integers(0, len(line)))
     core = hear(new_core(), line[:cut], line[cut:])
     assert core.state.frames_ok == 1
-    assert bytes(core.state.payload)[: len(payload)] == payload[:11]
+    assert bytes(core.state.payload)[: len(payload)] == payload[:17]
 
 
 @pytest.mark.parametrize("size", [1, 2, 249, MAX_PAYLOAD])
@@ -131,17 +149,18 @@ def test_extreme_payloads(size, byte):
         b"\x05\x11\x22\x33\x44\0",
         b"\xff" + b"\x11" * 300 + b"\0",
         b"\x11" * 65536 + command_frame(9, T=3.0),  # where a count of 16 bits begins anew
-        reference_codec.frame(b"\x02" + FRAMES["COMMAND"]["payload"][1:]),
+        reference_codec.frame(b"\x01" + FRAMES["COMMAND"]["payload"][1:]),
         reference_codec.frame(FRAMES["COMMAND"]["payload"] + b"\0"),
         reference_codec.frame(FRAMES["COMMAND"]["payload"][:-1]),
-        reference_codec.frame(b"\x01\x04\x07\0\0"),
-        reference_codec.frame(b"\x01\x09\x07\0"),
-        reference_codec.frame(b"\x01"),
+        reference_codec.frame(FRAMES["HELLO_REQUEST"]["payload"][:-1]),
+        reference_codec.frame(FRAMES["HELLO_REQUEST"]["payload"] + b"\0"),
+        reference_codec.frame(b"\x02\x09\x07\0"),
+        reference_codec.frame(b"\x02"),
     ],
     ids=lambda garbage: garbage[:8].hex(),
 )
 def test_each_bad_frame_is_counted_and_costs_only_itself(garbage):
-    core = hear(new_core(), b"\0\0\0" + command_frame(1) + garbage)
+    core = hear(opened_core(), b"\0\0\0" + command_frame(1) + garbage)
     assert core.state.rejected == 1
     assert (core.state.command_seq, core.state.hello_pending) == (1, False)
     hear(core, b"\0\0" + command_frame(2, T=1.5))
@@ -197,7 +216,7 @@ class Pair:
         assert self.core.latch(t) == T
         assert said(self.core.hello) == said(firmware_hello, self.python)
         assert said(self.core.sample, readings, bus) == said(firmware_sample, self.python, readings, bus)
-        for name in ("T", "enabled", "commands", "trips", "rejected", "now_us", "heard_us"):
+        for name in ("T", "enabled", "commands", "trips", "rejected", "refused", "session", "now_us", "heard_us"):
             assert self.c[name] == self.python[name], name
         self.enabled += int(self.c["enabled"])
 
@@ -207,6 +226,7 @@ class Line:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.seq, self.left = rng, 65500, b""
+        self.node: np.void | None = None  # whose session and samples it knows
 
     def command(self) -> bytes:
         rng = self.rng
@@ -214,8 +234,11 @@ class Line:
         torque_mNm = rng.choice((0, rng.randint(-1500, 1500), rng.randint(-32768, 32767), 7000, -7000, 6999))
         flags = rng.choices((COMMAND_ENABLE, 0, COMMAND_CLEAR, rng.randrange(256)), (20, 1, 3, 1))[0]
         expiry_ms = rng.choice((1000, 15, 15, 10, 5, 0, 65535))
+        behind = rng.choices((0, rng.randrange(8), rng.randrange(2**32)), (20, 2, 0.1))[0]
+        session = rng.choices((int(self.node["session"]), rng.randrange(2**32)), (300, 1))[0]
+        sample_seq = (int(self.node["seq"]) - 1 - behind) % 2**32
         return reference_codec.encode(
-            reference_codec.Command(self.seq, torque_mNm, expiry_ms, rng.randrange(65536), flags)
+            reference_codec.Command(self.seq, torque_mNm, expiry_ms, sample_seq, session, flags)
         )
 
     def other(self) -> bytes:
@@ -226,11 +249,16 @@ class Line:
         )
         damaged = bytearray(self.command())
         damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
-        request = reference_codec.encode(reference_codec.HelloRequest(rng.randrange(65536)))
+        request = self.request(rng.choices((0, rng.randrange(2**32)), (10, 1))[0])
         return rng.choice((stray, frame, damaged, bytes(damaged[: rng.randrange(15)]), request, request))
+
+    def request(self, nonce: int) -> bytes:
+        return reference_codec.encode(reference_codec.HelloRequest(self.rng.randrange(65536), nonce))
 
     def take(self, silent: bool) -> bytes:
         rng = self.rng
+        if (self.node["foreign"] or self.node["session"] == 0) and rng.random() < 0.1:
+            self.left += b"\0" + self.request(rng.randrange(2**32))
         for _ in range(0 if silent else rng.choice((1, 1, 1, 1, 0, 2, 3))):
             self.left += self.other() if rng.random() < 0.1 else self.command()
         cut = len(self.left) if rng.random() < 0.7 else rng.randint(0, len(self.left))
@@ -244,6 +272,8 @@ def test_long_sequences_make_the_same_torques_and_bytes(seed):
     quick = {"rate_hz": 1000, "watchdog_ms": 5, "torque_limit": 32.767}
     settings = rng.choice(({}, {"watchdog_ms": 40, "torque_limit": 3.5}, quick))
     pair, line, t = Pair(rng, **settings), Line(rng), 0.0
+    line.node = pair.python
+    pair.python["seq"] = pair.core.state.seq = 2**32 - rng.randrange(1500)  # the numbers wrap too
     period = 1 / settings.get("rate_hz", 200)
     stop_button = faults = silent = 0
     for k in range(2500):
@@ -261,6 +291,7 @@ def test_long_sequences_make_the_same_torques_and_bytes(seed):
     assert t > 2**32 * 1e-6
     assert pair.enabled > 200
     assert pair.python["trips"] > 5
+    assert pair.python["refused"] > 50
     assert pair.python["rejected"] > 100
 
 
@@ -280,7 +311,9 @@ def test_behind_a_bad_line_both_say_the_same():
         node_, rx, enabled = core.new_node(new_firmware(CALIBRATION), faults, 1e-5), np.zeros(4096, np.uint8), 0
         said_by_it = b""
         for k in range(800):
-            line = as_bytes(command_frame(k, 0.1, COMMAND_CLEAR if k % 50 < 4 else COMMAND_ENABLE))
+            session, flags = int(node_.firmware["session"]), COMMAND_CLEAR if k % 50 < 4 else COMMAND_ENABLE
+            frame = command_frame(k, 0.1, flags, sample_seq=k - 1, session=session)
+            line = as_bytes(frame if session else reference_codec.encode(reference_codec.HelloRequest(k, 99)))
             post(node_.down, node_.faults, TO_NODE, line, len(line), k * PERIOD, k * PERIOD)
             core.sampling_instant(node_, np.zeros(9), 24.0, k * PERIOD, k * PERIOD)
             said_by_it += rx[: fetch(node_.up, k * PERIOD, rx)].tobytes()
@@ -296,7 +329,7 @@ def test_behind_a_bad_line_both_say_the_same():
 
 
 def enabled_core() -> FirmwareInC:
-    core = hear(new_core(), command_frame(1))
+    core = hear(opened_core(), command_frame(1))
     core.latch(0.0)
     hear(core, command_frame(2, flags=COMMAND_ENABLE))
     core.latch(PERIOD)
@@ -306,10 +339,13 @@ def enabled_core() -> FirmwareInC:
 
 def test_commands_keep_it_enabled_over_the_wraps_of_clock_and_number():
     start = 2**32 * 1e-6 - 100 * PERIOD
-    core = hear(new_core(), command_frame(65435))
+    core, first = opened_core(), 2**32 - 100
+    core.state.seq = first + 1
+    hear(core, command_frame(65435, sample_seq=first))
     core.latch(start)
     for k in range(1, 200):
-        hear(core, command_frame((65435 + k) % 65536, T=1.0, flags=COMMAND_ENABLE))
+        core.state.seq = (first + k + 1) % 2**32
+        hear(core, command_frame(65435 + k, T=1.0, flags=COMMAND_ENABLE, sample_seq=first + k))
         assert core.latch(start + k * PERIOD) == 1.0
     assert core.state.now_us < 1_000_000
     assert core.state.obeyed_seq == (65435 + 199) % 65536
@@ -317,7 +353,7 @@ def test_commands_keep_it_enabled_over_the_wraps_of_clock_and_number():
 
 def test_watchdog_strikes_over_the_wrap_of_the_clock():
     start = 2**32 * 1e-6 - 2.5 * PERIOD
-    core = hear(new_core(), command_frame(1))
+    core = hear(opened_core(), command_frame(1))
     core.latch(start)
     hear(core, command_frame(2, T=1.0, flags=COMMAND_ENABLE))
     torques = [core.latch(start + k * PERIOD) for k in range(1, 7)]
@@ -335,12 +371,12 @@ def test_a_command_does_not_grow_young_when_the_clock_comes_round():
 
 @given(U16, U16)
 @settings(max_examples=30)
-def test_a_number_counts_as_new_whenever_it_differs(first, second):
-    core = hear(new_core(), command_frame(first))
+def test_a_number_counts_as_new_when_it_is_ahead(first, second):
+    core = hear(opened_core(), command_frame(first))
     core.latch(0.0)
     hear(core, command_frame(second))
     core.latch(PERIOD)
-    assert core.state.commands == (1 if first == second else 2)
+    assert core.state.commands == (2 if 0 < (second - first) % 65536 < 32768 else 1)
 
 
 # ---- what is told when it cannot be

@@ -181,8 +181,24 @@ def heard(data: bytes) -> list[reference_codec.Message]:
     return [reference_codec.decode(frame) for frame in data.split(b"\0") if frame]
 
 
-def command(seq: int, torque_mNm: int = 0, flags: int = COMMAND_ENABLE) -> bytes:
-    return reference_codec.encode(reference_codec.Command(seq % 65536, torque_mNm, 1000, 0, flags))
+def request(nonce: int) -> bytes:
+    return reference_codec.encode(reference_codec.HelloRequest(1, nonce))
+
+
+def open_session(board: Board) -> int:
+    """At its first instant; returns the session, of which the next commands are, in answer to sample 0."""
+    board.hear(request(1234))
+    hello, sample = heard(board.tick())
+    assert sample.seq == 0
+    return hello.session
+
+
+def command(
+    seq: int, torque_mNm: int = 0, flags: int = COMMAND_ENABLE, session: int = 1234, sample_seq: int | None = None
+) -> bytes:
+    """A command; by default number ``seq`` answers sample ``seq``, the first one that of the request."""
+    answered = (seq if sample_seq is None else sample_seq) % 2**32
+    return reference_codec.encode(reference_codec.Command(seq % 65536, torque_mNm, 1000, answered, session, flags))
 
 
 def test_start(board):
@@ -205,18 +221,28 @@ def test_without_its_crystal_it_halts(image):
     assert board.word(GPIOA) == 0  # no pin is an output
 
 
+def stirred(salt: int, sample: reference_codec.Sample) -> int:
+    """The node's share in the next session's number, after this sample."""
+    for axis in "xyz":
+        for sensor in ("gyro", "accel"):
+            salt = (salt * 1664525 + getattr(sample, f"{sensor}_{axis}_counts") % 65536) % 2**32
+    return salt
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_it_does_what_the_compiled_firmware_does(board, seed):
     rng = random.Random(seed)
     firmware, decoder, seq = new_firmware(Calibration(wheel_radius=0.3)), new_decoder(), 65400
-    enabled = 0
+    enabled = session = 0
     for k in range(1, 800):
-        line = b""
+        line = b"" if session and rng.random() > 0.1 * firmware["foreign"] else b"\0" + request(k)
         for _ in range(rng.choice((1, 1, 1, 0, 2)) if rng.random() < 0.95 else 0):
             seq += 1
-            line += command(seq, rng.randint(-9000, 9000), rng.choices((COMMAND_ENABLE, COMMAND_CLEAR), (12, 1))[0])
+            flags = rng.choices((COMMAND_ENABLE, COMMAND_CLEAR), (12, 1))[0]
+            number = session ^ (rng.random() < 0.01)
+            line += command(seq, rng.randint(-9000, 9000), flags, number, k - 2 - (rng.random() < 0.02))
         if rng.random() < 0.1:
-            line += rng.randbytes(rng.randint(1, 300)) + reference_codec.encode(reference_codec.HelloRequest(k))
+            line += rng.randbytes(rng.randint(1, 300)) + request(0)
         if k % 100 > 90:
             line = b""
         stop = rng.random() < 0.02
@@ -229,7 +255,11 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
         assert sample.t_us == k * PERIOD_us
         assert (sample.status, sample.command_seq) == (firmware["raw"]["status"], firmware["raw"]["command_seq"])
         assert sample.rejected == firmware["rejected"] % 256
+        assert sample.refused == firmware["refused"] % 256
         assert len(hello) == firmware["hello_pending"]
+        firmware["seq"], firmware["salt"] = k, stirred(int(firmware["salt"]), sample)
+        assert all(said.session == firmware["hello"]["session"] for said in hello)
+        session = int(firmware["session"])
         firmware["hello_pending"] = 0
         if firmware["enabled"]:
             assert board.torque_mNm == pytest.approx(1e3 * T, abs=10_000 / PWM_TOP)
@@ -238,10 +268,12 @@ def test_it_does_what_the_compiled_firmware_does(board, seed):
             assert board.torque_mNm is None
     assert enabled > 100
     assert firmware["trips"] > 2
+    assert firmware["refused"] > 2
     assert board.heard > 5 * RX_SIZE
 
 
 def test_stop_button_needs_no_program(board):
+    assert open_session(board) == 1234
     for seq in range(3):
         board.hear(command(seq, 2000, COMMAND_ENABLE if seq else COMMAND_CLEAR))
         board.tick()
@@ -301,6 +333,7 @@ def test_wheel(board, interval_us):
     ],
 )
 def test_faults(board, cause, fault):
+    open_session(board)
     for seq in range(3):
         board.hear(command(seq, 2000, COMMAND_ENABLE if seq else COMMAND_CLEAR))
         board.tick()

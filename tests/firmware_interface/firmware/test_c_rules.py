@@ -1,10 +1,11 @@
-"""The rules of docs/node-protocol.md once more, kept by the firmware in C: the very tests of test_rules.py."""
+"""The rules of docs/node-protocol.md once more, kept by the firmware in C: the very tests of the compiled rules."""
 
 import pytest
 
 from firmware_interface.errors import DeviceError
 from firmware_interface.twins.c_library import build_library
 from firmware_interface.twins.c_node import FirmwareInC
+from tests.firmware_interface.node import test_old_commands as old_commands
 from tests.firmware_interface.node import test_rules as rules
 
 try:
@@ -32,11 +33,16 @@ def c_core(monkeypatch):
         firmware["seq"] = core.state.seq
         return n
 
+    def receive(firmware, decoder, rx, n):
+        cores[id(firmware)].state.seq = firmware["seq"]
+        cores[id(firmware)].receive(rx, n)
+
     monkeypatch.setattr(rules, "new_firmware", new)
-    monkeypatch.setattr(rules, "firmware_receive", lambda fw, _, rx, n: cores[id(fw)].receive(rx, n))
+    monkeypatch.setattr(rules, "firmware_receive", receive)
     monkeypatch.setattr(rules, "firmware_latch", lambda fw, t: cores[id(fw)].latch(t))
     monkeypatch.setattr(rules, "firmware_sample", sample)
     monkeypatch.setattr(rules, "firmware_hello", lambda fw, out: cores[id(fw)].hello(out))
 
 
-globals().update({name: rule for name, rule in vars(rules).items() if name.startswith("test_")})
+for module in (rules, old_commands):
+    globals().update({name: rule for name, rule in vars(module).items() if name.startswith("test_")})

@@ -12,8 +12,8 @@ from firmware_interface.node.hello import ask_hello
 from firmware_interface.port import open_port
 from tests.firmware_interface.listener import device
 
-HELLO = reference_codec.HelloFrame(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000)
-SAMPLE = reference_codec.Sample(*range(16))
+HELLO = reference_codec.HelloFrame(0, b"demo".ljust(16, b"\0"), 200, 7000, 25, 2.0**-13, 2.0**-10, 20000, 5)
+SAMPLE = reference_codec.Sample(*range(18))
 
 
 def test_hello(terminal):
@@ -32,7 +32,7 @@ def test_hello(terminal):
 
     with device(master, answer), open_port(path) as port:
         told = ask_hello(port, timeout=60.0)
-    assert requests[0] == b"\0" + reference_codec.encode(reference_codec.HelloRequest(0))
+    assert requests[0] == b"\0" + reference_codec.encode(reference_codec.HelloRequest(0, 0))
     assert told.name == "demo"
     assert (told.rate_hz, told.steer_counts_per_turn) == (200, 20000)
     assert (told.torque_limit, told.watchdog) == (7.0, 0.025)
@@ -53,7 +53,11 @@ def test_silent_device(terminal):
         (b"$GPGGA,123519\r\n", r"bytes of something else came \(0 frames rejected\); is it another device"),
         (b"\x11\x00\x22\x33\x00", "frames rejected\\); is it another device, or is 921600 not its baud rate"),
         (reference_codec.encode(SAMPLE), "other good frames came and no HELLO"),
-        (reference_codec.frame(b"\x02\x03\0\0abc"), "version 1, but it speaks version 2; load the firmware"),
+        (
+            reference_codec.frame(b"\x01\x01\0\0abc"),
+            "version 2, but it speaks version 1; load the firmware of this riderless, firmware_interface/firmware$",
+        ),
+        (reference_codec.frame(b"\x03\x03\0\0abc"), "version 2, but it speaks version 3; update riderless$"),
     ],
 )
 def test_device_that_says_something_else(terminal, says, words):
@@ -71,3 +75,37 @@ def test_cable_pulled():
         os.close(master)
         with pytest.raises(DeviceError, match=f"port {path} should stay open, but failed"):
             ask_hello(port, timeout=0.5)
+
+
+@pytest.mark.parametrize("occupied_for", [0, 2])
+def test_session_is_that_of_the_answer_to_our_own_request(terminal, occupied_for):
+    master, path = terminal
+    requests = []
+
+    def answer(data: bytes) -> bytes:
+        (request,) = [reference_codec.decode(frame) for frame in data.split(b"\0") if frame]
+        requests.append(request)
+        stale = HELLO._replace(seq=(request.seq - 1000) % 65536, session=99)  # asked for by somebody before us
+        granted = HELLO._replace(seq=request.seq, session=77 if len(requests) > occupied_for else 0)
+        return reference_codec.encode(stale) + reference_codec.encode(granted)
+
+    with device(master, answer), open_port(path) as port:
+        assert ask_hello(port, timeout=60.0, nonce=0xFFFF_FFFF).session == 77
+    assert len(requests) == occupied_for + 1
+    assert {request.nonce for request in requests} == {0xFFFF_FFFF}
+    assert [request.seq for request in requests] == [(0xFFFF + k) % 65536 for k in range(len(requests))]
+
+
+def test_drive_that_stays_enabled_for_somebody_else(terminal):
+    master, path = terminal
+
+    def answer(data: bytes) -> bytes:
+        requests = [reference_codec.decode(frame) for frame in data.split(b"\0") if frame]
+        return b"".join(reference_codec.encode(HELLO._replace(seq=r.seq, session=0)) for r in requests)
+
+    with (
+        device(master, answer),
+        open_port(path) as port,
+        pytest.raises(DeviceError, match="its drive is enabled for another program: end that one, or switch the node"),
+    ):
+        ask_hello(port, timeout=1.5, nonce=9)

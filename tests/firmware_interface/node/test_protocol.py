@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from firmware_interface.framing import new_decoder
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, RAW
 from firmware_interface.node import protocol, reference_codec
-from tests.firmware_interface.wire import as_bytes, encoded, payloads, record, sample_frame
+from tests.firmware_interface.wire import SESSION, as_bytes, encoded, payloads, record, sample_frame
 from tests.paths import DOCS
 
 DOCUMENT = DOCS / "node-protocol.md"
@@ -35,9 +35,9 @@ def worked_frames() -> dict[str, dict[str, bytes]]:
 FRAMES = worked_frames()
 
 # What the document says of each worked frame, in its words' order.
-SAMPLE_1000 = {
+SAMPLE_66536 = {
     "seq": 1000,
-    "t_us": 10_000_000,
+    "t_us": 332_680_000,
     "gyro_counts": [100, -100, 0],
     "accel_counts": [0, 0, -8192],
     "steer_counts": -1000,
@@ -48,8 +48,17 @@ SAMPLE_1000 = {
     "faults": 0,
     "command_seq": 0x1233,
     "rejected": 0,
+    "refused": 0,
+    "seq_high": 1,
 }
-COMMAND_1234 = {"seq": 0x1234, "T_cmd": -1.5, "expiry_ms": 15, "sample_seq": 1000, "flags": COMMAND_ENABLE}
+COMMAND_1234 = {
+    "seq": 0x1234,
+    "T_cmd": -1.5,
+    "expiry_ms": 15,
+    "sample_seq": 66536,
+    "session": SESSION,
+    "flags": COMMAND_ENABLE,
+}
 HELLO_7 = {
     "seq": 7,
     "firmware": [ord(c) for c in "demo"] + [0] * 12,
@@ -59,9 +68,10 @@ HELLO_7 = {
     "gyro_lsb": 2.0**-13,
     "accel_lsb": 2.0**-10,
     "steer_counts_per_turn": 20000,
+    "session": SESSION,
 }
 MEANING = {
-    "SAMPLE": (RAW, SAMPLE_1000, protocol.encode_sample, protocol.decode_sample),
+    "SAMPLE": (RAW, SAMPLE_66536, protocol.encode_sample, protocol.decode_sample),
     "COMMAND": (COMMAND, COMMAND_1234, protocol.encode_command, protocol.decode_command),
     "HELLO": (protocol.HELLO, HELLO_7, protocol.encode_hello, protocol.decode_hello),
 }
@@ -105,8 +115,12 @@ def test_worked_frame_is_what_both_codecs_make_and_read(name):
 
 def test_worked_hello_request():
     line = FRAMES["HELLO_REQUEST"]["line"]
-    assert reference_codec.decode(line[:-1]) == reference_codec.HelloRequest(7)
-    assert reference_codec.encode(reference_codec.HelloRequest(7)) == line
+    request = reference_codec.HelloRequest(7, 0x1234ABCD)
+    assert reference_codec.decode(line[:-1]) == request
+    assert reference_codec.encode(request) == line
+    payload = FRAMES["HELLO_REQUEST"]["payload"]
+    assert protocol.frame_type(as_bytes(payload), len(payload)) == protocol.FRAME_HELLO_REQUEST
+    assert protocol.request_nonce(as_bytes(payload)) == 0x1234ABCD
 
 
 def integers(bits: int, signed: bool = False) -> st.SearchStrategy[int]:
@@ -121,9 +135,13 @@ U8, U16, U32, I16, I32 = (
     integers(32, signed=True),
 )
 F32 = st.floats(width=32, allow_nan=False)
-SAMPLES = st.builds(reference_codec.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8)
-COMMANDS = st.builds(reference_codec.Command, U16, st.integers(-32767, 32767), U16, U16, U8)
-HELLOS = st.builds(reference_codec.HelloFrame, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32)
+SAMPLES = st.builds(
+    reference_codec.Sample, U16, U32, I16, I16, I16, I16, I16, I16, I32, I32, I16, U16, U8, U8, U16, U8, U8, U16
+)
+COMMANDS = st.builds(reference_codec.Command, U16, st.integers(-32767, 32767), U16, U32, U32, U8)
+HELLOS = st.builds(
+    reference_codec.HelloFrame, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32, U32
+)
 
 
 @given(SAMPLES)
@@ -145,10 +163,11 @@ def test_commands_of_the_two_codecs(command):
     read = record(COMMAND)
     assert protocol.decode_command(as_bytes(payload), len(payload), read)
     assert round(1e3 * float(read["T_cmd"])) == command.torque_mNm
-    assert [int(read[name]) for name in ("seq", "expiry_ms", "sample_seq", "flags")] == [
+    assert [int(read[name]) for name in ("seq", "expiry_ms", "sample_seq", "session", "flags")] == [
         command.seq,
         command.expiry_ms,
         command.sample_seq,
+        command.session,
         command.flags,
     ]
     assert encoded(protocol.encode_command, read) == line
@@ -171,13 +190,13 @@ def test_torque_that_is_no_number_never_leaves(T):
         protocol.encode_command,
         record(COMMAND, T_cmd=T, seq=5, flags=COMMAND_ENABLE | COMMAND_CLEAR, expiry_ms=15, sample_seq=9),
     )
-    assert reference_codec.decode(line[:-1]) == reference_codec.Command(5, 0, 15, 9, COMMAND_CLEAR)
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(5, 0, 15, 9, 0, COMMAND_CLEAR)
 
 
 @pytest.mark.parametrize(("T", "torque_mNm"), [(32.767, 32767), (40.0, 32767), (-1e300, -32767), (0.0004, 0)])
 def test_torque_is_clamped_and_rounded(T, torque_mNm):
     line = encoded(protocol.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
-    assert reference_codec.decode(line[:-1]) == reference_codec.Command(0, torque_mNm, 0, 0, COMMAND_ENABLE)
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(0, torque_mNm, 0, 0, 0, COMMAND_ENABLE)
 
 
 @given(st.floats(width=64))
@@ -186,18 +205,19 @@ def test_torque_on_the_line_is_a_clamped_whole_number(T):
     finite = math.isfinite(T)
     wanted = round(min(max(1e3 * T, -32767), 32767)) if finite else 0
     assert reference_codec.decode(line[:-1]) == reference_codec.Command(
-        0, wanted, 0, 0, COMMAND_ENABLE if finite else 0
+        0, wanted, 0, 0, 0, COMMAND_ENABLE if finite else 0
     )
 
 
 @pytest.mark.parametrize(
     "payload",
     [
-        b"\x02" + FRAMES["SAMPLE"]["payload"][1:],  # another version
-        b"\x01\x09" + FRAMES["SAMPLE"]["payload"][2:],  # unknown type
+        b"\x01" + FRAMES["SAMPLE"]["payload"][1:],  # another version
+        b"\x03" + FRAMES["SAMPLE"]["payload"][1:],
+        b"\x02\x09" + FRAMES["SAMPLE"]["payload"][2:],  # unknown type
         FRAMES["SAMPLE"]["payload"][:-1],
         FRAMES["SAMPLE"]["payload"] + b"\0",
-        b"\x01",
+        b"\x02",
     ],
 )
 def test_foreign_frames_are_counted_and_ignored(payload):
@@ -250,7 +270,7 @@ def test_newest_of_several_samples_stays():
 
 def test_plain_layouts_have_the_documented_sizes():
     sizes = {kind: 2 + layout.size for kind, (_, layout) in reference_codec.LAYOUTS.items()}
-    assert sizes == {1: 37, 2: 11, 3: 38, 4: 4}
+    assert sizes == {1: 40, 2: 17, 3: 42, 4: 8}
     assert sizes == {
         protocol.FRAME_SAMPLE: protocol.SAMPLE_SIZE,
         protocol.FRAME_COMMAND: protocol.COMMAND_SIZE,
@@ -264,10 +284,15 @@ TYPES = {"u8": "u1", "u16": "<u2", "u32": "<u4", "i16": "<i2", "i32": "<i4", "f3
 
 @pytest.mark.parametrize(
     ("title", "layout"),
-    [("1 SAMPLE", protocol.SAMPLE_LAYOUT), ("2 COMMAND", protocol.COMMAND_LAYOUT), ("3 HELLO", protocol.HELLO_LAYOUT)],
+    [
+        ("1 SAMPLE", protocol.SAMPLE_LAYOUT),
+        ("2 COMMAND", protocol.COMMAND_LAYOUT),
+        ("3 HELLO", protocol.HELLO_LAYOUT),
+        ("4 HELLO_REQUEST", protocol.HELLO_REQUEST_LAYOUT),
+    ],
 )
 def test_layout_is_the_table_of_the_document(title, layout):
-    section = DOCUMENT.read_text().split(f"### {title}")[1].split("###")[0]
+    section = DOCUMENT.read_text().split(f"### {title}")[1].split("##")[0]
     rows = re.findall(r"^\| (\d+) \| (?:(\d+) × )?(\w+) \| (\w+) \|", section, re.MULTILINE)
     wanted = {}
     for offset, count, kind, name in rows:

@@ -12,7 +12,7 @@ from tests.firmware_interface.listener import Listener
 
 def main(path: str) -> None:
     with open_port(path) as port:
-        listener = Listener(port.fd)
+        listener = Listener(port)
         for k in range(100_000):
             listener.wait_for_samples(1, timeout=60.0)
             listener.command(1.0, COMMAND_ENABLE if k > 10 else COMMAND_CLEAR)

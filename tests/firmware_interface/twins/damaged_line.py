@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import fastcrc
 from cobs import cobs
 
-SIZES = {1: 37, 2: 11, 3: 38, 4: 4}  # type of message: bytes of payload
+VERSION = 2
+SIZES = {1: 40, 2: 17, 3: 42, 4: 8}  # type of message: bytes of payload
 LONGEST = 253  # bytes of a frame without its delimiter
 
 Mischief = Callable[[random.Random, bytes, bytes], bytes]  # of a frame and the one before
@@ -24,7 +25,7 @@ def framed(payload: bytes) -> bytes:
 
 def kind_of(payload: bytes) -> int:
     """Type of message, 0 if it is none of this protocol."""
-    known = len(payload) >= 4 and payload[0] == 1 and SIZES.get(payload[1]) == len(payload)
+    known = len(payload) >= 4 and payload[0] == VERSION and SIZES.get(payload[1]) == len(payload)
     return payload[1] if known else 0
 
 
@@ -78,7 +79,7 @@ def _foreign(rng: random.Random, line: bytes, before: bytes) -> bytes:
     """Wrong version, type or length (nothing at all, too); the CRC is right."""
     good = cobs.decode(line[:-1])[:-2]
     wrong = (
-        rng.choice((b"\0", b"\2", b"\xff")) + good[1:],
+        rng.choice((b"\0", b"\1", b"\xff")) + good[1:],
         good[:1] + rng.choice((b"\0", b"\5", b"\xff")) + good[2:],
         good + rng.randbytes(rng.randint(1, 200)),
         good[: rng.randrange(len(good))],
@@ -93,7 +94,7 @@ def _noise(rng: random.Random, line: bytes, before: bytes) -> bytes:
 def _credible_noise(rng: random.Random, line: bytes, before: bytes) -> bytes:
     """Well stuffed, and a SAMPLE or COMMAND to look at: only the CRC can refuse it."""
     kind = rng.choice((1, 2))
-    return cobs.encode(struct.pack("BB", 1, kind) + rng.randbytes(SIZES[kind])) + b"\0"
+    return cobs.encode(struct.pack("BB", VERSION, kind) + rng.randbytes(SIZES[kind])) + b"\0"
 
 
 MISCHIEF: tuple[Mischief, ...] = (
@@ -127,7 +128,7 @@ def stream(rng: random.Random, size: int) -> Stream:
     while len(made.data) < size:
         seq = (seq + rng.choice((0, 1, 1, 1, 1, 1, 2, 9, 40_000))) % 65536
         kind = rng.choice((1, 1, 1, 2, 2, 3, 4))
-        payload = struct.pack("<BBH", 1, kind, seq) + rng.randbytes(SIZES[kind] - 4)
+        payload = struct.pack("<BBH", VERSION, kind, seq) + rng.randbytes(SIZES[kind] - 4)
         before, line = line, framed(payload)
         made.meant.add(payload)
         if rng.random() < 0.5:

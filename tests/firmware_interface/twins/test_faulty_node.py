@@ -12,16 +12,23 @@ from firmware_interface.messages import (
     COMMAND_ENABLE,
     FAULT_DRIVE,
     STATUS_ENABLED,
+    STATUS_FOREIGN,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
 from firmware_interface.node import reference_codec
-from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample, new_firmware
+from firmware_interface.node.rules import (
+    firmware_latch,
+    firmware_receive,
+    firmware_sample,
+    new_firmware,
+    open_session,
+)
 from firmware_interface.twins.faults import TO_NODE, Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
-from tests.firmware_interface.wire import as_bytes, command_frame
+from tests.firmware_interface.wire import SESSION, as_bytes, command_frame
 
 PERIOD = 0.005
 START, STOP = 0.1, 0.2  # s
@@ -44,6 +51,7 @@ class Bench:
 
     def __init__(self, *faults: Fault) -> None:
         self.node = new_faulty_node(new_firmware(CALIBRATION), faults)
+        open_session(self.node.firmware, SESSION)
         self.k = 0
         self.said: list[reference_codec.Sample | None] = []
         self.made: list[float] = []
@@ -56,7 +64,8 @@ class Bench:
             self.made.append(drive_output(self.node, (self.k - 1) * PERIOD)[0])
             if alive:
                 flags = COMMAND_ENABLE if self.k > 3 else COMMAND_CLEAR
-                line = as_bytes(command_frame(self.k & 0xFFFF, T, flags, expiry_ms=25))
+                newest = int(self.node.firmware["seq"]) - 1
+                line = as_bytes(command_frame(self.k, T, flags, expiry_ms=25, sample_seq=newest))
                 post(self.node.down, self.node.faults, TO_NODE, line, len(line), t, t)
             sampling_instant(self.node, np.full(9, reading(t)), 24.0, t, t)
             data = self._out[: fetch(self.node.up, t, self._out)].tobytes()
@@ -80,9 +89,10 @@ def bench(kind: Kind, size: float = 0.0, until: float = 0.3, **settings) -> Benc
 
 def test_without_faults_a_node_says_what_its_firmware_says():
     firmware, decoder, out = new_firmware(CALIBRATION), new_decoder(), np.zeros(MAX_FRAME, np.uint8)
+    open_session(firmware, SESSION)
     run = Bench().run(0.3, T=2.5, reading=math.sin)
     for k, said in enumerate(run.said):
-        line = command_frame(k, 2.5, COMMAND_ENABLE if k > 3 else COMMAND_CLEAR, expiry_ms=25)
+        line = command_frame(k, 2.5, COMMAND_ENABLE if k > 3 else COMMAND_CLEAR, expiry_ms=25, sample_seq=k - 1)
         firmware_receive(firmware, decoder, as_bytes(line), len(line))
         firmware_latch(firmware, k * PERIOD)
         n = firmware_sample(firmware, np.full(9, math.sin(k * PERIOD)), 24.0, out)
@@ -209,13 +219,14 @@ def test_restart():
     back = T >= START + 0.05 - 1e-9
     np.testing.assert_array_equal(run.told("t_us")[back], np.rint(1e6 * (T[back] - START - 0.05)))
     np.testing.assert_array_equal(run.told("seq")[back], np.arange(back.sum()))
-    assert (run.told("status")[back] == 0).all(), "ENABLE goes on, but was never off since"
+    assert (run.told("status")[back] == STATUS_FOREIGN).all(), "ENABLE goes on, in a session that it has forgotten"
     assert (np.array(run.made)[T > START + 1e-9] == 0.0).all()
 
 
-def test_restarted_node_obeys_again_after_off():
+def test_restarted_node_obeys_again_after_a_hello_and_off():
     run = bench(Kind.RESET, 0.05)
-    line = as_bytes(command_frame(1000, 0.0, COMMAND_CLEAR))
+    open_session(run.node.firmware, SESSION)
+    line = as_bytes(command_frame(run.k, 0.0, COMMAND_CLEAR, sample_seq=int(run.node.firmware["seq"]) - 1))
     post(run.node.down, run.node.faults, TO_NODE, line, len(line), 0.3, 0.3)
     sampling_instant(run.node, np.zeros(9), 24.0, 0.3, 0.3)
     run.k += 1
@@ -234,7 +245,7 @@ def test_slowing_skips_more_and_more_instants_and_no_number():
 
 def test_hello_without_a_scale():
     node, out = new_faulty_node(new_firmware(CALIBRATION), (Fault(Kind.HELLO_NAN),)), np.zeros(4096, np.uint8)
-    line = as_bytes(reference_codec.encode(reference_codec.HelloRequest(1)))
+    line = as_bytes(reference_codec.encode(reference_codec.HelloRequest(1, 0)))
     post(node.down, node.faults, TO_NODE, line, len(line), 0.0, 0.0)
     sampling_instant(node, np.zeros(9), 24.0, 0.0, 0.0)
     hello = reference_codec.decode(out[: fetch(node.up, 0.0, out)].tobytes().split(b"\0")[0])

@@ -49,7 +49,7 @@ def twin(core):
 @pytest.fixture
 def listener(twin):
     with open_port(twin.path) as port:
-        yield Listener(port.fd)
+        yield Listener(port)
 
 
 def until(condition, timeout: float = 120.0) -> None:
@@ -115,14 +115,14 @@ def test_killed_controller_leaves_zero_torque_within_the_watchdog(twin):
     assert 0.0 < report.zero_t - report.heard_t <= 1e-3 * WATCHDOG_ms + 1e-9  # on the device's clock
     assert report.zero_host > report.heard_host
     with open_port(twin.path) as port:  # and the line has outlived it
-        Listener(port.fd).wait_for_samples(5)
+        Listener(port).wait_for_samples(5)
 
 
 @pytest.mark.realtime
 def test_final_report(core):
     twin = spawn(Spinner, NodeConfig(rate_hz=500, core=core))
     with open_port(twin.path) as port:
-        Listener(port.fd).wait_for_samples(20)
+        Listener(port).wait_for_samples(20)
     report = twin.result()
     assert report.samples >= 20
     assert report.t == pytest.approx((report.samples - 1) / 500)
@@ -168,7 +168,7 @@ def test_twin_on_a_bad_line_is_still_understood(core):
         Fault(Kind.STOP_BUTTON, start=0.5),
     )
     with spawn(Spinner, NodeConfig(core=core), faults=faults) as twin, open_port(twin.path) as port:
-        listener = Listener(port.fd)
+        listener = Listener(port)
         listener.wait_for_samples(150)
         receiver = listener.receiver
         assert receiver["frames_bad_crc"] + receiver["frames_bad_length"] > 5
@@ -182,7 +182,8 @@ def test_twin_that_does_not_hear(core):
         spawn(Spinner, NodeConfig(core=core), faults=(Fault(Kind.DROP, way=TO_NODE),)) as twin,
         open_port(twin.path) as port,
     ):
-        listener = Listener(port.fd)
+        listener = Listener(port)
+        listener.session = 1
         for _ in range(5):
             listener.command(1.0, COMMAND_CLEAR)
             listener.wait_for_samples(5)
@@ -207,7 +208,7 @@ def test_silence(core):
     node = VirtualNode(Spinner(), NodeConfig(core=core), (Fault(Kind.DROP, start=0.02),))
     with open_port(node.path) as port:
         assert serve_instants(node, 12).samples == 12
-        listener = Listener(port.fd)
+        listener = Listener(port)
         listener.wait_for_samples(4)
         assert listener.raw["seq"] == 3  # t = 0.015 s
         with pytest.raises(BlockingIOError):
@@ -225,7 +226,7 @@ def test_incoming_bytes_are_taken_no_faster_than_the_line_carries_them(core):
 
 
 def test_frames_leave_no_faster_than_the_line_carries_them(monkeypatch):
-    # on a clock of our own: a sample of 41 bytes takes 410 bits / 82000 bit/s = 5 ms
+    # on a clock of our own: a frame of 41 bytes takes 410 bits / 82000 bit/s = 5 ms
     from firmware_interface.twins import paced_line
 
     now = [100.0]
@@ -274,7 +275,7 @@ def test_late_wake_up_slips_the_schedule_and_sends_no_burst(monkeypatch):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: NodeConfig(baud=9600), "samples at 200 Hz need at least 82000 bit/s, found 9600 bit/s"),
+        (lambda: NodeConfig(baud=9600), "samples at 200 Hz need at least 88000 bit/s, found 9600 bit/s"),
         (lambda: NodeConfig(watchdog_ms=5), "at least two sampling periods"),
     ],
 )

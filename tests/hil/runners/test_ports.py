@@ -3,13 +3,13 @@
 import numpy as np
 
 from firmware_interface.framing import new_decoder
-from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample
+from firmware_interface.node.rules import firmware_latch, firmware_receive, firmware_sample, open_session
 from hil.loop.states import Cause, Demand, State
 from hil.loop.tick import tick
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_wire
 from hil.rig.rig import RigPort
-from hil.runners.assembly import new_loop
+from hil.runners.assembly import SIMULATED_SESSION, new_loop
 from hil.runners.emulation import emulated_node, emulated_plant
 from tests.hil.machine import gains, rig_of, scenario
 
@@ -21,6 +21,8 @@ def rows_of(n, cut=lambda k, wire: None, button=None):
     rig = rig_of(ports=APART)
     loop, plant = new_loop(rig, gains(rig), rig.calibrated().as_record()), emulated_plant(rig, scenario())
     nodes = [(emulated_node(rig_of()).new_firmware(), new_decoder()) for _ in APART]
+    for firmware, _ in nodes:
+        open_session(firmware, SIMULATED_SESSION)
     (sensors, _), (drive, _) = nodes
     wire, rows = new_wire(2), np.zeros(n, TICK)
     loop.orders["demand"] = Demand.RUN

@@ -40,6 +40,7 @@ AT_ONCE_CAUSES = frozenset(  # causes after which the torque is zero in the same
         Cause.DRIVE_OFF,
         Cause.CLOCK_STEP,
         Cause.DEVICE_RESTARTED,
+        Cause.FOREIGN_COMMANDS,
     }
 )
 
