@@ -23,7 +23,7 @@ def faults(
         float | None, typer.Option(help="Seconds under control, up to 60; 1.9 by default, 30 with slow faults.")
     ] = None,
     together: Annotated[int, typer.Option(help="Faults that strike together: 1, 2 or 3.")] = 1,
-    threats: Annotated[str, typer.Option(help="What the faults are drawn from: sudden, slow, or all.")] = "sudden",
+    threats: Annotated[str, typer.Option(help="Where the faults come from: sudden, slow, attack, or all.")] = "sudden",
     search: Annotated[
         int | None,
         typer.Option(help="Search for the unsafe with that many cases, as 20000, instead of drawing."),

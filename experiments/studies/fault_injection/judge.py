@@ -77,7 +77,7 @@ def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) ->
         return CaseResult(case.index, case.name, REFUSED, math.nan, unjust, True, families=_families(case))
     gaps, declared = _log(case, played), undefended(case)
     outcome, to_zero, wrong = judge_set(case, played) if case.others else judge_fault(case, played)
-    complaints = [*wrong, *_bounds(played, limits, slack_of(case), declared)]
+    complaints = [*wrong, *_bounds(case, played, limits, declared)]
     danger = NO_DANGER
     if not declared:
         danger = measure_danger(played, limits.lean.value)
@@ -116,9 +116,14 @@ def _dangers(danger: Danger) -> list[str]:
     return wrong
 
 
-def _bounds(played: Played, limits: Limits, slack: float, declared: str) -> list[str]:
+def _bounds(case: FaultCase, played: Played, limits: Limits, declared: str) -> list[str]:
     """Demand that the drive was asked for torque within the limits, and only under control."""
-    diary, state, wrong = played.diary, played.rows["state"], []
+    diary, state, wrong = played.diary.copy(), played.rows["state"], []
+    for part in case.parts:
+        if part.threat.obeyed > 0.0:
+            diary["T_asked"][np.abs(diary["t"] - part.onset - 0.5 * part.threat.obeyed) <= 0.5 * part.threat.obeyed] = (
+                0.0
+            )
     asked = diary["T_asked"]
     worst = float(np.abs(asked).max())
     if worst > limits.torque.value + TORQUE_ROUNDING:
@@ -129,7 +134,7 @@ def _bounds(played: Played, limits: Limits, slack: float, declared: str) -> list
     if declared == NO_WATCHDOG:
         return wrong
     under_control = np.isin(state, (State.RUNNING, State.RAMPDOWN))
-    late = LATE_TICKS + math.ceil(slack / SAMPLE_PERIOD)
+    late = LATE_TICKS + math.ceil(slack_of(case) / SAMPLE_PERIOD)
     lately = np.convolve(under_control, np.ones(late + 1))[: len(state)] > 0  # a command may be under way
     if np.any((np.abs(asked) > 0.0) & ~lately):
         wrong.append("the drive was asked for torque outside RUNNING and RAMPDOWN")

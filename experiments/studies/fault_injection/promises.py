@@ -26,7 +26,7 @@ from experiments.studies.fault_injection.threats.fault_spec import (
     SAMPLE_PERIOD,
     TIME_TO_ZERO,
 )
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault
+from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, TO_NODE, Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause, State
 
@@ -161,7 +161,7 @@ def _of_the_line(part: FaultPart) -> bool:
 
 def _is_of_the_line(fault: Fault, way: int) -> bool:
     """Say whether a fault spoils bytes that go a way."""
-    return fault.kind <= Kind.VERSION and bool(fault.way & way)
+    return fault.kind in LINK_KINDS and bool(fault.way & way)
 
 
 def _cause_and_time(case: FaultCase, played: Played) -> tuple[Cause, float]:

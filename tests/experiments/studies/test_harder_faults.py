@@ -42,7 +42,7 @@ LIMIT = 0.52  # rad, of lean
 
 def no_contradiction(loop):
     """Put the comparisons between sensors, which find lying ones, out of action."""
-    for limit in ("lean_error", "steer_error"):
+    for limit in {"lean_error", "steer_error", "gyro_drift", "side_force"}.intersection(loop.limits.dtype.names):
         loop.limits[limit] = 100.0
 
 
@@ -116,6 +116,20 @@ def test_an_encoder_that_skips_is_seen_by_the_loop_again_and_again():
     off = played.rows["delta_meas"] - played.diary["delta"]
     for t, slipped in ((2.9, 0.0), (3.5, 0.02), (4.5, 0.04), (5.5, 0.06)):
         assert off[np.searchsorted(played.diary["t"], t)] == pytest.approx(slipped, abs=0.006)
+
+
+# attacks
+
+
+@pytest.fixture(scope="module")
+def attacks():
+    return campaign.run_cases(90, seed=11, jobs=1, options=CaseOptions(pool=ThreatPool.ATTACK))
+
+
+def test_attacks_on_the_line_are_safe_and_found(attacks):
+    assert [(v.index, v.threat, v.complaints) for v in attacks if v.complaints] == []
+    assert max(v.danger.old for v in attacks) <= 0.05
+    assert sum(v.outcome == "FOREIGN_COMMANDS" for v in attacks) > 20
 
 
 # sets
@@ -298,16 +312,14 @@ def evaluate_sabotaged(sabotage, population, options):
     return [evaluate_genes(genes, options, sabotage) for genes in population]
 
 
-def test_a_search_finds_what_chance_does_not():
-    """A steer that is never compared with the yaw rate: rare by chance, soon found by search."""
-
-    def lax(loop):
-        loop.limits["lean"] = 0.56  # 2 deg more than promised: a true lean between is not noticed
-
-    options = CaseOptions()
-    report = search_unsafe(400, 3, options, partial(evaluate_sabotaged, lax))
-    drawn = [judge_case(case, play_case(case, lax)) for case in (draw_case(3, i) for i in range(400))]
-    assert report.level > max(verdict.danger.level for verdict in drawn)
+def test_a_search_finds_what_chance_hardly_does():
+    """With the comparisons of sensors asleep 300 searched cases find ten times what 300 drawn ones do."""
+    options = CaseOptions(length=8.0, pool=ThreatPool.SLOW)
+    report = search_unsafe(300, 3, options, partial(evaluate_sabotaged, no_contradiction))
+    drawn = [draw_case(3, index, options) for index in range(300)]
+    found = sum(bool(judge_case(case, play_case(case, no_contradiction)).complaints) for case in drawn)
+    assert report.unsafe >= 3 * max(found, 1)
+    assert report.level > 1.0
 
 
 def test_a_search_is_the_same_on_any_number_of_processes():

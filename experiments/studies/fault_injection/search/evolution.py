@@ -2,7 +2,7 @@
 
 Threat, bicycle, channel and the like are choices and not numbers, so the parents are kept apart by their threats: the
 best few of each set of threats stay, and what is dangerous with one fault does not crowd out what may become so with
-another. A share of every generation is drawn afresh. All is drawn from the seed and the number of the generation.
+another. A share of every generation is drawn afresh, the first fault of each by turns. All is drawn from the seed and the number of the generation.
 """
 
 from collections.abc import Callable
@@ -14,12 +14,18 @@ from numpy.typing import NDArray
 from experiments.studies.fault_injection.cases import CaseOptions
 from experiments.studies.fault_injection.danger import Danger
 from experiments.studies.fault_injection.search.evaluation import Evaluated, Evaluator
-from experiments.studies.fault_injection.search.genes import GENE_VALUES, RIDE_GENES, count_genes, threat_genes
+from experiments.studies.fault_injection.search.genes import (
+    GENE_VALUES,
+    RIDE_GENES,
+    count_genes,
+    searched_threats,
+    threat_genes,
+)
 from models.errors import InputError
 
 GENERATION = 200  # cases
 FRESH = 0.25  # share of a generation that is drawn afresh
-PARENTS, OF_ONE_KIND = 100, 2  # kept in all, and of one set of threats
+PARENTS, OF_ONE_KIND = 30, 3  # kept in all, and of one set of threats
 GREED = 2.0  # power by which better parents are preferred
 CHANGED = 0.25  # share of the genes that a child changes
 NEW_THREAT = 0.05  # chance that it takes another threat
@@ -90,7 +96,10 @@ def search_unsafe(
     while report.played < count:
         rng = np.random.default_rng([seed, report.played])
         size = min(GENERATION, count - report.played)
-        generation = evaluate(np.array([_individual(parents, options, rng) for _ in range(size)]), options)
+        fresh = round((FRESH if parents else 1.0) * size)
+        made = [_afresh(options, rng, report.played + turn) for turn in range(fresh)]
+        made += [_child(parents, options, rng) for _ in range(size - fresh)]
+        generation = evaluate(np.array(made), options)
         for number, one in enumerate(generation):
             report.unsafe += bool(one.complaints)
             if one.complaints and report.first_unsafe is None:
@@ -119,11 +128,16 @@ def _worst(parents: list[Evaluated]) -> list[Found]:
     return [Found(one.threats, one.level, one.danger, one.complaints, one.replay) for one in worst]
 
 
-def _individual(parents: list[Evaluated], options: CaseOptions, rng: np.random.Generator) -> NDArray:
-    """Draw genes afresh, or make a child."""
+def _afresh(options: CaseOptions, rng: np.random.Generator, turn: int) -> NDArray:
+    """Draw genes afresh; the threats of the first fault take turns."""
+    genes, threats = rng.integers(GENE_VALUES, size=count_genes(options)), len(searched_threats(options))
+    genes[0] = int((turn % threats + 0.5) * GENE_VALUES / threats)
+    return genes
+
+
+def _child(parents: list[Evaluated], options: CaseOptions, rng: np.random.Generator) -> NDArray:
+    """Make a child of one parent or two."""
     n = count_genes(options)
-    if not parents or rng.random() < FRESH:
-        return rng.integers(GENE_VALUES, size=n)
     child = _parent(parents, rng).genes.copy()
     if rng.random() < OTHER_RIDE:
         ride = slice(1, RIDE_GENES // 2)

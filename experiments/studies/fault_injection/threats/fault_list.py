@@ -2,6 +2,7 @@
 
 from enum import StrEnum
 
+from experiments.studies.fault_injection.threats.attack_faults import ATTACK_THREATS
 from experiments.studies.fault_injection.threats.fault_spec import Threat
 from experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
 from experiments.studies.fault_injection.threats.machine_faults import MACHINE_THREATS
@@ -9,7 +10,13 @@ from experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THR
 from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
 
 THREATS = (*LINK_THREATS, *MACHINE_THREATS, *SENSOR_THREATS)
-FAMILIES = {"link": LINK_THREATS, "machine": MACHINE_THREATS, "sensor": SENSOR_THREATS, "slow": SLOW_THREATS}
+FAMILIES = {
+    "link": LINK_THREATS,
+    "machine": MACHINE_THREATS,
+    "sensor": SENSOR_THREATS,
+    "slow": SLOW_THREATS,
+    "attack": ATTACK_THREATS,
+}
 _FAMILY_OF = {threat.name: name for name, threats in FAMILIES.items() for threat in threats}
 
 
@@ -18,6 +25,7 @@ class ThreatPool(StrEnum):
 
     SUDDEN = "sudden"
     SLOW = "slow"
+    ATTACK = "attack"
     ALL = "all"
 
 
@@ -26,7 +34,8 @@ def threats_of(pool: ThreatPool) -> tuple[Threat, ...]:
     return {
         ThreatPool.SUDDEN: THREATS,
         ThreatPool.SLOW: SLOW_THREATS,
-        ThreatPool.ALL: (*THREATS, *SLOW_THREATS),
+        ThreatPool.ATTACK: ATTACK_THREATS,
+        ThreatPool.ALL: (*THREATS, *SLOW_THREATS, *ATTACK_THREATS),
     }[pool]
 
 

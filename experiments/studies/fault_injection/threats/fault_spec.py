@@ -93,6 +93,8 @@ class Threat:
         s for which the drive may go on with an older command because of it.
     refused : bool
         The session does not even begin.
+    obeyed : float
+        s from its beginning for which the drive may obey torque that nobody of the run asked for.
     deaf : bool
         The drive obeys nobody: no program can promise its torque.
     shape : Shape
@@ -121,6 +123,7 @@ class Threat:
     slack: float = 0.0
     refused: bool = False
     deaf: bool = False
+    obeyed: float = 0.0
     shape: Shape = Shape.AT_ONCE
     steps: tuple[int, int] = (1, 1)
     right: float = 0.0
