@@ -6,14 +6,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from experiments.studies.fault_injection.cases import CaseOptions, FaultCase
     from experiments.studies.fault_injection.summary_table import FaultRow
+
+LONG_RIDE = 30.0  # s, where slow faults are drawn and no length is given
 
 
 def faults(
     context: typer.Context,
     count: Annotated[int, typer.Option(help="Number of cases.")] = 1000,
     seed: Annotated[int, typer.Option(help="Fixes every case.")] = 1,
-    case: Annotated[int | None, typer.Option(help="Play this one case and tell it in detail.")] = None,
+    case: Annotated[
+        str | None, typer.Option(help="Play this one case and tell it in detail: its number, or the code of a search.")
+    ] = None,
+    length: Annotated[
+        float | None, typer.Option(help="Seconds under control, up to 60; 1.9 by default, 30 with slow faults.")
+    ] = None,
+    together: Annotated[int, typer.Option(help="Faults that strike together: 1, 2 or 3.")] = 1,
+    threats: Annotated[str, typer.Option(help="Where the faults come from: sudden, slow, attack, or all.")] = "sudden",
+    search: Annotated[
+        int | None,
+        typer.Option(help="Search for the unsafe with that many cases, as 20000, instead of drawing."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; one a core by default.")] = None,
     doc: Annotated[Path | None, typer.Option(help="Markdown file between whose table marks the table is put.")] = None,
     real_time: Annotated[
@@ -23,8 +37,8 @@ def faults(
 ) -> None:
     """Inject faults into the loop in simulated time and check that each promise was kept.
 
-    Every case draws bicycle, speed, controller, fault and moment from the seed and its number. Exit code 1 if any
-    promise was broken; the command that plays that very case again is printed with it.
+    Every case draws bicycle, speed, controller, faults and their moments from the seed and its number. Exit code 1 if
+    any promise was broken; the command that plays that very case again is printed with it.
     """
     from experiments.studies.fault_injection import campaign
     from experiments.studies.fault_injection.docs_table import put_table, require_table_place
@@ -33,20 +47,22 @@ def faults(
     from experiments.terminal.faults import counting_cases, show_faults
 
     _refuse_ignored(context)
+    options = _options(length, together, threats)
     if doc is not None:
-        require_table_place(doc, real_time)  # before the work, not after it
+        require_table_place(doc, real_time, options)  # before the work, not after it
     if real_time:
-        rows = _in_real_time(seed, case)
+        rows = _in_real_time(seed, None if case is None else _number(case))
         count = sum(row.cases for row in rows)
     elif case is not None:
-        _one(seed, case, as_json)
-        return
+        return _tell(_case(case, seed, options), as_json)
+    elif search is not None:
+        return _search(search, seed, options, jobs, as_json)
     else:
         with counting_cases(count) as tell:
-            rows = tally(campaign.run_cases(count, seed, jobs, tell), seed)
+            rows = tally(campaign.run_cases(count, seed, jobs, tell, options), seed, options)
     violations = [violation for row in rows for violation in row.violations]
     if doc is not None:
-        put_table(doc, rows, seed, real_time)
+        put_table(doc, rows, seed, real_time, options)
     if as_json:
         emit_json({"seed": seed, "cases": count, "rows": rows, "violations": violations})
     else:
@@ -56,15 +72,59 @@ def faults(
 
 
 def _refuse_ignored(context: typer.Context) -> None:
-    """Refuse options of many cases beside --case, and of simulated time beside --real-time."""
+    """Refuse options of many cases beside --case and --search, and of simulated time beside --real-time."""
     from experiments.commands._ignored_options import refuse_ignored
 
     if context.params["case"] is not None:
         why = "--case plays one case; leave it out, or --case"
-        refuse_ignored(context, "count", "jobs", "doc", because=why)
+        refuse_ignored(context, "count", "jobs", "doc", "search", because=why)
+    if context.params["search"] is not None:
+        why = "--search makes its own cases and no table; leave it out, or --search"
+        refuse_ignored(context, "count", "doc", because=why)
     if context.params["real_time"]:
         why = "--real-time has its own cases, one after another; leave it out, or --real-time"
-        refuse_ignored(context, "count", "jobs", because=why)
+        refuse_ignored(context, "count", "jobs", "length", "together", "threats", "search", because=why)
+
+
+def _options(length: float | None, together: int, threats: str) -> "CaseOptions":
+    """Read the options of the cases; slow faults want long rides."""
+    from experiments.studies.fault_injection.cases import CaseOptions
+    from experiments.studies.fault_injection.ride_plan import SHORT_RIDE
+    from experiments.studies.fault_injection.threats.fault_list import ThreatPool
+    from models.errors import InputError
+
+    if threats not in list(ThreatPool):
+        raise InputError(f"--threats must be one of {', '.join(ThreatPool)}, found {threats!r}; choose one")
+    pool = ThreatPool(threats)
+    usual = LONG_RIDE if pool is ThreatPool.SLOW else SHORT_RIDE
+    return CaseOptions(usual if length is None else length, together, pool)
+
+
+def _number(case: str) -> int:
+    """Read the number of a case."""
+    from models.errors import InputError
+
+    try:
+        return int(case)
+    except ValueError:
+        raise InputError(
+            f"--case wants the number of a case, or a code that begins with g as a search printed it, found {case!r}"
+        ) from None
+
+
+def _case(case: str, seed: int, options: "CaseOptions") -> "FaultCase":
+    """Make the case that was asked for, by its number or by the code of a search."""
+    from experiments.studies.fault_injection.cases import draw_case
+    from experiments.studies.fault_injection.search.genes import CODE_PREFIX, case_of_genes, genes_of_code
+    from models.errors import InputError
+
+    if case.startswith(CODE_PREFIX):
+        return case_of_genes(genes_of_code(case, options), options)
+    index = _number(case)
+    if index < 0 or seed < 0:
+        what, found = ("the number of a case", index) if index < 0 else ("the seed", seed)
+        raise InputError(f"{what} must be 0 or more, found {found}")
+    return draw_case(seed, index, options)
 
 
 def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
@@ -79,19 +139,30 @@ def _in_real_time(seed: int, index: int | None) -> "list[FaultRow]":
         return realtime.run_realtime_cases(cases, Path(folder))
 
 
-def _one(seed: int, index: int, as_json: bool) -> None:
+def _search(count: int, seed: int, options: "CaseOptions", jobs: int | None, as_json: bool) -> None:
+    """Search for the unsafe and show the worst that was found."""
+    from experiments.studies.fault_injection.search.evaluation import evaluating
+    from experiments.studies.fault_injection.search.evolution import search_unsafe
+    from experiments.terminal.console import emit_json
+    from experiments.terminal.faults import following_search, show_search
+
+    with evaluating(jobs) as evaluate, following_search(count) as tell:
+        report = search_unsafe(count, seed, options, evaluate, tell)
+    if as_json:
+        emit_json({"seed": seed, "search": report})
+    else:
+        show_search(report, seed)
+    if report.unsafe:
+        raise typer.Exit(1)
+
+
+def _tell(case: "FaultCase", as_json: bool) -> None:
     """Play one case again and tell it."""
-    from experiments.studies.fault_injection.cases import draw_case
     from experiments.studies.fault_injection.judge import judge_case
     from experiments.studies.fault_injection.simulate import play_case
     from experiments.studies.fault_injection.timeline import TIMELINE_COLUMNS, describe_case, timeline
     from experiments.terminal.console import emit_json, print_table, screen
-    from models.errors import InputError
 
-    if index < 0 or seed < 0:
-        what, found = ("the number of a case", index) if index < 0 else ("the seed", seed)
-        raise InputError(f"{what} must be 0 or more, found {found}")
-    case = draw_case(seed, index)
     played = play_case(case)
     verdict = judge_case(case, played)
     story = timeline(case, played)
@@ -104,6 +175,9 @@ def _one(seed: int, index: int, as_json: bool) -> None:
         if story:
             print_table("", list(TIMELINE_COLUMNS), story)
         screen.print(f"outcome: {verdict.outcome} {played.refused}".rstrip())
+        screen.print(f"danger: {verdict.danger.level:.2f}: {verdict.danger}", soft_wrap=True)
+        if verdict.declared:
+            screen.print(f"excepted: {verdict.declared}", soft_wrap=True)
         for complaint in verdict.complaints:
             screen.print(f"VIOLATION: {complaint}")
     if verdict.complaints:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from experiments.studies.fault_injection.judge import CaseResult
+from experiments.studies.fault_injection.search.evolution import SearchReport
 from experiments.studies.fault_injection.summary_table import FaultRow, summary_text
 from experiments.terminal.console import progress_screen, screen
 
@@ -22,6 +23,33 @@ def counting_cases(count: int) -> Iterator[Callable[[list[CaseResult]], None]]:
             line.update(f"fault campaign {bar} {played} of {count} cases, {broken} broken promises")
 
         yield tell
+
+
+@contextmanager
+def following_search(count: int) -> Iterator[Callable[[SearchReport], None]]:
+    """Show a live line: cases played by a search, and the danger of the worst."""
+    with progress_screen.status(f"search: 0 of {count} cases") as line:
+
+        def tell(report: SearchReport) -> None:
+            worst = f"{report.level:.2f} by {report.worst[0].threats}" if report.worst else "none"
+            line.update(f"search: {report.played} of {count} cases, {report.unsafe} unsafe, danger {worst}")
+
+        yield tell
+
+
+def show_search(report: SearchReport, seed: int) -> None:
+    """Print the worst cases that a search found, each with the command that plays it again."""
+    screen.print(f"{report.played} cases searched with seed {seed}", style="bold")
+    screen.print("danger: 1 and more is unsafe; 0.5 is a true lean at its limit under torque", soft_wrap=True)
+    for found in report.worst:
+        screen.print(f"{found.level:5.2f}  {found.threats}: {found.danger}", soft_wrap=True)
+        for complaint in found.complaints:
+            screen.print(f"       VIOLATION {complaint}", soft_wrap=True)
+        screen.print(f"       {found.replay}", soft_wrap=True)
+    if report.unsafe:
+        screen.print(f"{report.unsafe} unsafe cases, the first after {report.first_unsafe}")
+    else:
+        screen.print("nothing unsafe was found")
 
 
 def show_faults(rows: list[FaultRow], count: int, seed: int, violations: list[str]) -> None:

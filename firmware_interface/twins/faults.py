@@ -55,10 +55,12 @@ class FaultKind(IntEnum):
     DRIVE_CLAMP = 28  # N m it makes at most
     DRIVE_TRIPS = 29  # -
     DRIVE_HOLDS = 30  # -; it makes what it made last, even when switched off
+    # its instruments again
+    DRIFT = 31  # added at `stop` and for good from then on, in the reading's unit; grows evenly from none at `start`
     # somebody else on the line, or a host that has crashed; nothing else harms what they send
-    REPLAY = 31  # s; what was sent so long ago is sent again, beside what is sent now
-    LOOP = 32  # frames; the last so many are sent in turn in place of new ones, as by a circular buffer
-    FORGE = 33  # N m in the drive's sense; a command of this torque behind each one, well-formed, of the same session
+    REPLAY = 32  # s; what was sent so long ago is sent again, beside what is sent now
+    LOOP = 33  # frames; the last so many are sent in turn in place of new ones, as by a circular buffer
+    FORGE = 34  # N m in the drive's sense; a command of this torque behind each one, well-formed, of the same session
 
 
 ATTACKS = (FaultKind.REPLAY, FaultKind.LOOP, FaultKind.FORGE)
@@ -95,6 +97,7 @@ _SIZES = {
     FaultKind.DRIVE_GAIN: _Size("", -10.0, 10.0),
     FaultKind.DRIVE_LIES: _Size("", -10.0, 10.0),
     FaultKind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
+    FaultKind.DRIFT: _Size("", -1e9, 1e9),
     FaultKind.REPLAY: _Size("s", 0.0, 10.0),
     FaultKind.LOOP: _Size("frames", 1, 1000),
     FaultKind.FORGE: _Size("N m", -32.0, 32.0),
@@ -111,7 +114,7 @@ class Fault:
     size : float
         How much, as told beside the kind; 0 where that says nothing.
     start, stop : float
-        s of device time since power-up between which it lasts.
+        s of device time since power-up between which it lasts; a DRIFT has grown to its size at ``stop``.
     chance : float
         Probability with which a frame (or, for SLOWING, a sampling instant) is affected.
     channel : str
@@ -147,6 +150,10 @@ class Fault:
         if not 0 <= self.start <= self.stop:
             raise DeviceError(
                 f"a fault must start at 0 s or later and not stop before, found {self.start!r} to {self.stop!r} s"
+            )
+        if self.kind is FaultKind.DRIFT and not self.stop < math.inf:
+            raise DeviceError(
+                f"a fault DRIFT must say when it has grown to its size of {self.size:g}, found no end: give `stop` in s"
             )
         if self.channel not in READING_NAMES:
             raise DeviceError(f"a fault's channel must be one of {', '.join(READING_NAMES)}, found {self.channel!r}")

@@ -54,7 +54,8 @@ _NEVER_us = 2**62
     _DRIVE_CLAMP,
     _DRIVE_TRIPS,
     _DRIVE_HOLDS,
-) = (int(kind) for kind in FaultKind if FaultKind.SLOWING <= kind <= FaultKind.DRIVE_HOLDS)
+    _DRIFT,
+) = (int(kind) for kind in FaultKind if FaultKind.SLOWING <= kind <= FaultKind.DRIFT)
 _UP = TO_COMPUTER
 
 
@@ -202,7 +203,7 @@ def _disturb(node, readings, t):
     for i in range(node.faults.size):
         fault = node.faults[i]
         kind, channel = fault.kind, fault.channel
-        if t < fault.start or (t >= fault.stop and kind != _SLIP):
+        if t < fault.start or (t >= fault.stop and kind not in (_SLIP, _DRIFT)):
             continue
         if kind in (_STUCK, _DRIVE_LIES) and not fault.begun:
             fault.begun = 1
@@ -211,6 +212,9 @@ def _disturb(node, readings, t):
             readings[channel] = fault.held
         elif kind in (_BIAS, _SLIP):
             readings[channel] += fault.size
+        elif kind == _DRIFT:
+            grown = (t - fault.start) / (fault.stop - fault.start) if t < fault.stop else 1.0
+            readings[channel] += grown * fault.size
         elif kind == _SCALE:
             readings[channel] *= fault.size
         elif kind == _NOISY:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from experiments.campaigns.sweeps import spread
-from experiments.studies.fault_injection.cases import draw_case
+from experiments.studies.fault_injection.cases import CaseOptions, draw_case
 from experiments.studies.fault_injection.judge import CaseResult, judge_case
 from experiments.studies.fault_injection.simulate import play_case
 from models.errors import InputError
@@ -12,7 +12,11 @@ CASES_PER_BATCH = 50  # cases handed out at a time
 
 
 def run_cases(
-    count: int, seed: int, jobs: int | None = None, tell: Callable[[list[CaseResult]], None] = lambda verdicts: None
+    count: int,
+    seed: int,
+    jobs: int | None = None,
+    tell: Callable[[list[CaseResult]], None] = lambda verdicts: None,
+    options: CaseOptions = CaseOptions(),
 ) -> list[CaseResult]:
     """Play and judge the first ``count`` cases of a seed; the verdicts come in order, whatever ``jobs`` is.
 
@@ -23,6 +27,8 @@ def run_cases(
         Processes, see `experiments.campaigns.sweeps.spread`.
     tell : callable
         Given each batch of verdicts as it is finished.
+    options : CaseOptions
+        Length of the rides, faults in a set, and what they are drawn from.
 
     Raises
     ------
@@ -35,15 +41,15 @@ def run_cases(
         raise InputError(f"the seed must be a whole number from 0, found {seed}")
     verdicts: list[CaseResult] = []
     for _, batch in spread(
-        _batch, [(seed, i, min(i + CASES_PER_BATCH, count)) for i in range(0, count, CASES_PER_BATCH)], jobs
+        _batch, [(seed, i, min(i + CASES_PER_BATCH, count), options) for i in range(0, count, CASES_PER_BATCH)], jobs
     ):
         verdicts += batch
         tell(batch)
     return sorted(verdicts, key=lambda verdict: verdict.index)
 
 
-def _batch(work: tuple[int, int, int]) -> list[CaseResult]:
+def _batch(work: tuple[int, int, int, CaseOptions]) -> list[CaseResult]:
     """Play and judge cases ``first`` to below ``last`` of a seed."""
-    seed, first, last = work
-    cases = (draw_case(seed, index) for index in range(first, last))
+    seed, first, last, options = work
+    cases = (draw_case(seed, index, options) for index in range(first, last))
     return [judge_case(case, play_case(case)) for case in cases]

@@ -1,23 +1,33 @@
-"""Cases: one bicycle, one controller, one fault at one moment, all drawn from a seed and a number."""
+"""Cases: one bicycle, one controller, one fault or a few at their moments, all drawn from a seed and a number."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
+from typing import cast
 
 import numpy as np
 
 from experiments.campaigns.protocols.condition import hand_kick
-from experiments.studies.fault_injection.fault_list import THREATS
-from experiments.studies.fault_injection.fault_spec import SAMPLE_PERIOD, Order, Threat
-from firmware_interface.twins.faults import Fault, Faults
-from firmware_interface.twins.faults import FaultKind as Kind
+from experiments.studies.fault_injection.draw_faults import FOREVER, SEED_RANGE, Draws, draw_faults
+from experiments.studies.fault_injection.ride_plan import (
+    ARM_AT,
+    CASE_RELEASE_DELAY,
+    RUN_AT,
+    SHORT_RIDE,
+    FaultOnset,
+    RidePlan,
+)
+from experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
+from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD, Order, Threat
+from firmware_interface.twins.faults import Faults
 from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
 from hil.loop.states import Demand
 from hil.rig.rig import Rig
 from models import catalogue
-from models.plant.scenario import Scenario
+from models.errors import InputError
+from models.plant.scenario import Kick, Scenario
 
 CASE_MACHINES = (
     ("Benchmark", "lqr"),
@@ -30,34 +40,61 @@ CASE_MACHINES = (
 )
 CASE_SPEEDS = (4.0, 6.0)  # m/s, drawn between
 CASE_GAIN_SPEEDS = tuple(3.5 + 0.5 * i for i in range(7))  # m/s, of the gains
-
-FOREVER = 1e5  # s
-
-# The plan of every case, s since power-up.
-ARM_AT, RUN_AT, STOP_AT, END_AT = 0.3, 1.7, 3.6, 4.4
-CASE_RELEASE_DELAY = 0.4  # s after the drive was enabled
-CASE_KICK_DELAY = 0.4  # s after the release
+MOST_TOGETHER = 3
+AT_ONCE_WITHIN = 0.3  # s, between the faults of a set where they come together
 
 
-class FaultOnset(StrEnum):
-    """Moment at which a fault begins."""
+@dataclass(frozen=True)
+class CaseOptions:
+    """Options of a campaign, beside seed and number.
 
-    BEFORE = "before CHECK"
-    CHECK = "during CHECK"
-    ARMED = "ARMED"
-    RUNNING = "RUNNING"
-    IN_A_KICK = "in a kick"
-    RAMPDOWN = "RAMPDOWN"
+    Parameters
+    ----------
+    length : float
+        s under control, see `RidePlan`.
+    together : int
+        Faults in a set, from 1 to `MOST_TOGETHER`.
+    pool : ThreatPool
+        Threats that the faults are drawn from.
+
+    Raises
+    ------
+    InputError
+        For what no campaign can play.
+    """
+
+    length: float = SHORT_RIDE
+    together: int = 1
+    pool: ThreatPool = ThreatPool.SUDDEN
+
+    def __post_init__(self) -> None:
+        RidePlan(self.length)
+        if not 1 <= self.together <= MOST_TOGETHER:
+            raise InputError(f"faults come together by 1 to {MOST_TOGETHER}, found {self.together}")
+
+    @property
+    def flags(self) -> str:
+        """Options as typed on the command line, with a space before each."""
+        length = f" --length {self.length:g}" if self.length != SHORT_RIDE else ""
+        together = f" --together {self.together}" if self.together != 1 else ""
+        pool = f" --threats {self.pool.value}" if self.pool is not ThreatPool.SUDDEN else ""
+        return length + together + pool
 
 
-ONSET_WINDOWS = {  # s, in which a fault that begins at that moment begins
-    FaultOnset.BEFORE: (0.05, 0.28),
-    FaultOnset.CHECK: (0.32, 1.33),
-    FaultOnset.ARMED: (1.42, 1.66),
-    FaultOnset.RUNNING: (1.85, 2.1),
-    FaultOnset.IN_A_KICK: (2.17, 2.24),
-    FaultOnset.RAMPDOWN: (3.62, 3.78),
-}
+@dataclass(frozen=True)
+class FaultPart:
+    """One of the faults of a case: the threat, when it strikes, and what of it the machine is given."""
+
+    threat: Threat
+    moment: FaultOnset
+    onset: float  # s since power-up
+    faults: Faults = ()
+
+    @property
+    def over(self) -> float:
+        """End of the fault [s since power-up]; infinite if it lasts."""
+        end = max((fault.stop for fault in self.faults), default=math.inf)
+        return end if end < FOREVER else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,25 +106,48 @@ class FaultCase:
     threat: Threat
     machine: tuple[str, str]  # bicycle and method
     scenario: Scenario
-    kick: float  # N s, positive to the right
+    kick: float  # N s, positive to the right; of the first push
     moment: FaultOnset
     onset: float  # s since power-up
     faults: Faults
     orders: tuple[tuple[float, Demand], ...]  # s since power-up, and what the operator demands from then on
+    others: tuple[FaultPart, ...] = ()  # further faults of the set; ``faults`` are those of the first
+    options: CaseOptions = CaseOptions()
+    code: str = ""  # genes of a case that a search made
 
     def __repr__(self) -> str:
-        return f"<FaultCase {self.index} of seed {self.seed}: {self.threat.name}, {self.moment.value}>"
+        return f"<FaultCase {self.index} of seed {self.seed}: {self.name}, {self.moment.value}>"
+
+    @property
+    def name(self) -> str:
+        """Names of its threats."""
+        return " + ".join(part.threat.name for part in self.parts)
+
+    @property
+    def plan(self) -> RidePlan:
+        """Times of the ride."""
+        return RidePlan(self.options.length)
+
+    @property
+    def parts(self) -> tuple[FaultPart, ...]:
+        """Faults of the set, the first one first."""
+        return (FaultPart(self.threat, self.moment, self.onset, self.faults), *self.others)
+
+    @property
+    def all_faults(self) -> Faults:
+        """Faults of all parts, as the machine is given them."""
+        return tuple(fault for part in self.parts for fault in part.faults)
 
     @property
     def over(self) -> float:
-        """End of the fault [s since power-up]; infinite if it lasts."""
-        end = max((fault.stop for fault in self.faults), default=math.inf)
-        return end if end < FOREVER else math.inf
+        """End of the first fault [s since power-up]; infinite if it lasts."""
+        return self.parts[0].over
 
     @property
     def replay(self) -> str:
         """Command that plays it again, with all details."""
-        return f"riderless faults --seed {self.seed} --case {self.index}"
+        which = f"--case {self.code}" if self.code else f"--seed {self.seed} --case {self.index}"
+        return f"riderless faults{self.options.flags} {which}"
 
 
 @cache
@@ -97,63 +157,103 @@ def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
     return rig, design(rig.bicycle, method, CASE_GAIN_SPEEDS, LoopTiming(rate=rig.rate, drive_lag=rig.drive_lag))
 
 
-def draw_case(seed: int, index: int) -> FaultCase:
-    """Draw case number ``index`` of the campaign with this seed; the threats take turns, all else is drawn."""
-    rng = np.random.default_rng([seed, index])
-    threat = THREATS[index % len(THREATS)]
-    bicycle, method = CASE_MACHINES[rng.integers(len(CASE_MACHINES))]
-    moment = list(FaultOnset)[rng.integers(len(FaultOnset))]
-    onset = 0.0 if threat.refused else float(rng.uniform(*ONSET_WINDOWS[moment]))
-    kick = hand_kick(rig_and_gains(bicycle, method)[0].bicycle, CASE_KICK_DELAY, int(rng.choice((-1, 1))), rng)
-    scenario = Scenario(
-        speed=((0.0, float(rng.uniform(*CASE_SPEEDS))),),
-        kicks=(kick,),
-        release_after=CASE_RELEASE_DELAY,
-        seed=int(rng.integers(2**31)),
-    )
-    orders = [(0.0, Demand.OFF), (ARM_AT, Demand.ARM), (RUN_AT, Demand.RUN), (STOP_AT, Demand.STOP)]
-    faults: Faults = ()
-    if isinstance(threat.what, Order):
-        onset = round(onset / SAMPLE_PERIOD) * SAMPLE_PERIOD  # a person is heard at the next tick
-        demand = Demand.STOP if threat.what is Order.STOP else Demand.OFF
-        orders = [order for order in orders if order[0] < onset] + [(onset, demand)]
-    else:
-        faults = (_fault(threat, threat.what, onset, rng),)
+def draw_case(seed: int, index: int, options: CaseOptions = CaseOptions()) -> FaultCase:
+    """Draw case number ``index`` of the campaign with this seed; the threats take turns, all else is drawn.
+
+    The first fault of a set is that of the case of the same number with one fault.
+    """
+    threats = threats_of(options.pool)
+    first = np.random.default_rng([seed, index])
+    further = [np.random.default_rng([seed, index, i]) for i in range(1, options.together)]
+    met = [threat for threat in threats if not threat.refused]  # where no session begins no further fault is met
+    chosen = [threats[index % len(threats)], *(met[draws.integers(len(met))] for draws in further)]
+    return compose_case(chosen, [first, *further], options, seed=seed, index=index)
+
+
+def compose_case(
+    threats: Sequence[Threat],
+    draws: Sequence[Draws],
+    options: CaseOptions,
+    seed: int = 0,
+    index: int = 0,
+    code: str = "",
+) -> FaultCase:
+    """Make a case of these threats and draw all else: a source of numbers for each threat, the first for the ride too.
+
+    Parameters
+    ----------
+    threats : sequence of Threat
+    draws : sequence of Draws
+    options : CaseOptions
+    seed, index : int
+        Of a drawn case.
+    code : str
+        Of a case that a search made.
+    """
+    plan, ride = RidePlan(options.length), draws[0]
+    bicycle, method = CASE_MACHINES[ride.integers(len(CASE_MACHINES))]
+    moment = plan.moments[ride.integers(len(plan.moments))]
+    onset = 0.0 if threats[0].refused else plan.onset(moment, float(ride.uniform(0.0, 1.0)))
+    kick = _kick(bicycle, method, plan.kicks[0], int(ride.choice((-1, 1))), ride)
+    speed, noise = float(ride.uniform(*CASE_SPEEDS)), int(ride.integers(SEED_RANGE))
+    parts = [_part(threats[0], moment, onset, ride)]
+    for threat, other in zip(threats[1:], draws[1:], strict=True):
+        parts.append(_part(threat, *_further_onset(plan, onset, other), other))
     return FaultCase(
         seed=seed,
         index=index,
-        threat=threat,
+        threat=threats[0],
         machine=(bicycle, method),
-        scenario=scenario,
+        scenario=Scenario(
+            speed=((0.0, speed),),
+            kicks=(kick, *_later_kicks(bicycle, method, plan, noise)),
+            release_after=CASE_RELEASE_DELAY,
+            seed=noise,
+        ),
         kick=kick.impulse,
         moment=moment,
-        onset=onset,
-        faults=faults,
-        orders=tuple(orders),
+        onset=parts[0].onset,
+        faults=parts[0].faults,
+        orders=_orders(plan, parts),
+        others=tuple(parts[1:]),
+        options=options,
+        code=code,
     )
 
 
-def _fault(threat: Threat, kind: Kind, onset: float, rng: np.random.Generator) -> Fault:
-    channel = str(rng.choice(threat.channels))
-    return Fault(
-        kind,
-        size=_size(threat, channel, rng),
-        start=onset,
-        stop=onset + float(rng.uniform(*threat.lasting)),
-        chance=float(rng.uniform(*threat.chances)),
-        channel=channel,
-        way=int(rng.choice(threat.ways)),
-        seed=int(rng.integers(2**31)),
+def _kick(bicycle: str, method: str, t: float, side: int, draws: Draws) -> Kick:
+    rng = cast(np.random.Generator, draws)  # all it asks for is numbers between two others
+    return hand_kick(rig_and_gains(bicycle, method)[0].bicycle, t, side, rng)
+
+
+def _later_kicks(bicycle: str, method: str, plan: RidePlan, noise: int) -> list[Kick]:
+    """Draw the pushes after the first from the seed of the ride's noise, so that their number changes nothing else."""
+    rng = np.random.default_rng([noise, 1])
+    return [_kick(bicycle, method, t, int(rng.choice((-1, 1))), rng) for t in plan.kicks[1:]]
+
+
+def _part(threat: Threat, moment: FaultOnset, onset: float, draws: Draws) -> FaultPart:
+    if isinstance(threat.what, Order):
+        onset = round(onset / SAMPLE_PERIOD) * SAMPLE_PERIOD  # a person is heard at the next tick
+    return FaultPart(threat, moment, onset, draw_faults(threat, onset, draws))
+
+
+def _further_onset(plan: RidePlan, first: float, draws: Draws) -> tuple[FaultOnset, float]:
+    """Draw the moment of a further fault of a set: any, or just after the first."""
+    moment, share = plan.moments[draws.integers(len(plan.moments))], float(draws.uniform(0.0, 1.0))
+    soon = draws.choice((True, False)) and first > 0.0
+    return moment, first + share * AT_ONCE_WITHIN if soon else plan.onset(moment, share)
+
+
+def _orders(plan: RidePlan, parts: Sequence[FaultPart]) -> tuple[tuple[float, Demand], ...]:
+    """List what the operator demands when; the first order that is a fault of the set is the last one given."""
+    orders = [(0.0, Demand.OFF), (ARM_AT, Demand.ARM), (RUN_AT, Demand.RUN), (plan.stop_at, Demand.STOP)]
+    given = sorted(
+        ((part.onset, part.threat.what) for part in parts if isinstance(part.threat.what, Order)),
+        key=lambda one: one[0],
     )
-
-
-def _size(threat: Threat, channel: str, rng: np.random.Generator) -> float:
-    """Draw the size of a fault, evenly over the logarithm where both ends are positive."""
-    low, high = threat.sizes
-    if not math.isfinite(low):
-        return low
-    size = math.exp(rng.uniform(math.log(low), math.log(high))) if low > 0.0 else rng.uniform(low, high)
-    if threat.whole:
-        size = round(size)
-    sign = rng.choice((-1.0, 1.0)) if threat.signed else 1.0
-    return float(sign * size)
+    if given:
+        onset, what = given[0]
+        demand = Demand.STOP if what is Order.STOP else Demand.OFF
+        orders = [order for order in orders if order[0] < onset] + [(onset, demand)]
+    return tuple(orders)

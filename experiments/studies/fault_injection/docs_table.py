@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.studies.fault_injection.cases import CaseOptions
 from experiments.studies.fault_injection.summary_table import FaultRow, promises_markdown, summary_markdown
 from experiments.studies.markdown_tables import put_between_marks, require_marks
 
@@ -13,19 +14,26 @@ REALTIME_TABLE_BEGIN, REALTIME_TABLE_END = (
 )
 
 
-def require_table_place(path: Path, real_time: bool = False) -> None:
+def require_table_place(path: Path, real_time: bool = False, options: CaseOptions = CaseOptions()) -> None:
     """Refuse a file into which `put_table` could not put its table; raises InputError."""
-    require_marks(path, [_marks(real_time)])
+    require_marks(path, [_marks(real_time, options)])
 
 
-def _marks(real_time: bool) -> tuple[str, str]:
-    return (REALTIME_TABLE_BEGIN, REALTIME_TABLE_END) if real_time else (TABLE_BEGIN, TABLE_END)
+def _marks(real_time: bool, options: CaseOptions) -> tuple[str, str]:
+    if real_time:
+        return REALTIME_TABLE_BEGIN, REALTIME_TABLE_END
+    if options == CaseOptions():
+        return TABLE_BEGIN, TABLE_END
+    begin = f"<!-- table: written by `riderless faults{options.flags} --doc`, not by hand -->"
+    return begin, f"<!-- end of table{options.flags} -->"
 
 
-def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool = False) -> None:
+def put_table(
+    path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool = False, options: CaseOptions = CaseOptions()
+) -> None:
     """Put the table of a campaign between its marks in a Markdown file.
 
-    In simulated time the reasons of the promises come with it.
+    In simulated time the reasons of the promises come with it, but not once more with every set.
 
     Parameters
     ----------
@@ -36,6 +44,8 @@ def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool =
         Of the campaign.
     real_time : bool
         The table of the campaign in real time, which has marks of its own.
+    options : CaseOptions
+        Of the campaign; each has marks of its own.
 
     Raises
     ------
@@ -45,5 +55,7 @@ def put_table(path: Path, rows: Sequence[FaultRow], seed: int, real_time: bool =
     cases = sum(row.cases for row in rows)
     broken = sum(len(row.violations) for row in rows)
     summary = f"{cases} cases of seed {seed}, {broken} broken promises."
-    why = "" if real_time else f"\n\n## Promises and reasons\n\n{promises_markdown()}"
-    put_between_marks(path, {_marks(real_time): f"{summary}\n\n{summary_markdown(rows)}{why}"})
+    told = real_time or options.together > 1
+    heading = "## Promises and reasons" if options == CaseOptions() else "Promises and reasons:"
+    why = "" if told else f"\n\n{heading}\n\n{promises_markdown(options.pool)}"
+    put_between_marks(path, {_marks(real_time, options): f"{summary}\n\n{summary_markdown(rows)}{why}"})

@@ -17,7 +17,7 @@ WRITTEN_EVERY = 41  # cases of which one is written: often enough to meet every 
 
 def is_written(case: FaultCase) -> bool:
     """Choose the cases whose log goes to disk and comes back; the choice walks through all threats."""
-    return case.index % WRITTEN_EVERY == case.seed % WRITTEN_EVERY
+    return not case.code and case.index % WRITTEN_EVERY == case.seed % WRITTEN_EVERY
 
 
 def check_written_log(case: FaultCase, played: Played) -> list[str]:
@@ -44,5 +44,5 @@ def _write(folder: Path, case: FaultCase, played: Played) -> Path:
         keep = Keeper(writer)
         for first, last, tape in zip(played.looks, [*played.looks[1:], len(played.rows)], played.tapes, strict=True):
             keep(played.rows[first:last], np.frombuffer(tape, np.uint8))
-        writer.close("fault" if case.faults else "success", case.threat.name)
+        writer.close("fault" if case.all_faults else "success", case.name)
     return folder

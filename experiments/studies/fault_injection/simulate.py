@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import END_AT, FaultCase, rig_and_gains
+from experiments.studies.fault_injection.cases import FaultCase, rig_and_gains
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.own_node import introduction_of_node
@@ -31,6 +31,7 @@ from hil.runners.session import agree_with_devices
 from models.errors import InputError
 
 LOOK_TICKS = 25  # ticks between two looks of the operator
+AFTER_THE_END = 1.5  # s, played on after the end of a long ride: long enough to see that no torque comes back
 CASE_LIMITS = Limits(check_timeout=Limit(2.5, "s", "a case is short: it can wait for one check and not for two"))
 
 
@@ -65,25 +66,30 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
     rig = replace(rig, limits=CASE_LIMITS)
     config = emulated_node(rig)
     try:
-        rig, calibration = agree_with_devices(rig, [node_introduction(config, case.faults)])
+        rig, calibration = agree_with_devices(rig, [node_introduction(config, case.all_faults)])
     except (DeviceError, InputError) as error:
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
     loop = new_loop(rig, schedule, calibration.as_record())
     sabotage(loop)
     plant = emulated_plant(rig, case.scenario)
-    bench = lockstep.new_bench(plant, config, case.faults)
-    n = round(END_AT * rig.rate)
+    bench = lockstep.new_bench(plant, config, case.all_faults)
+    n = round(case.plan.end_at * rig.rate)
     rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(1, LOOK_TICKS)
     orders = [(round(t * rig.rate), demand) for t, demand in case.orders]
     looks = sorted({*range(0, n, LOOK_TICKS), *(k for k, _ in orders)})
-    tapes, fall, over = [], "", False
+    tapes: list[bytes] = []
+    fall, over, enough = "", False, n
     for first, last in zip(looks, [*looks[1:], n], strict=True):
+        if first >= enough:  # a long ride that was over long ago
+            rows, diary, looks = rows[:first], diary[:first], looks[: len(tapes)]
+            break
         part = slice(first, last)
         ordered = [demand for k, demand in orders if k <= first][-1]
         loop.orders["demand"] = Demand.OFF if over else ordered
         length = lockstep.run_ticks(loop, bench, config.bus, rig.dt, rows[part], tape, diary[part])
         tapes.append(tape[:length].tobytes())
-        over = over or _over(rows[max(0, first - 1) : last]["state"])
+        if not over and _over(rows[max(0, first - 1) : last]["state"]):
+            over, enough = True, last + round(AFTER_THE_END * rig.rate) if case.plan.is_long else n
         fall = fall or plant.fall
     return Played(rows, diary, tuple(tapes), tuple(looks), rig, schedule, calibration, fall=fall)
 

@@ -8,16 +8,25 @@ from hil.loop.states import Cause, Demand, State, Symptom
 
 TIMELINE_COLUMNS = ("what happened", "t s", "state", "cause", "T cmd", "T asked", "T true", "lean", "lean est", "steer")
 
+MANY_FAULTS = 14  # of one part, beyond which not all are told
+
 
 def describe_case(case: FaultCase) -> str:
     """Describe a case in a few lines."""
     bicycle, method = case.machine
-    faults = "; ".join(map(str, case.faults)) or "none in the machine"
-    return (
-        f"case {case.index} of seed {case.seed}: {case.threat.name}, {case.moment.value}\n"
-        f"{bicycle}, {method}, {case.scenario.speed[0][1]:.2f} m/s, kick {case.kick:+.1f} N s\n"
-        f"fault: {faults}\npromise: {case.threat.promise} ({case.threat.why})"
-    )
+    title = "case of a search" if case.code else f"case {case.index} of seed {case.seed}"
+    length = f", {case.plan.length:g} s" if case.plan.is_long else ""
+    lines = [
+        f"{title}: {case.name}, {case.moment.value}",
+        f"{bicycle}, {method}, {case.scenario.speed[0][1]:.2f} m/s, kick {case.kick:+.1f} N s{length}",
+    ]
+    for part in case.parts:
+        shown = [str(fault) for fault in part.faults]
+        if len(shown) > MANY_FAULTS:
+            shown = [shown[0], f"{len(shown) - 2} more", shown[-1]]
+        lines.append(f"fault: {'; '.join(shown) or 'none in the machine'}")
+        lines.append(f"promise: {part.threat.promise} ({part.threat.why})")
+    return "\n".join(lines)
 
 
 def timeline(case: FaultCase, played: Played) -> list[list[str]]:
@@ -40,10 +49,12 @@ def timeline(case: FaultCase, played: Played) -> list[list[str]]:
     ):
         changed = np.flatnonzero(np.diff(diary[name].astype(np.int64), prepend=1 if name == "awake" else 0))
         note(changed, [on if diary[name][k] else off for k in changed])
-    begins = np.searchsorted(diary["t"], case.onset)
-    note(np.array([min(begins, len(rows) - 1)]), ["FAULT BEGINS"])
-    if case.over < diary["t"][-1]:
-        note(np.array([np.searchsorted(diary["t"], case.over)]), ["FAULT ENDS"])
+    for part in case.parts:
+        which = f" ({part.threat.name})" if case.others else ""
+        begins = np.searchsorted(diary["t"], part.onset)
+        note(np.array([min(begins, len(rows) - 1)]), ["FAULT BEGINS" + which])
+        if part.over < diary["t"][-1]:
+            note(np.array([np.searchsorted(diary["t"], part.over)]), ["FAULT ENDS" + which])
     return [_cells(rows[k], diary[k], ", ".join(events[k])) for k in sorted(events)]
 
 

@@ -11,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.studies.fault_injection import campaign
-from experiments.studies.fault_injection.cases import CASE_MACHINES, RUN_AT, STOP_AT, FaultCase, FaultOnset, draw_case
+from experiments.studies.fault_injection.cases import CASE_MACHINES, FaultCase, draw_case
 from experiments.studies.fault_injection.docs_table import TABLE_BEGIN, TABLE_END, put_table
-from experiments.studies.fault_injection.fault_list import THREATS
-from experiments.studies.fault_injection.judge import REFUSED, RODE_THROUGH, judge_case
+from experiments.studies.fault_injection.judge import REFUSED, judge_case
 from experiments.studies.fault_injection.log_check import WRITTEN_EVERY, check_written_log, is_written
+from experiments.studies.fault_injection.promises import RODE_THROUGH
+from experiments.studies.fault_injection.ride_plan import RUN_AT, STOP_AT, FaultOnset
 from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played, play_case
 from experiments.studies.fault_injection.summary_table import (
     SUMMARY_COLUMNS,
@@ -24,6 +25,7 @@ from experiments.studies.fault_injection.summary_table import (
     summary_text,
     tally,
 )
+from experiments.studies.fault_injection.threats.fault_list import THREATS
 from experiments.studies.fault_injection.timeline import describe_case, timeline
 from hil.loop.limits import Limit
 from hil.loop.states import Cause, State

@@ -21,6 +21,10 @@ from models.plant.sensors import READINGS as OF_THE_PLANT
         (lambda: Fault(Kind.DROP, start=2.0, stop=1.0), "start at 0 s or later and not stop before, found 2.0 to 1.0"),
         (lambda: Fault(Kind.DROP, start=-1.0), "start at 0 s or later"),
         (lambda: Fault(Kind.DROP, start=math.nan), "start at 0 s or later"),
+        (
+            lambda: Fault(Kind.DRIFT, 0.5, start=1.0),
+            "DRIFT must say when it has grown to its size of 0.5",
+        ),
         (lambda: Fault(Kind.STUCK, channel="roll"), "channel must be one of phi_dot, .* found 'roll'"),
         (lambda: Fault(Kind.DROP, way=4), "way must be 1 .up., 2 .down. or 3 .both., found 4"),
         (lambda: Fault(Kind.DROP, seed=-1), "seed must be a whole number from 0, found -1"),
@@ -53,6 +57,11 @@ def test_packed_as_described():
     assert packed["way"][1] == BOTH_WAYS
     assert packed["word"][0] != packed["word"][1]
     assert pack_faults(faults)["word"].tolist() == packed["word"].tolist()
+
+
+def test_numbers_of_the_kinds_never_change():
+    """Logs and lists of before carry them."""
+    assert (Kind.FLIP, Kind.SLOWING, Kind.SLIP, Kind.DRIVE_HOLDS, Kind.DRIFT) == (0, 11, 24, 30, 31)
 
 
 def test_told_on_one_line():

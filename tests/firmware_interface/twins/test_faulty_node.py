@@ -131,6 +131,17 @@ def test_a_slip_is_for_good():
     np.testing.assert_array_equal(told, np.where(BEFORE, 0, 10000))
 
 
+def test_a_drift_grows_evenly_and_is_for_good():
+    grown = np.interp(T, [START, STOP], [0.0, -math.pi])
+    told = bench(Kind.DRIFT, -math.pi, channel="delta", reading=lambda t: 0.1 + t).told("steer_counts")
+    np.testing.assert_allclose(told, (0.1 + T + grown) * SCALES["delta"][1], atol=0.5001)
+
+
+def test_a_drift_in_no_time_is_a_step():
+    told = bench(Kind.DRIFT, 0.5, start=START, stop=START, channel="psi_dot").told("gyro_z_counts")
+    np.testing.assert_array_equal(told, np.where(BEFORE, 0, 500))
+
+
 @pytest.mark.parametrize(("size", "counts"), [(math.nan, -(2**15)), (1e9, 2**15 - 1), (-1e9, -(2**15))])
 def test_a_reading_that_is_missing_or_off_the_scale_stands_at_an_end_of_it(size, counts):
     told = bench(Kind.READS, size).told("gyro_x_counts")

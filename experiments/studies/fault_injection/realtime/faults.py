@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from experiments.studies.fault_injection.fault_spec import RAMP_TIME, SAMPLE_PERIOD
 from experiments.studies.fault_injection.realtime import controller_process
 from experiments.studies.fault_injection.realtime.bench import ControllerProcess, Instant, RealtimeBench
 from experiments.studies.fault_injection.realtime.controller_process import DISK, HOG, NOTHING
+from experiments.studies.fault_injection.threats.fault_spec import RAMP_TIME, SAMPLE_PERIOD
 from firmware_interface.twins.virtual_node import Report
 from hil.loop.states import SENTENCES, Cause
 

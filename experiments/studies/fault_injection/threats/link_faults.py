@@ -1,6 +1,6 @@
 """Faults of the bytes between computer and node, and what is promised for each."""
 
-from experiments.studies.fault_injection.fault_spec import ONE_SAMPLE, Threat
+from experiments.studies.fault_injection.threats.fault_spec import ONE_SAMPLE, Threat
 from firmware_interface.twins.faults import BOTH_WAYS, TO_COMPUTER, TO_NODE
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
@@ -175,41 +175,5 @@ LINK_THREATS = (
         whole=True,
         lasting=LONG_LASTING,
         slack=WATCHDOG_SLACK,
-    ),
-)
-
-ATTACK_THREATS = (
-    Threat(
-        "old frames sent again",
-        Kind.REPLAY,
-        "their samples are too old: the node disables and says so",
-        frozenset({Cause.FOREIGN_COMMANDS}),
-        0.015,
-        sizes=(0.025, 0.3),
-        ways=(TO_NODE,),
-        lasting=LONG_LASTING,
-    ),
-    Threat(
-        "last frames sent again and again",
-        Kind.LOOP,
-        "a crashed computer's buffer: no frame is newer than the last, so the watchdog strikes",
-        frozenset({Cause.STALE_SAMPLE, Cause.DRIVE_WATCHDOG, Cause.FOREIGN_COMMANDS}),
-        0.015,
-        sizes=(1, 200),
-        whole=True,
-        ways=(TO_NODE,),
-        lasting=LONG_LASTING,
-    ),
-    Threat(
-        "forged commands",
-        Kind.FORGE,
-        "with the right session and numbers; the computer's next command contradicts them",
-        frozenset({Cause.FOREIGN_COMMANDS}),
-        0.015,
-        sizes=(0.5, 7.0),
-        signed=True,
-        ways=(TO_NODE,),
-        lasting=LONG_LASTING,
-        obeyed=0.015,
     ),
 )

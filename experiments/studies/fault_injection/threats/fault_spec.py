@@ -52,6 +52,15 @@ class Order(Enum):
     OFF = "off"
 
 
+class Shape(Enum):
+    """Course of a fault over time."""
+
+    AT_ONCE = "at once"  # all of it from its onset on
+    GROWS = "grows"  # evenly to its size
+    SKIPS = "skips"  # its size again and again, always to the same side
+    STAIRS = "stairs"  # from what is right to its size in many small steps, and stays there
+
+
 @dataclass(frozen=True)
 class Threat:
     """Kind of fault and the promise made for it: one row of the campaign's table.
@@ -88,6 +97,12 @@ class Threat:
         s from its beginning for which the drive may obey torque that nobody of the run asked for.
     deaf : bool
         The drive obeys nobody: no program can promise its torque.
+    shape : Shape
+        Course over time; what grows or climbs does so for as long as ``lasting``, what skips does so every ``lasting``.
+    steps : (int, int)
+        Between which the number of skips or stairs is drawn.
+    right : float
+        Size at which nothing is wrong: where stairs begin.
     """
 
     name: str
@@ -109,6 +124,9 @@ class Threat:
     refused: bool = False
     deaf: bool = False
     obeyed: float = 0.0
+    shape: Shape = Shape.AT_ONCE
+    steps: tuple[int, int] = (1, 1)
+    right: float = 0.0
 
     @property
     def to_zero(self) -> float | None:

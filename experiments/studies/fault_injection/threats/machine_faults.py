@@ -1,7 +1,7 @@
 """Faults of node, drive, supply and person, and what is promised for each."""
 
-from experiments.studies.fault_injection.fault_spec import Order, Threat
-from experiments.studies.fault_injection.link_faults import LONG_LASTING, SILENT_CAUSES
+from experiments.studies.fault_injection.threats.fault_spec import Order, Threat
+from experiments.studies.fault_injection.threats.link_faults import LONG_LASTING, SILENT_CAUSES
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
 

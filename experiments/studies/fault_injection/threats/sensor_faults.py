@@ -8,8 +8,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from experiments.studies.fault_injection.fault_spec import FOR_EVER, Threat
-from experiments.studies.fault_injection.link_faults import LONG_LASTING
+from experiments.studies.fault_injection.threats.fault_spec import FOR_EVER, Threat
+from experiments.studies.fault_injection.threats.link_faults import LONG_LASTING
 from firmware_interface.twins.faults import READING_NAMES
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause

@@ -1,0 +1,61 @@
+"""Draw of the faults of a threat: their sizes, times, chances and places."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from experiments.studies.fault_injection.threats.fault_spec import Order, Shape, Threat
+from firmware_interface.twins.faults import Fault, Faults
+
+FOREVER = 1e5  # s
+SEED_RANGE = 2**31
+
+
+class Draws(Protocol):
+    """Source of numbers: a generator of random ones, or the genes of a search."""
+
+    def integers(self, high: int, /) -> Any:
+        """Whole number from 0 to below ``high``."""
+
+    def uniform(self, low: float, high: float, /) -> Any:
+        """Number between two others."""
+
+    def choice(self, options: Sequence[Any], /) -> Any:
+        """One of several."""
+
+
+def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
+    """Draw the faults of a threat that begins at ``onset`` [s since power-up]; none for what a person does."""
+    if isinstance(threat.what, Order):
+        return ()
+    channel = str(draws.choice(threat.channels))
+    size = _size(threat, draws)
+    lasting = float(draws.uniform(*threat.lasting))
+    chance = float(draws.uniform(*threat.chances))
+    way = int(draws.choice(threat.ways))
+    seed = int(draws.integers(SEED_RANGE))
+
+    def fault(part: float, start: float, stop: float) -> Fault:
+        return Fault(threat.what, part, start, stop, chance, channel, way, seed)  # type: ignore[arg-type]
+
+    if threat.shape in (Shape.AT_ONCE, Shape.GROWS):
+        return (fault(size, onset, onset + lasting),)
+    low, high = threat.steps
+    steps = low + int(draws.integers(high - low + 1))
+    if threat.shape is Shape.SKIPS:
+        return tuple(fault(size, onset + lasting * i, FOREVER) for i in range(steps))
+    ends = [onset + lasting * i / steps for i in range(steps)] + [FOREVER]
+    sizes = [threat.right + (size - threat.right) * (i + 1) / steps for i in range(steps)]
+    return tuple(fault(part, *ends[i : i + 2]) for i, part in enumerate(sizes))
+
+
+def _size(threat: Threat, draws: Draws) -> float:
+    """Draw the size of a fault, evenly over the logarithm where both ends are positive."""
+    low, high = threat.sizes
+    if not math.isfinite(low):
+        return low
+    size = math.exp(draws.uniform(math.log(low), math.log(high))) if low > 0.0 else draws.uniform(low, high)
+    if threat.whole:
+        size = round(size)
+    sign = draws.choice((-1.0, 1.0)) if threat.signed else 1.0
+    return float(sign * size)

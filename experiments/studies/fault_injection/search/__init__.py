@@ -1,0 +1,1 @@
+"""Search for the unsafe: cases made by evolution instead of chance."""

@@ -1,0 +1,1 @@
+"""Threats: kinds of faults by where they strike, how bad they may be, and what is promised for each."""

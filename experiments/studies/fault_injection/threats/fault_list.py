@@ -1,0 +1,44 @@
+"""All threats of the campaign, in the order of its table."""
+
+from enum import StrEnum
+
+from experiments.studies.fault_injection.threats.attack_faults import ATTACK_THREATS
+from experiments.studies.fault_injection.threats.fault_spec import Threat
+from experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
+from experiments.studies.fault_injection.threats.machine_faults import MACHINE_THREATS
+from experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THREATS
+from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
+
+THREATS = (*LINK_THREATS, *MACHINE_THREATS, *SENSOR_THREATS)
+FAMILIES = {
+    "link": LINK_THREATS,
+    "machine": MACHINE_THREATS,
+    "sensor": SENSOR_THREATS,
+    "slow": SLOW_THREATS,
+    "attack": ATTACK_THREATS,
+}
+_FAMILY_OF = {threat.name: name for name, threats in FAMILIES.items() for threat in threats}
+
+
+class ThreatPool(StrEnum):
+    """Threats that a campaign draws from."""
+
+    SUDDEN = "sudden"
+    SLOW = "slow"
+    ATTACK = "attack"
+    ALL = "all"
+
+
+def threats_of(pool: ThreatPool) -> tuple[Threat, ...]:
+    """List the threats of a pool, in the order of the tables."""
+    return {
+        ThreatPool.SUDDEN: THREATS,
+        ThreatPool.SLOW: SLOW_THREATS,
+        ThreatPool.ATTACK: ATTACK_THREATS,
+        ThreatPool.ALL: (*THREATS, *SLOW_THREATS, *ATTACK_THREATS),
+    }[pool]
+
+
+def family(threat: Threat) -> str:
+    """Name the family of a threat: where in the machine it strikes, or that it comes slowly."""
+    return _FAMILY_OF[threat.name]
