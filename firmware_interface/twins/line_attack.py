@@ -46,7 +46,16 @@ def silences(fault, way, t):
 
 @njit(cache=True, nogil=True)
 def eavesdrop(spy, frame, n, t):
-    """Keep ``frame[:n]``, posted at ``t`` [s]; a longer one than ours is passed over."""
+    """Keep ``frame[:n]``; a longer one than ours is passed over.
+
+    Parameters
+    ----------
+    spy : record of type ``EAVESDROPPER``
+    frame : uint8 array
+    n : int
+    t : float
+        s, when it was posted.
+    """
     if n > _ROOM:
         return
     slot = spy.heard % _KEPT

@@ -7,7 +7,7 @@ import pytest
 
 from experiments.emulation.spawn import start_twin
 from experiments.terminal.obstacles import ADVICE, beyond_gains, obstacles
-from firmware_interface.messages import FAULT_ENCODER, STATUS_STOP_BUTTON
+from firmware_interface.messages import FAULT_ENCODER, STATUS_FOREIGN, STATUS_STOP_BUTTON
 from hil.design.methods import design
 from hil.loop.states import Symptom
 from hil.loop.tick_record import TICK
@@ -33,6 +33,7 @@ SEEN = {  # event of the supervisor's table: a row that shows it, and what must 
     "stream broken": (row(silence=math.inf), ("no sample yet", "cable")),
     "not a number": (row(phi_est=math.nan), ("not a number", "riderless monitor")),
     "stop button": (row(status=STATUS_STOP_BUTTON), ("stop button is pressed", "release it")),
+    "foreign commands": (row(status=STATUS_FOREIGN), ("not this run's", "writes to its port")),
     "device fault": (row(faults=FAULT_ENCODER), ("encoder", "switch the device off and on")),
     "lean limit": (row(phi_est=0.6), ("lean +34.4 deg", "within 5 deg", "hold it upright")),
     "steer limit": (row(delta_est=-0.9), ("steer -51.6 deg", "within 10 deg", "straight")),

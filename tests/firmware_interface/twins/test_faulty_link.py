@@ -181,3 +181,51 @@ def test_what_there_is_no_room_for_is_lost_and_counted():
         wire.send(b"123\0", 0.0)
     assert wire.mail["lost"] == 8
     assert wire.come(0.2) == b"123\0" * 128
+
+
+def commands(count: int) -> list[bytes]:
+    return [command_frame(k, 0.1, 1, sample_seq=k) for k in range(count)]
+
+
+def heard(data: bytes) -> list[reference_codec.Message]:
+    return [reference_codec.decode(frame) for frame in data.split(b"\0") if frame]
+
+
+def test_replay_says_again_what_was_sent_so_long_ago():
+    wire, sent = Wire(Fault(Kind.REPLAY, 0.1, start=0.5, stop=0.7, way=TO_NODE), way=TO_NODE), commands(200)
+    for k, frame in enumerate(sent):
+        again = sent[k - 20] if 100 <= k < 140 else b""
+        assert wire.pass_on(frame, k * PERIOD) == frame + again
+
+
+def test_replay_goes_on_when_nobody_speaks():
+    wire, sent = Wire(Fault(Kind.REPLAY, 0.1, start=0.5, way=TO_NODE), way=TO_NODE), commands(100)
+    for k, frame in enumerate(sent):
+        wire.pass_on(frame, k * PERIOD)
+    said = [wire.pass_on(b"", k * PERIOD) for k in range(100, 130)]
+    assert said == sent[80:] + 10 * [b""]
+
+
+def test_loop_says_the_last_frames_in_turn_in_place_of_new_ones():
+    wire, sent = Wire(Fault(Kind.LOOP, 3, start=0.5, way=TO_NODE), way=TO_NODE), commands(120)
+    said = [wire.pass_on(frame, k * PERIOD) for k, frame in enumerate(sent)]
+    assert said[:100] == sent[:100]
+    assert set(said[100:]) == set(sent[97:100])
+    assert said[100:] == said[103:] + said[100:103], "in turn, for ever"
+
+
+def test_forge_puts_a_command_of_its_own_behind_each_one():
+    wire = Wire(Fault(Kind.FORGE, -7.0, start=0.5, way=TO_NODE), way=TO_NODE)
+    for k, frame in enumerate(commands(120)):
+        genuine, *forged = heard(wire.pass_on(frame, k * PERIOD))
+        assert genuine == reference_codec.decode(frame[:-1])
+        assert forged == ([genuine._replace(seq=k + 1, torque_mNm=-7000)] if k >= 100 else [])
+    assert wire.pass_on(sample_frame(3), 1.0) == sample_frame(3), "a sample is no command"
+
+
+def test_what_an_attacker_says_is_not_damaged_and_not_heard_the_other_way():
+    faults = (Fault(Kind.REPLAY, 0.05, way=TO_NODE), Fault(Kind.DROP, start=0.5, way=BOTH_WAYS))
+    down, up, sent = Wire(*faults, way=TO_NODE), Wire(*faults), commands(110)
+    said = [down.pass_on(frame, k * PERIOD) for k, frame in enumerate(sent)]
+    assert said[100:] == sent[90:100]
+    assert [up.pass_on(frame, k * PERIOD) for k, frame in enumerate(sent)][90:] == sent[90:100] + 10 * [b""]

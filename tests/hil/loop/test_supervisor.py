@@ -13,6 +13,7 @@ from firmware_interface.messages import (
     FAULT_DRIVE,
     SAMPLE,
     STATUS_ENABLED,
+    STATUS_FOREIGN,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
@@ -173,6 +174,8 @@ def test_what_keeps_it_from_arming(bench, spoil, cause):
         ("estimate", "delta_dot", math.inf, Cause.NOT_A_NUMBER),
         ("sample", "faults", FAULT_DRIVE, Cause.DEVICE_FAULT),
         ("drive", "status", STATUS_WATCHDOG, Cause.DRIVE_WATCHDOG),
+        ("drive", "status", STATUS_FOREIGN, Cause.FOREIGN_COMMANDS),
+        ("drive", "status", STATUS_FOREIGN | STATUS_WATCHDOG, Cause.DRIVE_WATCHDOG),  # which struck first
         ("drive", "status", STATUS_ENABLED | STATUS_STOP_BUTTON, Cause.STOP_BUTTON),
     ],
 )

@@ -9,7 +9,6 @@ from firmware_interface.messages import (
     FAULT_DRIVE,
     SAMPLE,
     STATUS_ENABLED,
-    STATUS_FOREIGN,
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
@@ -93,7 +92,7 @@ EVENTS = {
     "stale sample": (told(fresh=0, silence=0.0501), Cause.STALE_SAMPLE),
     "stop button": (lambda m: felt(status=m.sample["status"] | STATUS_STOP_BUTTON)(m), Cause.STOP_BUTTON),
     "device fault": (felt(faults=FAULT_DRIVE), Cause.DEVICE_FAULT),
-    "foreign commands": (lambda m: felt(status=m.sample["status"] | STATUS_FOREIGN)(m), Cause.FOREIGN_COMMANDS),
+    "foreign commands": (told(strange=1), Cause.FOREIGN_COMMANDS),
     "watchdog tripped": (lambda m: felt(status=m.sample["status"] | STATUS_WATCHDOG)(m), Cause.DRIVE_WATCHDOG),
     "lean limit": (shown(phi=-0.521), Cause.LEAN_LIMIT),
     "steer limit": (shown(delta=0.791), Cause.STEER_LIMIT),

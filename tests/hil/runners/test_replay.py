@@ -114,3 +114,24 @@ def test_a_header_that_cannot_rebuild_the_loop_is_refused(run):
         rebuilt_loop(header)
     with pytest.raises(InputError, match="no raw bytes"):
         replay(dataclasses.replace(run, tapes={}))
+
+
+def test_the_header_names_the_protocol_and_the_replay_speaks_it(run):
+    header = run.header.to_json()
+    assert header["protocol"] == run.header.protocol == 2
+    old = {name: value for name, value in header.items() if name != "protocol"}
+    assert RunHeader(old).protocol == 1
+    result = replay(dataclasses.replace(run, header=RunHeader(old)))
+    assert result.first == 1, "version 1 understands nothing of it"
+    with pytest.raises(InputError, match=r"protocol version 2 or older, found version 3: it was made by riderless"):
+        replay(dataclasses.replace(run, header=RunHeader({**header, "protocol": 3})))
+
+
+def test_the_session_of_each_device_stands_in_the_header():
+    from firmware_interface.devices.driver import Introduction
+    from hil.logs.header import new_header
+
+    rig = rig_of()
+    said = [Introduction("node", 200, session=77)]
+    header = new_header(rig, gains(rig), rig.calibrated(), runner="realtime", devices=said)
+    assert rebuilt_loop(header).links["session"].tolist() == [77]
