@@ -52,6 +52,7 @@ TESTS: dict[str, tuple[str, ...]] = {  # the quickest to notice first; a second 
     "firmware_interface/calibration.py": _CALIBRATION_TESTS,
     "hil/runners/session.py": ("hil/runners/test_session.py",),
     "hil/runners/operator.py": ("hil/runners/test_operator.py",),
+    "hil/runners/realtime.py": ("hil/runners/test_realtime_loop.py",),
     "hil/runners/log_sink.py": ("hil/runners/test_log_sink.py",),
     "hil/runners/ring_buffer.py": ("hil/runners/test_ring_buffer.py",),
     "hil/loop/wire_tape.py": ("hil/runners/test_ring_buffer.py",),
@@ -146,8 +147,9 @@ def prepare(path: str, report: Any) -> None:
     settings.register_profile("mutants", derandomize=True, deadline=None, max_examples=15, database=None)
     passed = run_tests(path)  # loads everything
     forget = users_of(path)
-    for name in list(sys.modules):
-        if name in forget or (name.startswith("tests.") and not name.startswith(("tests.tools.mut", "tests.paths"))):
+    for name, module in list(sys.modules.items()):
+        ours = name.startswith("tests.") and not name.startswith(("tests.tools.mut", "tests.paths"))
+        if (name in forget and not hasattr(module, "__path__")) or ours:  # a folder forgotten would lose its files
             del sys.modules[name]
     began, cpu = time.monotonic(), _children_cpu()
     passed = passed and not _noticed(path, "", "", 600.0)
@@ -199,8 +201,10 @@ def survivors_of(path: str, mutants: list[Mutant], jobs: int, screen: Console) -
             soft_wrap=True,
         )
         alive = []
-        for mutant, survived in pool.imap_unordered(outcome, mutants):
+        for n, (mutant, survived) in enumerate(pool.imap_unordered(outcome, mutants), 1):
             progress.advance(shown)
+            if not screen.is_terminal and n % 50 == 0:
+                screen.print(f"{path}: {n} of {len(mutants)}", soft_wrap=True)
             if survived:
                 alive.append(mutant)
                 argued = "argued" if reason_for(mutant) else "NOT NOTICED"

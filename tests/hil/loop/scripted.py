@@ -1,5 +1,7 @@
 """A loop whose devices do what a test says: their readings are written straight into the links, without a protocol."""
 
+from types import SimpleNamespace
+
 import numpy as np
 from numba import njit
 
@@ -13,7 +15,7 @@ from hil.loop.transitions import Stage
 from hil.loop.wire_tape import new_wire
 from hil.rig.rig import RigPort
 from hil.runners.assembly import new_loop
-from tests.hil.machine import gains, rig_of
+from tests.hil.machine import rig_of
 
 DT = 0.005  # s
 START = 90.0  # s, host clock, when the devices were switched on
@@ -54,8 +56,8 @@ class Scripted:
         rig = rig_of(ports=ports, watchdog=watchdog)
         played = () if excitation is None else (excitation,)
         scales = Calibration(**{**SCALES, **calibration}).as_record()
-        self.loop = new_loop(rig, gains(rig, speeds=(4.0, 5.0)), scales, None, *played)
-        self.loop.gains[:] = 0.0
+        schedule = SimpleNamespace(v=[4.0, 5.0], K=np.zeros((2, 6)))  # no torque, until a test sets gains
+        self.loop = new_loop(rig, schedule, scales, None, *played)
         links = np.concatenate([self.loop.links] * len(roles))[: len(roles)]
         links["role"] = roles
         links["hear"], links["say"] = entry_points(receive, speak)

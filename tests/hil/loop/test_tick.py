@@ -20,7 +20,7 @@ from firmware_interface.messages import (
 from hil.loop.excitation import Excitation
 from hil.loop.observer import ESTIMATE
 from hil.loop.states import Cause, Demand, State, Symptom, Verdict
-from hil.loop.tick import farewell, requested_torque
+from hil.loop.tick import FAREWELL_FRAMES, farewell, requested_torque
 from hil.loop.transitions import Stage
 from tests.hil.loop.scripted import DT, START, Scripted
 
@@ -302,6 +302,7 @@ def test_the_last_command_takes_the_torque_away_whatever_was_decided():
     assert s.wire.n_tx.tolist() == [0, 7]
     assert s.loop.supervisor["T_cmd"] == 0.0
     assert s.loop.links["asked"].tolist() == [s.t, s.t]
+    assert FAREWELL_FRAMES == 5, "as docs/safety.md says"
 
 
 ESTIMATED = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")

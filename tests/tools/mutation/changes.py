@@ -133,10 +133,11 @@ def source_mutants(path: str) -> Iterator[Mutant]:
     tree, lines = ast.parse(source), source.splitlines()
     functions = [f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef)]
     inside = {id(n): f.name for f in functions for s in f.body for n in ast.walk(s)}
+    told = {id(n) for a in ast.walk(tree) if isinstance(a, ast.AnnAssign) for n in ast.walk(a.annotation)}
     named = {id(s.value): "the module" for s in tree.body if isinstance(s, ast.Assign)}
     for index, node in enumerate(numbered(tree)):
         function = inside.get(id(node)) or named.get(id(node))
-        if function is None:
+        if function is None or id(node) in told:
             continue
         for choice, (kind, instead) in enumerate(changes(node)):
             before, after = (ast.unparse(ast.fix_missing_locations(n)).split("\n")[0] for n in (node, instead))
