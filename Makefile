@@ -43,8 +43,9 @@ soak: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m tests.tools.fuzz --bytes 1e8
 
+# make mutants ARGS="--only hil/loop/tick.py --jobs 2"
 mutants: $(READY)
-	$(BIN)/python -m tests.tools.mutants
+	$(BIN)/python -m tests.tools.mutants $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

@@ -73,8 +73,9 @@ class Watched:
 
 @pytest.fixture
 def watched():
-    w = Watched()
-    assert w.ticks(300) == NOTHING
+    w = Watched(t_us=1_500_000)
+    assert w.ticks(10) == NOTHING
+    w.monitor["since"] = 2.0  # s, so that rates are judged
     return w
 
 

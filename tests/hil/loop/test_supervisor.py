@@ -21,7 +21,6 @@ from hil.loop.limits import Limits
 from hil.loop.observer import ESTIMATE
 from hil.loop.states import SENTENCES, Cause, Demand, State, Verdict
 from hil.loop.supervisor import NEWS, new_supervisor, supervise
-from tests.hil.loop.records import usable
 
 DT = 0.005
 WATCHDOG = 0.025
@@ -31,14 +30,14 @@ class Bench:
     """A supervisor with a drive that behaves, unless told otherwise."""
 
     def __init__(self):
-        self.s = usable(new_supervisor(WATCHDOG))
+        self.s = new_supervisor(WATCHDOG)
         self.limits = Limits()
-        self.record = usable(self.limits.as_record())
-        self.sample = usable(np.zeros(1, SAMPLE)[0])
-        self.estimate = usable(np.zeros(1, ESTIMATE)[0])
+        self.record = self.limits.as_record()
+        self.sample = np.zeros(1, SAMPLE)[0]
+        self.estimate = np.zeros(1, ESTIMATE)[0]
         self.sample["bus_meas"] = 24.0
         self.estimate["v"] = 5.0
-        self.news = usable(np.zeros(1, NEWS)[0])
+        self.news = np.zeros(1, NEWS)[0]
         for name in ("attended", "recording", "tested"):
             self.news[name] = 1
         self.silence = 0.0

@@ -17,7 +17,6 @@ from hil.loop.observer import ESTIMATE
 from hil.loop.states import Cause, Demand, Symptom
 from hil.loop.supervisor import NEWS, new_supervisor, supervise
 from hil.loop.transitions import Stage
-from tests.hil.loop.records import usable
 from tests.tools.safety_page import PAGE
 
 DT = 0.005
@@ -38,8 +37,8 @@ class Machine:
     """A supervisor at a stage where nothing is the matter."""
 
     def __init__(self, stage):
-        self.s, self.limits = usable(new_supervisor(0.025)), usable(LIMITS.as_record())
-        self.news, self.sample, self.e = (usable(np.zeros(1, d)[0]) for d in (NEWS, SAMPLE, ESTIMATE))
+        self.s, self.limits = new_supervisor(0.025), LIMITS.as_record()
+        self.news, self.sample, self.e = (np.zeros(1, d)[0] for d in (NEWS, SAMPLE, ESTIMATE))
         for name in ("fresh", "clean", "attended", "recording", "tested"):
             self.news[name] = 1
         self.news["dt"], self.sample["bus_meas"], self.e["v"] = DT, 24.0, 5.0

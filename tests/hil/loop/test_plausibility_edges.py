@@ -1,0 +1,149 @@
+"""The plausibility monitor at its edges: either side, just at a limit, after gaps and spoilt samples, over wraps."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hil.loop.states import Symptom
+from tests.hil.loop.test_plausibility import DT, NOTHING, Watched, ticks_to_cross
+from tests.hil.machine import rig_of
+
+
+@pytest.fixture
+def watched():
+    w = Watched()
+    assert w.ticks(10) == NOTHING
+    w.monitor["since"] = 2.0  # s, so that rates are judged
+    return w
+
+
+def test_a_jump_is_noticed_again_three_samples_after_a_gap(watched):
+    assert watched.tick(missed=1) == NOTHING
+    assert watched.ticks(2) == NOTHING
+    watched.sample["delta_meas"] += 0.05
+    assert watched.tick() == Symptom.SENSOR_JUMP
+
+
+@pytest.mark.parametrize("name", ["delta_meas", "phi_dot_meas", "psi_dot_meas"])
+def test_a_spoilt_sample_is_nothing_to_compare_with(watched, name):
+    watched.sample["valid"], watched.sample[name] = 0, 1.0 if name == "delta_meas" else 5.0
+    assert watched.tick() == NOTHING
+    watched.sample["valid"], watched.sample[name] = 1, 0.0
+    assert watched.ticks(5) == NOTHING
+    watched.sample[name] = 0.1 if name == "delta_meas" else 4.0
+    assert watched.tick() == Symptom.SENSOR_JUMP
+
+
+def test_steer_that_goes_fast_over_a_gap_is_no_jump_in_any_sample_after_it(watched):
+    """9 rad/s, reached slowly: over a lost sample the angle goes twice as far as between two."""
+    for rate in np.linspace(0.0, 9.0, 20):
+        watched.sample["delta_meas"] += rate * DT
+        assert watched.tick() == NOTHING
+    watched.sample["delta_meas"] += 2 * 9.0 * DT
+    assert watched.tick(missed=1) == NOTHING
+    for _ in range(3):
+        watched.sample["delta_meas"] += 9.0 * DT
+        assert watched.tick() == NOTHING
+
+
+@pytest.mark.parametrize(("gyro", "other"), [("phi_dot_meas", "psi_dot_meas"), ("psi_dot_meas", "phi_dot_meas")])
+def test_one_gyro_that_leaps_is_enough(watched, gyro, other):
+    watched.sample[gyro], watched.sample[other] = 3.5, 0.5
+    assert watched.tick() == Symptom.SENSOR_JUMP
+
+
+def test_a_gyro_is_compared_with_the_sample_before_not_with_zero(watched):
+    for rate in (2.0, 4.0, 6.0, 4.0, 2.0, 0.0, -2.0, -4.0):
+        watched.sample["phi_dot_meas"] = watched.sample["psi_dot_meas"] = rate
+        assert watched.tick() == NOTHING
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_encoder_and_yaw_gyro_disagree_to_either_side(watched, sign):
+    bicycle = rig_of().bicycle
+    watched.estimate["yaw_error"] = sign * 0.3 * 5.0 * math.cos(bicycle.lam) / bicycle.w  # 0.3 rad of steer at 5 m/s
+    assert watched.until(Symptom.SENSORS_DISAGREE) == ticks_to_cross(0.15, 0.3)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_torque_beyond_or_short_of_the_command_is_disobeyed_to_either_side(watched, sign):
+    watched.estimate["T"], watched.sample["T_meas"] = sign * 2.0, sign * 4.0
+    assert watched.until(Symptom.DRIVE_DISOBEYS) == ticks_to_cross(0.8, 2.0)
+    watched.sample["T_meas"] = 0.0
+    assert watched.ticks(400) & Symptom.DRIVE_DISOBEYS
+
+
+def test_a_limit_itself_is_still_allowed(watched):
+    watched.limits["steer_jump"], watched.limits["gyro_jump"] = 0.25, 2.0
+    watched.sample["delta_meas"] = 0.25
+    assert watched.tick() == NOTHING
+    watched = Watched()
+    watched.ticks(10)
+    watched.limits["gyro_jump"] = 2.0
+    watched.sample["phi_dot_meas"] = 2.0
+    assert watched.tick() == NOTHING
+
+
+def test_a_device_that_wraps_its_clock_and_its_numbers_has_neither_stepped_nor_restarted():
+    w = Watched(t_us=2**32 - 200_000, seq=0xFFFF - 60)  # numbers wrap 20 samples after the clock
+    assert w.ticks(100) == NOTHING
+    assert int(w.raw["t_us"]) < 400_000
+    assert int(w.raw["seq"]) < 100
+
+
+def test_a_clock_that_wraps_over_a_gap_has_not_stepped():
+    w = Watched(t_us=2**32 - 25_000)
+    assert w.ticks(3) == NOTHING
+    assert w.tick(missed=9, dt=0.02) == NOTHING
+    assert w.ticks(3) == NOTHING
+
+
+@pytest.mark.parametrize("back", [1, 2, 1000, 32767])
+def test_numbers_that_go_back_are_a_device_that_has_restarted(watched, back):
+    watched.raw["seq"] = (int(watched.raw["seq"]) - 1 - back) & 0xFFFF
+    assert watched.tick() & Symptom.DEVICE_RESTARTED
+
+
+def test_a_gap_of_most_of_the_numbers_is_a_gap(watched):
+    assert not watched.tick(missed=32000, dt=0.04) & Symptom.DEVICE_RESTARTED
+
+
+@pytest.mark.parametrize(("off", "noticed"), [(2400, NOTHING), (2600, Symptom.CLOCK_STEP), (-2600, Symptom.CLOCK_STEP)])
+def test_the_clock_may_be_off_by_half_a_period_a_sample(watched, off, noticed):
+    watched.raw["t_us"] = int(watched.raw["t_us"]) + off
+    assert watched.tick() == noticed
+
+
+def test_a_reading_off_the_scale_counts_its_time_anew_after_a_good_one(watched):
+    for _ in range(10):
+        watched.sample["valid"] = 0
+        assert watched.ticks(3) == NOTHING
+        watched.sample["valid"] = 1
+        assert watched.tick() == NOTHING
+
+
+def test_a_tick_without_time_changes_no_rate(watched):
+    rate, broken = float(watched.monitor["rate"]), float(watched.monitor["broken"])
+    assert rate == pytest.approx(200.0)
+    watched.tick(samples=1, broken=1, dt=0.0)
+    assert watched.monitor["rate"] == rate
+    assert watched.monitor["broken"] == broken
+
+
+def test_rates_follow_with_half_a_second():
+    """Every second sample is missing: the rate goes from 200 to 100 a second with a time constant of 0.5 s."""
+    w = Watched()
+    w.ticks(300)
+    for k in range(100):
+        w.tick(samples=k % 2, missed=k % 2)
+    assert float(w.monitor["rate"]) == pytest.approx(100.0 + 100.0 * math.exp(-1.0), abs=2.0)
+
+
+@pytest.mark.parametrize(("n", "noticed"), [(198, False), (206, True)])
+def test_rates_are_judged_from_a_second_on(n, noticed):
+    w = Watched()
+    w.tick()
+    symptoms = w.ticks(n - 1, samples=0, broken=1)
+    assert bool(symptoms & Symptom.RATE_LOW) is noticed
+    assert bool(symptoms & Symptom.LINK_NOISY) is noticed
