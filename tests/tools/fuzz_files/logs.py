@@ -1,4 +1,4 @@
-"""Logs (MCAP) taken apart, changed and put together with right checksums, so that a change reaches what lies behind them.
+"""Logs (MCAP) taken apart, changed and put together with right checksums, which would else stop most changes.
 
 Written from the MCAP specification alone, not with the package's writer or the library's parsers.
 """
@@ -31,7 +31,7 @@ def take_apart(data: bytes, most: int = 70) -> LogParts:
     """Split a log; of each chunk only the ``most`` first messages are kept, of each channel two chunks: a small log."""
     parts, at = LogParts(), len(MAGIC)
     seen: dict[int, int] = {}
-    for opcode, body in _split(data[at:-len(MAGIC)]):
+    for opcode, body in _split(data[at : -len(MAGIC)]):
         if opcode == CHUNK:
             _, _, _, _, length = struct.unpack_from("<QQQII", body)
             packed = body[32 + length + 8 :]
@@ -63,7 +63,9 @@ def mutated_log(rng: Random, parts: LogParts) -> bytes:
     """Change header, stop record, schemas, channels, rows, raw bytes or the order of records; checksums are right."""
     records = list(parts.records)
     for _ in range(1 if rng.random() < 0.6 else rng.randint(2, 4)):
-        i = rng.choices(range(len(records)), [8 if code in (METADATA, SCHEMA, CHANNEL) else 3 for code, _ in records])[0]
+        i = rng.choices(range(len(records)), [8 if code in (METADATA, SCHEMA, CHANNEL) else 3 for code, _ in records])[
+            0
+        ]
         opcode, body = records[i]
         match rng.random():
             case x if x < 0.05:
@@ -118,7 +120,9 @@ def _mutated_message(rng: Random, body: bytes) -> bytes:
 def _eight(rng: Random) -> bytes:
     """Eight bytes: a double that breaks sums, or an integer that does."""
     if rng.random() < 0.6:
-        return struct.pack("<d", rng.choice((float("nan"), float("inf"), -float("inf"), 1e300, -1e300, 5e-324, 0.0, -1.0)))
+        return struct.pack(
+            "<d", rng.choice((float("nan"), float("inf"), -float("inf"), 1e300, -1e300, 5e-324, 0.0, -1.0))
+        )
     return struct.pack("<Q", rng.choice(NUMBERS) % 2**64)
 
 

@@ -33,7 +33,7 @@ def mutated_bytes(rng: Random, data: bytes) -> bytes:
             case 1 if n:
                 made[at % n] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
             case 2 if n:
-                code = rng.choice("<H >H <I >I <Q >Q".split())
+                code = rng.choice(["<H", ">H", "<I", ">I", "<Q", ">Q"])
                 size = struct.calcsize(code)
                 number = rng.choice(NUMBERS) % 2 ** (8 * size)
                 made[at : at + size] = struct.pack(code, number)

@@ -36,7 +36,18 @@ from tests.tools.fuzz_files.mutate import encoded, mutated_bytes, mutated_text, 
 
 Step = Callable[[], Any]
 HEADER_PARTS = (
-    *("bicycle", "rig", "calibration", "schedule", "scenario", "excitation", "emulation", "devices", "ports", "condition"),
+    *(
+        "bicycle",
+        "rig",
+        "calibration",
+        "schedule",
+        "scenario",
+        "excitation",
+        "emulation",
+        "devices",
+        "ports",
+        "condition",
+    ),
     *("controller", "label", "version", "commit", "made_by", "runner"),
 )
 OWN_ERRORS = (InputError, DeviceError)

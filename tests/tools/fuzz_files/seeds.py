@@ -64,7 +64,7 @@ def csv_texts() -> list[str]:
     weave = 0.3 * np.exp(-t) * np.cos(6 * t)
     kooijman = {"t_s": t, "lean_rate_V": 2.5 + weave, "speedometer_V": np.sin(200 * t)}
     names = ("sil_command", "speed", "lean_angle", "lean_rate", "fork_angle", "fork_rate", "command_fork")
-    delft = {"time": t, **{name: 1.0 + weave for name in names}}
+    delft = {"time": t, **dict.fromkeys(names, 1.0 + weave)}
     return [
         _table(columns, rows, ","),
         _table(columns, rows, ";"),

@@ -91,7 +91,12 @@ def read_mutants(reader: str, seed: int, numbers: range, counters: Counters, kee
         if place.startswith("memory"):  # what a process once had it counts for ever
             numbers = range(number + 1, numbers.stop)
             break
-    counters.set(numbers.stop if not found or not found[-1].place.startswith("memory") else numbers.start, read, refused, len(found))
+    counters.set(
+        numbers.stop if not found or not found[-1].place.startswith("memory") else numbers.start,
+        read,
+        refused,
+        len(found),
+    )
     return found
 
 
