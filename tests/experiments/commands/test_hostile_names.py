@@ -160,7 +160,7 @@ def test_a_browser_runs_no_name(report, tmp_path):
     assert b"CONSOLE" not in done.stderr
     title = re.search(r'data-title="([^"]*)"', done.stdout.decode())[1]
     assert title != "owned"
-    assert "onerror" not in [name for name in re.findall(r"<img[^>]*?(\w+)=", done.stdout.decode())]
+    assert not re.search(r"<img[^>]*onerror", done.stdout.decode())
     numbers = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))
     assert HOSTILE in numbers["answer"]["headline"]  # exactly, for who reads it by program
 
