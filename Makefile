@@ -42,6 +42,7 @@ soak: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.tools.fuzz --bytes 1e8
+	$(BIN)/python -m tests.tools.fuzz_files --mutants 1e5
 
 # make mutants ARGS="--only hil/loop/tick.py --jobs 2"
 mutants: $(READY)

@@ -43,10 +43,21 @@ from experiments.commands import (
 from experiments.commands._kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
 from models.errors import InputError, UnusualBicycle
+from models.harmless_text import harmless, harmless_sentence
+
+_UsageError: Any = typer.BadParameter.__base__
 
 
 class _WholeSentences(TyperGroup):
-    """Commands whose help is wrapped in the list, where typer would cut it off."""
+    """Commands whose help is wrapped in the list, where typer would cut it off, and whose refusals are harmless."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what was typed, perhaps the name of a folder, is said again without being obeyed."""
+        try:
+            return super().invoke(ctx)
+        except _UsageError as error:
+            error.message = harmless(error.message, keep="\n")
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the list of commands into the help."""
@@ -91,7 +102,7 @@ def _warn_in_one_line() -> None:
 
     def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
         if issubclass(category, UnusualBicycle):
-            print(f"riderless: {message}", file=sys.stderr)
+            print(f"riderless: {harmless_sentence(str(message))}", file=sys.stderr)
         else:
             usual(message, category, *where)
 
@@ -137,14 +148,15 @@ def main() -> None:
         finally:
             _flush()
     except (InputError, DeviceError) as error:
-        print(f"riderless: {error}", file=sys.stderr)
+        print(f"riderless: {harmless_sentence(str(error))}", file=sys.stderr)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:  # a full disk, a name too long, a link to itself
         where = f" at {error.filename}" if error.filename else ""
-        print(f"riderless: the system refused a file{where}: {error.strerror or error}", file=sys.stderr)
+        said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}")
+        print(f"riderless: {said}", file=sys.stderr)
         sys.exit(2)
 
 

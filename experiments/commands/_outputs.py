@@ -1,59 +1,36 @@
-"""Files that commands write: refused before the work where they cannot be written, and never left half written."""
+"""Option --force of the commands that write a file, and the files that they refuse before their work.
+
+The rule, and the writing itself: `hil.output_file`.
+"""
 
 from pathlib import Path
+from typing import Annotated
 
-from models.errors import InputError
+import typer
+
+from hil.output_file import OutputFile, files_read
+
+Force = Annotated[
+    bool, typer.Option("--force", help="Replace a file that is there already; never one that is read, nor a log.")
+]
 
 
-def require_writable(path: Path, what: str, over: str) -> None:
-    """Refuse a file that could not be written, or that is of another kind; what lies there stays.
+def require_figure(path: Path, force: bool, *inputs: str | Path | None) -> None:
+    """Refuse a file for a figure whose suffix is no format, or whose place is taken, before the work.
 
     Parameters
     ----------
     path : Path
-    what : str
-        Thing to be written, with its article.
-    over : str
-        Words that only files of its kind hold; such a file, or an empty one, may be replaced.
+    force : bool
+        It may take the place of another file.
+    inputs : str, Path or None
+        Files, and names that are perhaps files, that the command reads.
 
     Raises
     ------
     InputError
     """
-    try:
-        new = not path.exists()
-        held = path.read_bytes() if path.is_file() else b""
-        path.open("a").close()
-    except OSError as error:
-        raise _refusal(path, what, error) from None
-    if new:
-        path.unlink()
-    elif held and over.encode() not in held:
-        raise InputError(f"{what} cannot be written to {path}, for something else is there: name another file")
+    from experiments.reports.theory import check_figure_format
 
-
-def write_output(path: Path, what: str, text: str, over: str) -> None:
-    """Write a text as UTF-8, and leave no half of it where the disk does not take it.
-
-    Parameters
-    ----------
-    path, what, over
-        As `require_writable` takes them.
-    text : str
-
-    Raises
-    ------
-    InputError
-    """
-    require_writable(path, what, over)
-    new = not path.exists()
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        if new and path.is_file():
-            path.unlink()
-        raise _refusal(path, what, error) from None
-
-
-def _refusal(path: Path, what: str, error: OSError) -> InputError:
-    return InputError(f"{what} cannot be written to {path} ({error.strerror}): name a writable file")
+    check_figure_format(path)
+    OutputFile(path, "the figure", force, files_read(*inputs)).require_free()

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._outputs import Force
+
 
 def analyze(
     paths: Annotated[
@@ -34,6 +36,7 @@ def analyze(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a report into this folder.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find free responses in logs, fit their eigenvalues and compare them with theory.
@@ -52,6 +55,10 @@ def analyze(
     from experiments.terminal.progress import analysing
 
     part = _parse_window(window)
+    if out is not None:
+        from experiments.reports.files import require_report_place
+
+        require_report_place(out, force)
     with analysing(progress_screen) as tell:
         result = analyze_sources(
             paths,
@@ -64,7 +71,7 @@ def analyze(
             estimator=estimator,
             on_progress=tell,
         )
-    page = result.write_report(out) if out is not None else None
+    page = result.write_report(out, force=force) if out is not None else None
     if as_json:
         emit_json({**result.as_json(), **({"report": str(page)} if page else {})})
         return

@@ -112,10 +112,12 @@ def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
     """Ask the person whether the file is to be written."""
     from experiments.terminal.keys import at_terminal
 
+    from models.harmless_text import harmless
+
     if yes or as_json or not at_terminal():
         return yes
     what = "values of an EMULATED bicycle" if emulated else "values"
-    return typer.confirm(f"write these {what} into {file}?", default=not emulated, err=True)
+    return typer.confirm(f"write these {what} into {harmless(str(file))}?", default=not emulated, err=True)
 
 
 def _write(file: Path, notes: "Notes") -> Path | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from experiments.commands._outputs import Force, require_figure
 from experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def design(
     plot: Annotated[
         Path | None, typer.Option(help="Draw gains, eigenvalues and margins to this file: .svg, .pdf or .png.")
     ] = None,
+    force: Force = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -45,17 +47,19 @@ def design(
     a window holds, by the rules of `riderless analyze`.
     """
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._outputs import write_output
     from experiments.commands._rig_arguments import bicycle_and_timing
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
+    from hil.output_file import OutputFile, files_read
 
     if plot is not None:
         from experiments.reports.loop import plot_design
-        from experiments.reports.theory import check_figure_format
 
-        check_figure_format(plot)
+        require_figure(plot, force, bike, out)
+    gains = OutputFile(out, "the gains", force, files_read(bike)) if out is not None else None
+    if gains is not None:
+        gains.require_free()
     bicycle, timing = bicycle_and_timing(bike, trust)
     if timing is not None:
         why = f"the rig file {bike} has its own; leave it out, or name a bicycle"
@@ -63,8 +67,8 @@ def design(
     options = _options(bicycle, method, purpose, option or [])
     loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
     schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, **options)
-    if out is not None:
-        write_output(out, "the gains", schedule.to_toml(), over="riderless gain schedule")
+    if gains is not None:
+        gains.write(schedule.to_toml())
     if plot is not None:
         plot_design(schedule, path=plot)
     with progress_screen.status("kicking the loop in simulation"):

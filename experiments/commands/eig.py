@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands._outputs import Force, require_figure
 from experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def eig(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "0:10:1",
     plot: Annotated[Path | None, typer.Option(help="Draw them to this file: .svg, .pdf or .png.")] = None,
+    force: Force = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
@@ -28,6 +30,8 @@ def eig(
     from models import catalogue
     from models.linear.modes import critical_speeds, named_modes
 
+    if plot is not None:
+        require_figure(plot, force, bike)
     bicycle = catalogue.load_bicycle(bike, trust)
     modes = named_modes(bicycle, parse_speeds(speeds))
     critical = critical_speeds(bicycle)

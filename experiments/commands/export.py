@@ -5,11 +5,14 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._outputs import Force
+
 
 def export(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     to: Annotated[str, typer.Option(help="Format: csv, parquet, mat or mcap.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; beside the run by default.")] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write the rows of a run as a table, one column per quantity, SI units.
@@ -25,7 +28,7 @@ def export(
 
     log = read_run(run, stored=True)
     with passing(progress_screen, "rows") as tell:
-        files = export_run(log, to, out, tell)
+        files = export_run(log, to, out, tell, force=force)
     lost = getattr(log.ticks, "lost", 0)  # found only now in a log that stays in its file
     if as_json:
         names = [str(path) for path in files]

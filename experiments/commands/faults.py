@@ -171,7 +171,7 @@ def _tell(case: "FaultCase", as_json: bool) -> None:
             {"case": case, "verdict": verdict, "timeline": [dict(zip(TIMELINE_COLUMNS, c, strict=True)) for c in story]}
         )
     else:
-        screen.print(describe_case(case))
+        screen.print(*describe_case(case).splitlines(), sep="\n")
         if story:
             print_table("", list(TIMELINE_COLUMNS), story)
         screen.print(f"outcome: {verdict.outcome} {played.refused}".rstrip())

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands._outputs import Force
+
 if TYPE_CHECKING:
     from hil.commissioning.latency_measure import TrialMeasurement
 
@@ -29,6 +31,7 @@ def latency(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write JSON with all histograms to this file.")
     ] = None,
+    force: Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Measure how late the loop wakes, beside `cyclictest`, and say whether the rate can be run.
@@ -39,12 +42,12 @@ def latency(
     import json
 
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._outputs import require_writable, write_output
     from experiments.emulation.answering import answering_devices
     from experiments.terminal.console import emit_json, screen
     from experiments.terminal.latency import latency_progress, show_latency, show_latency_matrix
     from hil.commissioning.latency_measure import LatencyTrial, measure_latency
     from hil.logs.json_values import plain
+    from hil.output_file import OutputFile, files_read
     from hil.rig.file import read_rig
     from hil.rig.rig import Rig
     from hil.runners.latency_certificate import UNFIT, keep_latency_result
@@ -57,8 +60,9 @@ def latency(
     if matrix:
         refuse_ignored(context, "load", because="--all measures both with load and without; leave one of them out")
         trials = [replace(trials[0], fifo=f, load=busy) for f in (0, fifo or 80) for busy in (False, True)]
-    if out is not None:
-        require_writable(out, "the result", over="histogram_us")  # found out before the test, not after it
+    result_file = OutputFile(out, "the result", force, files_read(rig_file)) if out is not None else None
+    if result_file is not None:
+        result_file.require_free()  # found out before the test, not after it
     try:
         with ExitStack() as stack:
             fds, loop = stack.enter_context(answering_devices(rig, port or []))
@@ -68,8 +72,8 @@ def latency(
     results = [m.result() for m in measured]
     documents = [{**r.as_dict(), "passed": r.passed, **_histograms(m)} for r, m in zip(results, measured, strict=True)]
     document = {"trials": documents} if matrix else documents[0]
-    if out is not None:
-        write_output(out, "the result", json.dumps(plain(document), indent=1, allow_nan=False), over="histogram_us")
+    if result_file is not None:
+        result_file.write(json.dumps(plain(document), indent=1, allow_nan=False))
     if as_json:
         emit_json(document)
     elif matrix:

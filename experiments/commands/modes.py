@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._outputs import Force, require_figure
 from experiments.commands._trust import Trust
 
 
@@ -12,6 +13,7 @@ def modes(
     bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")],
     speed: Annotated[float, typer.Option(help="Forward speed, m/s.")] = 5.0,
     plot: Annotated[Path | None, typer.Option(help="Draw the phasors to this file: .svg, .pdf or .png.")] = None,
+    force: Force = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
@@ -24,9 +26,9 @@ def modes(
     from models.linear.mode_shapes import ModeShape, mode_shapes
 
     if plot is not None:
-        from experiments.reports.theory import check_figure_format, mode_shapes_figure, save_figure
+        from experiments.reports.theory import mode_shapes_figure, save_figure
 
-        check_figure_format(plot)
+        require_figure(plot, force, bike)
     bicycle = catalogue.load_bicycle(bike, trust)
     shapes = mode_shapes(bicycle, require_speed(speed))
     if plot is not None:

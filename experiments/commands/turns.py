@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._outputs import Force, require_figure
 from experiments.commands._trust import Trust
 
 
@@ -16,6 +17,7 @@ def turns(
     radius: Annotated[float | None, typer.Option(help="m, of the rear contact, to the right; with --speed.")] = None,
     hands_free: Annotated[bool, typer.Option("--hands-free", help="All families without steer torque.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw to this file: .svg, .pdf or .png.")] = None,
+    force: Force = False,
     trust: Trust = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON in full precision.")] = False,
 ) -> None:
@@ -40,9 +42,9 @@ def turns(
             f"a turn is asked for in one of three ways; found {' '.join(given) or 'none'}: give {', or '.join(ways)}"
         )
     if plot is not None:
-        from experiments.reports.theory import check_figure_format, families_figure, save_figure, turn_figure
+        from experiments.reports.theory import families_figure, save_figure, turn_figure
 
-        check_figure_format(plot)
+        require_figure(plot, force, bike)
     bicycle = catalogue.load_bicycle(bike, trust)
     path = {"path": str(plot) if plot else None}
     if hands_free:

@@ -21,6 +21,7 @@ from experiments.analysis.compare import SampleStatistics
 from experiments.datatypes import Comparison
 from experiments.recordings.published import Figure7
 from models.array_types import Array
+from models.harmless_text import harmless
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -315,6 +316,7 @@ def to_svg(figure: "Figure", title: str) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
 
     out = StringIO()
+    make_texts_harmless(figure)
     with figure_style():
         FigureCanvasSVG(figure).print_svg(out)  # savefig would draw everything twice
     svg = out.getvalue()
@@ -327,4 +329,19 @@ def to_svg(figure: "Figure", title: str) -> str:
     for name, (light, _) in PALETTE.items():
         svg = svg.replace(light, f"var(--{name})")
     svg = re.sub(r' (width|height)="[\d.]+pt"', "", svg, count=2)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(title, quote=True)}"', 1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(harmless(title), quote=True)}"', 1)
+
+
+def make_texts_harmless(figure: "Figure") -> None:
+    """Take every text of a figure as it is: a name with $ is no formula, one with a control character no broken SVG.
+
+    Numbers beside the axes are left alone; those of logarithmic axes are formulas of matplotlib's own.
+    """
+    from matplotlib.text import Text
+
+    axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
+    ticks = {label for axis in axes for label in axis.get_ticklabels(which="both")}
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text not in ticks:
+            text.set_parse_math(False)
+            text.set_text(harmless(text.get_text(), keep="\n"))

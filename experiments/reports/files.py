@@ -1,16 +1,22 @@
 """Figures of a report as files, SVG and PDF, at the width of a journal's column."""
 
+import re
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.reports.eigenvalues import figure_style
+from experiments.reports.eigenvalues import figure_style, make_texts_harmless
+from hil.output_file import OutputFile
 from models.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMN_WIDTH = 3.5  # in, 89 mm: one column of most journals
+REPORT_PAGE, REPORT_NUMBERS, REPORT_FIGURES = "report.html", "report.json", "figures"
+_LONGEST_STEM = 60  # characters; a file system takes 255 bytes
+_REPORT_WORDS = ('"answer"', '"verdicts"', '"provenance"')  # in the numbers of every report
 PRINT_STYLE = {"pdf.fonttype": 42}  # a PDF holds its fonts, and prints anywhere
 
 
@@ -30,8 +36,27 @@ def make_folder(folder: Path) -> None:
         ) from None
 
 
+def require_report_place(folder: Path, force: bool = False) -> None:
+    """Refuse a folder in which a report would take the place of something else than an older report.
+
+    Raises
+    ------
+    InputError
+    """
+    try:
+        ours = all(word in (folder / REPORT_NUMBERS).read_text(encoding="utf-8") for word in _REPORT_WORDS)
+    except (OSError, UnicodeDecodeError):
+        ours = False
+    for name in (REPORT_PAGE, REPORT_NUMBERS):
+        if (folder / name).is_symlink() or (folder / name).exists():
+            OutputFile(folder / name, "the report", force or ours).require_free()
+    figures = folder / REPORT_FIGURES
+    if not (force or ours) and figures.is_dir() and any(figures.iterdir()):
+        raise InputError(f"the report cannot be written to {folder}, for something else is in {figures}: name another")
+
+
 def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
-    """Write each figure as ``name.svg`` and ``name.pdf`` into a folder (made when absent); the files.
+    """Write each figure as ``name.svg`` and ``name.pdf`` into a folder (made when absent), also in older ones' place.
 
     They come out `COLUMN_WIDTH` wide with everything in them smaller in proportion. The figures themselves are changed
     by it and serve the screen no more.
@@ -43,6 +68,7 @@ def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
     make_folder(folder)
     written = []
     for name, figure in figures.items():
+        make_texts_harmless(figure)
         width, height = figure.get_size_inches()
         for text in figure.findobj(Text):
             text.set_fontsize(float(text.get_fontsize()) * COLUMN_WIDTH / width)
@@ -52,7 +78,15 @@ def save_figures(folder: Path, figures: Mapping[str, "Figure"]) -> list[Path]:
                 engine.execute(figure)
                 figure.set_layout_engine("none")
             figure.set_facecolor("white")
-            FigureCanvasSVG(figure).print_svg(folder / f"{name}.svg", metadata={"Date": None})
-            FigureCanvasPdf(figure).print_pdf(folder / f"{name}.pdf", metadata={"CreationDate": None})
-        written += [folder / f"{name}.svg", folder / f"{name}.pdf"]
+            svg, pdf = BytesIO(), BytesIO()
+            FigureCanvasSVG(figure).print_svg(svg, metadata={"Date": None})
+            FigureCanvasPdf(figure).print_pdf(pdf, metadata={"CreationDate": None})
+        for drawn, suffix in ((svg, ".svg"), (pdf, ".pdf")):
+            written.append(folder / f"{_file_stem(name)}{suffix}")
+            OutputFile(written[-1], "the figure", force=True).write(drawn.getvalue())
     return written
+
+
+def _file_stem(name: str) -> str:
+    """Name of a figure as that of a file: a bicycle called ../../x writes into no other folder."""
+    return re.sub(r"[^\w.+-]+", "_", name)[:_LONGEST_STEM]

@@ -30,6 +30,7 @@ def report_on(
     hand_cut: Sequence[BesideAuthors] = (),
     frequency: Sequence[FrequencyResponse] = (),
     no_frequency: Sequence[str] = (),
+    force: bool = False,
 ) -> Path:
     """Write the report of an analysis, with gains, timing and faults of our own runs; returns its page.
 
@@ -53,6 +54,8 @@ def report_on(
         Of the runs that played a torque.
     no_frequency : sequence of str
         Why a run that played one has no frequency response.
+    force : bool
+        The report may take the place of other files than those of an older report.
     """
     logs = [run if isinstance(run, Run) else run_of(run) for run in runs]
     schedules = {}
@@ -87,6 +90,7 @@ def report_on(
                 **{name: str(version) for name, version in origin["packages"].items()},
             },
         ),
+        force,
     )
 
 

@@ -29,6 +29,8 @@ from experiments.reports.page.window_pictures import window_picture
 from experiments.reports.timeline.recorded import StateSpan
 from experiments.theory.theory import bicycle_for
 from hil.logs.json_values import plain
+from hil.output_file import OutputFile
+from models.harmless_text import harmless
 
 if TYPE_CHECKING:
     from hil.design.schedule import GainSchedule
@@ -65,20 +67,24 @@ class ReportInput:
     provenance: Mapping[str, str] = field(default_factory=dict)  # commit, versions, command, seed, ...
 
 
-def write_report(folder: Path, report: ReportInput) -> Path:
+def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path:
     """Write ``report.html`` and ``report.json`` into a folder (made when absent); returns the page.
+
+    An older report there is replaced, something else of these names only with ``force``.
 
     Raises
     ------
     InputError
-        If a comparison belongs to none of the recordings.
+        A comparison belongs to none of the recordings, or the folder has other files of these names.
     """
+    files.require_report_place(Path(folder), force)
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     environment = Environment(
         loader=PackageLoader("experiments.reports"),
         autoescape=True,
+        finalize=lambda value: harmless(value, keep="\n") if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -104,6 +110,7 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     numbers = json.dumps(
         plain(_numbers(report, answer, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False
     )
+    numbers = harmless(numbers, keep="\n")
     page = environment.get_template("report.html").render(
         title=report.title,
         palette=eigenvalues.PALETTE,
@@ -140,10 +147,10 @@ def write_report(folder: Path, report: ReportInput) -> Path:
     )
     folder = Path(folder)
     files.make_folder(folder)
-    (folder / "report.json").write_text(numbers + "\n", encoding="utf-8")
-    path = folder / "report.html"
-    path.write_text(page, encoding="utf-8")
-    files.save_figures(folder / "figures", {**panel_files(panels), **frequency.files})
+    path = folder / files.REPORT_PAGE
+    OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
+    OutputFile(path, "the report", force=True).write(page)
+    files.save_figures(folder / files.REPORT_FIGURES, {**panel_files(panels), **frequency.files})
     return path
 
 

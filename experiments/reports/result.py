@@ -140,8 +140,11 @@ class AnalysisResult:
             ) from None
         return DataFrame(self.analysis.as_json()["windows"])
 
-    def write_report(self, folder: str | Path) -> Path:
-        """Write ``report.html``, ``report.json`` and the figures into a folder (made when absent); returns the page."""
+    def write_report(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write ``report.html``, ``report.json`` and the figures into a folder (made when absent); returns the page.
+
+        An older report there is replaced, something else of these names only with ``force``.
+        """
         from experiments.reports.gather import report_on
 
         return report_on(
@@ -153,6 +156,7 @@ class AnalysisResult:
             self.hand_cut,
             self.frequency_responses,
             self.no_frequency_response,
+            force,
         )
 
     def __repr__(self) -> str:

@@ -5,6 +5,7 @@ is drawn.
 """
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,9 @@ from experiments.reports.eigenvalues import (
     MUTED_COLOUR,
     SERIES_STYLES,
     VERMILION,
+    make_texts_harmless,
 )
+from hil.output_file import OutputFile
 from models.errors import InputError
 from models.linear.mode_shapes import ModeShape
 from models.linear.modes import CriticalSpeeds, Modes, critical_speeds, named_modes
@@ -46,23 +49,23 @@ STRAIGHT_STARTS = {
 
 
 def save_figure(figure: "Figure", path: Path) -> None:
-    """Write a figure as SVG, PDF or PNG, as the suffix of ``path`` says.
+    """Write a figure as SVG, PDF or PNG, as the suffix of ``path`` says, also in the place of another file.
 
     Raises
     ------
     InputError
-        For another suffix, or a place that cannot be written.
+        For another suffix, or a place that cannot be written, or that has a log.
     """
     from matplotlib import rc_context
 
     check_figure_format(path)
     dated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}  # the same file every time
     settings: Any = FIGURE_STYLE
-    try:
-        with rc_context(settings):
-            figure.savefig(path, dpi=FIGURE_DPI, facecolor=CARD_COLOUR, metadata=dated.get(path.suffix.lower()))
-    except OSError as error:
-        raise InputError(f"the figure cannot be written to {path} ({error.strerror}): name a writable file") from None
+    suffix, drawn = path.suffix.lower(), BytesIO()  # in memory: a PDF that meets a full disk ends in an error of zlib
+    make_texts_harmless(figure)
+    with rc_context(settings):
+        figure.savefig(drawn, format=suffix[1:], dpi=FIGURE_DPI, facecolor=CARD_COLOUR, metadata=dated.get(suffix))
+    OutputFile(path, "the figure", force=True).write(drawn.getvalue())
 
 
 def check_figure_format(path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from hil.output_file import OutputFile
 from models.errors import InputError
 
 
@@ -44,8 +45,4 @@ def put_between_marks(path: Path, tables: Mapping[tuple[str, str], str]) -> None
     for (begin, end), table in tables.items():
         before, after = text.split(begin)[0], text.split(end)[1]
         text = f"{before}{begin}\n{table}\n{end}{after}"
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        what = "table" if len(tables) == 1 else "tables"
-        raise InputError(f"the {what} cannot be put into {path} ({error.strerror}): name a file that exists") from None
+    OutputFile(path, "the table" if len(tables) == 1 else "the tables", force=True).write(text)

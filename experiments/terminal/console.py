@@ -7,19 +7,39 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from experiments.reports.text import TextBlock, TextTable
 from experiments.terminal.tables import GAP, table_blocks
 from models.errors import InputError
+from models.harmless_text import harmless
 
 UNBROKEN = 10_000  # characters: a file or another program gets every table and sentence whole
+
+
+class HarmlessConsole(Console):
+    """Console that obeys nothing in what it prints: no markup, no control characters; a string is one line.
+
+    Several lines are several arguments, with ``sep``.
+    """
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print objects as rich does, strings made harmless."""
+        super().print(*(harmless(one) if isinstance(one, str) else one for one in objects), **how)
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the parts of an object, whatever it is, made harmless but for what moves the cursor of the display."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=harmless(segment.text, keep="\n"))
+
+
 # no markup: a name may hold brackets
-screen = Console(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else UNBROKEN)
-progress_screen = Console(stderr=True, highlight=False, emoji=False, markup=False)  # so that --json stays clean
+screen = HarmlessConsole(highlight=False, emoji=False, markup=False, width=None if sys.stdout.isatty() else UNBROKEN)
+progress_screen = HarmlessConsole(stderr=True, highlight=False, emoji=False, markup=False)  # so that --json stays clean
 
 MAX_SPEEDS = 10_001
 MAX_SPEED = 200.0  # m/s, in either direction
@@ -29,12 +49,12 @@ def emit_json(data: Any) -> None:
     """Print one JSON document in full precision; what is not a number becomes null."""
     from hil.logs.json_values import plain
 
-    print(json.dumps(plain(data), allow_nan=False))
+    print(harmless(json.dumps(plain(data), allow_nan=False)))
 
 
 def print_line(text: str) -> None:
-    """Print a line as it is, for a file: neither broken nor coloured."""
-    print(text)
+    """Print a line for a file: neither broken nor coloured."""
+    print(harmless(text))
 
 
 def print_indented(text: str, by: int, style: str = "") -> None:
@@ -60,8 +80,9 @@ def print_table(
     keys : int
         First columns that name a row; repeated where a narrow screen breaks the table into blocks.
     """
+    columns, rows = [harmless(name) for name in columns], [[harmless(cell) for cell in row] for row in rows]
     if title:
-        screen.print(Text(title, style="italic"))
+        screen.print(Text(harmless(title), style="italic"))
     blocks = table_blocks(columns, rows, screen.width, keys)
     for number, block in enumerate(blocks):
         if number:
@@ -82,12 +103,12 @@ def print_table(
 
 def verdict_line(good: bool, rest: str) -> Text:
     """Line that begins with a coloured ok or BAD."""
-    return Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {rest}")
+    return Text.assemble(("ok ", "green") if good else ("BAD", "red"), f" {harmless(rest)}")
 
 
 def unmarked(text: str) -> Text:
     """Text for a status line, in which brackets are no markup."""
-    return Text(text)
+    return Text(harmless(text))
 
 
 def print_blocks(blocks: Iterable[TextBlock]) -> None:

@@ -67,7 +67,7 @@ def show_faults(rows: list[FaultRow], count: int, seed: int, violations: list[st
         One sentence for each broken promise.
     """
     screen.print(f"{count} cases of seed {seed}", style="bold")
-    screen.print(summary_text(rows), soft_wrap=True)
+    screen.print(*summary_text(rows).splitlines(), sep="\n", soft_wrap=True)
     for violation in violations:
         screen.print(f"VIOLATION {violation}", soft_wrap=True)
     screen.print(f"{len(violations)} broken promises" if violations else "every promise was kept")

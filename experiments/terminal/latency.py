@@ -26,7 +26,7 @@ def show_latency(measured: TrialMeasurement, result: LatencyResult) -> None:
     sides = [("riderless", measured.ours, result.ours)]
     if measured.floor is not None and result.floor is not None:
         sides.append(("cyclictest", measured.floor, result.floor))
-    screen.print(f"Lateness of the wake-ups at {result.rate:g} Hz\n")
+    screen.print(f"Lateness of the wake-ups at {result.rate:g} Hz", "", sep="\n")
     bar = max(SHORTEST_BAR, min(LONGEST_BAR, (screen.width - LABEL) // len(sides) - BESIDE_A_BAR))
     screen.print(f"{'us':>{LABEL}}" + "".join(f"   {name:<{bar + BESIDE_A_BAR - 3}}" for name, _, _ in sides).rstrip())
     for low, high in zip(LATENESS_EDGES, (*LATENESS_EDGES[1:], None), strict=True):

@@ -9,11 +9,21 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from experiments.analysis.analyze import Analysis, analyze_responses
 from experiments.datatypes import Response
+from experiments.terminal.console import unmarked
 from experiments.terminal.live_eigenvalues import SoFar
 from hil.loop.states import State
 from hil.runners.operator import Outcome
@@ -50,13 +60,21 @@ class RunProgress(Protocol):
 CUE_NOTICE = 1.5  # s before a cue at which a person is told
 
 
+class _WordsColumn(TextColumn):
+    """Words on one line beside a bar, whatever the names in them hold."""
+
+    def render(self, task: Task) -> Text:
+        """Write the words of a task."""
+        return unmarked(super().render(task).plain)
+
+
 def _bar(screen: Console, last: str = "") -> Progress:
     columns = (
-        TextColumn("{task.description}", markup=False),
+        _WordsColumn("{task.description}", markup=False),
         BarColumn(24),
-        TextColumn("{task.fields[now]}", markup=False),
+        _WordsColumn("{task.fields[now]}", markup=False),
         TimeRemainingColumn(),
-        *([TextColumn(last, markup=False)] if last else []),
+        *([_WordsColumn(last, markup=False)] if last else []),
     )
     return Progress(*columns, console=screen)
 
@@ -125,7 +143,7 @@ def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
 
 def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:
     """Take steps that cannot say how far they are, with the time each took."""
-    columns = SpinnerColumn(finished_text="done"), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    columns = SpinnerColumn(finished_text="done"), _WordsColumn("{task.description}", markup=False), TimeElapsedColumn()
     with Progress(*columns, console=screen) as progress:
         for title, step in steps.items():
             task = progress.add_task(title, total=1)
@@ -234,7 +252,7 @@ class Board:
             done = self._done.get(label, 0)
             state = self._state.get(label) or ("done" if done >= wanted[label] else "waiting")
             value, windows = self._so_far.of(label)
-            table.add_row(label, state, f"{done} of {wanted[label]}", value, str(windows) if windows else "")
+            table.add_row(unmarked(label), state, f"{done} of {wanted[label]}", value, str(windows) if windows else "")
         return table
 
     def _picture(self) -> Group:

@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 from hil.logs.log import RUN_FILE, Run
 from hil.logs.stored_rows import FEW_ROWS, in_stretches
 from hil.loop.tick_record import LOG_COLUMNS
+from hil.output_file import OutputFile
 from models.errors import InputError
+from models.harmless_text import harmless_cell
 
 EXPORT_KEY = "riderless"  # name under which a table carries what is not in its columns
 HEADER_SUFFIX = ".header.json"  # of the file beside a table that can carry nothing
@@ -21,9 +24,9 @@ MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
 
 Told = Callable[[int, int], None]  # of rows written, of how many
 
-# format: (suffix, module of hil, function there): (run, path, told) -> files written
+# format: (suffix, module of hil, function there): (run, paths, told)
 EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
-    "csv": (".csv", "hil.logs.export", "export_tables"),
+    "csv": (".csv", "hil.logs.export", "export_csv"),
     "parquet": (".parquet", "hil.logs.export_columns", "export_parquet"),
     "mat": (".mat", "hil.logs.export_columns", "export_mat"),
     "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
@@ -38,7 +41,12 @@ class ColumnMeaning(NamedTuple):
 
 
 def export_run(
-    run: Run, to: str, path: Path | None = None, on_progress: Told = lambda done, total: None
+    run: Run,
+    to: str,
+    path: Path | None = None,
+    on_progress: Told = lambda done, total: None,
+    *,
+    force: bool = False,
 ) -> tuple[Path, ...]:
     """Write a run in one of ``EXPORT_FORMATS``, by default as ``ticks`` beside it; the files written.
 
@@ -51,31 +59,28 @@ def export_run(
         File to write.
     on_progress : callable
         Told how many rows have been written, of how many.
+    force : bool
+        The files may take the place of others, but never of a log.
 
     Raises
     ------
     InputError
-        The format is not known, needs a library that is not installed, or a file cannot be written.
+        The format is not known, needs a library that is not installed, or a file is there already or cannot be written.
     """
     if to not in EXPORT_FORMATS:
         raise InputError(f"runs are exported to {', '.join(EXPORT_FORMATS)}, not to '{to}': choose one with --to")
     suffix, module, function = EXPORT_FORMATS[to]
-    write: Callable[[Run, Path, Told], tuple[Path, ...]] = getattr(import_module(module), function)
+    write: Callable[..., None] = getattr(import_module(module), function)
     path = path or run.folder / f"ticks{suffix}"
-    if path.exists() and path.samefile(_log_of(run)):
-        raise InputError(f"wanted another file for the export than the run's own log, found {path}; name another one")
-    files = [path, path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)] if path.name else [path]
-    new = [file for file in files if not file.exists()]
-    try:
-        return write(run, path, on_progress)
-    except InputError:
-        _discard(new)
-        raise
-    except OSError as error:
-        _discard(new)
-        raise InputError(
-            f"cannot write {error.filename or path}: {error.strerror or error}; name a file in a writable folder"
-        ) from None
+    files = [path]
+    if to == "csv" and path.name:
+        files += [path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)]
+    outputs = [OutputFile(file, "the export", force, [_log_of(run)]) for file in files]
+    for output in outputs:
+        output.require_free()
+    with ExitStack() as stack:
+        write(run, *[stack.enter_context(output.draft()) for output in outputs], told=on_progress)
+    return tuple(files)
 
 
 def _log_of(run: Run) -> Path:
@@ -83,23 +88,32 @@ def _log_of(run: Run) -> Path:
     return run.folder / RUN_FILE if run.folder.is_dir() else run.folder
 
 
-def _discard(files: Iterable[Path]) -> None:
-    """Remove what was begun and could not be finished: half a table is worse than none."""
-    for file in files:
-        if file.is_file():
-            file.unlink()
-
-
 def nobody_told(done: int, total: int) -> None:
     """Show no progress."""
 
 
-def export_tables(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path, ...]:
-    """Three files: the ticks (CSV), the markers, and `export_document` as JSON. Raises as `export_csv` does."""
-    ticks, markers = export_csv(run, path, told)
-    header = path.with_suffix(HEADER_SUFFIX)
+def export_csv(run: Run, path: Path, markers: Path, header: Path, told: Told = nobody_told) -> None:
+    """Write three files: the ticks, the markers, and `export_document` as JSON.
+
+    The first line of the ticks names the columns, the rest are numbers in SI units (docs/log-format.md), written so
+    that they read back as the same numbers.
+
+    Parameters
+    ----------
+    run : Run
+    path, markers, header : Path
+    told : callable
+        Told of rows, as `export_run` tells it.
+
+    Raises
+    ------
+    OSError
+        A file cannot be written.
+    """
+    rows = (row for some in rows_told(run, told) for row in some.tolist())
+    _write(path, run.ticks.dtype.names or (), rows)
+    _write(markers, ("t", "kind", "text"), map(dataclasses.astuple, run.markers))
     header.write_text(json.dumps(export_document(run), indent=1), encoding="utf-8")
-    return ticks, markers, header
 
 
 def export_document(run: Run) -> dict[str, Any]:
@@ -127,37 +141,8 @@ def rows_told(run: Run, told: Told, most: int = FEW_ROWS) -> Iterator[NDArray]:
         told(done, len(run.ticks))
 
 
-def export_csv(run: Run, path: str | Path, told: Told = nobody_told) -> tuple[Path, Path]:
-    """Write the ticks to `path` and the markers beside it, to `<stem>.markers.csv`.
-
-    The first line names the columns, the rest are numbers in SI units (docs/log-format.md), written so
-    that they read back as the same numbers.
-
-    Returns
-    -------
-    tuple of Path
-        The two files.
-
-    Raises
-    ------
-    InputError
-        A file cannot be written.
-    """
-    path = Path(path)
-    beside = path.with_suffix(MARKERS_SUFFIX)
-    try:
-        rows = (row for some in rows_told(run, told) for row in some.tolist())
-        _write(path, run.ticks.dtype.names or (), rows)
-        _write(beside, ("t", "kind", "text"), map(dataclasses.astuple, run.markers))
-    except OSError as error:
-        raise InputError(
-            f"cannot write {error.filename or path}: {error.strerror}; name a file in a writable folder"
-        ) from None
-    return path, beside
-
-
 def _write(path: Path, names: Iterable[str], rows: Iterable[tuple]) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows(rows)
+        writer.writerow(harmless_cell(name) for name in names)
+        writer.writerows([harmless_cell(one) if isinstance(one, str) else one for one in row] for row in rows)

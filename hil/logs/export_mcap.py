@@ -20,25 +20,20 @@ from hil.logs.records import (
     nanoseconds,
     seal,
 )
-from models.errors import InputError
 
 _ROWS_PER_BATCH = 1_000  # rows that go to the file at a time
 
 
-def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path]:
+def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> None:
     """Write header, rows, markers, raw bytes and stop record as the log has them, and the columns' units.
 
     A log that was cut has no index, which most tools want; this file has one. `riderless analyze` reads it as the run.
 
     Raises
     ------
-    InputError
-        The file exists already.
     OSError
-        It cannot be written.
+        The file exists already or cannot be written.
     """
-    if path.exists():
-        raise InputError(f"wanted a new file for the export, found {path}; name another one with --out")
     content = export_document(run)
     file = AppendOnlyFile(path)
     try:
@@ -71,7 +66,6 @@ def export_mcap(run: Run, path: Path, told: Told = nobody_told) -> tuple[Path]:
         file.sync()
     finally:
         file.close()
-    return (path,)
 
 
 def _sealed(content: object) -> dict[str, str]:

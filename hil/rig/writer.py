@@ -1,6 +1,8 @@
 """Writing new values to a rig file: comments and order stay, the old file is kept, nothing is replaced half-way."""
 
 import os
+import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,9 +94,11 @@ def replace_file(path: Path, text: str, kept: Path, read: Callable[[Path], objec
     OSError
         The folder does not take it.
     """
-    draft = path.with_name(f".{path.name}.new")
+    path = Path(os.path.realpath(path))  # behind a link, which stays one
+    draft = path.with_name(f".{path.stem}-{secrets.token_hex(4)}{path.suffix}")  # nobody else's
     try:
         draft.write_text(text, encoding="utf-8")
+        shutil.copymode(path, draft)
         try:
             read(draft)
         except InputError as error:  # of the file that the person knows

@@ -9,6 +9,7 @@ from experiments.reports.result import AnalysisResult
 from experiments.reports.theory import check_figure_format, save_figure
 from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import state_spans, states_text, timeline_of
+from hil.output_file import OutputFile, files_read
 from models.errors import InputError
 
 
@@ -20,6 +21,7 @@ def plot_recording(
     preset: str = "",
     bicycle: str = "",
     trust: bool = False,
+    force: bool = False,
 ) -> tuple[Path, AnalysisResult]:
     """Draw lean, steer, torque and speed of a run or of somebody else's log, with its windows; the file written.
 
@@ -37,6 +39,8 @@ def plot_recording(
         With a mapping: its bicycle.
     trust : bool
         Draw also where physics contradicts a unit or a sign.
+    force : bool
+        The picture may take the place of another file, but never of a log or a file that it is made of.
 
     Raises
     ------
@@ -50,6 +54,7 @@ def plot_recording(
     (recording,) = recordings
     path = Path(out) if out is not None else Path(f"{recording.resolve().name}.png")
     check_figure_format(path)
+    OutputFile(path, "the figure", force, files_read(recording, mapping, bicycle)).require_free()
     result = analyze(recording, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust)
     if not result.responses:
         raise InputError(f"wanted a recording over time, found a table of eigenvalues in {recording}: give a log")

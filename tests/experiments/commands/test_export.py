@@ -164,7 +164,7 @@ def test_mcap_of_a_cut_log_has_its_index_again(run, tmp_path):
     with path.open("rb") as file:
         assert sum(1 for _ in make_reader(file).iter_messages("/tick")) == len(cut.ticks) > 100
     assert read_run(path).stop.reason == "killed"
-    with pytest.raises(InputError, match="wanted a new file"):
+    with pytest.raises(InputError, match="a log, and logs are never replaced"):
         export_run(cut, "mcap")
 
 
@@ -194,4 +194,4 @@ def test_the_command_names_all_its_files(run, tmp_path):
     for to in EXPORT_FORMATS:
         refused = CliRunner().invoke(app, [*arguments[:3], to, "-o", str(tmp_path / "none" / "x")])
         assert isinstance(refused.exception, InputError), refused.output
-        assert "cannot write" in str(refused.exception)
+        assert "cannot be written to" in str(refused.exception)

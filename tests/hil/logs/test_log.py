@@ -14,7 +14,7 @@ from mcap.stream_reader import StreamReader
 from mcap_protobuf.decoder import DecoderFactory
 
 from hil.logs import protobuf_schema
-from hil.logs.export import export_csv
+from hil.logs.export import export_run
 from hil.logs.folders import run_folder
 from hil.logs.header import header_of
 from hil.logs.log import RUN_FILE, STOP_KILLED, Marker, RunWriter, read_run, warm_up_log
@@ -327,7 +327,7 @@ def test_folder_names_say_when_and_what_and_never_collide(tmp_path):
 def test_csv_reads_back_to_the_same_numbers(tmp_path):
     rows = random_rows(40)
     write_run(tmp_path / "run", rows)
-    ticks, markers = export_csv(read_run(tmp_path / "run"), tmp_path / "run.csv")
+    ticks, markers, _ = export_run(read_run(tmp_path / "run"), "csv", tmp_path / "run.csv")
     with ticks.open(newline="") as file:
         names, *lines = csv.reader(file)
     assert names == list(TICK.names)
@@ -341,5 +341,5 @@ def test_csv_reads_back_to_the_same_numbers(tmp_path):
 
 def test_csv_into_a_missing_folder_is_refused(tmp_path):
     write_run(tmp_path / "run", timed_rows(1))
-    with pytest.raises(InputError, match="cannot write"):
-        export_csv(read_run(tmp_path / "run"), tmp_path / "nowhere" / "run.csv")
+    with pytest.raises(InputError, match="cannot be written"):
+        export_run(read_run(tmp_path / "run"), "csv", tmp_path / "nowhere" / "run.csv")

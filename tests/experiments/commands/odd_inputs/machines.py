@@ -225,7 +225,8 @@ REFUSED = {
     ],
     # places to write
     "the result cannot be written to": ["latency -o void", "latency -o nowhere/latency.json", f"latency -o {LONG}"],
-    "for something else is there": ["latency rig.toml -o rig.toml"],
+    "reads or writes already": ["latency rig.toml -o rig.toml"],
+    "for something else is there": ["latency -o rig.toml"],
     "cannot make the run folder": [
         "run --emulated --out words.txt",
         "run --emulated --out words.txt/runs",

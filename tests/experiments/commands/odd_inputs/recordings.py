@@ -149,7 +149,7 @@ REFUSED = {
     # runs
     "wanted a log (MCAP), found": ["info log.csv", "info run-empty", "replay words.txt", "replay run-empty"],
     "found 40 bytes without one": ["info run-torn", "export run-torn", "replay run-torn"],
-    "than the run's own log": [
+    "reads or writes already": [
         "export run -o run/run.mcap",
         "export run --to mat -o run/run.mcap",
         "export run --to parquet -o run/run.mcap",
@@ -160,15 +160,15 @@ REFUSED = {
         "export run --to ''",
         "export run --to CSV -o void/x.csv",
     ],
-    "name a file in a writable folder": [
-        "export run -o void",
+    "a folder: name a file in it": ["export run -o void"],
+    "name a writable file": [
         "export run -o nowhere/ticks.csv",
         "export run -o words.txt/ticks.csv",
         "export run -o full",
         "export run --to mat -o full",
         "export run --to parquet -o full",
     ],
-    "wanted a new file for the export": ["export run --to mcap -o full"],
+    "(File exists): name a writable file": ["export run --to mcap -o full"],
     # migrate
     "wanted a gains, rig, campaign or mapping file": [
         "migrate nowhere.toml",

@@ -194,8 +194,8 @@ REFUSED = {
     "cannot use the options {'k': [1, 2]}": ["design Silver --method lean --set k=[1,2]"],
     "the design method off has no options": ["design Silver --method off --set k=1"],
     "no steer torque can balance Benchmark at 0.025 m/s": ["design Benchmark --speeds 0.025,0.03"],
+    "reads or writes already": ["design silver.toml --speeds 5 -o silver.toml"],
     "for something else is there": [
-        "design silver.toml --speeds 5 -o silver.toml",
         "design Silver --speeds 5 -o rig.toml",
     ],
     "the gains cannot be written to": [

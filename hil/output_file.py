@@ -1,0 +1,156 @@
+"""Files that are written for a person, under one rule: what lies there already is not lost by mistake, nor by half.
+
+An output never takes the place of an input of the same command or of a log (MCAP), by whatever name they are reached.
+It takes the place of another file only where that was asked for (``force``); an empty file counts as none. The new file
+is made beside the old one and takes its place in one step, so that a full disk or Ctrl-C leaves the old one as it was.
+What is no file, such as /dev/null or a pipe, is written to.
+"""
+
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.errors import InputError
+
+LOG_MAGIC = b"\x89MCAP0\r\n"  # with which every log begins
+LOG_SUFFIX = ".mcap"
+_NAMED_FILE = re.compile(r"""=\s*["']([^"'\n]+\.toml)["']""")
+
+
+@dataclass(frozen=True)
+class OutputFile:
+    """File to be written.
+
+    Attributes
+    ----------
+    path : Path
+    what : str
+        Thing that is written, with its article: "the figure".
+    force : bool
+        It may take the place of a file that is no input and no log.
+    inputs : sequence of Path
+        Files that the same command reads.
+    """
+
+    path: Path
+    what: str
+    force: bool = False
+    inputs: Sequence[Path] = ()
+
+    def require_free(self) -> None:
+        """Refuse a place that is taken or takes nothing, before the work that the file is about.
+
+        Raises
+        ------
+        InputError
+        """
+        target = self._target()
+        if any(_is_same(target, one) for one in self.inputs):
+            raise self._refused("which the same command reads or writes already, --force or not: name another file")
+        try:
+            kind = os.stat(target).st_mode
+        except FileNotFoundError:
+            self._require_room_beside(target)
+            return
+        except OSError as error:
+            raise self._failed(error) from None
+        if stat.S_ISDIR(kind):
+            raise self._refused("a folder: name a file in it")
+        if stat.S_ISBLK(kind) or stat.S_ISSOCK(kind):
+            raise self._refused("a device: name a file")
+        if stat.S_ISREG(kind):
+            self._require_replaceable(target)
+            self._require_room_beside(target)
+
+    @contextmanager
+    def draft(self) -> Iterator[Path]:
+        """Yield the name of a file to be made, which takes its place when all went well and is gone when not.
+
+        Raises
+        ------
+        InputError
+            The place is taken or takes nothing, or the disk is full.
+        """
+        self.require_free()
+        target = self._target()
+        direct = target.exists() and not target.is_file()  # a pipe, /dev/null: nothing is lost, nothing may be renamed
+        draft = target if direct else target.with_name(f".riderless-{secrets.token_hex(4)}{target.suffix}")
+        try:
+            yield draft
+            if not direct:
+                _sync(draft)
+                self.require_free()  # somebody else may have been quicker
+                if target.exists():
+                    shutil.copymode(target, draft)
+                os.replace(draft, target)
+        except OSError as error:
+            raise self._failed(error) from None
+        finally:
+            if not direct:
+                draft.unlink(missing_ok=True)
+
+    def write(self, content: str | bytes) -> None:
+        """Write bytes, or a text as UTF-8. Raises as `draft` does."""
+        with self.draft() as path:
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+    def _target(self) -> Path:
+        """File itself, where the path is a link."""
+        return Path(os.path.realpath(self.path))
+
+    def _require_replaceable(self, target: Path) -> None:
+        try:
+            with target.open("rb") as file:
+                begins = file.read(len(LOG_MAGIC))
+        except OSError as error:
+            raise self._failed(error) from None
+        if begins == LOG_MAGIC or target.suffix == LOG_SUFFIX:
+            raise self._refused("a log, and logs are never replaced, --force or not: name another file")
+        if begins and not self.force:
+            raise self._refused("for something else is there: name another file, or say --force to replace it")
+
+    def _require_room_beside(self, target: Path) -> None:
+        """Refuse a folder in which no file can be made."""
+        if not os.access(target.parent, os.W_OK | os.X_OK):
+            why = "its folder takes no new file" if target.parent.is_dir() else "No such file or directory"
+            raise InputError(f"{self.what} cannot be written to {self.path} ({why}): name a writable file")
+
+    def _refused(self, why: str) -> InputError:
+        return InputError(f"{self.what} cannot be written to {self.path}, {why}")
+
+    def _failed(self, error: OSError) -> InputError:
+        why = error.strerror or str(error)
+        return InputError(f"{self.what} cannot be written to {self.path} ({why}): name a writable file")
+
+
+def files_read(*given: str | Path | None) -> list[Path]:
+    """List files that a command was given, and those that its TOML files name beside themselves, as a bicycle."""
+    found = []
+    for path in (Path(one) for one in given if one):
+        found.append(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig") if path.suffix == ".toml" else ""
+        except (OSError, UnicodeDecodeError):
+            continue
+        found += [path.parent / name for name in _NAMED_FILE.findall(text)]
+    return found
+
+
+def _is_same(target: Path, other: Path) -> bool:
+    """Is it the same file, by name or by link?"""
+    try:
+        return target == Path(os.path.realpath(other)) or target.samefile(other)
+    except OSError:
+        return False
+
+
+def _sync(path: Path) -> None:
+    """Wait until the disk has the content, so that a power cut does not leave an empty file under the name."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

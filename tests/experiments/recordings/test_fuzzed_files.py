@@ -1,0 +1,73 @@
+"""Some hundred mutants of every kind of file that is read; `make fuzz` reads 100 000 of each."""
+
+import pytest
+
+from tests.tools.fuzz_files.__main__ import fuzz_reader
+from tests.tools.fuzz_files.readers import READERS
+from tests.tools.fuzz_files.worker import MOST_MEMORY, mutant
+
+SEED, MUTANTS = 2026, 300
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_mutant_is_read_or_refused_in_a_sentence(reader, tmp_path):
+    counts, found = fuzz_reader(reader, MUTANTS, SEED, 1, tmp_path / "kept")
+    assert counts["mutants"] == MUTANTS
+    assert [f"{one.place}: {one.words} ({one.number})" for one in found] == []
+    assert counts["read"] + counts["refused"] == MUTANTS
+    assert counts["read"] >= 0.02 * MUTANTS, "mutants that all readers refuse at the door test little"
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_mutant_is_the_same_again_from_its_seed_and_number(reader):
+    assert mutant(SEED, reader, 7) == mutant(SEED, reader, 7)
+    assert len({mutant(SEED, reader, number) for number in range(20)}) > 10
+    assert mutant(SEED, reader, 7) != mutant(SEED + 1, reader, 7)
+
+
+def _breaks(kind):
+    def step():
+        if kind == "exception":
+            raise KeyError("what no person understands")
+        if kind == "memory":
+            _kept.append(bytearray(MOST_MEMORY + 100_000_000))
+        if kind == "slow":
+            while True:
+                pass
+        if kind == "silent":
+            from models.errors import InputError
+
+            raise InputError("")
+        if kind == "dead":
+            import os
+            import signal
+
+            os.kill(os.getpid(), signal.SIGSEGV)
+
+    return step
+
+
+_kept: list[bytearray] = []
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("exception", "KeyError at"),
+        ("memory", "memory"),
+        ("slow", "slow: "),
+        ("silent", "no words: InputError"),
+        ("dead", "worker ended by signal 11"),
+    ],
+)
+def test_what_goes_wrong_is_found_and_kept(kind, told, tmp_path, monkeypatch):
+    from tests.tools.fuzz_files import worker
+
+    monkeypatch.setattr(worker, "MOST_SECONDS", 0.2)
+    hidden = READERS["notes"]._replace(steps=lambda path, rng: [_breaks(kind)])
+    monkeypatch.setitem(READERS, "notes", hidden)
+    counts, found = fuzz_reader("notes", 2, SEED, 1, tmp_path)
+    assert counts["mutants"] == 2
+    assert len(found) == 2
+    assert all(one.place.startswith(told) for one in found)
+    assert (tmp_path / f"notes-{SEED}-{found[0].number}.txt").read_bytes() == mutant(SEED, "notes", found[0].number)
