@@ -41,7 +41,7 @@ DAMAGE = (McapError, *CHUNK_DAMAGE, TypeError, OverflowError, MemoryError, Decod
 _RECORDS_READ = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
 _INDEX_OPCODE = bytes([Opcode.MESSAGE_INDEX])
 _BLOCK_BYTES = 4 * 1024 * 1024  # read from a file at a time
-_MOST_STORED = 16 * 1024 * 1024  # bytes in a chunk that may be left in the file; ours have 64 kB
+MOST_STORED = 16 * 1024 * 1024  # bytes in a chunk that may be left in the file; ours have 64 kB
 _MESSAGE_ROOM = 400  # bytes that a message of another topic takes beside its data
 _JSON_ROOM = 30  # bytes of memory that a byte of JSON may become: a list in a list in a list
 _HELD_TWICE = 2  # the rows as they were unpacked, and put together
@@ -171,7 +171,7 @@ class McapContents:
             return channel in self._passed
         *_, size, _, length, name, packed = CHUNK_HEAD.unpack_from(data, body)
         ours = (length, name, packed) == (len(name), b"zstd", end - body - CHUNK_HEAD.size)
-        if not ours or size > _MOST_STORED or (channel == self._rows_channel and size % self._record.itemsize):
+        if not ours or size > MOST_STORED or (channel == self._rows_channel and size % self._record.itemsize):
             return False
         require_stated_size(data[body + CHUNK_HEAD.size : body + CHUNK_HEAD.size + ZSTD_HEAD], size)
         noted.extend((self._base + body, end - body, size))

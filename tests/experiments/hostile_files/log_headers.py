@@ -218,8 +218,6 @@ TEXTS: dict[str, str] = {
 
 def hostile_headers(good: LogParts) -> dict[str, bytes]:
     """Logs by what is wrong with them."""
-    from dataclasses import replace
-
     logs = {name: good.with_header(change).log() for name, change in ONE_VALUE.items()}
     logs |= {name: good.with_header(*changes).log() for name, changes in SEVERAL.items()}
     logs |= {name: good.with_stop(change).log() for name, change in STOPS.items()}
