@@ -42,6 +42,7 @@ from experiments.commands import (
 )
 from experiments.commands._kernel_cache import use_kernel_cache
 from firmware_interface.errors import DeviceError
+from hil.memory import memory_of_a_command
 from models.errors import InputError, UnusualBicycle
 from models.harmless_text import harmless, harmless_sentence
 
@@ -144,7 +145,8 @@ def main() -> None:
     """Run the command line; bad input and absent devices end in one sentence and exit code 2."""
     try:
         try:
-            app()
+            with memory_of_a_command():
+                app()
         finally:
             _flush()
     except (InputError, DeviceError) as error:
@@ -153,6 +155,9 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except MemoryError:
+        print("riderless: this computer has no memory left for that: give less data", file=sys.stderr)
+        sys.exit(2)
     except OSError as error:  # a full disk, a name too long, a link to itself
         where = f" at {error.filename}" if error.filename else ""
         said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}")

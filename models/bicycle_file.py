@@ -149,7 +149,12 @@ def unknown_keys(keys: Iterable[str], known: Iterable[str], what: str) -> Iterat
 
 def is_number(value: Any) -> bool:
     """Tell whether a value is a finite number; true and false are none."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return False
 
 
 def flat_moment(Ixx: float, Izz: float) -> float:

@@ -3,6 +3,7 @@
 A file without the line is of the time before it was written and reads as version 1.
 """
 
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,3 +34,31 @@ def require_format(document: Mapping[str, Any], noun: str, where: object) -> Non
         advice = "update riderless" if later else f"rewrite it with `riderless migrate {where}`"
         raise InputError(f"{where} wants format = {format_line(noun)!r}, found {found!r}: {advice}")
     raise InputError(f"{where} wants format = {format_line(noun)!r}, found {found!r}: it is another kind of file")
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Read TOML.
+
+    Raises
+    ------
+    tomllib.TOMLDecodeError
+        It is none, or nothing a person would write: nested without end, a number of thousands of digits.
+    """
+    try:
+        document = tomllib.loads(text)
+        _require_64_bits(document)
+        return document
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("values nested too deep") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except (ValueError, OverflowError) as error:  # what a number, a date or a time cannot be
+        raise tomllib.TOMLDecodeError(str(error).partition(";")[0].lower()) from None
+
+
+def _require_64_bits(value: Any) -> None:
+    """Refuse whole numbers beyond those that TOML promises: no quantity has so many digits."""
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        _require_64_bits(inner)
+    if isinstance(value, int) and value.bit_length() > 63:
+        raise ValueError("a whole number beyond 64 bits")

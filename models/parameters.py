@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from models.bicycle_file import fields_of, is_number, likely_causes, read_text, trusted_for, unknown_keys
 from models.bicycle_file import nearest as nearest
 from models.errors import InputError
+from models.file_format import load_toml
 from models.parameter_table import DISPENSABLE, MASSES, MOMENTS, RADII
 from models.parameter_table import PARAMETERS as PARAMETERS
 from models.tables import data_frame, html_table
@@ -176,7 +177,7 @@ class Bicycle:
         """
         origin, text = read_text(text_or_path)
         try:
-            table = tomllib.loads(text)
+            table = load_toml(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{origin} is not valid TOML: {error}; put that line right") from None
         try:

@@ -20,7 +20,7 @@ from hil.rig.toml_lines import describe_faults, find_key_lines
 from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
-from models.file_format import require_format
+from models.file_format import load_toml, require_format
 from models.parameters import Bicycle
 
 EMULATED_RIG = "emulated"
@@ -187,7 +187,7 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return load_toml(path.read_text(encoding="utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(
@@ -205,7 +205,7 @@ def _digest(table: Mapping[str, Any]) -> str:
 
 def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int, ...], int]) -> Settings:
     kind = table.get("kind")
-    if kind not in PROTOCOLS:
+    if not isinstance(kind, str) or kind not in PROTOCOLS:
         raise InputError(f"protocol {number + 1} wants a kind among {', '.join(PROTOCOLS)}, found {kind!r}")
     try:
         return PROTOCOLS[kind].Settings.model_validate(table)

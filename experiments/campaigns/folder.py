@@ -41,7 +41,7 @@ def read_runs(folder: Path) -> list[FinishedRun]:
         if not (run / LOG).exists():
             continue
         try:
-            log = read_run(run)
+            log = read_run(run, everything=False, stored=True)
         except InputError as error:
             found.append(FinishedRun("", run, Outcome("killed", str(error))))
             continue

@@ -1,5 +1,6 @@
 """Old gains, rig, campaign and mapping files rewritten as this version writes them; comments and order stay."""
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from hil.design.schedule import GainSchedule
 from hil.rig.file import read_rig
 from hil.rig.writer import replace_file
 from models.errors import InputError
-from models.file_format import VERSIONS, format_line, require_format
+from models.file_format import VERSIONS, format_line, load_toml, require_format
 
 
 @dataclass(frozen=True)
@@ -59,10 +60,12 @@ def migrate(path: Path) -> Migration:
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
     try:
-        return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        load_toml(text)  # which says in a sentence what cannot be
+        return tomlkit.parse(text)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a gains, rig, campaign or mapping file, {path} cannot be read: {error}") from None
-    except tomlkit.exceptions.ParseError as error:
+    except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
         raise InputError(f"{path} is not valid TOML: {error}; correct that line") from None
 
 

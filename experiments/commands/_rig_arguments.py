@@ -41,8 +41,10 @@ def _is_rig(path: Path) -> bool:
     """Does a TOML file have tables that only a rig has? One that cannot be read has none."""
     import tomllib
 
+    from models.file_format import load_toml
+
     try:
-        return not tomllib.loads(path.read_text(encoding="utf-8-sig")).keys().isdisjoint({"port", "limits", "loop"})
+        return not load_toml(path.read_text(encoding="utf-8-sig")).keys().isdisjoint({"port", "limits", "loop"})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return False  # read as a bicycle, it is refused with the reason
 

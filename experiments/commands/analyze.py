@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force
 
 
@@ -37,6 +38,7 @@ def analyze(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a report into this folder.")] = None,
     force: Force = False,
+    max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find free responses in logs, fit their eigenvalues and compare them with theory.
@@ -53,6 +55,9 @@ def analyze(
     from experiments.reports.analyze import analyze as analyze_sources
     from experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
     from experiments.terminal.progress import analysing
+    from hil.memory import use_memory
+
+    use_memory(max_memory)
 
     part = _parse_window(window)
     if out is not None:

@@ -111,7 +111,6 @@ def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:
 def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
     """Ask the person whether the file is to be written."""
     from experiments.terminal.keys import at_terminal
-
     from models.harmless_text import harmless
 
     if yes or as_json or not at_terminal():

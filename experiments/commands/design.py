@@ -222,9 +222,10 @@ def _option(text: str) -> tuple[str, Any]:
     import tomllib
 
     from models.errors import InputError
+    from models.file_format import load_toml
 
     name, _, value = text.partition("=")
     try:
-        return name.strip(), tomllib.loads(f"value = {value}")["value"]
+        return name.strip(), load_toml(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         raise InputError(f"'{text}' is not an option: write NAME=VALUE, for example k=2 or poles=[-3, -12]") from None

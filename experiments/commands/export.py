@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force
 
 
@@ -13,6 +14,7 @@ def export(
     to: Annotated[str, typer.Option(help="Format: csv, parquet, mat or mcap.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; beside the run by default.")] = None,
     force: Force = False,
+    max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write the rows of a run as a table, one column per quantity, SI units.
@@ -25,6 +27,9 @@ def export(
     from experiments.terminal.progress import passing
     from hil.logs.export import export_run
     from hil.logs.log import read_run
+    from hil.memory import use_memory
+
+    use_memory(max_memory)
 
     log = read_run(run, stored=True)
     with passing(progress_screen, "rows") as tell:

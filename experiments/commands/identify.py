@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._max_memory import DEFAULT, MaxMemory
+
 
 def identify(
     paths: Annotated[list[Path], typer.Argument(help="Run folders, folders of runs, or files of others.")],
@@ -20,6 +22,7 @@ def identify(
     trust: Annotated[
         bool, typer.Option("--trust", help="Also where physics contradicts a unit or a sign, or the bicycle is odd.")
     ] = False,
+    max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Find the values with which theory's motion comes closest to lean rate, steer and yaw rate of all windows.
@@ -29,6 +32,9 @@ def identify(
     """
     from experiments.reports.identify import identify_parameters
     from experiments.terminal.console import emit_json, print_blocks
+    from hil.memory import use_memory
+
+    use_memory(max_memory)
 
     found = identify_parameters(paths, free.split(","), prior=prior, mapping=mapping, bicycle=bicycle, trust=trust)
     if as_json:

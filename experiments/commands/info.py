@@ -5,20 +5,26 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._max_memory import DEFAULT, MaxMemory
+
 
 def info(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
+    max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, the whole header included.")] = False,
 ) -> None:
     """Say what a run folder holds: bicycle, controller, duration, markers, counters, stop reason."""
     from experiments.terminal.console import emit_json, screen
     from hil.logs.log import read_run
     from hil.loop.tick_record import COUNTERS
+    from hil.memory import use_memory
+
+    use_memory(max_memory)
 
     log = read_run(run, everything=False, stored=True)
     ticks = log.ticks
-    last = ticks[-1] if len(ticks) else None
-    counters = {name: int(last[name]) if last is not None else 0 for name in COUNTERS}
+    last, held = ticks[-1] if len(ticks) else None, ticks.dtype.names or ()
+    counters = {name: int(last[name]) if last is not None and name in held else 0 for name in COUNTERS}
     if as_json:
         emit_json(
             {

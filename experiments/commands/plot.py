@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force
 
 
@@ -22,11 +23,15 @@ def plot(
         bool, typer.Option("--trust", help="Draw also where physics contradicts a unit or a sign.")
     ] = False,
     force: Force = False,
+    max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Draw lean, steer, torque and speed over time, with states, kicks, and the windows with the verdict of each."""
     from experiments.reports.timeline.plot import plot_recording
     from experiments.terminal.console import emit_json, screen
+    from hil.memory import use_memory
+
+    use_memory(max_memory)
 
     path, result = plot_recording(run, out, mapping=mapping, preset=preset, bicycle=bicycle, trust=trust, force=force)
     if as_json:

@@ -5,9 +5,12 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._max_memory import DEFAULT, MaxMemory
+
 
 def replay(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Give the tick the bytes it had, and see whether it says the same, bit for bit.
@@ -17,7 +20,10 @@ def replay(
     from experiments.terminal.console import emit_json, progress_screen, screen
     from experiments.terminal.progress import passing
     from hil.logs.log import read_run
+    from hil.memory import use_memory
     from hil.runners.replay import replay as replayed
+
+    use_memory(max_memory)
 
     recorded = read_run(run, stored=True)
     with passing(progress_screen, "ticks") as tell:

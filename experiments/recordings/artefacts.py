@@ -116,7 +116,7 @@ def find_spikes(recorded: Recorded, quantity: str, values: Array, rules: FlawRul
     leaps = np.abs(np.diff(values, prepend=values[0])) > 0.4 * limit  # three rows rise in two steps at most
     if usual == 0.0 or not leaps.any():
         return []
-    suspects = np.flatnonzero(np.convolve(leaps, np.ones(2 * rules.spike + 1), "same") > 0.5)
+    suspects = np.flatnonzero(convolved(leaps, 2 * rules.spike + 1) > 0.5)
     outside = np.zeros(len(values), bool)
     outside[suspects] = off(suspects) > limit
     return [(a, b) for a, b in _spans(outside) if b - a <= rules.spike]
@@ -232,7 +232,12 @@ FLAW_SENTENCES = {
 def widen_mask(bad: NDArray[np.bool_], recorded: Recorded, rules: FlawRules) -> NDArray[np.bool_]:
     """Rows (n,) that are bad, with the margin on either side."""
     width = max(1, round(rules.margin / recorded.response.dt))
-    return np.convolve(bad, np.ones(2 * width + 1), "same") > 0.5
+    return convolved(bad, 2 * width + 1) > 0.5
+
+
+def convolved(flags: NDArray[np.bool_], width: int) -> Array:
+    """Count the flags within an odd ``width`` around each row, (n,), however few rows there are."""
+    return np.convolve(flags, np.ones(width))[width // 2 : width // 2 + len(flags)]
 
 
 def _spans(mask: NDArray[np.bool_]) -> RowSpans:

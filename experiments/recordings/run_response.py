@@ -15,6 +15,7 @@ from experiments.datatypes import Marker, Response
 from experiments.recordings import artefacts
 from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.runs import (
+    ANALYSED_COLUMNS,
     LEAST_NOISE_ROWS,
     RunCourse,
     first_running,
@@ -22,6 +23,7 @@ from experiments.recordings.runs import (
     recorded_part,
     recorded_run,
     release_markers,
+    require_rows,
     require_samples,
     sampled_rows,
     theory_with,
@@ -38,10 +40,7 @@ COARSE_STEP = 0.005  # s
 SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over
 REMARKS_KEPT = 20  # of a long run
 SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
-_COLUMNS = (
-    *("k", "t", "t_host", "valid", "state", "verdict", "steer_age", "phi_dot_meas", "v_meas", "phi_est", "delta_meas"),
-    *("psi_dot_meas", "T_cmd", "v_est", "a_z_meas", *MEASURED_CHANNELS),
-)
+_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas")
 
 
 def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Response:
@@ -59,6 +58,8 @@ def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda d
     stretches = 1 if n <= STRETCH_ROWS else -(-2 * n // STRETCH_ROWS)  # of several, two are in memory at once
     rows = max(1, -(-n // stretches))
     parts = run.ticks.stretches(_COLUMNS, rows)
+    if n == 0:
+        require_samples(run, 0)
     if stretches == 1:
         return coarsen(inspect_recording(recorded_run(replace(run, ticks=next(parts))), refuse=False))
     return _joined(run, parts, lambda done: on_progress(done, n))
@@ -175,6 +176,7 @@ def _even_stretches(
     begin, read, total = 0, 0, len(run.ticks)
     for rows in stretches:
         read += len(rows)
+        require_rows(run, rows)
         began = began or first_running(rows)
         fresh = sampled_rows(rows)
         tally.add(fresh)

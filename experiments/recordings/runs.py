@@ -13,7 +13,7 @@ from experiments.recordings.checked import Recorded
 from experiments.theory.theory import open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.logs.header import RunHeader
-from hil.logs.log import RUN_FILE, Run, read_run
+from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
 from models.array_types import Array
 from models.errors import InputError
@@ -25,6 +25,12 @@ RUN_GAPS_TOLD = 5  # gaps by name
 SAME_SAMPLE_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
 SPEEDS_KEPT = 64  # speeds
 LEAST_NOISE_ROWS = 100
+MOST_POINTS = 100  # of the grid for each sample there is, beyond which the times are wrong
+FEW_POINTS = 20_000
+ANALYSED_COLUMNS = (
+    *("k", "t", "t_host", "valid", "state", "verdict", "steer_age", "phi_dot_meas", "v_meas", "phi_est", "delta_meas"),
+    *("psi_dot_meas", "T_cmd", "v_est", *MEASURED_CHANNELS),
+)
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
@@ -62,6 +68,7 @@ class RunCourse:
 
 def recorded_run(run: Run) -> Recorded:
     """Put a run of ours on an even grid of the device's clock; short gaps are bridged, long ones are not free."""
+    require_rows(run, run.ticks)
     ticks = sampled_rows(run.ticks)
     require_samples(run, len(ticks))
     alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
@@ -79,6 +86,17 @@ def recorded_run(run: Run) -> Recorded:
     )
 
 
+def require_rows(run: Run, ticks: np.ndarray) -> None:
+    """Refuse rows that lack a column the analysis needs, or tell of a state that no machine has."""
+    require_columns(ticks.dtype, ANALYSED_COLUMNS, run.folder)
+    unknown = np.setdiff1d(ticks["state"], [int(state) for state in State])
+    if len(unknown):
+        raise InputError(
+            f"wanted states among {', '.join(f'{state.name} {state.value}' for state in State)} in the rows of "
+            f"{run.folder}, found {unknown[0]}: the log is damaged, or a later version made it ({run.header.made_by})"
+        )
+
+
 def require_samples(run: Run, n: int) -> None:
     """Refuse a run with fewer than two usable samples."""
     if n < 2:
@@ -89,7 +107,7 @@ def require_samples(run: Run, n: int) -> None:
 
 def sampled_rows(ticks: np.ndarray) -> np.ndarray:
     """Rows with a sample of its own, in order of the device's clock."""
-    ticks = _rows(ticks, ticks["valid"] == 1)
+    ticks = _rows(ticks, (ticks["valid"] == 1) & np.isfinite(ticks["t"]))
     return _rows(ticks, np.concatenate([[True], np.diff(ticks["t"]) > 0])) if len(ticks) else ticks
 
 
@@ -110,6 +128,7 @@ def recorded_part(
     """
     header, rate = run.header, run.header.rig.rate
     t_device = ticks["t"]
+    _require_dense(run, ticks, rate)
     if last is None:
         last = round((t_device[-1] - course.origin) * rate) + 1
     t = course.origin + np.arange(first, last) / rate
@@ -162,6 +181,16 @@ def recorded_part(
     return Recorded(response, columns, beside), course
 
 
+def _require_dense(run: Run, ticks: np.ndarray, rate: float) -> None:
+    """Refuse rows over so long a time that nearly all of the grid would be gaps."""
+    span = float(ticks["t"][-1] - ticks["t"][0])
+    if not span * rate <= MOST_POINTS * len(ticks) + FEW_POINTS:
+        raise InputError(
+            f"wanted samples at {rate:g} Hz in the run {run.folder.name}, found {len(ticks)} over {span:.6g} s on the "
+            "device's clock, most of which is gaps: the times are damaged, or the rate in the header is"
+        )
+
+
 def _rows(ticks: np.ndarray, keep: np.ndarray) -> np.ndarray:
     """Select rows, without a copy where all are kept: a long run has hundreds of megabytes."""
     return ticks if keep.all() else ticks[keep]
@@ -204,8 +233,8 @@ def _torque_since(header: RunHeader, ticks: np.ndarray, began: ControlStart | No
     samples = header.excitation.samples(header.rig.rate)
     if header.excitation_clock == "device":
         n = np.rint((ticks["t"] - began.t) * header.rig.rate).astype(np.int64) - 1
-    else:
-        n = ticks["k"].astype(np.int64) - began.k - 1
+    else:  # the difference of unsigned numbers, as it wraps
+        n = (ticks["k"] - np.uint64(began.k)).astype(np.int64) - 1
     inside = (n >= 0) & (n < len(samples))
     return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
 

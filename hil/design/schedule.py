@@ -13,6 +13,7 @@ from hil.design.margins import MARGIN_HEADS, Margins
 from hil.design.sampled_plant import LOOP_STATES, LoopTiming
 from models.array_types import Array
 from models.errors import InputError
+from models.file_format import load_toml
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
 
@@ -181,9 +182,13 @@ class GainSchedule:
         InputError
             The file cannot be read, is not TOML, or is not a gain schedule.
         """
-        text, where = _read(source)
+        return cls.from_text(*_read(source))
+
+    @classmethod
+    def from_text(cls, text: str, where: str = "the text given") -> "GainSchedule":
+        """Read a schedule from TOML text; ``where`` begins the sentence of an error. Raises as `from_toml` does."""
         try:
-            data = tomllib.loads(text)
+            data = load_toml(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
         if data.get("format") != SCHEDULE_FORMAT:
@@ -208,7 +213,7 @@ class GainSchedule:
             raise InputError(f"{where}: {error}") from None
         except KeyError as error:
             raise InputError(f"{where} lacks {error}: write it with `riderless design`") from None
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"{where} is not a gain schedule ({error}): write it with `riderless design`") from None
 
 
@@ -218,7 +223,7 @@ def _read(source: str | Path) -> tuple[str, str]:
         return source, "the text given"
     try:
         return Path(source).read_text(encoding="utf-8-sig"), str(source)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
         raise InputError(
             f"{source or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"
         ) from None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hil.logs.json_values import json_value
 from hil.logs.provenance import provenance
+from hil.rig.recorded_values import LARGEST_NUMBER, require_playable, require_rig_numbers, short_value, typed_values
 from models.errors import InputError
 
 if TYPE_CHECKING:  # reading a log must not wait for what only some of its readers want
@@ -26,6 +27,21 @@ if TYPE_CHECKING:  # reading a log must not wait for what only some of its reade
 
 SCHEMA_VERSION = 1
 _Part = TypeVar("_Part")
+# kind of what stands under a key, or under a key of a key; anything else is no header of ours
+_KINDS: dict[str, tuple[type, str]] = {
+    "runner": (str, "a text"),
+    "label": (str, "a text"),
+    "controller": (str, "a text"),
+    "schedule": (str, "a text"),
+    "ports": (list, "a list"),
+    "condition": (dict, "an object"),
+    "scenario": (dict, "an object"),
+    "emulation": (dict, "an object"),
+    "provenance": (dict, "an object"),
+    "provenance.packages": (dict, "an object"),
+    "provenance.git": (dict, "an object"),
+    "scenario.x0": (list, "a list"),
+}
 _RIG_NUMBERS = ("rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
 
 
@@ -50,14 +66,15 @@ class RunHeader:
         Raises
         ------
         InputError
-            A newer version of riderless wrote it, with another meaning of the keys.
+            A newer version of riderless wrote it, with another meaning of the keys; or it is no header of ours.
         """
         header = cls(content)
         if not (isinstance(header.schema, int) and header.schema <= SCHEMA_VERSION):
             raise InputError(
-                f"wanted a run header of version {SCHEMA_VERSION} or older, found version {header.schema!r}: "
-                f"it was written by {header.made_by}; update riderless to read it"
+                f"wanted a run header of version {SCHEMA_VERSION} or older, found version "
+                f"{short_value(header.schema)}: it was written by {header.made_by}; update riderless to read it"
             )
+        header._require_kinds()
         return header
 
     def to_json(self) -> dict[str, Any]:
@@ -101,14 +118,13 @@ class RunHeader:
 
         def build(wired: Mapping[str, Any]) -> Rig:
             settings = {key: wired[key] for key in ("name", "clock", "std", *_RIG_NUMBERS) if key in wired}
+            require_rig_numbers(settings)
             if "ports" in wired:
-                settings["ports"] = tuple(
-                    RigPort(**{**port, "carries": tuple(port["carries"])}) for port in wired["ports"]
-                )
+                settings["ports"] = tuple(typed_values(RigPort, port) for port in wired["ports"])
             return Rig(
                 self.bicycle,
                 calibration=vars(self.calibration),
-                observer=Observer(**wired["observer"]),
+                observer=typed_values(Observer, wired["observer"]),
                 limits=Limits.from_dict(wired["limits"]),
                 **settings,
             )
@@ -122,7 +138,7 @@ class RunHeader:
 
         def build(wired: Mapping[str, Any]) -> Calibration:
             values, known = wired["calibration"], [f.name for f in dataclasses.fields(Calibration)]
-            return Calibration(**{name: _tuples(values[name]) for name in known if name in values})
+            return typed_values(Calibration, {name: values[name] for name in known if name in values})
 
         return self._built("rig", build)
 
@@ -138,7 +154,7 @@ class RunHeader:
         """Gains the run was made with."""
         from hil.design.schedule import GainSchedule
 
-        return self._built("schedule", GainSchedule.from_toml)
+        return self._built("schedule", GainSchedule.from_text)  # a text: a header names no file to read
 
     @cached_property
     def excitation(self) -> "Excitation":
@@ -147,7 +163,13 @@ class RunHeader:
 
         if not self.content.get("excitation"):
             return Excitation()
-        return self._built("excitation", lambda played: Excitation(**{k: _tuples(x) for k, x in played.items()}))
+
+        def build(played: Mapping[str, Any]) -> Excitation:
+            excitation = typed_values(Excitation, played)
+            require_playable(excitation, self.rig.rate if "rig" in self.content else 0.0)
+            return excitation
+
+        return self._built("excitation", build)
 
     @property
     def excitation_clock(self) -> str:
@@ -161,7 +183,14 @@ class RunHeader:
 
         if "devices" not in self.content:
             return None
-        return self._built("devices", lambda said: tuple(Introduction(**each) for each in said))
+
+        def build(said: Any) -> tuple[Introduction, ...]:
+            made = tuple(typed_values(Introduction, each) for each in said)
+            if made and len(made) != len(self.rig.ports):
+                raise TypeError(f"{len(made)} introductions at {len(self.rig.ports)} ports")
+            return made
+
+        return self._built("devices", build)
 
     @property
     def ports(self) -> tuple[str, ...]:
@@ -218,8 +247,28 @@ class RunHeader:
             return build(self.content[key])
         except KeyError as error:
             raise self._unusable(f"found one without {error}") from None
-        except (TypeError, AttributeError) as error:
-            raise self._unusable(f"found '{key}' with {error}") from None
+        except InputError:
+            raise
+        except (TypeError, AttributeError, OverflowError, ValueError) as error:
+            raise self._unusable(f"found '{key}' with {short_value(str(error), quoted=False)}") from None
+
+    def _require_kinds(self) -> None:
+        """Refuse a header in which something is not of the kind that it always was."""
+        for path, (kind, wanted) in _KINDS.items():
+            outer, _, inner = path.partition(".")
+            around = self.content[outer] if inner and outer in self.content else self.content
+            key = inner or outer
+            if key in around and not isinstance(found := around[key], kind):
+                raise InputError(
+                    f"wanted a run header in which '{path}' is {wanted}, found {short_value(found)}: the log is "
+                    "damaged or another program made it; give the folder of another run"
+                )
+        start = self.scenario.get("x0") or []
+        if not all(isinstance(value, int | float) and abs(value) < LARGEST_NUMBER for value in start):
+            raise InputError(
+                f"wanted a run header in which 'scenario.x0' is a list of numbers in rad and rad/s, found "
+                f"{short_value(start)}: the log is damaged; give the folder of another run"
+            )
 
     def _unusable(self, found: str) -> InputError:
         return InputError(
@@ -314,8 +363,3 @@ def header_of(content: Mapping[str, Any]) -> RunHeader:
         Something in it has no place in JSON.
     """
     return RunHeader(json.loads(json.dumps({"schema": SCHEMA_VERSION, **content}, default=json_value)))
-
-
-def _tuples(value: Any) -> Any:
-    """Turn lists into the tuples they were before they went through JSON."""
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value

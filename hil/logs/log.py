@@ -5,11 +5,10 @@ then the stop record (JSON). It only grows, by whole batches: a run that was kil
 batch. docs/log-format.md describes the format, docs/decisions/0001-log-container.md why it was chosen.
 """
 
-import dataclasses
 import itertools
 import tempfile
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 from hil.logs import protobuf_schema
 from hil.logs.folders import folder_stem
 from hil.logs.header import RunHeader
-from hil.logs.mcap_reader import McapContents
+from hil.logs.mcap_reader import DAMAGE, McapContents
 from hil.logs.records import (
     MARKER_TOPIC,
     RUN_FILE,
@@ -38,13 +37,27 @@ from hil.logs.records import (
 from hil.logs.stored_rows import StoredMessages, in_stretches
 from hil.logs.writer import RunWriter
 from hil.loop.tick_record import TICK
+from hil.memory import TooMuchMemory
 from models.errors import InputError
 
 if TYPE_CHECKING:
     import pandas
 
 LONG_LOG_BYTES = 32_000_000  # of a file; its rows are three times as long in memory, and their columns more
-__all__ = ["RUN_FILE", "STOP_KILLED", "Marker", "Run", "RunRecorder", "RunWriter", "Stop", "read_run", "warm_up_log"]
+MARKER_FIELDS = {"t": float, "kind": str, "text": str}
+WIRE_FIELDS = {"k": int, "tape": bytes}
+__all__ = [
+    "RUN_FILE",
+    "STOP_KILLED",
+    "Marker",
+    "Run",
+    "RunRecorder",
+    "RunWriter",
+    "Stop",
+    "read_run",
+    "require_columns",
+    "warm_up_log",
+]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -167,7 +180,10 @@ class StoredTapes(Mapping[int, bytes]):
         """Tapes in the order in which they were written."""
         wire_class = protobuf_schema.message_class(WIRE_SCHEMA)
         for data in self._messages:
-            wire = wire_class.FromString(data)
+            try:
+                wire = wire_class.FromString(data)
+            except DAMAGE:
+                continue
             yield wire.k, wire.tape
         yield from self._others.items()
 
@@ -234,17 +250,21 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
         size = file.stat().st_size
         with file.open("rb") as opened:
             begins = opened.read(len(MAGIC))
+        if not begins or not MAGIC.startswith(begins):
+            found = "an empty file" if not begins else "something else"
+            raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
         long = stored and size > LONG_LOG_BYTES
-        topics = ((TICK_TOPIC, WIRE_TOPIC) if everything else (TICK_TOPIC,)) if long else ()
-        contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC, located=topics)
-        rest = contents.take_file(file, len(MAGIC)) if begins == MAGIC else b""
+        try:
+            contents, rest = _contents(file, everything, long)
+        except TooMuchMemory:
+            if long or not stored:
+                raise
+            long = True  # a short file of long rows
+            contents, rest = _contents(file, everything, long)
     except OSError as error:
         raise InputError(
             f"wanted a run folder, found no {RUN_FILE} at {path} ({error.strerror}); give the folder of a run"
         ) from None
-    if not begins or not MAGIC.startswith(begins):
-        found = "an empty file" if not begins else "something else"
-        raise InputError(f"wanted a log (MCAP), found {found} in {file}; give the folder of a run")
     content = unseal(contents.metadata.get("header"))
     if content is None:
         raise InputError(
@@ -252,22 +272,54 @@ def read_run(path: str | Path, everything: bool = True, stored: bool = False) ->
             "its first row or is another program's file; give the folder of another run"
         )
     header = RunHeader.from_json(content)
-    stopped = unseal(contents.metadata.get("stop")) or {}
-    stop = Stop(**{f.name: stopped[f.name] for f in dataclasses.fields(Stop) if f.name in stopped})
+    stop = Stop.from_json(unseal(contents.metadata.get("stop")) or {})
     ticks: Any = contents.stored_rows(file) if long else contents.rows(copied=everything)
+    require_columns(ticks.dtype, ("k", "t_host") if len(ticks) else (), file)
     if not long:
         ticks.setflags(write=False)
-    markers = tuple(_markers(contents))
+    markers = tuple(Marker(*fields) for fields in _decoded(contents, MARKER_TOPIC, MARKER_FIELDS))
+    tapes: Mapping[int, bytes] = dict(_decoded(contents, WIRE_TOPIC, WIRE_FIELDS))
     missing = _missing(contents, stop, len(ticks), len(markers))
     remarks = list(missing)
     if rest != MAGIC:
         remarks.append("its index is missing" + (f", {len(rest)} bytes at its end are cut" if rest else ""))
     found = f"read {len(ticks)} rows and {len(markers)} markers of a run that is not whole: "
     recovered = found + "; ".join(remarks) if remarks else ""
-    tapes: Mapping[int, bytes] = dict(_tapes(contents))
     if long and everything:
         tapes = StoredTapes(contents.stored_messages(file, WIRE_TOPIC), tapes)
     return Run(file.parent, header, ticks, markers, tapes, stop, not missing, recovered)
+
+
+def require_columns(dtype: np.dtype, names: Iterable[str], where: object) -> None:
+    """Refuse rows that lack a column, or have other things than its numbers in it.
+
+    Raises
+    ------
+    InputError
+        ``where`` names the run.
+    """
+    known = dtype.names or ()
+    missing = [name for name in names if name not in known]
+    if missing:
+        raise InputError(
+            f"wanted a run with the column{'s' if len(missing) > 1 else ''} {', '.join(missing)}, found none in "
+            f"{where}: the log is damaged, or another program made it"
+        )
+    ours = TICK.names or ()
+    for name in names:
+        wanted = "iu" if name in ours and TICK[name].kind in "iu" else "f"
+        if dtype[name].kind not in wanted:
+            raise InputError(
+                f"wanted {'whole numbers' if wanted == 'iu' else 'numbers'} in the column {name} of {where}, found "
+                f"{dtype[name].name}: the log is damaged, or another program made it"
+            )
+
+
+def _contents(file: Path, everything: bool, long: bool) -> tuple[McapContents, bytes]:
+    """Records of a log, and what follows the last whole one; the rows of a ``long`` one stay in the file."""
+    topics = ((TICK_TOPIC, WIRE_TOPIC) if everything else (TICK_TOPIC,)) if long else ()
+    contents = McapContents(TICK_TOPIC, TICK, without="" if everything else WIRE_TOPIC, located=topics)
+    return contents, contents.take_file(file, len(MAGIC))
 
 
 def _missing(contents: McapContents, stop: Stop, rows: int, markers: int) -> list[str]:
@@ -283,15 +335,18 @@ def _missing(contents: McapContents, stop: Stop, rows: int, markers: int) -> lis
     return missing
 
 
-def _markers(contents: McapContents) -> Iterator[Marker]:
+def _decoded(contents: McapContents, topic: str, kinds: Mapping[str, type]) -> Iterator[tuple[Any, ...]]:
+    """Fields of the messages of a topic, of the ``kinds`` they must have; one without them is damaged."""
     for channel, schema, data in contents.messages:
-        if channel.topic == MARKER_TOPIC:
-            marker = protobuf_schema.message_class(schema).FromString(data)
-            yield Marker(marker.t, marker.kind, marker.text)
-
-
-def _tapes(contents: McapContents) -> Iterator[tuple[int, bytes]]:
-    for channel, schema, data in contents.messages:
-        if channel.topic == WIRE_TOPIC:
-            wire = protobuf_schema.message_class(schema).FromString(data)
-            yield wire.k, wire.tape
+        if channel.topic != topic:
+            continue
+        try:
+            message = protobuf_schema.message_class(schema).FromString(data)
+            fields = tuple(getattr(message, name) for name in kinds)
+        except DAMAGE:
+            contents.damaged += 1
+            continue
+        if all(isinstance(field, kind) for field, kind in zip(fields, kinds.values(), strict=True)):
+            yield fields
+        else:
+            contents.damaged += 1

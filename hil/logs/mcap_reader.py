@@ -12,23 +12,39 @@ from io import BytesIO
 from pathlib import Path
 
 import numpy as np
+from google.protobuf.message import DecodeError
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Message, Metadata, Schema
-from mcap.stream_reader import get_chunk_data_stream
 from numpy.typing import NDArray
 from zstandard import ZstdDecompressor
 
 from hil.logs import protobuf_schema
 from hil.logs.mcap_writer import RECORD_HEAD, crc32_text, message_dtype
-from hil.logs.stored_rows import CHUNK_DAMAGE, CHUNK_HEAD, StoredMessages, StoredRows, unpack_chunk
+from hil.logs.stored_rows import (
+    CHUNK_DAMAGE,
+    CHUNK_HEAD,
+    ZSTD_HEAD,
+    StoredMessages,
+    StoredRows,
+    require_stated_size,
+    stated_size,
+    unpack_chunk,
+    unpack_other_chunk,
+)
+from hil.memory import require_memory
+from models.errors import InputError
 
 # what the parsers of the libraries raise on bytes that are not what they should be
-DAMAGE = (McapError, *CHUNK_DAMAGE, KeyError, TypeError, OverflowError, MemoryError)
+DAMAGE = (McapError, *CHUNK_DAMAGE, TypeError, OverflowError, MemoryError, DecodeError, LookupError, AttributeError)
 _RECORDS_READ = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, Opcode.CHANNEL)
 _INDEX_OPCODE = bytes([Opcode.MESSAGE_INDEX])
 _BLOCK_BYTES = 4 * 1024 * 1024  # read from a file at a time
+MOST_STORED = 16 * 1024 * 1024  # bytes in a chunk that may be left in the file; ours have 64 kB
+_MESSAGE_ROOM = 400  # bytes that a message of another topic takes beside its data
+_JSON_ROOM = 30  # bytes of memory that a byte of JSON may become: a list in a list in a list
+_HELD_TWICE = 2  # the rows as they were unpacked, and put together
 _INDEX_SEEN = RECORD_HEAD.size + 2  # bytes behind a chunk that say whose messages it holds
 
 
@@ -58,27 +74,39 @@ class McapContents:
         self._places: dict[str, array[int]] = {topic: array("q") for topic in located}
         self._noted: dict[bytes, array[int]] = {}  # the same by the channels, as their messages' indices have them
         self._stretches: list[bytes] = []
+        self._in_chunk = False
         self._base, self._ended = 0, False  # where in the file the bytes begin that are being taken
+        self._taken = 0  # bytes of memory that what was taken needs
+        self._path, self._size = Path(), 0  # of the file
         self._zstd = ZstdDecompressor()
         self._set_rows(None, dtype)
 
     def take_file(self, path: Path, start: int) -> bytes:
         """Take the records of a file from `start` on, block by block; return what follows the last whole one.
 
+        Of a long rest only the beginning is returned.
+
         Raises
         ------
         OSError
             The file cannot be read.
+        InputError
+            It takes more memory than there may be.
         """
-        size, rest = path.stat().st_size, b""
+        self._path, self._size, rest = path, path.stat().st_size, b""
         with path.open("rb") as file:
             file.seek(start)
             while more := file.read(max(_BLOCK_BYTES, len(rest))):
                 data, self._base = rest + more, start
-                taken = self.take(data, 0, _INDEX_SEEN if start + len(data) < size else 0)
+                taken = self.take(data, 0, _INDEX_SEEN if start + len(data) < self._size else 0)
                 start, rest = start + taken, data[taken:]
                 if self._ended:
-                    return rest + file.read()
+                    return rest + file.read(_BLOCK_BYTES)
+                if len(rest) >= RECORD_HEAD.size:
+                    opcode, length = RECORD_HEAD.unpack_from(rest)
+                    if opcode == 0 or start + RECORD_HEAD.size + length > self._size:
+                        return rest  # cut: the file ends before the record does
+                    require_memory(_HELD_TWICE * length, path)
         return rest
 
     def take(self, data: bytes, start: int, beyond: int = 0) -> int:
@@ -100,10 +128,12 @@ class McapContents:
             try:
                 if opcode == Opcode.MESSAGE and data[body : body + 2] == self._rows_channel:
                     end = self._take_rows(data, start)
-                elif opcode == Opcode.CHUNK and self._passes_over(data, body, end):
+                elif opcode == Opcode.CHUNK and not self._in_chunk and self._passes_over(data, body, end):
                     pass
                 elif opcode in _RECORDS_READ:  # a long run has tens of thousands of the others
                     self._take_one(opcode, data[body:end])
+            except InputError:
+                raise
             except DAMAGE:
                 self.damaged += 1
             start = end
@@ -115,6 +145,7 @@ class McapContents:
     def rows(self, copied: bool = True) -> NDArray:
         """Rows (n,) with the columns they were written with, copied or as a view of the file's bytes."""
         records = np.frombuffer(b"".join(self._stretches), self._record)
+        self._stretches.clear()
         if copied:
             return protobuf_schema.decode_rows(records["data"], self._dtype)
         return np.asarray(records["data"][list(self._dtype.names or ())])
@@ -140,10 +171,16 @@ class McapContents:
             return channel in self._passed
         *_, size, _, length, name, packed = CHUNK_HEAD.unpack_from(data, body)
         ours = (length, name, packed) == (len(name), b"zstd", end - body - CHUNK_HEAD.size)
-        if not ours or (channel == self._rows_channel and size % self._record.itemsize):
+        if not ours or size > MOST_STORED or (channel == self._rows_channel and size % self._record.itemsize):
             return False
+        require_stated_size(data[body + CHUNK_HEAD.size : body + CHUNK_HEAD.size + ZSTD_HEAD], size)
         noted.extend((self._base + body, end - body, size))
         return True
+
+    def _need(self, size: int) -> None:
+        """Count memory that is needed; raises InputError where that is too much."""
+        self._taken += size
+        require_memory(self._taken, self._path)
 
     def _set_rows(self, channel: int | None, dtype: np.dtype) -> None:
         self._rows_channel = b"" if channel is None else struct.pack("<H", channel)
@@ -166,19 +203,31 @@ class McapContents:
         self._stretches.append(data[start:end])
         return end
 
-    def _take_one(self, opcode: int, body: bytes) -> None:
-        if opcode == Opcode.CHUNK and (inside := unpack_chunk(self._zstd, body)) is not None:
+    def _take_chunk(self, body: bytes) -> None:
+        if self._in_chunk:
+            raise ValueError("a chunk in a chunk")
+        self._need(_HELD_TWICE * stated_size(body))
+        inside = unpack_chunk(self._zstd, body)
+        if inside is None:
+            inside = unpack_other_chunk(Chunk.read(ReadDataStream(BytesIO(body))))
+        self._in_chunk = True
+        try:
             self.take(inside, 0)
+        finally:
+            self._in_chunk = self._ended = False
+
+    def _take_one(self, opcode: int, body: bytes) -> None:
+        if opcode == Opcode.CHUNK:
+            self._take_chunk(body)
             return
         stream = ReadDataStream(BytesIO(body))
-        if opcode == Opcode.CHUNK:
-            rest, size = get_chunk_data_stream(Chunk.read(stream), validate_crc=True)
-            self.take(rest.read(size), 0)
-        elif opcode == Opcode.MESSAGE:
+        if opcode == Opcode.MESSAGE:
             message = Message.read(stream, len(body))
             channel = self._channels[message.channel_id]
+            self._need(_MESSAGE_ROOM)
             self.messages.append((channel, self._schemas[channel.schema_id], message.data))
         elif opcode == Opcode.METADATA:
+            self._need(_JSON_ROOM * len(body))
             metadata = Metadata.read(stream)
             self.metadata[metadata.name] = metadata.metadata
         elif opcode == Opcode.SCHEMA:

@@ -29,6 +29,7 @@ _PROTOBUF = {
 _NUMPY = {protobuf: name for name, protobuf in _PROTOBUF.items()}
 _WIRE_TYPE = {8: 1, 4: 5}  # bytes of the value -> I64, I32 of the protobuf encoding
 _ROWS_PER_BLOCK = 2048  # rows copied at once: a megabyte, which stays in the cache while its columns are gone through
+_MOST_COLUMNS = 1000  # ours have about sixty
 _TAG = "tag of "  # columns of tags; no protobuf field can have a blank in its name
 
 
@@ -67,6 +68,8 @@ def row_dtype(schema_bytes: bytes) -> np.dtype:
     """Recover the dtype that `schema` made a schema of: a log is read with the columns it was written with."""
     (file,) = FileDescriptorSet.FromString(schema_bytes).file
     fields = sorted(file.message_type[0].field, key=lambda field: field.number)
+    if not 0 < len(fields) <= _MOST_COLUMNS:
+        raise ValueError(f"{len(fields)} columns")
     return np.dtype([(field.name, _NUMPY[field.type]) for field in fields], align=True)
 
 

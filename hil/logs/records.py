@@ -1,8 +1,9 @@
 """Records of a log beside its rows: markers, stop record, raw bytes, and how each is encoded."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto
@@ -12,6 +13,7 @@ from hil.logs import protobuf_schema
 from hil.logs.mcap_writer import crc32_text
 
 RUN_FILE = "run.mcap"
+_MOST_DIGITS = 25  # of a whole number; a counter of 64 bits has 20
 STOP_REASONS = ("success", "abort", "fault")
 STOP_KILLED = "killed"
 
@@ -55,6 +57,14 @@ class Stop:
     markers: int | None = None
     dropped: int | None = None  # rows that the loop made and nobody fetched in time
 
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Self:
+        """Stop record of a run that was read; what has not the kind it should have is left out."""
+        texts, counts = ("reason", "cause", "utc"), ("rows", "markers", "dropped")
+        given = {name: content[name] for name in texts if isinstance(content.get(name), str)}
+        given |= {name: content[name] for name in counts if isinstance(content.get(name), int)}
+        return cls(**given)
+
 
 def seal(text: str) -> dict[str, str]:
     """Content of a metadata record; MCAP itself has a CRC for chunks only."""
@@ -64,10 +74,15 @@ def seal(text: str) -> dict[str, str]:
 def unseal(values: dict[str, str] | None) -> dict[str, Any] | None:
     """Read what `seal` kept, or None; a wrong CRC is counted elsewhere, it may be one digit of a long header."""
     try:
-        content = json.loads((values or {})["json"])
-    except (KeyError, ValueError):
+        content = json.loads((values or {})["json"], parse_int=_number)
+    except (KeyError, ValueError, RecursionError):  # the last: nested without end
         return None
     return content if isinstance(content, dict) else None
+
+
+def _number(digits: str) -> int | float:
+    """Read a whole number; one that no counter reaches becomes a float, perhaps infinite, which everybody refuses."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def nanoseconds(t: ArrayLike) -> NDArray[np.uint64]:

@@ -11,16 +11,19 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import lz4.frame
 import numpy as np
 from mcap.data_stream import ReadDataStream
 from mcap.opcode import Opcode
-from mcap.records import Message
+from mcap.records import Chunk, Message
 from numpy.typing import NDArray
-from zstandard import ZstdDecompressor, ZstdError
+from zstandard import ZstdDecompressor, ZstdError, frame_content_size
 
 # first and last time, bytes and CRC of the records, name of the compression, bytes compressed (record 0x06)
 CHUNK_HEAD = struct.Struct("<QQQII4sQ")
-CHUNK_DAMAGE = (ZstdError, struct.error, ValueError)  # of a chunk that is not what it should be
+CHUNK_DAMAGE = (ZstdError, struct.error, ValueError, RuntimeError)  # of a chunk that is not what it should be
+ZSTD_HEAD = 18  # bytes at most at the beginning of compressed data that say how long it is
+LZ4_MOST = 256  # bytes that a byte of lz4 can stand for, and more
 STRETCH_ROWS = 640_000  # ten minutes at 1 kHz and what comes before and after them; an analysis holds 200 B of each
 FEW_ROWS = 16_384  # of all columns, seven megabytes: a stretch of what only passes through
 _DECODED_ROWS = 8_192  # at a time: four megabytes
@@ -37,10 +40,56 @@ def unpack_chunk(zstd: ZstdDecompressor, body: bytes) -> bytes | None:
     _, _, size, crc, length, name, packed = CHUNK_HEAD.unpack_from(body)
     if (length, name, packed) != (len(name), b"zstd", len(body) - CHUNK_HEAD.size):
         return None
-    inside = zstd.decompress(memoryview(body)[CHUNK_HEAD.size :], max_output_size=size)
+    data = memoryview(body)[CHUNK_HEAD.size :]
+    require_stated_size(data, size)
+    inside = zstd.decompress(data, max_output_size=size)
     if len(inside) != size or zlib.crc32(inside) != crc:
         raise ValueError("a damaged chunk")
     return inside
+
+
+def unpack_other_chunk(chunk: Chunk) -> bytes:
+    """Decode a chunk of another writer, never beyond the size it states. Raises as `unpack_chunk`."""
+    size = chunk.uncompressed_size
+    if chunk.compression == "zstd":
+        require_stated_size(chunk.data, size)
+        inside = ZstdDecompressor().decompress(chunk.data, max_output_size=size)
+    elif chunk.compression == "lz4":
+        inside = lz4.frame.LZ4FrameDecompressor().decompress(chunk.data, max_length=size + 1)
+    elif not chunk.compression:
+        inside = chunk.data
+    else:
+        raise ValueError("a chunk of an unknown compression")
+    if len(inside) != size or (chunk.uncompressed_crc and zlib.crc32(inside) != chunk.uncompressed_crc):
+        raise ValueError("a damaged chunk")
+    return inside
+
+
+def stated_size(body: bytes) -> int:
+    """Bytes that a chunk says it unpacks to, where it can: a damaged size costs its chunk, not the log.
+
+    Raises
+    ------
+    ValueError, ZstdError, struct.error
+        It cannot unpack to that.
+    """
+    size, length = CHUNK_HEAD.unpack_from(body)[2], CHUNK_HEAD.unpack_from(body)[4]
+    if length == len(b"zstd") and body[CHUNK_HEAD.size - 12 :].startswith(b"zstd"):
+        require_stated_size(body[CHUNK_HEAD.size : CHUNK_HEAD.size + ZSTD_HEAD], size)
+    elif size > LZ4_MOST * len(body):
+        raise ValueError("a chunk that states more than it can hold")
+    return int(size)
+
+
+def require_stated_size(data: bytes | memoryview, size: int) -> None:
+    """Refuse compressed data whose own header states another size: the library believes that one.
+
+    Raises
+    ------
+    ValueError, ZstdError
+    """
+    if frame_content_size(data) not in (size, -1):  # -1: it states none, and the library keeps to ours
+        raise ValueError("a chunk that states two sizes")
 
 
 class StoredRows:

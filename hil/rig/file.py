@@ -14,7 +14,7 @@ from hil.rig.rig import Rig, RigPort
 from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models import catalogue
 from models.errors import InputError
-from models.file_format import require_format
+from models.file_format import load_toml, require_format
 from models.parameters import Bicycle
 
 
@@ -36,7 +36,7 @@ def read_rig(path: Path) -> Rig:
         raise InputError(f"rig file {path} is no text in UTF-8: give the path of a TOML file") from None
     lines = find_key_lines(text)
     try:
-        table = tomllib.loads(text)
+        table = load_toml(text)
         require_format(table, "rig", path)
         rig = _RigFile.model_validate(table).build(path.parent)
         require_time_outs(rig)

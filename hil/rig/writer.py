@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import tomlkit
 from firmware_interface.errors import DeviceError
 from hil.rig.file import read_rig
 from models.errors import InputError
+from models.file_format import load_toml
 
 
 class RigChange(NamedTuple):
@@ -111,12 +113,16 @@ def replace_file(path: Path, text: str, kept: Path, read: Callable[[Path], objec
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
     try:
-        return tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+        text = path.read_text(encoding="utf-8-sig")
+        load_toml(text)  # which says in a sentence what cannot be
+        return tomlkit.parse(text)
     except OSError as error:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"
         ) from None
-    except tomlkit.exceptions.ParseError as error:
+    except UnicodeDecodeError:
+        raise InputError(f"rig file {path} is no text in UTF-8: give the path of a TOML file") from None
+    except (tomllib.TOMLDecodeError, tomlkit.exceptions.TOMLKitError, RecursionError) as error:
         raise InputError(f"rig file {path} is not valid TOML: {error}; correct that line") from None
 
 

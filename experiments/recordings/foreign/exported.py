@@ -12,6 +12,7 @@ from experiments.recordings.runs import recorded_run
 from hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
 from hil.logs.header import RunHeader
 from hil.logs.log import Marker, Run, Stop
+from hil.loop.tick_record import TICK
 from models.errors import InputError
 
 KIND = "riderless-table"
@@ -33,7 +34,7 @@ def exported_run(table: Table) -> Run:
     """Rebuild a run as its log would have given it, without its raw bytes. Raises as `recorded` does."""
     document = _document(table)
     names = [name for name in document["columns"] if table.has(name)]
-    columns = [np.asarray(table.raw(name)) for name in names]
+    columns = [_numbers(table, name) for name in names]
     if len({len(column) for column in columns}) != 1 or len(columns[0]) < MIN_RECORDING_ROWS:
         raise InputError(
             f"wanted columns of the same length, at least {MIN_RECORDING_ROWS} rows, in {table.path}, found "
@@ -42,9 +43,32 @@ def exported_run(table: Table) -> Run:
     ticks = np.empty(len(columns[0]), [(name, column.dtype) for name, column in zip(names, columns, strict=True)])
     for name, column in zip(names, columns, strict=True):
         ticks[name] = column
-    markers = tuple(Marker(float(m["t"]), str(m["kind"]), str(m["text"])) for m in document["markers"])
-    stop = Stop(document["stop"]["reason"], document["stop"]["cause"])
-    return Run(Path(table.path.stem), RunHeader.from_json(document["header"]), ticks, markers, {}, stop, True, "")
+    try:
+        markers = tuple(Marker(float(m["t"]), str(m["kind"]), str(m["text"])) for m in document["markers"])
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise InputError(
+            f"wanted markers with t, kind and text in the header of {table.source}, found {error!r}; export the run "
+            "again"
+        ) from None
+    header, stop = RunHeader.from_json(document["header"]), Stop.from_json(document["stop"])
+    return Run(Path(table.path.stem), header, ticks, markers, {}, stop, True, "")
+
+
+def _numbers(table: Table, name: str) -> np.ndarray:
+    """Column of a tick's numbers; codes and counters, which a text has as floats, as whole numbers again."""
+    values = np.asarray(table.raw(name))
+    if values.dtype.kind not in "biuf":
+        values = table.numbers(name)
+    ours = TICK.names or ()
+    if name in ours and TICK[name].kind in "iu" and values.dtype.kind == "f":
+        whole = np.isfinite(values) & (values >= 0) & (values < 2.0**63)
+        if not whole.all():
+            raise InputError(
+                f"wanted whole numbers in column {name} of {table.source}, found {values[~whole][0]}; export the run "
+                "again"
+            )
+        return values.astype(np.uint64)
+    return values
 
 
 def _document(table: Table) -> dict[str, Any]:
@@ -52,8 +76,12 @@ def _document(table: Table) -> dict[str, Any]:
     text = next((text for name, text in table.meta.items() if name.split(".")[-1] == EXPORT_KEY), "")
     beside = table.path.with_suffix(HEADER_SUFFIX)
     try:
-        return json.loads(text or beside.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        document = json.loads(text or beside.read_text(encoding="utf-8"))
+        for key, kind in (("header", dict), ("columns", dict), ("stop", dict), ("markers", list)):
+            if not isinstance(document.get(key) if isinstance(document, dict) else None, kind):
+                raise ValueError(f"no {key}")
+        return document
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"wanted the header of the run that {table.source} was exported from, found none in it and none at "
             f"{beside} ({error}); keep that file beside the table, or say with --mapping riderless-ticks what is known"

@@ -2,14 +2,19 @@
 
 import csv
 import re
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from experiments.recordings.foreign.table import Table
+from experiments.recordings.foreign.table import Table, require_columns_few
+from hil.memory import bounded_memory, require_memory
 from models.errors import InputError
 
 CSV_DELIMITERS = ",;\t"
+LONGEST_LINE = 1_000_000  # characters
+TEXT_BYTES = 150  # of memory that a value takes where not all are numbers
 
 
 def fits(head: bytes, suffix: str) -> bool:
@@ -35,55 +40,95 @@ def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int =
     Raises
     ------
     InputError
-        Not readable, no header, or rows of another length than it.
+        Not readable, no header, rows of another length than it, or more than there is memory for.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"wanted a readable CSV file, found {path}: {error}; check the path") from error
-    lines = text.splitlines()
-    if not text.strip() or len(lines) < header_line or not lines[header_line - 1].strip():
-        found = "an empty file" if not text.strip() else f"no header in line {header_line}"
+    head = _lines(path, 0, header_line)
+    if len(head) < header_line or not head[-1].strip():
+        found = "an empty file" if not any(_stream(path, 0)) else f"no header in line {header_line}"
         raise InputError(f"wanted a CSV file with a line of column names, found {found}: {path}; add the header")
-    header, first = lines[header_line - 1], header_line + skip
+    header, first = head[-1], header_line + skip
     delimiter = delimiter or max(CSV_DELIMITERS, key=header.count)
     names = [name.strip().strip('"') for name in header.split(delimiter)]
-    body = lines[first:]
-    while body and not body[-1].strip():
-        body.pop()
-    if not body:
+    require_columns_few(len(names), path)
+    if not any(_stream(path, first)):
         return Table(path, {name: np.empty(0) for name in names}, first_line=first + 1)
-    if decimal == ",":
-        body = [line.replace(",", ".") for line in body] if delimiter != "," else body
-    columns = _numbers(body, names, delimiter)
-    if columns is None:
-        columns = _texts(path, body, names, delimiter, first + 1)
+    points = decimal == "," and delimiter != ","
+
+    def body() -> Iterator[str]:
+        for line in _stream(path, first):
+            yield line.replace(",", ".") if points else line
+
+    with bounded_memory(path):
+        columns = _numbers(body, names, delimiter)
+        if columns is None:
+            columns = _texts(path, body(), names, delimiter, first + 1)
     return Table(path, columns, first_line=first + 1)
 
 
-def _numbers(body: list[str], names: list[str], delimiter: str) -> dict[str, np.ndarray] | None:
+def _lines(path: Path, first: int, n: int) -> list[str]:
+    """Some lines of a file."""
+    return list(islice(_stream(path, first), n))
+
+
+def _stream(path: Path, first: int) -> Iterator[str]:
+    """Lines of a file one by one, from number ``first`` (from 0) on, blank ones empty; the file is never held whole."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            number = 0
+            while line := file.readline(LONGEST_LINE):
+                if len(line) == LONGEST_LINE:
+                    raise InputError(
+                        f"wanted lines of at most {LONGEST_LINE} characters in a CSV file, found a longer one, number "
+                        f"{number + 1}, in {path}; is a quotation mark or a line's end missing?"
+                    )
+                if number >= first:
+                    yield line.rstrip("\n") if line.strip() else ""
+                number += 1
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"wanted a readable CSV file, found {path}: {error}; save it as UTF-8, and check the path"
+        ) from error
+    except OSError as error:
+        raise InputError(f"wanted a readable CSV file, found {path}: {error}; check the path") from error
+
+
+def _numbers(body: Callable[[], Iterator[str]], names: list[str], delimiter: str) -> dict[str, np.ndarray] | None:
     """Columns when all values are numbers or empty, else None."""
     try:
-        table = np.loadtxt(body, delimiter=delimiter, ndmin=2, comments=None)
+        table = np.loadtxt(body(), delimiter=delimiter, ndmin=2, comments=None)
+    except InputError:
+        raise
     except ValueError:
         mark = re.escape(delimiter)
         empty = re.compile(rf"(?<={mark})[ ]*(?={mark}|$)|^[ ]*(?={mark})")
         try:
-            table = np.loadtxt([empty.sub("nan", line) for line in body], delimiter=delimiter, ndmin=2, comments=None)
+            lines = (empty.sub("nan", line) for line in body())
+            table = np.loadtxt(lines, delimiter=delimiter, ndmin=2, comments=None)
+        except InputError:
+            raise
         except ValueError:
             return None
     return dict(zip(names, table.T, strict=True)) if table.shape[1] == len(names) else None
 
 
-def _texts(path: Path, body: list[str], names: list[str], delimiter: str, line: int) -> dict[str, np.ndarray]:
+def _texts(path: Path, body: Iterator[str], names: list[str], delimiter: str, line: int) -> dict[str, np.ndarray]:
     """Columns, each of numbers where all of it is, else of texts; rows of another length are refused."""
-    rows = list(csv.reader(body, delimiter=delimiter))
-    for number, row in enumerate(rows, start=line):
-        if len(row) != len(names):
-            raise InputError(
-                f"wanted {len(names)} values in every row, found {len(row)} in line {number} of {path}; "
-                "if the recording was cut short there, delete that line"
-            )
+    rows: list[list[str]] = []
+    blank = 0
+    try:
+        for number, row in enumerate(csv.reader(body, delimiter=delimiter), start=line):
+            if not row:  # the file may end in blank lines
+                blank = blank or number
+                continue
+            if blank or len(row) != len(names):
+                raise InputError(
+                    f"wanted {len(names)} values in every row, found {0 if blank else len(row)} in line "
+                    f"{blank or number} of {path}; if the recording was cut short there, delete that line"
+                )
+            rows.append(row)
+            require_memory(TEXT_BYTES * len(names) * len(rows), path)
+    except csv.Error as error:
+        raise InputError(f"wanted a CSV file, found {error} in {path}: is a quotation mark never closed?") from None
     columns: dict[str, np.ndarray] = {}
     for name, values in zip(names, zip(*rows, strict=True), strict=True):
         try:

@@ -1,15 +1,19 @@
 """HDF5 files by h5py, and with them MAT files of version 7.3."""
 
+import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from experiments.recordings.foreign.apart import read_apart
 from experiments.recordings.foreign.extras import import_extra
-from experiments.recordings.foreign.table import Table, dotted_name, unfold_columns
+from experiments.recordings.foreign.table import Table, dotted_name, require_columns_few, unfold_columns
+from hil.memory import require_memory
 from models.errors import InputError
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_HELD = 2  # as it was read, and on its way here
 MATLAB_REFERENCES = "#"  # groups that MATLAB keeps for itself: #refs#, #subsystem#
 
 
@@ -18,35 +22,67 @@ def fits(head: bytes, suffix: str) -> bool:
     return any(head[at : at + 8] == HDF5_SIGNATURE for at in (0, 512, 1024, 2048))
 
 
+# what h5py raises where a file is not what it should be
+HDF5_DAMAGE = (OSError, RuntimeError, ValueError, KeyError, TypeError, IndexError, NotImplementedError)
+
+
 def read(path: Path, **_: object) -> Table:
     """Datasets of one or two dimensions as columns, by their path; attributes that are texts are kept.
 
     Raises
     ------
     InputError
-        h5py is not installed, or the file is damaged.
+        h5py is not installed, or the file is damaged, lies partly in other files, or takes too much memory.
     """
     h5py = import_extra("h5py", path)
+    return Table(path, *read_apart(path, lambda: _content(h5py, path)))
+
+
+def _content(h5py: Any, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Columns and texts of a file."""
     columns: dict[str, np.ndarray] = {}
     meta: dict[str, str] = {}
+    taken = 0
 
     def collect(name: str, item: Any) -> None:
+        nonlocal taken
         for key, value in item.attrs.items():
             if isinstance(value, str):
                 meta[f"{dotted_name(name)}.{key}"] = value
         if name.startswith(MATLAB_REFERENCES) or not isinstance(item, h5py.Dataset) or item.size is None:
             return
-        if h5py.check_string_dtype(item.dtype) and item.ndim:
+        texts = bool(h5py.check_string_dtype(item.dtype)) and item.ndim > 0
+        if not texts and not (item.dtype.kind in "biufSV" and 0 < item.ndim < 3 and "MATLAB_empty" not in item.attrs):
+            return
+        _require_here(item, name, path)
+        taken += _HELD * item.size * max(item.dtype.itemsize, 8)
+        largest = math.prod(item.chunks) * item.dtype.itemsize if item.chunks else 0  # each is unpacked as a whole
+        require_memory(taken + largest, path)
+        if texts:
             columns[name] = np.array(item.asstr()[...], dtype=object).reshape(-1)
-        elif item.dtype.kind in "biufSV" and 0 < item.ndim < 3 and "MATLAB_empty" not in item.attrs:
+        else:
             columns.update(unfold_columns(name, item[...]))
+        require_columns_few(len(columns), path)
 
     try:
         with h5py.File(path, "r") as file:
             meta.update({key: value for key, value in file.attrs.items() if isinstance(value, str)})
             file.visititems(collect)
-    except OSError as error:
+    except InputError:
+        raise
+    except HDF5_DAMAGE as error:
         raise InputError(
             f"wanted an HDF5 file, found one that cannot be read: {path} ({error}); copy or save it again"
         ) from error
-    return Table(path, columns, meta)
+    return columns, meta
+
+
+def _require_here(item: Any, name: str, path: Path) -> None:
+    """Refuse a dataset whose values lie in other files: a recording reads no file but its own."""
+    others = [part.file_name for part in item.virtual_sources() if part.file_name != "."] if item.is_virtual else []
+    others += [part[0] for part in item.external or ()]
+    if others:
+        raise InputError(
+            f"wanted a recording in one file, found that the values of {name} in {path} lie in another one "
+            f"({others[0]}); save them in this file"
+        )

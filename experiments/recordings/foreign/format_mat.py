@@ -1,14 +1,22 @@
 """MATLAB and Octave files up to version 7, by scipy; version 7.3 is HDF5 and read as that."""
 
+import struct
 import warnings
+import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from experiments.recordings.foreign.table import Table, unfold_columns
+from experiments.recordings.foreign.apart import read_apart
+from experiments.recordings.foreign.table import Table, require_columns_few, unfold_columns
+from hil.memory import STEP, memory_for_reading, require_memory
 from models.errors import InputError
 
+_HEADER_BYTES, _COMPRESSED = 128, 15  # of the file; type of a compressed element
+_READ_BYTES = 65_536
+_HELD = 2  # as it was read, and on its way here
 DEEPEST_STRUCT = 6  # structs within structs
 
 
@@ -23,14 +31,22 @@ def read(path: Path, **_: object) -> Table:
     Raises
     ------
     InputError
-        The file is damaged.
+        The file is damaged, or takes too much memory.
     """
     from scipy.io import loadmat
 
+    return Table(path, *read_apart(path, lambda: _content(loadmat, path)))
+
+
+def _content(loadmat: Callable[..., dict[str, Any]], path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Columns and texts of a file."""
+    require_memory(_HELD * unpacked_size(path), path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # opaque classes, which are left out
             content = loadmat(str(path), squeeze_me=True, struct_as_record=False, chars_as_strings=True)
+    except MemoryError:
+        raise
     except Exception as error:
         raise InputError(
             f"wanted a MAT file, found one that cannot be read: {path} ({error}); save it again with -v7"
@@ -40,7 +56,44 @@ def read(path: Path, **_: object) -> Table:
     for name, value in content.items():
         if not name.startswith("__"):
             _collect(name, value, columns, meta)
-    return Table(path, columns, meta)
+    require_columns_few(len(columns), path)
+    return columns, meta
+
+
+def unpacked_size(path: Path) -> int:
+    """Bytes of all variables of a file of version 5 to 7; what is compressed is unpacked in small steps and counted.
+
+    The count ends where it passes `memory_for_reading`; a file of version 4 is as long as it is.
+    """
+    total, left = 0, path.stat().st_size - _HEADER_BYTES
+    with path.open("rb") as file:
+        head = file.read(_HEADER_BYTES)
+        if not head.startswith(b"MATLAB 5.0"):
+            return left
+        tag = struct.Struct("<II" if head[-2:] == b"IM" else ">II")
+        while left >= tag.size and total <= memory_for_reading():
+            kind, length = tag.unpack(file.read(tag.size))
+            left -= tag.size
+            place = file.tell()
+            total += _count_zlib(file, min(length, left)) if kind == _COMPRESSED else min(length, left)
+            file.seek(place + length)
+            left -= length
+    return total
+
+
+def _count_zlib(file: BinaryIO, length: int) -> int:
+    """Count what compressed bytes unpack to, as far as they do."""
+    unpacker, total = zlib.decompressobj(), 0
+    while length > 0 and total <= memory_for_reading() and not unpacker.eof:
+        packed = file.read(min(length, _READ_BYTES))
+        length -= _READ_BYTES
+        try:
+            while packed and total <= memory_for_reading():
+                total += len(unpacker.decompress(packed, STEP))
+                packed = unpacker.unconsumed_tail
+        except zlib.error:
+            return total  # damaged: the library says so
+    return total
 
 
 def _collect(name: str, value: Any, columns: dict[str, np.ndarray], meta: dict[str, str], depth: int = 0) -> None:

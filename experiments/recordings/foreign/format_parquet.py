@@ -1,13 +1,18 @@
 """Parquet files by pyarrow."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from experiments.recordings.foreign.apart import read_apart
 from experiments.recordings.foreign.extras import import_extra
-from experiments.recordings.foreign.table import Table
+from experiments.recordings.foreign.table import Table, require_columns_few
+from hil.memory import require_memory
 from models.errors import InputError
 
+DEEPEST_STRUCT = 6  # structs within structs
+_HELD = 2  # as it was read, and on its way here
 PARQUET_SIGNATURE = b"PAR1"
 
 
@@ -27,22 +32,63 @@ def read(path: Path, **_: object) -> Table:
     pyarrow = import_extra("pyarrow", path)
     from pyarrow import parquet
 
+    return Table(path, *read_apart(path, lambda: _content(pyarrow, parquet, path)))
+
+
+def _content(pyarrow: Any, parquet: Any, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Columns and texts of a file."""
+    pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # which asks the system for what it needs and no more
+    types = pyarrow.types
     try:
-        table = parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
-        first = str(error).splitlines()[0]
+        stated = parquet.read_metadata(path)
+        require_columns_few(stated.num_columns, path)
+        require_memory(_HELD * _stated_size(stated), path)
+        texts = [field.name for field in parquet.read_schema(path) if _is_text(types, field.type)]
+        table = parquet.ParquetFile(path, read_dictionary=texts).read(use_threads=False)  # a text that repeats: once
+        for _ in range(DEEPEST_STRUCT):
+            table = table.flatten()
+        flat = [name for name, field in enumerate(table.schema) if not types.is_nested(field.type)]
+        table = table.select(flat)
+        columns = {
+            name: _array(pyarrow, column) for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    except pyarrow.ArrowMemoryError:
+        raise MemoryError from None
+    except InputError:
+        raise
+    except (OSError, ValueError, TypeError, pyarrow.ArrowException) as error:
+        first = (str(error).splitlines() or [""])[0]
         raise InputError(
             f"wanted a Parquet file, found one that cannot be read: {path} ({first}); copy or save it again"
         ) from error
-    while any(pyarrow.types.is_struct(field.type) for field in table.schema):
-        table = table.flatten()
-    columns = {name: _array(column) for name, column in zip(table.column_names, table.columns, strict=True)}
-    meta = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items() if _plain(value)}
-    return Table(path, columns, meta)
+    known = (table.schema.metadata or {}).items()
+    return columns, {key.decode(): value.decode() for key, value in known if _plain(key) and _plain(value)}
 
 
-def _array(column: object) -> np.ndarray:
-    values = column.to_numpy()  # type: ignore[attr-defined]
+def _stated_size(stated: Any) -> int:
+    """Bytes of all columns, by what the file states of each of its parts."""
+    total = 0
+    for group in map(stated.row_group, range(stated.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            total += max(column.total_uncompressed_size, 8 * column.num_values)
+    return total
+
+
+def _is_text(types: Any, kind: Any) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind))
+
+
+def _array(pyarrow: Any, column: Any) -> np.ndarray:
+    """Values of a column (n,); nulls among numbers are nan."""
+    if pyarrow.types.is_dictionary(column.type):
+        parts = [
+            np.array([*part.dictionary.to_pylist(), None], object)[part.indices.fill_null(len(part.dictionary))]
+            for part in column.chunks
+        ]
+        return np.concatenate(parts) if parts else np.zeros(0, object)
+    if pyarrow.types.is_decimal(column.type):
+        column = column.cast(pyarrow.float64())
+    values: np.ndarray = column.to_numpy()
     if values.dtype.kind == "O":  # integers or flags with nulls, or texts
         present = next((value for value in values if value is not None), None)
         if present is None or isinstance(present, bool | int | float | np.bool_):

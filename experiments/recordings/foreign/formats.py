@@ -42,6 +42,15 @@ def read_table(path: str | Path, **how: object) -> Table:
         if fits(head, path.suffix.lower()):
             return read(path, **how)
     raise InputError(
-        f"wanted a readable file of a known format ({', '.join(FILE_FORMATS)}), found something else in {path}; "
+        f"wanted a readable file of a known format ({', '.join(FILE_FORMATS)}), found {_guess(head)} in {path}; "
         "convert it to one of them"
     )
+
+
+def _guess(head: bytes) -> str:
+    """Say what else a file may be, by how it begins."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "text in UTF-16, where UTF-8 is wanted,"
+    if head and b"\0" not in head and sum(byte >= 0x80 for byte in head) < 0.1 * len(head):
+        return "text in another encoding than UTF-8, such as Latin-1,"
+    return "something else"

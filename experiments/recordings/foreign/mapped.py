@@ -171,12 +171,12 @@ def _kicks(table: Table, mapping: Mapping, grid: times.EvenGrid) -> tuple[tuple[
 
 def _marked(path: Path, column: str, kind: str) -> tuple[list[float], list[str]]:
     """Times and texts of the markers of one kind in a file of markers, as `riderless export` writes it."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
     try:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
         chosen = [row for row in rows if row["kind"] == kind]
         return [float(row[column]) for row in chosen], [row.get("text") or "" for row in chosen]
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, OSError, csv.Error) as error:
         raise InputError(
             f"wanted numbers under {column} and a column kind in {path}, found {error}; correct it"
         ) from None

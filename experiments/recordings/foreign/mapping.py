@@ -13,7 +13,7 @@ from typing import Any
 from experiments.recordings.foreign import units
 from models import catalogue
 from models.errors import InputError
-from models.file_format import require_format
+from models.file_format import load_toml, require_format
 from models.parameters import Bicycle, nearest
 
 QUANTITY_UNITS: dict[str, dict[str, float]] = {
@@ -84,12 +84,12 @@ def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
     shipped = files("experiments.recordings").joinpath("data", SHIPPED_MAPPINGS.format(path))
     try:
         if not Path(path).exists() and shipped.is_file():
-            return mapping_of(tomllib.loads(shipped.read_text(encoding="utf-8")), str(path), Path())
+            return mapping_of(load_toml(shipped.read_text(encoding="utf-8")), str(path), Path())
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
     try:
-        return mapping_of(tomllib.loads(text), Path(path).name, Path(path).parent, trust)
+        return mapping_of(load_toml(text), Path(path).name, Path(path).parent, trust)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"wanted a mapping file in TOML, found in {path}: {error}; correct that line") from None
 
@@ -128,6 +128,9 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
     time = document.get("time", {})
     if not kind and not ("column" in time or "rate" in time):
         raise InputError(f"{name}: wanted [time] with a column (and its unit) or a rate in Hz, found neither; add one")
+    for key in ("column", "unit"):
+        if not isinstance(time.get(key, "s"), str) or time.get(key, "s") == "":
+            raise InputError(f"{name} [time]: wanted a text for {key}, found {time[key]!r}; write it in quotes")
     rate = _number(time, "rate", f"{name} [time]")
     if rate is not None and rate <= 0:
         raise InputError(f"{name} [time]: wanted a rate above 0 Hz, found {rate:g}; correct it")
@@ -151,6 +154,8 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
 def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Column:
     """One quantity's table. Raises InputError that begins with ``where``."""
     known = QUANTITY_UNITS[quantity]
+    if not isinstance(given.get("column", ""), str):
+        raise InputError(f"{where}: wanted a text for column, found {given['column']!r}; write it in quotes")
     unit = given.get("unit")
     if not isinstance(unit, str) and "scale" not in given:
         raise InputError(f"{where}: wanted a unit ({', '.join(known)}, V or counts), found {unit!r}; add it")
@@ -191,6 +196,8 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
     for key in ("skip", "header_line"):
         if not isinstance(table.get(key, 1), int) or table.get(key, 1) < (key == "header_line"):
             raise InputError(f"{where}: wanted a number of lines for {key}, found {table[key]!r}; correct it")
+    if not _is_equal_key(table.get("equals", 0)):
+        raise InputError(f"{where}: wanted a number or a text for equals, found {table['equals']!r}; correct it")
     times = table.get("times", [])
     if not (isinstance(times, list) and all(isinstance(t, int | float) for t in times)):
         raise InputError(f"{where}: wanted times such as [4.1, 9.7] in s, found {times!r}; correct it")
@@ -209,6 +216,13 @@ def _number(table: AnyMapping[str, Any], key: str, where: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{where}: wanted a number for {key}, found {value!r}; write it without quotes")
     return float(value)
+
+
+def _is_equal_key(value: Any) -> bool:
+    """Tell whether a reading can be equal to this: a text, a number, or one of several numbers."""
+    return isinstance(value, str | int | float) or (
+        isinstance(value, list) and all(isinstance(each, int | float) for each in value)
+    )
 
 
 def _law(given: Any, name: str) -> tuple[float, float] | None:

@@ -11,6 +11,8 @@ from models.array_types import Array
 from models.errors import InputError
 from models.parameters import nearest
 
+LONGEST_TEXT = 60  # characters of a wrong value in a sentence
+MOST_TABLE_COLUMNS = 10_000
 MIN_RECORDING_ROWS = 50  # less than half a second of any recording
 
 
@@ -82,10 +84,10 @@ class Table:
             return np.nan
         try:
             return float(text)
-        except ValueError:
+        except (ValueError, TypeError, OverflowError):
             raise InputError(
-                f"wanted numbers, found '{text}' in column {name}, line {row + self.first_line} of {self.path}; "
-                "correct or delete that line"
+                f"wanted numbers, found '{str(text)[:LONGEST_TEXT]}' in column {name}, line {row + self.first_line} of "
+                f"{self.path}; correct or delete that line"
             ) from None
 
     def _find(self, name: str) -> list[str]:
@@ -96,6 +98,15 @@ class Table:
         tails = [known for known in self.columns if dotted_name(known).endswith("." + wanted)]
         long = [known for known in tails if len(self.columns[known]) >= MIN_RECORDING_ROWS]
         return whole or long or tails
+
+
+def require_columns_few(n: int, path: Path) -> None:
+    """Refuse a file with more columns than any recording has; raises InputError."""
+    if n > MOST_TABLE_COLUMNS:
+        raise InputError(
+            f"wanted a recording of at most {MOST_TABLE_COLUMNS} columns, found {n} in {path}; are its "
+            "rows its columns?"
+        )
 
 
 def dotted_name(name: str) -> str:

@@ -1,0 +1,94 @@
+"""Logs of ours with right checksums and hostile contents, through every command that reads a log."""
+
+import pytest
+
+from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
+from tests.experiments.hostile_files.log_contents import cut_logs, hostile_records, hostile_rows
+from tests.experiments.hostile_files.log_headers import hostile_headers
+from tests.experiments.hostile_files.log_parts import taken_apart
+from tests.experiments.hostile_files.outcome import ended_well
+
+FAMILIES = {"headers": hostile_headers, "rows": hostile_rows, "records": hostile_records, "cut": cut_logs}
+COMMANDS = {
+    "headers": ("info x --json", "info x", "analyze x", "replay x"),
+    "rows": ("info x", "analyze x --json", "replay x", "export x -o out.csv"),
+    "records": ("info x", "analyze x", "replay x", "export x --to mcap -o out.mcap"),
+    "cut": ("info x", "analyze x"),
+}
+SOME = 12  # of each family go through the slow commands too
+SLOW_COMMANDS = ("plot x -o out.png", "identify x --free drive_gain", "analyze x -o report")
+# what the sentence about some of them says
+TOLD = {
+    "excitation for ever": "ends within 86400 s",
+    "schedule is a device": "is not TOML",
+    "rig rate is negative": "rate from 1 to 20000 Hz",
+    "scenario is a list": "'scenario' is an object",
+    "devices with a text for a scale": "scale: input should be a valid number",
+    "rig ports with a text for baud": "baud: input should be a valid integer",
+    "header is deep": "without one",
+    "rows: states unknown": "found 99",
+    "rows: times jump by 1e12 s": "most of which is gaps",
+    "columns: no t": "the column t,",
+    "columns: states are floats": "whole numbers in the column state",
+    "chunk: a bomb of lz4": "of memory",
+    "chunk: a bomb of zeros": "of memory",
+    "chunk: a bomb of other messages": "of memory",
+}
+
+
+@pytest.fixture(scope="module")
+def good(run_folder):  # noqa: F811
+    return taken_apart(run_folder)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    return tmp_path
+
+
+def through(riderless, here, name, log, commands):  # noqa: F811
+    """Give a log to commands: each ends well, or refuses it in a sentence; what was refused."""
+    (here / "x/run.mcap").write_bytes(log)
+    said = []
+    for command in commands:
+        code, out, err = riderless(*command.split())
+        refusal = ended_well(code, out, err, f"{command} of '{name}'")
+        said += [refusal] if refusal else []
+        for left in here.glob("out.*"):
+            left.unlink()
+    assert (here / "x/run.mcap").read_bytes() == log
+    if name in TOLD:
+        assert any(TOLD[name] in sentence for sentence in said), said
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hostile_logs_are_read_or_refused_in_a_sentence(riderless, here, good, family):  # noqa: F811
+    for name, log in FAMILIES[family](good).items():
+        through(riderless, here, name, log, COMMANDS[family])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_slow_commands_too(riderless, here, good, family):  # noqa: F811
+    logs = list(FAMILIES[family](good).items())
+    for name, log in logs[:: max(1, len(logs) // SOME)]:
+        through(riderless, here, name, log, SLOW_COMMANDS)
+
+
+def test_the_lists_are_whole(good):
+    """At least as many as the issue asks for, and every one that is expected to say something."""
+    logs = [name for family in FAMILIES.values() for name in family(good)]
+    assert len(logs) == len(set(logs)) >= 200
+    assert set(TOLD) <= set(logs)
+
+
+def test_a_header_names_no_file_to_read(good, riderless, here):  # noqa: F811
+    """The gains in a header are a text: a path there was opened, a device read without end."""
+    secret = here / "secret.toml"
+    secret.write_text("format = 'secret'\n")
+    (here / "x/run.mcap").write_bytes(good.with_header(("schedule", str(secret))).log())
+    code, _, err = riderless("analyze", "x")
+    assert code == 2
+    assert "'secret'" not in err

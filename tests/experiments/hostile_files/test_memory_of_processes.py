@@ -1,0 +1,104 @@
+"""Bombs in real processes: peak memory as the system counts it, and what `--max-memory` lets through."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from hil.logs.mcap_writer import CHUNK_BYTES
+from tests.experiments.commands.odd_inputs.litter import MAPPING
+from tests.experiments.commands.test_cli import run_folder  # noqa: F401
+from tests.experiments.hostile_files.foreign_files import FAMILIES
+from tests.experiments.hostile_files.log_contents import hostile_records
+from tests.experiments.hostile_files.log_parts import taken_apart
+from tests.experiments.recordings.foreign_log import in_their_units, signals, write_csv
+
+MOST = 500_000_000  # bytes that the docs promise
+LONGEST = 600.0  # s, however busy the machine
+BOMBS = {
+    "csv": (),
+    "mat": ("bomb.mat", "bomb-of-nothing-known.mat", "cells-without-end.mat"),
+    "h5": ("chunk-bomb.h5", "fill-values.h5", "wide-texts.h5"),
+    "parquet": ("zeros.parquet", "one-text-a-million-times.parquet"),
+}
+LOG_BOMBS = ("chunk: a bomb of zeros", "chunk: a bomb of zeros that states little", "chunk: a bomb of lz4")
+
+
+def ended(folder, *arguments, stdin=subprocess.DEVNULL):
+    """Exit code, words and greatest memory [bytes] of a process; its children are counted as well."""
+    script = os.path.join(os.path.dirname(sys.executable), "riderless")
+    with (folder / "said.txt").open("w+") as said:
+        process = subprocess.Popen([script, *arguments], cwd=folder, stdin=stdin, stdout=said, stderr=said)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        words = said.read()
+    assert "Traceback" not in words
+    return process.returncode, words, used.ru_maxrss * 1024
+
+
+@pytest.mark.parametrize("family", [family for family, names in BOMBS.items() if names])
+def test_bombs_of_others_files_take_no_more_than_promised(tmp_path, family):
+    FAMILIES[family](tmp_path, in_their_units(signals()))
+    (tmp_path / "mapping.toml").write_text(MAPPING)
+    for name in BOMBS[family]:
+        code, words, memory = ended(tmp_path, "analyze", name, "-m", "mapping.toml")
+        assert code == 2, words
+        assert words.count("riderless: ") == 1
+        assert memory <= MOST, f"{name}: {memory / 1e6:.0f} MB"
+
+
+def test_bombs_of_logs_take_no_more_than_promised(tmp_path, run_folder):  # noqa: F811
+    logs = hostile_records(taken_apart(run_folder))
+    (tmp_path / "x").mkdir()
+    for name in LOG_BOMBS:
+        (tmp_path / "x/run.mcap").write_bytes(logs[name])
+        for command in ("info", "analyze"):
+            _, _, memory = ended(tmp_path, command, "x")
+            assert memory <= MOST, f"{name}, {command}: {memory / 1e6:.0f} MB"
+
+
+def test_a_large_table_is_read_where_more_memory_is_given(tmp_path):
+    """A right file above the bound is refused with the amount that lets it through, and then read."""
+    columns = {name: np.tile(values, 1200) for name, values in in_their_units(signals()).items()}
+    columns["time"] = 10.0 * np.arange(len(columns["time"]))
+
+    parquet.write_table(pyarrow.table(columns), tmp_path / "long.parquet")
+    (tmp_path / "mapping.toml").write_text(MAPPING)
+    code, words, memory = ended(tmp_path, "analyze", "long.parquet", "-m", "mapping.toml", "--window", "9:12")
+    assert code == 2
+    assert memory <= MOST
+    assert "--max-memory 1GB" in " ".join(words.split())
+
+
+def test_an_amount_that_is_none(tmp_path):
+    write_csv(tmp_path / "log.csv", in_their_units(signals()))
+    for amount, told in (("much", "an amount of memory such as 2GB"), ("1MB", "at least 300 MB"), ("-5GB", "")):
+        code, words, _ = ended(tmp_path, "analyze", "log.csv", "--max-memory", amount)
+        assert code == 2
+        assert told in " ".join(words.split())
+
+
+def test_closed_input_and_output(tmp_path):
+    """Commands that ask nothing work without standard input; a reader that goes away is no fault."""
+    (tmp_path / "mapping.toml").write_text(MAPPING)
+    write_csv(tmp_path / "log.csv", in_their_units(signals()))
+    script = os.path.join(os.path.dirname(sys.executable), "riderless")
+    done = subprocess.run(
+        ["sh", "-c", f"{script} analyze log.csv -m mapping.toml <&- | head -1"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=LONGEST,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    code, words, _ = ended(tmp_path, "analyze", "log.csv", "-m", "mapping.toml", stdin=None)
+    assert code == 0, words
+
+
+def test_chunks_of_ours_are_small():
+    """What may be left in the file of a long log is bounded far above what we write."""
+    from hil.logs.mcap_reader import MOST_STORED
+
+    assert 100 * CHUNK_BYTES < MOST_STORED
