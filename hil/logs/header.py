@@ -104,7 +104,7 @@ class RunHeader:
                 self.bicycle,
                 calibration=vars(self.calibration),
                 observer=Observer(**wired["observer"]),
-                limits=Limits.from_dict(wired["limits"]),
+                limits=Limits.of_log(wired["limits"]),
                 **settings,
             )
 

@@ -2,7 +2,7 @@
 
 import re
 
-from hil.loop.limits import Limits
+from hil.loop.limits import RANGES, Limits
 from hil.loop.transitions import as_markdown
 from tests.paths import DOCS
 
@@ -10,9 +10,13 @@ PAGE = DOCS / "safety.md"
 
 
 def limits_table() -> str:
-    """Every limit with its default, unit and reason."""
-    rows = [f"| `{name}` | {e['value']:g} | {e['unit']} | {e['reason']} |" for name, e in Limits().as_dict().items()]
-    return "\n".join(["| limit | value | unit | reason |", "|---|---|---|---|", *rows]) + "\n"
+    """Every limit with its default, unit and reason, and the range that is taken, with its reason."""
+    rows = []
+    for name, entry in Limits().as_dict().items():
+        least, most, why = RANGES[name]
+        told = (f"`{name}`", f"{entry['value']:g}", entry["unit"], entry["reason"], f"{least:g} to {most:g}", why)
+        rows.append(f"| {' | '.join(map(str, told))} |")
+    return "\n".join(["| limit | value | unit | reason | taken | for |", "|---|---|---|---|---|---|", *rows]) + "\n"
 
 
 def page(text: str) -> str:
