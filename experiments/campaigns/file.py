@@ -36,6 +36,7 @@ class _Controller(_Strict):
     options: dict[str, Any] | None = None
     gains: str | None = None  # a file of `riderless design`
     allow_mismatch: bool = False  # the gains may be for another bicycle, delay or drive lag
+    allow_unstable: bool = False  # under the gains a bicycle may fall by itself
 
 
 class _File(_Strict):
@@ -247,10 +248,11 @@ def _controller(given: _Controller, folder: Path) -> NamedController:
     _refuse_ignored_keys(given)
     if given.gains is not None:
         gains = GainSchedule.from_toml(folder / given.gains)
-        return NamedController(given.name or gains.method, gains.method, None, gains, given.allow_mismatch)
+        name = given.name or gains.method
+        return NamedController(name, gains.method, None, gains, given.allow_mismatch, given.allow_unstable)
     if given.method not in METHODS:
         raise InputError(f"a controller's method is one of {', '.join(METHODS)}, found '{given.method}'")
-    return NamedController(given.name or given.method, given.method, given.options)
+    return NamedController(given.name or given.method, given.method, given.options, allow_unstable=given.allow_unstable)
 
 
 def _refuse_ignored_keys(given: _Controller) -> None:

@@ -12,14 +12,16 @@ import numpy as np
 
 from experiments.campaigns.protocols.condition import Condition
 from hil.logs.log import read_run
-from hil.loop.limits import Limit, Limits
+from hil.loop.limits import RANGES, Limit, Limits
 from hil.loop.states import State, Verdict
 from hil.rig.rig import Rig, RigPort
+from hil.rig.stable import require_stable
 from hil.runners.operator import Outcome
 from hil.runners.simulated_run import run_lockstep
+from models.errors import InputError
 
 MAX_SHARE = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
-FALLEN_ANGLES = {"lean": 0.78, "steer": 1.04}  # rad, just before an emulated bicycle has fallen
+FALLEN_ANGLES = ("lean", "steer")  # an emulated bicycle has fallen before it is at the end of their ranges
 PEAK_UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s", "speed_max": "m/s"}
 
 
@@ -64,7 +66,7 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     shares = {name: peaks[name] / limits[name] for name in peaks}
     worst = max(shares, key=lambda name: shares[name], default="")
     if outcome.reason == "success" and (not worst or shares[worst] <= most):
-        return DryRun(condition, shares, "")
+        return DryRun(condition, shares, _growing(condition))
     if not worst or shares[worst] <= most:
         refusal = f"its rehearsal ended otherwise: {outcome.cause}"
     else:
@@ -85,6 +87,17 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     return DryRun(condition, shares, f"{condition.name} is refused: {refusal}; {condition.remedy}")
 
 
+def _growing(condition: Condition) -> str:
+    """Refusal of a closed loop that grows, though too slowly for the rehearsal to end by it; empty if it does not."""
+    try:
+        require_stable(
+            condition.rig, condition.schedule, [v for _, v in condition.scenario.speed], condition.allow_unstable
+        )
+    except InputError as error:
+        return f"{condition.name} is refused: {error}"
+    return ""
+
+
 def speed_outside(condition: Condition) -> str:
     """Name the speed limit that a profile passes, in a sentence; empty if none."""
     limits, speeds = condition.rig.limits, [v for _, v in condition.scenario.speed]
@@ -103,7 +116,7 @@ def speed_outside(condition: Condition) -> str:
 
 def _opened(limits: Limits) -> Limits:
     """Widen the limits until only a bicycle that falls passes them."""
-    wide = {name: Limit(2.0 * far, "rad", "to see how far it would go") for name, far in FALLEN_ANGLES.items()}
+    wide = {name: Limit(RANGES[name][1], "rad", "to see how far it would go") for name in FALLEN_ANGLES}
     return replace(limits, **wide)
 
 

@@ -207,5 +207,7 @@ def _run(
         excitation=condition.excitation,
         operator=operator,
         allow_mismatch=condition.allow_mismatch,
+        allow_unstable=condition.allow_unstable,
+        speeds=[v for _, v in condition.scenario.speed],
     )
     return Attempt(condition, outcome.folder or folder, outcome)

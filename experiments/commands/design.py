@@ -112,6 +112,14 @@ def _weave(schedule: "GainSchedule") -> "list[WeaveMeasurability]":
     return [weave_measurability(loop, float(v), kicks, KICK_SPACING) for v in schedule.v]
 
 
+def _growth(schedule: "GainSchedule") -> "list[float]":
+    """Find the largest real part [1/s] of the whole loop, observer included, at each speed; without torque none."""
+    from experiments.analysis.measurable import emulated_loop
+
+    loop = emulated_loop(schedule)
+    return [float(loop.eigenvalues(float(v))[0].real) if schedule.K.any() else -float("inf") for v in schedule.v]
+
+
 def _rows(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]") -> Iterator[tuple[Any, ...]]:
     """Speed, gains, closed-loop eigenvalues, margins, measurability and note of each row of a schedule."""
     yield from zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, weave, schedule.notes, strict=True)
@@ -163,6 +171,7 @@ def _show(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", purpo
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import print_table, screen
     from hil.design.sampled_plant import LOOP_STATES
+    from hil.rig.stable import FASTEST_GROWTH
 
     gentle = ", gentle for measuring" if purpose == "measuring" else ""
     name = f"{schedule.bicycle.name}, {schedule.method}{gentle}"
@@ -191,6 +200,12 @@ def _show(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", purpo
     for v, *_, note in _rows(schedule, weave):
         if note:
             screen.print(f"at {v:g} m/s: {note}")
+    growing = {float(v): growth for v, growth in zip(schedule.v, _growth(schedule), strict=True)}
+    if worst := max((v for v in growing if growing[v] > FASTEST_GROWTH), key=growing.__getitem__, default=None):
+        screen.print(
+            f"with the observer of the loop it falls: at {worst:g} m/s an eigenvalue of {growing[worst]:+.3g} 1/s; "
+            "`riderless run` refuses these gains"
+        )
     gone = [i for i, one in enumerate(weave) if not one.measurable]
     if gone:
         where = _listed(gone, schedule.v.tolist())

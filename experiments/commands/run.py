@@ -11,6 +11,7 @@ from experiments.commands._unattended import ArmUnattended
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hil.design.schedule import GainSchedule
     from hil.rig.rig import Rig
     from hil.runners.operator import Outcome
     from models.plant.plant import Kick, Scenario
@@ -40,6 +41,9 @@ def run(
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")
     ] = False,
+    allow_unstable: Annotated[
+        bool, typer.Option("--allow-unstable", help="Run gains under which the bicycle falls by itself.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     yes_arm_unattended: ArmUnattended = False,
     trust: Trust = False,
@@ -62,7 +66,6 @@ def run(
     from experiments.terminal.console import progress_screen
     from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
     from hil.logs.folders import run_folder
-    from hil.rig.armable import require_armable
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator, Outcome
     from hil.runners.scheduling import require_existing
@@ -76,7 +79,7 @@ def run(
     require_existing(fifo, cpu)
     told = (speed,) if emulated else ()
     schedule = gains_of(controller, rig, allow_mismatch, told)
-    require_armable(rig, schedule, *told)
+    _require_rideable(rig, schedule, told, allow_unstable)
     find_latency_test(rig, fifo)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
@@ -104,6 +107,8 @@ def run(
                 cpu=cpu,
                 operator=operator,
                 allow_mismatch=allow_mismatch,
+                allow_unstable=allow_unstable,
+                speeds=told,
             )
             outcome = shown.with_remarks(outcome)
         except StoppedBeforeRunError as stopped:
@@ -111,6 +116,15 @@ def run(
     _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
         raise typer.Exit(1)
+
+
+def _require_rideable(rig: "Rig", schedule: "GainSchedule", told: tuple[float, ...], allow_unstable: bool) -> None:
+    """Refuse, before anything is started, what could never be armed, or falls under its gains."""
+    from hil.rig.armable import require_armable
+    from hil.rig.stable import require_stable
+
+    require_armable(rig, schedule, *told)
+    require_stable(rig, schedule, told, allow_unstable)
 
 
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from firmware_interface import messages
 from hil.design.schedule import GainSchedule
+from hil.loop.resting import describe_rest
 from hil.loop.states import SENTENCES, Cause, Symptom
 from hil.rig.rig import Rig
 
@@ -41,6 +42,10 @@ ADVICE = {
     Cause.CHECK_ENABLE: "check the drive's supply and its enable line with `riderless check RIG`",
     Cause.CHECK_WATCHDOG: "set the drive's time-out to the watchdog_s of the rig; `riderless check RIG` tries it",
     Cause.CHECK_LATENCY: "run `riderless latency RIG`",
+    Cause.CHECK_GYRO: "hold it still; if it stays, `riderless calibrate RIG`",
+    Cause.CHECK_GRAVITY: "hold it still; if it stays, look at the sensor's settings",
+    Cause.CHECK_MOUNTING: "hold it upright; if it stays, `riderless calibrate RIG` finds the mounting",
+    Cause.CHECK_GAINS: "bring belt or wheel to those speeds, or design gains for this one",
     Cause.STALE_SAMPLE: "check the cable and what else loads the computer",
     Cause.DRIVE_WATCHDOG: "the time-out may be too short for this computer: see watchdog_s of the rig",
     Cause.DRIVE_OFF: "check the drive's supply",
@@ -58,12 +63,17 @@ _OF_SYMPTOM = {
     Symptom.LINK_NOISY: Cause.LINK_NOISY,
     Symptom.RATE_HIGH: Cause.RATE_HIGH,
 }
+_AT_REST = {
+    Symptom.REST_RATE: Cause.CHECK_GYRO,
+    Symptom.REST_FORCE: Cause.CHECK_GRAVITY,
+    Symptom.REST_TILT: Cause.CHECK_MOUNTING,
+}
 _ESTIMATES = ("phi_est", "delta_est", "phi_dot_est", "delta_dot_est", "v_est", "T_req")
 
 
-def obstacles(row: np.void, rig: Rig) -> list[str]:
+def obstacles(row: np.void, rig: Rig, schedule: GainSchedule | None = None) -> list[str]:
     """Say what is in the way of arming as a row of TICK shows it, the gravest first; empty if nothing is."""
-    return [f"{found}: {ADVICE[cause]}" for cause, found in _found(row, rig)]
+    return [f"{found}: {ADVICE[cause]}" for cause, found in (*_found(row, rig), *_other_gains(row, rig, schedule))]
 
 
 def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
@@ -84,6 +94,7 @@ def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
     for symptom, cause in _OF_SYMPTOM.items():
         if int(row["symptoms"]) & symptom:
             yield cause, SENTENCES[cause]
+    yield from _at_rest(row, rig)
     lean, steer = degrees(row["phi_est"]), degrees(row["delta_est"])
     lean_arm, steer_arm = degrees(limits.lean_arm.value), degrees(limits.steer_arm.value)
     if not abs(lean) <= lean_arm:
@@ -98,6 +109,26 @@ def _found(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
         yield Cause.BUS_VOLTAGE, f"supply {bus:.1f} V, wanted {lowest:g} to {highest:g} V"
     if not row["recording"]:
         yield Cause.RECORDER, SENTENCES[Cause.RECORDER]
+
+
+def _at_rest(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
+    """Readings that no machine at rest shows, by the means of the loop; the figures are those of this row."""
+    rates = np.array([row[f"{axis}_dot_meas"] for axis in ("phi", "theta", "psi")])
+    forces = np.array([row[f"a_{axis}_meas"] for axis in "xyz"])
+    told = describe_rest(rig.limits, rig.bicycle.g, rates, forces)
+    for symptom, cause in _AT_REST.items():
+        if int(row["symptoms"]) & symptom:
+            yield cause, told.get(cause, SENTENCES[cause])
+
+
+def _other_gains(row: np.void, rig: Rig, schedule: GainSchedule | None) -> Iterator[tuple[Cause, str]]:
+    """Speed at which the gains are not armed, where it is one of the rig's."""
+    if schedule is None or not schedule.K.any():
+        return
+    v, reach = float(row["v_est"]), rig.limits.gains_reach.value
+    first, last = float(schedule.v[0]), float(schedule.v[-1])
+    if not first - reach <= v <= last + reach and rig.limits.speed_min.value <= v <= rig.limits.speed_max.value:
+        yield Cause.CHECK_GAINS, f"speed {v:.2f} m/s, the gains are of {first:g} to {last:g} m/s"
 
 
 def fault_names(bits: int) -> list[str]:

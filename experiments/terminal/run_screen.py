@@ -120,7 +120,7 @@ class RunScreen:
         if operator.over_since is not None:
             return []
         if state in (State.DISARMED, State.CHECK) and not operator.interrupted:
-            found = obstacles(row, self._rig)
+            found = obstacles(row, self._rig, self._schedule)
             self.waited_for = found or self.waited_for
             return [f"waits: {one}" for one in found[:_OBSTACLES_SHOWN]]
         return [beyond_gains(float(row["v_est"]), self._schedule)] if state is State.RUNNING else []

@@ -13,6 +13,7 @@ from firmware_interface.devices.driver import Introduction
 from hil.commissioning.sensor_calibration import EARTH_GRAVITY
 from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, HandPosture, Step, StepResult, check_armed
 from hil.loop.excitation import Excitation
+from hil.loop.resting import describe_rest
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
 from models.plant.workstand import FREE_STEER
@@ -35,7 +36,7 @@ def preflight_steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
     return [
         Step("stream", _stream_of(rig), "stand back: nobody touches the bicycle", longest=10.0),
         Step("supply", _supply_of(rig), longest=5.0),
-        Step("at rest", check_at_rest, "hold the bicycle upright and still", longest=10.0),
+        Step("at rest", _at_rest_of(rig), "hold the bicycle upright and still", longest=10.0),
         Step(
             "lean",
             check_lean,
@@ -109,13 +110,32 @@ def _supply_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
     return look
 
 
+def _at_rest_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
+    """Make the check of gyros and accelerometer at rest: first what a run would not be armed with, in its words."""
+
+    def look(rows: np.ndarray, over: bool) -> StepResult | None:
+        finding = check_at_rest(rows, over)
+        new = _quiet(rows, 1.0)
+        if finding is None or new is None:
+            return finding
+        told = describe_rest(rig.limits, rig.bicycle.g, *_means(new))
+        return StepResult(False, "; ".join(told.values())) if told else finding
+
+    return look
+
+
+def _means(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean readings of the gyros [rad/s] and of the accelerometers [m/s^2], each (3,)."""
+    gyros = np.array([rows[f"{axis}_dot_meas"].mean() for axis in ("phi", "theta", "psi")])
+    return gyros, np.array([rows[f"a_{axis}_meas"].mean() for axis in "xyz"])
+
+
 def check_at_rest(rows: np.ndarray, over: bool) -> StepResult | None:
     """Check that at rest the gyros read nothing and the accelerometer gravity, straight up."""
     new = _quiet(rows, 1.0)
     if new is None:
         return StepResult(False, "it never stood still for a second") if over else None
-    gyros = np.array([new[f"{axis}_dot_meas"].mean() for axis in ("phi", "theta", "psi")])
-    force = np.array([new[f"a_{axis}_meas"].mean() for axis in "xyz"])
+    gyros, force = _means(new)
     size = float(np.linalg.norm(force))
     tilt = math.acos(max(-1.0, min(1.0, -float(force[2]) / size))) if size > 0 else math.pi
     upright = f"gravity {size:.2f} m/s^2, {math.degrees(tilt):.1f} deg off the vertical"

@@ -157,7 +157,8 @@ def go_through(
 ) -> Procedure:
     """Open the machine, go through the steps, leave it switched off.
 
-    The machine stands: the limits on speed, and on steer against yaw, which need a rolling front wheel, are lifted.
+    The machine stands: the limits on speed, and on steer against yaw, which need a rolling front wheel, are lifted, and
+    gains are no longer those of a speed.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def go_through(
     with open_devices(rig, paths) as (fds, devices, agreed_rig, calibration):
         loop = new_loop(agreed_rig, schedule, calibration.as_record(), devices, excitation)
         loop.limits["speed_min"] = -math.inf
-        loop.limits["steer_error"] = math.inf
+        loop.limits["steer_error"] = loop.limits["gains_reach"] = math.inf
         procedure = Procedure(steps(agreed_rig, devices), tell, ready)
         realtime.run_loop(fds, loop, agreed_rig.rate, procedure, procedure.keep, watch, agreed_rig.clock, fifo)
     return procedure

@@ -125,7 +125,7 @@ class RunHeader:
                 self.bicycle,
                 calibration=vars(self.calibration),
                 observer=typed_values(Observer, wired["observer"]),
-                limits=Limits.from_dict(wired["limits"]),
+                limits=Limits.of_log(wired["limits"]),
                 **settings,
             )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 
 import numpy as np
 
@@ -27,19 +28,7 @@ MACHINE_LIMITS = (
     "bus_min",
     "bus_max",
 )  # of each machine
-SENSIBLE_RANGES = {  # outside of it a value is a slip of the pen
-    "ramp": (0.1, 0.3),
-    "stale": (0.01, 0.2),
-    "check": (1.0, 60.0),
-    "check_timeout": (2.0, 600.0),
-    "saturated": (0.05, 5.0),
-    "stuck": (0.02, 10.0),
-    "invalid": (0.005, 0.2),
-    "seldom": (0.5, 0.99),
-    "often": (1.11, 1.9),
-    "broken": (0.01, 0.5),
-}
-RIG_RANGES = {  # of a machine's own limits, refused when its file is read; logs of before keep what they had
+RANGES = {  # outside of it a value is a slip of the pen, or takes the limit away; and why
     "torque": (0.1, 20.0, "more breaks wrists, and less balances nothing"),
     "torque_rate": (5.0, 5000.0, "a kick asks for about 130 N m/s"),
     "lean": (0.05, 0.8, "a bicycle at 45 deg is lost; is it in degrees?"),
@@ -48,16 +37,30 @@ RIG_RANGES = {  # of a machine's own limits, refused when its file is read; logs
     "steer_arm": (0.01, 0.6, "a person holds it straight; is it in degrees?"),
     "speed_min": (0.05, 5.0, "below it no steer torque can balance a bicycle"),
     "speed_max": (0.5, 30.0, "no riderless bicycle goes faster; is it in km/h?"),
+    "gains_reach": (0.05, 5.0, "other speeds want other gains"),
     "bus_min": (3.0, 100.0, "a steer drive wants some volts; is it in mV?"),
     "bus_max": (5.0, 120.0, "no steer drive has more; is it in mV?"),
-    "late": (0.1, 500.0, "late ticks a second"),
+    "rest_rate": (0.02, 1.0, "a gyro that reads more at rest is broken; is it in deg/s?"),
+    "rest_force": (0.2, 3.0, "an accelerometer that is farther off is broken; is it in g?"),
+    "rest_tilt": (0.05, 0.5, "a machine that leans farther is not upright; is it in degrees?"),
+    "stale": (0.01, 0.2, "the weave grows by half in 0.2 s; is it in ms?"),
+    "saturated": (0.05, 5.0, "any kick saturates for a moment, and in 5 s it has fallen"),
+    "late": (0.1, 2000.0, "late ticks a second, of at most 2000"),
+    "stuck": (0.02, 10.0, "a healthy reading may rest for a sample or two; is it in ms?"),
+    "invalid": (0.005, 0.2, "a bicycle falls while nothing is read; is it in ms?"),
     "steer_jump": (0.001, 0.5, "between two samples; is it in degrees?"),
     "gyro_jump": (0.1, 30.0, "within one sample; is it in deg/s?"),
     "lean_error": (0.02, 0.8, "two readings of one lean; is it in degrees?"),
     "steer_error": (0.02, 0.8, "two readings of one steer angle; is it in degrees?"),
     "torque_error": (0.05, 10.0, "reported against commanded"),
+    "seldom": (0.5, 0.99, "balance needs every other sample at least; is it in per cent?"),
+    "often": (1.11, 1.9, "a delay that ends brings 1.1 for a moment, and at 2 the gains are of another rate"),
+    "broken": (0.01, 0.5, "balance needs every other frame at least; is it in per cent?"),
+    "ramp": (0.1, 0.3, "quicker jerks the bars, slower is no stop; is it in ms?"),
+    "check": (1.0, 60.0, "less proves no stream, and nobody holds it for longer; is it in ms?"),
+    "check_timeout": (2.0, 600.0, "a person stands and waits; is it in ms?"),
 }
-RIG_ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"), ("check", "check_timeout"))
+ORDER = (("bus_min", "bus_max"), ("lean_arm", "lean"), ("steer_arm", "steer"), ("check", "check_timeout"))
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,8 +75,12 @@ class Limits:
     steer_arm: Limit = Limit(0.17, "rad", "10 deg: a person holds it straight when arming")
     speed_min: Limit = Limit(0.3, "m/s", "below it no steer torque can balance a bicycle")
     speed_max: Limit = Limit(10.0, "m/s", "the fastest belt or floor foreseen")
+    gains_reach: Limit = Limit(0.5, "m/s", "beyond the speeds of the gains, a usual step of their grid")
     bus_min: Limit = Limit(20.0, "V", "a six-cell battery is empty below it")
     bus_max: Limit = Limit(30.0, "V", "regeneration must not lift the bus above the drive's rating")
+    rest_rate: Limit = Limit(0.35, "rad/s", "20 deg/s, the largest offset that a data sheet allows a gyro at rest")
+    rest_force: Limit = Limit(1.5, "m/s^2", "off gravity; data sheets allow 0.1 g of offset and 3 % of scale")
+    rest_tilt: Limit = Limit(0.3, "rad", "off upright by the accelerometer; a lifted front wheel tilts it by 0.2")
     stale: Limit = Limit(0.05, "s", "ten periods at 200 Hz: weave grows by a fifth at most")
     saturated: Limit = Limit(0.5, "s", "a recovery that takes longer than this has failed")
     late: Limit = Limit(20.0, "1/s", "a tenth of the ticks at 200 Hz: balance survives that many holes, not more")
@@ -92,27 +99,25 @@ class Limits:
     check_timeout: Limit = Limit(10.0, "s", "a person should not stand waiting for a check that cannot pass")
 
     def __post_init__(self) -> None:
+        self._require_numbers()
+        self.require_plausible()
+
+    def _require_numbers(self) -> None:
+        """Refuse what is no positive number in the right unit with a reason."""
         for f in fields(self):
             limit = getattr(self, f.name)
+            if not isinstance(limit, Limit):
+                raise InputError(f"limit '{f.name}' wants a Limit(value, unit, reason), found {limit!r}: give one")
+            _require_number(f.name, limit.value, limit.unit)
             if not (np.isfinite(limit.value) and limit.value > 0):
                 raise InputError(
                     f"limit '{f.name}' must be a positive number, found {limit.value!r} {limit.unit}: set it in the rig"
                 )
-            least, most = SENSIBLE_RANGES.get(f.name, (0.0, np.inf))
-            if not least <= limit.value <= most:
-                raise InputError(
-                    f"limit '{f.name}' must lie between {least:g} and {most:g} {limit.unit}, found {limit.value:g} "
-                    f"{limit.unit}: correct it in the rig"
-                )
-            if not limit.reason.strip():
+            _require_unit(f.name, limit.unit)
+            if not str(limit.reason or "").strip():
                 raise InputError(
                     f"limit '{f.name}' has no reason: write in the rig why it is {limit.value:g} {limit.unit}"
                 )
-        if self.speed_min.value >= self.speed_max.value:
-            raise InputError(
-                f"the speed window is empty: speed_min {self.speed_min.value:g} m/s must lie below "
-                f"speed_max {self.speed_max.value:g} m/s"
-            )
 
     def __repr__(self) -> str:
         of_machine = ((name, getattr(self, name)) for name in MACHINE_LIMITS)
@@ -138,22 +143,34 @@ class Limits:
                 f"the limits {', '.join(missing)} are missing: each machine has its own, so state each as "
                 "[limits.NAME] with a value and a reason"
             )
-        limits = cls.from_dict(table)
-        limits._require_plausible()
-        return limits
+        return cls(**_given(table))
 
-    def _require_plausible(self) -> None:
-        """Refuse values that no rig can mean, and pairs that contradict each other."""
-        for name, (least, most, why) in RIG_RANGES.items():
+    @classmethod
+    def of_log(cls, table: dict[str, dict[str, float | str]]) -> "Limits":
+        """Limits of a log, which may have been made when any positive number would do; raises InputError."""
+        given = _given(table)
+        try:
+            return cls(**given)
+        except InputError:
+            return RecordedLimits(**given)
+
+    def require_plausible(self) -> None:
+        """Refuse values that no machine can mean, and pairs that contradict each other; raises InputError."""
+        for name, (least, most, why) in RANGES.items():
             limit = getattr(self, name)
             if not least <= limit.value <= most:
                 raise InputError(
                     f"limit '{name}' must lie between {least:g} and {most:g} {limit.unit}, found {limit.value:g} "
                     f"{limit.unit} ({why}): correct it in the rig"
                 )
+        if self.speed_min.value >= self.speed_max.value:
+            raise InputError(
+                f"the speed window is empty: speed_min {self.speed_min.value:g} m/s must lie below "
+                f"speed_max {self.speed_max.value:g} m/s"
+            )
         self.require_order()
 
-    def require_order(self, pairs: Sequence[tuple[str, str]] = RIG_ORDER) -> None:
+    def require_order(self, pairs: Sequence[tuple[str, str]] = ORDER) -> None:
         """Refuse pairs of limits that leave no room between them; raises InputError."""
         for lower, upper in pairs:
             low, high = getattr(self, lower), getattr(self, upper)
@@ -163,33 +180,39 @@ class Limits:
                     "correct them in the rig"
                 )
 
-    @classmethod
-    def from_dict(cls, table: dict[str, dict[str, float | str]]) -> "Limits":
-        """Limits of a rig file; those it leaves out keep their default.
 
-        Raises
-        ------
-        InputError
-            For an unknown limit, or one without value and reason.
-        """
-        known = {f.name: f.default.unit for f in fields(cls) if isinstance(f.default, Limit)}
-        given = {}
-        for name, entry in table.items():
-            if name not in known:
-                raise InputError(f"unknown limit '{name}': the limits are {', '.join(known)}")
-            if not isinstance(entry, dict) or not {"value", "reason"} <= entry.keys():
-                raise InputError(f"limit '{name}' needs a value in {known[name]} and a reason, found {entry!r}")
-            unit = entry.get("unit", known[name])
-            if unit != known[name]:
-                raise InputError(f"limit '{name}' is in {known[name]}, found '{unit}': convert the value")
-            if isinstance(entry["value"], bool):
-                raise InputError(f"limit '{name}' needs a number in {known[name]}, found {entry['value']!r}")
-            try:
-                value = float(entry["value"])
-            except (TypeError, ValueError):
-                raise InputError(f"limit '{name}' needs a number in {known[name]}, found {entry['value']!r}") from None
-            given[name] = Limit(value, known[name], str(entry["reason"]))
-        return cls(**given)
+class RecordedLimits(Limits):
+    """Limits that a run was made with: any positive numbers. They reach no machine: opening its ports refuses them."""
+
+    def __post_init__(self) -> None:
+        self._require_numbers()
 
 
+def _given(table: dict[str, dict[str, float | str]]) -> dict[str, Limit]:
+    """Limits that a table states; raises InputError for an unknown one, or one without value and reason."""
+    given = {}
+    for name, entry in table.items():
+        if name not in _UNITS:
+            raise InputError(f"unknown limit '{name}': the limits are {', '.join(_UNITS)}")
+        unit = _UNITS[name]
+        if not isinstance(entry, dict) or not {"value", "reason"} <= entry.keys():
+            raise InputError(f"limit '{name}' needs a value in {unit} and a reason, found {entry!r}")
+        _require_unit(name, entry.get("unit", unit))
+        _require_number(name, entry["value"], unit)
+        given[name] = Limit(float(entry["value"]), unit, str(entry["reason"]))
+    return given
+
+
+def _require_number(name: str, value: object, unit: str) -> None:
+    """Refuse text, true and false: they are no numbers, though Python counts with some of them."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise InputError(f"limit '{name}' needs a number in {unit}, found {value!r}")
+
+
+def _require_unit(name: str, unit: object) -> None:
+    if unit != _UNITS[name]:
+        raise InputError(f"limit '{name}' is in {_UNITS[name]}, found '{unit}': convert the value")
+
+
+_UNITS = {f.name: f.default.unit for f in fields(Limits) if isinstance(f.default, Limit)}
 LIMITS = np.dtype([(f.name, "f8") for f in fields(Limits)])

@@ -59,6 +59,10 @@ class Cause(IntEnum):
     DRIVE_OFF = 30
     RATE_HIGH = 31
     FOREIGN_COMMANDS = 32
+    CHECK_GYRO = 33
+    CHECK_GRAVITY = 34
+    CHECK_MOUNTING = 35
+    CHECK_GAINS = 36
 
 
 SENTENCES = {
@@ -95,11 +99,15 @@ SENTENCES = {
     Cause.LINK_NOISY: "too many frames are broken",
     Cause.DRIVE_OFF: "the drive switched itself off without saying why",
     Cause.FOREIGN_COMMANDS: "the drive heard commands that are not this run's, or too old, and switched itself off",
+    Cause.CHECK_GYRO: "check not passed: a gyro reads more than any gyro at rest",
+    Cause.CHECK_GRAVITY: "check not passed: the accelerometer does not read the size of gravity",
+    Cause.CHECK_MOUNTING: "check not passed: by the accelerometer the machine is not upright",
+    Cause.CHECK_GAINS: "check not passed: the gains are of other speeds",
 }
 
 
 class Symptom(IntFlag):
-    """Symptoms that the plausibility monitor has found this tick, beside the faults a device reports."""
+    """Symptoms that the monitors of a ride and of the rest before it have found this tick, beside a device's faults."""
 
     NONE = 0
     SENSOR_STUCK = 1
@@ -112,6 +120,10 @@ class Symptom(IntFlag):
     RATE_LOW = 128
     LINK_NOISY = 256
     RATE_HIGH = 512
+    # before a run, of `hil.loop.resting`; room is left for more of a ride
+    REST_RATE = 1 << 12
+    REST_FORCE = 1 << 13
+    REST_TILT = 1 << 14
 
 
 class Verdict(IntFlag):

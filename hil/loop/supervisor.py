@@ -23,7 +23,7 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.loop.states import Cause, Demand, Verdict
+from hil.loop.states import Cause, Demand, Symptom, Verdict
 from hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
 
 # Plain integers and arrays for the compiled code.
@@ -50,6 +50,13 @@ _BIT = {event: 1 << i for event, i in EVENT_INDEX.items()}
 _B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
 _B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]
 _B_BROKEN, _B_NOT_UPRIGHT = _BIT["stream broken"], _BIT["not upright"]
+_B_REST_RATE, _B_REST_FORCE, _B_REST_TILT, _B_OTHER_GAINS = (
+    _BIT["gyro at rest"],
+    _BIT["gravity at rest"],
+    _BIT["sensor not upright"],
+    _BIT["speed of other gains"],
+)
+_REST_RATE, _REST_FORCE, _REST_TILT = int(Symptom.REST_RATE), int(Symptom.REST_FORCE), int(Symptom.REST_TILT)
 _B_NAN, _B_STALE, _B_LEAN, _B_STEER = (
     _BIT["not a number"],
     _BIT["stale sample"],
@@ -99,6 +106,7 @@ NEWS = np.dtype(
         ("late", "u1"),  # this tick woke more than half a period late
         ("attended", "u1"),  # the program around the loop (operator, display) is alive
         ("recording", "u1"),  # the log takes what it is given
+        ("other_gains", "u1"),  # the gains are of other speeds than the present one
         ("released", "u1"),  # the experiment wants the bicycle left to itself: no torque, everything else as ever
         ("tested", "u1"),  # a recent latency test vouches for this computer at this rate, or none is asked for
     ],
@@ -144,6 +152,10 @@ def _events(s, limits, news, sample, e):
     # a sample that is merely late is no gap; silence for as long as the drive's time-out is one
     on |= 0 if news.clean and news.silence < s.watchdog else _B_BROKEN
     on |= 0 if upright else _B_NOT_UPRIGHT
+    on |= _B_REST_RATE if news.symptoms & _REST_RATE else 0
+    on |= _B_REST_FORCE if news.symptoms & _REST_FORCE else 0
+    on |= _B_REST_TILT if news.symptoms & _REST_TILT else 0
+    on |= _B_OTHER_GAINS if news.other_gains else 0
 
     on |= 0 if math.isfinite(numbers) else _B_NAN
     on |= 0 if news.silence <= limits.stale else _B_STALE  # what is not a number is stale too

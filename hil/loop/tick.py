@@ -20,6 +20,7 @@ from hil.loop.clock_offset import follow_clock
 from hil.loop.excitation import excitation_place, excitation_torque, is_released
 from hil.loop.observer import follow_drive, observe
 from hil.loop.plausibility import judge_plausibility
+from hil.loop.resting import judge_rest
 from hil.loop.states import State
 from hil.loop.supervisor import supervise
 from hil.loop.tick_record import COUNTERS
@@ -28,6 +29,7 @@ FAREWELL_FRAMES = 5  # how many times zero torque is sent at the end
 
 _NEVER_SENT = 0x8000  # commands without an answer: the one answered is ahead of all that were sent
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
+_CHECK, _ARMED = int(State.CHECK), int(State.ARMED)
 LOOP_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
 LOOP_PULSE = np.dtype(
     [
@@ -74,6 +76,7 @@ class LoopState(NamedTuple):
     sample: np.void
     estimate: np.void
     monitor: np.void
+    resting: np.void
     news: np.void
     supervisor: np.void
     command: np.void
@@ -108,6 +111,9 @@ def tick(loop, wire, t_host, t_due, row):
     news.symptoms = judge_plausibility(
         loop.limits, loop.observer, loop.monitor, loop.raw, sample, estimate, samples, broken, steered, news.dt
     )
+    held = supervisor.state == _CHECK or supervisor.state == _ARMED
+    news.symptoms |= judge_rest(loop.limits, loop.observer.g, loop.resting, sample, news.fresh, held, news.dt)
+    news.other_gains = _governs_elsewhere(loop.speeds, loop.gains, estimate.v, loop.limits.gains_reach)
     place = excitation_place(loop.pulse, sample.t, supervisor.state == _RUNNING)
     news.released = is_released(loop.pulse, loop.freedom, place, loop.limits, estimate)
     news.T_req = requested_torque(loop.speeds, loop.gains, estimate)
@@ -226,6 +232,21 @@ def requested_torque(speeds, gains, e):
     for n, z in enumerate((e.phi, e.delta, e.phi_dot, e.delta_dot, e.T, e.u_prev)):
         T -= (gains[i, n] + part * (gains[j, n] - gains[i, n])) * z
     return T
+
+
+@njit(cache=True, nogil=True)
+def _governs_elsewhere(speeds, gains, v, reach):
+    """Tell whether gains are of speeds farther than ``reach`` from ``v`` [m/s]; zero gains suit every speed.
+
+    Runs inside the tick.
+    """
+    if speeds[0] - reach <= v <= speeds[-1] + reach:
+        return 0
+    for i in range(gains.shape[0]):
+        for n in range(gains.shape[1]):
+            if gains[i, n] != 0.0:
+                return 1
+    return 0
 
 
 @njit(cache=True, nogil=True)

@@ -113,6 +113,10 @@ PRIORITY_RULES = (
 ARMING_RULES = (  # of arming, beside what is hard or soft
     Rule("stream broken", "a gap, a broken frame, or silence as long as the watchdog", {}, Cause.CHECK_STREAM),
     Rule("not upright", "lean beyond `lean_arm` or steer beyond `steer_arm`", {_A: _D}, Cause.CHECK_UPRIGHT),
+    Rule("gyro at rest", "mean rate about an axis beyond `rest_rate`", {_A: _D}, Cause.CHECK_GYRO),
+    Rule("gravity at rest", "mean specific force off gravity by more than `rest_force`", {_A: _D}, Cause.CHECK_GRAVITY),
+    Rule("sensor not upright", "mean specific force tilted beyond `rest_tilt`", {_A: _D}, Cause.CHECK_MOUNTING),
+    Rule("speed of other gains", "speed beyond those of the gains by `gains_reach`", {_A: _D}, Cause.CHECK_GAINS),
 )
 RULES = (
     *PRIORITY_RULES,

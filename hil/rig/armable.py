@@ -8,7 +8,6 @@ from hil.rig.rig import Rig
 from models.errors import InputError
 
 LEAST_PERIODS = 2.0  # periods of silence that a time-out must survive: one sample may be lost
-GAINS_REACH = 0.5  # m/s beyond the speeds of a design at which its gains may be used, a usual step of its grid
 _ROOM_TO_ARM = (("bus_min", "bus_max"), ("check", "check_timeout"))  # limits between which there must be some
 
 
@@ -68,7 +67,8 @@ def _require_speed(rig: Rig, schedule: GainSchedule, speed: float) -> None:
             f"{fastest:g} m/s only; choose a speed within, or change speed_min or speed_max in the rig"
         )
     first, last = _speeds(schedule)
-    if not first - GAINS_REACH <= speed <= last + GAINS_REACH:
+    reach = rig.limits.gains_reach.value
+    if not first - reach <= speed <= last + reach:
         raise InputError(
             f"the gains are of {_range(schedule)}, found a speed of {speed:g} m/s: choose a speed within, or design "
             f"gains for it with `riderless design --speeds {min(first, speed):g}:{max(last, speed):g}:0.5`"

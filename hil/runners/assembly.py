@@ -15,6 +15,7 @@ from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
 from hil.loop.observer import ESTIMATE
 from hil.loop.plausibility import new_monitor
+from hil.loop.resting import RESTING
 from hil.loop.supervisor import NEWS, new_supervisor
 from hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
 from hil.rig.rig import Rig
@@ -66,6 +67,7 @@ def new_loop(
         sample=_zero(SAMPLE),
         estimate=_zero(ESTIMATE),
         monitor=new_monitor(),
+        resting=_zero(RESTING),
         news=_zero(NEWS),
         supervisor=new_supervisor(rig.watchdog),
         command=_zero(COMMAND),

@@ -24,6 +24,7 @@ from hil.loop.tick import LoopState
 from hil.rig.armable import require_armable
 from hil.rig.fitting import require_fitting
 from hil.rig.rig import Rig
+from hil.rig.stable import require_stable
 from hil.runners import realtime
 from hil.runners.assembly import new_loop
 from hil.runners.disk_room import require_disk_room
@@ -49,6 +50,8 @@ def run_realtime(
     excitation: Excitation = Excitation(),
     operator: Operator | None = None,
     allow_mismatch: bool = False,
+    allow_unstable: bool = False,
+    speeds: Sequence[float] = (),
 ) -> Outcome:
     """Run on serial ports and write the log.
 
@@ -78,17 +81,22 @@ def run_realtime(
         Who demands what when; by default one that arms, runs for ``duration`` and stops.
     allow_mismatch : bool
         The gains may be for another bicycle, delay or drive lag.
+    allow_unstable : bool
+        Under these gains the bicycle may fall by itself.
+    speeds : sequence of float
+        Corners of the planned profile of speed [m/s]; by default all speeds of the gains that the rig allows.
 
     Raises
     ------
     DeviceError
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
-        When gains, rig and device do not fit together, or could never be armed, or the rig wants a latency test
-        and there is none, or the disk has no room for the log.
+        When gains, rig and device do not fit together, could never be armed or do not balance it, or the rig wants a
+        latency test and there is none, or the disk has no room for the log.
     """
     require_fitting(rig, schedule, allow_mismatch)
     require_armable(rig, schedule)
+    require_stable(rig, schedule, speeds, allow_unstable)
     latency = find_latency_test(rig, fifo)
     require_disk_room(folder, [(rig, duration)])
     paths = [paths] if isinstance(paths, str) else list(paths)
@@ -148,8 +156,9 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
     DeviceError
         When a port is missing or busy, or what is behind it is not the device of the rig.
     InputError
-        When rig and devices do not fit together.
+        When rig and devices do not fit together, or the limits are those of an old log that no machine may have.
     """
+    rig.limits.require_plausible()
     with ExitStack() as stack:
         ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
         devices = introduce_devices(rig, ports)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from experiments.reports.hazards.markdown import hazards_markdown
 from experiments.reports.hazards.table import hazards_of
-from hil.loop.limits import Limits
+from hil.loop.limits import RANGES, Limits
 from hil.loop.transitions import as_markdown
 from hil.rig.rig import Rig
 from models import catalogue
@@ -16,9 +16,13 @@ HAZARDS_PAGE = DOCS / "hazards.md"
 
 
 def limits_table() -> str:
-    """Every limit with its default, unit and reason."""
-    rows = [f"| `{name}` | {e['value']:g} | {e['unit']} | {e['reason']} |" for name, e in Limits().as_dict().items()]
-    return "\n".join(["| limit | value | unit | reason |", "|---|---|---|---|", *rows]) + "\n"
+    """Every limit with its default, unit and reason, and the range that is taken, with its reason."""
+    rows = []
+    for name, entry in Limits().as_dict().items():
+        least, most, why = RANGES[name]
+        told = (f"`{name}`", f"{entry['value']:g}", entry["unit"], entry["reason"], f"{least:g} to {most:g}", why)
+        rows.append(f"| {' | '.join(map(str, told))} |")
+    return "\n".join(["| limit | value | unit | reason | taken | for |", "|---|---|---|---|---|---|", *rows]) + "\n"
 
 
 def tables() -> dict[Path, dict[str, str]]:

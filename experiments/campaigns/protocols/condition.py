@@ -44,6 +44,8 @@ class Condition:
         Its devices, limits and rates; the emulated one's by default.
     allow_mismatch : bool
         The gains may be for another bicycle, delay or drive lag.
+    allow_unstable : bool
+        Under the gains it may fall by itself.
     protocol : str
         Its name among the protocols, empty outside of a campaign file.
     tag : str
@@ -70,6 +72,7 @@ class Condition:
     emulation: Emulation = Emulation()
     machine: Rig | None = None
     allow_mismatch: bool = False
+    allow_unstable: bool = False
     controller: str = ""
     protocol: str = ""
     tag: str = ""

@@ -31,6 +31,7 @@ class NamedController:
     options: dict[str, Any] | None = None
     gains: GainSchedule | None = None
     allow_mismatch: bool = False  # the gains made before may be for another bicycle, delay or drive lag
+    allow_unstable: bool = False  # under them a bicycle may fall by itself
 
     def __repr__(self) -> str:
         return f"<NamedController '{self.name}': {self.method}{', gains made before' if self.gains else ''}>"
@@ -142,6 +143,7 @@ class PlanInputs:
             "emulation": self.emulation,
             "machine": self.machine,
             "allow_mismatch": run.controller.allow_mismatch,
+            "allow_unstable": run.controller.allow_unstable,
             "controller": run.controller.name,
             "protocol": settings.kind,
             "repeat": run.repeat,

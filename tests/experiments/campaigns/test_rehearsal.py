@@ -9,6 +9,7 @@ from experiments.campaigns.protocols import release, treadmill
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from experiments.campaigns.rehearsal import dry_run
 from hil.logs.log import read_run
+from hil.loop.limits import RecordedLimits
 from hil.loop.states import State
 from hil.rig.file import read_rig
 from hil.rig.rig import Rig
@@ -27,7 +28,7 @@ def one(machine=None, method="lqr", v=5.0, **settings):
 def rig_with(**values):
     rig = Rig(BENCHMARK)
     limits = {name: dataclasses.replace(getattr(rig.limits, name), value=value) for name, value in values.items()}
-    return dataclasses.replace(rig, limits=dataclasses.replace(rig.limits, **limits))
+    return dataclasses.replace(rig, limits=RecordedLimits(**vars(rig.limits) | limits))
 
 
 @pytest.fixture(scope="module")

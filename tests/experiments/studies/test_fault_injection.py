@@ -182,9 +182,9 @@ def test_a_slow_ramp_is_found_out():
 
 def test_lax_limits_are_found_out():
     case = case_of("one bit flipped, once", FaultOnset.IN_A_KICK)
-    strict = replace(CASE_LIMITS, torque=Limit(0.05, "N m", "stricter than it was played with"))
+    strict = replace(CASE_LIMITS, torque=Limit(0.1, "N m", "stricter than it was played with"))
     assert any("was asked for" in complaint for complaint in judge_case(case, play_case(case), strict).complaints)
-    strict = replace(CASE_LIMITS, torque_rate=Limit(0.1, "N m/s", "stricter than it was played with"))
+    strict = replace(CASE_LIMITS, torque_rate=Limit(5.0, "N m/s", "stricter than it was played with"))
     assert any("asked to change" in complaint for complaint in judge_case(case, play_case(case), strict).complaints)
 
 

@@ -133,3 +133,19 @@ def test_every_device_can_be_introduced_by_its_registry_name():
     for name in EXAMPLES:
         rig = read_rig(RIGS / f"{name}.toml")
         assert all(device(port.device).carries & port.role == port.role for port in rig.ports)
+
+
+@pytest.mark.parametrize(
+    ("readings", "told"),
+    [
+        ({"psi_dot_meas": 3.0}, "the yaw gyro reads +3.00 rad/s at rest, wanted within 0.35 rad/s"),
+        ({"a_z_meas": 9.81}, "it is upside down, or its z axis has the wrong sign"),
+        ({"a_z_meas": -19.6}, "the accelerometer reads 19.6 m/s^2 at rest, wanted 9.8"),
+    ],
+)
+def test_what_a_run_would_not_be_armed_with_is_said_in_the_same_words(readings, told):
+    steps = {step.name: step for step in preflight.preflight_steps(read_rig(RIGS / "node.toml"), [])}
+    finding = steps["at rest"].look(rows(**readings), False)
+    assert finding is not None
+    assert not finding.good
+    assert told in finding.sentence

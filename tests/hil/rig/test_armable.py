@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from hil.design.methods import design
-from hil.loop.limits import Limit, Limits
-from hil.rig.armable import GAINS_REACH, require_armable
+from hil.loop.limits import Limit, Limits, RecordedLimits
+from hil.rig.armable import require_armable
 from hil.rig.rig import Rig
 from hil.runners.emulation import emulated_node, emulated_supply
 from models import catalogue
@@ -14,12 +14,13 @@ from models.errors import InputError
 
 SILVER = catalogue.load_bicycle("Silver")
 GAINS = design(SILVER, "lqr", (4.0, 5.0, 6.0))
+GAINS_REACH = 0.5  # m/s beyond the speeds of the gains
 OFF = design(SILVER, "off", (5.0,))
 
 
 def limited(**values):
     units = {name: vars(Limits())[name].unit for name in values}
-    return Limits(**{name: Limit(value, units[name], "test") for name, value in values.items()})
+    return RecordedLimits(**{name: Limit(value, units[name], "test") for name, value in values.items()})
 
 
 def rig(**values):

@@ -7,6 +7,7 @@ import pytest
 
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, read_run
+from hil.loop.limits import RecordedLimits
 from hil.loop.states import State
 from hil.runners.emulation import Emulation
 from hil.runners.replay import rebuilt_loop, replay
@@ -36,9 +37,7 @@ def test_every_controller_and_model_replays_bit_for_bit(tmp_path, method, model)
 
 
 def test_a_run_that_ended_in_a_fault_replays_too(tmp_path):
-    rig = rig_of(
-        limits=dataclasses.replace(rig_of().limits, lean=dataclasses.replace(rig_of().limits.lean, value=0.02))
-    )
+    rig = rig_of(limits=RecordedLimits(lean=dataclasses.replace(rig_of().limits.lean, value=0.02)))
     outcome = run_lockstep(tmp_path / "run", rig, gains(rig), scenario(kicks=(0.5,)), 3.0)
     assert outcome.reason == "fault"
     run = read_run(tmp_path / "run")
