@@ -121,9 +121,8 @@ def _bounds(case: FaultCase, played: Played, limits: Limits, declared: str) -> l
     diary, state, wrong = played.diary.copy(), played.rows["state"], []
     for part in case.parts:
         if part.threat.obeyed > 0.0:
-            diary["T_asked"][np.abs(diary["t"] - part.onset - 0.5 * part.threat.obeyed) <= 0.5 * part.threat.obeyed] = (
-                0.0
-            )
+            since = diary["t"] - part.onset
+            diary["T_asked"][(since >= 0.0) & (since <= part.threat.obeyed + TIME_ROUNDING)] = 0.0
     asked = diary["T_asked"]
     worst = float(np.abs(asked).max())
     if worst > limits.torque.value + TORQUE_ROUNDING:

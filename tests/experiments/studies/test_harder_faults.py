@@ -155,6 +155,13 @@ def test_sets_are_drawn_from_everything():
     assert 0.3 < np.mean(np.array(apart) < 0.3) < 0.9  # some at once, some far apart
 
 
+def test_no_threat_is_met_twice_in_a_set():
+    drawn = [draw_case(20261122, index, PAIRS) for index in range(8400, 8500)]
+    assert all(len({part.threat.name for part in case.parts}) == 2 for case in drawn)
+    alike = np.zeros(count_genes(PAIRS), int)
+    assert len({part.threat.name for part in case_of_genes(alike, PAIRS).parts}) == 2
+
+
 @pytest.mark.parametrize("together", [0, 4])
 def test_sets_of_nonsense_are_refused(together):
     with pytest.raises(InputError, match="by 1 to 3"):

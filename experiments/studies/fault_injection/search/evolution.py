@@ -2,7 +2,8 @@
 
 Threat, bicycle, channel and the like are choices and not numbers, so the parents are kept apart by their threats: the
 best few of each set of threats stay, and what is dangerous with one fault does not crowd out what may become so with
-another. A share of every generation is drawn afresh, the first fault of each by turns. All is drawn from the seed and the number of the generation.
+another. A share of every generation is drawn afresh, the first fault of each by turns. All is drawn from the seed and
+the number of cases played before.
 """
 
 from collections.abc import Callable
