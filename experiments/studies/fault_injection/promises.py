@@ -55,7 +55,7 @@ def first_cause(played: Played) -> tuple[Cause, int]:
 def slack_of(case: FaultCase) -> float:
     """Time for which the drive may go on with older commands because of the faults of a case [s].
 
-    In a set the order to stop, for whatever reason it is given, may be lost to another fault: then it is the watchdog's.
+    In a set the order to stop, whatever it is given for, may be lost to another fault: then the watchdog stops it.
     """
     slack = sum(part.threat.slack for part in case.parts)
     lost = bool(case.others) and any(_is_of_the_line(fault, TO_NODE) for fault in case.all_faults)
