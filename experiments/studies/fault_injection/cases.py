@@ -166,8 +166,17 @@ def draw_case(seed: int, index: int, options: CaseOptions = CaseOptions()) -> Fa
     first = np.random.default_rng([seed, index])
     further = [np.random.default_rng([seed, index, i]) for i in range(1, options.together)]
     met = [threat for threat in threats if not threat.refused]  # where no session begins no further fault is met
-    chosen = [threats[index % len(threats)], *(met[draws.integers(len(met))] for draws in further)]
+    chosen = [threats[index % len(threats)]]
+    for draws in further:
+        chosen.append(another_threat(met, int(draws.integers(len(met))), chosen))
     return compose_case(chosen, [first, *further], options, seed=seed, index=index)
+
+
+def another_threat(threats: Sequence[Threat], number: int, chosen: Sequence[Threat]) -> Threat:
+    """Take the threat of this number, or the next one that is not yet in the set."""
+    while threats[number % len(threats)] in chosen:
+        number += 1
+    return threats[number % len(threats)]
 
 
 def compose_case(

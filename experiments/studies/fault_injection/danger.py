@@ -22,7 +22,7 @@ _WRAP = 2**16  # numbers of commands
 
 @dataclass(frozen=True)
 class Danger:
-    """What a case came to."""
+    """Greatest danger that a case came to."""
 
     lean: float  # rad, greatest true lean under torque
     leaning: float  # s, from the first true lean beyond the limit to the last torque; 0 if there was none

@@ -26,6 +26,7 @@ from experiments.studies.fault_injection.threats.fault_spec import (
     SAMPLE_PERIOD,
     TIME_TO_ZERO,
 )
+from experiments.studies.fault_injection.threats.link_faults import WATCHDOG_SLACK
 from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, TO_NODE, Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause, State
@@ -52,8 +53,13 @@ def first_cause(played: Played) -> tuple[Cause, int]:
 
 
 def slack_of(case: FaultCase) -> float:
-    """Time for which the drive may go on with older commands because of the faults of a case [s]."""
-    return sum(part.threat.slack for part in case.parts)
+    """Time for which the drive may go on with older commands because of the faults of a case [s].
+
+    In a set the order to stop, whatever it is given for, may be lost to another fault: then the watchdog stops it.
+    """
+    slack = sum(part.threat.slack for part in case.parts)
+    lost = bool(case.others) and any(_is_of_the_line(fault, TO_NODE) for fault in case.all_faults)
+    return slack + (WATCHDOG_SLACK if lost else 0.0)
 
 
 def undefended(case: FaultCase) -> str:

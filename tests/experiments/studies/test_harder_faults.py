@@ -129,7 +129,7 @@ def attacks():
 def test_attacks_on_the_line_are_safe_and_found(attacks):
     assert [(v.index, v.threat, v.complaints) for v in attacks if v.complaints] == []
     assert max(v.danger.old for v in attacks) <= 0.05
-    assert sum(v.outcome == "FOREIGN_COMMANDS" for v in attacks) > 20
+    assert sum(v.outcome == "FOREIGN_COMMANDS" for v in attacks) > 10
 
 
 # sets
@@ -153,6 +153,13 @@ def test_sets_are_drawn_from_everything():
     assert names == {threat.name for threat in threats_of(ThreatPool.ALL) if not threat.refused}
     apart = [abs(case.others[0].onset - case.onset) for case in (draw_case(4, i, PAIRS) for i in range(300))]
     assert 0.3 < np.mean(np.array(apart) < 0.3) < 0.9  # some at once, some far apart
+
+
+def test_no_threat_is_met_twice_in_a_set():
+    drawn = [draw_case(20261122, index, PAIRS) for index in range(8400, 8500)]
+    assert all(len({part.threat.name for part in case.parts}) == 2 for case in drawn)
+    alike = np.zeros(count_genes(PAIRS), int)
+    assert len({part.threat.name for part in case_of_genes(alike, PAIRS).parts}) == 2
 
 
 @pytest.mark.parametrize("together", [0, 4])
@@ -313,12 +320,12 @@ def evaluate_sabotaged(sabotage, population, options):
 
 
 def test_a_search_finds_what_chance_hardly_does():
-    """With the comparisons of sensors asleep 300 searched cases find ten times what 300 drawn ones do."""
+    """With the comparisons of sensors asleep 300 searched cases find more than twice what 300 drawn ones do."""
     options = CaseOptions(length=8.0, pool=ThreatPool.SLOW)
     report = search_unsafe(300, 3, options, partial(evaluate_sabotaged, no_contradiction))
     drawn = [draw_case(3, index, options) for index in range(300)]
     found = sum(bool(judge_case(case, play_case(case, no_contradiction)).complaints) for case in drawn)
-    assert report.unsafe >= 3 * max(found, 1)
+    assert report.unsafe > 2 * max(found, 1)
     assert report.level > 1.0
 
 

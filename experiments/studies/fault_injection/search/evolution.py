@@ -2,7 +2,8 @@
 
 Threat, bicycle, channel and the like are choices and not numbers, so the parents are kept apart by their threats: the
 best few of each set of threats stay, and what is dangerous with one fault does not crowd out what may become so with
-another. A share of every generation is drawn afresh, the first fault of each by turns. All is drawn from the seed and the number of the generation.
+another. A share of every generation is drawn afresh, the first fault of each by turns. All is drawn from the seed and
+the number of cases played before.
 """
 
 from collections.abc import Callable
@@ -23,13 +24,13 @@ from experiments.studies.fault_injection.search.genes import (
 )
 from models.errors import InputError
 
-GENERATION = 200  # cases
+GENERATION = 60  # cases
 FRESH = 0.25  # share of a generation that is drawn afresh
 PARENTS, OF_ONE_KIND = 30, 3  # kept in all, and of one set of threats
 GREED = 2.0  # power by which better parents are preferred
 CHANGED = 0.25  # share of the genes that a child changes
 NEW_THREAT = 0.05  # chance that it takes another threat
-STEPS = (0.01, 0.05, 0.2, 1.0)  # of a changed gene, in parts of its range
+GENE_STEPS = (0.01, 0.05, 0.2, 1.0)  # of a changed gene, in parts of its range
 OTHER_RIDE = 0.3  # chance that the ride is that of another parent
 TOLD = 5  # worst cases, each of another set of threats
 
@@ -144,7 +145,7 @@ def _child(parents: list[Evaluated], options: CaseOptions, rng: np.random.Genera
         child[ride] = _parent(parents, rng).genes[ride]
     changed = rng.random(n) < CHANGED
     changed[threat_genes(options)] = rng.random(options.together) < NEW_THREAT
-    step = rng.choice(STEPS)
+    step = rng.choice(GENE_STEPS)
     moved = child + np.rint(GENE_VALUES * step * rng.standard_normal(n)).astype(np.int64)
     child[changed] = (moved if step < 1.0 else rng.integers(GENE_VALUES, size=n))[changed] % GENE_VALUES
     return child

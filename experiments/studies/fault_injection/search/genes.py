@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import CaseOptions, FaultCase, compose_case
+from experiments.studies.fault_injection.cases import CaseOptions, FaultCase, another_threat, compose_case
 from experiments.studies.fault_injection.threats.fault_list import threats_of
 from experiments.studies.fault_injection.threats.fault_spec import Threat
 from models.errors import InputError
@@ -61,7 +61,9 @@ def case_of_genes(genes: NDArray, options: CaseOptions) -> FaultCase:
     """Make the case of some genes, an array of whole numbers from 0 to below `GENE_VALUES`."""
     threats = searched_threats(options)
     blocks = np.split(genes, threat_genes(options)[1:])
-    chosen = [threats[int(block[0]) * len(threats) // GENE_VALUES] for block in blocks]
+    chosen: list[Threat] = []
+    for block in blocks:
+        chosen.append(another_threat(threats, int(block[0]) * len(threats) // GENE_VALUES, chosen))
     draws = [GeneDraws(block[1:]) for block in blocks]
     return compose_case(chosen, draws, options, code=code_of_genes(genes))
 

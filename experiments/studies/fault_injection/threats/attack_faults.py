@@ -45,7 +45,7 @@ ATTACK_THREATS = (
         "forged commands",
         Kind.FORGE,
         "with the right session and numbers; the computer's next command contradicts them",
-        frozenset({Cause.FOREIGN_COMMANDS}),
+        frozenset({Cause.FOREIGN_COMMANDS, Cause.STALE_SAMPLE}),
         0.015,
         sizes=(0.5, 7.0),
         signed=True,
