@@ -10,7 +10,6 @@ A worker reads hundreds of mutants in one process. Files of findings are kept; e
 import argparse
 import json
 import os
-import shutil
 import signal
 import sys
 import time
@@ -19,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.tools.fuzz_files.readers import READERS
-from tests.tools.fuzz_files.worker import Counters, Finding, fork_worker, mutant, random_of
+from tests.tools.fuzz_files.worker import Counters, Finding, fork_worker, in_memory, mutant, random_of
 
 BATCH = 1000  # mutants a worker reads before it is replaced
 PATIENCE = 300.0  # s without a new mutant until a worker is taken to hang in a library
@@ -32,7 +31,7 @@ def fuzz_reader(reader: str, mutants: int, seed: int, jobs: int, keep: Path) -> 
     found: list[Finding] = []
     waiting = [range(a, min(a + BATCH, mutants)) for a in range(0, mutants, BATCH)][::-1]
     running: dict[int, tuple[range, Counters, list[float]]] = {}
-    with TemporaryDirectory() as name:
+    with TemporaryDirectory(dir=in_memory()) as name:
         told = Path(name) / "found"
         while waiting or running:
             while waiting and len(running) < jobs:
@@ -60,8 +59,6 @@ def fuzz_reader(reader: str, mutants: int, seed: int, jobs: int, keep: Path) -> 
                     waiting.append(range(at, numbers.stop))
         if told.exists():
             found += [Finding(*json.loads(line)) for line in told.read_text(encoding="utf-8").splitlines()]
-    for folder in Path("/dev/shm").glob("riderless-fuzz-*"):
-        shutil.rmtree(folder, ignore_errors=True)
     return counts, found
 
 

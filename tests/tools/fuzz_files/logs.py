@@ -136,8 +136,9 @@ def _mutated_metadata(rng: Random, body: bytes) -> bytes:
         key, at = _text(body, at)
         pairs[key], at = _text(body, at)
     text = pairs.get("json", "{}")
-    if rng.random() < 0.85:
-        text = json.dumps(mutated_tree(rng, json.loads(text)))
+    document = _document(text)
+    if document is not None and rng.random() < 0.85:
+        text = json.dumps(mutated_tree(rng, document))
     elif rng.random() < 0.1:
         text = rng.choice(('{"a":' * 100_000, "[" * 100_000, "9" * 5000, '{"schema":' + "9" * 5000 + "}", "null", ""))
     else:
@@ -146,6 +147,14 @@ def _mutated_metadata(rng: Random, body: bytes) -> bytes:
     crc = f"{zlib.crc32(data):08x}".encode()
     packed = b"".join(struct.pack("<I", len(part)) + part for part in (b"json", data, b"crc32", crc))
     return struct.pack("<I", len(name)) + name + struct.pack("<I", len(packed)) + packed
+
+
+def _document(text: str) -> Any:
+    """Read JSON, unless an earlier mutation made it none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def resealed(body: bytes, schema: bytes) -> bytes:

@@ -64,9 +64,8 @@ def mutant(seed: int, reader: str, number: int) -> bytes:
     return READERS[reader].make(random_of(seed, reader, number))
 
 
-def read_mutants(reader: str, seed: int, numbers: range, counters: Counters, keep: Path) -> list[Finding]:
+def read_mutants(reader: str, seed: int, numbers: range, counters: Counters, keep: Path, folder: Path) -> list[Finding]:
     """Read mutants within bounds; findings, with the file of the first few of each kind."""
-    folder = _scratch()
     READERS[reader].prepare(folder)
     _set_bounds()
     found: list[Finding] = []
@@ -152,7 +151,7 @@ def place_of(error: BaseException) -> str:
 
 
 def fork_worker(reader: str, seed: int, numbers: range, counters: Counters, keep: Path, told: Path) -> int:
-    """Start a worker; its findings go to the file ``told``, a line of JSON each."""
+    """Start a worker in a folder of its own beside ``told``, the file to which its findings go, a line of JSON each."""
     counters.set(numbers.start, 0, 0, 0)
     pid = os.fork()
     if pid:
@@ -160,7 +159,8 @@ def fork_worker(reader: str, seed: int, numbers: range, counters: Counters, keep
     code = 1
     try:
         sys.stdout.flush()
-        found = read_mutants(reader, seed, numbers, counters, keep)
+        folder = Path(mkdtemp(dir=told.parent))
+        found = read_mutants(reader, seed, numbers, counters, keep, folder)
         with told.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(finding) + "\n" for finding in found)
         code = 0
@@ -182,7 +182,6 @@ def _too_slow(*_: Any) -> None:
     raise TooSlowError
 
 
-def _scratch() -> Path:
-    """Folder in memory where there is one."""
-    shm = Path("/dev/shm")
-    return Path(mkdtemp(prefix="riderless-fuzz-", dir=shm if os.access(shm, os.W_OK) else None))
+def in_memory() -> str | None:
+    """Folder for short-lived files, in memory where there is one."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
