@@ -130,9 +130,9 @@ def forge(fault, way, frame, n, t, out):
         return 0
     for i in range(n):
         out[i] = frame[i]
-    i = np.int64(out[0])
+    i = int(out[0])
     while 0 < i < n - 1:  # undo COBS: each zero was replaced by the way to the next
-        step = np.int64(out[i])
+        step = int(out[i])
         out[i] = 0
         i += max(step, 1)
     command = laid_over(out, 1, COMMAND_LAYOUT)
