@@ -70,7 +70,12 @@ HARD_RULES = (
     Rule("device restarted", "symptom", _HARD, Cause.DEVICE_RESTARTED),
     Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
     Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
-    Rule("lean limit", "lean to either side beyond `lean`", _HARD, Cause.LEAN_LIMIT),
+    Rule(
+        "lean limit",
+        "lean to either side beyond `lean`, or the lean of its turn beyond 0.9 of that",
+        _HARD,
+        Cause.LEAN_LIMIT,
+    ),
     Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
     Rule("drive went off", "a fresh sample says it is off under torque", {_R: _F, _RD: _F}, Cause.DRIVE_OFF),
 )
