@@ -7,7 +7,7 @@ of the bicycle under control:
   drifts, or an encoder that slips (the yaw gyro's bias is learnt from steer);
 * the lateral force of a bicycle that does not fall averages out, in a turn too: gravity and the turn cancel. Only
   wind, or a mass out of place, leaves some, and leans the bicycle by that much;
-* one that does not fall leans as its turn wants it, ``g phi = v psi_dot``: `turn_lean` needs no accelerometer.
+* one that does not fall leans as its turn wants it, ``g phi = v psi_dot``, whatever the accelerometer says.
 """
 
 import math
@@ -18,8 +18,8 @@ from hil.loop.states import Symptom
 
 FORCE_TIME = 1.0  # s, time constant of the mean lateral force
 TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
-STIR_TIME = 0.1  # s, over which both together are smoothed: a steer thrown against a push is no lean
-TURN_SHARE = 0.9  # of the lean limit: wheels that spin let a bicycle lean a tenth more than its turn tells
+STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
+TURN_SHARE = 0.92  # of the lean limit: wheels that spin let a bicycle lean a tenth more than its turn tells
 
 _DISAGREE = int(Symptom.SENSORS_DISAGREE)
 
@@ -48,11 +48,11 @@ def look_at_drift(limits, m, sample, e, running, dt):
 
 @njit(cache=True, nogil=True)
 def follow_turn(e, g, h):
-    """Follow the lean that the turn tells [rad], and what the roll gyro has added lately. Runs inside the tick.
+    """Follow the leans [rad] that turn, roll gyro and accelerometer tell. Runs inside the tick.
 
     Parameters
     ----------
-    e : record of ESTIMATE, changed in place: its turn, sway and both together.
+    e : record of ESTIMATE, changed in place: its turn, sway, both together, and lean_shown.
     g : float
         Gravity [m/s^2].
     h : float
@@ -61,13 +61,16 @@ def follow_turn(e, g, h):
     part = 1.0 - math.exp(-h / TURN_TIME)
     e.turn += part * (e.v * e.psi_dot / g - e.turn)
     e.sway += part * (TURN_TIME * e.phi_dot - e.sway)
-    e.turn_sway += (1.0 - math.exp(-h / STIR_TIME)) * (e.turn + e.sway - e.turn_sway)
+    part = 1.0 - math.exp(-h / STIR_TIME)
+    e.turn_sway += part * (e.turn + e.sway - e.turn_sway)
+    e.lean_shown += part * (e.lean_error - e.lean_shown)
 
 
 @njit(cache=True, nogil=True)
-def turn_lean(e):
-    """Lean [rad], not negative, that the turn tells, with the roll gyro or without: the larger. Runs inside the tick.
+def leans_too_far(e, limit):
+    """Decide whether any lean passes the limit [rad]: estimate, accelerometer, or turn. Runs inside the tick.
 
-    It knows nothing of the accelerometer. A lateral force from outside makes it wrong, a roll gyro's bias half of it.
+    The turn knows nothing of the accelerometer, with the roll gyro or without.
     """
-    return max(abs(e.turn), abs(e.turn_sway))
+    turn = max(abs(e.turn), abs(e.turn_sway))
+    return max(abs(e.phi), abs(e.phi + e.lean_shown)) > limit or turn > TURN_SHARE * limit

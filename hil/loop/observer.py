@@ -49,6 +49,7 @@ ESTIMATE = np.dtype(
         ("turn", "f8"),  # rad, lean of a balanced turn, v psi_dot / g, smoothed
         ("sway", "f8"),  # rad, what the roll gyro adds to it
         ("turn_sway", "f8"),  # rad, both, smoothed
+        ("lean_shown", "f8"),  # rad, lean_error, smoothed
         ("t", "f8"),  # s, of the last sample used
         ("started", "i8"),
     ]

@@ -22,7 +22,7 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.loop.consistency import TURN_SHARE, turn_lean
+from hil.loop.consistency import leans_too_far
 from hil.loop.states import Cause, Demand, Verdict
 from hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
 
@@ -147,7 +147,7 @@ def _events(s, limits, news, sample, e):
     on |= _B_BUTTON if status & STATUS_STOP_BUTTON else 0
     on |= _B_FAULT if sample.faults else 0
     on |= _B_WATCHDOG if tripped else 0
-    on |= _B_LEAN if abs(e.phi) > limits.lean or turn_lean(e) > TURN_SHARE * limits.lean else 0
+    on |= _B_LEAN if leans_too_far(e, limits.lean) else 0
     on |= _B_STEER if abs(e.delta) > limits.steer else 0
     on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS
     on |= _B_WENT_OFF if news.fresh and not enabled else 0

@@ -72,7 +72,7 @@ HARD_RULES = (
     Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
     Rule(
         "lean limit",
-        "lean to either side beyond `lean`, or the lean of its turn beyond 0.9 of that",
+        "lean, by estimate or accelerometer, beyond `lean`, or that of its turn beyond 0.92 of it",
         _HARD,
         Cause.LEAN_LIMIT,
     ),
