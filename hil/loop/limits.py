@@ -52,6 +52,8 @@ RANGES = {  # outside of it a value is a slip of the pen, or takes the limit awa
     "gyro_jump": (0.1, 30.0, "within one sample; is it in deg/s?"),
     "lean_error": (0.02, 0.8, "two readings of one lean; is it in degrees?"),
     "steer_error": (0.02, 0.8, "two readings of one steer angle; is it in degrees?"),
+    "gyro_drift": (0.01, 1.0, "no gyro drifts so far in a run; is it in deg/s?"),
+    "side_force": (0.2, 10.0, "a wind that leans it by 30 deg makes more; is it in g?"),
     "torque_error": (0.05, 10.0, "reported against commanded"),
     "seldom": (0.5, 0.99, "balance needs every other sample at least; is it in per cent?"),
     "often": (1.11, 1.9, "a delay that ends brings 1.1 for a moment, and at 2 the gains are of another rate"),
@@ -90,6 +92,10 @@ class Limits:
     gyro_jump: Limit = Limit(3.0, "rad/s", "within one sample; a hard push makes 1 rad/s")
     lean_error: Limit = Limit(0.25, "rad", "lean by gyro against lean by accelerometer, apart from a push")
     steer_error: Limit = Limit(0.15, "rad", "steer by encoder against steer by yaw rate, with tyres that slip")
+    gyro_drift: Limit = Limit(
+        0.15, "rad/s", "learnt since RUNNING: data sheets allow a tenth of it, the rest is for steer"
+    )
+    side_force: Limit = Limit(3.0, "m/s^2", "mean of a second: a turn leaves none, a wind that leans it by 17 deg this")
     torque_error: Limit = Limit(0.8, "N m", "torque reported against torque commanded, apart from friction")
     seldom: Limit = Limit(0.8, "1", "share of the samples promised; the observer needs most of them")
     often: Limit = Limit(1.2, "1", "share of the samples promised; a delay that ends brings 1.1 for a moment")

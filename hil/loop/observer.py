@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from hil.loop.consistency import follow_turn
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -45,6 +46,10 @@ ESTIMATE = np.dtype(
         ("psi_dot", "f8"),
         ("lean_error", "f8"),  # rad, lean by the accelerometer less lean by the gyro
         ("yaw_error", "f8"),  # rad/s, yaw rate by the gyro less that of rolling without slip
+        ("turn", "f8"),  # rad, lean of a balanced turn, v psi_dot / g, smoothed
+        ("sway", "f8"),  # rad, what the roll gyro adds to it
+        ("turn_sway", "f8"),  # rad, both, smoothed
+        ("lean_shown", "f8"),  # rad, lean_error, smoothed
         ("t", "f8"),  # s, of the last sample used
         ("started", "i8"),
     ]
@@ -181,6 +186,7 @@ def observe(o, e, sample, held):
     e.gyro_bias -= bandwidth * bandwidth * h * e.lean_error
     e.phi_dot = sample.phi_dot_meas - e.gyro_bias  # by the new bias: no change of bias may look like an acceleration
     e.psi_dot = sample.psi_dot_meas - e.yaw_bias
+    follow_turn(e, o.g, h)
 
 
 @njit(cache=True, nogil=True)

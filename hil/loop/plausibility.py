@@ -8,6 +8,7 @@ Each symptom rests on one relation that holds whatever pushes the bicycle:
   steer angles, by encoder and by yaw gyro, agree;
 * gravity ties lean to the lateral force (the innovation of the observer), so a roll gyro that lies is
   found out by the accelerometer, and the other way round;
+* a bias that the observer has learnt since the start, and the mean lateral force, stay small (`hil.loop.consistency`);
 * the torque the drive reports follows the commands through its lag;
 * the device's clock advances one period with each sequence number;
 * by the computer's clock, samples come neither more seldom nor more often than promised.
@@ -21,10 +22,14 @@ import math
 import numpy as np
 from numba import njit
 
+from hil.loop.consistency import look_at_drift
 from hil.loop.states import Symptom
 
 SMOOTHING_TIME = 0.1  # s, time constant of the errors
 RATE_TIME = 0.5  # s, time constant of the rates of samples and broken frames
+_SLIP_SAMPLES = 3  # over which a slip of the encoder may be spread and still be seen as a jump
+_RATE_SAMPLES = 2  # over which the rate before is taken
+_SLIP_SHARE = 1.5  # times the limit of a jump that so many samples may stray from the rate before them
 _SLOW = 1.0  # m/s, below it yaw says little about steer
 _NEARLY_WRAPPED = 0xF0000000  # us, of a clock of 32 bits
 
@@ -50,12 +55,16 @@ MONITOR = np.dtype(
         ("t_us", "i8"),
         ("delta", "f8"),  # rad, steer angle of the last sample and of the one before
         ("delta_before", "f8"),
+        ("delta_earlier", "f8", (3,)),  # and of the three before that
         ("phi_dot", "f8"),  # rad/s, of the last sample
         ("psi_dot", "f8"),
         ("seen", "i8"),  # samples in a row without a gap
         ("lean_error", "f8"),  # rad, smoothed
         ("steer_error", "f8"),  # rad, smoothed
         ("torque_error", "f8"),  # N m, smoothed
+        ("gyro_bias", "f8"),  # rad/s, learnt until the machine was RUNNING
+        ("yaw_bias", "f8"),
+        ("side_force", "f8"),  # m/s^2, mean since it is RUNNING
         ("rate", "f8"),  # 1/s, samples
         ("broken", "f8"),  # 1/s, frames
         ("since", "f8"),  # s, since the first sample
@@ -141,13 +150,19 @@ def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
     if follows and m.seen >= 2:  # over a gap even a slow steer goes far
         turned = sample.delta_meas - 2.0 * m.delta + m.delta_before
         rolled, yawed = sample.phi_dot_meas - m.phi_dot, sample.psi_dot_meas - m.psi_dot
-        on |= _JUMP if abs(turned) > limits.steer_jump or max(abs(rolled), abs(yawed)) > limits.gyro_jump else 0
+        slipped = 0.0
+        if m.seen >= _SLIP_SAMPLES + _RATE_SAMPLES:
+            before, earlier = m.delta_earlier[0], m.delta_earlier[_RATE_SAMPLES]
+            slipped = sample.delta_meas - before - _SLIP_SAMPLES * (before - earlier) / _RATE_SAMPLES
+        on |= _JUMP if abs(turned) > limits.steer_jump or abs(slipped) > _SLIP_SHARE * limits.steer_jump else 0
+        on |= _JUMP if max(abs(rolled), abs(yawed)) > limits.gyro_jump else 0
     part = 1.0 - math.exp(-dt / SMOOTHING_TIME)
     steer_error = e.yaw_error * observer.w / (observer.cos_lam * max(e.v, _SLOW))
     m.lean_error += part * (e.lean_error - m.lean_error)
     m.steer_error += part * (steer_error - m.steer_error)
     m.torque_error += part * ((sample.T_meas - e.T if running else 0.0) - m.torque_error)
     on |= _DISAGREE if abs(m.lean_error) > limits.lean_error or abs(m.steer_error) > limits.steer_error else 0
+    on |= look_at_drift(limits, m, sample, e, running, dt)
     return on | (_DISOBEYS if abs(m.torque_error) > limits.torque_error else 0)
 
 
@@ -161,6 +176,9 @@ def _remember(m, raw, sample):
     m.seen = m.seen + 1 if follows and sample.valid else 0
     m.seq = raw.seq
     m.t_us = raw.t_us
+    m.delta_earlier[2] = m.delta_earlier[1]
+    m.delta_earlier[1] = m.delta_earlier[0]
+    m.delta_earlier[0] = m.delta_before
     m.delta_before = m.delta
     m.delta = sample.delta_meas
     m.phi_dot = sample.phi_dot_meas

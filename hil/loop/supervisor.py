@@ -23,6 +23,7 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
+from hil.loop.consistency import leans_too_far
 from hil.loop.states import Cause, Demand, Symptom, Verdict
 from hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
 
@@ -164,7 +165,7 @@ def _events(s, limits, news, sample, e):
     on |= _B_WATCHDOG if tripped else 0
     # a computer that stalls lets the watchdog strike, and its late commands are too old: that is no stranger
     on |= _B_FOREIGN if news.strange or (status & STATUS_FOREIGN and not tripped) else 0
-    on |= _B_LEAN if abs(e.phi) > limits.lean else 0
+    on |= _B_LEAN if leans_too_far(e, limits.lean) else 0
     on |= _B_STEER if abs(e.delta) > limits.steer else 0
     on |= (news.symptoms & ((1 << _N_HARD) - 1)) << _HARD_SYMPTOMS
     on |= _B_WENT_OFF if news.fresh and not enabled else 0

@@ -71,7 +71,12 @@ HARD_RULES = (
     Rule("foreign commands", "the device heard or obeyed others than this run's", _HARD, Cause.FOREIGN_COMMANDS),
     Rule("stale sample", "a device has been silent longer than `stale`", _HARD, Cause.STALE_SAMPLE),
     Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
-    Rule("lean limit", "lean to either side beyond `lean`", _HARD, Cause.LEAN_LIMIT),
+    Rule(
+        "lean limit",
+        "lean, by estimate or accelerometer, beyond `lean`, or that of its turn beyond 0.92 of it",
+        _HARD,
+        Cause.LEAN_LIMIT,
+    ),
     Rule("steer limit", "steer to either side beyond `steer`", _HARD, Cause.STEER_LIMIT),
     Rule("drive went off", "a fresh sample says it is off under torque", {_R: _F, _RD: _F}, Cause.DRIVE_OFF),
 )

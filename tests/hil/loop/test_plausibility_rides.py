@@ -150,7 +150,7 @@ def test_what_shows_only_in_motion_is_found_after_a_kick(fault, symptom):
 
 BORNE: dict[str, Callable[[float], Fault]] = {
     "roll gyro biased": lambda t: Fault(Kind.BIAS, 0.1, t, channel="phi_dot"),
-    "yaw gyro biased": lambda t: Fault(Kind.BIAS, 0.3, t, channel="psi_dot"),
+    "yaw gyro biased": lambda t: Fault(Kind.BIAS, 0.12, t, channel="psi_dot"),
     "accelerometer biased": lambda t: Fault(Kind.BIAS, 2.0, t, channel="a_y"),
     "encoder slips": lambda t: Fault(Kind.SLIP, 0.02, t, channel="delta"),
     "torque report biased": lambda t: Fault(Kind.BIAS, 0.6, t, channel="T"),

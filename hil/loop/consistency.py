@@ -1,0 +1,76 @@
+"""Consistency over seconds: what a sensor that lies a little more each second cannot hide.
+
+The observer takes any slow change for bias, so its innovations stay small. Three relations see through that, all
+of the bicycle under control:
+
+* a gyro's bias does not move: what the observer has learnt of it since the machine was RUNNING is a sensor that
+  drifts, or an encoder that slips (the yaw gyro's bias is learnt from steer);
+* the lateral force of a bicycle that does not fall averages out, in a turn too: gravity and the turn cancel. Only
+  wind, or a mass out of place, leaves some, and leans the bicycle by that much;
+* one that does not fall leans as its turn wants it, ``g phi = v psi_dot``, whatever the accelerometer says.
+"""
+
+import math
+
+from numba import njit
+
+from hil.loop.states import Symptom
+
+FORCE_TIME = 1.0  # s, time constant of the mean lateral force
+TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
+STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
+TURN_SHARE = 0.92  # of the lean limit: wheels that spin let a bicycle lean a tenth more than its turn tells
+
+_DISAGREE = int(Symptom.SENSORS_DISAGREE)
+
+
+@njit(cache=True, nogil=True)
+def look_at_drift(limits, m, sample, e, running, dt):
+    """Compare the learnt biases, and the mean lateral force, with what they may be. Runs inside the tick.
+
+    Parameters
+    ----------
+    limits : record of LIMITS.
+    m : record of MONITOR, changed in place.
+    sample, e : records of SAMPLE and ESTIMATE.
+    running : bool
+        The controller's torque is on; before, biases are being learnt and a person holds the bicycle.
+    dt : float
+        Time since the last tick [s].
+    """
+    if not running:
+        m.gyro_bias, m.yaw_bias, m.side_force = e.gyro_bias, e.yaw_bias, 0.0
+        return 0
+    m.side_force += (1.0 - math.exp(-dt / FORCE_TIME)) * (sample.a_y_meas - m.side_force)
+    drifted = max(abs(e.gyro_bias - m.gyro_bias), abs(e.yaw_bias - m.yaw_bias)) > limits.gyro_drift
+    return _DISAGREE if drifted or abs(m.side_force) > limits.side_force else 0
+
+
+@njit(cache=True, nogil=True)
+def follow_turn(e, g, h):
+    """Follow the leans [rad] that turn, roll gyro and accelerometer tell. Runs inside the tick.
+
+    Parameters
+    ----------
+    e : record of ESTIMATE, changed in place: its turn, sway, both together, and lean_shown.
+    g : float
+        Gravity [m/s^2].
+    h : float
+        Time since the last sample [s].
+    """
+    part = 1.0 - math.exp(-h / TURN_TIME)
+    e.turn += part * (e.v * e.psi_dot / g - e.turn)
+    e.sway += part * (TURN_TIME * e.phi_dot - e.sway)
+    part = 1.0 - math.exp(-h / STIR_TIME)
+    e.turn_sway += part * (e.turn + e.sway - e.turn_sway)
+    e.lean_shown += part * (e.lean_error - e.lean_shown)
+
+
+@njit(cache=True, nogil=True)
+def leans_too_far(e, limit):
+    """Decide whether any lean passes the limit [rad]: estimate, accelerometer, or turn. Runs inside the tick.
+
+    The turn knows nothing of the accelerometer, with the roll gyro or without.
+    """
+    turn = max(abs(e.turn), abs(e.turn_sway))
+    return max(abs(e.phi), abs(e.phi + e.lean_shown)) > limit or turn > TURN_SHARE * limit

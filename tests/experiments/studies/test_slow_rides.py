@@ -1,0 +1,79 @@
+"""Rides of half a minute, on other bicycles than those tuned on: slow faults end none badly, healthy rides go on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.studies.fault_injection.slow_rides.healthy import ABOUT, SHOWN, TUNING, draw_healthy_ride
+from experiments.studies.fault_injection.slow_rides.ride import judge_ride, play_ride
+from experiments.studies.fault_injection.slow_rides.slow_faults import SLOW_FAULTS, draw_slow_ride
+from experiments.studies.fault_injection.slow_rides.study import (
+    complain_of_healthy,
+    complain_of_slow,
+    healthy_markdown,
+    run_rides,
+    slow_markdown,
+)
+from hil.loop.limits import Limit, Limits
+from hil.loop.states import Cause, State
+
+SLOW_COUNT, HEALTHY_COUNT = 144, 57
+
+
+@pytest.fixture(scope="module")
+def slow():
+    return run_rides(SLOW_COUNT, seed=101, jobs=1)
+
+
+def test_slow_faults_of_detectable_size_are_found_and_none_is_unsafe(slow):
+    assert [str(one) for one in slow if one.complaint] == []
+    assert {one.ride.name for one in slow} == {fault.name for fault in SLOW_FAULTS}
+    assert sum(one.result.cause is Cause.SENSORS_DISAGREE for one in slow) > SLOW_COUNT / 4
+    assert sum(one.found for one in slow) < SLOW_COUNT, "small ones are ridden"
+    assert len(slow_markdown(slow).splitlines()) == 2 + len(SLOW_FAULTS)
+
+
+def test_no_healthy_ride_is_stopped():
+    judged = run_rides(HEALTHY_COUNT, seed=101, healthy=True, jobs=1)
+    assert [str(one) for one in judged if one.complaint] == []
+    assert len(healthy_markdown(judged).splitlines()) == 2 + len(ABOUT)
+
+
+def test_rides_are_shown_on_other_bicycles_than_those_tuned_on():
+    assert not {name for name, _ in SHOWN.machines} & {name for name, _ in TUNING.machines}
+
+
+def test_a_seed_and_a_number_are_a_ride():
+    for draw in (draw_slow_ride, draw_healthy_ride):
+        assert repr(draw(3, 4)) == repr(draw(3, 4))
+        assert repr(draw(3, 4)) != repr(draw(3, 4 + len(SLOW_FAULTS) * len(ABOUT)))
+
+
+def test_torque_on_a_bicycle_that_truly_leans_is_unsafe_whatever_its_sensors_say():
+    ride = draw_healthy_ride(1, 0, TUNING)
+    rows, diary = play_ride(ride)
+    assert rows["state"].max() == State.RUNNING
+    assert complain_of_healthy(ride, judge_ride(rows, diary)) == ""
+    torque = int(np.flatnonzero(np.abs(diary["T"]) > 0.07)[-1])
+    for ticks, unsafe in ((95, False), (105, True)):
+        leant = diary.copy()
+        leant["phi"][torque - ticks :] = -0.6
+        result = judge_ride(rows, leant)
+        assert result.unsafe == unsafe
+        assert result.lean == 0.6
+    assert complain_of_healthy(ride, result) == "unsafe"
+
+
+def test_limits_asleep_are_found_out(slow):
+    """The rides that ended by a contradiction, with the slow limits out of action: some are unsafe or not found."""
+    asleep = replace(
+        Limits(),
+        gyro_drift=Limit(1e3, "rad/s", "asleep"),
+        side_force=Limit(1e3, "m/s^2", "asleep"),
+        lean=Limit(1.5, "rad", "asleep"),
+    )
+    found = [one.ride for one in slow if one.result.cause is Cause.SENSORS_DISAGREE][:20]
+    complaints = [complain_of_slow(ride, judge_ride(*play_ride(ride, asleep))) for ride in found]
+    assert "unsafe" in complaints
+    assert "not found within 6 s" in complaints
