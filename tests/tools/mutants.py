@@ -69,6 +69,10 @@ LONG = (  # tests left out: as plain Python they take long, and others notice th
     "steady_turn",
     "kick_does_not_disturb",
     "designed_weave",
+    "has_not_spoken",  # thousands of ticks
+    "come_too_seldom",
+    "broken_frames_are_counted",
+    "same_angle_at_every_speed",
 )
 TIMES = 5  # times as long as the tests take without a mutant
 SLACK = 3.0  # s of processor time beyond

@@ -274,7 +274,7 @@ def test_the_last_five_commands_take_the_torque_away(ran):
 
 
 def test_a_late_beat_is_counted_where_it_is_late(ran):
-    s, _, kept, _, _ = ran
+    _, _, kept, _, _ = ran
     rows = np.concatenate([rows for rows, _ in kept])
     assert rows["ticks_late"][-1] == rows["late"].sum()
 
