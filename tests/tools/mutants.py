@@ -155,6 +155,8 @@ def prepare(path: str, report: Any) -> None:
         ours = name.startswith("tests.") and not name.startswith(("tests.tools.mut", "tests.paths"))
         if (name in forget and not hasattr(module, "__path__")) or ours:  # a folder forgotten would lose its files
             del sys.modules[name]
+            folder, _, last = name.rpartition(".")
+            vars(sys.modules.get(folder, module)).pop(last, None)  # `from folder import module` asks the folder first
     began, cpu = time.monotonic(), _children_cpu()
     passed = passed and not _noticed_by(path, "", "", Effort(600.0, 6000.0))
     _effort = Effort(_children_cpu() - cpu, time.monotonic() - began)
