@@ -20,6 +20,7 @@ from hil.runners.realtime import (
     _take,
     await_message,
     run_loop,
+    warm_up_loop,
 )
 from tests.hil.loop.scripted import Scripted
 
@@ -297,3 +298,10 @@ def test_what_watches_may_fail_and_the_torque_is_taken_away_all_the_same():
     for pair in pairs:
         for end in pair:
             end.close()
+
+
+def test_warming_up_ticks_nothing_and_leaves_nothing_open():
+    s, opened = Scripted(), os.listdir("/proc/self/fd")
+    warm_up_loop(s.loop)
+    assert s.loop.pulse["k"] == 0
+    assert len(os.listdir("/proc/self/fd")) == len(opened)

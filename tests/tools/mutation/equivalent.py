@@ -56,4 +56,10 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "number: 1 -> 2 in flow[QUIT] = 1": _YES,
         "comparison: length <= tape.size": "a tape that is full to its last byte, or but for it",
     },
+    "hil/runners/operator.py": {
+        "self.seen is None -> self.running_since is None": "what has begun has been seen",
+    },
+    "hil/runners/session.py": {
+        "truth: True -> False in next(said for port, said": "the ports were counted when they were opened",
+    },
 }
