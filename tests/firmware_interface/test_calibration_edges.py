@@ -121,7 +121,7 @@ def test_a_scale_is_more_than_nothing(name):
 
 
 def test_a_mounting_is_a_rotation_to_a_millionth():
-    for slip, refused in ((4e-7, False), (6e-7, True)):
+    for slip, refused in ((4e-7, False), (-4e-7, False), (6e-7, True), (-6e-7, True)):
         mounting = ((1.0 + slip, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))  # its product is off by twice that
         if refused:
             with pytest.raises(DeviceError, match="must be a rotation"):

@@ -69,10 +69,13 @@ LONG = (  # tests left out: as plain Python they take long, and others notice th
     "steady_turn",
     "kick_does_not_disturb",
     "designed_weave",
+    "has_not_spoken",  # thousands of ticks
+    "come_too_seldom",
+    "broken_frames_are_counted",
+    "same_angle_at_every_speed",
 )
-TIMES = 5  # times as long as the tests take without a mutant
-SLACK = 3.0  # s of processor time beyond
-PATIENCE = 120.0  # s by the clock, for a mutant that waits for ever
+TIMES = 5  # times as long as the tests take without a mutant, of processor time and by the clock
+SLACK = 3.0  # s beyond
 
 
 class Effort(NamedTuple):
@@ -115,7 +118,8 @@ def run_tests(path: str) -> bool:
     for stream in (1, 2):
         os.dup2(null, stream)
     tests = [str(ROOT / "tests" / test) for test in TESTS[path] if (ROOT / "tests" / test).exists()]
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow and not realtime"]
+    options = ["-x", "-q", "-m", "not slow and not realtime"]
+    options += [word for plugin in ("cacheprovider", "xdist", "timeout") for word in ("-p", f"no:{plugin}")]
     options += ["-k", f"not ({' or '.join(LONG)})", "--hypothesis-profile=mutants"]
     try:
         return pytest.main([*options, f"--rootdir={ROOT}", *tests]) == 0
@@ -151,8 +155,10 @@ def prepare(path: str, report: Any) -> None:
         ours = name.startswith("tests.") and not name.startswith(("tests.tools.mut", "tests.paths"))
         if (name in forget and not hasattr(module, "__path__")) or ours:  # a folder forgotten would lose its files
             del sys.modules[name]
+            folder, _, last = name.rpartition(".")
+            vars(sys.modules.get(folder, module)).pop(last, None)  # `from folder import module` asks the folder first
     began, cpu = time.monotonic(), _children_cpu()
-    passed = passed and not _noticed(path, "", "", 600.0)
+    passed = passed and not _noticed_by(path, "", "", Effort(600.0, 6000.0))
     _effort = Effort(_children_cpu() - cpu, time.monotonic() - began)
     report.put((passed, _effort))
 
@@ -162,26 +168,31 @@ def _children_cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _noticed(path: str, module: str, text: str, seconds: float) -> bool:
-    """Whether a test fails with a module of another text; in a process of its own."""
+def _noticed_by(path: str, module: str, text: str, most: Effort) -> str:
+    """Whether a test fails with a module of another text ("test"), or takes too long ("time"); empty if neither.
+
+    In a process of its own.
+    """
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            signal.alarm(int(PATIENCE + 10 * seconds))
-            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), resource.RLIM_INFINITY))
+            signal.alarm(int(most.clock))
+            resource.setrlimit(resource.RLIMIT_CPU, (int(most.cpu), resource.RLIM_INFINITY))
             sys.meta_path.insert(0, _Finder(module, text))  # type: ignore[arg-type]
             code = 0 if run_tests(path) else 1
         finally:
             os._exit(code)
     _, status = os.waitpid(child, 0)
-    return status != 0
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGALRM, signal.SIGXCPU):
+        return "time"
+    return "test" if status else ""
 
 
-def outcome(mutant: Mutant) -> tuple[Mutant, bool]:
-    """A mutant, and whether it survived."""
-    seconds = TIMES * _effort.cpu + SLACK
-    return mutant, not _noticed(mutant.path, module_of(ROOT / mutant.path), mutant.text(), seconds)
+def outcome(mutant: Mutant) -> tuple[Mutant, str]:
+    """A mutant, and what noticed it."""
+    most = Effort(*(TIMES * seconds + SLACK for seconds in _effort))
+    return mutant, _noticed_by(mutant.path, module_of(ROOT / mutant.path), mutant.text(), most)
 
 
 def survivors_of(path: str, mutants: list[Mutant], jobs: int, screen: Console) -> list[Mutant] | None:
@@ -201,14 +212,16 @@ def survivors_of(path: str, mutants: list[Mutant], jobs: int, screen: Console) -
             soft_wrap=True,
         )
         alive = []
-        for n, (mutant, survived) in enumerate(pool.imap_unordered(outcome, mutants), 1):
+        for n, (mutant, noticed) in enumerate(pool.imap_unordered(outcome, mutants), 1):
             progress.advance(shown)
             if not screen.is_terminal and n % 50 == 0:
                 screen.print(f"{path}: {n} of {len(mutants)}", soft_wrap=True)
-            if survived:
+            if noticed == "test":
+                continue
+            if not noticed:
                 alive.append(mutant)
-                argued = "argued" if reason_for(mutant) else "NOT NOTICED"
-                progress.console.print(f"{argued}: {mutant.name}", soft_wrap=True, markup=False, highlight=False)
+            told = "took too long" if noticed else "argued" if reason_for(mutant) else "NOT NOTICED"
+            progress.console.print(f"{told}: {mutant.name}", soft_wrap=True, markup=False, highlight=False)
     return sorted(alive)
 
 

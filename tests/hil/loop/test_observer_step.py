@@ -8,6 +8,7 @@ import pytest
 from firmware_interface.messages import SAMPLE
 from hil.loop.observer import ESTIMATE, OBSERVER, Observer, follow_drive, observe
 from models import catalogue
+from models.errors import InputError
 
 HALF = math.log(2.0) / 0.01  # rad/s: what is left after 0.01 s is a half
 SETTINGS = {
@@ -111,6 +112,15 @@ def test_an_angle_that_is_as_old_as_the_step_is_compared_with_the_old_one():
 def test_time_is_counted_over_a_gap_of_up_to_a_fifth_of_a_second_and_a_jump_of_the_clock_is_one_period(gap, counted):
     left = 2.0 ** (-counted / 0.01)
     assert_is(stepped(t=1.0 + gap), t=1.0 + gap, v=6.0 - 2.0 * left)
+
+
+def test_a_gap_of_just_a_fifth_of_a_second_is_a_jump():
+    assert_is(stepped(before={**BEFORE, "t": 0.0}, t=0.2), v=5.0)
+
+
+def test_an_endless_bandwidth_is_refused():
+    with pytest.raises(InputError, match="yaw_bandwidth"):
+        Observer(yaw_bandwidth=math.inf)
 
 
 def test_the_first_sample_is_taken_as_it_is():

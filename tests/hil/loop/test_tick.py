@@ -160,6 +160,7 @@ def test_silence_is_that_of_the_device_that_has_been_silent_longest(port):
     came[port] = 0
     for n in range(1, 6):
         assert s.tick(came=came)["silence"] == pytest.approx(n * DT)
+        assert s.row["age"] == pytest.approx(0.0, abs=1e-9), "of the last sample, which was no late one"
     assert s.tick()["silence"] == pytest.approx(0.0, abs=1e-9)
 
 
@@ -416,7 +417,7 @@ def test_a_row_holds_what_the_tick_knew():
     s.raw(DRIVE)["torque_mNm"] = 250
     s.ticks(7)
     s.loop.counters["ticks_skipped"], s.loop.counters["write_short"] = 2, 3
-    s.row["n_wire"] = 99
+    s.row["compute"] = 99.0
     row, e = s.tick(), s.loop.estimate
     for column, known in (
         ("phi_est", e["phi"]),

@@ -6,16 +6,60 @@ or is noticed after all, is told by `make mutants` as well.
 
 _ONE_RECORD = "the first of one record or of two is the same record"
 _YES = "it is yes or no, and 2 is a yes"
+_FIRST = "nothing is on yet"
+_GRID = "at a speed of the grid both intervals that meet there give its gains"
+_BACK = "a clock that goes back is a step, with or without a turn of its 32 bits, which is 71 minutes away"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
+    "firmware_interface/calibration.py": {
+        "number: 1 -> 2 in record = np.zeros(1, CALIBRATION)[0]": _ONE_RECORD,
+        "number: 1 -> 2 in return np.zeros(1, DEVICE_CLOCK)[0]": _ONE_RECORD,
+        "number: 1 -> 2 in clock.started = 1": _YES,
+        "comparison: np.linalg.det(rotation) < 0 -> np.linalg.det(rotation) <= 0": "an orthonormal matrix has 1 or -1",
+        "comparison: x > lowest -> x >= lowest": "the lowest is the lowest either way",
+    },
     "hil/loop/limits.py": {
         "number: 1 -> 2 in record = np.zeros(1, LIMITS)[0]": _ONE_RECORD,
     },
+    "hil/loop/observer.py": {
+        "number: 1 -> 2 in record = np.zeros(1, OBSERVER)[0]": _ONE_RECORD,
+    },
+    "hil/loop/plausibility.py": {
+        "number: 1 -> 2 in return np.zeros(1, MONITOR)[0]": _ONE_RECORD,
+        "overwritten: on |= _look_at_clock": _FIRST,
+        "overwritten: on |= _JUMP": _FIRST,
+        "number: 4026531840 -> 4026531841": "a microsecond of the last four and a half minutes",
+        "comparison: elapsed < 0 -> elapsed <= 0": "a clock that stands still is a step as well",
+        "comparison: m.t_us > _NEARLY_WRAPPED -> m.t_us >= _NEARLY_WRAPPED": "a microsecond as above",
+        "term left out: elapsed < 0 and m.t_us > _NEARLY_WRAPPED -> elapsed < 0": _BACK,
+        "number: 0 -> 1 in m.seen = m.seen + 1 if follows and sample.valid else 0": "a sample less of patience",
+    },
+    "hil/loop/tick.py": {
+        "comparison: speeds[j] < e.v -> speeds[j] <= e.v": _GRID,
+        "comparison: e.v < speeds[j] -> e.v <= speeds[j]": _GRID,
+        "number: 1 -> 2 in wire.n_tx[port] = say(": _YES,
+        "number: 1 -> 2 in loop.supervisor.send = 1": _YES,
+    },
     "hil/loop/supervisor.py": {
         "number: 1 -> 2 in s = np.zeros(1, SUPERVISOR)[0]": _ONE_RECORD,
+        "overwritten: on |= _B_OFF": _FIRST,
+        "overwritten: s.verdict |= _V_RELEASED": _FIRST,
+        "overwritten: s.verdict |= _V_RAMP": _FIRST,
+        "overwritten: s.verdict |= _V_NOT_RUNNING": _FIRST,
+        "overwritten: s.verdict |= _V_TORQUE_LIMIT": "only a release comes before, and then the wish is zero",
         "operator: news.T_req + e.phi": "a difference is finite where the sum is: what is asked is whether any is not",
         "comparison: news.dt > 0.0 -> news.dt >= 0.0": "no time is no time by either branch",
         "number: 1 -> 2 in s.released = 1": _YES,
         'number: 1 -> 2 in s["released"] = 1': _YES,
+    },
+    "hil/runners/realtime.py": {
+        "number: 1 -> 2 in flow[QUIT] = 1": _YES,
+        "comparison: length <= tape.size": "a tape that is full to its last byte, or but for it",
+    },
+    "hil/runners/operator.py": {
+        "self.seen is None -> self.running_since is None": "what has begun has been seen",
+    },
+    "hil/runners/session.py": {
+        "truth: True -> False in next(said for port, said": "the ports were counted when they were opened",
     },
 }
