@@ -16,6 +16,7 @@ from models.plausible import Values, odd_traits
 
 FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
 LARGEST_SLIP = 1e15  # no usual mistake makes more of a bicycle's parameter
+LONGEST_SHOWN = 80  # characters of a wrong value
 MOST_REMARKS = 3  # traits named in one line
 REMEDY = (
     'correct it; if it is meant, write trust = "why" at the top of its file, or give --trust to a command that '
@@ -155,6 +156,12 @@ def is_number(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:  # an integer of hundreds of digits
         return False
+
+
+def shortened(value: Any) -> str:
+    """Write a value as Python would, cut where it is long; for error messages."""
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def flat_moment(Ixx: float, Izz: float) -> float:

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from models.bicycle_file import fields_of, is_number, likely_causes, read_text, trusted_for, unknown_keys
+from models.bicycle_file import fields_of, is_number, likely_causes, read_text, shortened, trusted_for, unknown_keys
 from models.bicycle_file import nearest as nearest
 from models.errors import InputError
 from models.file_format import load_toml
@@ -211,22 +211,22 @@ def _malformed(b: Bicycle) -> Iterator[str]:
     """Faults of type and form, which make the fields unusable before any physics can be asked."""
     for key in ("name", "source", "note", "trust"):
         if not isinstance(getattr(b, key), str):
-            yield f"{key} = {getattr(b, key)!r} must be text"
+            yield f"{key} = {shortened(getattr(b, key))} must be text"
     for name, (unit, _) in PARAMETERS.items():
         if not is_number(getattr(b, name)):
-            yield f"{name} = {getattr(b, name)!r} must be a finite number in {unit}"
+            yield f"{name} = {shortened(getattr(b, name))} must be a finite number in {unit}"
         elif abs(getattr(b, name)) > LARGEST_VALUE:
             yield f"{name} = {getattr(b, name):g} {unit} is beyond {LARGEST_VALUE:g} {unit}, as nothing on a bicycle is"
     if not isinstance(b.std, Mapping):
-        yield f"std = {b.std!r} must be a table of standard deviations"
+        yield f"std = {shortened(b.std)} must be a table of standard deviations"
     else:
         yield from unknown_keys(b.std, PARAMETERS, "parameter in std")
         for name in PARAMETERS:
             if name in b.std and not (is_number(b.std[name]) and b.std[name] >= 0.0):
                 unit = PARAMETERS[name][0]
-                yield f"std of {name} = {b.std[name]!r} {unit} must be a finite number, zero or more"
+                yield f"std of {name} = {shortened(b.std[name])} {unit} must be a finite number, zero or more"
     if not isinstance(b.missing, tuple | list):
-        yield f"missing = {b.missing!r} must be a list of parameters"
+        yield f"missing = {shortened(b.missing)} must be a list of parameters"
     elif wrong := [name for name in b.missing if name not in DISPENSABLE]:
         yield f"{wrong[0]!r} cannot be missing: the linear model needs all but {' and '.join(DISPENSABLE)}"
 

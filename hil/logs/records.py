@@ -74,7 +74,11 @@ def seal(text: str) -> dict[str, str]:
 def unseal(values: dict[str, str] | None) -> dict[str, Any] | None:
     """Read what `seal` kept, or None; a wrong CRC is counted elsewhere, it may be one digit of a long header."""
     try:
-        content = json.loads((values or {})["json"], parse_int=_number)
+        text = (values or {})["json"]
+        content = json.loads(text, parse_int=_number)
+        if "\\ud" in text.lower():  # halves of characters, which no terminal and no file takes
+            whole = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+            content = json.loads(whole, parse_int=_number)
     except (KeyError, ValueError, RecursionError):  # the last: nested without end
         return None
     return content if isinstance(content, dict) else None

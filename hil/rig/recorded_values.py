@@ -40,7 +40,9 @@ def typed_values(cls: type[_Part], values: Any) -> _Part:
     if unknown:
         raise TypeError(f"an unknown key {unknown[0]!r}")
     try:
-        return TypeAdapter(cls).validate_python(values)
+        return TypeAdapter(cls).validate_python(_tuples(values))
+    except RecursionError:
+        raise TypeError(f"{cls.__name__}: lists nested without end") from None
     except ValidationError as error:
         first = error.errors()[0]
         if isinstance(cause := first.get("ctx", {}).get("error"), InputError):  # of the dataclass itself
@@ -49,6 +51,13 @@ def typed_values(cls: type[_Part], values: Any) -> _Part:
         raise TypeError(
             f"{where or cls.__name__}: {first['msg'].lower()} (found {short_value(first['input'])})"
         ) from None
+
+
+def _tuples(value: Any) -> Any:
+    """Turn lists into the tuples they were before they went through JSON."""
+    if isinstance(value, dict):
+        return {key: _tuples(inner) for key, inner in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def require_rig_numbers(settings: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ from experiments.recordings.foreign.table import Table, require_columns_few
 from hil.memory import require_memory
 from models.errors import InputError
 
-DEEPEST_STRUCT = 6  # structs within structs
+_DEEPEST = 6  # structs within structs
 _HELD = 2  # as it was read, and on its way here
 PARQUET_SIGNATURE = b"PAR1"
 
@@ -45,7 +45,7 @@ def _content(pyarrow: Any, parquet: Any, path: Path) -> tuple[dict[str, np.ndarr
         require_memory(_HELD * _stated_size(stated), path)
         texts = [field.name for field in parquet.read_schema(path) if _is_text(types, field.type)]
         table = parquet.ParquetFile(path, read_dictionary=texts).read(use_threads=False)  # a text that repeats: once
-        for _ in range(DEEPEST_STRUCT):
+        for _ in range(_DEEPEST):
             table = table.flatten()
         flat = [name for name, field in enumerate(table.schema) if not types.is_nested(field.type)]
         table = table.select(flat)

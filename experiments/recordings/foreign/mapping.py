@@ -12,6 +12,7 @@ from typing import Any
 
 from experiments.recordings.foreign import units
 from models import catalogue
+from models.bicycle_file import shortened
 from models.errors import InputError
 from models.file_format import load_toml, require_format
 from models.parameters import Bicycle, nearest
@@ -119,7 +120,9 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
                 if inner not in allowed:
                     raise InputError(f"{name} [{key}]: nothing is called {inner!r}{_near(inner, allowed)}")
         elif key in QUANTITY_UNITS or (key in OTHER_KEYS and key not in PLAIN_KEYS):
-            raise InputError(f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {value!r}")
+            raise InputError(
+                f"{name}: wanted a table [{key}] with {', '.join(allowed or ())}, found {shortened(value)}"
+            )
     kind = document.get("kind", "")
     quantities = {key: read_column(f"{name} [{key}]", key, document[key]) for key in QUANTITY_UNITS if key in document}
     missing = [key for key in REQUIRED_QUANTITIES if key not in quantities and not kind]
@@ -130,7 +133,9 @@ def mapping_of(document: dict[str, Any], name: str, folder: Path, trust: bool = 
         raise InputError(f"{name}: wanted [time] with a column (and its unit) or a rate in Hz, found neither; add one")
     for key in ("column", "unit"):
         if not isinstance(time.get(key, "s"), str) or time.get(key, "s") == "":
-            raise InputError(f"{name} [time]: wanted a text for {key}, found {time[key]!r}; write it in quotes")
+            raise InputError(
+                f"{name} [time]: wanted a text for {key}, found {shortened(time[key])}; write it in quotes"
+            )
     rate = _number(time, "rate", f"{name} [time]")
     if rate is not None and rate <= 0:
         raise InputError(f"{name} [time]: wanted a rate above 0 Hz, found {rate:g}; correct it")
@@ -155,10 +160,10 @@ def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Colum
     """One quantity's table. Raises InputError that begins with ``where``."""
     known = QUANTITY_UNITS[quantity]
     if not isinstance(given.get("column", ""), str):
-        raise InputError(f"{where}: wanted a text for column, found {given['column']!r}; write it in quotes")
+        raise InputError(f"{where}: wanted a text for column, found {shortened(given['column'])}; write it in quotes")
     unit = given.get("unit")
     if not isinstance(unit, str) and "scale" not in given:
-        raise InputError(f"{where}: wanted a unit ({', '.join(known)}, V or counts), found {unit!r}; add it")
+        raise InputError(f"{where}: wanted a unit ({', '.join(known)}, V or counts), found {shortened(unit)}; add it")
     if "scale" not in given:
         factor = units.unit_factor(str(unit), known, where)
     elif unit is None or units.UNIT_ALIASES.get(str(unit), unit) in units.UNSCALED_UNITS:
@@ -170,7 +175,9 @@ def read_column(where: str, quantity: str, given: AnyMapping[str, Any]) -> Colum
         raise InputError(f"{where}: wanted a column or a constant, found {'both' if 'column' in given else 'neither'}")
     sign = _number(given, "sign", where)
     if sign not in (None, 1.0, -1.0):
-        raise InputError(f"{where}: wanted a sign of 1 or -1, found {given['sign']!r}; give a scale for other factors")
+        raise InputError(
+            f"{where}: wanted a sign of 1 or -1, found {shortened(given['sign'])}; give a scale for other factors"
+        )
     return Column(
         column=str(given.get("column", "")),
         factor=factor,
@@ -185,7 +192,12 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
     """Check that the values of a table are of the kind they have to be."""
     for key in ("column", "beside", "kind", "clock", "delimiter", "decimal"):
         if not isinstance(table.get(key, ""), str):
-            raise InputError(f"{where}: wanted a text for {key}, found {table[key]!r}; write it in quotes")
+            raise InputError(f"{where}: wanted a text for {key}, found {shortened(table[key])}; write it in quotes")
+    beside = table.get("beside", "csv")
+    if not beside.lstrip(".") or any(mark in beside for mark in "/\\\0"):
+        raise InputError(
+            f"{where}: wanted the end of a file's name for beside, such as markers.csv, found {shortened(beside)}"
+        )
     if len(table.get("delimiter", ",")) != 1 or table.get("decimal", ".") not in (".", ","):
         found = {key: table[key] for key in ("delimiter", "decimal") if key in table}
         raise InputError(
@@ -195,17 +207,21 @@ def _checked(table: AnyMapping[str, Any], where: str) -> AnyMapping[str, Any]:
         _number(table, key, where)
     for key in ("skip", "header_line"):
         if not isinstance(table.get(key, 1), int) or table.get(key, 1) < (key == "header_line"):
-            raise InputError(f"{where}: wanted a number of lines for {key}, found {table[key]!r}; correct it")
+            raise InputError(f"{where}: wanted a number of lines for {key}, found {shortened(table[key])}; correct it")
     if not _is_equal_key(table.get("equals", 0)):
-        raise InputError(f"{where}: wanted a number or a text for equals, found {table['equals']!r}; correct it")
+        raise InputError(
+            f"{where}: wanted a number or a text for equals, found {shortened(table['equals'])}; correct it"
+        )
     times = table.get("times", [])
     if not (isinstance(times, list) and all(isinstance(t, int | float) for t in times)):
-        raise InputError(f"{where}: wanted times such as [4.1, 9.7] in s, found {times!r}; correct it")
+        raise InputError(f"{where}: wanted times such as [4.1, 9.7] in s, found {shortened(times)}; correct it")
     intervals = table.get("intervals", [])
     for pair in intervals if isinstance(intervals, list) else [intervals]:
         numbers = isinstance(pair, list) and len(pair) == 2 and all(isinstance(t, int | float) for t in pair)
         if not numbers or pair[0] >= pair[1]:
-            raise InputError(f"{where}: wanted intervals such as [[1.0, 9.5]] in s, found {pair!r}; correct it")
+            raise InputError(
+                f"{where}: wanted intervals such as [[1.0, 9.5]] in s, found {shortened(pair)}; correct it"
+            )
     return table
 
 
@@ -214,7 +230,7 @@ def _number(table: AnyMapping[str, Any], key: str, where: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InputError(f"{where}: wanted a number for {key}, found {value!r}; write it without quotes")
+        raise InputError(f"{where}: wanted a number for {key}, found {shortened(value)}; write it without quotes")
     return float(value)
 
 
@@ -232,7 +248,7 @@ def _law(given: Any, name: str) -> tuple[float, float] | None:
         return _number(given, "steer_into_lean", f"{name} [law]") or 0.0, _number(given, "v0", f"{name} [law]") or 0.0
     raise InputError(
         f'{name}: wanted law = "uncontrolled" or [law] with steer_into_lean (k, N s^2) and v0 (m/s) of '
-        f"T_delta = k (v0 - v) phi_dot, found {given!r}; give one of them"
+        f"T_delta = k (v0 - v) phi_dot, found {shortened(given)}; give one of them"
     )
 
 

@@ -3,6 +3,7 @@
 import re
 from math import pi
 
+from models.bicycle_file import shortened
 from models.errors import InputError
 from models.parameters import nearest
 
@@ -35,16 +36,18 @@ def unit_factor(unit: str, known: dict[str, float], where: str) -> float:
         raise InputError(f"{where}: a reading in {name} needs scale (what one of them is, such as '50 deg/s') and zero")
     close = nearest(name, known, n=1)
     hint = f"did you mean {close[0]}?" if close else "give one of those"
-    raise InputError(f"{where}: wanted a unit out of {', '.join(known)}, found {unit!r}; {hint}")
+    raise InputError(f"{where}: wanted a unit out of {', '.join(known)}, found {shortened(unit)}; {hint}")
 
 
 def parse_quantity(text: str, known: dict[str, float], where: str) -> float:
     """Read a number with its unit, such as ``50 deg/s``, in SI. Raises InputError as `unit_factor` does."""
     match = re.fullmatch(r"\s*([-+]?[0-9.]+(?:[eE][-+]?\d+)?)\s*(\S.*)", text)
     if match is None:
-        raise InputError(f"{where}: wanted a number and a unit, such as '50 {next(iter(known))}', found {text!r}")
+        raise InputError(
+            f"{where}: wanted a number and a unit, such as '50 {next(iter(known))}', found {shortened(text)}"
+        )
     try:
         value = float(match[1])
     except ValueError:
-        raise InputError(f"{where}: wanted a number before the unit, found {text!r}; correct it") from None
+        raise InputError(f"{where}: wanted a number before the unit, found {shortened(text)}; correct it") from None
     return value * unit_factor(match[2], known, where)

@@ -209,7 +209,7 @@ def hostile_exports(folder: Path, table: Path, document: dict) -> None:
         (folder / f"export-{name}.csv").write_text("\n".join(rows))
         (folder / f"export-{name}.header.json").write_text(json.dumps(content))
     text = [*rows[:200], rows[200].replace(rows[200].split(",")[3], "fast", 1), *rows[201:]]
-    for name, lines in {"text": text, "states": [rows[0], *(rows[1:])]}.items():
+    for name, lines in {"text": text, "whole": rows}.items():
         (folder / f"export-{name}.csv").write_text("\n".join(lines))
         (folder / f"export-{name}.header.json").write_text(json.dumps(document))
     (folder / "export-deep.csv").write_text("\n".join(rows))

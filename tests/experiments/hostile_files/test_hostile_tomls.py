@@ -1,5 +1,7 @@
 """Rig, bicycle, gains, campaign and mapping files that nobody would write, through the commands that read them."""
 
+import shutil
+
 import pytest
 
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
@@ -40,6 +42,7 @@ def test_hostile_files_are_refused_in_a_sentence(riderless, here, kind):  # noqa
                 assert any(words in said for words in TOLD[name].split("|")), said
                 assert file.read_bytes() == content
             file.write_bytes(content)
+            shutil.rmtree(here / "OUT", ignore_errors=True)
         for left in here.glob("odd.toml.old*"):
             left.unlink()
 

@@ -26,7 +26,11 @@ VALUES = {
 KINDS = {
     "bicycle": ("w = 1.01 ", "w", ("eig FILE", "design FILE")),
     "rig": ("rate_Hz = 200", "rate_Hz", ("run FILE", "design FILE", "migrate FILE", "check FILE")),
-    "gains": ("rate = 200.0", "rate", ("run --emulated --lockstep --controller FILE", "migrate FILE")),
+    "gains": (
+        "rate = 200.0",
+        "rate",
+        ("simulate Silver --controller FILE --speed 4.5 --duration 1 -o OUT", "migrate FILE"),
+    ),
     "campaign": ("seed = 1 ", "seed", ("campaign FILE --lockstep --dry-run", "run FILE", "migrate FILE")),
     "mapping": ('unit = "ms"', "unit", ("analyze log.csv -m FILE", "plot log.csv -m FILE", "migrate FILE")),
 }
