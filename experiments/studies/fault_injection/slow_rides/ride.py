@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.studies.fault_injection.cases import ARM_AT, RUN_AT
-from experiments.studies.fault_injection.fault_spec import SAMPLE_PERIOD
+from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD
 from experiments.studies.fault_injection.judge import LEANING_TIME, NO_TORQUE
 from experiments.studies.fault_injection.simulate import LOOK_TICKS
 from firmware_interface.twins.faults import Faults
