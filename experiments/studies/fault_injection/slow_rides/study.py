@@ -60,7 +60,7 @@ def complain_of_healthy(ride: Ride, result: RideResult, lean_limit: float = Limi
     """Say for what a healthy ride was stopped that had no reason to end."""
     if result.unsafe:
         return "unsafe"
-    if result.cause is Cause.OPERATOR_STOP:
+    if result.cause is Cause.OPERATOR_STOP or result.cause.name.startswith("CHECK_"):  # one that never began
         return ""
     ends_itself = result.cause not in FALSE_CAUSES and result.lean > FREE_OF_LIMIT * lean_limit
     return "" if ends_itself else f"stopped by {result.cause.name}"
