@@ -18,6 +18,7 @@ from multiprocessing.reduction import DupFd
 
 PERIOD = 0.005  # s, of the rigs under test
 LATE = 0.010  # s; a loop that waits longer for its machine loses samples at 200 Hz
+START = 120.0  # s, for two processes to start, on any machine
 PATIENCE = 1.0  # s, for a byte: longer than any beat that matters
 
 
@@ -49,7 +50,9 @@ def measured_floor() -> Iterator[Floor]:
     beating = spawn.Process(target=_beat_until_told, args=(theirs, DupFd(master)), daemon=True)
     for process in (answering, beating):
         process.start()
-    ours.recv()  # it beats
+    if not ours.poll(START):
+        raise TimeoutError("the floor beside a real-time test did not begin to beat")
+    ours.recv()
     floor = Floor()
     try:
         yield floor

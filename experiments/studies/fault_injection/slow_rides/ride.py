@@ -113,7 +113,9 @@ def play_ride(ride: Ride, limits: Limits = Limits()) -> tuple[NDArray, NDArray]:
     for first in range(0, n, LOOK_TICKS):
         part = slice(first, first + LOOK_TICKS)
         loop.orders["demand"] = max(
-            (demand for demand, t in orders.items() if first >= round(t * rig.rate)), key=orders.get, default=Demand.OFF
+            (demand for demand, t in orders.items() if first >= round(t * rig.rate)),
+            key=lambda demand: orders[demand],
+            default=Demand.OFF,
         )
         lockstep.run_ticks(loop, bench, config.bus, rig.dt, rows[part], tape, diary[part])
         state = rows[part]["state"][-1]

@@ -78,9 +78,10 @@ def draw_slow_ride(seed: int, index: int, space: RideSpace = TUNING) -> Ride:
     kicks = draw_kicks(rng, machine[0], 0.25)
     about = draw_about(rng, machine, v, space) if rng.random() < 0.5 else {}
     onset = RUN_AT + float(rng.uniform(*ONSETS))
-    low, high = (math.log(size) for size in fault.sizes)
+    low, high = np.log(fault.sizes)
     size = float(rng.choice((-1.0, 1.0)) * math.exp(rng.uniform(low, high)))
-    step = float(math.exp(rng.uniform(*(math.log(time) for time in fault.times))))
+    soon, late = np.log(fault.times)
+    step = math.exp(rng.uniform(soon, late))
     if fault.skips:
         n = int(rng.integers(fault.skips[0], fault.skips[1] + 1))
         faults: Faults = tuple(Fault(Kind.SLIP, size, onset + i * step, channel=fault.channel) for i in range(n))
