@@ -4,7 +4,8 @@ The observer takes any slow change for bias, so its innovations stay small. Thre
 of the bicycle under control:
 
 * a gyro's bias does not move: what the observer has learnt of it since the machine was RUNNING is a sensor that
-  drifts, or an encoder that slips (the yaw gyro's bias is learnt from steer);
+  drifts, or an encoder that slips (the yaw gyro's bias is learnt from steer). What is not learnt yet counts too, as a
+  bias is 2.5 s behind a yaw gyro that drifts fast;
 * the lateral force of a bicycle that does not fall averages out, in a turn too: gravity and the turn cancel. Only
   wind, or a mass out of place, leaves some, and leans the bicycle by that much;
 * one that does not fall leans as its turn wants it, ``g phi = v psi_dot``, whatever the accelerometer says.
@@ -16,6 +17,7 @@ from numba import njit
 
 from hil.loop.states import Symptom
 
+GAP_TIME = 0.5  # s, time constant of yaw rate by the gyro against rolling, since it is RUNNING
 FORCE_TIME = 1.0  # s, time constant of the mean lateral force
 TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
 STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
@@ -39,10 +41,11 @@ def look_at_drift(limits, m, sample, e, running, dt):
         Time since the last tick [s].
     """
     if not running:
-        m.gyro_bias, m.yaw_bias, m.side_force = e.gyro_bias, e.yaw_bias, 0.0
+        m.gyro_bias, m.yaw_bias, m.yaw_gap, m.side_force = e.gyro_bias, e.yaw_bias, 0.0, 0.0
         return 0
     m.side_force += (1.0 - math.exp(-dt / FORCE_TIME)) * (sample.a_y_meas - m.side_force)
-    drifted = max(abs(e.gyro_bias - m.gyro_bias), abs(e.yaw_bias - m.yaw_bias)) > limits.gyro_drift
+    m.yaw_gap += (1.0 - math.exp(-dt / GAP_TIME)) * (e.yaw_bias + e.yaw_error - m.yaw_bias - m.yaw_gap)
+    drifted = max(abs(e.gyro_bias - m.gyro_bias), abs(e.yaw_bias - m.yaw_bias), abs(m.yaw_gap)) > limits.gyro_drift
     return _DISAGREE if drifted or abs(m.side_force) > limits.side_force else 0
 
 

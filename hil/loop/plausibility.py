@@ -64,6 +64,7 @@ MONITOR = np.dtype(
         ("torque_error", "f8"),  # N m, smoothed
         ("gyro_bias", "f8"),  # rad/s, learnt until the machine was RUNNING
         ("yaw_bias", "f8"),
+        ("yaw_gap", "f8"),  # rad/s, yaw rate by the gyro less that of rolling, since it is RUNNING
         ("side_force", "f8"),  # m/s^2, mean since it is RUNNING
         ("rate", "f8"),  # 1/s, samples
         ("broken", "f8"),  # 1/s, frames

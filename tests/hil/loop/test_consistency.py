@@ -40,6 +40,17 @@ def test_a_bias_may_be_learnt_before_control_and_hardly_under_it(watched, bias, 
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_yaw_gyro_that_drifts_faster_than_it_is_learnt_is_seen_too(watched, sign):
+    watched.estimate["v"] = 5.0
+    watched.estimate["yaw_error"] = sign * 0.145
+    assert watched.ticks(2000) == NOTHING
+    watched.estimate["yaw_error"] = 0.0
+    assert watched.ticks(2000) == NOTHING
+    watched.estimate["yaw_error"] = sign * 0.3  # half a second's mean: 0.3 (1 - exp(-t / 0.5)) > 0.15
+    assert watched.until(Symptom.SENSORS_DISAGREE) == math.floor(0.5 * math.log(2.0) / DT) + 1
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_the_mean_lateral_force_stays_small(watched, sign):
     watched.sample["a_y_meas"] = sign * 2.9
     assert watched.ticks(2000) == NOTHING
