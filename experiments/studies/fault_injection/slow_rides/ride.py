@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.studies.fault_injection.cases import ARM_AT, RUN_AT
-from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD
 from experiments.studies.fault_injection.judge import LEANING_TIME, NO_TORQUE
 from experiments.studies.fault_injection.simulate import LOOK_TICKS
+from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD
 from firmware_interface.twins.faults import Faults
 from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
