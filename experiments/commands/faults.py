@@ -175,9 +175,9 @@ def _tell(case: "FaultCase", as_json: bool) -> None:
         if story:
             print_table("", list(TIMELINE_COLUMNS), story)
         screen.print(f"outcome: {verdict.outcome} {played.refused}".rstrip())
-        screen.print(f"danger: {verdict.danger.level:.2f}: {verdict.danger}", soft_wrap=True)
+        screen.print(f"danger: {verdict.danger.level:.2f}: {verdict.danger}")
         if verdict.declared:
-            screen.print(f"excepted: {verdict.declared}", soft_wrap=True)
+            screen.print(f"excepted: {verdict.declared}")
         for complaint in verdict.complaints:
             screen.print(f"VIOLATION: {complaint}")
     if verdict.complaints:

@@ -3,11 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from hil.loop.excitation import Excitation
 from hil.memory import require_memory
 from models.errors import InputError
+
+if TYPE_CHECKING:  # reading a log must not wait for the compiler
+    from hil.loop.excitation import Excitation
 
 _Part = TypeVar("_Part")
 LARGEST_NUMBER = 1e6  # of a state or a standard deviation, SI
@@ -79,7 +81,7 @@ def require_rig_numbers(settings: Mapping[str, Any]) -> None:
             raise TypeError(f"std.{name} = {short_value(value)}, which is no standard deviation")
 
 
-def require_playable(excitation: Excitation, rate: float) -> None:
+def require_playable(excitation: "Excitation", rate: float) -> None:
     """Refuse an excitation that no run ever played to its end: it would be computed sample by sample."""
     ends = [excitation.delay + excitation.duration, *(begin + length for begin, length in excitation.releases)]
     seconds = max(ends) if all(map(math.isfinite, ends)) else math.inf

@@ -135,7 +135,7 @@ def test_the_drawing_of_eigenvalues_names_modes_and_critical_speeds(riderless, t
 
 def test_speeds_without_stability_or_critical_speeds_are_drawn_too(riderless, tmp_path):
     for bike in ("TwoMassSkateTheory", "Gyro_computed"):
-        assert riderless("eig", bike, "--speeds", "0.1:0.5:0.1", "--plot", tmp_path / "eig.png")[0] == 0
+        assert riderless("eig", bike, "--speeds", "0.1:0.5:0.1", "--plot", tmp_path / f"{bike}.png")[0] == 0
 
 
 BAD_INPUTS = {

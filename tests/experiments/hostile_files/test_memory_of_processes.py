@@ -28,17 +28,26 @@ BOMBS = {
 LOG_BOMBS = ("chunk: a bomb of zeros", "chunk: a bomb of zeros that states little", "chunk: a bomb of lz4")
 
 
+# A process counts what the one it was forked from had in memory, so a small one starts it.
+STARTER = """
+import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:])
+_, status, used = os.wait4(process.pid, 0)
+print(f"\\n{os.waitstatus_to_exitcode(status)} {used.ru_maxrss * 1024}")
+"""
+
+
 def ended(folder, *arguments, stdin=subprocess.DEVNULL):
     """Exit code, words and greatest memory [bytes] of a process; its children are counted as well."""
     script = os.path.join(os.path.dirname(sys.executable), "riderless")
-    with (folder / "said.txt").open("w+") as said:
-        process = subprocess.Popen([script, *arguments], cwd=folder, stdin=stdin, stdout=said, stderr=said)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        said.seek(0)
-        words = said.read()
+    command = [sys.executable, "-c", STARTER, script, *arguments]
+    done = subprocess.run(
+        command, cwd=folder, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+    )
+    words, _, told = done.stdout.rstrip("\n").rpartition("\n")
     assert "Traceback" not in words
-    return process.returncode, words, used.ru_maxrss * 1024
+    code, memory = map(int, told.split())
+    return code, words, memory
 
 
 @pytest.mark.parametrize("family", [family for family, names in BOMBS.items() if names])

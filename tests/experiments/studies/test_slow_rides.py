@@ -69,9 +69,9 @@ def test_limits_asleep_are_found_out(slow):
     """The rides that ended by a contradiction, with the slow limits out of action: some are unsafe or not found."""
     asleep = replace(
         Limits(),
-        gyro_drift=Limit(1e3, "rad/s", "asleep"),
-        side_force=Limit(1e3, "m/s^2", "asleep"),
-        lean=Limit(1.5, "rad", "asleep"),
+        gyro_drift=Limit(1.0, "rad/s", "asleep"),
+        side_force=Limit(10.0, "m/s^2", "asleep"),
+        lean=Limit(0.8, "rad", "asleep"),
     )
     found = [one.ride for one in slow if one.result.cause is Cause.SENSORS_DISAGREE][:20]
     complaints = [complain_of_slow(ride, judge_ride(*play_ride(ride, asleep))) for ride in found]

@@ -11,6 +11,7 @@ _OLD_SAMPLES = frozenset(  # what a computer that hears old samples may find wro
         Cause.STALE_SAMPLE,
         Cause.DRIVE_WATCHDOG,
         Cause.RATE_LOW,
+        Cause.RATE_HIGH,
         Cause.CLOCK_STEP,
         Cause.DEVICE_RESTARTED,
         Cause.DRIVE_OFF,

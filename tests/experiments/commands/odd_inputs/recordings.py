@@ -181,9 +181,9 @@ REFUSED = {
         "migrate run",
     ],
     "is not valid TOML": ["migrate words.txt", "migrate torn.toml", "migrate log.csv"],
-    "rig file rig-unknown-key.toml: line": ["migrate rig-unknown-key.toml"],
+    "rig-unknown-key.toml: line": ["migrate rig-unknown-key.toml"],
     "gains-nan.toml: the speeds and gains of a schedule must be finite": ["migrate gains-nan.toml"],
-    "campaign file campaign-kind.toml: protocol 1 wants a kind": ["migrate campaign-kind.toml"],
+    "campaign-kind.toml: protocol 1 wants a kind": ["migrate campaign-kind.toml"],
     "mapping-unknown-table.toml: nothing is called 'speed'": ["migrate mapping-unknown-table.toml"],
 }
 

@@ -21,7 +21,6 @@ REFUSED = {
         "simulate Silver --seed 1.5 -o OUT",
         "campaign --lockstep --seed one",
         "faults --count many",
-        "faults --case 1.5",
     ],
     "less than or equal to 90": ["campaign campaign.toml --fifo 99"],
     # simulate
@@ -193,6 +192,10 @@ REFUSED = {
     "the number of cases must be 1 or more": ["faults --count 0", "faults --count -1"],
     "the seed must be": ["faults --seed -1 --count 2", "faults --case 1 --seed -1"],
     "the number of a case must be 0 or more": ["faults --case -1"],
+    "wants the number of a case, or a code": ["faults --case 1.5"],
+    "the sheet of hazards is a .pdf file": ["hazards -o hazards.txt", "hazards -o void"],
+    "the sheet of hazards cannot be written": ["hazards -o nowhere/hazards.pdf"],
+    "rig file nowhere.toml": ["hazards nowhere.toml"],
     "the table cannot be put into": ["faults --count 100000 --doc void", "faults --count 100000 --doc nowhere.md"],
     "the table has no place in": ["faults --count 100000 --doc words.txt", "faults --count 100000 --doc picture.png"],
     "the real-time cases are numbered from 0": ["faults --real-time --case 1000000"],
