@@ -102,7 +102,7 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
         if sample.valid and dt <= limits.stale:  # over a gap the observer has lost the thread, not the sensors
             on |= _look_at_motion(limits, observer, m, raw, sample, e, running, dt)
     if samples > 0:
-        _remember(m, raw, sample)
+        _remember(m, raw, sample, on & _JUMP)
     if m.since == 0.0 and samples > 0:  # what had piled up before the first tick came at no rate
         m.since, m.rate = dt, 1.0 / observer.dt
     elif m.since > 0.0:
@@ -168,8 +168,8 @@ def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
 
 
 @njit(cache=True, nogil=True)
-def _remember(m, raw, sample):
-    """Keep this sample for the next. Runs inside the tick."""
+def _remember(m, raw, sample, jumped):
+    """Keep this sample for the next; a jump is told once, and is no slip afterwards. Runs inside the tick."""
     follows = ((np.int64(raw.seq) - m.seq) & 0xFFFF) == 1
     for axis in range(_AXES):
         m.counts[axis] = raw.gyro_counts[axis]
@@ -182,5 +182,7 @@ def _remember(m, raw, sample):
     m.delta_earlier[0] = m.delta_before
     m.delta_before = m.delta
     m.delta = sample.delta_meas
+    if jumped:
+        m.delta_earlier[:] = sample.delta_meas
     m.phi_dot = sample.phi_dot_meas
     m.psi_dot = sample.psi_dot_meas

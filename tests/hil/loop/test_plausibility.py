@@ -166,12 +166,12 @@ def test_encoder_and_yaw_gyro_disagree_by_the_same_angle_at_every_speed(watched,
     per_rad = v * math.cos(bicycle.lam) / bicycle.w  # 1/s, yaw rate of a steady steer angle
     watched.estimate["v"] = v
     watched.estimate["yaw_error"] = 0.14 * per_rad
-    assert watched.ticks(400) == NOTHING
+    assert watched.ticks(400, running=False) == NOTHING
     watched = Watched()
-    watched.ticks(300)
+    watched.ticks(300, running=False)
     watched.estimate["v"] = v
     watched.estimate["yaw_error"] = 0.3 * per_rad
-    assert watched.until(Symptom.SENSORS_DISAGREE) == ticks_to_cross(0.15, 0.3)
+    assert watched.until(Symptom.SENSORS_DISAGREE, running=False) == ticks_to_cross(0.15, 0.3)
 
 
 def test_a_bicycle_that_hardly_rolls_says_little_about_steer(watched):

@@ -63,7 +63,7 @@ def test_a_gyro_is_compared_with_the_sample_before_not_with_zero(watched):
 def test_encoder_and_yaw_gyro_disagree_to_either_side(watched, sign):
     bicycle = rig_of().bicycle
     watched.estimate["yaw_error"] = sign * 0.3 * 5.0 * math.cos(bicycle.lam) / bicycle.w  # 0.3 rad of steer at 5 m/s
-    assert watched.until(Symptom.SENSORS_DISAGREE) == ticks_to_cross(0.15, 0.3)
+    assert watched.until(Symptom.SENSORS_DISAGREE, running=False) == ticks_to_cross(0.15, 0.3)
 
 
 def test_at_one_metre_a_second_yaw_still_tells_of_steer():

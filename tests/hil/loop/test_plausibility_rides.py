@@ -30,7 +30,7 @@ NOTHING = Symptom.NONE
 @cache
 def machine(name):
     rig = rig_of(name)
-    return rig, gains(rig, speeds=(3.0, 4.0, 5.0, 6.0, 7.0))
+    return rig, gains(rig, speeds=(3.0, 4.0, 5.0, 6.0, 7.0, 8.0))
 
 
 def ride(faults=(), name="Silver", v=5.0, kicks=1.0, model="linear", seed=1, duration=3.5, **about):
