@@ -51,7 +51,7 @@ def refused(riderless, here, command):  # noqa: F811
             continue
         before = file.stat().st_size
         said = ended_well(*riderless(*command.replace("FILE", file.name).split()), f"{command} of {file.name}")
-        if file.name in TOLD:
+        if file.name in TOLD and "-m" in command.split():
             assert TOLD[file.name] in said, f"{file.name}: {said}"
         assert file.stat().st_size == before
     return files
