@@ -65,7 +65,7 @@ def mend_flaws(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
         if values is None:
             continue
         lost = ~np.isfinite(values)
-        if lost.mean() > rules.mostly:
+        if n and lost.mean() > rules.mostly:
             recorded = _without(recorded, quantity, float(lost.mean()))
             continue
         serves = quantity not in BESIDE_SIGNALS
@@ -207,7 +207,7 @@ def find_stuck_gyros(recorded: Recorded, quantity: str, values: Array, rules: Fl
         Thresholds.
     """
     same = np.diff(values) == 0.0
-    if quantity not in GYRO_SIGNALS or same.mean() > rules.held:
+    if quantity not in GYRO_SIGNALS or not len(same) or same.mean() > rules.held:
         return []
     moving = np.abs(recorded.response.v) > rules.moving
     least = rules.stuck / recorded.response.dt
