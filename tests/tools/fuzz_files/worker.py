@@ -4,6 +4,7 @@ Right is that a file is read, or refused by the project's own error in one line.
 exception, a sentence that is none, too much memory or time; that the process died or hangs, its parent sees.
 """
 
+import faulthandler
 import json
 import mmap
 import os
@@ -158,6 +159,7 @@ def fork_worker(reader: str, seed: int, numbers: range, counters: Counters, keep
         return pid
     code = 1
     try:
+        faulthandler.disable()  # a reader's own process may die, which is what is looked for
         sys.stdout.flush()
         folder = Path(mkdtemp(dir=told.parent))
         found = read_mutants(reader, seed, numbers, counters, keep, folder)
