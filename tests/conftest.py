@@ -1,5 +1,6 @@
 """Shared fixtures: others' real logs, one cache for compiled kernels, a floor beside real-time tests."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from tests.paths import SHARED
 from tests.realtime_floor import measured_floor
 
 use_kernel_cache()  # before any test imports numba
+# Started in the background by a shell, the tests would hand a SIGINT that is ignored on to the programs they interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 

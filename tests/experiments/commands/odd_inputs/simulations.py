@@ -195,7 +195,7 @@ REFUSED = {
     "wants the number of a case, or a code": ["faults --case 1.5"],
     "the sheet of hazards is a .pdf file": ["hazards -o hazards.txt", "hazards -o void"],
     "the sheet of hazards cannot be written": ["hazards -o nowhere/hazards.pdf"],
-    "rig file nowhere.toml": ["hazards nowhere.toml"],
+    "no rig file can be read at nowhere.toml": ["hazards nowhere.toml"],
     "the table cannot be put into": ["faults --count 100000 --doc void", "faults --count 100000 --doc nowhere.md"],
     "the table has no place in": ["faults --count 100000 --doc words.txt", "faults --count 100000 --doc picture.png"],
     "the real-time cases are numbered from 0": ["faults --real-time --case 1000000"],
