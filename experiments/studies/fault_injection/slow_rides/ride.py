@@ -101,9 +101,8 @@ def play_ride(ride: Ride, limits: Limits = Limits()) -> tuple[NDArray, NDArray]:
     """Play a ride up to its planned end or its fault; returns the loop's rows, of TICK, and the drive's diary."""
     rig, schedule = ride_machine(*ride.machine)
     rig = replace(rig, limits=limits)
-    instruments = replace(ride.instruments, x_imu=ride.instruments.x_imu, z_imu=ride.instruments.z_imu)
     drive = replace(ride.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value)
-    plant = Plant(rig.bicycle, ride.scenario, drive, instruments, ride.model, ride.surroundings)
+    plant = Plant(rig.bicycle, ride.scenario, drive, ride.instruments, ride.model, ride.surroundings)
     loop = new_loop(rig, schedule, rig.calibrated().as_record(), excitation=ride.excitation)
     config = emulated_node(rig)
     bench = lockstep.new_bench(plant, config, ride.faults)
