@@ -10,10 +10,10 @@ import numpy as np
 from experiments.analysis.compare import Summary, compare, rejected_fits, summary
 from experiments.analysis.estimators import real_mode, single_mode
 from experiments.analysis.estimators.uncertainty import fit_window
-from experiments.analysis.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.next_steps import next_steps
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.window_notes import apply_notes
 from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window

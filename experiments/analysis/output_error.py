@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from experiments.analysis.estimators.coloured_noise import coloured_covariance
-from experiments.analysis.prediction import PRIOR_SCALE
+from experiments.analysis.initial_state import PRIOR_SCALE
 from experiments.datatypes import Response, Window
 from experiments.dynamics import Theory
 from experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.goodness_of_fit import SIGNIFICANCE
+from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.frequency.response import (
     JUDGED_OUTPUTS,
     RESPONSE_CHANNELS,

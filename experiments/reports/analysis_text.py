@@ -7,8 +7,8 @@ import numpy as np
 from experiments.analysis import coasting
 from experiments.analysis.analyze import Analysis
 from experiments.analysis.compare import PooledCondition, figure7_residuals
-from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.next_steps import next_steps
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.window_notes import BY_PERSON
 from experiments.datatypes import Comparison, Response
 from experiments.frequency.goodness_of_fit import goodness

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.datatypes import AGREEMENT, Comparison, Response
 from experiments.frequency.goodness_of_fit import FrequencyGoodness, frequency_verdict
 from experiments.frequency.response import FrequencyResponse

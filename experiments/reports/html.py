@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.analysis.compare import SampleStatistics, figure7_residuals, summary
-from experiments.analysis.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.next_steps import next_steps
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.datatypes import AGREEMENT, Comparison, Rejected, Response
 from experiments.frequency.response import FrequencyResponse
 from experiments.recordings.author_windows import BesideAuthors

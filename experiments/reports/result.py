@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.analysis.analyze import Analysis
 from experiments.analysis.compare import Summary, figure7_residuals
-from experiments.analysis.goodness_of_fit import GoodnessOfFit
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.frequency.goodness_of_fit import response_document as frequency_document
 from experiments.frequency.response import FrequencyResponse

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators import ESTIMATORS, estimate
-from experiments.analysis.goodness_of_fit import ConditionMeans, GoodnessOfFit
 from experiments.analysis.identification import Identification
+from experiments.analysis.verdict.conditions import ConditionMeans
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Prediction
 from experiments.frequency.goodness_of_fit import ResponseGoodness

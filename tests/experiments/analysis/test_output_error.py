@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from experiments.analysis.identification import identify
+from experiments.analysis.initial_state import estimate_initial_state
 from experiments.analysis.joint_fit import FREE_COEFFICIENTS, fit
 from experiments.analysis.output_error import Segment
-from experiments.analysis.prediction import estimate_initial_state
 from experiments.datatypes import Response, Window
 from experiments.theory.modes import dominant_mode
 from experiments.theory.theory import lean_feedback, open_loop, theory_for

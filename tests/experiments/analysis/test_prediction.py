@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from experiments.analysis.estimators import estimate
-from experiments.analysis.prediction import estimate_initial_state, predict
+from experiments.analysis.initial_state import estimate_initial_state
+from experiments.analysis.prediction import predict
 from experiments.datatypes import Fit
 from experiments.theory.free_response import free_response
 from experiments.theory.modes import kicked_mode, kicked_modes

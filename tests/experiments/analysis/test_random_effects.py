@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from experiments.analysis.compare import PooledCondition
-from experiments.analysis.goodness_of_fit import CandidateCause, GoodnessOfFit
 from experiments.analysis.random_effects import between_run_variance, pooled_means
+from experiments.analysis.verdict.causes import CandidateCause
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 
 
 def test_scatter_between_runs_is_the_moment_estimate():

@@ -7,7 +7,8 @@ import pytest
 
 from experiments.analysis.compare import compare
 from experiments.analysis.estimators import estimate
-from experiments.analysis.goodness_of_fit import ConditionMeans, GoodnessOfFit
+from experiments.analysis.verdict.conditions import ConditionMeans
+from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.reports.answer import NOTHING_COMPARED, answer_of
 from tests.experiments.simulated import recording
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.goodness_of_fit import verdicts
 from experiments.analysis.joint_fit import fit
 from experiments.analysis.output_error import Segment, linearise
+from experiments.analysis.verdict.goodness_of_fit import verdicts
 from experiments.analysis.windows import find_windows
 from experiments.studies import interval_coverage_loop
 from experiments.studies.interval_coverage_loop import (
@@ -29,7 +29,7 @@ from hil.runners.emulation import Emulation, emulated_plant
 from models import catalogue
 from models.plant.plant import Scenario
 from models.plant.steer_drive import SteerDrive
-from tests.experiments.analysis.test_goodness_of_fit import lockstep
+from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 
 LEAN, LQR = LoopSetting("DelftSbW2024", 5.0, 3.0), LoopSetting("Benchmark", 7.0, 1.0)
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import chi2
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.goodness_of_fit import bicycle_verdict
+from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.recordings.read import read_recording
 from hil.runners import simulated_run

@@ -1,0 +1,102 @@
+"""Causes that would explain a rejected model: each quantity moved alone, ranked by the motion itself.
+
+Each quantity is moved alone (`experiments.analysis.output_error`), and ranked by how much of the misfit it takes away,
+less what moving it costs. The best are then tried on the eigenvalues: every prediction is made again with them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.analysis.compare import compare
+from experiments.analysis.identification import QUANTITY_STEP
+from experiments.analysis.output_error import Segment, linearise
+from experiments.analysis.verdict.conditions import pool_conditions
+from experiments.datatypes import Comparison, Response
+from experiments.dynamics import unit_of
+from experiments.theory.theory import theory_for
+
+WINDOWS_SEARCHED = 6  # windows beyond which a search for causes takes an even choice of a condition's windows
+CAUSES_PREDICTED_AGAIN = 4  # best causes with which all predictions are made again
+CAUSES_REPORTED = 8  # causes that are reported
+INDISTINGUISHABLE = 0.8  # of what the best cause explains, above which another cannot be told from it
+
+
+@dataclass(frozen=True)
+class CandidateCause:
+    """Quantity moved alone: by how much, and how much of the misfit it explains."""
+
+    name: str
+    nominal: float  # SI
+    moved: float  # SI, to where
+    deviations: float  # moved minus nominal, in its standard deviations
+    measured: bool  # is that deviation a measured one, or only the usual?
+    chi2_explained: float  # of the motion's chi-square
+    chi2_left: float  # chi-square of the eigenvalues that would remain; nan where it was not tried
+
+    @property
+    def unit(self) -> str:
+        """Unit of the quantity, SI."""
+        return unit_of(self.name)
+
+
+def find_causes(group: Sequence[tuple[Response, Comparison]]) -> list[CandidateCause]:
+    """Find what would explain the misfit of one bicycle's windows; the best first, those tried on eigenvalues ahead."""
+    found = rank_causes([Segment.of(r, c.window) for r, c in _some(group)])[:CAUSES_REPORTED]
+    tried = [
+        replace(cause, chi2_left=pool_conditions(_again(group, cause))[2]) for cause in found[:CAUSES_PREDICTED_AGAIN]
+    ]
+    alike = [cause for cause in tried if cause.chi2_explained > INDISTINGUISHABLE * tried[0].chi2_explained]
+    found[: len(tried)] = sorted(alike, key=lambda cause: cause.chi2_left) + tried[len(alike) :]
+    return found
+
+
+def rank_causes(segments: Sequence[Segment]) -> list[CandidateCause]:
+    """Rank the quantities, each moved alone to where the motion fits best; the one that explains most first."""
+    theory = segments[0].theory
+    names = theory.causes
+    scale = np.array([theory.usual(name) for name in names])
+    p = len(names)
+    H, C, g = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
+    nothing = np.zeros(0)
+    for segment in segments:
+        stds = linearise(segment, {}, (), nothing, {}).stds
+        here = linearise(segment, {name: theory.nominal(name) for name in names}, names, QUANTITY_STEP * scale, stds)
+        J = here.jacobian * scale
+        H, g, C = H + J.T @ J, g + J.T @ here.residual, C + np.outer(scale, scale) * here.score_covariance()
+    felt = np.flatnonzero(np.diag(H) > 1e-9)  # a linear bicycle does not feel every parameter
+    h, c = np.diag(H)[felt], np.maximum(np.diag(C)[felt] / np.diag(H)[felt], 1.0)
+    score, precision = -g[felt] / c, h / c + 1.0
+    explains = score**2 / precision
+    causes = [
+        CandidateCause(
+            name=names[i],
+            nominal=theory.nominal(names[i]),
+            moved=theory.nominal(names[i]) + float(score[k] / precision[k] * scale[i]),
+            deviations=float(score[k] / precision[k]),
+            measured=names[i] in theory.uncertain,
+            chi2_explained=float(explains[k]),
+            chi2_left=float("nan"),
+        )
+        for k, i in enumerate(felt)
+    ]
+    return sorted(causes, key=lambda cause: -cause.chi2_explained)
+
+
+def _again(group: Sequence[tuple[Response, Comparison]], cause: CandidateCause) -> list[tuple[Response, Comparison]]:
+    """Compare the same fits with the predictions of a theory in which one quantity is moved."""
+    again = []
+    for response, c in group:
+        moved = replace(response, theory=theory_for(response).move({cause.name: cause.moved}))
+        again += [(moved, one) for one in compare(moved, [c.window], [c.fit])]
+    return again
+
+
+def _some(group: Sequence[tuple[Response, Comparison]]) -> list[tuple[Response, Comparison]]:
+    """At most `WINDOWS_SEARCHED` windows of each condition, evenly chosen."""
+    chosen = []
+    for label in dict.fromkeys(c.label for _, c in group):
+        own = [(r, c) for r, c in group if c.label == label]
+        chosen += [own[round(i)] for i in np.linspace(0, len(own) - 1, min(len(own), WINDOWS_SEARCHED))]
+    return chosen

@@ -1,0 +1,104 @@
+"""Goodness of fit of a campaign: chi-square of the model's parameters, and the one that would have to move.
+
+The question is put to the pooled eigenvalues, measured minus like for like, one pair for each condition
+(`conditions.py`). The sum of squares of the residuals in units of their covariance is chi-square distributed if the
+model is right. Where it is too large, `causes.py` looks for the quantity that would have to move.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from scipy.special import chdtrc
+
+from experiments.analysis.verdict.causes import INDISTINGUISHABLE, CandidateCause, find_causes
+from experiments.analysis.verdict.conditions import ConditionMeans, pool_conditions
+from experiments.datatypes import Comparison, Response
+from experiments.notebook import plus_minus, value_table
+from experiments.theory.theory import theory_for
+
+SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model is rejected
+OLD_KEYS = {"chi2_explained": "explains", "chi2_left": "left"}  # in JSON documents
+
+
+@dataclass(frozen=True, repr=False)
+class GoodnessOfFit:
+    """Goodness of fit of one bicycle's model over a campaign."""
+
+    bicycle: str
+    chi2: float
+    dof: int
+    p: float  # probability of a larger chi2 if the model is right
+    between: complex  # 1/s, standard deviation between runs beyond the noise of single windows, both parts
+    conditions: tuple[ConditionMeans, ...]
+    causes: tuple[CandidateCause, ...]  # the best first; empty where nothing has to be explained
+
+    @property
+    def explained(self) -> bool:
+        """Do the model's parameters explain the data?"""
+        return self.p >= SIGNIFICANCE
+
+    @property
+    def sentence(self) -> str:
+        """Verdict in words."""
+        numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {self.p:.2g}"
+        if self.explained:
+            return f"the model of {self.bicycle} explains these data ({numbers})"
+        lacking = f"the model of {self.bicycle} does not explain these data ({numbers})"
+        if not self.causes or self.causes[0].chi2_left > 0.5 * self.chi2:
+            return f"{lacking}, and no single quantity would"
+        first = self.causes[0]
+        known = "of its standard deviations" if first.measured else "of its usual standard deviations"
+        alike = [
+            cause.name for cause in self.causes[1:] if cause.chi2_explained > INDISTINGUISHABLE * first.chi2_explained
+        ]
+        return (
+            f"{lacking}; with {first.name} at {first.moved:.4g}{' ' if first.unit else ''}{first.unit} instead of "
+            f"{first.nominal:.4g}, {abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
+            + (f"; these data cannot tell that from {', '.join(alike)}" if alike else "")
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the verdict, under the names that readers of `--json` know."""
+        causes = [{OLD_KEYS.get(name, name): value for name, value in asdict(cause).items()} for cause in self.causes]
+        return {**asdict(self), "causes": causes, "explained": self.explained, "sentence": self.sentence}
+
+    def __repr__(self) -> str:
+        return f"GoodnessOfFit({self.sentence})"
+
+    def _repr_html_(self) -> str:
+        rows = {
+            one.label: f"{plus_minus(one.residual.real, one.std.real, '1/s')}, "
+            f"{plus_minus(one.residual.imag, one.std.imag, 'rad/s')} (n = {one.n})"
+            for one in self.conditions
+        }
+        return value_table(f"Measured minus predicted: {self.sentence}", rows)
+
+
+def verdicts(
+    responses: Sequence[Response], comparisons: Sequence[Comparison], causes: bool = True
+) -> list[GoodnessOfFit]:
+    """Goodness of fit of each bicycle that was measured.
+
+    Parameters
+    ----------
+    responses : sequence of Response
+    comparisons : sequence of Comparison
+        Of windows of these responses.
+    causes : bool
+        Search for what would explain a rejected model; takes some seconds.
+    """
+    by_name = {(r.source, r.label or r.source): r for r in responses}
+    groups: dict[str, list[tuple[Response, Comparison]]] = {}
+    for c in comparisons:
+        response = by_name[c.window.source, c.label]
+        groups.setdefault(theory_for(response).bicycle.name, []).append((response, c))
+    return [bicycle_verdict(name, group, causes) for name, group in groups.items()]
+
+
+def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], causes: bool = True) -> GoodnessOfFit:
+    """Goodness of fit of one bicycle from its windows, each with the recording it was cut from."""
+    conditions, between, chi2 = pool_conditions(group)
+    p = float(chdtrc(2 * len(conditions), chi2)) if conditions else 1.0
+    found = find_causes(group) if causes and p < SIGNIFICANCE else []
+    return GoodnessOfFit(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found))
