@@ -8,7 +8,8 @@ of the bicycle under control:
   bias is 2.5 s behind a yaw gyro that drifts fast;
 * the lateral force of a bicycle that does not fall averages out, in a turn too: gravity and the turn cancel. Only
   wind, or a mass out of place, leaves some, and leans the bicycle by that much;
-* one that does not fall leans as its turn wants it, ``g phi = v psi_dot``, whatever the accelerometer says.
+* one that does not fall leans as its turn wants it, whatever the accelerometer says: by v psi_dot / g, and by up to a
+  tenth more for wheels that spin and a trail that moves the front sideways (Meijaard et al. 2007, eq. 5.3, first row).
 """
 
 import math
@@ -21,8 +22,9 @@ GAP_TIME = 0.5  # s, time constant of yaw rate by the gyro against rolling, sinc
 FORCE_TIME = 1.0  # s, time constant of the mean lateral force
 TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
 STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
-TURN_SHARE = 0.92  # of the lean limit: wheels that spin let a bicycle lean a tenth more than its turn tells
+TURN_SHARE = 0.92  # of the lean limit: the turn is known half a second late
 
+_SLOW = 1.0  # m/s, below it yaw says little about lean
 _DISAGREE = int(Symptom.SENSORS_DISAGREE)
 
 
@@ -45,24 +47,25 @@ def look_at_drift(limits, m, sample, e, running, dt):
         return 0
     m.side_force += (1.0 - math.exp(-dt / FORCE_TIME)) * (sample.a_y_meas - m.side_force)
     m.yaw_gap += (1.0 - math.exp(-dt / GAP_TIME)) * (e.yaw_bias + e.yaw_error - m.yaw_bias - m.yaw_gap)
-    drifted = max(abs(e.gyro_bias - m.gyro_bias), abs(e.yaw_bias - m.yaw_bias), abs(m.yaw_gap)) > limits.gyro_drift
-    return _DISAGREE if drifted or abs(m.side_force) > limits.side_force else 0
+    yaw_drifted = max(abs(e.yaw_bias - m.yaw_bias), abs(m.yaw_gap)) > limits.gyro_drift
+    roll_drifted = abs(e.gyro_bias - m.gyro_bias) > limits.roll_drift
+    return _DISAGREE if yaw_drifted or roll_drifted or abs(m.side_force) > limits.side_force else 0
 
 
 @njit(cache=True, nogil=True)
-def follow_turn(e, g, h):
+def follow_turn(o, e, h):
     """Follow the leans [rad] that turn, roll gyro and accelerometer tell. Runs inside the tick.
 
     Parameters
     ----------
+    o : record of OBSERVER.
     e : record of ESTIMATE, changed in place: its turn, sway, both together, and lean_shown.
-    g : float
-        Gravity [m/s^2].
     h : float
         Time since the last sample [s].
     """
     part = 1.0 - math.exp(-h / TURN_TIME)
-    e.turn += part * (e.v * e.psi_dot / g - e.turn)
+    balanced = o.lean_by_speed * e.v + o.lean_by_trail / max(e.v, _SLOW)  # rad per rad/s
+    e.turn += part * (max(balanced, e.v / o.g) * e.psi_dot - e.turn)
     e.sway += part * (TURN_TIME * e.phi_dot - e.sway)
     part = 1.0 - math.exp(-h / STIR_TIME)
     e.turn_sway += part * (e.turn + e.sway - e.turn_sway)

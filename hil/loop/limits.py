@@ -53,6 +53,7 @@ RANGES = {  # outside of it a value is a slip of the pen, or takes the limit awa
     "lean_error": (0.02, 0.8, "two readings of one lean; is it in degrees?"),
     "steer_error": (0.02, 0.8, "two readings of one steer angle; is it in degrees?"),
     "gyro_drift": (0.01, 1.0, "no gyro drifts so far in a run; is it in deg/s?"),
+    "roll_drift": (0.01, 1.0, "no gyro drifts so far in a run; is it in deg/s?"),
     "side_force": (0.2, 10.0, "a wind that leans it by 30 deg makes more; is it in g?"),
     "torque_error": (0.05, 10.0, "reported against commanded"),
     "seldom": (0.5, 0.99, "balance needs every other sample at least; is it in per cent?"),
@@ -93,9 +94,10 @@ class Limits:
     lean_error: Limit = Limit(0.25, "rad", "lean by gyro against lean by accelerometer, apart from a push")
     steer_error: Limit = Limit(0.15, "rad", "steer by encoder against steer by yaw rate, with tyres that slip")
     gyro_drift: Limit = Limit(
-        0.15, "rad/s", "learnt since RUNNING: data sheets allow a tenth of it, the rest is for steer"
+        0.15, "rad/s", "yaw bias learnt since RUNNING: data sheets allow a tenth of it, the rest is for steer"
     )
-    side_force: Limit = Limit(3.0, "m/s^2", "mean of a second: a turn leaves none, a wind that leans it by 17 deg this")
+    roll_drift: Limit = Limit(0.08, "rad/s", "roll bias learnt since RUNNING: ten times the usual noise makes 0.035")
+    side_force: Limit = Limit(2.0, "m/s^2", "mean of a second: a turn leaves none, a wind that leans it by 12 deg this")
     torque_error: Limit = Limit(0.8, "N m", "torque reported against torque commanded, apart from friction")
     seldom: Limit = Limit(0.8, "1", "share of the samples promised; the observer needs most of them")
     often: Limit = Limit(1.2, "1", "share of the samples promised; a delay that ends brings 1.1 for a moment")

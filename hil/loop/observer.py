@@ -30,6 +30,7 @@ from numba import njit
 
 from hil.loop.consistency import follow_turn
 from models.errors import InputError
+from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 
 ESTIMATE = np.dtype(
@@ -46,7 +47,7 @@ ESTIMATE = np.dtype(
         ("psi_dot", "f8"),
         ("lean_error", "f8"),  # rad, lean by the accelerometer less lean by the gyro
         ("yaw_error", "f8"),  # rad/s, yaw rate by the gyro less that of rolling without slip
-        ("turn", "f8"),  # rad, lean of a balanced turn, v psi_dot / g, smoothed
+        ("turn", "f8"),  # rad, lean of a balanced turn, smoothed
         ("sway", "f8"),  # rad, what the roll gyro adds to it
         ("turn_sway", "f8"),  # rad, both, smoothed
         ("lean_shown", "f8"),  # rad, lean_error, smoothed
@@ -71,6 +72,8 @@ OBSERVER = np.dtype(
         ("c", "f8"),
         ("cos_lam", "f8"),
         ("g", "f8"),
+        ("lean_by_speed", "f8"),  # s^2/m, lean of a balanced turn per yaw rate and speed, about 1 / g
+        ("lean_by_trail", "f8"),  # m, and per yaw rate over speed
     ]
 )
 
@@ -104,7 +107,7 @@ class Observer:
         Parameters
         ----------
         bicycle : Bicycle
-            Its wheelbase, trail, steer axis tilt and gravity are used.
+            Its wheelbase, trail, steer axis tilt and gravity are used; its masses for the lean of a turn alone.
         dt : float
             Nominal period of the loop [s].
         drive_lag : float
@@ -125,9 +128,24 @@ class Observer:
             "command_delay": dt if command_delay is None else command_delay,
             "x_imu": x_imu,
             "z_imu": z_imu,
+            **balanced_turn(bicycle),
         }.items():
             record[name] = value
         return record
+
+
+def balanced_turn(bicycle: Bicycle) -> dict[str, float]:
+    """Lean of a steady turn: phi = (lean_by_speed v + lean_by_trail / v) psi_dot, in s^2/m and m.
+
+    From the lean equation at rest, g K0_11 phi + (g K0_12 + v^2 K2_12) delta = 0 (Meijaard et al. 2007, eq. 5.3), and
+    rolling, psi_dot = v cos(lam) delta / w. It serves a limit, never the estimate.
+    """
+    _, _, K0, K2 = canonical_matrices(bicycle)
+    steer = bicycle.w / math.cos(bicycle.lam)  # m, steer angle per yaw rate and 1 / speed
+    return {
+        "lean_by_speed": float(-K2[0, 1] / (bicycle.g * K0[0, 0]) * steer),
+        "lean_by_trail": float(-K0[0, 1] / K0[0, 0] * steer),
+    }
 
 
 @njit(cache=True, nogil=True)
@@ -186,7 +204,7 @@ def observe(o, e, sample, held):
     e.gyro_bias -= bandwidth * bandwidth * h * e.lean_error
     e.phi_dot = sample.phi_dot_meas - e.gyro_bias  # by the new bias: no change of bias may look like an acceleration
     e.psi_dot = sample.psi_dot_meas - e.yaw_bias
-    follow_turn(e, o.g, h)
+    follow_turn(o, e, h)
 
 
 @njit(cache=True, nogil=True)
