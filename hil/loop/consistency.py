@@ -22,7 +22,7 @@ GAP_TIME = 0.5  # s, time constant of yaw rate by the gyro against rolling, sinc
 FORCE_TIME = 1.0  # s, time constant of the mean lateral force
 TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
 STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
-TURN_SHARE = 0.92  # of the lean limit: the turn is known half a second late
+TURN_SHARE = 0.94  # of the lean limit: the turn is late, and a steer thrown against a push is ahead of the lean
 
 _SLOW = 1.0  # m/s, below it yaw says little about lean
 _DISAGREE = int(Symptom.SENSORS_DISAGREE)

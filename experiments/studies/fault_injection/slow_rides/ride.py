@@ -76,7 +76,7 @@ class RideResult:
     lean : float
         rad, greatest true lean while there was torque on the steer.
     leaning : float
-        s of torque after the true lean first passed the limit; 0 if it never did.
+        s beyond the limit of true lean before the last torque.
     """
 
     cause: Cause
@@ -130,8 +130,7 @@ def judge_ride(rows: NDArray, diary: NDArray, lean_limit: float = Limits().lean.
     ended = int(np.argmax(rows["cause"] > 0)) if rows["cause"].any() else len(rows) - 1
     torque = np.flatnonzero(np.abs(diary["T"]) > NO_TORQUE)
     last = torque[-1] + 1 if torque.size else 0
-    over = np.flatnonzero(np.abs(diary["phi"]) > lean_limit)
-    leaning = max(0.0, float(last - over[0]) * SAMPLE_PERIOD) if over.size else 0.0
+    leaning = float(np.sum(np.abs(diary["phi"][:last]) > lean_limit)) * SAMPLE_PERIOD
     return RideResult(
         Cause(int(rows["cause"][ended])),
         float(diary["t"][ended]),
