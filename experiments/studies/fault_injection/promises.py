@@ -4,12 +4,13 @@ In a set a fault that is promised to stop the run must stop it still, in its tim
 slack of their late commands, the silence that a line may have before it is called stale, and a ramp. Causes need not
 name it, for another fault may have been first, and what is borne alone need not be borne together.
 
-Three things are excepted, each with its reason:
+Four things are excepted, each with its reason:
 
 * a drive that obeys nobody (`Threat.deaf`), and a drive whose watchdog is dead on a line that loses commands: two
   guards failed at once, and only cutting the supply takes the torque away (`undefended`);
 * a fault of a reading that another fault of the set changes as well may be hidden by it (`hidden_by`);
-* a step that comes while samples are lost or late is not seen as a step (`hidden_by`).
+* a step that comes while samples are lost or late is not seen as a step (`hidden_by`);
+* a line that loses frames is not noticed where another fault sends each one twice: the copy gets through (`hidden_by`).
 """
 
 import math
@@ -42,6 +43,7 @@ NO_WATCHDOG = "the drive's watchdog is dead on a line that loses commands"
 BLIND_TIME = 0.075  # s, of silence that a line may have before it is called stale, and of the watchdog behind it
 
 _READING_KINDS = frozenset({Kind.STUCK, Kind.BIAS, Kind.SCALE, Kind.NOISY, Kind.SLIP, Kind.READS, Kind.DRIFT})
+_LOSING_KINDS = frozenset({Kind.FLIP, Kind.GARBLE, Kind.TRUNCATE, Kind.DROP, Kind.NOISE})
 _TORQUE_KINDS = frozenset({Kind.DRIVE_GAIN, Kind.DRIVE_LIES, Kind.DRIVE_CLAMP, Kind.DRIVE_HOLDS})
 
 
@@ -150,7 +152,14 @@ def hidden_by(part: FaultPart, others: tuple[FaultPart, ...]) -> str:
             return other.threat.name
         if part.threat.sudden and _of_the_line(other):
             return other.threat.name
+        if any(_restores(copy, loss) for copy in other.faults for loss in part.faults):
+            return other.threat.name
     return ""
+
+
+def _restores(copy: Fault, loss: Fault) -> bool:
+    """Say whether a fault sends again what another one loses, on the same way of the line."""
+    return copy.kind is Kind.DUPLICATE and loss.kind in _LOSING_KINDS and bool(copy.way & loss.way)
 
 
 def _changed(part: FaultPart) -> set[str]:

@@ -28,7 +28,7 @@ from experiments.studies.fault_injection.summary_table import DANGER_COLUMNS, su
 from experiments.studies.fault_injection.threats.fault_list import THREATS, ThreatPool, threats_of
 from experiments.studies.fault_injection.threats.fault_spec import Shape
 from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
-from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Fault
+from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import State
 from models.errors import InputError
@@ -218,6 +218,17 @@ def test_a_fault_is_hidden_only_by_one_of_the_same_reading_or_a_step_by_the_line
     assert hidden_by(slip, (noisy,)) == "steer encoder noisy"
     assert hidden_by(slip, (gyro, lost)) == "frames lost now and then"
     assert hidden_by(slip, (gyro,)) == hidden_by(stuck, (lost,)) == ""
+
+
+def test_a_lossy_line_is_hidden_by_copies_on_the_same_way():
+    def part(name: str, fault: Fault) -> FaultPart:
+        return FaultPart(next(t for t in THREATS if t.name == name), FaultOnset.RUNNING, 2.0, (fault,))
+
+    noise = part("noise before most frames", Fault(Kind.NOISE, 3.0, start=2.0, way=TO_NODE))
+    copies = part("frames doubled", Fault(Kind.DUPLICATE, start=2.0, way=TO_NODE))
+    others = part("frames doubled", Fault(Kind.DUPLICATE, start=2.0, way=TO_COMPUTER))
+    assert hidden_by(noise, (copies,)) == "frames doubled"
+    assert hidden_by(noise, (others,)) == hidden_by(copies, (noise,)) == ""
 
 
 @pytest.fixture(scope="module")

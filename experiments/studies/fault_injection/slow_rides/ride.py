@@ -74,7 +74,7 @@ class RideResult:
     ended : float
         s, when that was.
     lean : float
-        rad, greatest true lean while there was torque on the steer.
+        rad, greatest true lean up to its end, or to the last torque after it.
     leaning : float
         s beyond the limit of true lean before the last torque.
     """
@@ -134,6 +134,6 @@ def judge_ride(rows: NDArray, diary: NDArray, lean_limit: float = Limits().lean.
     return RideResult(
         Cause(int(rows["cause"][ended])),
         float(diary["t"][ended]),
-        float(np.abs(diary["phi"][:last]).max(initial=0.0)),
+        float(np.abs(diary["phi"][: max(last, ended)]).max(initial=0.0)),
         leaning,
     )
