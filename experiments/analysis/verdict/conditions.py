@@ -1,19 +1,24 @@
-"""Pooled eigenvalues of each condition, measured minus like for like, with the covariance that all of them share.
+"""Pooled eigenvalues of each condition, measured minus like for like, and how probable a misfit like theirs is.
 
-The covariance has two parts: that of the windows themselves, with a random effect between runs beside the noise of
-each, and that of the uncertain parameters in the prediction, which all conditions share.
+Their covariance has three parts: the noise of the windows, an effect between runs of unknown size
+(`between_runs.py`), and the uncertain parameters in the prediction, which all conditions share (`uncertain_parameters.py`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtrc, chdtri, logsumexp
 
-from experiments.analysis.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
+from experiments.analysis.verdict.between_runs import PooledGrid, pool_windows
+from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior, ParameterSearch
 from experiments.datatypes import Comparison, Response
 from experiments.theory.theory import theory_for
-from experiments.theory.uncertainty_bands import eigenvalue_derivatives
 from models.array_types import Array
+
+GAUSS_NEWTON_STEPS = 4
+SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
+SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the effect between runs
 
 
 @dataclass(frozen=True)
@@ -24,60 +29,140 @@ class ConditionMeans:
     v: float  # m/s
     n: int
     residual: complex
-    std: complex  # standard deviations of both parts, the effect between runs included
+    std: complex  # standard deviations of both parts, the effect between runs and the parameters included
+
+
+@dataclass(frozen=True)
+class CampaignFit:
+    """Pooled conditions of a campaign and the probability of their misfit."""
+
+    conditions: tuple[ConditionMeans, ...]
+    between: complex  # 1/s, standard deviation between runs, both parts: the likeliest
+    chi2: float  # chi-square of that p
+    p: float  # probability of a larger misfit if the model is right
+    parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
 
 
 def pool_conditions(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[ConditionMeans, ...], complex, float]:
     """Pool each condition's windows; also the standard deviation between runs [1/s], both parts, and chi-square."""
+    found = fit_campaign(group)
+    return found.conditions, found.between, found.chi2
+
+
+def fit_campaign(group: Sequence[tuple[Response, Comparison]]) -> CampaignFit:
+    """Pool the windows of each condition and ask whether any bicycle that the model allows for explains them.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+        Windows of one bicycle, each with the recording it was cut from.
+    """
     usable = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
     labels = list(dict.fromkeys(c.label for _, c in usable))
     if not labels:
-        return (), 0j, 0.0
+        return CampaignFit((), 0j, 0.0, 1.0)
     by_label = [[(r, c) for r, c in usable if c.label == label] for label in labels]
-    means, variances, spread = [], [], []
-    for part, i in (("real", 0), ("imag", 1)):
-        residuals = [np.array([getattr(_residual(c), part) for _, c in some]) for some in by_label]
-        var = [np.array([c.prediction.difference_std[i] ** 2 for _, c in some]) for some in by_label]
-        between = between_run_variance(residuals, var)
-        found = [weighted_mean(y, np.maximum(v + between, MIN_VARIANCE)) for y, v in zip(residuals, var, strict=True)]
-        means.append([mean for mean, _ in found])
-        variances.append([std**2 for _, std in found])
-        spread.append(between)
-    residual = np.array(means).T.ravel()
-    covariance = np.diag(np.array(variances).T.ravel()) + _of_parameters(by_label)
-    std = np.sqrt(np.diag(covariance))
-    conditions = [
+    residuals = [np.array([_residual(c) for _, c in some]) for some in by_label]
+    pooled = pool_windows(residuals, [np.array([c.prediction.difference_covariance for _, c in some]) for some in by_label])
+    g = pooled.likeliest
+    explained = _explain([pair for some in by_label for pair in some], residuals, pooled)
+    std = np.sqrt(np.diag(_whole(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
+    conditions = tuple(
         ConditionMeans(
             label,
             float(np.mean([c.window.v_mean for _, c in some])),
             len(some),
-            complex(means[0][i], means[1][i]),
-            complex(std[2 * i], std[2 * i + 1]),
+            complex(*pooled.means[g, i]),
+            complex(*std[2 * i : 2 * i + 2]),
         )
         for i, (label, some) in enumerate(zip(labels, by_label, strict=True))
-    ]
-    chi2 = float(residual @ np.linalg.solve(covariance, residual))
-    return tuple(conditions), complex(*np.sqrt(spread)), chi2
+    )
+    chi2, p = _chi_square(explained.misfits, pooled.weights, 2 * len(labels))
+    return CampaignFit(conditions, complex(*np.sqrt(pooled.variances[g])), chi2, p, explained.parameters)
 
 
-def _of_parameters(by_label: Sequence[Sequence[tuple[Response, Comparison]]]) -> Array:
-    """Covariance (2 k, 2 k) that uncertain parameters give the predictions of k conditions, all at once."""
-    std = theory_for(by_label[0][0][0]).uncertain
-    G = _slopes(by_label, list(std)) * np.array(list(std.values()))
-    return G @ G.T
+@dataclass(frozen=True)
+class _Explained:
+    """Misfits (G,) that are left, covariance (2 k, 2 k) of the means by the parameters, and the parameters after."""
+
+    misfits: Array
+    of_parameters: Array
+    parameters: ParameterPosterior | None = None
 
 
-def _slopes(by_label: Sequence[Sequence[tuple[Response, Comparison]]], names: Sequence[str]) -> Array:
-    """Change of the predicted eigenvalues of k conditions by p quantities, (2 k, p): re, im, re, im, ..."""
-    rows: list[Array] = []
-    for some in by_label:
-        response, c = some[0]
-        v = float(np.mean([one.window.v_mean for _, one in some]))
-        change = eigenvalue_derivatives(theory_for(response), v, names, c.prediction.frozen)
-        rows += [change.real, change.imag]
-    return np.array(rows).reshape(2 * len(by_label), len(names))
+def _explain(group: Sequence[tuple[Response, Comparison]], residuals: Sequence[Array], pooled: PooledGrid) -> _Explained:
+    """Search the uncertain parameters that explain the residuals (n, 2) of each condition best."""
+    G, k = pooled.means.shape[:2]
+    noise = _whole(pooled.covariances)
+    if not theory_for(group[0][0]).uncertain:
+        return _Explained(_misfits(pooled.means.reshape(G, 2 * k), noise), np.zeros((2 * k, 2 * k)))
+    g, counts = pooled.likeliest, [len(y) for y in residuals]
+    root = np.linalg.inv(np.linalg.cholesky(noise[g])) @ _averaging(pooled, g, counts)
+    search = ParameterSearch(group, root)
+    left = np.concatenate(residuals)
+    measured = left + np.array([(c.prediction.like.real, c.prediction.like.imag) for _, c in group])
+    z = np.zeros(search.directions.shape[1])
+    J = at_first = search.jacobian(z)
+    cost = _cost(root, left, z)
+    for _ in range(GAUSS_NEWTON_STEPS):
+        A, b = root @ J, root @ (left.ravel() + J @ z)
+        best = np.linalg.solve(A.T @ A + np.eye(len(z)), A.T @ b)
+        if np.linalg.norm(best - z) < SETTLED:
+            break
+        there, predicted = search.step(z, best)
+        if _cost(root, measured - predicted, there) >= cost:
+            break
+        z, left = there, measured - predicted
+        J, cost = search.jacobian(z), _cost(root, left, z)
+    A = root @ J
+    parameters = search.posterior(z, np.linalg.inv(A.T @ A + np.eye(len(z))))
+    # the linear model about the best place, as the nominal parameters see it
+    offset, slopes = (left.ravel() + J @ z).reshape(-1, 2), J.reshape(len(left), 2, -1)
+    ends = np.cumsum(counts)[:-1]
+    means = pooled.means_of(np.split(offset, ends)).reshape(G, 2 * k)
+    moves = pooled.means_of(np.split(slopes, ends)).reshape(G, 2 * k, -1)
+    first = _averaging(pooled, g, counts) @ at_first
+    return _Explained(_misfits(means, noise + moves @ moves.swapaxes(1, 2)), first @ first.T, parameters)
 
 
-def _residual(c: Comparison) -> complex:
-    """Measured minus like for like [1/s]."""
-    return c.fit.eigenvalue - c.prediction.like
+def _averaging(pooled: PooledGrid, g: int, counts: Sequence[int]) -> Array:
+    """Matrix (2 k, 2 N) from the windows of all conditions, one after the other, to their means under size g."""
+    found, first = np.zeros((2 * len(counts), 2 * sum(counts))), 0
+    for i, (share, n) in enumerate(zip(pooled.shares, counts, strict=True)):
+        found[2 * i : 2 * i + 2, 2 * first : 2 * (first + n)] = share[g].transpose(1, 0, 2).reshape(2, 2 * n)
+        first += n
+    return found
+
+
+def _whole(blocks: Array) -> Array:
+    """Covariances (G, 2 k, 2 k) of k independent conditions from theirs (G, k, 2, 2)."""
+    G, k = blocks.shape[:2]
+    whole = np.zeros((G, k, 2, k, 2))
+    whole[:, np.arange(k), :, np.arange(k)] = blocks.swapaxes(0, 1)
+    return whole.reshape(G, 2 * k, 2 * k)
+
+
+def _misfits(means: Array, covariances: Array) -> Array:
+    """Squares (G,) of means (G, m) in units of their covariances (G, m, m)."""
+    return np.asarray(np.einsum("ga,ga->g", means, np.linalg.solve(covariances, means[..., None])[..., 0]))
+
+
+def _cost(root: Array, left: Array, z: Array) -> float:
+    whitened = root @ left.ravel()
+    return float(whitened @ whitened + z @ z)
+
+
+def _chi_square(misfits: Array, weights: Array, dof: int) -> tuple[float, float]:
+    """Chi-square and p of misfits (G,) under sizes of the effect between runs of probabilities ``weights`` (G,)."""
+    p = min(float(weights @ chdtrc(dof, misfits)), 1.0)
+    if p > SMALLEST_P:
+        return float(chdtri(dof, p)), p
+    with np.errstate(divide="ignore"):
+        chi2 = -2.0 * float(logsumexp(np.log(weights) - 0.5 * misfits))
+    return chi2, float(chdtrc(dof, chi2))
+
+
+def _residual(c: Comparison) -> tuple[float, float]:
+    """Measured minus like for like [1/s], both parts."""
+    s = c.fit.eigenvalue - c.prediction.like
+    return s.real, s.imag

@@ -6,13 +6,12 @@ model is right. Where it is too large, `causes.py` looks for the quantity that w
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from scipy.special import chdtrc
-
 from experiments.analysis.verdict.causes import INDISTINGUISHABLE, CandidateCause, find_causes
-from experiments.analysis.verdict.conditions import ConditionMeans, pool_conditions
+from experiments.analysis.verdict.conditions import ConditionMeans, fit_campaign
+from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
 from experiments.theory.theory import theory_for
@@ -32,6 +31,7 @@ class GoodnessOfFit:
     between: complex  # 1/s, standard deviation between runs beyond the noise of single windows, both parts
     conditions: tuple[ConditionMeans, ...]
     causes: tuple[CandidateCause, ...]  # the best first; empty where nothing has to be explained
+    parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
 
     @property
     def explained(self) -> bool:
@@ -61,7 +61,9 @@ class GoodnessOfFit:
     def as_json(self) -> dict[str, Any]:
         """Document of the verdict, under the names that readers of `--json` know."""
         causes = [{OLD_KEYS.get(name, name): value for name, value in asdict(cause).items()} for cause in self.causes]
-        return {**asdict(self), "causes": causes, "explained": self.explained, "sentence": self.sentence}
+        after = self.parameters.as_json() if self.parameters else None
+        own = asdict(replace(self, parameters=None)) | {"causes": causes, "parameters": after}
+        return {**own, "explained": self.explained, "sentence": self.sentence}
 
     def __repr__(self) -> str:
         return f"GoodnessOfFit({self.sentence})"
@@ -98,7 +100,8 @@ def verdicts(
 
 def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], causes: bool = True) -> GoodnessOfFit:
     """Goodness of fit of one bicycle from its windows, each with the recording it was cut from."""
-    conditions, between, chi2 = pool_conditions(group)
-    p = float(chdtrc(2 * len(conditions), chi2)) if conditions else 1.0
-    found = find_causes(group) if causes and p < SIGNIFICANCE else []
-    return GoodnessOfFit(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found))
+    fit = fit_campaign(group)
+    found = find_causes(group) if causes and fit.p < SIGNIFICANCE else []
+    return GoodnessOfFit(
+        bicycle, fit.chi2, 2 * len(fit.conditions), fit.p, fit.between, fit.conditions, tuple(found), fit.parameters
+    )
