@@ -16,7 +16,7 @@ from experiments.datatypes import Comparison, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 
-GAUSS_NEWTON_STEPS = 4
+GAUSS_NEWTON_STEPS = 8
 SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
 SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the effect between runs
 
@@ -65,7 +65,7 @@ def fit_campaign(group: Sequence[tuple[Response, Comparison]]) -> CampaignFit:
     residuals = [np.array([_residual(c) for _, c in some]) for some in by_label]
     pooled = pool_windows(residuals, [np.array([c.prediction.difference_covariance for _, c in some]) for some in by_label])
     g = pooled.likeliest
-    explained = _explain([pair for some in by_label for pair in some], residuals, pooled)
+    explained = _explain([pair for some in by_label for pair in some], [len(some) for some in by_label], pooled)
     std = np.sqrt(np.diag(_whole(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
     conditions = tuple(
         ConditionMeans(
@@ -77,57 +77,63 @@ def fit_campaign(group: Sequence[tuple[Response, Comparison]]) -> CampaignFit:
         )
         for i, (label, some) in enumerate(zip(labels, by_label, strict=True))
     )
-    chi2, p = _chi_square(explained.misfits, pooled.weights, 2 * len(labels))
+    chi2, p = _chi_square(explained.misfits, explained.weights, 2 * len(labels))
     return CampaignFit(conditions, complex(*np.sqrt(pooled.variances[g])), chi2, p, explained.parameters)
 
 
 @dataclass(frozen=True)
 class _Explained:
-    """Misfits (G,) that are left, covariance (2 k, 2 k) of the means by the parameters, and the parameters after."""
+    """Misfits (G,) that are left with their weights, the means' covariance by the parameters, the parameters after."""
 
     misfits: Array
-    of_parameters: Array
+    weights: Array
+    of_parameters: Array  # (2 k, 2 k)
     parameters: ParameterPosterior | None = None
 
 
-def _explain(group: Sequence[tuple[Response, Comparison]], residuals: Sequence[Array], pooled: PooledGrid) -> _Explained:
-    """Search the uncertain parameters that explain the residuals (n, 2) of each condition best."""
+def _explain(group: Sequence[tuple[Response, Comparison]], counts: Sequence[int], pooled: PooledGrid) -> _Explained:
+    """Search the uncertain parameters that explain the windows best, ``counts`` of each condition in turn."""
     G, k = pooled.means.shape[:2]
-    noise = _whole(pooled.covariances)
     if not theory_for(group[0][0]).uncertain:
-        return _Explained(_misfits(pooled.means.reshape(G, 2 * k), noise), np.zeros((2 * k, 2 * k)))
-    g, counts = pooled.likeliest, [len(y) for y in residuals]
-    root = np.linalg.inv(np.linalg.cholesky(noise[g])) @ _averaging(pooled, g, counts)
-    search = ParameterSearch(group, root)
-    left = np.concatenate(residuals)
-    measured = left + np.array([(c.prediction.like.real, c.prediction.like.imag) for _, c in group])
+        misfits = _misfits(pooled.means.reshape(G, 2 * k), _whole(pooled.covariances))
+        return _Explained(misfits, pooled.weights, np.zeros((2 * k, 2 * k)))
+    ends = np.cumsum(counts)[:-1]
+    measured = np.array([(c.fit.re, c.fit.im) for _, c in group])
+    left = np.array([_residual(c) for _, c in group])
+    search = ParameterSearch(group, _whitening(pooled, counts))
     z = np.zeros(search.directions.shape[1])
-    J = at_first = search.jacobian(z)
-    cost = _cost(root, left, z)
+    J = search.jacobian(z)
+    of_parameters = _averaging(pooled, counts) @ J
     for _ in range(GAUSS_NEWTON_STEPS):
+        root = _whitening(pooled, counts)
         A, b = root @ J, root @ (left.ravel() + J @ z)
         best = np.linalg.solve(A.T @ A + np.eye(len(z)), A.T @ b)
         if np.linalg.norm(best - z) < SETTLED:
             break
-        there, predicted = search.step(z, best)
-        if _cost(root, measured - predicted, there) >= cost:
-            break
-        z, left = there, measured - predicted
-        J, cost = search.jacobian(z), _cost(root, left, z)
-    A = root @ J
+        z, like, covariances = search.step(z, best)
+        left, J = measured - like, search.jacobian(z)
+        pooled = pool_windows(np.split(left, ends), np.split(covariances, ends))
+    A = _whitening(pooled, counts) @ J
     parameters = search.posterior(z, np.linalg.inv(A.T @ A + np.eye(len(z))))
     # the linear model about the best place, as the nominal parameters see it
     offset, slopes = (left.ravel() + J @ z).reshape(-1, 2), J.reshape(len(left), 2, -1)
-    ends = np.cumsum(counts)[:-1]
     means = pooled.means_of(np.split(offset, ends)).reshape(G, 2 * k)
     moves = pooled.means_of(np.split(slopes, ends)).reshape(G, 2 * k, -1)
-    first = _averaging(pooled, g, counts) @ at_first
-    return _Explained(_misfits(means, noise + moves @ moves.swapaxes(1, 2)), first @ first.T, parameters)
+    misfits = _misfits(means, _whole(pooled.covariances) + moves @ moves.swapaxes(1, 2))
+    return _Explained(misfits, pooled.weights, of_parameters @ of_parameters.T, parameters)
 
 
-def _averaging(pooled: PooledGrid, g: int, counts: Sequence[int]) -> Array:
-    """Matrix (2 k, 2 N) from the windows of all conditions, one after the other, to their means under size g."""
-    found, first = np.zeros((2 * len(counts), 2 * sum(counts))), 0
+def _whitening(pooled: PooledGrid, counts: Sequence[int]) -> Array:
+    """Matrix (2 k, 2 N) from all windows to the conditions' means in units of their noise, under the likeliest size."""
+    g = pooled.likeliest
+    noise = _whole(pooled.covariances[g : g + 1])[0]
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(noise), _averaging(pooled, counts)))
+
+
+def _averaging(pooled: PooledGrid, counts: Sequence[int]) -> Array:
+    """Matrix (2 k, 2 N) from the windows of all conditions, one after the other, to their means, likewise."""
+    g, first = pooled.likeliest, 0
+    found = np.zeros((2 * len(counts), 2 * sum(counts)))
     for i, (share, n) in enumerate(zip(pooled.shares, counts, strict=True)):
         found[2 * i : 2 * i + 2, 2 * first : 2 * (first + n)] = share[g].transpose(1, 0, 2).reshape(2, 2 * n)
         first += n
@@ -145,11 +151,6 @@ def _whole(blocks: Array) -> Array:
 def _misfits(means: Array, covariances: Array) -> Array:
     """Squares (G,) of means (G, m) in units of their covariances (G, m, m)."""
     return np.asarray(np.einsum("ga,ga->g", means, np.linalg.solve(covariances, means[..., None])[..., 0]))
-
-
-def _cost(root: Array, left: Array, z: Array) -> float:
-    whitened = root @ left.ravel()
-    return float(whitened @ whitened + z @ z)
 
 
 def _chi_square(misfits: Array, weights: Array, dof: int) -> tuple[float, float]:

@@ -95,19 +95,20 @@ class ParameterSearch:
         values = self._nominal + self._std * (self.directions @ z)
         return dict(zip(self.names, map(float, values), strict=True))
 
-    def predictions(self, z: Array) -> Array:
-        """Predictions like for like (N, 2) of a bicycle moved by z (r,), as the comparison makes them.
+    def predictions(self, z: Array) -> tuple[Array, Array]:
+        """Predictions like for like (N, 2) of a bicycle moved by z (r,), and the covariances (N, 2, 2) of measured minus them.
+
+        Both are as the comparison makes them: how noise passes through loop and start hangs on the bicycle as well.
 
         Raises
         ------
         InputError
             For a bicycle that cannot be.
         """
-        found = []
-        for response, c in self._group:
-            moved = replace(response, theory=theory_for(response).move(self._moved(z)))
-            found.append(predict(moved, c.window, c.fit).like)
-        return np.array([(s.real, s.imag) for s in found])
+        moved = self._moved(z)
+        found = [predict(replace(r, theory=theory_for(r).move(moved)), c.window, c.fit) for r, c in self._group]
+        like = np.array([(p.like.real, p.like.imag) for p in found])
+        return like, np.array([p.difference_covariance for p in found])
 
     def jacobian(self, z: Array) -> Array:
         """Derivative (2 N, r) of the predictions by z, through the linear model."""
@@ -134,8 +135,8 @@ class ParameterSearch:
             found += [s.real, s.imag]
         return np.array(found)
 
-    def step(self, z: Array, towards: Array) -> tuple[Array, Array]:
-        """Go from z towards another place (r,), or a part of the way; where it ended, and the predictions (N, 2) there.
+    def step(self, z: Array, towards: Array) -> tuple[Array, Array, Array]:
+        """Go from z towards another place (r,), or a part of the way; where it ended, and the `predictions` there.
 
         A step is halved while no bicycle can be there, or none of whose motion the estimator makes anything.
         """
@@ -144,13 +145,13 @@ class ParameterSearch:
         share = 1.0
         while share > SHORTEST_STEP:
             try:
-                found = self.predictions(z + share * way)
+                like, covariances = self.predictions(z + share * way)
             except InputError:
-                found = np.full((1, 2), np.nan)
-            if np.isfinite(found).all():
-                return z + share * way, found
+                like = covariances = np.full((1, 2), np.nan)
+            if np.isfinite(like).all() and np.isfinite(covariances).all():
+                return z + share * way, like, covariances
             share *= 0.5
-        return z, self.predictions(z)
+        return z, *self.predictions(z)
 
     def posterior(self, z: Array, covariance: Array) -> ParameterPosterior:
         """Parameters at z (r,), where the campaign leaves the directions a covariance (r, r)."""

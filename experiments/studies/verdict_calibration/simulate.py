@@ -53,7 +53,7 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
     truth = true_bicycle(nominal, rng) if stratum.drawn else nominal
     if not stratum.drawn:
         nominal = truth = replace(nominal, std={})
-    rig = Rig(nominal)
+    rig = Rig(nominal, calibration={"wheel_radius": truth.rR})  # rolled out: the speed is known, whatever the drawing
     schedule, speeds = suitable_controller(rig, campaign.method, rng)
     emulation = Emulation(stratum.model, Surroundings(gusts=stratum.gusts), noise=campaign.noise)
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)

@@ -1,13 +1,14 @@
 """Campaigns of the study, each fixed by its number and the seed: bicycle, stratum, noise, controller, estimator."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from models import catalogue
 from models.errors import InputError
+from models.parameters import Bicycle
 
 TUNED_ON = ("Benchmark", "Silver", "Browser", "Crescendo")  # bicycles looked at while the verdict was made
 CERTAIN_BICYCLES = ("Benchmark", "Silver", "DelftSbW2024")  # without standard deviations: nothing to draw
@@ -69,6 +70,14 @@ class StudyCampaign:
         return np.random.default_rng([self.seed, self.number])
 
 
+def certain(name: str) -> Bicycle | None:
+    """Load a bicycle as if its parameters were known for certain; None where only their deviations make it possible."""
+    try:
+        return replace(catalogue.load_bicycle(name), std={})
+    except InputError:
+        return None
+
+
 def uncertain_bicycles() -> tuple[str, ...]:
     """Bicycles of the catalogue with standard deviations."""
     return tuple(name for name in catalogue.bicycle_names() if catalogue.load_bicycle(name).std)
@@ -107,7 +116,9 @@ def study_campaigns(
     for number in range(count):
         turn, place = divmod(number, len(strata))
         stratum = STRATA[strata[place]]
-        some = uncertain if stratum.drawn or bicycles else (*CERTAIN_BICYCLES, *uncertain)
+        some = uncertain
+        if not stratum.drawn:
+            some = tuple(filter(certain, uncertain if bicycles else (*CERTAIN_BICYCLES, *uncertain)))
         chance = np.random.default_rng([seed, number, 1])
         bicycle = some[int(chance.integers(len(some)))]
         noise = float(np.round(np.exp(chance.uniform(np.log(LEAST_NOISE), np.log(GREATEST_NOISE))), 3))
