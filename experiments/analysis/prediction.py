@@ -16,7 +16,7 @@ literature.
 import numpy as np
 
 from experiments.analysis.difference_noise import difference_covariance
-from experiments.analysis.estimators import estimate
+from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import InitialState, estimate_initial_state
 from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
 from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
@@ -68,7 +68,7 @@ def _like_for_like(
         mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
         return (mode.eigenvalue if mode else complex(np.nan, np.nan)), fit.covariance, ""
     t, y = response.t[window.rows], response.phi_dot[window.rows]
-    simulated = estimate(t, start.lean_rate, fit.estimator)
+    simulated = estimate_alike(t, start.lean_rate, fit)
     like = complex(simulated.re, simulated.im)
     status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.analysis.estimators import estimate
+from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import estimate_initial_state
 from experiments.analysis.prediction import predict
 from experiments.datatypes import Comparison, Response
@@ -172,4 +172,4 @@ def _linear_like(response: Response, c: Comparison, theory: Theory) -> complex:
     if c.fit.influence.size == 0:  # the model is part of the fit: it finds its own eigenvalue
         mode = dominant_mode(dynamics, c.window.v_mean, start.x, c.window.duration, c.fit.im > 0, MIN_TURN)
         return mode.eigenvalue if mode else complex(np.nan, np.nan)
-    return estimate(response.t[c.window.rows], start.lean_rate, c.fit.estimator, c.fit).eigenvalue
+    return estimate_alike(response.t[c.window.rows], start.lean_rate, c.fit, quick=True).eigenvalue
