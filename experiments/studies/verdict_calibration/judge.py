@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.verdict.goodness_of_fit import verdicts
+from experiments.analysis.verdict.conditions import fit_campaign
 from experiments.campaigns.sweeps import spread
 from experiments.studies.verdict_calibration.simulate import campaign_responses
 from experiments.studies.verdict_calibration.strata import StudyCampaign
@@ -34,11 +34,11 @@ def ask_verdict(campaign: StudyCampaign) -> CampaignAnswer:
     """Simulate a campaign and ask for its verdict."""
     responses = campaign_responses(campaign)
     found = analyze_responses(responses, estimator=campaign.estimator)
-    for one in verdicts(found.responses, found.comparisons, causes=False):
-        if one.conditions:
-            return CampaignAnswer(
-                campaign, len(one.conditions), sum(c.n for c in one.conditions), one.chi2, one.dof, one.p
-            )
+    by_source = {response.source: response for response in responses}
+    fit = fit_campaign([(by_source[c.window.source], c) for c in found.comparisons])  # p even where it is withheld
+    if fit.conditions:
+        k, n = len(fit.conditions), sum(c.n for c in fit.conditions)
+        return CampaignAnswer(campaign, k, n, fit.chi2, 2 * k, fit.p)
     nan = float("nan")
     return CampaignAnswer(campaign, 0, 0, nan, 0, nan, "no window with a fit that may be compared")
 
