@@ -45,13 +45,17 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     mode = dominant_mode(dynamics, window.v_mean, start.x, duration) if fit.im > 0 else None
     mode = mode or dominant_mode(dynamics, window.v_mean, start.x, duration, oscillatory=False)
     if mode is None:  # every pole was left out
-        return Prediction("none", complex(np.nan, np.nan), like, difference_std, "The model has no mode here.", correlation)
+        return Prediction(
+            "none", complex(np.nan, np.nan), like, difference_std, "The model has no mode here.", correlation
+        )
     oscillates = mode.eigenvalue.imag > 0
     if fit.im > 0 and not oscillates:
         status = f"The model is over-damped at {window.v_mean:.2f} m/s: it has no oscillatory mode. {status}"
     elif mode.share < SMALL_SHARE:
         status = f"The predicted mode carries only {mode.share:.0%} of the lean rate. {status}"
-    return Prediction("weave" if oscillates else "real", mode.eigenvalue, like, difference_std, status.strip(), correlation)
+    return Prediction(
+        "weave" if oscillates else "real", mode.eigenvalue, like, difference_std, status.strip(), correlation
+    )
 
 
 def _deviations(covariance: Array) -> tuple[tuple[float, float], float]:

@@ -15,7 +15,9 @@ KS_LEVEL = 0.01  # Kolmogorov-Smirnov p below which p is not uniform, over all r
 GROUPS: dict[str, Callable[[CampaignAnswer], str]] = {
     "verdict by stratum": lambda a: a.campaign.stratum,
     "verdict by controller": lambda a: a.campaign.method,
-    "verdict by noise": lambda a: "below 1" if a.campaign.noise < 1.0 else "1 to 2" if a.campaign.noise < 2.0 else "2 to 4",
+    "verdict by noise": lambda a: (
+        "below 1" if a.campaign.noise < 1.0 else "1 to 2" if a.campaign.noise < 2.0 else "2 to 4"
+    ),
     "verdict by bicycle": lambda a: a.campaign.bicycle,
     "verdict by estimator": lambda a: a.campaign.estimator,
 }
@@ -53,9 +55,7 @@ def calibration_tables(answers: Sequence[CampaignAnswer]) -> dict[str, str]:
     corrected = holm([uniformity(some) for _, _, some in rows])
     tables = {}
     for name in GROUPS:
-        lines = [
-            _row(key, some, p) for (table, key, some), p in zip(rows, corrected, strict=True) if table == name
-        ]
+        lines = [_row(key, some, p) for (table, key, some), p in zip(rows, corrected, strict=True) if table == name]
         if name == "verdict by stratum":
             lines.append(_row("all", answers, uniformity(answers)))
         tables[name] = markdown_table(HEAD, lines)
@@ -71,7 +71,15 @@ def _row(name: str, answers: Sequence[CampaignAnswer], corrected: float) -> list
     held = all(low <= count <= high for count, (low, high) in zip(counts, bounds, strict=True)) and corrected > KS_LEVEL
     chi2 = sum(a.chi2 for a in judged) / max(sum(a.dof for a in judged), 1)
     shares = [f"{count} ({low} to {high})" for count, (low, high) in zip(counts, bounds, strict=True)]
-    return [name, str(n), str(len(answers) - n), f"{chi2:.2f}", *shares, f"{uniformity(judged):.2g}", "yes" if held else "no"]
+    return [
+        name,
+        str(n),
+        str(len(answers) - n),
+        f"{chi2:.2f}",
+        *shares,
+        f"{uniformity(judged):.2g}",
+        "yes" if held else "no",
+    ]
 
 
 def put_calibration(path: Path, tables: dict[str, str]) -> None:

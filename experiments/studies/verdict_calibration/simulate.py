@@ -9,7 +9,13 @@ from experiments.campaigns.protocols.plan_inputs import gentle_options
 from experiments.datatypes import Response
 from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import theory_with
-from experiments.studies.verdict_calibration.strata import GREATEST_SLOWING, LEAST_SLOWING, METHODS, STRATA, StudyCampaign
+from experiments.studies.verdict_calibration.strata import (
+    GREATEST_SLOWING,
+    LEAST_SLOWING,
+    METHODS,
+    STRATA,
+    StudyCampaign,
+)
 from experiments.theory.modes import kicked_mode
 from hil.design.methods import GainSchedule, design
 from hil.logs.header import new_header
@@ -62,9 +68,7 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
         slowing = float(rng.uniform(LEAST_SLOWING, GREATEST_SLOWING)) if stratum.slowing else 0.0
         first = v + 0.5 * slowing * DURATION
         speed = ((0.0, first), (DURATION, first - slowing * DURATION)) if slowing else ((0.0, v),)
-        kicks = [
-            hand_kick(nominal, float(t), (-1) ** i, rng, stratum.model, stratum.kick) for i, t in enumerate(times)
-        ]
+        kicks = [hand_kick(nominal, float(t), (-1) ** i, rng, stratum.model, stratum.kick) for i, t in enumerate(times)]
         scenario = Scenario(speed=speed, kicks=kicks, release_after=RELEASE_DELAY, seed=int(rng.integers(2**31)))
         label = f"{nominal.name} {schedule.method} {v:g} m/s"
         found.append(simulated_response(rig, schedule, scenario, emulation, truth, label))

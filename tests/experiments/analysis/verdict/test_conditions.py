@@ -87,7 +87,9 @@ def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn):
     truth = simulate.true_bicycle(catalogue.load_bicycle("Rigid"), campaign.chance())
     after = bicycle_verdict("Rigid", judged(responses), causes=False).parameters
     values = np.array([getattr(truth, name) for name in after.names])
-    before = np.sqrt(np.diag(after.covariance)) / np.array([catalogue.load_bicycle("Rigid").std[n] for n in after.names])
+    before = np.sqrt(np.diag(after.covariance)) / np.array(
+        [catalogue.load_bicycle("Rigid").std[n] for n in after.names]
+    )
     assert before.min() < 0.9  # the campaign has told something
     assert (before < 1.0 + 1e-9).all()
     apart = np.linalg.solve(after.covariance, values - after.mean) @ (values - after.mean)
