@@ -1,14 +1,14 @@
 """Covariance of an eigenvalue measured minus like for like: noise of the readings, and motion that noise drives.
 
 To first order a noise (y, steer) of the readings moves the measured fit by ``influence @ y``, and the simulated one,
-through its start, by ``influence @ unit_responses @ (lean_rate_influence @ y + steer_influence @ steer)``. The difference
-of the two is what counts: a free motion of the model, whatever its start, cancels in it.
+through its start, by ``influence @ unit_responses @ (lean_rate_influence @ y + steer_influence @ steer)``. The
+difference of the two is what counts: a free motion of the model, whatever its start, cancels in it.
 
 Where theory knows the loop and its sensors, all of their noise is followed through it: into the readings, into the
-motion that the controller makes of it, and into the state that it had when the window began. What the measurement's
-residual shows beyond that is noise nobody stated. Otherwise that residual is the only witness: what is left of the
-measurement's without that of the simulation, so that neither what one mode cannot describe nor
-what is wrong with the model counts, or a wrong model would excuse itself.
+motion that the controller makes of it, and into the state that it had when the window began. Noise that nobody stated,
+such as wind, shows in the residual: where that says more it has the word, and without a theory of the noise it is the
+only witness. It is the measurement's residual without that of the simulation: neither what one mode cannot describe
+nor what is wrong with the model counts, or a wrong model would excuse itself.
 """
 
 import numpy as np
@@ -44,12 +44,18 @@ def difference_covariance(
         Residual of the fit to the measurement, less that of the fit to the simulation [rad/s].
     """
     channels = difference_influence(influence, start)
-    if dynamics.noise is not None and dynamics.dt is not None:
-        return loop_covariance(loop_noise(dynamics, v, dt), channels)
     jacobian = np.column_stack([np.ones(len(unexplained)), influence.T])
-    noise = unexplained - unexplained.mean()
     extra = max(MODE_PARAMETERS - jacobian.shape[1], 0)
-    return noise_covariance(channels[0], noise, jacobian, extra).covariance
+    seen = noise_covariance(channels[0], unexplained - unexplained.mean(), jacobian, extra).covariance
+    if dynamics.noise is None or dynamics.dt is None:
+        return seen
+    return larger_covariance(loop_covariance(loop_noise(dynamics, v, dt), channels), seen)
+
+
+def larger_covariance(one: Array, other: Array) -> Array:
+    """Covariance (p, p) that is ``one``, but in the directions in which the ``other`` is larger."""
+    sizes, vectors = np.linalg.eigh(other - one)
+    return np.asarray(one + (vectors * np.maximum(sizes, 0.0)) @ vectors.T)
 
 
 def difference_influence(influence: Array, start: InitialState) -> tuple[Array, Array]:

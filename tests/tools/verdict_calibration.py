@@ -1,4 +1,4 @@
-"""`python -m tests.tools.verdict_calibration --answers FILE --doc docs/truth.md`: how often true campaigns are rejected.
+"""`python -m tests.tools.verdict_calibration --answers FILE --doc docs/truth.md`: is p uniform where models are true?
 
 Every campaign is a line of the file of answers; what is there already is not asked again. Takes about 4 s of one core
 for a campaign.

@@ -1,7 +1,8 @@
 """Pooled eigenvalues of each condition, measured minus like for like, and how probable a misfit like theirs is.
 
 Their covariance has three parts: the noise of the windows, an effect between runs of unknown size
-(`between_runs.py`), and the uncertain parameters in the prediction, which all conditions share (`uncertain_parameters.py`).
+(`between_runs.py`), and the uncertain parameters in the prediction, which all conditions share
+(`uncertain_parameters.py`).
 """
 
 from collections.abc import Sequence
@@ -62,7 +63,7 @@ def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = S
     group : sequence of (Response, Comparison)
         Windows of one bicycle, each with the recording it was cut from.
     searches : int
-        For the uncertain parameters, at most: from those of the motion and from the nominal ones, each gone on with once.
+        For the uncertain parameters, at most: from the motion's and from the nominal ones, each gone on with once.
     """
     usable = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
     labels = list(dict.fromkeys(c.label for _, c in usable))
@@ -93,7 +94,7 @@ def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = S
 
 @dataclass(frozen=True)
 class _Explained:
-    """Misfits (G,) that are left, with the weights of the sizes of the effect between runs, and the parameters after."""
+    """Misfits (G,) that are left, the weights of the sizes of the effect between runs, and the parameters after."""
 
     misfits: Array
     weights: Array

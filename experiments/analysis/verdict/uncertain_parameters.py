@@ -133,7 +133,7 @@ class ParameterSearch:
         return np.asarray(rows[sizes > LEAST_SINGULAR_VALUE].T)
 
     def predictions(self, z: Array) -> tuple[Array, Array]:
-        """Predictions like for like (N, 2) of a bicycle moved by z (q,), and covariances (N, 2, 2) of measured minus them.
+        """Predictions like for like (N, 2) of a bicycle moved by z (q,); covariances (N, 2, 2) of measured minus like.
 
         Both are as the comparison makes them: how noise passes through loop and start hangs on the bicycle as well.
 

@@ -1,6 +1,7 @@
 """Pooling of conditions: the effect between runs averaged over, uncertain parameters searched, estimators withheld."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +15,8 @@ from experiments.reports.answer import answer_of
 from experiments.studies.verdict_calibration import simulate
 from experiments.studies.verdict_calibration.strata import StudyCampaign
 from hil.runners.emulation import Emulation
-from models.plant.steer_drive import SteerDrive
 from models import catalogue
-from dataclasses import replace
+from models.plant.steer_drive import SteerDrive
 
 
 def draws(rng, between, k=3, n=4, correlation=0.7):
@@ -69,7 +69,7 @@ def drawn():
 
 def test_a_bicycle_within_its_deviations_is_accepted(drawn):
     """Without the search the differences are many times their noise."""
-    campaign, responses = drawn
+    _, responses = drawn
     group = judged(responses)
     noise_alone = fit_campaign([(replace(r, theory=_certain(r)), c) for r, c in group])
     assert noise_alone.p < 1e-6
