@@ -19,8 +19,8 @@ ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
 
 # how an estimator that chooses its form fits another motion in the form that it chose for the first
 ALIKE: dict[str, Callable[[Array, Array, Fit], Fit]] = {
-    several_modes.NAME: several_modes.fit_alike,
-    era.NAME: era.fit_alike,
+    several_modes.NAME: several_modes.fit_same_form,
+    era.NAME: era.fit_same_order,
 }
 
 

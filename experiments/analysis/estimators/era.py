@@ -89,7 +89,7 @@ def fit(t: Array, y: Array, near: Fit | None = None, order: int | None = None) -
     )
 
 
-def fit_alike(t: Array, y: Array, like: Fit) -> Fit:
+def fit_same_order(t: Array, y: Array, like: Fit) -> Fit:
     """Fit another motion, (n,) as of `fit`, with as many modes as a fit by this estimator has."""
     return fit(t, y, order=round(like.coefficients["order"]))
 

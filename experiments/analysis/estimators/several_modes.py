@@ -101,7 +101,7 @@ def akaike_weight(one: ProjectionFit, two: ProjectionFit) -> float:
     return float(1.0 / (1.0 + np.exp(-np.clip(gain / 2.0, -700.0, 700.0))))
 
 
-def fit_alike(t: Array, y: Array, like: Fit) -> Fit:
+def fit_same_form(t: Array, y: Array, like: Fit) -> Fit:
     """Fit another motion in the very form of a fit: with an extra mode if that has one, and else without.
 
     Parameters

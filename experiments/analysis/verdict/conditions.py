@@ -18,7 +18,7 @@ from experiments.theory.theory import theory_for
 from models.array_types import Array
 
 GAUSS_NEWTON_STEPS = 6
-SEARCHES = 4  # for the uncertain parameters, at most
+PARAMETER_SEARCHES = 4  # for the uncertain parameters, at most
 GOOD_ENOUGH = 0.1  # p from which no better place is searched
 SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
 SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the effect between runs
@@ -55,7 +55,7 @@ def pool_conditions(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple
     return found.conditions, found.between, found.chi2
 
 
-def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = SEARCHES) -> CampaignFit:
+def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = PARAMETER_SEARCHES) -> CampaignFit:
     """Pool the windows of each condition and ask whether any bicycle that the model allows for explains them.
 
     Parameters

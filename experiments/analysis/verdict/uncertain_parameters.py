@@ -32,7 +32,7 @@ PARAMETER_STEP = 0.1  # of a standard deviation, for difference quotients
 LEAST_SINGULAR_VALUE = 0.1  # standard deviations of the noise that a direction moves the prediction by, or it is left
 LARGEST_STEP = 2.0  # standard deviations of the parameters, all together, in one Gauss-Newton step
 MOTION_STEPS = 4  # of output error, for another place to search from
-SHORTEST_STEP = 1e-2  # half of a step that no bicycle can follow is tried instead, down to this share
+SMALLEST_SHARE = 1e-2  # half of a step that no bicycle can follow is tried instead, down to this share
 
 Group = Sequence[tuple[Response, Comparison]]
 
@@ -107,7 +107,7 @@ class ParameterSearch:
     def _possible(self, z: Array, towards: Array) -> Array:
         """Place on the way from z that a bicycle can be at, a half of the way as often as needed."""
         theory, share = theory_for(self._group[0][0]), 1.0
-        while share > SHORTEST_STEP:
+        while share > SMALLEST_SHARE:
             try:
                 theory.move(self._moved(z + share * (towards - z))).dynamics()
             except InputError:
@@ -174,7 +174,7 @@ class ParameterSearch:
         way = towards - z
         way = way * min(1.0, LARGEST_STEP / max(float(np.linalg.norm(way)), 1e-12))
         share = 1.0
-        while share > SHORTEST_STEP:
+        while share > SMALLEST_SHARE:
             try:
                 like, covariances = self.predictions(z + share * way)
             except InputError:

@@ -12,7 +12,7 @@ from experiments.studies.verdict_calibration.judge import CampaignAnswer
 LEVELS = (0.05, 0.01)  # of p, whose shares are counted
 BOUNDS = 0.99  # share of counts that binomial bounds hold
 KS_LEVEL = 0.01  # Kolmogorov-Smirnov p below which p is not uniform, over all rows together (Holm)
-GROUPS: dict[str, Callable[[CampaignAnswer], str]] = {
+ANSWER_GROUPS: dict[str, Callable[[CampaignAnswer], str]] = {
     "verdict by stratum": lambda a: a.campaign.stratum,
     "verdict by controller": lambda a: a.campaign.method,
     "verdict by noise": lambda a: (
@@ -49,12 +49,12 @@ def calibration_tables(answers: Sequence[CampaignAnswer]) -> dict[str, str]:
     """Make a table for each grouping, by the name of its marks; the column of Holm is over all their rows together."""
     rows = [
         (name, key, [a for a in answers if of(a) == key])
-        for name, of in GROUPS.items()
+        for name, of in ANSWER_GROUPS.items()
         for key in sorted({of(a) for a in answers})
     ]
     corrected = holm([uniformity(some) for _, _, some in rows])
     tables = {}
-    for name in GROUPS:
+    for name in ANSWER_GROUPS:
         lines = [_row(key, some, p) for (table, key, some), p in zip(rows, corrected, strict=True) if table == name]
         if name == "verdict by stratum":
             lines.append(_row("all", answers, uniformity(answers)))

@@ -12,7 +12,7 @@ from experiments.recordings.runs import theory_with
 from experiments.studies.verdict_calibration.strata import (
     GREATEST_SLOWING,
     LEAST_SLOWING,
-    METHODS,
+    CAMPAIGN_METHODS,
     STRATA,
     StudyCampaign,
 )
@@ -33,9 +33,9 @@ from models.plant.environment import Surroundings
 from models.plant.scenario import Scenario
 
 CONDITIONS = 3
-STUDY_SPEEDS = tuple(2.0 + 0.25 * i for i in range(29))  # m/s, from which a campaign's are chosen
+CAMPAIGN_SPEEDS = tuple(2.0 + 0.25 * i for i in range(29))  # m/s, from which a campaign's are chosen
 GAIN_GRID = tuple(0.25 * i for i in range(1, 46))  # m/s: wider than those by what a ramp needs
-LEAST_DECAY, GREATEST_DECAY = 0.15, 1.8  # 1/s: what a lab can measure between two kicks
+LEAST_WEAVE_DECAY, GREATEST_WEAVE_DECAY = 0.15, 1.8  # 1/s: what a lab can measure between two kicks
 LEAST_FREQUENCY = 2.2  # rad/s, one cycle between two kicks
 SLOWEST_GROWTH = 0.02  # 1/s of the other modes: a heading that nobody steers, observers' integrators
 DURATION = RELEASE_DELAY + FIRST_KICK + KICKS_PER_RUN * KICK_SPACING  # s
@@ -77,8 +77,8 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
 
 def suitable_controller(rig: Rig, method: str, rng: np.random.Generator) -> tuple[GainSchedule, list[float]]:
     """Design the controller asked for, or the next one with which a bicycle can be measured, and choose its speeds."""
-    first = METHODS.index(method)
-    for name in METHODS[first:] + METHODS[:first]:
+    first = CAMPAIGN_METHODS.index(method)
+    for name in CAMPAIGN_METHODS[first:] + CAMPAIGN_METHODS[:first]:
         options = gentle_options(rig.bicycle, name)
         schedule = design(rig.bicycle, name, GAIN_GRID, rig.timing, allow_unstable=True, **options)
         speeds = chosen_speeds(rig, schedule, rng)
@@ -92,11 +92,15 @@ def chosen_speeds(rig: Rig, schedule: GainSchedule, rng: np.random.Generator) ->
     header = new_header(rig, schedule, rig.calibrated(), runner="lockstep", simulated=True)
     dynamics = theory_with(header, rig.bicycle, np.zeros(4), 0.0).dynamics()
     chosen: list[float] = []
-    for v in rng.permutation(STUDY_SPEEDS):
+    for v in rng.permutation(CAMPAIGN_SPEEDS):
         values = np.linalg.eigvals(dynamics.matrix(float(v)))
         growth = values.real.max() if dynamics.dt is None else np.log(np.abs(values).max()) / dynamics.dt
         weave = kicked_mode(dynamics, float(v))
-        if growth < SLOWEST_GROWTH and LEAST_DECAY < -weave.real < GREATEST_DECAY and weave.imag > LEAST_FREQUENCY:
+        if (
+            growth < SLOWEST_GROWTH
+            and LEAST_WEAVE_DECAY < -weave.real < GREATEST_WEAVE_DECAY
+            and weave.imag > LEAST_FREQUENCY
+        ):
             chosen.append(float(v))
         if len(chosen) == CONDITIONS:
             break

@@ -12,8 +12,8 @@ from models.parameters import Bicycle
 
 TUNED_ON = ("Benchmark", "Silver", "Browser", "Crescendo")  # bicycles looked at while the verdict was made
 CERTAIN_BICYCLES = ("Benchmark", "Silver", "DelftSbW2024")  # without standard deviations: nothing to draw
-METHODS = ("lqr", "poles", "lean", "off")
-LEAST_NOISE, GREATEST_NOISE = 0.3, 4.0  # times that of the emulated instruments
+CAMPAIGN_METHODS = ("lqr", "poles", "lean", "off")
+LEAST_NOISE_FACTOR, GREATEST_NOISE_FACTOR = 0.3, 4.0  # times that of the emulated instruments
 LEAST_SLOWING, GREATEST_SLOWING = 0.1, 0.2  # m/s^2, of a ramp
 
 
@@ -121,9 +121,17 @@ def study_campaigns(
             some = tuple(filter(certain, uncertain if bicycles else (*CERTAIN_BICYCLES, *uncertain)))
         chance = np.random.default_rng([seed, number, 1])
         bicycle = some[int(chance.integers(len(some)))]
-        noise = float(np.round(np.exp(chance.uniform(np.log(LEAST_NOISE), np.log(GREATEST_NOISE))), 3))
+        noise = float(np.round(np.exp(chance.uniform(np.log(LEAST_NOISE_FACTOR), np.log(GREATEST_NOISE_FACTOR))), 3))
         for estimator in estimators:
             planned.append(
-                StudyCampaign(seed, number, bicycle, stratum.name, METHODS[turn % len(METHODS)], noise, estimator)
+                StudyCampaign(
+                    seed,
+                    number,
+                    bicycle,
+                    stratum.name,
+                    CAMPAIGN_METHODS[turn % len(CAMPAIGN_METHODS)],
+                    noise,
+                    estimator,
+                )
             )
     return planned

@@ -11,7 +11,7 @@ from scipy.stats import kstest
 from experiments.studies.verdict_calibration import judge
 from experiments.studies.verdict_calibration.judge import CampaignAnswer, ask_all, read_answers
 from experiments.studies.verdict_calibration.page import (
-    GROUPS,
+    ANSWER_GROUPS,
     binomial_bounds,
     calibration_tables,
     holm,
@@ -84,7 +84,7 @@ def test_the_tables_tell_a_liberal_verdict(tmp_path):
     liberal = [replace(one, p=one.p**3) for one in true]
     assert calibration_tables(liberal)["verdict by stratum"].splitlines()[-1].endswith("| no |")
     page = tmp_path / "page.md"
-    page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in GROUPS))
+    page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in ANSWER_GROUPS))
     put_calibration(page, calibration_tables(true))
     assert "| all | 64 |" in page.read_text()
 
