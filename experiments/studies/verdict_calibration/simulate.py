@@ -10,9 +10,9 @@ from experiments.datatypes import Response
 from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import theory_with
 from experiments.studies.verdict_calibration.strata import (
+    CAMPAIGN_METHODS,
     GREATEST_SLOWING,
     LEAST_SLOWING,
-    CAMPAIGN_METHODS,
     STRATA,
     StudyCampaign,
 )
