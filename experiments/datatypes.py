@@ -232,6 +232,14 @@ class Prediction:
     like: complex  # the estimator applied to the model driven by the measured speed trace
     difference_std: tuple[float, float]  # of (re, im) measured minus like, from the noise of the window
     status: str = ""
+    difference_correlation: float = 0.0  # of the two parts of that difference
+
+    @property
+    def difference_covariance(self) -> Array:
+        """Covariance (2, 2) of measured minus like, real and imaginary part [1/s^2]."""
+        re, im = self.difference_std
+        cross = self.difference_correlation * re * im
+        return np.array([[re * re, cross], [cross, im * im]])
 
     def __repr__(self) -> str:
         frozen, like = eigenvalue_with_unit(self.frozen), eigenvalue_with_unit(self.like)

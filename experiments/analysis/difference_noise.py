@@ -1,18 +1,24 @@
 """Covariance of an eigenvalue measured minus like for like: noise of the readings, and motion that noise drives.
 
-To first order the measured fit differs from the simulated one by influence @ noise. The noise of the readings is what
-is left of the measurement's residual without that of the simulation: neither what one mode cannot
-describe nor what is wrong with the model counts, or a wrong model would excuse itself. Noise that
-also moved the simulation's start is counted in full, which errs on the large side.
+To first order a noise (y, steer) of the readings moves the measured fit by ``influence @ y``, and the simulated one,
+through its start, by ``influence @ unit_responses @ (lean_rate_influence @ y + steer_influence @ steer)``. The
+difference of the two is what counts: a free motion of the model, whatever its start, cancels in it.
+
+Where theory knows the loop and its sensors, all of their noise is followed through it: into the readings, into the
+motion that the controller makes of it, and into the state that it had when the window began. Noise that nobody stated,
+such as wind, shows in the residual: where that says more it has the word, and without a theory of the noise it is the
+only witness. It is the measurement's residual without that of the simulation: neither what one mode cannot describe
+nor what is wrong with the model counts, or a wrong model would excuse itself.
 """
 
 import numpy as np
 from scipy.fft import next_fast_len
 
-from experiments.analysis.estimators.coloured_noise import coloured_covariance
+from experiments.analysis.estimators.coloured_noise import noise_covariance
 from experiments.analysis.initial_state import InitialState
 from experiments.datatypes import Dynamics
 from experiments.theory.free_response import propagate
+from experiments.theory.kalman import RowNoise, row_noise, settled_covariance
 from models.array_types import Array
 
 MODE_PARAMETERS = 5  # of one mode about a constant: d, w, c1, c2, c3
@@ -37,37 +43,49 @@ def difference_covariance(
     unexplained : (n,) array
         Residual of the fit to the measurement, less that of the fit to the simulation [rad/s].
     """
-    noise = unexplained - unexplained.mean()
-    return coloured_covariance(influence, noise, MODE_PARAMETERS) + _driven_covariance(
-        dynamics, v, dt, influence, start
-    )
-
-
-def _driven_covariance(dynamics: Dynamics, v: float, dt: float, influence: Array, start: InitialState) -> Array:
-    """Covariance (2, 2) of measured minus like from the motion that a controller makes of its sensors' noise.
-
-    Feedback turns noise into real motion, in the band of the weave itself, so that no residual shows it.
-    To first order the difference is influence @ (m - unit_responses @ (influences of the start) @ m) for a motion m.
-    """
-    n = influence.shape[1]
+    channels = difference_influence(influence, start)
+    jacobian = np.column_stack([np.ones(len(unexplained)), influence.T])
+    extra = max(MODE_PARAMETERS - jacobian.shape[1], 0)
+    seen = noise_covariance(channels[0], unexplained - unexplained.mean(), jacobian, extra).covariance
     if dynamics.noise is None or dynamics.dt is None:
-        return np.zeros((2, 2))
-    F, X = dynamics.matrix(v), dynamics.noise(v)
-    within = [X]  # noise of each of the loop's samples within one of the recording's
-    for _ in range(round(dt / dynamics.dt) - 1):
-        within.append(F @ within[-1])
-    F, X = np.linalg.matrix_power(F, len(within)), np.hstack(within)
-    rows = np.array([dynamics.output, np.eye(len(dynamics.states))[dynamics.states.index("delta")]])
-    impulses = np.zeros((n, 2, X.shape[1]))  # of lean rate and steer, after a noise at sample 0
-    impulses[1:] = rows @ propagate(
-        F[None], np.zeros(n - 1, int), np.zeros(n - 1), X, np.zeros_like(F), np.zeros(n - 1)
-    )
+        return seen
+    return larger_covariance(loop_covariance(loop_noise(dynamics, v, dt), channels), seen)
+
+
+def larger_covariance(one: Array, other: Array) -> Array:
+    """Covariance (p, p) that is ``one``, but in the directions in which the ``other`` is larger."""
+    sizes, vectors = np.linalg.eigh(other - one)
+    return np.asarray(one + (vectors * np.maximum(sizes, 0.0)) @ vectors.T)
+
+
+def difference_influence(influence: Array, start: InitialState) -> tuple[Array, Array]:
+    """Influence (2, n) of each lean rate, and of each steer angle, on measured minus like for like."""
     through_start = influence @ start.unit_responses
-    channels = [influence - through_start @ start.lean_rate_influence]
-    if start.steer_influence is not None:
-        channels.append(-through_start @ start.steer_influence)
-    difference = sum(_driven(channel, impulses[:, i]) for i, channel in enumerate(channels))
-    return np.asarray(np.einsum("pcn,qcn->pq", difference, difference))
+    lean_rate = influence - through_start @ start.lean_rate_influence
+    if start.steer_influence is None:
+        return lean_rate, np.zeros_like(lean_rate)
+    return lean_rate, -through_start @ start.steer_influence
+
+
+def loop_noise(dynamics: Dynamics, v: float, dt: float) -> RowNoise:
+    """Gather the noise of a loop's sensors in lean rate and steer, as rows of a recording every ``dt`` s show it."""
+    steer = np.eye(len(dynamics.states))[dynamics.states.index("delta")]
+    return row_noise(dynamics, {"phi_dot": dynamics.output, "delta": steer}, v, dt)
+
+
+def loop_covariance(loop: RowNoise, channels: tuple[Array, Array]) -> Array:
+    """Covariance (2, 2) of a difference that is linear in lean rate and steer, from the noise of the loop's sensors."""
+    n = channels[0].shape[1]
+    m, e = loop.state_noise.shape
+    sizes, vectors = np.linalg.eigh(settled_covariance(loop.transition, loop.state_noise @ loop.state_noise.T))
+    before = vectors * np.sqrt(np.maximum(sizes, 0.0))  # states that earlier noise left when the window began
+    starts = np.hstack([loop.state_noise, before])
+    still = np.zeros((m, m))
+    motion = loop.output @ propagate(loop.transition[None], np.zeros(n, int), np.zeros(n), starts, still, np.zeros(n))
+    impulses = np.concatenate([loop.reading_noise[None], motion[:-1, :, :e]])  # (n, 2, e) after a noise at row 0
+    within = sum(_driven(channel, impulses[:, i]) for i, channel in enumerate(channels))
+    earlier = sum(channel @ motion[:, i, e:] for i, channel in enumerate(channels))
+    return np.asarray(np.einsum("pcn,qcn->pq", within, within) + earlier @ earlier.T)
 
 
 def _driven(influence: Array, impulses: Array) -> Array:

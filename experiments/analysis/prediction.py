@@ -16,11 +16,12 @@ literature.
 import numpy as np
 
 from experiments.analysis.difference_noise import difference_covariance
-from experiments.analysis.estimators import estimate
+from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import InitialState, estimate_initial_state
 from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
 from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
 from experiments.theory.theory import dynamics_for
+from models.array_types import Array
 
 
 def predict(response: Response, window: Window, fit: Fit) -> Prediction:
@@ -37,35 +38,45 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     """
     dynamics = dynamics_for(response)
     start = estimate_initial_state(response, window, dynamics)
-    like, difference_std, status = _like_for_like(response, window, fit, dynamics, start)
+    like, covariance, status = _like_for_like(response, window, fit, dynamics, start)
+    difference_std, correlation = _deviations(covariance)
 
     duration = window.duration
     mode = dominant_mode(dynamics, window.v_mean, start.x, duration) if fit.im > 0 else None
     mode = mode or dominant_mode(dynamics, window.v_mean, start.x, duration, oscillatory=False)
     if mode is None:  # every pole was left out
-        return Prediction("none", complex(np.nan, np.nan), like, difference_std, "The model has no mode here.")
+        return Prediction(
+            "none", complex(np.nan, np.nan), like, difference_std, "The model has no mode here.", correlation
+        )
     oscillates = mode.eigenvalue.imag > 0
     if fit.im > 0 and not oscillates:
         status = f"The model is over-damped at {window.v_mean:.2f} m/s: it has no oscillatory mode. {status}"
     elif mode.share < SMALL_SHARE:
         status = f"The predicted mode carries only {mode.share:.0%} of the lean rate. {status}"
-    return Prediction("weave" if oscillates else "real", mode.eigenvalue, like, difference_std, status.strip())
+    return Prediction(
+        "weave" if oscillates else "real", mode.eigenvalue, like, difference_std, status.strip(), correlation
+    )
+
+
+def _deviations(covariance: Array) -> tuple[tuple[float, float], float]:
+    """Standard deviations of both parts of a covariance (2, 2), and their correlation, 0 where one is certain."""
+    re, im = (float(std) for std in np.sqrt(np.diag(covariance)))
+    return (re, im), float(covariance[0, 1] / (re * im)) if re * im > 0.0 else 0.0
 
 
 def _like_for_like(
     response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState
-) -> tuple[complex, tuple[float, float], str]:
-    """Apply the estimator to the explained lean rate; also the deviation of measured minus that, and a status."""
+) -> tuple[complex, Array, str]:
+    """Apply the estimator to the explained lean rate; also the covariance of measured minus that, and a status."""
     if fit.influence.size == 0:  # the model is part of the fit: fitted to its own motion it finds its own eigenvalue
         mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
-        return (mode.eigenvalue if mode else complex(np.nan, np.nan)), (fit.re_std, fit.im_std), ""
+        return (mode.eigenvalue if mode else complex(np.nan, np.nan)), fit.covariance, ""
     t, y = response.t[window.rows], response.phi_dot[window.rows]
-    simulated = estimate(t, start.lean_rate, fit.estimator)
+    simulated = estimate_alike(t, start.lean_rate, fit)
     like = complex(simulated.re, simulated.im)
     status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
-        return like, (float("nan"), float("nan")), status
+        return like, np.full((2, 2), np.nan), status
     unexplained = (y - fit.curve) - (start.lean_rate - simulated.curve)
     covariance = difference_covariance(dynamics, window.v_mean, response.dt, fit.influence, start, unexplained)
-    re_std, im_std = np.sqrt(np.diag(covariance))
-    return like, (float(re_std), float(im_std)), status
+    return like, covariance, status

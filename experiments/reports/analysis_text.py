@@ -54,7 +54,7 @@ def analysis_blocks(analysis: Analysis) -> Iterator[TextBlock]:
             yield Sentence(f"{source} {start:.2f}-{end:.2f} s: {text}", wrapped=False)
     yield from _what_next(analysis)
     for verdict in analysis.verdicts:
-        if not verdict.explained:
+        if verdict.explained is False:
             yield cause_table(verdict)
 
 

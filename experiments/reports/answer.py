@@ -135,7 +135,7 @@ def _single_windows(
         if len(by_bicycle) > 1:
             said = f"{bicycle}: {said}"
         verdict = next((one for one in verdicts if one.bicycle == bicycle), None)
-        if verdict is not None and verdict.dof:
+        if verdict is not None and verdict.dof and not verdict.withheld:
             uncertain = any(theories[c.window.source, c.label].uncertain for c in own)
             said += _beside_the_whole(verdict, n, k, uncertain)
         counted.append(said)

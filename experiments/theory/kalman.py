@@ -10,6 +10,7 @@ squares on it is the maximum of the likelihood (Ljung 1999, *System Identificati
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -74,6 +75,59 @@ def innovation_filter(
     """
     if dynamics.noise is None or dynamics.dt is None:
         return None
+    power, mean_output, state_noise, reading_noise = row_noise(dynamics, rows, v, dt)
+    m = len(power)
+    Q, cross = state_noise @ state_noise.T, state_noise @ reading_noise.T
+    R = reading_noise @ reading_noise.T + np.diag([sizes[name] ** 2 for name in rows])
+    P = settled_covariance(power, Q)
+    c = len(mean_output)
+    gains, whitening = np.empty((n, m, c)), np.empty((n, c, c))
+    for k in range(n):
+        S = mean_output @ P @ mean_output.T + R
+        gains[k] = np.linalg.solve(S, (power @ P @ mean_output.T + cross).T).T
+        whitening[k] = np.linalg.inv(np.linalg.cholesky(S))
+        P = power @ P @ power.T + Q - gains[k] @ S @ gains[k].T
+        P = 0.5 * (P + P.T)
+    return InnovationFilter(power, mean_output, gains, whitening)
+
+
+class RowNoise(NamedTuple):
+    """Loop from row to row of a recording, each the mean of some samples, and what the sensors' noise does to it.
+
+    Attributes
+    ----------
+    transition : (m, m)
+        Of the state over one row.
+    output : (c, m)
+        Mean reading of a row by the state at its beginning.
+    state_noise : (m, e)
+        State at the next row by each noise within a row, 1 std each.
+    reading_noise : (c, e)
+        Mean reading of that very row.
+    """
+
+    transition: Array
+    output: Array
+    state_noise: Array
+    reading_noise: Array
+
+
+def row_noise(dynamics: Dynamics, rows: Mapping[str, Array], v: float, dt: float) -> RowNoise:
+    """Gather what theory knows of its sensors' noise over the rows of a recording.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        Sampled, with noise.
+    rows : mapping of str to (k,)
+        Reading of the first k states in each of c channels.
+    v : float
+        Speed [m/s].
+    dt : float
+        Time between rows [s].
+    """
+    assert dynamics.noise is not None
+    assert dynamics.dt is not None
     F, N = dynamics.matrix(v), dynamics.noise(v)
     m, e = N.shape
     C = np.array([np.pad(row, (0, m - len(row))) for row in rows.values()])
@@ -87,17 +141,7 @@ def innovation_filter(
         reading_noise = np.hstack([reading_noise + C @ state_noise / q, D / q])
         state_noise = np.hstack([F @ state_noise, N])
         power = F @ power
-    Q, cross = state_noise @ state_noise.T, state_noise @ reading_noise.T
-    R = reading_noise @ reading_noise.T + np.diag([sizes[name] ** 2 for name in rows])
-    P = settled_covariance(power, Q)
-    gains, whitening = np.empty((n, m, len(C))), np.empty((n, len(C), len(C)))
-    for k in range(n):
-        S = mean_output @ P @ mean_output.T + R
-        gains[k] = np.linalg.solve(S, (power @ P @ mean_output.T + cross).T).T
-        whitening[k] = np.linalg.inv(np.linalg.cholesky(S))
-        P = power @ P @ power.T + Q - gains[k] @ S @ gains[k].T
-        P = 0.5 * (P + P.T)
-    return InnovationFilter(power, mean_output, gains, whitening)
+    return RowNoise(power, mean_output, state_noise, reading_noise)
 
 
 def settled_covariance(F: Array, Q: Array) -> Array:

@@ -17,6 +17,12 @@ ESTIMATORS: dict[str, Callable[[Array, Array, Fit | None], Fit]] = {
     era.NAME: era.fit,
 }
 
+# how an estimator that chooses its form fits another motion in the form that it chose for the first
+ALIKE: dict[str, Callable[[Array, Array, Fit], Fit]] = {
+    several_modes.NAME: several_modes.fit_same_form,
+    era.NAME: era.fit_same_order,
+}
+
 
 def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None = None) -> Fit:
     """Fit one mode to a lean rate by a named estimator.
@@ -46,3 +52,21 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None 
             f"{np.sum(~np.isfinite(t)) + np.sum(~np.isfinite(y))} not finite; cut the window elsewhere"
         )
     return ESTIMATORS[name](t, y, near)
+
+
+def estimate_alike(t: Array, y: Array, like: Fit, quick: bool = False) -> Fit:
+    """Fit another motion as a fit was made: by the same estimator, in the very form that it chose there.
+
+    A form chosen anew, for a motion without noise, would be another one: then the two would differ by the form.
+
+    Parameters
+    ----------
+    t, y : (n,)
+        As of `estimate`.
+    like : Fit
+    quick : bool
+        The motion is nearly the same: search near the fit, and take its covariance.
+    """
+    if like.estimator in ALIKE:
+        return ALIKE[like.estimator](t, y, like)
+    return estimate(t, y, like.estimator, like if quick else None)

@@ -35,7 +35,7 @@ MAX_WANDER = 0.25  # of its modulus: how far a pole may wander between orders
 FASTEST_POLE = 60.0  # 1/s and rad/s; poles beyond are noise and take no part in the curve
 
 
-def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
+def fit(t: Array, y: Array, near: Fit | None = None, order: int | None = None) -> Fit:
     """Fit the strongest stable oscillation in a free response.
 
     Parameters
@@ -43,6 +43,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     t : (n,) time [s], evenly spaced, increasing.
     y : (n,) lean rate, in any unit.
     near : not needed here; estimators share one signature.
+    order : number of modes; by default as many as stand above the noise.
 
     Returns
     -------
@@ -55,7 +56,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     tau, dt = t - t[0], float((t[-1] - t[0]) / (len(t) - 1))
     each = max(1, min(len(y) // AVERAGED_ROWS, int(ERA_LONGEST_STEP / dt)))
     samples = y[: len(y) // each * each].reshape(-1, each).mean(axis=1)
-    order = model_order(samples)
+    order = model_order(samples) if order is None else order
     z = discrete_poles(samples, order)
     s = continuous_poles(z, each * dt)
     higher = [continuous_poles(discrete_poles(samples, order + more), each * dt) for more in (1, 2)]
@@ -86,6 +87,11 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
         coefficients={"order": float(order), "c2": float(c2), "c3": float(c3)},
         noise=NoiseCovariance(noise.covariance + moves @ moves.T / len(higher), noise.dof),
     )
+
+
+def fit_same_order(t: Array, y: Array, like: Fit) -> Fit:
+    """Fit another motion, (n,) as of `fit`, with as many modes as a fit by this estimator has."""
+    return fit(t, y, order=round(like.coefficients["order"]))
 
 
 def hankel_shape(samples: Array) -> tuple[int, int]:

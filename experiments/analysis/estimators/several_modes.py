@@ -99,3 +99,37 @@ def akaike_weight(one: ProjectionFit, two: ProjectionFit) -> float:
     least = (1e-12 * np.linalg.norm(two.curve)) ** 2 + 1e-300  # a perfect fit is no infinite evidence
     gain = rows * np.log((one.cost + least) / (two.cost + least)) - 2.0 * EXTRA_PARAMETERS
     return float(1.0 / (1.0 + np.exp(-np.clip(gain / 2.0, -700.0, 700.0))))
+
+
+def fit_same_form(t: Array, y: Array, like: Fit) -> Fit:
+    """Fit another motion in the very form of a fit: with an extra mode if that has one, and else without.
+
+    Parameters
+    ----------
+    t, y : (n,)
+        As of `fit`.
+    like : Fit
+        By this estimator.
+    """
+    a, tau = like.coefficients.get("a"), t - t[0]
+    lower = np.array([single_mode.D_MIN, single_mode.lowest_frequency(tau)])
+    upper = np.array([single_mode.D_MAX, single_mode.W_MAX])
+    guesses = [np.array([like.re, like.im]), *single_mode.initial_guesses(tau, y, (lower, upper))[:2]]
+    if a is None:
+        solution = minimise(single_mode.FORM, tau, y, guesses, (lower, upper))
+    else:
+        starts = [np.append(guess, rate) for guess in guesses for rate in (a, *A_STARTS)]
+        solution = minimise(FORM, tau, y, starts, (np.append(lower, A_MIN), np.append(upper, A_MAX)))
+    d, w = solution.theta[single_mode.WAVE]
+    return make_fit(
+        NAME,
+        complex(d, w),
+        y,
+        solution.curve,
+        influence_matrix(solution)[single_mode.WAVE],
+        jacobian=solution.jacobian,
+        problem=single_mode.oscillation_problem(solution, tau, (lower, upper)),
+        status="in the form of another fit",
+        coefficients={},
+        noise=covariance_of_fit(like),
+    )

@@ -1,19 +1,27 @@
-"""Pooled eigenvalues of each condition, measured minus like for like, with the covariance that all of them share.
+"""Pooled eigenvalues of each condition, measured minus like for like, and how probable a misfit like theirs is.
 
-The covariance has two parts: that of the windows themselves, with a random effect between runs beside the noise of
-each, and that of the uncertain parameters in the prediction, which all conditions share.
+Their covariance has three parts: the noise of the windows, an effect between runs of unknown size
+(`between_runs.py`), and the uncertain parameters in the prediction, which all conditions share
+(`uncertain_parameters.py`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import chdtrc, chdtri, logsumexp
 
-from experiments.analysis.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
+from experiments.analysis.verdict.between_runs import PooledGrid, pool_windows
+from experiments.analysis.verdict.uncertain_parameters import Group, ParameterPosterior, ParameterSearch
 from experiments.datatypes import Comparison, Response
 from experiments.theory.theory import theory_for
-from experiments.theory.uncertainty_bands import eigenvalue_derivatives
 from models.array_types import Array
+
+GAUSS_NEWTON_STEPS = 6
+PARAMETER_SEARCHES = 4  # for the uncertain parameters, at most
+GOOD_ENOUGH = 0.1  # p from which no better place is searched
+SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
+SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the effect between runs
 
 
 @dataclass(frozen=True)
@@ -24,60 +32,174 @@ class ConditionMeans:
     v: float  # m/s
     n: int
     residual: complex
-    std: complex  # standard deviations of both parts, the effect between runs included
+    std: complex  # standard deviations of both parts, the effect between runs and the parameters included
+
+
+@dataclass(frozen=True)
+class CampaignFit:
+    """Pooled conditions of a campaign and the probability of their misfit."""
+
+    conditions: tuple[ConditionMeans, ...]
+    between: complex  # 1/s, standard deviation between runs, both parts: the likeliest
+    chi2: float  # chi-square of that p
+    p: float  # probability of a larger misfit if the model is right
+    parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
 
 
 def pool_conditions(group: Sequence[tuple[Response, Comparison]]) -> tuple[tuple[ConditionMeans, ...], complex, float]:
-    """Pool each condition's windows; also the standard deviation between runs [1/s], both parts, and chi-square."""
+    """Pool each condition's windows; also the standard deviation between runs [1/s], both parts, and chi-square.
+
+    Uncertain parameters are searched once, where `fit_campaign` begins again if a misfit is left.
+    """
+    found = fit_campaign(group, searches=1)
+    return found.conditions, found.between, found.chi2
+
+
+def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = PARAMETER_SEARCHES) -> CampaignFit:
+    """Pool the windows of each condition and ask whether any bicycle that the model allows for explains them.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+        Windows of one bicycle, each with the recording it was cut from.
+    searches : int
+        For the uncertain parameters, at most: from the motion's and from the nominal ones, each gone on with once.
+    """
     usable = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
     labels = list(dict.fromkeys(c.label for _, c in usable))
     if not labels:
-        return (), 0j, 0.0
+        return CampaignFit((), 0j, 0.0, 1.0)
     by_label = [[(r, c) for r, c in usable if c.label == label] for label in labels]
-    means, variances, spread = [], [], []
-    for part, i in (("real", 0), ("imag", 1)):
-        residuals = [np.array([getattr(_residual(c), part) for _, c in some]) for some in by_label]
-        var = [np.array([c.prediction.difference_std[i] ** 2 for _, c in some]) for some in by_label]
-        between = between_run_variance(residuals, var)
-        found = [weighted_mean(y, np.maximum(v + between, MIN_VARIANCE)) for y, v in zip(residuals, var, strict=True)]
-        means.append([mean for mean, _ in found])
-        variances.append([std**2 for _, std in found])
-        spread.append(between)
-    residual = np.array(means).T.ravel()
-    covariance = np.diag(np.array(variances).T.ravel()) + _of_parameters(by_label)
-    std = np.sqrt(np.diag(covariance))
-    conditions = [
+    residuals = [np.array([_residual(c) for _, c in some]) for some in by_label]
+    pooled = pool_windows(
+        residuals, [np.array([c.prediction.difference_covariance for _, c in some]) for some in by_label]
+    )
+    g = pooled.likeliest
+    together, counts = [pair for some in by_label for pair in some], [len(some) for some in by_label]
+    explained = _explain(together, counts, pooled, searches)
+    std = np.sqrt(np.diag(_whole(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
+    conditions = tuple(
         ConditionMeans(
             label,
             float(np.mean([c.window.v_mean for _, c in some])),
             len(some),
-            complex(means[0][i], means[1][i]),
-            complex(std[2 * i], std[2 * i + 1]),
+            complex(*pooled.means[g, i]),
+            complex(*std[2 * i : 2 * i + 2]),
         )
         for i, (label, some) in enumerate(zip(labels, by_label, strict=True))
-    ]
-    chi2 = float(residual @ np.linalg.solve(covariance, residual))
-    return tuple(conditions), complex(*np.sqrt(spread)), chi2
+    )
+    chi2, p = _chi_square(explained.misfits, explained.weights, 2 * len(labels))
+    return CampaignFit(conditions, complex(*np.sqrt(pooled.variances[g])), chi2, p, explained.parameters)
 
 
-def _of_parameters(by_label: Sequence[Sequence[tuple[Response, Comparison]]]) -> Array:
-    """Covariance (2 k, 2 k) that uncertain parameters give the predictions of k conditions, all at once."""
-    std = theory_for(by_label[0][0][0]).uncertain
-    G = _slopes(by_label, list(std)) * np.array(list(std.values()))
-    return G @ G.T
+@dataclass(frozen=True)
+class _Explained:
+    """Misfits (G,) that are left, the weights of the sizes of the effect between runs, and the parameters after."""
+
+    misfits: Array
+    weights: Array
+    of_parameters: Array  # (2 k, 2 k), covariance of the means by the parameters
+    parameters: ParameterPosterior | None = None
+    z: Array | None = None  # (q,) where that is, in standard deviations of the parameters
+
+    @property
+    def p(self) -> float:
+        """Probability of a larger misfit."""
+        return _chi_square(self.misfits, self.weights, len(self.of_parameters))[1]
 
 
-def _slopes(by_label: Sequence[Sequence[tuple[Response, Comparison]]], names: Sequence[str]) -> Array:
-    """Change of the predicted eigenvalues of k conditions by p quantities, (2 k, p): re, im, re, im, ..."""
-    rows: list[Array] = []
-    for some in by_label:
-        response, c = some[0]
-        v = float(np.mean([one.window.v_mean for _, one in some]))
-        change = eigenvalue_derivatives(theory_for(response), v, names, c.prediction.frozen)
-        rows += [change.real, change.imag]
-    return np.array(rows).reshape(2 * len(by_label), len(names))
+def _explain(group: Group, counts: Sequence[int], pooled: PooledGrid, searches: int) -> _Explained:
+    """Search the uncertain parameters that explain the windows best, ``counts`` of each condition in turn.
+
+    The search begins where the motion itself would have the bicycle. Where a misfit is left, it goes on in the
+    directions that are felt where it ended, and begins again from the nominal parameters.
+    """
+    G, k = pooled.means.shape[:2]
+    if not theory_for(group[0][0]).uncertain:
+        misfits = _misfits(pooled.means.reshape(G, 2 * k), _whole(pooled.covariances))
+        return _Explained(misfits, pooled.weights, np.zeros((2 * k, 2 * k)))
+    search = ParameterSearch(group)
+    found: list[_Explained] = []
+    for attempt in range(searches):
+        begin = found[-1].z if attempt % 2 else np.zeros(len(search.names)) if attempt else search.motion_start()
+        assert begin is not None
+        found.append(_searched(search, group, counts, begin))
+        if found[-1].p > GOOD_ENOUGH:
+            break
+    return max(found, key=lambda one: one.p)
 
 
-def _residual(c: Comparison) -> complex:
-    """Measured minus like for like [1/s]."""
-    return c.fit.eigenvalue - c.prediction.like
+def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: Array) -> _Explained:
+    """Gauss-Newton steps from z (q,), in the directions that are felt there."""
+    ends = np.cumsum(counts)[:-1]
+    measured = np.array([(c.fit.re, c.fit.im) for _, c in group])
+    like, covariances = search.predictions(z)
+    left = measured - like
+    pooled = pool_windows(np.split(left, ends), np.split(covariances, ends))
+    D = search.directions(z, _whitening(pooled, counts))
+    J = search.jacobian(z, D)
+    for _ in range(GAUSS_NEWTON_STEPS):
+        root = _whitening(pooled, counts)
+        A, b = root @ J, root @ (left.ravel() + J @ (D.T @ z))
+        best = D @ np.linalg.solve(A.T @ A + np.eye(D.shape[1]), A.T @ b)
+        if np.linalg.norm(best - z) < SETTLED:
+            break
+        z, like, covariances = search.step(z, best)
+        left, J = measured - like, search.jacobian(z, D)
+        pooled = pool_windows(np.split(left, ends), np.split(covariances, ends))
+    A = _whitening(pooled, counts) @ J
+    parameters = search.posterior(z, D, np.linalg.inv(A.T @ A + np.eye(D.shape[1])))
+    # the linear model about the best place, as the nominal parameters see it
+    G, k = pooled.means.shape[:2]
+    offset, slopes = (left.ravel() + J @ (D.T @ z)).reshape(-1, 2), J.reshape(len(left), 2, -1)
+    means = pooled.means_of(np.split(offset, ends)).reshape(G, 2 * k)
+    moves = pooled.means_of(np.split(slopes, ends)).reshape(G, 2 * k, -1)
+    misfits = _misfits(means, _whole(pooled.covariances) + moves @ moves.swapaxes(1, 2))
+    of_parameters = moves[pooled.likeliest] @ moves[pooled.likeliest].T
+    return _Explained(misfits, pooled.weights, of_parameters, parameters, z)
+
+
+def _whitening(pooled: PooledGrid, counts: Sequence[int]) -> Array:
+    """Matrix (2 k, 2 N) from all windows to the conditions' means in units of their noise, under the likeliest size."""
+    g = pooled.likeliest
+    noise = _whole(pooled.covariances[g : g + 1])[0]
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(noise), _averaging(pooled, counts)))
+
+
+def _averaging(pooled: PooledGrid, counts: Sequence[int]) -> Array:
+    """Matrix (2 k, 2 N) from the windows of all conditions, one after the other, to their means, likewise."""
+    g, first = pooled.likeliest, 0
+    found = np.zeros((2 * len(counts), 2 * sum(counts)))
+    for i, (share, n) in enumerate(zip(pooled.shares, counts, strict=True)):
+        found[2 * i : 2 * i + 2, 2 * first : 2 * (first + n)] = share[g].transpose(1, 0, 2).reshape(2, 2 * n)
+        first += n
+    return found
+
+
+def _whole(blocks: Array) -> Array:
+    """Covariances (G, 2 k, 2 k) of k independent conditions from theirs (G, k, 2, 2)."""
+    G, k = blocks.shape[:2]
+    whole = np.zeros((G, k, 2, k, 2))
+    whole[:, np.arange(k), :, np.arange(k)] = blocks.swapaxes(0, 1)
+    return whole.reshape(G, 2 * k, 2 * k)
+
+
+def _misfits(means: Array, covariances: Array) -> Array:
+    """Squares (G,) of means (G, m) in units of their covariances (G, m, m)."""
+    return np.asarray(np.einsum("ga,ga->g", means, np.linalg.solve(covariances, means[..., None])[..., 0]))
+
+
+def _chi_square(misfits: Array, weights: Array, dof: int) -> tuple[float, float]:
+    """Chi-square and p of misfits (G,) under sizes of the effect between runs of probabilities ``weights`` (G,)."""
+    p = min(float(weights @ chdtrc(dof, misfits)), 1.0)
+    if p > SMALLEST_P:
+        return float(chdtri(dof, p)), p
+    with np.errstate(divide="ignore"):
+        chi2 = -2.0 * float(logsumexp(np.log(weights) - 0.5 * misfits))
+    return chi2, float(chdtrc(dof, chi2))
+
+
+def _residual(c: Comparison) -> tuple[float, float]:
+    """Measured minus like for like [1/s], both parts."""
+    s = c.fit.eigenvalue - c.prediction.like
+    return s.real, s.imag

@@ -1,0 +1,99 @@
+"""Effect between runs whose size nobody knows: a grid of its variances, weighed by the scatter within each condition.
+
+Windows of one condition may scatter by more than their own noise: another push, another place on the belt. How much
+more a campaign of a few windows cannot say, and one estimate of it is no truth: taken for one, it makes true campaigns
+look too good where nothing is between the runs, and rejects too many where something is. So every size of a grid is
+weighed by the restricted likelihood (REML) of the scatter within the conditions, which no wrong model enters, and
+whatever follows is the mean over the grid.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.analysis.random_effects import MIN_VARIANCE
+from models.array_types import Array
+
+VARIANCE_RATIOS = np.append(0.0, np.geomspace(0.1, 1e4, 16))  # of the effect, over the windows' usual variance
+NOTHING_BETWEEN = 0.5  # prior probability that no effect is there
+
+
+@dataclass(frozen=True)
+class PooledGrid:
+    """Means of k conditions under each of G sizes of the effect between runs.
+
+    Attributes
+    ----------
+    weights : (G,)
+        Probability of each size in the light of the scatter.
+    variances : (G, 2)
+        Sizes: variances of real and imaginary part [1/s^2].
+    means : (G, k, 2)
+        Weighted means of the conditions, real and imaginary part [1/s].
+    covariances : (G, k, 2, 2)
+        Of these means.
+    shares : sequence of (G, n, 2, 2)
+        For each condition, what each of its n windows adds to its mean.
+    """
+
+    weights: Array
+    variances: Array
+    means: Array
+    covariances: Array
+    shares: Sequence[Array]
+
+    @property
+    def likeliest(self) -> int:
+        """Size that is likeliest."""
+        return int(np.argmax(self.weights))
+
+    def means_of(self, values: Sequence[Array]) -> Array:
+        """Means (G, k, 2, ...) of other values (n, 2, ...) of each condition's windows, weighted alike."""
+        return np.stack(
+            [np.einsum("gnab,nb...->ga...", share, y) for share, y in zip(self.shares, values, strict=True)], axis=1
+        )
+
+
+def pool_windows(values: Sequence[Array], covariances: Sequence[Array]) -> PooledGrid:
+    """Pool the windows of each condition, under every size of the effect between runs.
+
+    Parameters
+    ----------
+    values : sequence of (n, 2)
+        Of each condition's windows, real and imaginary part [1/s].
+    covariances : sequence of (n, 2, 2)
+        Of these values, from noise.
+    """
+    covariances = [one + MIN_VARIANCE * np.eye(2) for one in covariances]
+    usual = np.median(np.einsum("naa->na", np.concatenate(covariances)), axis=0)
+    sizes, prior = _grid(usual, repeated=any(len(y) > 1 for y in values))
+    log_likelihood = np.zeros(len(sizes))
+    means, spreads, shares = [], [], []
+    for y, noise in zip(values, covariances, strict=True):
+        total = noise + np.einsum("ga,ab->gab", sizes, np.eye(2))[:, None]
+        precision = np.linalg.inv(total)
+        spread = np.linalg.inv(precision.sum(axis=1))
+        share = spread[:, None] @ precision
+        mean = np.einsum("gnab,nb->ga", share, y)
+        apart = y - mean[:, None]
+        log_likelihood -= 0.5 * (
+            np.linalg.slogdet(total)[1].sum(axis=1)
+            - np.linalg.slogdet(spread)[1]
+            + np.einsum("gna,gnab,gnb->g", apart, precision, apart)
+        )
+        means.append(mean)
+        spreads.append(spread)
+        shares.append(share)
+    weights = prior * np.exp(log_likelihood - log_likelihood.max())
+    return PooledGrid(weights / weights.sum(), sizes, np.stack(means, 1), np.stack(spreads, 1), shares)
+
+
+def _grid(usual: Array, repeated: bool) -> tuple[Array, Array]:
+    """Sizes (G, 2) of the effect and their prior probabilities (G,); without repeats there is nothing to weigh."""
+    if not repeated:
+        return np.zeros((1, 2)), np.ones(1)
+    something = np.full(len(VARIANCE_RATIOS) - 1, (1.0 - NOTHING_BETWEEN) / (len(VARIANCE_RATIOS) - 1))
+    prior = np.append(NOTHING_BETWEEN, something)
+    re, im = np.meshgrid(VARIANCE_RATIOS * usual[0], VARIANCE_RATIOS * usual[1], indexing="ij")
+    return np.column_stack([re.ravel(), im.ravel()]), np.outer(prior, prior).ravel()

@@ -1,0 +1,216 @@
+"""Uncertain parameters in the verdict: the bicycle within its standard deviations that explains a campaign best.
+
+The model is asked whether any bicycle that it allows for explains the data: the minimum over the parameters p of
+
+    (y - like(p))' S^-1 (y - like(p)) + (p - p0)' P^-1 (p - p0)
+
+with y the measured eigenvalues, like(p) what the same estimator finds in the same windows of the moved bicycle, S the
+covariance of their difference and P that of the parameters. It is chi-square distributed as (y - like)'
+(S + J P J')^-1 (y - like) is where like(p) is linear; S is small beside what the deviations do, so the curvature of
+like(p) shows, and a few Gauss-Newton steps are made. Only combinations of parameters that move the prediction by a
+tenth of its noise or more are searched; the others stay.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from experiments.analysis.estimators import estimate_alike
+from experiments.analysis.initial_state import estimate_initial_state
+from experiments.analysis.output_error import Segment, linearise
+from experiments.analysis.prediction import predict
+from experiments.datatypes import Comparison, Response
+from experiments.dynamics import Theory
+from experiments.theory.modes import MIN_TURN, dominant_mode
+from experiments.theory.theory import theory_for
+from models.array_types import Array
+from models.errors import InputError
+
+PARAMETER_STEP = 0.1  # of a standard deviation, for difference quotients
+LEAST_SINGULAR_VALUE = 0.1  # standard deviations of the noise that a direction moves the prediction by, or it is left
+LARGEST_STEP = 2.0  # standard deviations of the parameters, all together, in one Gauss-Newton step
+MOTION_STEPS = 4  # of output error, for another place to search from
+SMALLEST_SHARE = 1e-2  # half of a step that no bicycle can follow is tried instead, down to this share
+
+Group = Sequence[tuple[Response, Comparison]]
+
+
+@dataclass(frozen=True)
+class ParameterPosterior:
+    """Parameters of the bicycle after a campaign: mean and covariance, SI, in the light of data and deviations."""
+
+    names: tuple[str, ...]
+    nominal: Array  # (q,)
+    mean: Array  # (q,)
+    covariance: Array  # (q, q)
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations (q,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the parameters: names, SI values before and after, and the covariance."""
+        return {
+            "names": list(self.names),
+            "nominal": self.nominal.tolist(),
+            "mean": self.mean.tolist(),
+            "std": self.std.tolist(),
+            "covariance": self.covariance.tolist(),
+        }
+
+
+class ParameterSearch:
+    """Predictions of a campaign by its uncertain parameters, in standard deviations z (q,) from their nominal values.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Uncertain parameters and quantities, q of them.
+    """
+
+    def __init__(self, group: Group) -> None:
+        """Prepare a search over the windows of one bicycle, each with its recording."""
+        self._group = list(group)
+        theory = theory_for(group[0][0])
+        uncertain = theory.uncertain
+        self.names = tuple(uncertain)
+        self._std = np.array(list(uncertain.values()))
+        self._nominal = np.array([theory.nominal(name) for name in self.names])
+
+    def _moved(self, z: Array) -> dict[str, float]:
+        return dict(zip(self.names, map(float, self._nominal + self._std * z), strict=True))
+
+    def motion_start(self) -> Array:
+        """Estimate z (q,) from the motion itself, lean rate, steer and yaw rate, by a few steps of output error.
+
+        The eigenvalue of a window is no smooth function of the parameters where these are far off, and a search on
+        eigenvalues alone may end beside the best place; the motion is smoother.
+        """
+        z = np.zeros(len(self.names))
+        first = {c.label: (r, c) for r, c in self._group}  # one window of each condition
+        segments = [Segment.of(r, c.window) for r, c in first.values()]
+        stds = [linearise(one, {}, (), np.zeros(0), {}).stds for one in segments]
+        for _ in range(MOTION_STEPS):
+            H, score = np.eye(len(z)), -z
+            for i, one in enumerate(segments):
+                here = linearise(one, self._moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
+                J, stds[i] = here.jacobian * self._std, here.stds
+                H, score = H + J.T @ J, score - J.T @ here.residual
+            z, before = self._possible(z, z + np.linalg.solve(H, score)), z
+            if np.linalg.norm(z - before) < PARAMETER_STEP:
+                break
+        return z
+
+    def _possible(self, z: Array, towards: Array) -> Array:
+        """Place on the way from z that a bicycle can be at, a half of the way as often as needed."""
+        theory, share = theory_for(self._group[0][0]), 1.0
+        while share > SMALLEST_SHARE:
+            try:
+                theory.move(self._moved(z + share * (towards - z))).dynamics()
+            except InputError:
+                share *= 0.5
+                continue
+            return z + share * (towards - z)
+        return z
+
+    def directions(self, z: Array, whitening: Array) -> Array:
+        """Find the directions (q, r) in which the predictions are felt at z (q,).
+
+        Parameters
+        ----------
+        z : (q,)
+        whitening : (2 k, 2 N)
+            From the predictions of N windows, re, im, re, im, ..., to whitened means of k conditions.
+        """
+        first = {c.label: pair for pair in reversed(self._group) for c in pair[1:]}  # windows of a condition are alike
+        one = self.jacobian(z, np.eye(len(z)), list(first.values())).reshape(len(first), 2, -1)
+        of_label = dict(zip(first, one, strict=True))
+        J = np.concatenate([of_label[c.label] for _, c in self._group])
+        _, sizes, rows = np.linalg.svd(whitening @ J, full_matrices=False)
+        return np.asarray(rows[sizes > LEAST_SINGULAR_VALUE].T)
+
+    def predictions(self, z: Array) -> tuple[Array, Array]:
+        """Predictions like for like (N, 2) of a bicycle moved by z (q,); covariances (N, 2, 2) of measured minus like.
+
+        Both are as the comparison makes them: how noise passes through loop and start hangs on the bicycle as well.
+
+        Raises
+        ------
+        InputError
+            For a bicycle that cannot be.
+        """
+        moved = self._moved(z)
+        found = [predict(replace(r, theory=theory_for(r).move(moved)), c.window, c.fit) for r, c in self._group]
+        like = np.array([(p.like.real, p.like.imag) for p in found])
+        return like, np.array([p.difference_covariance for p in found])
+
+    def jacobian(self, z: Array, directions: Array, group: Group | None = None) -> Array:
+        """Derivative (2 N, r) of the predictions at z (q,) along directions (q, r), through the linear model.
+
+        Of all windows, or of those given.
+        """
+        group = self._group if group is None else group
+        here = _linear(group, self._moved(z))
+        columns = []
+        for unit in directions.T:
+            for step in (PARAMETER_STEP, -PARAMETER_STEP):
+                try:
+                    columns.append((_linear(group, self._moved(z + step * unit)) - here) / step)
+                except InputError:  # a bicycle that cannot be: the other side
+                    continue
+                break
+            else:
+                columns.append(np.zeros_like(here))
+        return np.column_stack(columns) if columns else np.zeros((len(here), 0))
+
+    def step(self, z: Array, towards: Array) -> tuple[Array, Array, Array]:
+        """Go from z towards another place (q,), or a part of the way; where it ended, and the `predictions` there.
+
+        A step is halved while no bicycle can be there, or none of whose motion the estimator makes anything.
+        """
+        way = towards - z
+        way = way * min(1.0, LARGEST_STEP / max(float(np.linalg.norm(way)), 1e-12))
+        share = 1.0
+        while share > SMALLEST_SHARE:
+            try:
+                like, covariances = self.predictions(z + share * way)
+            except InputError:
+                like = covariances = np.full((1, 2), np.nan)
+            if np.isfinite(like).all() and np.isfinite(covariances).all():
+                return z + share * way, like, covariances
+            share *= 0.5
+        return z, *self.predictions(z)
+
+    def posterior(self, z: Array, directions: Array, covariance: Array) -> ParameterPosterior:
+        """Parameters at z (q,), where the campaign leaves some directions (q, r) a covariance (r, r)."""
+        left = directions @ (covariance - np.eye(directions.shape[1])) @ directions.T
+        return ParameterPosterior(
+            self.names,
+            self._nominal,
+            self._nominal + self._std * z,
+            (np.eye(len(self.names)) + left) * np.outer(self._std, self._std),
+        )
+
+
+def _linear(group: Group, moved: dict[str, float]) -> Array:
+    """Estimates (2 N,) from the linear motion of a moved bicycle, at the windows' own starts."""
+    theories: dict[int, Theory] = {}
+    found = []
+    for response, c in group:
+        theory = theories.setdefault(id(response), theory_for(response).move(moved))
+        s = _linear_like(response, c, theory)
+        found += [s.real, s.imag]
+    return np.array(found)
+
+
+def _linear_like(response: Response, c: Comparison, theory: Theory) -> complex:
+    """Estimate [1/s] of a window's estimator from the linear motion that a theory explains in it."""
+    dynamics = theory.dynamics()
+    start = estimate_initial_state(response, c.window, dynamics)
+    if c.fit.influence.size == 0:  # the model is part of the fit: it finds its own eigenvalue
+        mode = dominant_mode(dynamics, c.window.v_mean, start.x, c.window.duration, c.fit.im > 0, MIN_TURN)
+        return mode.eigenvalue if mode else complex(np.nan, np.nan)
+    return estimate_alike(response.t[c.window.rows], start.lean_rate, c.fit, quick=True).eigenvalue

@@ -1,0 +1,98 @@
+"""Verdicts of the study's campaigns, each a line of a file: what is there already is not asked again."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.verdict.conditions import fit_campaign
+from experiments.campaigns.sweeps import spread
+from experiments.studies.verdict_calibration.simulate import campaign_responses
+from experiments.studies.verdict_calibration.strata import StudyCampaign
+from models.errors import InputError
+
+
+@dataclass(frozen=True)
+class CampaignAnswer:
+    """Verdict of one true campaign; nan for p where there was none."""
+
+    campaign: StudyCampaign
+    conditions: int
+    windows: int
+    chi2: float
+    dof: float
+    p: float
+    reason: str = ""  # why there was no verdict
+
+    def line(self) -> str:
+        """Line of the file of results."""
+        return json.dumps({"key": self.campaign.key, **asdict(self)})
+
+
+def ask_verdict(campaign: StudyCampaign) -> CampaignAnswer:
+    """Simulate a campaign and ask for its verdict."""
+    responses = campaign_responses(campaign)
+    found = analyze_responses(responses, estimator=campaign.estimator)
+    by_source = {response.source: response for response in responses}
+    fit = fit_campaign([(by_source[c.window.source], c) for c in found.comparisons])  # p even where it is withheld
+    if fit.conditions:
+        k, n = len(fit.conditions), sum(c.n for c in fit.conditions)
+        return CampaignAnswer(campaign, k, n, fit.chi2, 2 * k, fit.p)
+    nan = float("nan")
+    return CampaignAnswer(campaign, 0, 0, nan, 0, nan, "no window with a fit that may be compared")
+
+
+def read_answers(path: Path) -> list[CampaignAnswer]:
+    """Read the answers kept in a file, none where there is no file; a last line that was cut short is left out.
+
+    Raises
+    ------
+    InputError
+        A line that is no answer, but for the last.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            document = json.loads(line)
+            document.pop("key")
+            found.append(CampaignAnswer(**{**document, "campaign": StudyCampaign(**document["campaign"])}))
+        except (ValueError, KeyError, TypeError):
+            if number < len(lines):
+                raise InputError(
+                    f"wanted an answer of the study in line {number} of {path}, found '{line[:40]}': name another file"
+                ) from None
+    return found
+
+
+def ask_all(
+    campaigns: Sequence[StudyCampaign], path: Path, jobs: int | None = 1, cluster: str | None = None
+) -> Iterator[CampaignAnswer]:
+    """Ask for the verdicts that a file lacks, and append each to it as it comes; yields all, those kept first.
+
+    Parameters
+    ----------
+    campaigns : sequence of StudyCampaign
+    path : Path
+        File of answers, a line each; made where there is none.
+    jobs, cluster
+        See `experiments.campaigns.sweeps.spread`.
+    """
+    wanted = {one.key: one for one in campaigns}
+    kept = [answer for answer in read_answers(path) if answer.campaign.key in wanted]
+    yield from kept
+    done = {answer.campaign.key for answer in kept}
+    missing = [one for one in campaigns if one.key not in done]
+    _end_last_line(path)
+    with path.open("a", encoding="utf-8") as file:
+        for _, answer in spread(ask_verdict, missing, jobs, cluster):
+            file.write(answer.line() + "\n")
+            file.flush()
+            yield answer
+
+
+def _end_last_line(path: Path) -> None:
+    """Take away a last line that was cut short, as by a power failure."""
+    if path.exists() and (text := path.read_text(encoding="utf-8")) and not text.endswith("\n"):
+        path.write_text(text[: text.rfind("\n") + 1], encoding="utf-8")

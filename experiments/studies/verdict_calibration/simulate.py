@@ -1,0 +1,133 @@
+"""Simulated runs of a true campaign: a plant whose parameters were drawn, under a loop that knows the nominal ones."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, KICKS_PER_RUN, RELEASE_DELAY, hand_kick
+from experiments.campaigns.protocols.plan_inputs import gentle_options
+from experiments.datatypes import Response
+from experiments.recordings.run_response import response_of_run
+from experiments.recordings.runs import theory_with
+from experiments.studies.verdict_calibration.strata import (
+    CAMPAIGN_METHODS,
+    GREATEST_SLOWING,
+    LEAST_SLOWING,
+    STRATA,
+    StudyCampaign,
+)
+from experiments.theory.modes import kicked_mode
+from hil.design.methods import GainSchedule, design
+from hil.logs.header import new_header
+from hil.logs.log import RunRecorder
+from hil.rig.rig import Rig
+from hil.runners import lockstep
+from hil.runners.assembly import new_loop
+from hil.runners.emulation import Emulation, emulated_node, emulated_plant
+from hil.runners.log_sink import Keeper
+from hil.runners.operator import Operator
+from models import catalogue
+from models.errors import InputError
+from models.parameters import Bicycle
+from models.plant.environment import Surroundings
+from models.plant.scenario import Scenario
+
+CONDITIONS = 3
+CAMPAIGN_SPEEDS = tuple(2.0 + 0.25 * i for i in range(29))  # m/s, from which a campaign's are chosen
+GAIN_GRID = tuple(0.25 * i for i in range(1, 46))  # m/s: wider than those by what a ramp needs
+LEAST_WEAVE_DECAY, GREATEST_WEAVE_DECAY = 0.15, 1.8  # 1/s: what a lab can measure between two kicks
+LEAST_FREQUENCY = 2.2  # rad/s, one cycle between two kicks
+SLOWEST_GROWTH = 0.02  # 1/s of the other modes: a heading that nobody steers, observers' integrators
+DURATION = RELEASE_DELAY + FIRST_KICK + KICKS_PER_RUN * KICK_SPACING  # s
+
+
+def true_bicycle(nominal: Bicycle, rng: np.random.Generator) -> Bicycle:
+    """Draw a bicycle from the standard deviations of another; draws that no bicycle can be are made again."""
+    names, std = list(nominal.std), np.array(list(nominal.std.values()))
+    while True:
+        values = np.array([getattr(nominal, name) for name in names]) + std * rng.standard_normal(len(names))
+        try:
+            return replace(nominal, **dict(zip(names, map(float, values), strict=True)))
+        except InputError:
+            continue
+
+
+def campaign_responses(campaign: StudyCampaign) -> list[Response]:
+    """Simulate the runs of a campaign; fewer than `CONDITIONS` where the controller suits no more speeds."""
+    stratum, rng = STRATA[campaign.stratum], campaign.chance()
+    nominal = catalogue.load_bicycle(campaign.bicycle)
+    truth = true_bicycle(nominal, rng) if stratum.drawn else nominal
+    if not stratum.drawn:
+        nominal = truth = replace(nominal, std={})
+    rig = Rig(nominal, calibration={"wheel_radius": truth.rR})  # rolled out: the speed is known, whatever the drawing
+    schedule, speeds = suitable_controller(rig, campaign.method, rng)
+    emulation = Emulation(stratum.model, Surroundings(gusts=stratum.gusts), noise=campaign.noise)
+    times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
+    found = []
+    for v in speeds:
+        slowing = float(rng.uniform(LEAST_SLOWING, GREATEST_SLOWING)) if stratum.slowing else 0.0
+        first = v + 0.5 * slowing * DURATION
+        speed = ((0.0, first), (DURATION, first - slowing * DURATION)) if slowing else ((0.0, v),)
+        kicks = [hand_kick(nominal, float(t), (-1) ** i, rng, stratum.model, stratum.kick) for i, t in enumerate(times)]
+        scenario = Scenario(speed=speed, kicks=kicks, release_after=RELEASE_DELAY, seed=int(rng.integers(2**31)))
+        label = f"{nominal.name} {schedule.method} {v:g} m/s"
+        found.append(simulated_response(rig, schedule, scenario, emulation, truth, label))
+    return found
+
+
+def suitable_controller(rig: Rig, method: str, rng: np.random.Generator) -> tuple[GainSchedule, list[float]]:
+    """Design the controller asked for, or the next one with which a bicycle can be measured, and choose its speeds."""
+    first = CAMPAIGN_METHODS.index(method)
+    for name in CAMPAIGN_METHODS[first:] + CAMPAIGN_METHODS[:first]:
+        options = gentle_options(rig.bicycle, name)
+        schedule = design(rig.bicycle, name, GAIN_GRID, rig.timing, allow_unstable=True, **options)
+        speeds = chosen_speeds(rig, schedule, rng)
+        if len(speeds) == CONDITIONS:
+            break
+    return schedule, speeds
+
+
+def chosen_speeds(rig: Rig, schedule: GainSchedule, rng: np.random.Generator) -> list[float]:
+    """Choose at random up to `CONDITIONS` speeds at which the weave decays as a lab can measure it."""
+    header = new_header(rig, schedule, rig.calibrated(), runner="lockstep", simulated=True)
+    dynamics = theory_with(header, rig.bicycle, np.zeros(4), 0.0).dynamics()
+    chosen: list[float] = []
+    for v in rng.permutation(CAMPAIGN_SPEEDS):
+        values = np.linalg.eigvals(dynamics.matrix(float(v)))
+        growth = values.real.max() if dynamics.dt is None else np.log(np.abs(values).max()) / dynamics.dt
+        weave = kicked_mode(dynamics, float(v))
+        if (
+            growth < SLOWEST_GROWTH
+            and LEAST_WEAVE_DECAY < -weave.real < GREATEST_WEAVE_DECAY
+            and weave.imag > LEAST_FREQUENCY
+        ):
+            chosen.append(float(v))
+        if len(chosen) == CONDITIONS:
+            break
+    return sorted(chosen)
+
+
+def simulated_response(
+    rig: Rig, schedule: GainSchedule, scenario: Scenario, emulation: Emulation, truth: Bicycle, label: str
+) -> Response:
+    """Simulate one run in memory, with the rig's loop and another bicycle as the plant.
+
+    Parameters
+    ----------
+    rig : Rig
+        With the bicycle that theory and observer know.
+    schedule : GainSchedule
+    scenario : Scenario
+    emulation : Emulation
+    truth : Bicycle
+        What moves.
+    label : str
+    """
+    calibration = rig.calibrated()
+    header = new_header(rig, schedule, calibration, runner="lockstep", simulated=True, label=label)
+    loop = new_loop(rig, schedule, calibration.as_record())
+    plant = emulated_plant(replace(rig, bicycle=truth), scenario, emulation)
+    recorder, operator = RunRecorder(header), Operator(DURATION)
+    lockstep.run_in_lockstep(loop, plant, emulated_node(rig), operator, Keeper(recorder, plant))
+    outcome = operator.outcome()
+    return response_of_run(recorder.run(outcome.reason, outcome.cause))

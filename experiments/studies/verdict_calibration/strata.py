@@ -1,0 +1,137 @@
+"""Campaigns of the study, each fixed by its number and the seed: bicycle, stratum, noise, controller, estimator."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from models import catalogue
+from models.errors import InputError
+from models.parameters import Bicycle
+
+TUNED_ON = ("Benchmark", "Silver", "Browser", "Crescendo")  # bicycles looked at while the verdict was made
+CERTAIN_BICYCLES = ("Benchmark", "Silver", "DelftSbW2024")  # without standard deviations: nothing to draw
+CAMPAIGN_METHODS = ("lqr", "poles", "lean", "off")
+LEAST_NOISE_FACTOR, GREATEST_NOISE_FACTOR = 0.3, 4.0  # times that of the emulated instruments
+LEAST_SLOWING, GREATEST_SLOWING = 0.1, 0.2  # m/s^2, of a ramp
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Kind of campaign: what the emulated plant and its surroundings are."""
+
+    name: str
+    model: str = "linear"  # equations of motion of the plant
+    kick: float = 0.35  # rad/s of lean rate
+    slowing: bool = False  # the speed falls during each run
+    gusts: float = 0.0  # N
+    drawn: bool = True  # parameters drawn from the bicycle's standard deviations
+
+
+STRATA = {
+    stratum.name: stratum
+    for stratum in (
+        Stratum("certain", drawn=False),
+        Stratum("drawn"),
+        Stratum("ramp"),
+        Stratum("nonlinear 0.15", model="nonlinear", kick=0.15),
+        Stratum("nonlinear 0.25", model="nonlinear", kick=0.25),
+        Stratum("nonlinear 0.35", model="nonlinear", kick=0.35),
+        Stratum("gusts 1 N", gusts=1.0),
+        Stratum("gusts 4 N", gusts=4.0),
+    )
+}
+
+
+@dataclass(frozen=True)
+class StudyCampaign:
+    """One true campaign of three conditions."""
+
+    seed: int
+    number: int
+    bicycle: str
+    stratum: str
+    method: str
+    noise: float  # times that of the emulated instruments
+    estimator: str
+
+    @property
+    def key(self) -> str:
+        """Text that no other campaign of a study has."""
+        return f"{self.seed}/{self.number}/{self.stratum}/{self.bicycle}/{self.method}/{self.noise:g}/{self.estimator}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Fields of the campaign, for a line of results."""
+        return asdict(self)
+
+    def chance(self) -> np.random.Generator:
+        """Random stream of the campaign: its draws do not hang on the estimator that judges them."""
+        return np.random.default_rng([self.seed, self.number])
+
+
+def certain(name: str) -> Bicycle | None:
+    """Load a bicycle as if its parameters were known for certain; None where only their deviations make it possible."""
+    try:
+        return replace(catalogue.load_bicycle(name), std={})
+    except InputError:
+        return None
+
+
+def uncertain_bicycles() -> tuple[str, ...]:
+    """Bicycles of the catalogue with standard deviations."""
+    return tuple(name for name in catalogue.bicycle_names() if catalogue.load_bicycle(name).std)
+
+
+def study_campaigns(
+    count: int,
+    seed: int,
+    strata: Sequence[str] = tuple(STRATA),
+    bicycles: Sequence[str] = (),
+    estimators: Sequence[str] = ("single_mode",),
+) -> list[StudyCampaign]:
+    """Plan so many campaigns for each estimator, strata, bicycles and controllers in turn.
+
+    Parameters
+    ----------
+    count : int
+        Campaigns for each estimator.
+    seed : int
+    strata : sequence of str
+        Of `STRATA`.
+    bicycles : sequence of str
+        By default all with standard deviations, and `CERTAIN_BICYCLES` beside them where nothing is drawn.
+    estimators : sequence of str
+
+    Raises
+    ------
+    InputError
+        A stratum that is none.
+    """
+    for name in strata:
+        if name not in STRATA:
+            raise InputError(f"wanted a stratum among {', '.join(STRATA)}, found '{name}'; choose one of them")
+    uncertain = tuple(bicycles) or uncertain_bicycles()
+    planned = []
+    for number in range(count):
+        turn, place = divmod(number, len(strata))
+        stratum = STRATA[strata[place]]
+        some = uncertain
+        if not stratum.drawn:
+            some = tuple(filter(certain, uncertain if bicycles else (*CERTAIN_BICYCLES, *uncertain)))
+        chance = np.random.default_rng([seed, number, 1])
+        bicycle = some[int(chance.integers(len(some)))]
+        noise = float(np.round(np.exp(chance.uniform(np.log(LEAST_NOISE_FACTOR), np.log(GREATEST_NOISE_FACTOR))), 3))
+        for estimator in estimators:
+            planned.append(
+                StudyCampaign(
+                    seed,
+                    number,
+                    bicycle,
+                    stratum.name,
+                    CAMPAIGN_METHODS[turn % len(CAMPAIGN_METHODS)],
+                    noise,
+                    estimator,
+                )
+            )
+    return planned

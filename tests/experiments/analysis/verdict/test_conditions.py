@@ -1,0 +1,120 @@
+"""Pooling of conditions: the effect between runs averaged over, uncertain parameters searched, estimators withheld."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.verdict.between_runs import pool_windows
+from experiments.analysis.verdict.conditions import _chi_square, _misfits, _whole, fit_campaign
+from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
+from experiments.reports.answer import answer_of
+from experiments.studies.verdict_calibration import simulate
+from experiments.studies.verdict_calibration.strata import StudyCampaign
+from hil.runners.emulation import Emulation
+from models import catalogue
+from models.plant.steer_drive import SteerDrive
+
+
+def draws(rng, between, k=3, n=4, correlation=0.7):
+    """Windows of k conditions about a true zero, with noise whose two parts are correlated."""
+    noise = np.array([[1.0, correlation], [correlation, 1.0]])
+    covariances = [rng.uniform(0.5, 2.0, n)[:, None, None] * noise for _ in range(k)]
+    values = [
+        np.array([rng.multivariate_normal([0, 0], one + between * np.eye(2)) for one in some]) for some in covariances
+    ]
+    return values, covariances
+
+
+def p_of(values, covariances):
+    pooled = pool_windows(values, covariances)
+    G, k = pooled.means.shape[:2]
+    return _chi_square(_misfits(pooled.means.reshape(G, 2 * k), _whole(pooled.covariances)), pooled.weights, 2 * k)[1]
+
+
+@pytest.mark.parametrize(("between", "most"), [(0.0, 0.08), (30.0, 0.12)])
+def test_true_conditions_are_rejected_about_as_often_as_p_says(between, most):
+    rng = np.random.default_rng(3)
+    p = np.array([p_of(*draws(rng, between)) for _ in range(300)])
+    assert 0.01 <= np.mean(p < 0.05) <= most
+    assert np.mean(p) == pytest.approx(0.5, abs=0.07)
+
+
+def test_without_repeats_the_noise_alone_counts():
+    values, covariances = draws(np.random.default_rng(4), 0.0, n=1)
+    expected = sum(y[0] @ np.linalg.solve(S[0], y[0]) for y, S in zip(values, covariances, strict=True))
+    assert p_of(values, covariances) == pytest.approx(chi2.sf(expected, 6), rel=1e-6)
+
+
+def test_the_likeliest_size_of_the_effect_is_near_the_true_one():
+    values, covariances = draws(np.random.default_rng(5), 50.0, k=6, n=8)
+    pooled = pool_windows(values, covariances)
+    assert pooled.variances[pooled.likeliest] == pytest.approx([50.0, 50.0], rel=0.7)
+
+
+def judged(responses, estimator="single_mode"):
+    found = analyze_responses(responses, estimator=estimator)
+    by_source = {r.source: r for r in responses}
+    return [(by_source[c.window.source], c) for c in found.comparisons]
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    campaign = StudyCampaign(77, 2, "Rigid", "drawn", "lqr", 1.0, "single_mode")
+    return campaign, simulate.campaign_responses(campaign)
+
+
+def test_a_bicycle_within_its_deviations_is_accepted(drawn):
+    """Without the search the differences are many times their noise."""
+    _, responses = drawn
+    group = judged(responses)
+    noise_alone = fit_campaign([(replace(r, theory=_certain(r)), c) for r, c in group])
+    assert noise_alone.p < 1e-6
+    found = bicycle_verdict("Rigid", group)
+    assert found.explained
+    assert found.p > 0.01
+
+
+def _certain(response):
+    return replace(response.theory, bicycle=replace(response.theory.bicycle, std={}))
+
+
+def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn):
+    campaign, responses = drawn
+    truth = simulate.true_bicycle(catalogue.load_bicycle("Rigid"), campaign.chance())
+    after = bicycle_verdict("Rigid", judged(responses), causes=False).parameters
+    values = np.array([getattr(truth, name) for name in after.names])
+    before = np.sqrt(np.diag(after.covariance)) / np.array(
+        [catalogue.load_bicycle("Rigid").std[n] for n in after.names]
+    )
+    assert before.min() < 0.9  # the campaign has told something
+    assert (before < 1.0 + 1e-9).all()
+    apart = np.linalg.solve(after.covariance, values - after.mean) @ (values - after.mean)
+    assert apart < chi2.isf(0.001, len(values))
+    document = json.loads(json.dumps(bicycle_verdict("Rigid", judged(responses), causes=False).as_json(), default=str))
+    assert document["parameters"]["names"] == list(after.names)
+    assert {"chi2", "dof", "p", "conditions", "causes", "explained", "sentence"} <= set(document)
+
+
+def test_a_weak_drive_is_rejected_although_the_bicycle_is_uncertain(monkeypatch):
+    campaign = StudyCampaign(77, 3, "Pista", "drawn", "lqr", 1.0, "single_mode")
+    made = simulate.simulated_response
+
+    def weak(rig, schedule, scenario, emulation, truth, label):
+        return made(rig, schedule, scenario, Emulation(drive=SteerDrive(gain=0.6)), truth, label)
+
+    monkeypatch.setattr(simulate, "simulated_response", weak)
+    assert bicycle_verdict("Pista", judged(simulate.campaign_responses(campaign)), causes=False).explained is False
+
+
+def test_an_uncalibrated_estimator_brings_no_verdict(drawn):
+    group = judged(drawn[1], "era")
+    found = bicycle_verdict("Rigid", group)
+    assert found.explained is None
+    assert np.isnan(found.p)
+    assert found.sentence.startswith("the verdict on the model of Rigid is withheld: windows fitted by era")
+    assert "--estimator single_mode" in found.sentence
+    assert answer_of([found]).explained is None

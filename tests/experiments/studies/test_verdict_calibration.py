@@ -1,0 +1,110 @@
+"""Calibration of the verdict: resumable, and 20 true campaigns of the study within their bounds."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import kstest
+
+from experiments.studies.verdict_calibration import judge
+from experiments.studies.verdict_calibration.judge import CampaignAnswer, ask_all, read_answers
+from experiments.studies.verdict_calibration.page import (
+    ANSWER_GROUPS,
+    binomial_bounds,
+    calibration_tables,
+    holm,
+    put_calibration,
+)
+from experiments.studies.verdict_calibration.simulate import campaign_responses
+from experiments.studies.verdict_calibration.strata import STRATA, study_campaigns
+from models.errors import InputError
+
+PLAN = study_campaigns(16, 5)
+
+
+def answered(p=0.5):
+    return lambda campaign: CampaignAnswer(campaign, 3, 9, 5.0, 6, p)
+
+
+def test_a_study_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    path, asked = tmp_path / "answers.jsonl", []
+
+    def ask(campaign):
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        asked.append(campaign.key)
+        return answered()(campaign)
+
+    monkeypatch.setattr(judge, "ask_verdict", ask)
+    with pytest.raises(KeyboardInterrupt):
+        list(ask_all(PLAN, path))
+    with path.open("a") as file:
+        file.write('{"key": "cut sho')  # as by a power failure
+    assert len(read_answers(path)) == 5
+    again = []
+    monkeypatch.setattr(judge, "ask_verdict", lambda campaign: (again.append(campaign.key), answered()(campaign))[1])
+    found = list(ask_all(PLAN, path))
+    assert sorted(asked + again) == sorted(one.key for one in PLAN)
+    assert [one.campaign for one in found[:5]] == PLAN[:5]
+    assert read_answers(path) == found
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"key": "x"}\n{"key": "y"}\n')
+    with pytest.raises(InputError, match="wanted an answer of the study in line 1 of"):
+        read_answers(path)
+
+
+def test_the_plan_hangs_on_seed_and_number_alone():
+    assert study_campaigns(24, 5)[:16] == PLAN
+    assert {one.stratum for one in PLAN} == set(STRATA)
+    assert len({one.key for one in PLAN}) == len(PLAN)
+    with pytest.raises(InputError, match="wanted a stratum among certain, drawn"):
+        study_campaigns(1, 1, ("storm",))
+
+
+def test_bounds_and_corrections():
+    low, high = binomial_bounds(400, 0.05)
+    mass = [math.comb(400, i) * 0.05**i * 0.95 ** (400 - i) for i in range(401)]
+    assert sum(mass[:low]) < 0.005 <= sum(mass[: low + 1])
+    assert sum(mass[high + 1 :]) <= 0.005 < sum(mass[high:])
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])  # Holm (1979) by hand
+
+
+def test_the_tables_tell_a_liberal_verdict(tmp_path):
+    p = (np.arange(64) + 0.5) / 64
+    plan = study_campaigns(64, 5)
+    true = [answered(one)(campaign) for one, campaign in zip(p, plan, strict=True)]
+    said = calibration_tables(true)["verdict by stratum"].splitlines()[-1]
+    assert said.startswith("| all | 64 |")
+    assert said.endswith("| yes |")
+    liberal = [replace(one, p=one.p**3) for one in true]
+    assert calibration_tables(liberal)["verdict by stratum"].splitlines()[-1].endswith("| no |")
+    page = tmp_path / "page.md"
+    page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in ANSWER_GROUPS))
+    put_calibration(page, calibration_tables(true))
+    assert "| all | 64 |" in page.read_text()
+
+
+def test_drawn_bicycles_differ_and_certain_ones_do_not():
+    drawn, certain = (
+        next(one for one in study_campaigns(16, 5, (name,), ("Rigid",)) if one.method == "off")
+        for name in ("drawn", "certain")
+    )
+    assert campaign_responses(drawn)[0].theory.uncertain
+    assert not campaign_responses(certain)[0].theory.uncertain
+
+
+@pytest.mark.slow
+def test_twenty_true_campaigns_are_rejected_as_often_as_p_says(tmp_path):
+    plan = study_campaigns(20, 41, ("certain", "drawn", "ramp", "nonlinear 0.15"))
+    found = [one for one in ask_all(plan, tmp_path / "answers.jsonl") if np.isfinite(one.p)]
+    assert len(found) >= 19
+    p = np.array([one.p for one in found])
+    assert np.sum(p < 0.05) <= binomial_bounds(len(p), 0.05)[1]
+    assert np.sum(p < 0.01) <= binomial_bounds(len(p), 0.01)[1]
+    assert kstest(p, "uniform").pvalue > 0.01
+    assert len(json.loads((tmp_path / "answers.jsonl").read_text().splitlines()[0])) > 5
