@@ -232,6 +232,8 @@ class Prediction:
     like: complex  # the estimator applied to the model driven by the measured speed trace
     difference_std: tuple[float, float]  # of (re, im) measured minus like, from the noise of the window
     status: str = ""
+    nonlinear: bool = False  # is like for like through the nonlinear bicycle?
+    lean_rate: float = float("nan")  # rad/s, greatest in the motion like is of
 
     def __repr__(self) -> str:
         frozen, like = eigenvalue_with_unit(self.frozen), eigenvalue_with_unit(self.like)

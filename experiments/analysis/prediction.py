@@ -13,14 +13,20 @@ equations of motion that are proportional to the acceleration itself are left ou
 literature.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from experiments.analysis.difference_noise import difference_covariance
 from experiments.analysis.estimators import estimate
-from experiments.analysis.initial_state import InitialState, estimate_initial_state
+from experiments.analysis.initial_state import InitialState, estimate_initial_state, machine_in, nonlinear_initial_state
 from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
 from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
-from experiments.theory.theory import dynamics_for
+from experiments.theory.nonlinear_response import WindowMachine
+from experiments.theory.theory import theory_for
+from models.array_types import Array
+
+BENDING = 0.05  # of the deviation of measured minus like: what large angles may move it by before they are counted
 
 
 def predict(response: Response, window: Window, fit: Fit) -> Prediction:
@@ -35,37 +41,84 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     InputError
         If no bicycle is known, or the recording's sampling does not fit its dynamics.
     """
-    dynamics = dynamics_for(response)
+    theory = theory_for(response)
+    dynamics = theory.dynamics()
     start = estimate_initial_state(response, window, dynamics)
-    like, difference_std, status = _like_for_like(response, window, fit, dynamics, start)
+    found = _like_for_like(response, window, fit, dynamics, start)
+    if not theory.linear and dynamics.mechanics is not None and response.phi_dot_unit == "rad/s":
+        machine = machine_in(response, window, dynamics)
+        if not np.all(np.abs(bending(machine, fit, start)) <= BENDING * np.array(found.std)):
+            bent = nonlinear_initial_state(response, window, machine, start)
+            if bent is not None:
+                start, found = bent, _like_for_like(response, window, fit, dynamics, bent)
+    name, frozen, status = _frozen(window, fit, dynamics, start)
+    if start.nonlinear:
+        status += f" Like for like through the nonlinear bicycle, lean rate {start.peak:.2g} rad/s."
+    return Prediction(
+        name, frozen, found.like, found.std, f"{status} {found.status}".strip(), start.nonlinear, start.peak
+    )
 
-    duration = window.duration
-    mode = dominant_mode(dynamics, window.v_mean, start.x, duration) if fit.im > 0 else None
-    mode = mode or dominant_mode(dynamics, window.v_mean, start.x, duration, oscillatory=False)
+
+def bending(machine: WindowMachine, fit: Fit, start: InitialState) -> Array:
+    """Change (2,) of the like-for-like eigenvalue's parts by what the linear motion leaves out, to first order [1/s].
+
+    One nonlinear motion from the linear one's start differs from that by some m. Of m the fit sees what another start
+    does not explain: influence @ (m - unit_responses @ (influences of the start) @ m).
+
+    Parameters
+    ----------
+    machine : WindowMachine
+    fit : Fit
+    start : InitialState
+        Of the linear motion.
+    """
+    if fit.influence.shape[1] != len(start.lean_rate):
+        return np.zeros(2)
+    motion = machine.simulate(start.x[:, None])
+    m = motion.phi_dot[:, 0] - start.lean_rate
+    moved = start.lean_rate_influence @ (m - m.mean())
+    if start.steer_influence is not None:
+        turned = motion.delta[:, 0] - start.steer
+        moved += start.steer_influence @ (turned - turned.mean())
+    return np.asarray(fit.influence @ (m - m.mean() - start.unit_responses @ moved))
+
+
+def _frozen(window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -> tuple[str, complex, str]:
+    """Mode that a window shows most of, its eigenvalue at the window's mean speed, and a status."""
+    v, duration = window.v_mean, window.duration
+    mode = dominant_mode(dynamics, v, start.x, duration) if fit.im > 0 else None
+    mode = mode or dominant_mode(dynamics, v, start.x, duration, oscillatory=False)
     if mode is None:  # every pole was left out
-        return Prediction("none", complex(np.nan, np.nan), like, difference_std, "The model has no mode here.")
+        return "none", complex(np.nan, np.nan), "The model has no mode here."
     oscillates = mode.eigenvalue.imag > 0
+    status = ""
     if fit.im > 0 and not oscillates:
-        status = f"The model is over-damped at {window.v_mean:.2f} m/s: it has no oscillatory mode. {status}"
+        status = f"The model is over-damped at {v:.2f} m/s: it has no oscillatory mode."
     elif mode.share < SMALL_SHARE:
-        status = f"The predicted mode carries only {mode.share:.0%} of the lean rate. {status}"
-    return Prediction("weave" if oscillates else "real", mode.eigenvalue, like, difference_std, status.strip())
+        status = f"The predicted mode carries only {mode.share:.0%} of the lean rate."
+    return "weave" if oscillates else "real", mode.eigenvalue, status
 
 
-def _like_for_like(
-    response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState
-) -> tuple[complex, tuple[float, float], str]:
+class _Like(NamedTuple):
+    """Like-for-like eigenvalue, the deviations of measured minus that, and a status."""
+
+    like: complex
+    std: tuple[float, float]
+    status: str
+
+
+def _like_for_like(response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -> _Like:
     """Apply the estimator to the explained lean rate; also the deviation of measured minus that, and a status."""
     if fit.influence.size == 0:  # the model is part of the fit: fitted to its own motion it finds its own eigenvalue
         mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
-        return (mode.eigenvalue if mode else complex(np.nan, np.nan)), (fit.re_std, fit.im_std), ""
+        return _Like(mode.eigenvalue if mode else complex(np.nan, np.nan), (fit.re_std, fit.im_std), "")
     t, y = response.t[window.rows], response.phi_dot[window.rows]
     simulated = estimate(t, start.lean_rate, fit.estimator)
     like = complex(simulated.re, simulated.im)
     status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
-        return like, (float("nan"), float("nan")), status
+        return _Like(like, (float("nan"), float("nan")), status)
     unexplained = (y - fit.curve) - (start.lean_rate - simulated.curve)
     covariance = difference_covariance(dynamics, window.v_mean, response.dt, fit.influence, start, unexplained)
     re_std, im_std = np.sqrt(np.diag(covariance))
-    return like, (float(re_std), float(im_std)), status
+    return _Like(like, (float(re_std), float(im_std)), status)
