@@ -235,6 +235,11 @@ class Prediction:
     nonlinear: bool = False  # is like for like through the nonlinear bicycle?
     lean_rate: float = float("nan")  # rad/s, greatest in the motion like is of
 
+    @property
+    def bias(self) -> complex:
+        """Known bias of a fit in this window: like for like minus frozen [1/s]."""
+        return self.like - self.frozen
+
     def __repr__(self) -> str:
         frozen, like = eigenvalue_with_unit(self.frozen), eigenvalue_with_unit(self.like)
         return f"Prediction({self.mode}, frozen {frozen}, like {like})"
@@ -262,6 +267,14 @@ class Comparison:
     z_re: float
     z_im: float
     label: str = ""
+
+    @property
+    def corrected(self) -> complex:
+        """Eigenvalue at the window's mean speed: the fit less its known bias [1/s].
+
+        Its standard deviations are those of measured minus like, ``prediction.difference_std``.
+        """
+        return self.fit.eigenvalue - self.prediction.bias
 
     @property
     def agrees(self) -> bool:

@@ -7,6 +7,11 @@ therefore sends the model through the measurement: the linear motion that best e
 at the measured speed, is simulated without noise and given to the same estimator. What estimator
 and deceleration do to the one, they do to the other.
 
+That motion is a linear one as long as angles are small. Where large ones would move the eigenvalue by more than
+`BENDING` of its deviation, it goes through the nonlinear bicycle (`experiments.theory.nonlinear_response`), under the
+same drive, observer and gains, from the start that explains the window best. A machine emulated by linear
+equations stays linear.
+
 Only the speed enters the simulation, as the straight line fitted over the window, and where it is logged the speed
 that the controller went by, which is late and noisy; terms of the
 equations of motion that are proportional to the acceleration itself are left out, as in the
@@ -26,6 +31,7 @@ from experiments.theory.nonlinear_response import WindowMachine
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 
+SPEED_CHANGE = 0.1  # m/s over a window, from which on a bias of the frozen eigenvalue is said to be the speed's
 BENDING = 0.05  # of the deviation of measured minus like: what large angles may move it by before they are counted
 
 
@@ -52,11 +58,8 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
             if bent is not None:
                 start, found = bent, _like_for_like(response, window, fit, dynamics, bent)
     name, frozen, status = _frozen(window, fit, dynamics, start)
-    if start.nonlinear:
-        status += f" Like for like through the nonlinear bicycle, lean rate {start.peak:.2g} rad/s."
-    return Prediction(
-        name, frozen, found.like, found.std, f"{status} {found.status}".strip(), start.nonlinear, start.peak
-    )
+    said = [status, _through(start), _bias(window, frozen, found), found.status]
+    return Prediction(name, frozen, found.like, found.std, " ".join(filter(None, said)), start.nonlinear, start.peak)
 
 
 def bending(machine: WindowMachine, fit: Fit, start: InitialState) -> Array:
@@ -97,6 +100,22 @@ def _frozen(window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -
     elif mode.share < SMALL_SHARE:
         status = f"The predicted mode carries only {mode.share:.0%} of the lean rate."
     return "weave" if oscillates else "real", mode.eigenvalue, status
+
+
+def _through(start: InitialState) -> str:
+    """Say that a motion was too large for linear equations."""
+    return f"Like for like through the nonlinear bicycle, lean rate {start.peak:.2g} rad/s." if start.nonlinear else ""
+
+
+def _bias(window: Window, frozen: complex, found: "_Like") -> str:
+    """Say what a fit should find in place of the frozen eigenvalue where the speed changes."""
+    change, bias = window.v_end - window.v_start, found.like - frozen
+    if abs(change) < SPEED_CHANGE or not (abs(bias.real) > found.std[0] or abs(bias.imag) > found.std[1]):
+        return ""
+    return (
+        f"A fit should find {found.like.real:.3f} +- {found.like.imag:.3f}i, not the frozen {frozen.real:.3f} +- "
+        f"{frozen.imag:.3f}i, because the speed changes by {change:+.2f} m/s."
+    )
 
 
 class _Like(NamedTuple):
