@@ -233,6 +233,8 @@ class Prediction:
     difference_std: tuple[float, float]  # of (re, im) measured minus like, from the noise of the window
     status: str = ""
     difference_correlation: float = 0.0  # of the two parts of that difference
+    nonlinear: bool = False  # is like for like through the nonlinear bicycle?
+    lean_rate: float = float("nan")  # rad/s, greatest in the motion like is of
 
     @property
     def difference_covariance(self) -> Array:
@@ -240,6 +242,11 @@ class Prediction:
         re, im = self.difference_std
         cross = self.difference_correlation * re * im
         return np.array([[re * re, cross], [cross, im * im]])
+
+    @property
+    def bias(self) -> complex:
+        """Known bias of a fit in this window: like for like minus frozen [1/s]."""
+        return self.like - self.frozen
 
     def __repr__(self) -> str:
         frozen, like = eigenvalue_with_unit(self.frozen), eigenvalue_with_unit(self.like)
@@ -268,6 +275,14 @@ class Comparison:
     z_re: float
     z_im: float
     label: str = ""
+
+    @property
+    def corrected(self) -> complex:
+        """Eigenvalue at the window's mean speed: the fit less its known bias [1/s].
+
+        Its standard deviations are those of measured minus like, ``prediction.difference_std``.
+        """
+        return self.fit.eigenvalue - self.prediction.bias
 
     @property
     def agrees(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.mechanics import Mechanics
 from experiments.notebook import plus_minus, value_table
 from models import catalogue
 from models.array_types import Array
@@ -42,6 +43,7 @@ class Dynamics:
     noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
     misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
     reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
+    mechanics: Mechanics | None = None  # for motions that are not small; None where none are known
 
     @property
     def time(self) -> str:
@@ -102,7 +104,8 @@ class Theory:
 
     ``build(variant, more_delay)`` gives the dynamics of a variant of the machine. ``std`` holds standard deviations
     of quantities of `MACHINE_QUANTITIES`; those of the bicycle's parameters are the bicycle's own. ``moved`` holds the
-    quantities and parameters that have other values than the bicycle and `MACHINE_QUANTITIES` give them.
+    quantities and parameters that have other values than the bicycle and `MACHINE_QUANTITIES` give them. ``linear``
+    says that the machine obeys the linear equations however far it leans, as an emulated one may.
     """
 
     name: str
@@ -110,6 +113,7 @@ class Theory:
     build: Callable[[Variant, float], Dynamics]
     std: Mapping[str, float] = field(default_factory=dict)
     moved: Mapping[str, float] = field(default_factory=dict)
+    linear: bool = False
 
     def move(self, changes: Mapping[str, float]) -> "Theory":
         """Theory with other values of some quantities, SI."""

@@ -1,15 +1,26 @@
-"""Initial state of a window: the start from which theory's motion comes closest to what was measured."""
+"""Initial state of a window: the start from which theory's motion comes closest to what was measured.
 
+The linear motion is linear in its start, which is found at once. The nonlinear one is found from there by the method
+of Gauss and Newton.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from experiments.datatypes import Dynamics, Response, Window
 from experiments.theory.free_response import N_BICYCLE_STARTS, free_response
+from experiments.theory.nonlinear_response import Nonlinearities, WindowMachine, window_machine
 from models.array_types import Array
 
 MIN_RELATIVE_NOISE = 1e-9  # of a signal: less noise than that is taken for that much
 PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is not believed
+START_STEP = 1e-5  # rad, rad/s and hidden starts' standard deviations, for difference quotients
+MOST_START_STEPS, MOST_HALVINGS = 12, 6  # of Gauss and Newton
+GENTLER = 0.8  # of a start from which the bicycle falls over
+SETTLED = 1e-4  # of the noise's standard deviations, squared: a smaller step is none
 
 
 @dataclass(frozen=True)
@@ -17,14 +28,39 @@ class InitialState:
     """Least-squares estimate of the state at the start of a window, and the free response that follows."""
 
     x: Array  # (4 + k,) phi, delta, phi_dot, delta_dot, in the unit of the signal (times s); hidden starts
-    unit_responses: Array  # (n, 4 + k) lean rate from each unit start, less its mean
+    unit_responses: Array  # (n, 4 + k) d lean rate / d x, less its mean
     lean_rate_influence: Array  # (4 + k, n) d x / d lean rate at each sample
     steer_influence: Array | None  # (4 + k, n) d x / d steer angle, where it was used
+    lean_rate: Array  # (n,) simulated, less its mean: the measurement's offset is not the model's business
+    steer: Array  # (n,) steer simulated
+    peak: float  # greatest lean rate simulated
+    nonlinear: bool = False
 
-    @property
-    def lean_rate(self) -> Array:
-        """Simulated lean rate (n,), less its mean: the measurement's offset is not the model's business."""
-        return self.unit_responses @ self.x
+
+Channels = list[tuple[Array, Array]]  # of each signal used: d signal / d x (n, 4 + k), and what was measured (n,)
+
+
+def measured_speed(response: Response, window: Window) -> tuple[Array, Array | None]:
+    """Speed over a window as the straight line fitted to it (n,), and by how much the controller misread it."""
+    v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
+    return v, None if response.v_read is None else response.v_read[window.rows] - v
+
+
+def machine_in(
+    response: Response, window: Window, dynamics: Dynamics, nonlinearities: Nonlinearities = Nonlinearities()
+) -> WindowMachine:
+    """Make the machine of some dynamics, and what is nonlinear in it, ready for the speeds of a window.
+
+    Parameters
+    ----------
+    response : Response
+    window : Window
+    dynamics : Dynamics
+        With mechanics.
+    nonlinearities : Nonlinearities
+    """
+    v, misread = measured_speed(response, window)
+    return window_machine(dynamics, v, response.dt, misread, nonlinearities)
 
 
 def estimate_initial_state(response: Response, window: Window, dynamics: Dynamics) -> InitialState:
@@ -35,27 +71,150 @@ def estimate_initial_state(response: Response, window: Window, dynamics: Dynamic
     the signal, for hidden starts their standard deviation) keeps apart what the window cannot tell
     apart, such as the slow capsize mode from an offset.
     """
-    rows = window.rows
-    v = np.linspace(window.v_start, window.v_end, window.stop - window.start)
-    misread = None if response.v_read is None else response.v_read[rows] - v
+    v, misread = measured_speed(response, window)
     states = free_response(dynamics, v, response.dt, misread)
-    channels = [(np.einsum("m,nmj->nj", dynamics.output, states), response.phi_dot[rows])]
-    if response.delta is not None and response.phi_dot_unit == "rad/s" and "delta" in dynamics.states:
-        channels.append((states[:, dynamics.states.index("delta")], response.delta[rows]))
-    # Subtracting the means is the same as fitting a constant to each channel.
-    channels = [(G - G.mean(axis=0), y - y.mean()) for G, y in channels]
-
-    sizes = [max(float(np.std(y)), np.finfo(float).tiny) for _, y in channels]
-    hidden = states.shape[-1] - N_BICYCLE_STARTS
-    prior = np.diag([(PRIOR_SCALE * sizes[0]) ** -2] * N_BICYCLE_STARTS + [1.0] * hidden)
+    lean_rates = np.einsum("m,nmj->nj", dynamics.output, states)
+    moved = [lean_rates]
+    if "delta" in dynamics.states:
+        moved.append(states[:, dynamics.states.index("delta")])
+    channels = [(_centred(G), y) for G, y in zip(moved, _measured(response, window), strict=False)]
+    sizes = _sizes(channels)
+    precision = _prior(sizes, states.shape[-1])
+    x: Array = np.zeros(states.shape[-1])
     stds = sizes
     for _ in range(3):  # the weights settle at once
-        weighed = [(G / std, y / std) for (G, y), std in zip(channels, stds, strict=True)]
-        precision = prior + sum(G.T @ G for G, _ in weighed)
-        x = np.linalg.solve(precision, sum(G.T @ y for G, y in weighed))
-        stds = [
-            max(float(np.std(y - G @ x)), MIN_RELATIVE_NOISE * size)
-            for (G, y), size in zip(channels, sizes, strict=True)
-        ]
-    influences = [np.linalg.solve(precision, G.T) / std**2 for (G, _), std in zip(channels, stds, strict=True)]
-    return InitialState(x, channels[0][0], influences[0], influences[1] if len(influences) > 1 else None)
+        x = np.asarray(np.linalg.solve(*_normal_equations(channels, stds, precision)), float)
+        stds = _residual_sizes([y - G @ x for G, y in channels], sizes)
+    influences = _influences(channels, stds, precision)
+    G = channels[0][0]
+    return InitialState(x, G, *influences, G @ x, moved[-1] @ x, float(np.abs(lean_rates @ x).max()))
+
+
+def nonlinear_initial_state(
+    response: Response, window: Window, machine: WindowMachine, first: InitialState
+) -> InitialState | None:
+    """Estimate the initial state of the nonlinear motion as `estimate_initial_state` does that of the linear one.
+
+    Parameters
+    ----------
+    response : Response
+        With the lean rate in rad/s.
+    window : Window
+    machine : WindowMachine
+        Of the window's speeds, see `machine_in`.
+    first : InitialState
+        Of the linear motion, where the search begins.
+
+    Returns
+    -------
+    InitialState or None
+        None where every bicycle near that start falls over within the window.
+    """
+    ys = _measured(response, window)
+    sizes = _sizes([(first.unit_responses, y) for y in ys])
+    prior = _prior(sizes, len(first.x))
+    here = next(
+        (one for k in range(MOST_HALVINGS) if (one := _motion(machine, GENTLER**k * first.x, ys)).upright), None
+    )
+    if here is None:
+        return None
+    stds = _residual_sizes(here.residuals, sizes)
+    for _ in range(MOST_START_STEPS):
+        precision, score = _normal_equations(here.channels, stds, prior)
+        step = np.linalg.solve(precision, score - prior @ here.x)
+        if float(step @ precision @ step) < SETTLED:
+            break
+        tried = (_motion(machine, here.x + 0.5**k * step, ys) for k in range(MOST_HALVINGS))
+        cost = here.cost(stds, prior)
+        better = next((one for one in tried if one.upright and one.cost(stds, prior) < cost), None)
+        if better is None:
+            break
+        here, stds = better, _residual_sizes(better.residuals, sizes)
+    return InitialState(
+        here.x,
+        here.channels[0][0],
+        *_influences(here.channels, stds, prior),
+        _centred(here.lean_rate),
+        here.steer,
+        float(np.abs(here.lean_rate).max()),
+        nonlinear=True,
+    )
+
+
+class _Motion(NamedTuple):
+    """Nonlinear motion from a start, beside what was measured."""
+
+    x: Array
+    lean_rate: Array  # (n,)
+    steer: Array  # (n,)
+    channels: Channels  # of each signal its Jacobian, and what is left of the measurement
+
+    @property
+    def residuals(self) -> list[Array]:
+        """Measured minus simulated, each less its mean."""
+        return [y for _, y in self.channels]
+
+    @property
+    def upright(self) -> bool:
+        """Does the bicycle stay upright in the window, and where it started a little differently?"""
+        return all(np.isfinite(G).all() for G, _ in self.channels)
+
+    def cost(self, stds: Sequence[float], prior: Array) -> float:
+        """Sum of squares that the start is to make least."""
+        squares = (float(np.sum((y / std) ** 2)) for y, std in zip(self.residuals, stds, strict=True))
+        return sum(squares) + float(self.x @ prior @ self.x)
+
+
+def _measured(response: Response, window: Window) -> list[Array]:
+    """Lean rate (n,), and the steer angle where it was measured in rad, less their means."""
+    ys = [response.phi_dot[window.rows]]
+    if response.delta is not None and response.phi_dot_unit == "rad/s":
+        ys.append(response.delta[window.rows])
+    return [_centred(y) for y in ys]
+
+
+def _motion(machine: WindowMachine, x: Array, ys: Sequence[Array]) -> _Motion:
+    """Simulate the motion from ``x``, and by difference quotients what the start does to it."""
+    motion = machine.simulate(np.column_stack([x, x[:, None] + START_STEP * np.eye(len(x))]))
+    channels = []
+    for y, shown in zip(ys, (motion.phi_dot, motion.delta), strict=False):
+        jacobian = (shown[:, 1:] - shown[:, :1]) / START_STEP
+        channels.append((_centred(jacobian), y - _centred(shown[:, 0])))
+    return _Motion(x, motion.phi_dot[:, 0], motion.delta[:, 0], channels)
+
+
+def _centred(y: Array) -> Array:
+    """Signal less its mean: the same as fitting a constant to it."""
+    return np.asarray(y - y.mean(axis=0))
+
+
+def _sizes(channels: Channels) -> list[float]:
+    """Standard deviation of each signal."""
+    return [max(float(np.std(y)), np.finfo(float).tiny) for _, y in channels]
+
+
+def _residual_sizes(residuals: Sequence[Array], sizes: Sequence[float]) -> list[float]:
+    """Standard deviation of each signal's residual, of which some noise is always taken to be left."""
+    return [max(float(np.std(y)), MIN_RELATIVE_NOISE * size) for y, size in zip(residuals, sizes, strict=True)]
+
+
+def _prior(sizes: Sequence[float], n_starts: int) -> Array:
+    """Prior precision of the starts."""
+    hidden = n_starts - N_BICYCLE_STARTS
+    return np.diag([(PRIOR_SCALE * sizes[0]) ** -2] * N_BICYCLE_STARTS + [1.0] * hidden)
+
+
+def _normal_equations(channels: Channels, stds: Sequence[float], prior: Array) -> tuple[Array, Array]:
+    """Matrix and right-hand side of the normal equations of weighted least squares."""
+    weighed = [(G / std, y / std) for (G, y), std in zip(channels, stds, strict=True)]
+    return prior + sum(G.T @ G for G, _ in weighed), np.asarray(sum(G.T @ y for G, y in weighed))
+
+
+def _influences(channels: Channels, stds: Sequence[float], prior: Array) -> tuple[Array, Array | None]:
+    """Change of the estimate per lean rate and per steer angle at each sample, (4 + k, n) each."""
+    precision, _ = _normal_equations(channels, stds, prior)
+    found = [
+        np.asarray(np.linalg.solve(precision, G.T) / std**2, np.float64)
+        for (G, _), std in zip(channels, stds, strict=True)
+    ]
+    return found[0], found[1] if len(found) > 1 else None

@@ -7,21 +7,32 @@ therefore sends the model through the measurement: the linear motion that best e
 at the measured speed, is simulated without noise and given to the same estimator. What estimator
 and deceleration do to the one, they do to the other.
 
+That motion is a linear one as long as angles are small. Where large ones would move the eigenvalue by more than
+`BENDING` of its deviation, it goes through the nonlinear bicycle (`experiments.theory.nonlinear_response`), under the
+same drive, observer and gains, from the start that explains the window best. A machine emulated by linear
+equations stays linear.
+
 Only the speed enters the simulation, as the straight line fitted over the window, and where it is logged the speed
 that the controller went by, which is late and noisy; terms of the
 equations of motion that are proportional to the acceleration itself are left out, as in the
 literature.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from experiments.analysis.difference_noise import difference_covariance
 from experiments.analysis.estimators import estimate_alike
-from experiments.analysis.initial_state import InitialState, estimate_initial_state
+from experiments.analysis.initial_state import InitialState, estimate_initial_state, machine_in, nonlinear_initial_state
 from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
 from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
-from experiments.theory.theory import dynamics_for
+from experiments.theory.nonlinear_response import WindowMachine
+from experiments.theory.theory import theory_for
 from models.array_types import Array
+
+SPEED_CHANGE = 0.1  # m/s over a window, from which on a bias of the frozen eigenvalue is said to be the speed's
+BENDING = 0.05  # of the deviation of measured minus like: what large angles may move it by before they are counted
 
 
 def predict(response: Response, window: Window, fit: Fit) -> Prediction:
@@ -36,47 +47,117 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     InputError
         If no bicycle is known, or the recording's sampling does not fit its dynamics.
     """
-    dynamics = dynamics_for(response)
+    theory = theory_for(response)
+    dynamics = theory.dynamics()
     start = estimate_initial_state(response, window, dynamics)
-    like, covariance, status = _like_for_like(response, window, fit, dynamics, start)
-    difference_std, correlation = _deviations(covariance)
-
-    duration = window.duration
-    mode = dominant_mode(dynamics, window.v_mean, start.x, duration) if fit.im > 0 else None
-    mode = mode or dominant_mode(dynamics, window.v_mean, start.x, duration, oscillatory=False)
-    if mode is None:  # every pole was left out
-        return Prediction(
-            "none", complex(np.nan, np.nan), like, difference_std, "The model has no mode here.", correlation
-        )
-    oscillates = mode.eigenvalue.imag > 0
-    if fit.im > 0 and not oscillates:
-        status = f"The model is over-damped at {window.v_mean:.2f} m/s: it has no oscillatory mode. {status}"
-    elif mode.share < SMALL_SHARE:
-        status = f"The predicted mode carries only {mode.share:.0%} of the lean rate. {status}"
+    found = _like_for_like(response, window, fit, dynamics, start)
+    if not theory.linear and dynamics.mechanics is not None and response.phi_dot_unit == "rad/s":
+        machine = machine_in(response, window, dynamics)
+        if not np.all(np.abs(bending(machine, fit, start)) <= BENDING * np.array(found.std)):
+            bent = nonlinear_initial_state(response, window, machine, start)
+            if bent is not None:
+                start, found = bent, _like_for_like(response, window, fit, dynamics, bent)
+    name, frozen, status = _frozen(window, fit, dynamics, start)
+    said = [status, _through(start), _bias(window, frozen, found), found.status]
     return Prediction(
-        "weave" if oscillates else "real", mode.eigenvalue, like, difference_std, status.strip(), correlation
+        name,
+        frozen,
+        found.like,
+        found.std,
+        " ".join(filter(None, said)),
+        difference_correlation=found.correlation,
+        nonlinear=start.nonlinear,
+        lean_rate=start.peak,
     )
 
 
-def _deviations(covariance: Array) -> tuple[tuple[float, float], float]:
-    """Standard deviations of both parts of a covariance (2, 2), and their correlation, 0 where one is certain."""
-    re, im = (float(std) for std in np.sqrt(np.diag(covariance)))
-    return (re, im), float(covariance[0, 1] / (re * im)) if re * im > 0.0 else 0.0
+def bending(machine: WindowMachine, fit: Fit, start: InitialState) -> Array:
+    """Change (2,) of the like-for-like eigenvalue's parts by what the linear motion leaves out, to first order [1/s].
+
+    One nonlinear motion from the linear one's start differs from that by some m. Of m the fit sees what another start
+    does not explain: influence @ (m - unit_responses @ (influences of the start) @ m).
+
+    Parameters
+    ----------
+    machine : WindowMachine
+    fit : Fit
+    start : InitialState
+        Of the linear motion.
+    """
+    if fit.influence.shape[1] != len(start.lean_rate):
+        return np.zeros(2)
+    motion = machine.simulate(start.x[:, None])
+    m = motion.phi_dot[:, 0] - start.lean_rate
+    moved = start.lean_rate_influence @ (m - m.mean())
+    if start.steer_influence is not None:
+        turned = motion.delta[:, 0] - start.steer
+        moved += start.steer_influence @ (turned - turned.mean())
+    return np.asarray(fit.influence @ (m - m.mean() - start.unit_responses @ moved))
 
 
-def _like_for_like(
-    response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState
-) -> tuple[complex, Array, str]:
+def _frozen(window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -> tuple[str, complex, str]:
+    """Mode that a window shows most of, its eigenvalue at the window's mean speed, and a status."""
+    v, duration = window.v_mean, window.duration
+    mode = dominant_mode(dynamics, v, start.x, duration) if fit.im > 0 else None
+    mode = mode or dominant_mode(dynamics, v, start.x, duration, oscillatory=False)
+    if mode is None:  # every pole was left out
+        return "none", complex(np.nan, np.nan), "The model has no mode here."
+    oscillates = mode.eigenvalue.imag > 0
+    status = ""
+    if fit.im > 0 and not oscillates:
+        status = f"The model is over-damped at {v:.2f} m/s: it has no oscillatory mode."
+    elif mode.share < SMALL_SHARE:
+        status = f"The predicted mode carries only {mode.share:.0%} of the lean rate."
+    return "weave" if oscillates else "real", mode.eigenvalue, status
+
+
+def _through(start: InitialState) -> str:
+    """Say that a motion was too large for linear equations."""
+    return f"Like for like through the nonlinear bicycle, lean rate {start.peak:.2g} rad/s." if start.nonlinear else ""
+
+
+def _bias(window: Window, frozen: complex, found: "_Like") -> str:
+    """Say what a fit should find in place of the frozen eigenvalue where the speed changes."""
+    change, bias = window.v_end - window.v_start, found.like - frozen
+    if abs(change) < SPEED_CHANGE or not (abs(bias.real) > found.std[0] or abs(bias.imag) > found.std[1]):
+        return ""
+    return (
+        f"A fit should find {found.like.real:.3f} +- {found.like.imag:.3f}i, not the frozen {frozen.real:.3f} +- "
+        f"{frozen.imag:.3f}i, because the speed changes by {change:+.2f} m/s."
+    )
+
+
+class _Like(NamedTuple):
+    """Like-for-like eigenvalue, the covariance (2, 2) of measured minus that, and a status."""
+
+    like: complex
+    covariance: Array
+    status: str
+
+    @property
+    def std(self) -> tuple[float, float]:
+        """Standard deviations of both parts of that difference [1/s]."""
+        re, im = np.sqrt(np.diag(self.covariance))
+        return float(re), float(im)
+
+    @property
+    def correlation(self) -> float:
+        """Correlation of the two parts, 0 where one is certain."""
+        size = self.std[0] * self.std[1]
+        return float(self.covariance[0, 1] / size) if size > 0.0 else 0.0
+
+
+def _like_for_like(response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -> _Like:
     """Apply the estimator to the explained lean rate; also the covariance of measured minus that, and a status."""
     if fit.influence.size == 0:  # the model is part of the fit: fitted to its own motion it finds its own eigenvalue
         mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
-        return (mode.eigenvalue if mode else complex(np.nan, np.nan)), fit.covariance, ""
+        return _Like(mode.eigenvalue if mode else complex(np.nan, np.nan), fit.covariance, "")
     t, y = response.t[window.rows], response.phi_dot[window.rows]
     simulated = estimate_alike(t, start.lean_rate, fit)
     like = complex(simulated.re, simulated.im)
     status = "" if simulated.ok else f"The fit to the simulation: {simulated.status}."
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
-        return like, np.full((2, 2), np.nan), status
+        return _Like(like, np.full((2, 2), np.nan), status)
     unexplained = (y - fit.curve) - (start.lean_rate - simulated.curve)
     covariance = difference_covariance(dynamics, window.v_mean, response.dt, fit.influence, start, unexplained)
-    return like, covariance, status
+    return _Like(like, covariance, status)

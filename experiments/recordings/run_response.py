@@ -26,9 +26,9 @@ from experiments.recordings.runs import (
     require_rows,
     require_samples,
     sampled_rows,
+    theory_alone,
     theory_with,
 )
-from experiments.theory.theory import open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.logs.log import Run
 from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
@@ -127,7 +127,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     return replace(
         joined,
         markers=release_markers(joined.t, joined.free) if alone else tuple(markers),
-        theory=open_loop(bicycle)
+        theory=theory_alone(header)
         if alone
         else theory_with(header, bicycle, tally.noise, float(np.median(np.concatenate(tally.ages)))),
         remarks=tuple(told),

@@ -9,9 +9,11 @@ import numpy as np
 
 from experiments.datatypes import Dynamics, Marker, Response
 from experiments.dynamics import Theory
+from experiments.mechanics import Mechanics
 from experiments.recordings.checked import Recorded
 from experiments.theory.theory import open_loop
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
+from hil.design.sampled_plant import T_DRIVE
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
@@ -31,6 +33,7 @@ ANALYSED_COLUMNS = (
     *("k", "t", "t_host", "valid", "state", "verdict", "steer_age", "phi_dot_meas", "v_meas", "phi_est", "delta_meas"),
     *("psi_dot_meas", "T_cmd", "v_est", *MEASURED_CHANNELS),
 )
+LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
@@ -81,7 +84,7 @@ def recorded_run(run: Run) -> Recorded:
         response=replace(
             response,
             markers=release_markers(response.t, response.free) if alone else response.markers,
-            theory=open_loop(bicycle) if alone else theory_of(header, bicycle, ticks),
+            theory=theory_alone(header) if alone else theory_of(header, bicycle, ticks),
         ),
     )
 
@@ -271,7 +274,7 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     """
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
-        return replace(open_loop(bicycle), std=rig.std)
+        return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header))
     schedule = header.schedule
 
     def build(real: Variant, more_delay: float) -> Dynamics:
@@ -289,6 +292,26 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
             reading={
                 name.removesuffix("_meas"): row for name, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)
             },
+            mechanics=Mechanics(
+                real.bicycle,
+                real.matrices,
+                real.speed_scale,
+                torque=real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
+                readings=lambda v: loop.noise(v, np.ones(len(MEASURED_CHANNELS))),
+                instruments=loop.instruments,
+                x_imu=rig.x_imu,
+                z_imu=rig.z_imu,
+            ),
         )
 
-    return Theory(f"whole sampled loop, {header.controller}", bicycle, build, rig.std)
+    return Theory(f"whole sampled loop, {header.controller}", bicycle, build, rig.std, linear=is_linear(header))
+
+
+def theory_alone(header: RunHeader) -> Theory:
+    """Theory of a run whose bicycle was left to itself now and then."""
+    return replace(open_loop(header.bicycle), linear=is_linear(header))
+
+
+def is_linear(header: RunHeader) -> bool:
+    """Say whether a run's machine was emulated by linear equations, which hold however far it leans."""
+    return header.emulation.get("model") == LINEAR_MODEL

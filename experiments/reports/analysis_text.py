@@ -82,8 +82,28 @@ def window_table(comparisons: Sequence[Comparison]) -> TextTable:
             ]
             for c in comparisons
         ],
+        _windows_apart(comparisons),
         keys=2,
     )
+
+
+def _windows_apart(comparisons: Sequence[Comparison]) -> str:
+    """Say which windows are large motions, and in which the frozen eigenvalue is not what a fit should find."""
+    large = [c.prediction.lean_rate for c in comparisons if c.prediction.nonlinear]
+    changes = [c for c in comparisons if "because the speed changes" in c.prediction.status]
+    said = []
+    if large:
+        said.append(
+            f"like for like through the nonlinear bicycle: {len(large)} of {len(comparisons)} windows, lean rate up to "
+            f"{max(large):.2g} rad/s"
+        )
+    if changes:
+        bias = np.mean([c.prediction.bias for c in changes])
+        said.append(
+            f"speed changes: in {len(changes)} of {len(comparisons)} windows a fit should not find the frozen "
+            f"eigenvalue,\nbut {bias.real:+.3f} 1/s and {bias.imag:+.3f} rad/s more on average: compare like for like"
+        )
+    return "\n".join(said)
 
 
 def condition_table(pooled: Sequence[PooledCondition]) -> TextTable:

@@ -1,6 +1,7 @@
 """Free response of a theory from unit initial states, through a speed that may change."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numba import njit
@@ -82,7 +83,7 @@ def simulate_free_response(
         phi=states[:, PHI],
         delta=states[:, DELTA],
         bicycle=theory.bicycle,
-        theory=theory,
+        theory=replace(theory, linear=True),  # of this motion
         label=f"{theory.bicycle.name} {theory.name}",
     )
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from experiments.datatypes import Response
 from experiments.dynamics import Dynamics, Theory
+from experiments.mechanics import Mechanics
 from models import catalogue
 from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
@@ -20,7 +21,9 @@ def open_loop(bicycle: Bicycle) -> Theory:
     """Theory of the uncontrolled bicycle: Meijaard et al. (2007) eq. (5.3) without torques."""
 
     def build(real: Variant, more_delay: float) -> Dynamics:
-        return _four_states("open loop", lambda v: real.system(v)[0])
+        return _four_states(
+            "open loop", lambda v: real.system(v)[0], Mechanics(real.bicycle, real.matrices, real.speed_scale)
+        )
 
     return Theory("open loop", bicycle, build)
 
@@ -44,25 +47,29 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
     name = f"steer into the lean, {k:g} ({v0:g} - v)"
 
     def build(real: Variant, more_delay: float) -> Dynamics:
-        def matrix(v: float) -> Array:
+        def matrices(v: float) -> tuple[Array, Array, Array]:
             gain = real.drive_gain * k * max(v0 - v, 0.0)
             mass, damping, stiffness = real.matrices(v)
             mass[DELTA, PHI] += gain * more_delay
             damping[DELTA, PHI] -= gain
+            return mass, damping, stiffness
+
+        def matrix(v: float) -> Array:
+            mass, damping, stiffness = matrices(v)
             A = np.zeros((len(STATES), len(STATES)))
             A[STATE_ANGLES, STATE_RATES] = np.eye(2)
             A[STATE_RATES] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
             return A
 
-        return _four_states(name, matrix)
+        return _four_states(name, matrix, Mechanics(real.bicycle, matrices, real.speed_scale))
 
     return Theory(name, bicycle, build, std or {})
 
 
-def _four_states(name: str, matrix: Callable[[float], Array]) -> Dynamics:
+def _four_states(name: str, matrix: Callable[[float], Array], mechanics: Mechanics) -> Dynamics:
     """Continuous dynamics of the bicycle's own four states."""
     unit = np.eye(len(STATES))
-    return Dynamics(name, STATES, matrix, output=unit[PHI_DOT], embed=lambda v: unit)
+    return Dynamics(name, STATES, matrix, output=unit[PHI_DOT], embed=lambda v: unit, mechanics=mechanics)
 
 
 def fixed(bicycle: Bicycle, dynamics: Dynamics) -> Theory:

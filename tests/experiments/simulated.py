@@ -1,9 +1,12 @@
 """Free responses of known dynamics, for the tests of prediction, comparison and report."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.linalg import expm
 
 from experiments.datatypes import Dynamics, Marker, Response, Window
+from experiments.theory.theory import open_loop
 from models import catalogue
 from models.coordinates import PHI_DOT, STATES
 from models.linear.whipple import input_matrix, system_matrix
@@ -40,6 +43,8 @@ def recording(v, x0=(0.0, 0.0, 0.6, 0.0), noise=0.0, seed=0, bicycle="Silver", o
     x = coast(quadratic(lambda s: system_matrix(bicycle, s)), v, DT, np.array(x0))
     phi_dot = x[:, PHI_DOT] + offset + noise * np.random.default_rng(seed).standard_normal(len(v))
     source = extra.pop("source", f"run-{seed}")
+    if kind == "riderless":  # what moves here is linear, however far it leans
+        extra.setdefault("theory", replace(open_loop(bicycle), linear=True))
     response = Response(
         source=source,
         kind=kind,

@@ -62,7 +62,8 @@ def test_a_wrong_front_wheel_is_noticed():
         response, window = recording(np.full(480, 5.0), noise=0.01, seed=seed, bicycle=other)
         right = compare(response, [window], [fit_of(response)])
         assert right[0].agrees
-        wrong = compare(replace(response, bicycle=silver), [window], [fit_of(response)])
+        mistaken = replace(response, bicycle=silver, theory=replace(response.theory, bicycle=silver))
+        wrong = compare(mistaken, [window], [fit_of(response)])
         agreeing += wrong[0].agrees
     assert agreeing == 0
 

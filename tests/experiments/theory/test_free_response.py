@@ -1,5 +1,7 @@
 """Free responses simulated from theory, against what the analysis finds in them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,7 @@ def test_the_speed_may_change_and_the_angles_are_integrals_of_the_rates():
     assert response.phi is not None
     assert response.phi[0] == 0.02
     assert np.gradient(response.phi, response.t)[1:-1] == pytest.approx(response.phi_dot[1:-1], abs=2e-3)
-    assert response.theory is theory
+    assert response.theory == replace(theory, linear=True)
 
 
 def test_a_sampled_loop_wants_a_multiple_of_its_interval():

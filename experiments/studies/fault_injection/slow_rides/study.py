@@ -15,9 +15,7 @@ from hil.loop.states import Cause
 
 RIDES_PER_BATCH = 50
 RIDE_SPACES = {"tuning": TUNING, "shown": SHOWN}
-FREE_OF_LIMIT = (
-    0.8  # share of the lean limit below which a healthy ride has no reason to end; wind steepens a turn
-)
+FREE_OF_LIMIT = 0.8  # share of the lean limit below which a healthy ride has no reason to end; wind steepens a turn
 FALSE_CAUSES = frozenset(  # of a healthy ride, however far it leans
     {Cause.SENSORS_DISAGREE, Cause.SENSOR_JUMP, Cause.SENSOR_RANGE, Cause.SENSOR_STUCK, Cause.DRIVE_DISOBEYS}
 )
