@@ -314,4 +314,5 @@ def theory_alone(header: RunHeader) -> Theory:
 
 def is_linear(header: RunHeader) -> bool:
     """Say whether a run's machine was emulated by linear equations, which hold however far it leans."""
-    return header.emulation.get("model") == LINEAR_MODEL
+    known = "" if not header.scenario else LINEAR_MODEL  # emulated before a header named its model
+    return header.emulation.get("model", known) == LINEAR_MODEL
