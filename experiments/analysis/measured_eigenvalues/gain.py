@@ -40,7 +40,18 @@ class GainEstimate:
 
 
 def weave_of(bicycle: Bicycle, gain: float, v0: float, v: float, near: complex) -> complex:
-    """Eigenvalue of the closed loop nearest to a measured one [1/s]."""
+    """Eigenvalue of the closed loop nearest to a measured one [1/s].
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    gain : float
+        N s^2, of T = gain (v0 - v) phi_dot.
+    v0, v : float
+        Speed above which the law does nothing, and that of the bicycle [m/s].
+    near : complex
+        1/s, the measured one.
+    """
     values = np.linalg.eigvals(lean_feedback(bicycle, gain, v0).dynamics().matrix(v))
     return complex(values[np.argmin(np.abs(values - near))])
 
