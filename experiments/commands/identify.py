@@ -22,6 +22,15 @@ def identify(
     trust: Annotated[
         bool, typer.Option("--trust", help="Also where physics contradicts a unit or a sign, or the bicycle is odd.")
     ] = False,
+    eigenvalues: Annotated[
+        bool,
+        typer.Option(
+            "--eigenvalues", help="The files are tables of measured eigenvalues (speed, re, im): find the law's gain."
+        ),
+    ] = False,
+    v0: Annotated[
+        float | None, typer.Option(help="With --eigenvalues: speed of the law T = kappa (v0 - v) phi_dot, m/s.")
+    ] = None,
     max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -29,15 +38,51 @@ def identify(
 
     By output error: no derivative of a measurement is taken. Says which quantities these data cannot tell apart.
     Without --free it lists what can be identified. One bicycle at a time.
+
+    With --eigenvalues, --bicycle and --v0 it finds instead the gain kappa of the law T = kappa (v0 - v) phi_dot with
+    which theory explains measured eigenvalues, with an interval that counts how well the bicycle is known.
     """
     from experiments.reports.identify import identify_parameters
     from experiments.terminal.console import emit_json, print_blocks
     from hil.memory import use_memory
 
     use_memory(max_memory)
-
+    if eigenvalues or v0 is not None:
+        _print_gains(paths, eigenvalues, v0, bicycle, trust, as_json, ignored=bool(free or mapping or prior != "own"))
+        return
     found = identify_parameters(paths, free.split(","), prior=prior, mapping=mapping, bicycle=bicycle, trust=trust)
     if as_json:
         emit_json(found.as_json())
     else:
         print_blocks(found.blocks())
+
+
+def _print_gains(
+    paths: list[Path], eigenvalues: bool, v0: float | None, bicycle: str, trust: bool, as_json: bool, ignored: bool
+) -> None:
+    """Print the gain of each table of eigenvalues.
+
+    Parameters
+    ----------
+    paths, eigenvalues, v0, bicycle, trust, as_json
+        As `identify` takes them.
+    ignored
+        Whether something was said that a table of eigenvalues has no use for.
+    """
+    from experiments.reports.gain import gain_of_table
+    from experiments.terminal.console import emit_json, print_blocks
+    from models.errors import InputError
+
+    if not eigenvalues:
+        raise InputError("--v0 would be ignored: it is for tables of eigenvalues; add --eigenvalues or leave it out")
+    if ignored:
+        raise InputError(
+            "--free, --prior and --mapping would be ignored: of a table of eigenvalues the gain is found, with the "
+            "bicycle's own deviations; leave them out"
+        )
+    results = [gain_of_table(path, bicycle, v0, trust) for path in paths]
+    if as_json:
+        emit_json({"tables": [result.as_json() for result in results]})
+        return
+    for result in results:
+        print_blocks(result.blocks())
