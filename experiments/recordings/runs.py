@@ -291,4 +291,5 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
             },
         )
 
-    return Theory(f"whole sampled loop, {header.controller}", bicycle, build, rig.std)
+    known_delay = rig.dt if rig.command_delay is None else rig.command_delay
+    return Theory(f"whole sampled loop, {header.controller}", bicycle, build, rig.std, known_delay=known_delay)

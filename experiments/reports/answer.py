@@ -84,7 +84,8 @@ def answer_of(
 
 def _on_eigenvalues(verdict: GoodnessOfFit) -> _Judged:
     if verdict.dof == 0:
-        said = f"nothing can be said of the model of {verdict.bicycle}: no window has a finite deviation"
+        why = verdict.untold or "no window has a finite deviation"
+        said = f"nothing can be said of the model of {verdict.bicycle}: {why}"
         return _Judged(verdict.bicycle, "eigenvalues", None, said, "")
     return _Judged(verdict.bicycle, "eigenvalues", verdict.explained, verdict.sentence, "")
 

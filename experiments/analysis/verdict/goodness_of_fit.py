@@ -11,8 +11,10 @@ from typing import Any
 
 from scipy.special import chdtrc
 
-from experiments.analysis.verdict.causes import INDISTINGUISHABLE, CandidateCause, find_causes
+from experiments.analysis.verdict.causes import CandidateCause, find_causes
 from experiments.analysis.verdict.conditions import ConditionMeans, pool_conditions
+from experiments.analysis.verdict.guard import attempt
+from experiments.analysis.verdict.wording import what_would_explain
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
 from experiments.theory.theory import theory_for
@@ -32,6 +34,7 @@ class GoodnessOfFit:
     between: complex  # 1/s, standard deviation between runs beyond the noise of single windows, both parts
     conditions: tuple[ConditionMeans, ...]
     causes: tuple[CandidateCause, ...]  # the best first; empty where nothing has to be explained
+    untold: str = ""  # why the joint test or the search for causes could not be made, if it could not
 
     @property
     def explained(self) -> bool:
@@ -45,18 +48,7 @@ class GoodnessOfFit:
         if self.explained:
             return f"the model of {self.bicycle} explains these data ({numbers})"
         lacking = f"the model of {self.bicycle} does not explain these data ({numbers})"
-        if not self.causes or self.causes[0].chi2_left > 0.5 * self.chi2:
-            return f"{lacking}, and no single quantity would"
-        first = self.causes[0]
-        known = "of its standard deviations" if first.measured else "of its usual standard deviations"
-        alike = [
-            cause.name for cause in self.causes[1:] if cause.chi2_explained > INDISTINGUISHABLE * first.chi2_explained
-        ]
-        return (
-            f"{lacking}; with {first.name} at {first.moved:.4g}{' ' if first.unit else ''}{first.unit} instead of "
-            f"{first.nominal:.4g}, {abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
-            + (f"; these data cannot tell that from {', '.join(alike)}" if alike else "")
-        )
+        return f"{lacking}{what_would_explain(self.causes, self.chi2, self.dof, self.untold)}"
 
     def as_json(self) -> dict[str, Any]:
         """Document of the verdict, under the names that readers of `--json` know."""
@@ -97,8 +89,13 @@ def verdicts(
 
 
 def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], causes: bool = True) -> GoodnessOfFit:
-    """Goodness of fit of one bicycle from its windows, each with the recording it was cut from."""
-    conditions, between, chi2 = pool_conditions(group)
+    """Goodness of fit of one bicycle from its windows, each with the recording it was cut from.
+
+    Nothing that happens here takes the analysis away: the reason is told in its place (`GoodnessOfFit.untold`).
+    """
+    (conditions, between, chi2), untold = attempt("the joint test", lambda: pool_conditions(group), ((), 0j, 0.0))
     p = float(chdtrc(2 * len(conditions), chi2)) if conditions else 1.0
-    found = find_causes(group) if causes and p < SIGNIFICANCE else []
-    return GoodnessOfFit(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found))
+    found: list[CandidateCause] = []
+    if causes and p < SIGNIFICANCE:
+        found, untold = attempt("the search for causes", lambda: find_causes(group), found)
+    return GoodnessOfFit(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found), untold)

@@ -1,0 +1,61 @@
+"""Words about causes: what would explain a rejected model, how much it leaves, and what cannot be told from it."""
+
+from collections.abc import Sequence
+
+from scipy.special import chdtrc
+
+from experiments.analysis.verdict.causes import INDISTINGUISHABLE, CandidateCause
+
+STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
+USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
+
+
+def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, untold: str = "") -> str:
+    """End of the sentence about a rejected model, from its first punctuation mark on.
+
+    Parameters
+    ----------
+    causes : sequence of CandidateCause
+        The best first.
+    chi2 : float
+        Chi-square of the model as it is.
+    dof : int
+        Its degrees of freedom.
+    untold : str
+        Why no causes could be searched for, if so.
+    """
+    if untold:
+        return f"; {untold}"
+    usable = [cause for cause in causes if cause.chi2_left <= USEFUL * chi2]
+    if not usable or usable[0] is not causes[0]:
+        return f", and no single quantity would{_impossible(causes)}"
+    first = usable[0]
+    known = "of its standard deviations" if first.measured else "of its usual standard deviations"
+    alike = [cause.name for cause in causes[1:] if cause.chi2_explained > INDISTINGUISHABLE * first.chi2_explained]
+    return (
+        f"; with {first.name} at {with_unit(first, first.moved)} instead of {first.nominal:.4g}, "
+        f"{abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
+        f"{_left_unexplained(first, dof)}"
+        + (f"; these data cannot tell that from {', '.join(alike)}" if alike else "")
+        + _impossible(causes)
+    )
+
+
+def with_unit(cause: CandidateCause, value: float) -> str:
+    """Value of a cause with its unit, "0.9" or "0.05 N m"."""
+    return f"{value:.4g}{' ' if cause.unit else ''}{cause.unit}"
+
+
+def _left_unexplained(cause: CandidateCause, dof: int) -> str:
+    """Say that a cause leaves more than noise would, if it does; it took one of the degrees of freedom."""
+    p = float(chdtrc(max(dof - 1, 1), cause.chi2_left))
+    return f", which still leaves the data unexplained (p = {p:.2g})" if p < STILL_UNEXPLAINED else ""
+
+
+def _impossible(causes: Sequence[CandidateCause]) -> str:
+    """Name the quantity that would explain as much, but only at a value that it cannot have."""
+    outside = [cause for cause in causes if cause.outside]
+    if not outside:
+        return ""
+    worst = max(outside, key=lambda cause: cause.would_explain)
+    return f"; {worst.name} would have to be {with_unit(worst, worst.best)}, outside what is possible ({worst.outside})"
