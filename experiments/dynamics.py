@@ -42,6 +42,8 @@ class Dynamics:
     noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
     misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
     reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
+    steer_torque: Callable[[float], Array] | None = None  # (m,): d x / dt, or after one sample, per N m on the steer
+    drive: Callable[[float], Array] | None = None  # (m,): row that gives the torque of the drive on the steer [N m]
 
     @property
     def time(self) -> str:

@@ -10,14 +10,16 @@ import numpy as np
 from experiments.datatypes import Dynamics, Marker, Response
 from experiments.dynamics import Theory
 from experiments.recordings.checked import Recorded
-from experiments.theory.theory import open_loop
+from experiments.theory.theory import open_loop, steer_torque_rates
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
+from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.perturbed import Variant
+from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
 
 BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
@@ -289,7 +291,20 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
             reading={
                 name.removesuffix("_meas"): row for name, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)
             },
+            steer_torque=lambda v: _steer_torque_after(loop, v),
+            drive=lambda v: real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
         )
 
     known_delay = rig.dt if rig.command_delay is None else rig.command_delay
     return Theory(f"whole sampled loop, {header.controller}", bicycle, build, rig.std, known_delay=known_delay)
+
+
+def _steer_torque_after(loop: SampledLoop, v: float) -> Array:
+    """Change of the loop's state after one sample per N m held on the steer axis, (m,), at speed ``v`` [m/s].
+
+    What such a torque does to the accelerometer within that sample is left out: the observer follows it slowly.
+    """
+    change = np.zeros(len(loop.states))
+    _, held = zoh(loop.real.system(v)[0], steer_torque_rates(loop.real, v)[:, np.newaxis], loop.dt)
+    change[BICYCLE_PART] = held[:, 0]
+    return change

@@ -1,18 +1,22 @@
 """Causes that would explain a rejected model: each quantity moved alone, ranked by the motion itself.
 
 Each quantity is moved alone (`experiments.analysis.output_error`), and ranked by how much of the misfit it takes away,
-less what moving it costs. The best are then tried on the eigenvalues: every prediction is made again with them.
+less what moving it costs. The best are then tried on the eigenvalues: every prediction is made again with them. Beside
+them stand the parts that no linear theory has (`nonlinear_causes.py`). What is left of the eigenvalues' chi-square
+decides which is named first.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from experiments.analysis.compare import compare
 from experiments.analysis.identification import QUANTITY_STEP
 from experiments.analysis.output_error import Segment, linearise
+from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.conditions import pool_conditions
+from experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
 from experiments.analysis.verdict.possible import impossible, nearest_possible
 from experiments.datatypes import Comparison, Response
 from experiments.dynamics import Theory, unit_of
@@ -23,40 +27,29 @@ from models.errors import InputError
 WINDOWS_SEARCHED = 6  # windows beyond which a search for causes takes an even choice of a condition's windows
 CAUSES_PREDICTED_AGAIN = 4  # best causes with which all predictions are made again
 CAUSES_REPORTED = 8  # causes that are reported
-INDISTINGUISHABLE = 0.8  # of what the best cause explains, above which another cannot be told from it
+AS_GOOD = 0.8  # of what the best cause explains: one that cannot be is told of if it would explain more
 
 
-@dataclass(frozen=True)
-class CandidateCause:
-    """Quantity moved alone: by how much, and how much of the misfit it explains."""
+def find_causes(
+    group: Sequence[tuple[Response, Comparison]], tell: Callable[[str], None] = lambda name: None
+) -> list[CandidateCause]:
+    """Find what would explain the misfit of one bicycle's windows; the best first, those tried on eigenvalues ahead.
 
-    name: str
-    nominal: float  # SI
-    moved: float  # SI, to where
-    deviations: float  # moved minus nominal, in its standard deviations
-    measured: bool  # is that deviation a measured one, or only the usual?
-    chi2_explained: float  # of the motion's chi-square
-    chi2_left: float  # chi-square of the eigenvalues that would remain; nan where it was not tried
-    best: float = float("nan")  # SI, where it would fit best if it could be anything
-    outside: str = ""  # why it cannot be that, if it cannot; ``moved`` is then as near as it can be
-    would_explain: float = 0.0  # of the motion's chi-square, if it could be anything
-
-    @property
-    def unit(self) -> str:
-        """Unit of the quantity, SI."""
-        return unit_of(self.name)
-
-
-def find_causes(group: Sequence[tuple[Response, Comparison]]) -> list[CandidateCause]:
-    """Find what would explain the misfit of one bicycle's windows; the best first, those tried on eigenvalues ahead."""
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+    tell : callable
+        Told what is tried.
+    """
     ranked = rank_causes([Segment.of(r, c.window) for r, c in _some(group)])
     found = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
-    tried = [
-        replace(cause, chi2_left=pool_conditions(_again(group, cause))[2]) for cause in found[:CAUSES_PREDICTED_AGAIN]
-    ]
-    alike = [cause for cause in tried if cause.chi2_explained > INDISTINGUISHABLE * tried[0].chi2_explained]
-    found[: len(tried)] = sorted(alike, key=lambda cause: cause.chi2_left) + tried[len(alike) :]
-    return found + _impossible_but_better(ranked, found)
+    tried = nonlinear_causes(group, tell)
+    for cause in found[:CAUSES_PREDICTED_AGAIN]:
+        tell(cause.name)
+        tried.append(_on_eigenvalues(group, cause))
+    tried.sort(key=lambda cause: cause.chi2_left)
+    untried = found[CAUSES_PREDICTED_AGAIN:]
+    return (tried + untried)[:CAUSES_REPORTED] + _impossible_but_better(ranked, found)
 
 
 def _impossible_but_better(ranked: Sequence[CandidateCause], found: Sequence[CandidateCause]) -> list[CandidateCause]:
@@ -66,7 +59,7 @@ def _impossible_but_better(ranked: Sequence[CandidateCause], found: Sequence[Can
     return [
         cause
         for cause in sorted(ranked, key=lambda cause: -cause.would_explain)
-        if cause.outside and cause.name not in told and cause.would_explain > max(INDISTINGUISHABLE * best, 0.0)
+        if cause.outside and cause.name not in told and cause.would_explain > max(AS_GOOD * best, 0.0)
     ]
 
 
@@ -140,8 +133,37 @@ def _within_the_possible(theory: Theory, name: str, score: float, precision: flo
         chi2_left=float("nan"),
         best=best,
         outside="" if moved == best else impossible(theory, name, best),
+        unit=unit_of(name),
         would_explain=score**2 / precision,
     )
+
+
+def _on_eigenvalues(group: Sequence[tuple[Response, Comparison]], cause: CandidateCause) -> CandidateCause:
+    """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two."""
+    again = _again(group, cause)
+    by_motion = replace(cause, chi2_left=pool_conditions(again)[2])
+    theory = theory_for(group[0][0])
+    share = _share_wanted(group, again)
+    moved = nearest_possible(theory, cause.name, cause.nominal + share * (cause.moved - cause.nominal))
+    deviations = (moved - cause.nominal) / theory.usual(cause.name)
+    elsewhere = replace(cause, moved=moved, deviations=deviations)
+    left = pool_conditions(_again(group, elsewhere))[2]
+    return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
+
+
+def _share_wanted(group: Sequence[tuple[Response, Comparison]], again: Sequence[tuple[Response, Comparison]]) -> float:
+    """Share of a move with which the windows' eigenvalues agree best, were the change in proportion to it."""
+    moved = {(c.window, c.label): c for _, c in again}
+    before, change = [], []
+    for _, c in group:
+        other = moved.get((c.window, c.label))
+        if other is not None and np.isfinite([c.z_re, c.z_im, other.z_re, other.z_im]).all():
+            std = np.array(c.prediction.difference_std)
+            step = other.prediction.like - c.prediction.like
+            before += [c.z_re, c.z_im]
+            change += list(np.array([step.real, step.imag]) / std)
+    z, d = np.array(before), np.array(change)
+    return float(z @ d / (d @ d)) if d.any() else 1.0
 
 
 def _again(group: Sequence[tuple[Response, Comparison]], cause: CandidateCause) -> list[tuple[Response, Comparison]]:

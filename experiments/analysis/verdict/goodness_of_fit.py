@@ -11,7 +11,8 @@ from typing import Any
 
 from scipy.special import chdtrc
 
-from experiments.analysis.verdict.causes import CandidateCause, find_causes
+from experiments.analysis.verdict.candidate import CandidateCause
+from experiments.analysis.verdict.causes import find_causes
 from experiments.analysis.verdict.conditions import ConditionMeans, pool_conditions
 from experiments.analysis.verdict.guard import attempt
 from experiments.analysis.verdict.wording import what_would_explain

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 
-def attempt(what: str, compute: Callable[[], Found], otherwise: Found) -> tuple[Found, str]:
+def attempt(what: str, compute: Callable[[], _Found], otherwise: _Found) -> tuple[_Found, str]:
     """Compute, or give ``otherwise`` and the reason in words.
 
     The one place where any error at all is caught: a verdict is the last step of an analysis that took minutes, and

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from scipy.special import chdtrc
 
-from experiments.analysis.verdict.causes import INDISTINGUISHABLE, CandidateCause
+from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
 USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
@@ -31,7 +31,7 @@ def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, 
         return f", and no single quantity would{_impossible(causes)}"
     first = usable[0]
     known = "of its standard deviations" if first.measured else "of its usual standard deviations"
-    alike = [cause.name for cause in causes[1:] if cause.chi2_explained > INDISTINGUISHABLE * first.chi2_explained]
+    alike = [cause.name for cause in indistinguishable(causes)]
     return (
         f"; with {first.name} at {with_unit(first, first.moved)} instead of {first.nominal:.4g}, "
         f"{abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"

@@ -5,7 +5,7 @@ import pytest
 
 from experiments.analysis.compare import PooledCondition
 from experiments.analysis.random_effects import between_run_variance, pooled_means
-from experiments.analysis.verdict.causes import CandidateCause
+from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 
 
