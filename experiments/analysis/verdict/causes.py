@@ -46,7 +46,10 @@ def find_causes(
     tried = nonlinear_causes(group, tell)
     for cause in found[:CAUSES_PREDICTED_AGAIN]:
         tell(cause.name)
-        tried.append(_on_eigenvalues(group, cause))
+        try:
+            tried.append(_on_eigenvalues(group, cause))
+        except InputError:  # a machine that cannot be is no candidate
+            continue
     tried.sort(key=lambda cause: cause.chi2_left)
     untried = found[CAUSES_PREDICTED_AGAIN:]
     return (tried + untried)[:CAUSES_REPORTED] + _impossible_but_better(ranked, found)

@@ -8,6 +8,7 @@ from experiments.dynamics import Theory, unit_of
 from models.errors import InputError
 from models.plausible import odd_traits
 
+INSIDE = 0.99  # of the way to the edge of what can be: a little beside a value must be possible too
 BISECTIONS = 30  # of the way to a value that cannot be: its edge is then known to 1e-9 of that way
 
 
@@ -38,4 +39,4 @@ def nearest_possible(theory: Theory, name: str, value: float) -> float:
             forbidden = middle
         else:
             allowed = middle
-    return nominal + allowed * (value - nominal)
+    return nominal + INSIDE * allowed * (value - nominal)

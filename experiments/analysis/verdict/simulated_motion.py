@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from scipy.linalg import expm
 
 from experiments.analysis.initial_state import InitialState, estimate_initial_state
-from experiments.analysis.verdict.steer_elements import MEMORY, NEEDS_DRIVE, NOTHING, SteerElement, element_torque
+from experiments.analysis.verdict.steer_elements import NEEDS_DRIVE, NOTHING, SteerElement, ride_element
 from experiments.datatypes import Dynamics, Response, Window
 from experiments.theory.free_response import step_maps
 from experiments.theory.theory import theory_for
 from hil.design.closed_loop import yaw_rate
 from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI_DOT, STATES
+from models.coordinates import DELTA_DOT, PHI_DOT, STATES
 from models.linear.perturbed import Variant
 from models.linear.whipple import totals
 
@@ -89,7 +88,7 @@ class MachineSteps:
             SI.
         """
         kind = element.kind if element else NOTHING
-        found = _ride(
+        found = ride_element(
             kind,
             size,
             self.h,
@@ -128,37 +127,6 @@ def _tyre_rows(real: Variant, v: float) -> tuple[Array, Array]:
     moment = moment - speed * (t.ST * unit[PHI_DOT] + t.SF * sin_lam * unit[DELTA_DOT])
     side = cos_lam * moment / b.w
     return np.array([curvature, side]), np.array([0.0, cos_lam * float(yaw_moment(axis)) / b.w])
-
-
-@njit(cache=True, nogil=True)
-def _ride(kind, size, h, v, F, left, weight, torque, rows, x0):
-    """Lean rate and steer (n, 2) of the machine with an element; arguments as of `MachineSteps.ride`."""
-    n, m = len(v), len(x0)
-    out = np.empty((n, 2))
-    x, after, memory = x0.copy(), np.empty(m), np.zeros(MEMORY)
-    mobility = torque[DELTA_DOT]
-    for i in range(n):
-        out[i, 0], out[i, 1] = x[PHI_DOT], x[DELTA]
-        here, share = left[i], weight[i]
-        for a in range(m):
-            total = 0.0
-            for b in range(m):
-                step = F[here, a, b]
-                if share != 0.0:
-                    step += share * (F[here + 1, a, b] - F[here, a, b])
-                total += step * x[b]
-            after[a] = total
-        drive, twist, side = 0.0, 0.0, 0.0
-        for b in range(m):
-            drive += rows[0, b] * x[b]
-            twist += rows[1, b] * x[b]
-            side += rows[2, b] * x[b]
-        added = element_torque(
-            kind, size, memory, h, v[i], x[DELTA], x[DELTA_DOT], after[DELTA_DOT], mobility, drive, twist, side
-        )
-        for a in range(m):
-            x[a] = after[a] + added * torque[a]
-    return out
 
 
 @dataclass(frozen=True)

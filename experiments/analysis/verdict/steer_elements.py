@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from experiments.dynamics import PhysicalRange
+from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 
 NOTHING, COULOMB, DEAD_BAND, HYSTERESIS, STOPS, PLAY, TWISTING, PNEUMATIC_TRAIL = range(8)
 RELAXATION_LENGTH = 0.1  # m, of a bicycle's tyre (Doria et al. 2013: 0.08 to 0.3)
@@ -171,3 +172,55 @@ def _play_torque(size, memory, h, delta, delta_dot, free_delta_dot, mobility, dr
         theta += step * theta_dot
     memory[0], memory[1] = theta, theta_dot
     return mean - drive
+
+
+@njit(cache=True, nogil=True)
+def ride_element(kind, size, h, v, F, left, weight, torque, rows, x0):
+    """Ride a linear machine with an element; in this file, as compiled code knows only its own file's changes.
+
+    Parameters
+    ----------
+    kind, size
+        Of the element.
+    h : float
+        Step [s].
+    v : (n,)
+        Speed at each step [m/s].
+    F, left, weight
+        As of `experiments.theory.free_response.step_maps`.
+    torque, rows
+        As of `experiments.analysis.verdict.simulated_motion.MachineSteps`.
+    x0 : (m,)
+        State at the start.
+
+    Returns
+    -------
+    (n, 2)
+        Lean rate and steer at each step.
+    """
+    n, m = len(v), len(x0)
+    out = np.empty((n, 2))
+    x, after, memory = x0.copy(), np.empty(m), np.zeros(MEMORY)
+    mobility = torque[DELTA_DOT]
+    for i in range(n):
+        out[i, 0], out[i, 1] = x[PHI_DOT], x[DELTA]
+        here, share = left[i], weight[i]
+        for a in range(m):
+            total = 0.0
+            for b in range(m):
+                step = F[here, a, b]
+                if share != 0.0:
+                    step += share * (F[here + 1, a, b] - F[here, a, b])
+                total += step * x[b]
+            after[a] = total
+        drive, twist, side = 0.0, 0.0, 0.0
+        for b in range(m):
+            drive += rows[0, b] * x[b]
+            twist += rows[1, b] * x[b]
+            side += rows[2, b] * x[b]
+        added = element_torque(
+            kind, size, memory, h, v[i], x[DELTA], x[DELTA_DOT], after[DELTA_DOT], mobility, drive, twist, side
+        )
+        for a in range(m):
+            x[a] = after[a] + added * torque[a]
+    return out
