@@ -15,7 +15,7 @@ from experiments.analysis.compare import compare
 from experiments.analysis.identification import QUANTITY_STEP
 from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.conditions import pool_conditions
+from experiments.analysis.verdict.leftover import Leftover
 from experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
 from experiments.analysis.verdict.possible import impossible, nearest_possible
 from experiments.datatypes import Comparison, Response
@@ -43,11 +43,12 @@ def find_causes(
     """
     ranked = rank_causes([Segment.of(r, c.window) for r, c in _some(group)])
     found = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
-    tried = nonlinear_causes(group, tell)
+    leftover = Leftover(group)
+    tried = nonlinear_causes(group, leftover, tell)
     for cause in found[:CAUSES_PREDICTED_AGAIN]:
         tell(cause.name)
         try:
-            tried.append(_on_eigenvalues(group, cause))
+            tried.append(_on_eigenvalues(group, leftover, cause))
         except InputError:  # a machine that cannot be is no candidate
             continue
     tried.sort(key=lambda cause: cause.chi2_left)
@@ -141,16 +142,18 @@ def _within_the_possible(theory: Theory, name: str, score: float, precision: flo
     )
 
 
-def _on_eigenvalues(group: Sequence[tuple[Response, Comparison]], cause: CandidateCause) -> CandidateCause:
+def _on_eigenvalues(
+    group: Sequence[tuple[Response, Comparison]], leftover: Leftover, cause: CandidateCause
+) -> CandidateCause:
     """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two."""
     again = _again(group, cause)
-    by_motion = replace(cause, chi2_left=pool_conditions(again)[2])
+    by_motion = replace(cause, chi2_left=leftover.chi2([c for _, c in again]))
     theory = theory_for(group[0][0])
     share = _share_wanted(group, again)
     moved = nearest_possible(theory, cause.name, cause.nominal + share * (cause.moved - cause.nominal))
     deviations = (moved - cause.nominal) / theory.usual(cause.name)
     elsewhere = replace(cause, moved=moved, deviations=deviations)
-    left = pool_conditions(_again(group, elsewhere))[2]
+    left = leftover.chi2([c for _, c in _again(group, elsewhere)])
     return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
 
 

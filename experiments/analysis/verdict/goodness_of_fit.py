@@ -15,6 +15,8 @@ from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.causes import find_causes
 from experiments.analysis.verdict.conditions import ConditionMeans, pool_conditions
 from experiments.analysis.verdict.guard import attempt
+from experiments.analysis.verdict.leftover import Leftover
+from experiments.analysis.verdict.power import Detectable, power_table
 from experiments.analysis.verdict.wording import what_would_explain
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
@@ -35,6 +37,7 @@ class GoodnessOfFit:
     between: complex  # 1/s, standard deviation between runs beyond the noise of single windows, both parts
     conditions: tuple[ConditionMeans, ...]
     causes: tuple[CandidateCause, ...]  # the best first; empty where nothing has to be explained
+    power: tuple[Detectable, ...] = ()  # smallest deviations that would have been seen
     untold: str = ""  # why the joint test or the search for causes could not be made, if it could not
 
     @property
@@ -99,4 +102,5 @@ def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], 
     found: list[CandidateCause] = []
     if causes and p < SIGNIFICANCE:
         found, untold = attempt("the search for causes", lambda: find_causes(group), found)
-    return GoodnessOfFit(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found), untold)
+    power, _ = attempt("the power", lambda: power_table(group, Leftover(group).covariance, SIGNIFICANCE), ())
+    return GoodnessOfFit(bicycle, chi2, 2 * len(conditions), p, between, conditions, tuple(found), power, untold)

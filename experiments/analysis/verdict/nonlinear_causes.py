@@ -12,12 +12,11 @@ import numpy as np
 
 from experiments.analysis.estimators import estimate
 from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.conditions import pool_conditions
+from experiments.analysis.verdict.leftover import Group, Leftover
 from experiments.analysis.verdict.simulated_motion import WindowMotion
 from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS, SteerElement
-from experiments.datatypes import Comparison, Fit, Response
+from experiments.datatypes import Comparison, Fit
 
-Group = Sequence[tuple[Response, Comparison]]
 FIRST_SIZE = 0.25  # of the usual size
 DOUBLINGS = 7
 REFINEMENTS = 3
@@ -47,11 +46,6 @@ class RiddenWindows:
             else c
             for c, motion, without in self._ridden
         ]
-
-    def group(self, element: SteerElement, size: float) -> list[tuple[Response, Comparison]]:
-        """Recordings with their windows compared so."""
-        moved = self.predicted(element, size)
-        return [(motion.response, c) for c, (_, motion, _) in zip(moved, self._ridden, strict=True)]
 
     def misfit(self, element: SteerElement, size: float) -> float:
         """Sum of the squares of z of all windows."""
@@ -88,12 +82,16 @@ class RiddenWindows:
         return min(tried, key=lambda s: tried[s])
 
 
-def nonlinear_causes(group: Group, tell: Callable[[str], None] = lambda name: None) -> list[CandidateCause]:
+def nonlinear_causes(
+    group: Group, leftover: Leftover, tell: Callable[[str], None] = lambda name: None
+) -> list[CandidateCause]:
     """Try every part that these machines can have, each at its best size; those that explain something.
 
     Parameters
     ----------
     group : sequence of (Response, Comparison)
+    leftover : Leftover
+        Of the same windows.
     tell : callable
         Told the name of the part, after every size tried.
     """
@@ -105,7 +103,7 @@ def nonlinear_causes(group: Group, tell: Callable[[str], None] = lambda name: No
         size = float(windows.best_size(element, lambda name=element.name: tell(name)))
         if size == 0.0:
             continue
-        left = pool_conditions(windows.group(element, size))[2]
+        left = leftover.chi2(windows.predicted(element, size))
         found.append(
             CandidateCause(
                 name=element.name,

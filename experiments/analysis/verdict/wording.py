@@ -2,12 +2,40 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 from scipy.special import chdtrc
 
 from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
 USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
+
+
+MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's motion
+    "drive_gain": "turn the bars against a spring balance, to know the drive's torque",
+    "more_delay": "log torque told and torque made in one step of the drive, to know its delay",
+    "steer_damping": "turn the bars by hand at even speeds with a spring balance, to know friction per rate",
+    "coulomb_friction": "pull the bars slowly with a spring balance both ways, to know what breaks them away",
+    "play": "hold the wheel and rock the drive with a dial gauge at the bars, to know its play",
+    "dead_band": "command small torques, rising and falling, against a spring balance",
+    "hysteresis": "command small torques, rising and falling, against a spring balance",
+    "steer_stop": "turn the bars to both ends, to know the steer at which they stop",
+    "tyre_twisting": "ride with other tyre pressures: a tyre's torque goes with its contact",
+    "tyre_trail": "ride with other tyre pressures: a tyre's torque goes with its contact",
+    "speed_scale": "roll out the wheel between two marks, to know its radius under load",
+    "steer_scale": "photograph the bars at two angles, to know the encoder's scale",
+    "steer_lag": "knock the bars and the frame at once, to know the lag between encoder and gyro",
+}
+SWING_IT = "measure {name} at rest again (pendulum, balance, ruler)"
+
+
+def measure_next(causes: Sequence[CandidateCause]) -> str:
+    """What to measure next, to know the cause named from those that cannot be told from it; empty without one."""
+    if not causes or not np.isfinite(causes[0].chi2_left):
+        return ""
+    named = [causes[0], *indistinguishable(causes)][:2]
+    steps = [MEASURE_NEXT.get(cause.name, SWING_IT.format(name=cause.name)) for cause in named]
+    return f"what to measure next: {'; '.join(dict.fromkeys(steps))}"
 
 
 def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, untold: str = "") -> str:
