@@ -1,4 +1,4 @@
-"""What is left of a campaign's eigenvalues, whatever they were predicted with, under one covariance for all causes."""
+"""Leftover of a campaign's eigenvalues, whatever they were predicted with, under one covariance for all causes."""
 
 from collections.abc import Sequence
 

@@ -35,7 +35,7 @@ class RiddenWindows:
                 self._ridden.append((c, motion, without))
 
     def suit(self, element: SteerElement) -> bool:
-        """Whether every window's machine can have such a part."""
+        """Tell whether any window's machine can have such a part."""
         return bool(self._ridden) and any(motion.suits(element) for _, motion, _ in self._ridden)
 
     def predicted(self, element: SteerElement, size: float) -> list[Comparison]:

@@ -21,7 +21,7 @@ from models.errors import InputError
 
 POWER = 0.9
 POWER_QUANTITIES = ("drive_gain", "more_delay", "fork_inertia", "steer_damping", "speed_scale")  # a lab cares about
-SLOPE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
+_SLOPE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
 LARGEST_NONCENTRALITY = 1e6
 
 
@@ -96,7 +96,7 @@ def _slopes_of_window(response: Response, c: Comparison, names: Sequence[str]) -
         return slopes
     here = estimate_initial_state(response, c.window, theory.dynamics()).lean_rate
     for i, name in enumerate(names):
-        step = SLOPE_STEP * theory.usual(name)
+        step = _SLOPE_STEP * theory.usual(name)
         try:
             dynamics = theory.dynamics({name: theory.nominal(name) + step})
         except InputError:
@@ -123,7 +123,7 @@ def power_table(
 
 
 def power_sentence(table: Sequence[Detectable]) -> str:
-    """How large a deviation would have been seen, in one sentence."""
+    """Sentence on how large a deviation would have been seen."""
     seen = [one.phrase for one in table if np.isfinite(one.deviation)]
     if not seen:
         return ""

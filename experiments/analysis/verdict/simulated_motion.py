@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import expm
 
 from experiments.analysis.initial_state import InitialState, estimate_initial_state
-from experiments.analysis.verdict.steer_elements import NEEDS_DRIVE, NOTHING, SteerElement, ride_element
+from experiments.analysis.verdict.steer_elements import NEEDS_DRIVE, NO_ELEMENT, SteerElement, ride_element
 from experiments.datatypes import Dynamics, Response, Window
 from experiments.theory.free_response import step_maps
 from experiments.theory.theory import theory_for
@@ -23,9 +23,9 @@ from models.coordinates import DELTA_DOT, PHI_DOT, STATES
 from models.linear.perturbed import Variant
 from models.linear.whipple import totals
 
-LONGEST_STEP = 0.005  # s, of continuous dynamics
+_LONGEST_STEP = 0.005  # s, of continuous dynamics
 START_ROUNDS = 3  # times the start is corrected for what the part does to the motion
-N_STATES = len(STATES)
+_N_STATES = len(STATES)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class MachineSteps:
         if dynamics.steer_torque is None:
             return None
         v0 = max(window.v_mean, 0.1)
-        h = dynamics.dt or response.dt / max(1, round(response.dt / LONGEST_STEP))
+        h = dynamics.dt or response.dt / max(1, round(response.dt / _LONGEST_STEP))
         every = max(1, round(response.dt / h))
         n = (window.stop - window.start - 1) * every + 1
         v = np.linspace(window.v_start, window.v_end, n)
@@ -64,7 +64,7 @@ class MachineSteps:
         rows = np.zeros((3, m))
         if dynamics.drive is not None:
             rows[0] = dynamics.drive(v0)
-        rows[1:, :N_STATES], drive = _tyre_rows(theory.variant({})[0], v0)
+        rows[1:, :_N_STATES], drive = _tyre_rows(theory.variant({})[0], v0)
         rows[1:] += np.outer(drive, rows[0])
         start = np.asarray(dynamics.embed(float(v[0])), float)
         if dynamics.hidden is not None:
@@ -73,7 +73,7 @@ class MachineSteps:
 
     @property
     def driven(self) -> bool:
-        """Whether a drive of known torque turns the steer."""
+        """Tell whether a drive of known torque turns the steer."""
         return bool(self.rows[0].any())
 
     def ride(self, start: Array, element: SteerElement | None, size: float) -> Array:
@@ -87,7 +87,7 @@ class MachineSteps:
         size : float
             SI.
         """
-        kind = element.kind if element else NOTHING
+        kind = element.kind if element else NO_ELEMENT
         found = ride_element(
             kind,
             size,
@@ -111,11 +111,11 @@ def _tyre_rows(real: Variant, v: float) -> tuple[Array, Array]:
     """
     b, t = real.bicycle, totals(real.bicycle)
     A, _ = real.system(v)
-    axis = np.zeros(N_STATES)
+    axis = np.zeros(_N_STATES)
     axis[[PHI_DOT, DELTA_DOT]] = np.linalg.solve(real.matrices(v)[0], [0.0, 1.0])
     sin_lam, cos_lam = np.sin(b.lam), np.cos(b.lam)
     speed = real.speed_scale * v
-    psi_dot, unit = yaw_rate(real, v), np.eye(N_STATES)
+    psi_dot, unit = yaw_rate(real, v), np.eye(_N_STATES)
     curvature = (psi_dot + cos_lam * unit[DELTA_DOT]) / speed
 
     def yaw_moment(rates: Array) -> Array:
@@ -149,7 +149,7 @@ class WindowMotion:
         return cls(response, window, dynamics, machine, estimate_initial_state(response, window, dynamics))
 
     def suits(self, element: SteerElement) -> bool:
-        """Whether this machine can have such a part."""
+        """Tell whether this machine can have such a part."""
         return self.machine.driven or element.kind not in NEEDS_DRIVE
 
     @cached_property

@@ -16,12 +16,12 @@ from numba import njit
 from experiments.dynamics import PhysicalRange
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 
-NOTHING, COULOMB, DEAD_BAND, HYSTERESIS, STOPS, PLAY, TWISTING, PNEUMATIC_TRAIL = range(8)
+NO_ELEMENT, COULOMB, DEAD_BAND, HYSTERESIS, STOPS, _PLAY, TWISTING, PNEUMATIC_TRAIL = range(8)
 RELAXATION_LENGTH = 0.1  # m, of a bicycle's tyre (Doria et al. 2013: 0.08 to 0.3)
-ROTOR = 0.002  # kg m^2, what turns on the drive's side of the play; as `models.plant.steer_drive.SteerDrive` has it
-MESH_STEPS = 20  # of one step, while teeth meet
-MESH_RATE, MESH_DAMPING = 1000.0, 0.5  # rad/s at which tooth rings on tooth, and share of critical damping
-MEMORY = 4  # numbers that an element may remember
+_ROTOR = 0.002  # kg m^2, what turns on the drive's side of the play; as `models.plant.steer_drive.SteerDrive` has it
+_MESH_STEPS = 20  # of one step, while teeth meet
+_MESH_RATE, _MESH_DAMPING = 1000.0, 0.5  # rad/s at which tooth rings on tooth, and share of critical damping
+_MEMORY = 4  # numbers that an element may remember
 NEEDS_DRIVE = (DEAD_BAND, HYSTERESIS)  # without one there is nothing to change
 
 
@@ -47,7 +47,7 @@ STEER_ELEMENTS = (
         "dry friction of the steer axis",
     ),
     SteerElement(
-        "play", PLAY, "rad", 0.01, PhysicalRange(0.0, 0.2, "no gear turns freely by more"), "play of the steer drive"
+        "play", _PLAY, "rad", 0.01, PhysicalRange(0.0, 0.2, "no gear turns freely by more"), "play of the steer drive"
     ),
     SteerElement(
         "dead_band",
@@ -101,7 +101,7 @@ def element_torque(kind, size, memory, h, v, delta, delta_dot, free_delta_dot, m
     kind : int
     size : float
         SI.
-    memory : (MEMORY,)
+    memory : (_MEMORY,)
         Changed in place.
     h : float
         Step [s].
@@ -118,7 +118,7 @@ def element_torque(kind, size, memory, h, v, delta, delta_dot, free_delta_dot, m
     twist, side : float
         Curvature of the front wheel's path [1/m], and side force on it [N].
     """
-    if size == 0.0 or kind == NOTHING:
+    if size == 0.0 or kind == NO_ELEMENT:
         return 0.0
     if kind == COULOMB:
         return min(max(-free_delta_dot / mobility, -size), size)
@@ -134,7 +134,7 @@ def element_torque(kind, size, memory, h, v, delta, delta_dot, free_delta_dot, m
         allowed = max(1.0 / size - abs(delta), 0.0) / h  # steer rate that just reaches the stop
         back = (side_of_stop * allowed - free_delta_dot) / mobility
         return min(back, 0.0) if side_of_stop > 0.0 else max(back, 0.0)
-    if kind == PLAY:
+    if kind == _PLAY:
         return _play_torque(size, memory, h, delta, delta_dot, free_delta_dot, mobility, drive)
     # tyres: what they follow, with the relaxation length
     wanted = -size * (twist if kind == TWISTING else side)
@@ -150,24 +150,24 @@ def _play_torque(size, memory, h, delta, delta_dot, free_delta_dot, mobility, dr
     between the teeth; axis and rotor meet through a stiff spring with a damper, as in the emulated machine.
     """
     axis = mobility / h  # rad/s^2 per N m
-    stiffness = MESH_RATE**2 / (axis + 1.0 / ROTOR)
-    damping = 2.0 * MESH_DAMPING * MESH_RATE / (axis + 1.0 / ROTOR)
+    stiffness = _MESH_RATE**2 / (axis + 1.0 / _ROTOR)
+    damping = 2.0 * _MESH_DAMPING * _MESH_RATE / (axis + 1.0 / _ROTOR)
     free = (free_delta_dot - delta_dot) / h - axis * drive  # rad/s^2, of the axis without the drive
     if memory[2] == 0.0:
         side = 1.0 if drive > 0.0 else -1.0
         memory[0], memory[1], memory[2] = delta + side * 0.5 * size, delta_dot, 1.0
     theta, theta_dot, q, q_dot = memory[0], memory[1], delta, delta_dot
-    step, mean = h / MESH_STEPS, 0.0
-    for _ in range(MESH_STEPS):
+    step, mean = h / _MESH_STEPS, 0.0
+    for _ in range(_MESH_STEPS):
         gap = theta - q
         beyond = abs(gap) - 0.5 * size
         push = 0.0
         if beyond > 0.0:
             side = 1.0 if gap > 0.0 else -1.0
             push = side * max(0.0, stiffness * beyond + damping * side * (theta_dot - q_dot))
-        mean += push / MESH_STEPS
+        mean += push / _MESH_STEPS
         q_dot += step * (free + axis * push)
-        theta_dot += step * (drive - push) / ROTOR
+        theta_dot += step * (drive - push) / _ROTOR
         q += step * q_dot
         theta += step * theta_dot
     memory[0], memory[1] = theta, theta_dot
@@ -200,7 +200,7 @@ def ride_element(kind, size, h, v, F, left, weight, torque, rows, x0):
     """
     n, m = len(v), len(x0)
     out = np.empty((n, 2))
-    x, after, memory = x0.copy(), np.empty(m), np.zeros(MEMORY)
+    x, after, memory = x0.copy(), np.empty(m), np.zeros(_MEMORY)
     mobility = torque[DELTA_DOT]
     for i in range(n):
         out[i, 0], out[i, 1] = x[PHI_DOT], x[DELTA]

@@ -30,7 +30,7 @@ SWING_IT = "measure {name} at rest again (pendulum, balance, ruler)"
 
 
 def measure_next(causes: Sequence[CandidateCause]) -> str:
-    """What to measure next, to know the cause named from those that cannot be told from it; empty without one."""
+    """Say what to measure next, to know the cause named from those that cannot be told from it; empty without one."""
     if not causes or not np.isfinite(causes[0].chi2_left):
         return ""
     named = [causes[0], *indistinguishable(causes)][:2]
