@@ -44,6 +44,8 @@ class Dynamics:
     misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
     reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
     mechanics: Mechanics | None = None  # for motions that are not small; None where none are known
+    steer_torque: Callable[[float], Array] | None = None  # (m,): d x / dt, or after one sample, per N m on the steer
+    drive: Callable[[float], Array] | None = None  # (m,): row that gives the torque of the drive on the steer [N m]
 
     @property
     def time(self) -> str:
@@ -64,6 +66,20 @@ class Dynamics:
         )
 
 
+class PhysicalRange(NamedTuple):
+    """Values that a quantity can have on any machine, SI, and the reason."""
+
+    least: float
+    most: float
+    why: str
+
+
+ANYTHING = PhysicalRange(-np.inf, np.inf, "")
+A_SENSOR = PhysicalRange(0.5, 2.0, "a sensor that is off by a factor of two is a wrong unit")
+A_FILTER = PhysicalRange(-0.1, 0.1, "no filter of an instrument for a bicycle is later than 0.1 s")
+A_BODY = PhysicalRange(0.1, 10.0, "a body ten times lighter or heavier is another body")
+
+
 class Quantity(NamedTuple):
     """Quantity of a machine that theory takes for granted; SI."""
 
@@ -71,24 +87,55 @@ class Quantity(NamedTuple):
     nominal: float
     usual: float  # standard deviation where nobody has measured it, for ranking causes only
     meaning: str
+    range: PhysicalRange = ANYTHING
 
 
 MACHINE_QUANTITIES = {
-    "speed_scale": Quantity("", 1.0, 0.01, "true speed per measured speed"),
-    "drive_gain": Quantity("", 1.0, 0.05, "torque on the steer axis per torque commanded"),
-    "more_delay": Quantity("s", 0.0, 0.005, "delay of the drive beyond the one known"),
-    "steer_damping": Quantity("N m s/rad", 0.0, 0.1, "viscous friction of the steer axis"),
-    "steer_stiffness": Quantity("N m/rad", 0.0, 0.3, "spring that centres the steer"),
-    "steer_inertia": Quantity("kg m^2", 0.0, 0.005, "what turns with the steer and is no part of the bicycle"),
+    "speed_scale": Quantity("", 1.0, 0.01, "true speed per measured speed", A_SENSOR),
+    "drive_gain": Quantity(
+        "",
+        1.0,
+        0.05,
+        "torque on the steer axis per torque commanded",
+        PhysicalRange(0.1, 3.0, "a drive turns the way it is told, with a tenth to three times the torque"),
+    ),
+    "more_delay": Quantity(  # its range begins at minus what is known: `Theory.range`
+        "s",
+        0.0,
+        0.005,
+        "delay of the drive beyond the one known",
+        PhysicalRange(0.0, 0.1, "no command is obeyed before it is given, and none 0.1 s late"),
+    ),
+    "steer_damping": Quantity(
+        "N m s/rad",
+        0.0,
+        0.1,
+        "viscous friction of the steer axis",
+        PhysicalRange(0.0, 20.0, "friction takes energy and gives none"),
+    ),
+    "steer_stiffness": Quantity(
+        "N m/rad",
+        0.0,
+        0.3,
+        "spring that centres the steer",
+        PhysicalRange(0.0, 100.0, "a spring pulls back and does not push away"),
+    ),
+    "steer_inertia": Quantity(
+        "kg m^2",
+        0.0,
+        0.005,
+        "what turns with the steer and is no part of the bicycle",
+        PhysicalRange(0.0, 1.0, "no inertia is negative"),
+    ),
 }
 SCALED_TENSORS = {"fork_inertia": ("IHxx", "IHxz", "IHyy", "IHzz"), "frame_inertia": ("IBxx", "IBxz", "IByy", "IBzz")}
 MACHINE_QUANTITIES |= {
-    "fork_inertia": Quantity("", 1.0, 0.05, "the front frame's whole tensor of inertia per the one measured"),
-    "frame_inertia": Quantity("", 1.0, 0.05, "the rear frame's whole tensor of inertia per the one measured"),
+    "fork_inertia": Quantity("", 1.0, 0.05, "the front frame's whole tensor of inertia per the one measured", A_BODY),
+    "frame_inertia": Quantity("", 1.0, 0.05, "the rear frame's whole tensor of inertia per the one measured", A_BODY),
 }
 SENSOR_QUANTITIES = {
-    "steer_scale": Quantity("", 1.0, 0.02, "measured steer per true steer"),
-    "steer_lag": Quantity("s", 0.0, 0.005, "how much later than the lean rate the steer is measured"),
+    "steer_scale": Quantity("", 1.0, 0.02, "measured steer per true steer", A_SENSOR),
+    "steer_lag": Quantity("s", 0.0, 0.005, "how much later than the lean rate the steer is measured", A_FILTER),
 }
 STEER_QUANTITIES = {  # with damping and stiffness of the steer these leave its whole equation free
     "steer_by_lean": Quantity("N m/rad", 0.0, np.inf, "torque against the steer per lean"),
@@ -106,6 +153,8 @@ class Theory:
     of quantities of `MACHINE_QUANTITIES`; those of the bicycle's parameters are the bicycle's own. ``moved`` holds the
     quantities and parameters that have other values than the bicycle and `MACHINE_QUANTITIES` give them. ``linear``
     says that the machine obeys the linear equations however far it leans, as an emulated one may.
+    ``known_delay`` [s] is what the dynamics have between a reading and the torque that answers it: a drive can be
+    earlier by so much and no more.
     """
 
     name: str
@@ -114,6 +163,7 @@ class Theory:
     std: Mapping[str, float] = field(default_factory=dict)
     moved: Mapping[str, float] = field(default_factory=dict)
     linear: bool = False
+    known_delay: float = 0.0
 
     def move(self, changes: Mapping[str, float]) -> "Theory":
         """Theory with other values of some quantities, SI."""
@@ -167,6 +217,13 @@ class Theory:
             f"wanted a parameter of the bicycle (w, c, lam, ...), an entry of a matrix (M_phi_delta, ...) or one of "
             f"{known}, found '{name}'"
         )
+
+    def range(self, name: str) -> PhysicalRange:
+        """Values that a quantity can have on any machine, SI; a bicycle's parameters are judged together, elsewhere."""
+        if name not in UNCERTAIN_QUANTITIES:
+            return ANYTHING
+        found = UNCERTAIN_QUANTITIES[name].range
+        return found._replace(least=found.least - self.known_delay) if name == "more_delay" else found
 
     @property
     def uncertain(self) -> dict[str, float]:

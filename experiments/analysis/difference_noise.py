@@ -83,8 +83,8 @@ def loop_covariance(loop: RowNoise, channels: tuple[Array, Array]) -> Array:
     still = np.zeros((m, m))
     motion = loop.output @ propagate(loop.transition[None], np.zeros(n, int), np.zeros(n), starts, still, np.zeros(n))
     impulses = np.concatenate([loop.reading_noise[None], motion[:-1, :, :e]])  # (n, 2, e) after a noise at row 0
-    within = sum(_driven(channel, impulses[:, i]) for i, channel in enumerate(channels))
-    earlier = sum(channel @ motion[:, i, e:] for i, channel in enumerate(channels))
+    within = np.sum([_driven(channel, impulses[:, i]) for i, channel in enumerate(channels)], axis=0)
+    earlier = np.sum([channel @ motion[:, i, e:] for i, channel in enumerate(channels)], axis=0)
     return np.asarray(np.einsum("pcn,qcn->pq", within, within) + earlier @ earlier.T)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from experiments.datatypes import Response
 from experiments.recordings import artefacts, unit_checks
 from experiments.recordings.checked import Recorded
+from experiments.recordings.torque_law import go_by_logged_torque
 from models.errors import InputError
 
 WHAT_TO_CORRECT = "correct the file or its mapping, or say --trust to analyse it all the same"
@@ -31,4 +32,4 @@ def inspect_recording(recorded: Recorded, refuse: bool = True) -> Response:
     fatal = [finding for finding in findings if finding.clear]
     if fatal and refuse:
         raise InputError(f"{recorded.response.source}: {fatal[0].sentence}; {WHAT_TO_CORRECT}")
-    return recorded.remarked(*(finding.sentence for finding in findings)).response
+    return go_by_logged_torque(recorded.remarked(*(finding.sentence for finding in findings)))

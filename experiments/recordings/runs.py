@@ -11,15 +11,16 @@ from experiments.datatypes import Dynamics, Marker, Response
 from experiments.dynamics import Theory
 from experiments.mechanics import Mechanics
 from experiments.recordings.checked import Recorded
-from experiments.theory.theory import open_loop
+from experiments.theory.theory import open_loop, steer_torque_rates
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.sampled_plant import T_DRIVE
+from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.perturbed import Variant
+from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
 
 BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
@@ -302,9 +303,18 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
                 x_imu=rig.x_imu,
                 z_imu=rig.z_imu,
             ),
+            steer_torque=lambda v: _steer_torque_after(loop, v),
+            drive=lambda v: real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
         )
 
-    return Theory(f"whole sampled loop, {header.controller}", bicycle, build, rig.std, linear=is_linear(header))
+    return Theory(
+        f"whole sampled loop, {header.controller}",
+        bicycle,
+        build,
+        rig.std,
+        linear=is_linear(header),
+        known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
+    )
 
 
 def theory_alone(header: RunHeader) -> Theory:
@@ -316,3 +326,14 @@ def is_linear(header: RunHeader) -> bool:
     """Say whether a run's machine was emulated by linear equations, which hold however far it leans."""
     known = "" if not header.scenario else LINEAR_MODEL  # emulated before a header named its model
     return header.emulation.get("model", known) == LINEAR_MODEL
+
+
+def _steer_torque_after(loop: SampledLoop, v: float) -> Array:
+    """Change of the loop's state after one sample per N m held on the steer axis, (m,), at speed ``v`` [m/s].
+
+    What such a torque does to the accelerometer within that sample is left out: the observer follows it slowly.
+    """
+    change = np.zeros(len(loop.states))
+    _, held = zoh(loop.real.system(v)[0], steer_torque_rates(loop.real, v)[:, np.newaxis], loop.dt)
+    change[BICYCLE_PART] = held[:, 0]
+    return change

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
+from experiments.analysis.verdict.power import power_sentence
+from experiments.analysis.verdict.wording import measure_next
 from experiments.datatypes import AGREEMENT, Comparison, Response
 from experiments.frequency.goodness_of_fit import FrequencyGoodness, frequency_verdict
 from experiments.frequency.response import FrequencyResponse
@@ -84,9 +86,13 @@ def answer_of(
 
 def _on_eigenvalues(verdict: GoodnessOfFit) -> _Judged:
     if verdict.dof == 0:
-        said = f"nothing can be said of the model of {verdict.bicycle}: no window has a finite deviation"
+        why = verdict.untold or "no window has a finite deviation"
+        said = f"nothing can be said of the model of {verdict.bicycle}: {why}"
         return _Judged(verdict.bicycle, "eigenvalues", None, said, "")
-    return _Judged(verdict.bicycle, "eigenvalues", verdict.explained, verdict.sentence, "")
+    told = [power_sentence(verdict.power), measure_next(verdict.causes)]
+    return _Judged(
+        verdict.bicycle, "eigenvalues", verdict.explained, verdict.sentence, "; ".join(one for one in told if one)
+    )
 
 
 def _on_frequency_responses(found: Sequence[FrequencyResponse]) -> list[_Judged]:

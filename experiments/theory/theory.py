@@ -22,7 +22,10 @@ def open_loop(bicycle: Bicycle) -> Theory:
 
     def build(real: Variant, more_delay: float) -> Dynamics:
         return _four_states(
-            "open loop", lambda v: real.system(v)[0], Mechanics(real.bicycle, real.matrices, real.speed_scale)
+            "open loop",
+            lambda v: real.system(v)[0],
+            Mechanics(real.bicycle, real.matrices, real.speed_scale),
+            lambda v: steer_torque_rates(real, v),
         )
 
     return Theory("open loop", bicycle, build)
@@ -61,15 +64,44 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
             A[STATE_RATES] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
             return A
 
-        return _four_states(name, matrix, Mechanics(real.bicycle, matrices, real.speed_scale))
+        return _four_states(
+            name,
+            matrix,
+            Mechanics(real.bicycle, matrices, real.speed_scale),
+            lambda v: steer_torque_rates(real, v),
+            lambda v: real.drive_gain * k * max(v0 - v, 0.0) * np.eye(len(STATES))[PHI_DOT],
+        )
 
     return Theory(name, bicycle, build, std or {})
 
 
-def _four_states(name: str, matrix: Callable[[float], Array], mechanics: Mechanics) -> Dynamics:
+def steer_torque_rates(real: Variant, v: float) -> Array:
+    """Rates of the bicycle's four states per N m on the steer axis, (4,), at speed ``v`` [m/s]."""
+    mass, _, _ = real.matrices(v)
+    rates = np.zeros(len(STATES))
+    rates[STATE_RATES] = np.linalg.solve(mass, [0.0, 1.0])
+    return rates
+
+
+def _four_states(
+    name: str,
+    matrix: Callable[[float], Array],
+    mechanics: Mechanics,
+    steer_torque: Callable[[float], Array],
+    drive: Callable[[float], Array] | None = None,
+) -> Dynamics:
     """Continuous dynamics of the bicycle's own four states."""
     unit = np.eye(len(STATES))
-    return Dynamics(name, STATES, matrix, output=unit[PHI_DOT], embed=lambda v: unit, mechanics=mechanics)
+    return Dynamics(
+        name,
+        STATES,
+        matrix,
+        output=unit[PHI_DOT],
+        embed=lambda v: unit,
+        mechanics=mechanics,
+        steer_torque=steer_torque,
+        drive=drive,
+    )
 
 
 def fixed(bicycle: Bicycle, dynamics: Dynamics) -> Theory:

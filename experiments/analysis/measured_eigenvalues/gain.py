@@ -7,6 +7,7 @@ imaginary parts, the same at every speed.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,7 +90,8 @@ def estimate_gain(
     std = np.array([bicycle.std[name] for name in names])
 
     def curve(x: Array) -> NDArray[np.complex128]:
-        moved = replace(bicycle, **dict(zip(names, map(float, own + std * x[1:]), strict=True)))
+        changes: dict[str, Any] = dict(zip(names, map(float, own + std * x[1:]), strict=True))
+        moved = replace(bicycle, **changes)
         return np.array([weave_of(moved, x[0], v0, float(at), near) for at, near in zip(v, measured, strict=True)])
 
     scatter, x = np.array([1.0, 1.0]), np.append(GAIN_START, np.zeros(len(names)))

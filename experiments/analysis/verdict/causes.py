@@ -1,87 +1,175 @@
 """Causes that would explain a rejected model: each quantity moved alone, ranked by the motion itself.
 
 Each quantity is moved alone (`experiments.analysis.output_error`), and ranked by how much of the misfit it takes away,
-less what moving it costs. The best are then tried on the eigenvalues: every prediction is made again with them.
+less what moving it costs. The best are then tried on the eigenvalues: every prediction is made again with them. Beside
+them stand the parts that no linear theory has (`nonlinear_causes.py`). What is left of the eigenvalues' chi-square
+decides which is named first.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from experiments.analysis.compare import compare
 from experiments.analysis.identification import QUANTITY_STEP
 from experiments.analysis.output_error import Segment, linearise
-from experiments.analysis.verdict.conditions import pool_conditions
+from experiments.analysis.verdict.candidate import CandidateCause
+from experiments.analysis.verdict.leftover import Leftover
+from experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
+from experiments.analysis.verdict.possible import impossible, nearest_possible
 from experiments.datatypes import Comparison, Response
-from experiments.dynamics import unit_of
+from experiments.dynamics import Theory, unit_of
 from experiments.theory.theory import theory_for
+from models.array_types import Array
+from models.errors import InputError
 
 WINDOWS_SEARCHED = 6  # windows beyond which a search for causes takes an even choice of a condition's windows
 CAUSES_PREDICTED_AGAIN = 4  # best causes with which all predictions are made again
 CAUSES_REPORTED = 8  # causes that are reported
-INDISTINGUISHABLE = 0.8  # of what the best cause explains, above which another cannot be told from it
+AS_GOOD = 0.8  # of what the best cause explains: one that cannot be is told of if it would explain more
 
 
-@dataclass(frozen=True)
-class CandidateCause:
-    """Quantity moved alone: by how much, and how much of the misfit it explains."""
+def find_causes(
+    group: Sequence[tuple[Response, Comparison]], tell: Callable[[str], None] = lambda name: None
+) -> list[CandidateCause]:
+    """Find what would explain the misfit of one bicycle's windows; the best first, those tried on eigenvalues ahead.
 
-    name: str
-    nominal: float  # SI
-    moved: float  # SI, to where
-    deviations: float  # moved minus nominal, in its standard deviations
-    measured: bool  # is that deviation a measured one, or only the usual?
-    chi2_explained: float  # of the motion's chi-square
-    chi2_left: float  # chi-square of the eigenvalues that would remain; nan where it was not tried
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+    tell : callable
+        Told what is tried.
+    """
+    ranked = rank_causes([Segment.of(r, c.window) for r, c in _some(group)])
+    found = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
+    leftover = Leftover(group)
+    tried = nonlinear_causes(group, leftover, tell)
+    for cause in found[:CAUSES_PREDICTED_AGAIN]:
+        tell(cause.name)
+        try:
+            tried.append(_on_eigenvalues(group, leftover, cause))
+        except InputError:  # a machine that cannot be is no candidate
+            continue
+    tried.sort(key=lambda cause: cause.chi2_left)
+    untried = found[CAUSES_PREDICTED_AGAIN:]
+    return (tried + untried)[:CAUSES_REPORTED] + _impossible_but_better(ranked, found)
 
-    @property
-    def unit(self) -> str:
-        """Unit of the quantity, SI."""
-        return unit_of(self.name)
 
-
-def find_causes(group: Sequence[tuple[Response, Comparison]]) -> list[CandidateCause]:
-    """Find what would explain the misfit of one bicycle's windows; the best first, those tried on eigenvalues ahead."""
-    found = rank_causes([Segment.of(r, c.window) for r, c in _some(group)])[:CAUSES_REPORTED]
-    tried = [
-        replace(cause, chi2_left=pool_conditions(_again(group, cause))[2]) for cause in found[:CAUSES_PREDICTED_AGAIN]
+def _impossible_but_better(ranked: Sequence[CandidateCause], found: Sequence[CandidateCause]) -> list[CandidateCause]:
+    """Quantities that cannot be moved the way they should, though that would explain as much as the best that can."""
+    best = max((cause.chi2_explained for cause in found), default=0.0)
+    told = {cause.name for cause in found}
+    return [
+        cause
+        for cause in sorted(ranked, key=lambda cause: -cause.would_explain)
+        if cause.outside and cause.name not in told and cause.would_explain > max(AS_GOOD * best, 0.0)
     ]
-    alike = [cause for cause in tried if cause.chi2_explained > INDISTINGUISHABLE * tried[0].chi2_explained]
-    found[: len(tried)] = sorted(alike, key=lambda cause: cause.chi2_left) + tried[len(alike) :]
-    return found
 
 
 def rank_causes(segments: Sequence[Segment]) -> list[CandidateCause]:
-    """Rank the quantities, each moved alone to where the motion fits best; the one that explains most first."""
+    """Rank the quantities, each moved alone to where the motion fits best; the one that explains most first.
+
+    None is moved beyond what is possible. One whose best value lies there is told of (`CandidateCause.outside`), and
+    explains only what its nearest possible value does; the last are those that cannot move at all.
+    """
     theory = segments[0].theory
-    names = theory.causes
+    names, steps = _differentiable(theory)
     scale = np.array([theory.usual(name) for name in names])
     p = len(names)
     H, C, g = np.zeros((p, p)), np.zeros((p, p)), np.zeros(p)
     nothing = np.zeros(0)
     for segment in segments:
         stds = linearise(segment, {}, (), nothing, {}).stds
-        here = linearise(segment, {name: theory.nominal(name) for name in names}, names, QUANTITY_STEP * scale, stds)
+        here = linearise(segment, {name: theory.nominal(name) for name in names}, names, steps, stds)
         J = here.jacobian * scale
         H, g, C = H + J.T @ J, g + J.T @ here.residual, C + np.outer(scale, scale) * here.score_covariance()
     felt = np.flatnonzero(np.diag(H) > 1e-9)  # a linear bicycle does not feel every parameter
     h, c = np.diag(H)[felt], np.maximum(np.diag(C)[felt] / np.diag(H)[felt], 1.0)
     score, precision = -g[felt] / c, h / c + 1.0
-    explains = score**2 / precision
-    causes = [
-        CandidateCause(
-            name=names[i],
-            nominal=theory.nominal(names[i]),
-            moved=theory.nominal(names[i]) + float(score[k] / precision[k] * scale[i]),
-            deviations=float(score[k] / precision[k]),
-            measured=names[i] in theory.uncertain,
-            chi2_explained=float(explains[k]),
-            chi2_left=float("nan"),
-        )
-        for k, i in enumerate(felt)
-    ]
+    causes = [_within_the_possible(theory, names[i], float(score[k]), float(precision[k])) for k, i in enumerate(felt)]
     return sorted(causes, key=lambda cause: -cause.chi2_explained)
+
+
+def _differentiable(theory: Theory) -> tuple[list[str], Array]:
+    """Quantities that can be moved at least a little, and the steps of their difference quotients, SI."""
+    steps = {}
+    for name in theory.causes:
+        step = QUANTITY_STEP * theory.usual(name)
+        nominal = theory.nominal(name)
+        if not _exists(theory, name, nominal + step):
+            step = -step
+        if _exists(theory, name, nominal + step):
+            steps[name] = step
+    return list(steps), np.array(list(steps.values()))
+
+
+def _exists(theory: Theory, name: str, value: float) -> bool:
+    """Tell whether there are dynamics with this value at all, be it plausible or not."""
+    try:
+        theory.variant({name: value})
+    except InputError:
+        return False
+    return True
+
+
+def _within_the_possible(theory: Theory, name: str, score: float, precision: float) -> CandidateCause:
+    """Move a quantity to where a quadratic with this score and precision (per usual deviation) is best, if it can be.
+
+    Parameters
+    ----------
+    theory : Theory
+    name : str
+    score, precision : float
+        First derivative of half the chi-square explained, and minus its second.
+    """
+    nominal, scale = theory.nominal(name), theory.usual(name)
+    best = nominal + score / precision * scale
+    moved = nearest_possible(theory, name, best)
+    deviations = (moved - nominal) / scale
+    return CandidateCause(
+        name=name,
+        nominal=nominal,
+        moved=moved,
+        deviations=deviations,
+        measured=name in theory.uncertain,
+        chi2_explained=max(deviations * (2.0 * score - precision * deviations), 0.0),
+        chi2_left=float("nan"),
+        best=best,
+        outside="" if moved == best else impossible(theory, name, best),
+        unit=unit_of(name),
+        would_explain=score**2 / precision,
+    )
+
+
+def _on_eigenvalues(
+    group: Sequence[tuple[Response, Comparison]], leftover: Leftover, cause: CandidateCause
+) -> CandidateCause:
+    """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two."""
+    again = _again(group, cause)
+    by_motion = replace(cause, chi2_left=leftover.chi2([c for _, c in again]))
+    theory = theory_for(group[0][0])
+    share = _share_wanted(group, again)
+    moved = nearest_possible(theory, cause.name, cause.nominal + share * (cause.moved - cause.nominal))
+    deviations = (moved - cause.nominal) / theory.usual(cause.name)
+    elsewhere = replace(cause, moved=moved, deviations=deviations)
+    left = leftover.chi2([c for _, c in _again(group, elsewhere)])
+    return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
+
+
+def _share_wanted(group: Sequence[tuple[Response, Comparison]], again: Sequence[tuple[Response, Comparison]]) -> float:
+    """Share of a move with which the windows' eigenvalues agree best, were the change in proportion to it."""
+    moved = {(c.window, c.label): c for _, c in again}
+    before, change = [], []
+    for _, c in group:
+        other = moved.get((c.window, c.label))
+        if other is not None and np.isfinite([c.z_re, c.z_im, other.z_re, other.z_im]).all():
+            std = np.array(c.prediction.difference_std)
+            step = other.prediction.like - c.prediction.like
+            before += [c.z_re, c.z_im]
+            change += list(np.array([step.real, step.imag]) / std)
+    z, d = np.array(before), np.array(change)
+    return float(z @ d / (d @ d)) if d.any() else 1.0
 
 
 def _again(group: Sequence[tuple[Response, Comparison]], cause: CandidateCause) -> list[tuple[Response, Comparison]]:

@@ -148,7 +148,7 @@ def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: A
         left, J = measured - like, search.jacobian(z, D)
         pooled = pool_windows(np.split(left, ends), np.split(covariances, ends))
     A = _whitening(pooled, counts) @ J
-    parameters = search.posterior(z, D, np.linalg.inv(A.T @ A + np.eye(D.shape[1])))
+    parameters = search.posterior(z, D, np.asarray(np.linalg.inv(A.T @ A + np.eye(D.shape[1])), float))
     # the linear model about the best place, as the nominal parameters see it
     G, k = pooled.means.shape[:2]
     offset, slopes = (left.ravel() + J @ (D.T @ z)).reshape(-1, 2), J.reshape(len(left), 2, -1)

@@ -9,9 +9,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from experiments.analysis.verdict.causes import INDISTINGUISHABLE, CandidateCause, find_causes
-from experiments.analysis.verdict.conditions import ConditionMeans, fit_campaign
+from experiments.analysis.verdict.candidate import CandidateCause
+from experiments.analysis.verdict.causes import find_causes
+from experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
+from experiments.analysis.verdict.guard import attempt
+from experiments.analysis.verdict.leftover import Leftover
+from experiments.analysis.verdict.power import Detectable, power_table
 from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
+from experiments.analysis.verdict.wording import what_would_explain
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
 from experiments.theory.theory import theory_for
@@ -37,6 +42,8 @@ class GoodnessOfFit:
     causes: tuple[CandidateCause, ...]  # the best first; empty where nothing has to be explained
     parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
     withheld: str = ""  # why p is nan and nothing is judged; empty where it is
+    power: tuple[Detectable, ...] = ()  # smallest deviations that would have been seen
+    untold: str = ""  # why the joint test or the search for causes could not be made, if it could not
 
     @property
     def explained(self) -> bool | None:
@@ -52,18 +59,7 @@ class GoodnessOfFit:
         if self.explained:
             return f"the model of {self.bicycle} explains these data ({numbers})"
         lacking = f"the model of {self.bicycle} does not explain these data ({numbers})"
-        if not self.causes or self.causes[0].chi2_left > 0.5 * self.chi2:
-            return f"{lacking}, and no single quantity would"
-        first = self.causes[0]
-        known = "of its standard deviations" if first.measured else "of its usual standard deviations"
-        alike = [
-            cause.name for cause in self.causes[1:] if cause.chi2_explained > INDISTINGUISHABLE * first.chi2_explained
-        ]
-        return (
-            f"{lacking}; with {first.name} at {first.moved:.4g}{' ' if first.unit else ''}{first.unit} instead of "
-            f"{first.nominal:.4g}, {abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
-            + (f"; these data cannot tell that from {', '.join(alike)}" if alike else "")
-        )
+        return f"{lacking}{what_would_explain(self.causes, self.chi2, self.dof, self.untold)}"
 
     def as_json(self) -> dict[str, Any]:
         """Document of the verdict, under the names that readers of `--json` know."""
@@ -106,12 +102,21 @@ def verdicts(
 
 
 def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], causes: bool = True) -> GoodnessOfFit:
-    """Goodness of fit of one bicycle from its windows, each with the recording it was cut from."""
-    fit = fit_campaign(group)
-    doubts = [why for name, why in UNCALIBRATED.items() if any(c.fit.estimator == name for _, c in group)]
-    if doubts and fit.conditions:
+    """Goodness of fit of one bicycle from its windows, each with the recording it was cut from.
+
+    Nothing that happens here takes the analysis away: the reason is told in its place (`GoodnessOfFit.untold`).
+    """
+    fit, untold = attempt("the joint test", lambda: fit_campaign(group), CampaignFit((), 0j, 0.0, 1.0))
+    withheld = next((why for name, why in UNCALIBRATED.items() if any(c.fit.estimator == name for _, c in group)), "")
+    if not fit.conditions:
+        withheld = ""
+    if withheld:
         fit = replace(fit, p=float("nan"))
-    found = find_causes(group) if causes and fit.p < SIGNIFICANCE else []
+    found: list[CandidateCause] = []
+    if causes and fit.p < SIGNIFICANCE:
+        found, untold = attempt("the search for causes", lambda: find_causes(group), found)
+    unknown: tuple[Detectable, ...] = ()
+    power, _ = attempt("the power", lambda: power_table(group, Leftover(group).covariance, SIGNIFICANCE), unknown)
     return GoodnessOfFit(
         bicycle=bicycle,
         chi2=fit.chi2,
@@ -121,5 +126,7 @@ def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], 
         conditions=fit.conditions,
         causes=tuple(found),
         parameters=fit.parameters,
-        withheld=doubts[0] if doubts and fit.conditions else "",
+        withheld=withheld,
+        power=power,
+        untold=untold,
     )

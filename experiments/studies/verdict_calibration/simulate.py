@@ -1,6 +1,7 @@
 """Simulated runs of a true campaign: a plant whose parameters were drawn, under a loop that knows the nominal ones."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,8 @@ def true_bicycle(nominal: Bicycle, rng: np.random.Generator) -> Bicycle:
     while True:
         values = np.array([getattr(nominal, name) for name in names]) + std * rng.standard_normal(len(names))
         try:
-            return replace(nominal, **dict(zip(names, map(float, values), strict=True)))
+            drawn: dict[str, Any] = dict(zip(names, map(float, values), strict=True))
+            return replace(nominal, **drawn)
         except InputError:
             continue
 

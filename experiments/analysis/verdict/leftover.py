@@ -1,0 +1,60 @@
+"""Leftover of a campaign's eigenvalues, whatever they were predicted with, under one covariance for all causes."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from experiments.analysis.random_effects import MIN_VARIANCE, between_run_variance, weighted_mean
+from experiments.analysis.verdict.power import like_for_like_slopes
+from experiments.datatypes import Comparison, Response
+from experiments.theory.theory import theory_for
+from models.array_types import Array
+
+Group = Sequence[tuple[Response, Comparison]]
+
+
+class Leftover:
+    """Chi-square of the pooled conditions of one bicycle's windows: their noise, and what its parameters may do.
+
+    The covariance by the parameters is that of the nominal bicycle, computed once; a cause is judged by what is left
+    beside it.
+    """
+
+    def __init__(self, group: Group) -> None:
+        self._group = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
+        std = theory_for(group[0][0]).uncertain
+        slopes = like_for_like_slopes(self._group, list(std)) * np.array(list(std.values()))
+        self._of_parameters = slopes @ slopes.T
+
+    @property
+    def covariance(self) -> Array:
+        """Covariance (2 k, 2 k) of the k conditions as they were measured."""
+        return self._pooled([c for _, c in self._group])[1]
+
+    def chi2(self, comparisons: Sequence[Comparison]) -> float:
+        """Chi-square that is left with other predictions of the same windows."""
+        usable = [c for c in comparisons if np.isfinite([c.z_re, c.z_im]).all()]
+        if {c.label for c in usable} != {c.label for _, c in self._group}:
+            return float("inf")  # whole conditions are lost with that prediction
+        residual, covariance = self._pooled(usable)
+        return float(residual @ np.linalg.solve(covariance, residual))
+
+    def _pooled(self, comparisons: Sequence[Comparison]) -> tuple[Array, Array]:
+        """Mean residuals (2 k,) of the conditions, re and im of each, and their covariance."""
+        labels = list(dict.fromkeys(c.label for _, c in self._group))
+        by_label = [[c for c in comparisons if c.label == label] for label in labels]
+        means, variances = np.zeros((len(labels), 2)), np.zeros((len(labels), 2))
+        for part in range(2):
+            left = [np.array([_parts(c)[part] for c in own]) for own in by_label]
+            noise = [np.array([c.prediction.difference_std[part] ** 2 for c in own]) for own in by_label]
+            between = between_run_variance(left, noise)
+            for i, (y, var) in enumerate(zip(left, noise, strict=True)):
+                mean, std = weighted_mean(y, np.maximum(var + between, MIN_VARIANCE))
+                means[i, part], variances[i, part] = mean, std**2
+        return means.ravel(), np.diag(variances.ravel()) + self._of_parameters
+
+
+def _parts(c: Comparison) -> tuple[float, float]:
+    """Measured minus like for like, both parts [1/s]."""
+    left = c.fit.eigenvalue - c.prediction.like
+    return left.real, left.imag

@@ -1,0 +1,150 @@
+"""Causes that no linear theory has, tried by simulation: each part of `steer_elements.py` at the size that fits best.
+
+Every window is ridden again with the part on its steer axis, the same estimator is applied to that motion, and what
+the part moves the eigenvalue by is added to the prediction. The size is searched alone, first in factors of two, then
+on the parabola through the best three.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from experiments.analysis.estimators import estimate
+from experiments.analysis.verdict.candidate import CandidateCause
+from experiments.analysis.verdict.leftover import Group, Leftover
+from experiments.analysis.verdict.simulated_motion import WindowMotion
+from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS, SteerElement
+from experiments.datatypes import Comparison, Fit
+
+FIRST_SIZE = 0.25  # of the usual size
+DOUBLINGS = 7
+REFINEMENTS = 3
+LEAST_TRIED, WORSE = 3, 4.0  # sizes tried before a search stops, where the misfit is so many times the least
+
+
+class RiddenWindows:
+    """Windows of a group, ready to be ridden with a part on the steer; those that theory cannot ride are left out."""
+
+    def __init__(self, group: Group) -> None:
+        self._ridden: list[tuple[Comparison, WindowMotion, Fit]] = []
+        for response, c in group:
+            motion = WindowMotion.of(response, c.window) if c.fit.influence.size else None
+            if motion is not None and np.isfinite([c.z_re, c.z_im]).all():
+                without = estimate(response.t[c.window.rows], motion.start.lean_rate, c.fit.estimator)
+                self._ridden.append((c, motion, without))
+
+    def suit(self, element: SteerElement) -> bool:
+        """Tell whether any window's machine can have such a part."""
+        return bool(self._ridden) and any(motion.suits(element) for _, motion, _ in self._ridden)
+
+    def predicted(self, element: SteerElement, size: float) -> list[Comparison]:
+        """Compare the same fits with the motion that a part of this size makes."""
+        return [
+            _moved(c, _eigenvalue(c, motion, element, size, without) - without.eigenvalue)
+            if motion.suits(element)
+            else c
+            for c, motion, without in self._ridden
+        ]
+
+    def misfit(self, element: SteerElement, size: float) -> float:
+        """Sum of the squares of z of all windows."""
+        return sum(c.z_re**2 + c.z_im**2 for c in self.predicted(element, size))
+
+    def best_size(self, element: SteerElement, tell: Callable[[], None] = lambda: None) -> float:
+        """Size [SI] of a part with which these windows are explained best; 0 where none is better than the part.
+
+        Parameters
+        ----------
+        element : SteerElement
+        tell : callable
+            Told after every size tried.
+        """
+        tried = {0.0: self.misfit(element, 0.0)}
+
+        def attempted(size: float) -> None:
+            found = self.misfit(element, size)
+            tried[size] = found if np.isfinite(found) else np.inf
+            tell()
+
+        size = FIRST_SIZE * element.usual
+        for _ in range(DOUBLINGS):
+            if size > element.range.most:
+                break
+            attempted(size)
+            if len(tried) > LEAST_TRIED and tried[size] > WORSE * min(tried.values()):
+                break
+            size *= 2.0
+        for _ in range(REFINEMENTS):
+            sizes = sorted(tried)
+            i = min(max(int(np.argmin([tried[s] for s in sizes])), 1), len(sizes) - 2)
+            attempted(_parabola(sizes[i - 1 : i + 2], [tried[s] for s in sizes[i - 1 : i + 2]]))
+        return min(tried, key=lambda s: tried[s])
+
+
+def nonlinear_causes(
+    group: Group, leftover: Leftover, tell: Callable[[str], None] = lambda name: None
+) -> list[CandidateCause]:
+    """Try every part that these machines can have, each at its best size; those that explain something.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+    leftover : Leftover
+        Of the same windows.
+    tell : callable
+        Told the name of the part, after every size tried.
+    """
+    windows = RiddenWindows(group)
+    found = []
+    for element in STEER_ELEMENTS:
+        if not windows.suit(element):
+            continue
+        size = float(windows.best_size(element, partial(tell, element.name)))
+        if size == 0.0:
+            continue
+        left = leftover.chi2(windows.predicted(element, size))
+        found.append(
+            CandidateCause(
+                name=element.name,
+                nominal=0.0,
+                moved=size,
+                deviations=size / element.usual,
+                measured=False,
+                chi2_explained=float("nan"),
+                chi2_left=left,
+                best=size,
+                unit=element.unit,
+            )
+        )
+    return found
+
+
+def _eigenvalue(c: Comparison, motion: WindowMotion, element: SteerElement, size: float, near: Fit) -> complex:
+    """Eigenvalue [1/s] that the window's estimator finds in the motion with a part on the steer; nan where it fails."""
+    if size == 0.0:
+        return near.eigenvalue
+    y = motion.lean_rate(element, size)
+    if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
+        return complex(np.nan, np.nan)
+    return estimate(motion.response.t[c.window.rows], y, c.fit.estimator, near).eigenvalue
+
+
+def _moved(c: Comparison, change: complex) -> Comparison:
+    """Comparison with a prediction that is moved."""
+    p = replace(c.prediction, like=c.prediction.like + change)
+    left = c.fit.eigenvalue - p.like
+    re_std, im_std = p.difference_std
+    return replace(c, prediction=p, z_re=left.real / re_std, z_im=left.imag / im_std)
+
+
+def _parabola(x: Sequence[float], y: Sequence[float]) -> float:
+    """Place between three points of the lowest value of the parabola through them; the middle of the wider gap else."""
+    wider = 0.5 * (x[0] + x[1]) if x[1] - x[0] > x[2] - x[1] else 0.5 * (x[1] + x[2])
+    if not np.isfinite(y).all():
+        return wider
+    a, b, _ = np.polyfit(np.array(x) - x[1], y, 2)
+    place = x[1] - 0.5 * b / a if a > 0.0 else wider
+    near = 0.02 * (x[2] - x[0])
+    return place if x[0] + near < place < x[2] - near and abs(place - x[1]) > near else wider

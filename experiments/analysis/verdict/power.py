@@ -1,0 +1,130 @@
+"""Power of a verdict: the smallest deviation of a quantity that the joint test would have seen.
+
+A deviation d of one quantity moves the k conditions' eigenvalues by slopes d, and makes chi-square noncentral:
+lambda = d^2 slopes' S^-1 slopes. What is seen with a given power is where the noncentral distribution has that much
+beyond the value at which the model is rejected.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import chi2, ncx2
+
+from experiments.analysis.initial_state import estimate_initial_state
+from experiments.datatypes import Comparison, Response
+from experiments.dynamics import unit_of
+from experiments.theory.theory import theory_for
+from models.array_types import Array
+from models.errors import InputError
+
+POWER = 0.9
+POWER_QUANTITIES = ("drive_gain", "more_delay", "fork_inertia", "steer_damping", "speed_scale")  # a lab cares about
+_SLOPE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
+LARGEST_NONCENTRALITY = 1e6
+
+
+@dataclass(frozen=True)
+class Detectable:
+    """Smallest deviation of a quantity (SI) that would have been seen; infinite where no deviation would."""
+
+    name: str
+    deviation: float
+
+    @property
+    def phrase(self) -> str:
+        """Say it in words, "drive_gain by 3 %"."""
+        unit = unit_of(self.name)
+        if not np.isfinite(self.deviation):
+            return f"{self.name} by any amount: not at all"
+        if not unit:
+            return f"{self.name} by {100.0 * self.deviation:.2g} %"
+        return (
+            f"{self.name} by {1e3 * self.deviation:.2g} ms"
+            if unit == "s"
+            else (f"{self.name} by {self.deviation:.2g} {unit}")
+        )
+
+
+def noncentrality(dof: int, significance: float, power: float = POWER) -> float:
+    """Noncentrality with which a chi-square of ``dof`` degrees of freedom is rejected with the given power."""
+    bound = float(chi2.isf(significance, dof))
+    return float(brentq(lambda size: ncx2.sf(bound, dof, size) - power, 1e-6, LARGEST_NONCENTRALITY))
+
+
+def detectable(covariance: Array, slopes: Array, significance: float, power: float = POWER) -> Array:
+    """Smallest deviation (p,) of each quantity that is seen with the given power.
+
+    Parameters
+    ----------
+    covariance : (2 k, 2 k)
+        Of the conditions' residuals, both parts.
+    slopes : (2 k, p)
+        Change of these by one SI unit of each quantity.
+    significance : float
+        Probability below which the model is rejected.
+    power : float
+    """
+    information = np.einsum("ij,ij->j", slopes, np.linalg.solve(covariance, slopes))
+    size = noncentrality(len(covariance), significance, power)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.sqrt(size / information))
+
+
+def like_for_like_slopes(group: Sequence[tuple[Response, Comparison]], names: Sequence[str]) -> Array:
+    """Change (2 k, p) of what is measured minus predicted, by SI unit of each quantity: re, im of each condition.
+
+    Taken on the first window of each condition: the model's motion is explained again from its own start, and the
+    estimator's influence makes of the change of the lean rate that of the eigenvalue.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+    names : sequence of str
+    """
+    labels = list(dict.fromkeys(c.label for _, c in group))
+    firsts = [next((r, c) for r, c in group if c.label == label) for label in labels]
+    return np.vstack([_slopes_of_window(response, c, names) for response, c in firsts])
+
+
+def _slopes_of_window(response: Response, c: Comparison, names: Sequence[str]) -> Array:
+    """Slopes (2, p) of one window."""
+    theory = theory_for(response)
+    slopes = np.zeros((2, len(names)))
+    if not c.fit.influence.size:
+        return slopes
+    here = estimate_initial_state(response, c.window, theory.dynamics()).lean_rate
+    for i, name in enumerate(names):
+        step = _SLOPE_STEP * theory.usual(name)
+        try:
+            dynamics = theory.dynamics({name: theory.nominal(name) + step})
+        except InputError:
+            continue
+        slopes[:, i] = c.fit.influence @ (estimate_initial_state(response, c.window, dynamics).lean_rate - here) / step
+    return slopes
+
+
+def power_table(
+    group: Sequence[tuple[Response, Comparison]], covariance: Array, significance: float
+) -> tuple[Detectable, ...]:
+    """Smallest deviations that a campaign would have seen, of the quantities a lab cares about.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+        Windows of all conditions.
+    covariance : (2 k, 2 k)
+        Of their residuals.
+    significance : float
+    """
+    found = detectable(covariance, like_for_like_slopes(group, POWER_QUANTITIES), significance)
+    return tuple(Detectable(name, float(size)) for name, size in zip(POWER_QUANTITIES, found, strict=True))
+
+
+def power_sentence(table: Sequence[Detectable]) -> str:
+    """Sentence on how large a deviation would have been seen."""
+    seen = [one.phrase for one in table if np.isfinite(one.deviation)]
+    if not seen:
+        return ""
+    return f"what would have been seen, alone and in {POWER:.0%} of such campaigns: {', '.join(seen)}"

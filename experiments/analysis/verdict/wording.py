@@ -1,0 +1,89 @@
+"""Words about causes: what would explain a rejected model, how much it leaves, and what cannot be told from it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import chdtrc
+
+from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
+
+STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
+USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
+
+
+MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's motion
+    "drive_gain": "turn the bars against a spring balance, to know the drive's torque",
+    "more_delay": "log torque told and torque made in one step of the drive, to know its delay",
+    "steer_damping": "turn the bars by hand at even speeds with a spring balance, to know friction per rate",
+    "coulomb_friction": "pull the bars slowly with a spring balance both ways, to know what breaks them away",
+    "play": "hold the wheel and rock the drive with a dial gauge at the bars, to know its play",
+    "dead_band": "command small torques, rising and falling, against a spring balance",
+    "hysteresis": "command small torques, rising and falling, against a spring balance",
+    "steer_stop": "turn the bars to both ends, to know the steer at which they stop",
+    "tyre_twisting": "ride with other tyre pressures: a tyre's torque goes with its contact",
+    "tyre_trail": "ride with other tyre pressures: a tyre's torque goes with its contact",
+    "speed_scale": "roll out the wheel between two marks, to know its radius under load",
+    "steer_scale": "photograph the bars at two angles, to know the encoder's scale",
+    "steer_lag": "knock the bars and the frame at once, to know the lag between encoder and gyro",
+}
+SWING_IT = "measure {name} at rest again (pendulum, balance, ruler)"
+
+
+def measure_next(causes: Sequence[CandidateCause]) -> str:
+    """Say what to measure next, to know the cause named from those that cannot be told from it; empty without one."""
+    if not causes or not np.isfinite(causes[0].chi2_left):
+        return ""
+    named = [causes[0], *indistinguishable(causes)][:2]
+    steps = [MEASURE_NEXT.get(cause.name, SWING_IT.format(name=cause.name)) for cause in named]
+    return f"what to measure next: {'; '.join(dict.fromkeys(steps))}"
+
+
+def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, untold: str = "") -> str:
+    """End of the sentence about a rejected model, from its first punctuation mark on.
+
+    Parameters
+    ----------
+    causes : sequence of CandidateCause
+        The best first.
+    chi2 : float
+        Chi-square of the model as it is.
+    dof : int
+        Its degrees of freedom.
+    untold : str
+        Why no causes could be searched for, if so.
+    """
+    if untold:
+        return f"; {untold}"
+    usable = [cause for cause in causes if cause.chi2_left <= USEFUL * chi2]
+    if not usable or usable[0] is not causes[0]:
+        return f", and no single quantity would{_impossible(causes)}"
+    first = usable[0]
+    known = "of its standard deviations" if first.measured else "of its usual standard deviations"
+    alike = [cause.name for cause in indistinguishable(causes)]
+    return (
+        f"; with {first.name} at {with_unit(first, first.moved)} instead of {first.nominal:.4g}, "
+        f"{abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
+        f"{_left_unexplained(first, dof)}"
+        + (f"; these data cannot tell that from {', '.join(alike)}" if alike else "")
+        + _impossible(causes)
+    )
+
+
+def with_unit(cause: CandidateCause, value: float) -> str:
+    """Value of a cause with its unit, "0.9" or "0.05 N m"."""
+    return f"{value:.4g}{' ' if cause.unit else ''}{cause.unit}"
+
+
+def _left_unexplained(cause: CandidateCause, dof: int) -> str:
+    """Say that a cause leaves more than noise would, if it does; it took one of the degrees of freedom."""
+    p = float(chdtrc(max(dof - 1, 1), cause.chi2_left))
+    return f", which still leaves the data unexplained (p = {p:.2g})" if p < STILL_UNEXPLAINED else ""
+
+
+def _impossible(causes: Sequence[CandidateCause]) -> str:
+    """Name the quantity that would explain as much, but only at a value that it cannot have."""
+    outside = [cause for cause in causes if cause.outside]
+    if not outside:
+        return ""
+    worst = max(outside, key=lambda cause: cause.would_explain)
+    return f"; {worst.name} would have to be {with_unit(worst, worst.best)}, outside what is possible ({worst.outside})"

@@ -1,0 +1,71 @@
+"""Logged steer torque against the law that is stated for it: the factor between them, and what theory goes by then."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.datatypes import Response
+from experiments.recordings.checked import Recorded
+from experiments.theory.theory import bicycle_for, lean_feedback
+from models.array_types import Array
+
+LEAST_CORRELATION = 0.95  # of torque and law, below which a factor does not describe the torque
+TOLERATED = 0.02  # of the law: drives and rounding make as much
+BLOCK = 1.0  # s, over which errors of the torque may hang together
+LEAST_BLOCKS = 5
+NORMAL_95 = 1.96
+
+
+@dataclass(frozen=True)
+class TorqueFactor:
+    """Logged torque per torque of the law, with its standard deviation and the correlation of the two."""
+
+    factor: float
+    std: float
+    correlation: float
+
+    @property
+    def differs(self) -> bool:
+        """Tell whether the torque follows the law, but with another gain, by more than the interval of 95 %."""
+        off = abs(self.factor - 1.0)
+        return self.correlation > LEAST_CORRELATION and off > max(TOLERATED, NORMAL_95 * self.std)
+
+
+def torque_factor(torque: Array, law: Array, dt: float) -> TorqueFactor | None:
+    """Regress logged torque (n,) on the law's (n,), N m, sampled every ``dt`` [s]; None where there is too little.
+
+    The standard deviation is that of blocks of a second, within which errors may hang together.
+    """
+    known = np.isfinite(torque) & np.isfinite(law)
+    torque, law = torque[known], law[known]
+    rows = max(1, round(BLOCK / dt))
+    n = len(law) // rows
+    if n < LEAST_BLOCKS or not law.any() or not torque.any():
+        return None
+    energy = float(law @ law)
+    factor = float(law @ torque) / energy
+    scores = (law * (torque - factor * law))[: n * rows].reshape(n, rows).sum(axis=1)
+    std = float(np.sqrt(n / (n - 1) * (scores @ scores))) / energy
+    return TorqueFactor(factor, std, float(law @ torque / np.sqrt(energy * (torque @ torque))))
+
+
+def go_by_logged_torque(recorded: Recorded) -> Response:
+    """Response whose theory has the gain that the logged torque shows, with a remark, where the stated law does not."""
+    response = recorded.response
+    if recorded.law is None or response.T_delta is None:
+        return response
+    k, v0 = recorded.law
+    free = np.ones(len(response.t), bool) if response.free is None else response.free
+    law = k * np.maximum(v0 - response.v, 0.0) * response.phi_dot
+    found = torque_factor(response.T_delta[free], law[free], response.dt)
+    if found is None or not found.differs:
+        return response
+    remark = (
+        f"{recorded.name('T_delta')}: the logged torque is {found.factor:.3f} ± {NORMAL_95 * found.std:.3f} of the "
+        f"stated law {k:g} ({v0:g} - v) phi_dot; theory goes by the logged torque, {found.factor * k:.3g} in place of "
+        f"{k:g}"
+    )
+    theory = lean_feedback(
+        bicycle_for(response), found.factor * k, v0, response.theory.std if response.theory else None
+    )
+    return replace(response, theory=theory, remarks=(*response.remarks, remark))

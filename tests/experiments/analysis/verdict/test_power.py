@@ -1,0 +1,59 @@
+"""Power of the verdict: what is said to be seen is seen as often as is said."""
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from experiments.analysis.verdict.candidate import CandidateCause
+from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from experiments.analysis.verdict.power import Detectable, detectable, like_for_like_slopes, power_sentence
+from experiments.analysis.verdict.wording import measure_next
+from experiments.reports.answer import answer_of
+from hil.runners.emulation import Emulation
+from models.plant.steer_drive import SteerDrive
+from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
+
+
+def test_a_deviation_is_seen_as_often_as_is_said():
+    """Drawn, not computed: 4000 campaigns of three conditions with the deviation that is to be seen in 90 %."""
+    rng = np.random.default_rng(3)
+    root = rng.standard_normal((6, 6))
+    covariance, slopes = root @ root.T + 0.1 * np.eye(6), rng.standard_normal((6, 2))
+    for size, slope in zip(detectable(covariance, slopes, 0.01), slopes.T, strict=True):
+        residual = rng.multivariate_normal(size * slope, covariance, 4000)
+        found = np.einsum("ni,ni->n", residual, np.linalg.solve(covariance, residual.T).T)
+        assert np.mean(found > chi2.isf(0.01, 6)) == pytest.approx(0.9, abs=0.02)
+
+
+def test_what_no_condition_feels_is_never_seen():
+    assert np.isinf(detectable(np.eye(2), np.zeros((2, 1)), 0.01)[0])
+    assert power_sentence([Detectable("drive_gain", np.inf)]) == ""
+
+
+def test_the_table_knows_what_a_campaign_sees(tmp_path):
+    """Predicted from the true campaign alone; then the drive is made weaker by twice and by a quarter of that."""
+    analysis = lockstep(tmp_path / "true", speeds=("5.0", "3.0"))
+    verdict = analysis.verdicts[0]
+    assert verdict.explained
+    sizes = {one.name: one.deviation for one in verdict.power}
+    assert 0.005 < sizes["drive_gain"] < 0.1
+    for share, seen in ((2.0, True), (0.25, False)):
+        drive = SteerDrive(gain=1.0 - share * sizes["drive_gain"])
+        again = lockstep(tmp_path / str(share), Emulation(drive=drive), ("5.0", "3.0")).verdicts[0]
+        assert (again.p < SIGNIFICANCE) == seen
+    slopes = like_for_like_slopes(
+        [({r.source: r for r in analysis.responses}[c.window.source], c) for c in analysis.comparisons], ["drive_gain"]
+    )
+    assert slopes.shape == (verdict.dof, 1)
+    said = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons).details[0]
+    assert said.startswith("what would have been seen, alone and in 90% of such campaigns: drive_gain by ")
+    assert "more_delay by" in said
+    assert "ms" in said
+
+
+def test_what_to_measure_next_goes_with_the_cause():
+    friction = CandidateCause("coulomb_friction", 0.0, 0.05, 1.0, False, float("nan"), 1.0, unit="N m")
+    assert "pull the bars slowly with a spring balance" in measure_next([friction])
+    fork = CandidateCause("IHzz", 0.1, 0.2, 1.0, False, 1.0, 2.0)
+    assert "measure IHzz at rest again" in measure_next([fork])
+    assert measure_next([]) == ""

@@ -1,0 +1,73 @@
+"""A logged torque that is not that of the stated law is told of, and is what theory goes by."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.analysis.analyze import analyze_responses
+from experiments.datatypes import Response
+from experiments.recordings.checked import Recorded
+from experiments.recordings.inspection import inspect_recording
+from experiments.recordings.torque_law import torque_factor
+from experiments.theory.theory import lean_feedback
+from models import catalogue
+from models.coordinates import PHI_DOT
+from models.plant.plant import Kick
+from tests.models.plant.riding import DT, free
+
+DELFT = catalogue.load_bicycle("DelftSbW2024")
+K, V0, V = 2.0, 6.5, 4.0
+COLUMNS = {"T_delta": "command_fork"}
+
+
+def ridden(factor, seed=0):
+    """The Delft bicycle under a drive that makes ``factor`` of its law, and logs what it makes."""
+    rng = np.random.default_rng(seed)
+    kicks = tuple(Kick(t, impulse, 0.1) for t, impulse in ((2.0, 6.0), (7.0, -6.0), (12.0, 6.0), (17.0, -6.0)))
+    plant = free(DELFT, V, x0=(0.0, 0.0, 0.0, 0.0), kicks=kicks)
+    rate, torque = [0.0], [0.0]
+    for _ in range(round(22.0 / DT)):
+        torque.append(factor * K * (V0 - V) * rate[-1])
+        plant.advance(torque[-1], True, DT)
+        rate.append(float(plant.state[PHI_DOT]))
+    t = DT * np.arange(len(rate))
+    response = Response(
+        "ridden",
+        "mapped",
+        t,
+        np.array(rate) + 0.004 * rng.standard_normal(len(t)),
+        np.full(len(t), V),
+        T_delta=np.array(torque),
+        bicycle=DELFT,
+        theory=lean_feedback(DELFT, K, V0),
+        label="ridden",
+    )
+    return Recorded(response, COLUMNS, {}, (K, V0))
+
+
+def test_a_torque_of_three_quarters_of_the_law_is_told_of_and_gone_by():
+    recorded = ridden(0.77)
+    response = inspect_recording(recorded)
+    assert any("command_fork: the logged torque is 0.7" in remark for remark in response.remarks)
+    assert response.theory.name.startswith("steer into the lean, 1.5")
+    told = analyze_responses([response]).verdicts[0]
+    ignored = analyze_responses([replace(recorded.response, theory=lean_feedback(DELFT, K, V0))]).verdicts[0]
+    assert told.chi2 < 0.2 * ignored.chi2
+
+
+def test_a_torque_of_the_law_is_left_alone():
+    response = inspect_recording(ridden(1.0))
+    assert not any("stated law" in remark for remark in response.remarks)
+    assert response.theory.name == lean_feedback(DELFT, K, V0).name
+
+
+def test_the_interval_holds_the_factor():
+    held = 0
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        law = np.convolve(rng.standard_normal(4000), np.ones(20) / 20, "same")
+        noise = 0.1 * np.convolve(rng.standard_normal(4000), np.ones(20) / 20, "same")
+        found = torque_factor(0.8 * law + noise, law, 0.01)
+        held += abs(found.factor - 0.8) < 1.96 * found.std
+    assert held / 200 == pytest.approx(0.95, abs=0.05)
