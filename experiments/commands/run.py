@@ -66,6 +66,7 @@ def run(
     from experiments.terminal.console import progress_screen
     from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
     from hil.logs.folders import run_folder
+    from hil.runners.disk_room import require_disk_room
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator, Outcome
     from hil.runners.scheduling import require_existing
@@ -82,6 +83,7 @@ def run(
     _require_rideable(rig, schedule, told, allow_unstable)
     find_latency_test(rig, fifo)
     folder = run_folder(out, rig.bicycle.name, schedule.method)
+    require_disk_room(folder, [(rig, duration)])  # before a virtual bicycle starts, which takes its time
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
     operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
