@@ -65,7 +65,6 @@ def run(
     from experiments.emulation.spawn import start_twin
     from experiments.terminal.console import progress_screen
     from experiments.terminal.run_screen import StoppedBeforeRunError, run_screen
-    from hil.logs.folders import run_folder
     from hil.runners.emulation import Emulation
     from hil.runners.operator import Operator, Outcome
     from hil.runners.scheduling import require_existing
@@ -81,7 +80,7 @@ def run(
     schedule = gains_of(controller, rig, allow_mismatch, told)
     _require_rideable(rig, schedule, told, allow_unstable)
     find_latency_test(rig, fifo)
-    folder = run_folder(out, rig.bicycle.name, schedule.method)
+    folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
     operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
@@ -116,6 +115,16 @@ def run(
     _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
         raise typer.Exit(1)
+
+
+def _folder_with_room(out: Path, rig: "Rig", schedule: "GainSchedule", duration: float) -> Path:
+    """Name the folder of the log, on a disk with room for it, before a virtual bicycle takes its time to start."""
+    from hil.logs.folders import run_folder
+    from hil.runners.disk_room import require_disk_room
+
+    folder = run_folder(out, rig.bicycle.name, schedule.method)
+    require_disk_room(folder, [(rig, duration)])
+    return folder
 
 
 def _require_rideable(rig: "Rig", schedule: "GainSchedule", told: tuple[float, ...], allow_unstable: bool) -> None:

@@ -32,6 +32,7 @@ from firmware_interface.twins.faulty_link import draw_uniform, fetch, new_mail, 
 _RX_SIZE = 4096  # bytes
 _REPORT_LAG = 0.005  # s, of a drive that reports what it was asked for
 _NEVER_us = 2**62
+_NOT_PLAYED = -1  # a kind of fault that this node does not have: what the node does itself holds
 
 (
     _SLOWING,
@@ -178,15 +179,16 @@ def _too_slow(node, t):
 def _surroundings(node, bus, t):
     """Play what happens to the node from outside; returns the supply [V]."""
     firmware = node.firmware
+    button = trip = dead = _NOT_PLAYED  # of several of a kind any one counts
     for i in range(node.faults.size):
         fault = node.faults[i]
-        kind, on = fault.kind, fault.start <= t < fault.stop
+        kind, on = fault.kind, int(fault.start <= t < fault.stop)
         if kind == _STOP_BUTTON:
-            firmware.stop_button = on
+            button = max(button, on)
         elif kind == _DRIVE_TRIPS:
-            firmware.faults = FAULT_DRIVE if on else 0
+            trip = max(trip, on)
         elif kind == _WATCHDOG_DEAD:
-            firmware.watchdog_us = _NEVER_us if on else 1000 * np.int64(firmware.hello.watchdog_ms)
+            dead = max(dead, on)
         elif kind == _HELLO_NAN and on:
             firmware.hello.gyro_lsb = np.nan
         elif kind == _BUS and on:
@@ -194,6 +196,12 @@ def _surroundings(node, bus, t):
         elif kind == _SEQ_WRAP and not fault.begun:
             fault.begun = 1
             firmware.seq = -int(np.rint(fault.start * firmware.hello.rate_hz)) & 0xFFFFFFFF
+    if button != _NOT_PLAYED:
+        firmware.stop_button = button
+    if trip != _NOT_PLAYED:
+        firmware.faults = FAULT_DRIVE if trip else 0
+    if dead != _NOT_PLAYED:
+        firmware.watchdog_us = _NEVER_us if dead else 1000 * np.int64(firmware.hello.watchdog_ms)
     return bus
 
 

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from experiments.studies.fault_injection.slow_rides.healthy import ABOUT, SHOWN, TUNING, draw_healthy_ride
-from experiments.studies.fault_injection.slow_rides.ride import judge_ride, play_ride
+from experiments.studies.fault_injection.slow_rides.ride import RideResult, judge_ride, play_ride
 from experiments.studies.fault_injection.slow_rides.slow_faults import SLOW_FAULTS, draw_slow_ride
 from experiments.studies.fault_injection.slow_rides.study import (
+    TRUE_LIMIT,
+    JudgedRide,
     complain_of_healthy,
     complain_of_slow,
     healthy_markdown,
@@ -63,6 +65,43 @@ def test_torque_on_a_bicycle_that_truly_leans_is_unsafe_whatever_its_sensors_say
         assert result.unsafe == unsafe
         assert result.lean == 0.6
     assert complain_of_healthy(ride, result) == "unsafe"
+
+
+def ended(cause: Cause, lean_deg: float) -> RideResult:
+    """A ride that ended by a cause at 10 s and truly leant so far, with no torque beyond the limit."""
+    return RideResult(cause, 10.0, np.radians(lean_deg), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("cause", "lean_deg", "complaint"),
+    [
+        (Cause.LEAN_LIMIT, 23.9, ""),  # a turn in wind: by the turn 27.5 deg
+        (Cause.LEAN_LIMIT, 22.0, "stopped by LEAN_LIMIT"),
+        (Cause.SATURATED, 25.0, ""),
+        (Cause.SENSORS_DISAGREE, 29.0, "stopped by SENSORS_DISAGREE"),  # a symptom is never a limit
+        (Cause.DRIVE_DISOBEYS, 29.0, "stopped by DRIVE_DISOBEYS"),
+    ],
+)
+def test_a_healthy_ride_that_truly_came_to_its_limit_is_no_false_stop(cause, lean_deg, complaint):
+    ride = draw_healthy_ride(1, list(ABOUT).index("wind"), SHOWN)
+    result = ended(cause, lean_deg)
+    assert complain_of_healthy(ride, result) == complaint
+    one = JudgedRide(0, ride, result, complaint)
+    assert str(one).endswith(f"({TRUE_LIMIT})") == (complaint == "")
+    assert healthy_markdown([one]).splitlines()[2].split(" | ")[2:4] == (["0", "1"] if not complaint else ["1", "0"])
+
+
+def test_a_ride_that_was_never_armed_or_lay_on_its_wheels_need_not_find_its_fault():
+    encoder = next(i for i, fault in enumerate(SLOW_FAULTS) if fault.name == "steer encoder creeps")
+    ride = replace(draw_slow_ride(1, encoder, SHOWN), size=0.2, onset=2.0, grown=3.0)
+    free, wheels = replace(ride.surroundings, training_wheels=None), replace(ride.surroundings, training_wheels=0.17)
+    on_free, on_wheels = replace(ride, surroundings=free), replace(ride, surroundings=wheels)
+    ridden = replace(ended(Cause.OPERATOR_STOP, 9.8), ended=31.8)
+    assert complain_of_slow(on_free, ridden) == "not found within 6 s"
+    assert complain_of_slow(on_wheels, ridden) == ""
+    assert complain_of_slow(on_wheels, replace(ridden, lean=0.1)) == "not found within 6 s"
+    assert complain_of_slow(on_wheels, replace(ridden, leaning=0.6)) == "unsafe"
+    assert complain_of_slow(on_free, ended(Cause.CHECK_UPRIGHT, 0.0)) == ""
 
 
 def test_limits_asleep_are_found_out(slow):

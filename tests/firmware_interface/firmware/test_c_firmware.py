@@ -19,12 +19,12 @@ from firmware_interface.node.rules import (
     firmware_sample,
     new_firmware,
 )
-from firmware_interface.twins import c_library, c_node
+from firmware_interface.twins import c_library
 from firmware_interface.twins.c_node import FirmwareInC
 from firmware_interface.twins.faults import BOTH_WAYS, TO_NODE, Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from firmware_interface.twins.faulty_link import fetch, post
-from firmware_interface.twins.virtual_node import CORES, NodeConfig
+from firmware_interface.twins.virtual_node import CORES
 from tests.firmware_interface.node.test_protocol import COMMANDS, FRAMES, HELLOS, SAMPLES, U16
 from tests.firmware_interface.test_framing import PAYLOADS
 from tests.firmware_interface.wire import SESSION, as_bytes, command_frame, encoded, record
@@ -377,49 +377,3 @@ def test_a_number_counts_as_new_when_it_is_ahead(first, second):
     hear(core, command_frame(second))
     core.latch(PERIOD)
     assert core.state.commands == (2 if 0 < (second - first) % 65536 < 32768 else 1)
-
-
-# ---- what is told when it cannot be
-
-
-def test_no_compiler(monkeypatch):
-    monkeypatch.setattr(c_library.shutil, "which", lambda name: None)
-    with pytest.raises(DeviceError, match="needs a C compiler, found none of cc, gcc, clang: install one"):
-        c_library.build_library()
-
-
-def test_compiler_that_refuses(monkeypatch, tmp_path):
-    (tmp_path / "cc").write_text("#!/bin/sh\necho no such luck >&2\nexit 3\n")
-    (tmp_path / "cc").chmod(0o755)
-    monkeypatch.setattr(c_library.shutil, "which", lambda name: str(tmp_path / "cc"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    with pytest.raises(DeviceError, match=r"should build with .*/cc, which said: no such luck"):
-        c_library.build_library()
-
-
-def test_cache_that_cannot_be_written(monkeypatch, tmp_path):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(DeviceError, match=r"should be kept in .*: .*; set XDG_CACHE_HOME to another folder"):
-        c_library.build_library()
-
-
-def test_library_that_is_none(tmp_path):
-    with pytest.raises(DeviceError, match="should be a library of the node's C core, but: "):
-        c_library.load_library(tmp_path / "absent.so")
-
-
-def test_library_of_another_version(monkeypatch):
-    monkeypatch.setattr(c_library, "_LAYOUT", c_library._LAYOUT[:-1])
-    with pytest.raises(DeviceError, match=r"was built from another version of node.h: build it again"):
-        c_library.load_library.__wrapped__(c_library.build_library())
-
-
-def test_faults_that_only_python_plays_are_refused():
-    with pytest.raises(DeviceError, match="plays faults of the line and STOP_BUTTON, DRIVE_TRIPS, BUS, found RESET: "):
-        c_node.new_c_node(new_firmware(CALIBRATION), (Fault(Kind.DROP), Fault(Kind.RESET)))
-
-
-def test_unknown_core_is_refused():
-    with pytest.raises(DeviceError, match="core of a virtual node must be one of python, c, found 'rust'"):
-        NodeConfig(core="rust")

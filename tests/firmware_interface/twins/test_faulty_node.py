@@ -187,6 +187,29 @@ def test_stop_button_and_drive_fault_disable_and_go_away():
         assert (status[AFTER] == 0).all(), "ENABLE was never taken back"
 
 
+@pytest.mark.parametrize(
+    ("kind", "field", "words"),
+    [(Kind.STOP_BUTTON, "status", STATUS_STOP_BUTTON), (Kind.DRIVE_TRIPS, "faults", FAULT_DRIVE)],
+)
+@pytest.mark.parametrize("first", [0, 1])
+def test_of_two_that_overlap_neither_ends_the_other(kind, field, words, first):
+    """Trips from 0.1 to 0.2 s and from 0.15 to 0.3 s, in either order: one from 0.1 to 0.3 s."""
+    two = (Fault(kind, start=0.1, stop=0.2), Fault(kind, start=0.15, stop=0.3))
+    told = Bench(*(two if first == 0 else two[::-1])).run(0.4).told(field)
+    t = PERIOD * np.arange(len(told))
+    during = (t > 0.1 - 1e-9) & (t < 0.3 - 1e-9)
+    assert (told[during] == words).all()
+    assert (told[~during & (t > 0.2)] == 0).all()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_watchdog_that_is_dead_twice_is_dead_until_the_later_end(first):
+    two = (Fault(Kind.WATCHDOG_DEAD, start=0.1, stop=0.2), Fault(Kind.WATCHDOG_DEAD, start=0.1, stop=0.4))
+    run = Bench(*(two if first == 0 else two[::-1])).run(0.12).run(0.39, alive=False)
+    assert not run.said[-1].status & STATUS_WATCHDOG
+    assert run.run(0.5, alive=False).said[-1].status & STATUS_WATCHDOG
+
+
 def test_supply():
     np.testing.assert_array_equal(bench(Kind.BUS, 12.0).told("bus_mV"), np.where(DURING, 12000, 24000))
 

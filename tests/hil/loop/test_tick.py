@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL
@@ -17,10 +16,8 @@ from firmware_interface.messages import (
     STATUS_STOP_BUTTON,
     STATUS_WATCHDOG,
 )
-from hil.loop.excitation import Excitation
-from hil.loop.observer import ESTIMATE
 from hil.loop.states import Cause, Demand, State, Symptom, Verdict
-from hil.loop.tick import FAREWELL_FRAMES, farewell, requested_torque
+from hil.loop.tick import FAREWELL_FRAMES, farewell
 from hil.loop.transitions import Stage
 from tests.hil.loop.scripted import DT, START, Scripted
 
@@ -304,53 +301,6 @@ def test_the_last_command_takes_the_torque_away_whatever_was_decided():
     assert s.loop.supervisor["T_cmd"] == 0.0
     assert s.loop.links["asked"].tolist() == [s.t, s.t]
     assert FAREWELL_FRAMES == 5, "as docs/safety.md says"
-
-
-ESTIMATED = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")
-
-
-@pytest.mark.parametrize(
-    ("v", "wanted"),
-    [
-        (1.0, -1.0),  # below all: the slowest gains
-        (2.0, -1.0),
-        (3.0, -3.0),  # half way
-        (4.0, -5.0),
-        (4.5, -6.5),  # a quarter of the way from 5 to 11
-        (6.0, -11.0),
-        (9.0, -11.0),  # above all: the fastest
-    ],
-)
-@pytest.mark.parametrize("state", range(6))
-def test_gains_are_interpolated_over_speed_and_kept_beyond_the_ends(v, wanted, state):
-    e = np.zeros(1, ESTIMATE)[0]
-    e["v"], e[ESTIMATED[state]] = v, 2.0
-    gains = np.zeros((3, 6))
-    gains[:, state] = 0.5, 2.5, 5.5
-    assert requested_torque(np.array([2.0, 4.0, 6.0]), gains, e) == pytest.approx(wanted)
-
-
-def test_gains_of_one_speed_hold_at_all():
-    e = np.zeros(1, ESTIMATE)[0]
-    for v in (0.5, 3.0, 7.0):
-        e["v"], e["phi"], e["delta_dot"] = v, 0.1, -1.0
-        assert requested_torque(np.array([3.0]), np.array([[10.0, 0, 0, 2.0, 0, 0]]), e) == pytest.approx(1.0)
-
-
-def test_the_excitation_begins_with_control_and_not_before():
-    s = Scripted(excitation=Excitation("push", 1.0, 4 * DT))  # sin(pi k / 4) N m
-    assert s.ticks(5)["T_req"] == pytest.approx(0.0, abs=1e-12)
-    s.running()
-    played = [float(s.tick()["T_req"]) for _ in range(6)]
-    assert played == pytest.approx([0.0, math.sqrt(0.5), 1.0, math.sqrt(0.5), 0.0, 0.0], abs=1e-3)
-
-
-def test_a_release_begins_after_as_many_ticks_under_control_as_asked_for():
-    s = Scripted(excitation=Excitation(releases=((3 * DT, 2 * DT),)))
-    s.ticks(10)
-    s.running()
-    released = [bool(s.tick()["verdict"] & Verdict.RELEASED) for _ in range(8)]
-    assert released == [False] * 3 + [True] * 2 + [False] * 3
 
 
 # held or steered

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from experiments.cli import app
 from hil.logs.log import RUN_FILE, RunWriter
 from hil.loop.tick_record import TICK
 from hil.rig.file import read_rig
@@ -38,6 +40,20 @@ def test_a_run_too_long_for_its_disk_is_refused_before_a_port_is_opened(small_di
     )
     with pytest.raises(InputError, match=wanted):
         session.run_realtime(small_disk / "runs" / "one", rig, gains(rig), "/dev/no-such-port", 3300.0)
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_virtual_bicycle_is_not_even_started(small_disk, monkeypatch):
+    """Told before anybody waits for a twin and its kernels; the log's folder is not made either."""
+
+    def started(*_, **__):
+        raise AssertionError("the virtual bicycle was started")
+
+    monkeypatch.setattr("experiments.emulation.spawn.start_twin", started)
+    arguments = ["run", "--emulated", "--duration", "3300", "--out", str(small_disk / "runs")]
+    refused = CliRunner().invoke(app, arguments).exception
+    assert isinstance(refused, InputError)
+    assert "found 2.0 MB of room there" in str(refused)
     assert list(small_disk.iterdir()) == []
 
 

@@ -15,7 +15,10 @@ from hil.loop.states import Cause
 
 RIDES_PER_BATCH = 50
 RIDE_SPACES = {"tuning": TUNING, "shown": SHOWN}
-FREE_OF_LIMIT = 0.8  # share of the lean limit below which a healthy ride has no reason to end; wind steepens a turn
+# Share of the lean limit below which a healthy ride has no reason to end. A turn's lean ends it at 0.94 of the limit; in
+# v psi_dot / g, which it rests on, that is the tangent of a true lean of 26 deg, and wind holds some degrees of it.
+FREE_OF_LIMIT = 0.8
+TRUE_LIMIT = "true limit reached"
 FALSE_CAUSES = frozenset(  # of a healthy ride, however far it leans
     {Cause.SENSORS_DISAGREE, Cause.SENSOR_JUMP, Cause.SENSOR_RANGE, Cause.SENSOR_STUCK, Cause.DRIVE_DISOBEYS}
 )
@@ -35,26 +38,47 @@ class JudgedRide:
         """True if something other than its planned end stopped the ride."""
         return self.result.cause is not Cause.OPERATOR_STOP
 
+    @property
+    def at_true_limit(self) -> bool:
+        """True if the bicycle truly came near the limit that ended the ride: no symptom stopped it for nothing."""
+        return self.found and reached_true_limit(self.result)
+
     def __str__(self) -> str:
         ride, result = self.ride, self.result
         fault = f", {ride.size:+.3g} from {ride.onset:.1f} to {ride.grown:.1f} s" if ride.size else ""
         return (
             f"ride {self.index}: {ride.name}{fault}, {' '.join(ride.machine)} at {ride.scenario.speed[0][1]:.1f} m/s: "
             f"{result.cause.name} at {result.ended:.1f} s, true lean {math.degrees(result.lean):.1f} deg, torque for "
-            f"{result.leaning:.2f} s beyond the limit"
+            f"{result.leaning:.2f} s beyond the limit{f' ({TRUE_LIMIT})' if self.at_true_limit else ''}"
         )
+
+
+def reached_true_limit(result: RideResult, lean_limit: float = Limits().lean.value) -> bool:
+    """Decide whether a ride ended near a limit by its true lean, and not by sensors that seemed to lie."""
+    return result.cause not in FALSE_CAUSES and result.lean > FREE_OF_LIMIT * lean_limit
+
+
+def never_began(result: RideResult) -> bool:
+    """Decide whether a ride was stopped before it came under control."""
+    return result.cause.name.startswith("CHECK_")
+
+
+def lay_on_wheels(ride: Ride, result: RideResult) -> bool:
+    """Decide whether the bicycle came down on its training wheels: it need not balance, and little can be compared."""
+    wheels = ride.surroundings.training_wheels
+    return wheels is not None and result.lean >= wheels
 
 
 def complain_of_slow(ride: Ride, result: RideResult) -> str:
     """Say what a ride with a slow fault did not keep."""
     fault = SLOW_FAULT_NAMED[ride.name]
-    if abs(ride.size) < fault.seen or result.cause.name.startswith("CHECK_"):  # too small, or it never began
+    if abs(ride.size) < fault.seen or never_began(result):
         return ""
     if result.unsafe:
         return "unsafe"
-    late = min(result.ended, RUN_AT + ride.time) - ride.grown > FOUND_WITHIN
-    if ride.surroundings.training_wheels is not None:  # it may lie on them, which hides 1.7 m/s^2 and any turn
+    if lay_on_wheels(ride, result):
         return ""
+    late = min(result.ended, RUN_AT + ride.time) - ride.grown > FOUND_WITHIN
     return f"not found within {FOUND_WITHIN:g} s" if late else ""
 
 
@@ -62,10 +86,9 @@ def complain_of_healthy(ride: Ride, result: RideResult, lean_limit: float = Limi
     """Say for what a healthy ride was stopped that had no reason to end."""
     if result.unsafe:
         return "unsafe"
-    if result.cause is Cause.OPERATOR_STOP or result.cause.name.startswith("CHECK_"):  # one that never began
+    if result.cause is Cause.OPERATOR_STOP or never_began(result) or reached_true_limit(result, lean_limit):
         return ""
-    ends_itself = result.cause not in FALSE_CAUSES and result.lean > FREE_OF_LIMIT * lean_limit
-    return "" if ends_itself else f"stopped by {result.cause.name}"
+    return f"stopped by {result.cause.name}"
 
 
 def run_rides(
@@ -147,9 +170,10 @@ def healthy_markdown(judged: Sequence[JudgedRide]) -> str:
         rides = [one for one in judged if one.ride.name == name]
         lean = max(math.degrees(one.result.lean) for one in rides)
         wrong = sum(one.complaint != "" for one in rides)
-        limits = sum(one.found for one in rides) - wrong
-        rows.append([name, str(len(rides)), str(wrong), str(limits), f"{lean:.0f} deg"])
-    return markdown_table(["ride", "rides", "false stops", "ended at a limit", "greatest true lean"], rows)
+        limits, refused = sum(one.at_true_limit for one in rides), sum(never_began(one.result) for one in rides)
+        rows.append([name, str(len(rides)), str(wrong), str(limits), str(refused), f"{lean:.0f} deg"])
+    head = ["ride", "rides", "false stops", TRUE_LIMIT, "not armed", "greatest true lean"]
+    return markdown_table(head, rows)
 
 
 def _size(size: float, unit: str) -> str:
