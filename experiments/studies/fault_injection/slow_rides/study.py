@@ -15,7 +15,7 @@ from hil.loop.states import Cause
 
 RIDES_PER_BATCH = 50
 RIDE_SPACES = {"tuning": TUNING, "shown": SHOWN}
-# Share of the lean limit below which a healthy ride has no reason to end. A turn's lean ends it at 0.94 of the limit; in
+# Share of the lean limit below which a healthy ride has no reason to end. A turn ends it at 0.94 of the limit; in
 # v psi_dot / g, which it rests on, that is the tangent of a true lean of 26 deg, and wind holds some degrees of it.
 FREE_OF_LIMIT = 0.8
 TRUE_LIMIT = "true limit reached"
