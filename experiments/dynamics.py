@@ -42,6 +42,8 @@ class Dynamics:
     noise: Callable[[float], Array] | None = None  # (n, m): state after one sample of sensor noise, 1 std each
     misread: Callable[[float], Array] | None = None  # d matrix / d (speed that the controller reads), per m/s
     reading: Mapping[str, Array] = field(default_factory=dict)  # channel -> (m,): the same noise in its readings
+    torque: Callable[[float], Array] | None = None  # (n,): rate of change of the state per N m at the steer axis
+    feedback: Callable[[float], Array] | None = None  # (n,): torque that the controller commands, per unit state [N m]
 
     @property
     def time(self) -> str:

@@ -20,7 +20,7 @@ def open_loop(bicycle: Bicycle) -> Theory:
     """Theory of the uncontrolled bicycle: Meijaard et al. (2007) eq. (5.3) without torques."""
 
     def build(real: Variant, more_delay: float) -> Dynamics:
-        return _four_states("open loop", lambda v: real.system(v)[0])
+        return _four_states("open loop", lambda v: real.system(v)[0], lambda v: _per_torque(real.matrices(v)[0]))
 
     return Theory("open loop", bicycle, build)
 
@@ -43,26 +43,53 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
     """
     name = f"steer into the lean, {k:g} ({v0:g} - v)"
 
+    def commanded(v: float) -> float:
+        return k * max(v0 - v, 0.0)
+
     def build(real: Variant, more_delay: float) -> Dynamics:
-        def matrix(v: float) -> Array:
-            gain = real.drive_gain * k * max(v0 - v, 0.0)
+        def parts(v: float) -> tuple[Array, Array, Array]:
+            gain = real.drive_gain * commanded(v)
             mass, damping, stiffness = real.matrices(v)
             mass[DELTA, PHI] += gain * more_delay
             damping[DELTA, PHI] -= gain
+            return mass, damping, stiffness
+
+        def matrix(v: float) -> Array:
+            mass, damping, stiffness = parts(v)
             A = np.zeros((len(STATES), len(STATES)))
             A[STATE_ANGLES, STATE_RATES] = np.eye(2)
             A[STATE_RATES] = -np.linalg.solve(mass, np.hstack([stiffness, damping]))
             return A
 
-        return _four_states(name, matrix)
+        return _four_states(
+            name, matrix, lambda v: _per_torque(parts(v)[0]), lambda v: commanded(v) * np.eye(len(STATES))[PHI_DOT]
+        )
 
     return Theory(name, bicycle, build, std or {})
 
 
-def _four_states(name: str, matrix: Callable[[float], Array]) -> Dynamics:
-    """Continuous dynamics of the bicycle's own four states."""
+def _four_states(
+    name: str,
+    matrix: Callable[[float], Array],
+    torque: Callable[[float], Array],
+    feedback: Callable[[float], Array] = lambda v: np.zeros(len(STATES)),
+) -> Dynamics:
+    """Continuous dynamics of the bicycle's own four states.
+
+    Parameters
+    ----------
+    name, matrix, torque, feedback
+        As `Dynamics` takes them.
+    """
     unit = np.eye(len(STATES))
-    return Dynamics(name, STATES, matrix, output=unit[PHI_DOT], embed=lambda v: unit)
+    return Dynamics(name, STATES, matrix, output=unit[PHI_DOT], embed=lambda v: unit, torque=torque, feedback=feedback)
+
+
+def _per_torque(mass: Array) -> Array:
+    """Rate of change (4,) of the state per N m at the steer axis, from the mass matrix."""
+    b = np.zeros(len(STATES))
+    b[STATE_RATES] = np.linalg.solve(mass, [0.0, 1.0])
+    return b
 
 
 def fixed(bicycle: Bicycle, dynamics: Dynamics) -> Theory:
