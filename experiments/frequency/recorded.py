@@ -3,8 +3,8 @@
 Nothing was played on purpose, but what was added is a measured channel (``Response.T_played``), known as the controller
 knew it, and it owes nothing to the noise of the other sensors. It serves as the instrument: each output, the torque
 commanded too, is set against it, and a response between two measured outputs, such as from steer to lean rate, is the
-quotient of theirs. So errors in both channels and the feedback between them leave no bias, where a direct quotient would
-have one (errors in variables; Soderstrom and Stoica 1989, section 8). The parts with a torque are laid end to end; the
+quotient of theirs. So errors in both channels and the feedback between them leave no bias, where a direct quotient
+has one (errors in variables; Soderstrom and Stoica 1989, section 8). The parts with a torque are laid end to end; the
 beginning of each is from rest, in the recording and in theory, and noise shows in the lines as everywhere else
 (`experiments.frequency.spectral_lines`).
 """
@@ -12,7 +12,6 @@ beginning of each is from rest, in the recording and in theory, and noise shows 
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from scipy.linalg import expm
 
 from experiments.datatypes import Response
 from experiments.dynamics import Theory
@@ -25,6 +24,7 @@ from experiments.frequency.response import (
 from experiments.frequency.spectral_lines import measure_lines
 from experiments.recordings.played_parts import played_parts
 from experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
+from experiments.theory.forced_response import held
 from experiments.theory.theory import theory_for
 from hil.design.closed_loop import MEASURED_CHANNELS
 from models.array_types import Array
@@ -111,15 +111,6 @@ def sampled_theory(theory: Theory, v: float, dt: float) -> ExcitedLoop:
     scale, lag = theory.nominal("steer_scale"), theory.nominal("steer_lag")
     H[OUTPUT_ROWS["delta"], [DELTA, DELTA_DOT]] = scale, -scale * lag
     return ExcitedLoop(W, B, dynamics.feedback(v), H, dt)
-
-
-def held(A: Array, b: Array, dt: float) -> tuple[Array, Array]:
-    """Transition matrix (n, n) and input vector (n,) over ``dt`` [s] of x' = A x + b u with u held."""
-    n = len(b)
-    both = np.zeros((n + 1, n + 1))
-    both[:n, :n], both[:n, n] = A, b
-    both = expm(both * dt)
-    return both[:n, :n], both[:n, n]
 
 
 def _mover_of(theory: Theory, v: float, dt: float) -> Callable[[Mapping[str, float]], ExcitedLoop]:

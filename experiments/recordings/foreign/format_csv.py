@@ -26,7 +26,7 @@ TEXT_BYTES = 150  # of memory that a value takes where not all are numbers
 
 def fits(head: bytes, suffix: str) -> bool:
     """Anything that reads as text, or that gzip packed."""
-    return head.startswith(GZIP_MAGIC) or b"\0" not in head and (head[:-4].isascii() or _decodes(head[:-4]))
+    return head.startswith(GZIP_MAGIC) or (b"\0" not in head and (head[:-4].isascii() or _decodes(head[:-4])))
 
 
 def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int = 1, skip: int = 0) -> Table:

@@ -1,7 +1,7 @@
 """Twins of the Delft logs: their bicycle under their law, its handle shaken at one frequency or its frame pushed.
 
-Integrated exactly in steps of 1 ms over which torques are held, with dry friction of the steer if wanted; nothing of the
-analysis is used. What the sensors show may be scaled and late.
+Integrated exactly in steps of 1 ms over which torques are held, with dry friction of the steer if wanted; nothing of
+the analysis is used. What the sensors show may be scaled and late.
 """
 
 import gzip
@@ -18,15 +18,8 @@ from models.linear.perturbed import Variant
 BICYCLE = catalogue.load_bicycle(delft.DELFT_BICYCLE)
 STEP = 0.001  # s
 NOISE = {"lean_rate": 0.01, "fork_angle": 0.0004}  # rad/s, rad
-COLUMNS = (
-    *delft.COLUMNS,
-    "hand_angle",
-    "lean_torque",
-    "hand_torque",
-    "x_acceleration",
-    "y_acceleration",
-    "command_hand",
-)
+UNUSED = ("hand_angle", "lean_torque", "x_acceleration", "y_acceleration", "command_hand")
+COLUMNS = (*delft.COLUMNS, "hand_torque", *UNUSED)
 
 
 def ride(real, v, torque, push, friction=0.0, seed=0):
