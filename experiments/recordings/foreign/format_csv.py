@@ -29,7 +29,9 @@ def fits(head: bytes, suffix: str) -> bool:
     return head.startswith(GZIP_MAGIC) or (b"\0" not in head and (head[:-4].isascii() or _decodes(head[:-4])))
 
 
-def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int = 1, skip: int = 0) -> Table:
+def read(
+    path: Path, delimiter: str = "", decimal: str = ".", header_line: int = 1, skip: int = 0, ragged: bool = False
+) -> Table:
     """Columns of a text file.
 
     Parameters
@@ -43,6 +45,9 @@ def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int =
         Number of the line of names, from 1.
     skip
         Lines between the names and the first row (units, for example).
+    ragged
+        Rows may have more values than there are names, or fewer: what has no name is left out, what is missing is
+        missing, and so is what is no number.
 
     Raises
     ------
@@ -63,7 +68,8 @@ def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int =
 
     def body() -> Iterator[str]:
         for line in _stream(path, first):
-            yield line.replace(",", ".") if points else line
+            line = line.replace(",", ".") if points else line
+            yield _as_long(line, len(names), delimiter) if ragged else line
 
     with bounded_memory(path):
         columns = _numbers(body, names, delimiter)
@@ -103,6 +109,19 @@ def _stream(path: Path, first: int) -> Iterator[str]:
         ) from error
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"wanted a readable CSV file, found {path}: {error}; check the path") from error
+
+
+def _as_long(line: str, n: int, delimiter: str) -> str:
+    """Cut or fill a row to ``n`` values; what is no number is missing."""
+    values = [_number_or_nothing(value) for value in line.split(delimiter)[:n]]
+    return delimiter.join([*values, *["nan"] * (n - len(values))]) if line else line
+
+
+def _number_or_nothing(text: str) -> str:
+    try:
+        return str(float(text))
+    except ValueError:
+        return "nan"
 
 
 def is_packed(path: Path) -> bool:
