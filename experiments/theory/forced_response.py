@@ -1,10 +1,10 @@
 """Forced response of a theory: the motion from rest under a known torque on the steer axis."""
 
 import numpy as np
+from numba import njit
 from scipy.linalg import expm
 
 from experiments.dynamics import Dynamics
-from experiments.theory.free_response import propagate
 from models.array_types import Array
 from models.errors import InputError
 
@@ -29,13 +29,21 @@ def forced_response(dynamics: Dynamics, v: float, dt: float, torque: Array) -> A
     """
     if dynamics.torque is None or dynamics.dt is not None:
         raise InputError(f"the theory {dynamics.name} says nothing of a known torque on the steer axis")
-    n = len(torque)
     F, b = held(dynamics.matrix(v), dynamics.torque(v), dt)
-    still = np.zeros(n)
-    kick = propagate(F[None], still.astype(int), still, b[:, None], np.zeros_like(F), still)[..., 0]
-    size = 1 << (2 * n - 1).bit_length()  # a power of two, for speed
-    states = np.fft.irfft(np.fft.rfft(kick, size, axis=0) * np.fft.rfft(torque, size)[:, None], size, axis=0)[:n]
-    return np.vstack([np.zeros(F.shape[0]), states[:-1]])
+    return propagate_input(F, b, np.ascontiguousarray(torque, float))
+
+
+@njit(cache=True, nogil=True)
+def propagate_input(F: Array, b: Array, u: Array) -> Array:
+    """States (n, m) of x[i + 1] = F x[i] + b u[i] from rest, for the input u (n,)."""
+    m = len(b)
+    states = np.zeros((len(u), m))
+    for i in range(len(u) - 1):
+        for a in range(m):
+            states[i + 1, a] = b[a] * u[i]
+            for c in range(m):
+                states[i + 1, a] += F[a, c] * states[i, c]
+    return states
 
 
 def held(A: Array, b: Array, dt: float) -> tuple[Array, Array]:

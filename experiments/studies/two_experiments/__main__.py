@@ -1,4 +1,4 @@
-"""`python -m experiments.studies.two_experiments DATA PAGE`: identify from both experiments, write tables between marks.
+"""`python -m experiments.studies.two_experiments DATA PAGE`: identify from both experiments, write the page's tables.
 
 DATA holds delft_treadmill, delft_bode and delft_calibration. PAGE has the marks of `MARKS`; without them it is refused.
 """

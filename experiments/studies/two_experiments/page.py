@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.dynamics import unit_of
+from experiments.dynamics import Theory, unit_of
 from experiments.frequency.recorded import recorded_response
 from experiments.frequency.response import TRUSTED
 from experiments.recordings.played_parts import played_parts
@@ -44,7 +44,7 @@ def models_table(one: Answer) -> str:
         said = "" if model == "nothing" else ", ".join(f"{name} {text}" for name, text in found.texts.items())
         left = one.left[model]
         rows.append([model, said, f"{left['phi_dot']:.3f}", f"{left['delta']:.3f}", f"{found.cost_before:.0f}"])
-    return markdown_table(["free", "found", "left, lean rate", "left, steer", "cost before"], [r for r in rows])
+    return markdown_table(["free", "found", "left, lean rate", "left, steer", "cost before"], rows)
 
 
 def unexplained(data: Path, answer: Answer) -> float:
@@ -88,7 +88,7 @@ def prediction_tables(answer: Answer, left: float) -> Mapping[str, str]:
     return {**tables, f"Weave after a kick at {OTHER_SPEED} m/s": markdown_table(head, rows)}
 
 
-def _weave(theory, rate: float, matching: bool) -> complex:
+def _weave(theory: Theory, rate: float, matching: bool) -> complex:
     """Weave eigenvalue at `OTHER_SPEED` with dry friction as the damper it is at a steer rate."""
     dry = max(theory.nominal("steer_dry_friction"), 0.0)
     equal = theory.nominal("steer_damping") + 4.0 * dry / (np.pi * rate)
@@ -116,10 +116,11 @@ def pulls_sentence(pulls: PullTests) -> str:
     """What the pull tests say, in words."""
     gain, low, high = pulls.gain
     first, last = min(pulls.break_away), max(pulls.break_away)
+    slopes = f"{len(pulls.slopes)} columns, {min(pulls.slopes):.2f} to {max(pulls.slopes):.2f}"
     return (
-        f"The pull tests give {gain:.2f} N m at the bars per N m commanded ({low:.2f} to {high:.2f}, from the scatter of "
-        f"{len(pulls.slopes)} columns, {min(pulls.slopes):.2f} to {max(pulls.slopes):.2f}; {pulls.left_out} that jumps was "
-        f"left out), and the bars first move at {first:.1f} to {last:.1f} N m commanded."
+        f"The pulls give {gain:.2f} N m at the bars per N m commanded ({low:.2f} to {high:.2f}, by the scatter of "
+        f"{slopes}; {pulls.left_out} that jumps was left out), and the bars first move at {first:.1f} to {last:.1f} "
+        "N m commanded."
     )
 
 

@@ -1,8 +1,8 @@
 """Frequency responses and eigenvalues predicted for logs that nobody here has seen, with bands.
 
-The bicycle is the one identified from kicks and shaken handle. Its dry friction enters by its describing function: at a
-steer rate of amplitude a it takes out of the motion what a damper of 4 T / (pi a) would (Gelb and Vander Velde 1968). The
-amplitude is solved for. A band joins the identification's covariance and what these models left unexplained in the
+The bicycle is the one identified from kicks and shaken handle. Its dry friction enters by its describing function: at
+a steer rate of amplitude a it takes out of the motion what a damper of 4 T / (pi a) would (Gelb and Vander Velde 1968).
+The amplitude is solved for. A band joins the identification's covariance and what these models left unexplained in the
 logs that were seen, line by line.
 """
 

@@ -22,10 +22,10 @@ UNUSED = ("hand_angle", "lean_torque", "x_acceleration", "y_acceleration", "comm
 COLUMNS = (*delft.COLUMNS, "hand_torque", *UNUSED)
 
 
-def ride(real, v, torque, push, friction=0.0, seed=0):
+def ride(real, v, torque, push, friction=0.0, seed=0, rough=0.15):
     """States (n, 4) every 10 ms under a torque (n,) from the handle and a lean torque (n,) from pushes [N m].
 
-    A rough belt adds lean torque of its own.
+    A rough belt adds lean torque of its own, ``rough`` N m from row to row.
     """
     k, v0 = delft.DELFT_LAW
     mass, damping, stiffness = real.matrices(v)
@@ -34,13 +34,13 @@ def ride(real, v, torque, push, friction=0.0, seed=0):
     system[:2, 2:4] = np.eye(2)
     system[2:4] = np.linalg.solve(mass, np.hstack([-stiffness, -damping, np.eye(2)]))
     step = expm(STEP * system)[:4]
-    rough = 0.15 * np.random.default_rng(seed).standard_normal(len(torque))
+    shaking = rough * np.random.default_rng(seed).standard_normal(len(torque))
     x, states = np.zeros(4), np.empty((len(torque), 4))
     for i, played in enumerate(torque):
         states[i] = x
         for _ in range(round(delft.DELFT_DT / STEP)):
             steer = real.drive_gain * played - friction * np.tanh(x[3] / 0.02)
-            x = step @ np.array([*x, push[i] + rough[i], steer])
+            x = step @ np.array([*x, push[i] + shaking[i], steer])
     return states
 
 
