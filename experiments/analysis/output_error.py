@@ -40,6 +40,7 @@ SPEED_SHARE = 1e-3  # of the speed, for the difference quotient by its error
 OFFSET_PRECISION = 1e-9  # prior weight of a channel's offset, in its size: nothing is known
 NOMINAL, VARIED = 0, slice(1, None)  # of the theories that a linearisation compares
 MEASURED, MODELLED = 0, slice(1, None)  # columns of a channel: the measurement, then what each unknown adds to it
+WANDER_KEPT = 0.9  # of a wander, from one averaged row to the next: forgotten in 0.2 s, a third of a period
 TURNING_RATE = 0.05  # rad/s of steer, beyond which dry friction has its sign and its size
 RATE_TIME = 0.05  # s, over which the steer rate is taken for that sign
 OF_QUANTITIES, OF_SPEED = slice(None, -1), -1  # columns of a derivative: by each quantity, last by the mean speed
@@ -79,7 +80,7 @@ class Segment:
         measured = response.v[rows].reshape(n, k).mean(axis=1)
         v_std = float(np.std(measured - np.polyval(np.polyfit(np.arange(n), measured, 1), np.arange(n)))) / n**0.5
         misread = None if response.v_read is None else response.v_read[rows].reshape(n, k).mean(axis=1) - v
-        played = None if response.T_played is None else response.T_played[rows]
+        played = None if response.T_played is None or not response.T_played[rows].any() else response.T_played[rows]
         delta = response.delta if "delta" in channels else None
         turning = None if delta is None else _turning(delta[rows], response.dt)
         known = theory or theory_for(response)
@@ -104,7 +105,14 @@ class Segment:
         return f"Segment({self.window!r}, {', '.join(self.channels)}, {len(self.v)} rows)"
 
     def whitened(self, columns: Mapping[str, Array]) -> dict[str, Array]:
-        """Each channel's k columns (n, k) as innovations; as they are where theory knows of no noise."""
+        """Each channel's k columns (n, k) as innovations; as they are where theory knows of no noise.
+
+        A part forced by a known torque lasts for many periods, over which a belt makes the bicycle wander: there only
+        what is new from row to row counts (generalised least squares; Cochrane and Orcutt 1949).
+        """
+        if self.filter is None and self.played is not None:
+            kept = WANDER_KEPT ** (self.dt / AVERAGING_TIME)
+            return {name: np.vstack([0.0 * y[:1], y[1:] - kept * y[:-1]]) for name, y in columns.items()}
         if self.filter is None:
             return dict(columns)
         innovations = self.filter.innovations(np.stack([columns[name] for name in self.channels], axis=1))

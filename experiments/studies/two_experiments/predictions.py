@@ -56,23 +56,37 @@ def responses(theory: Theory, v: float, f: Array, torque: float, matching: bool 
         Under the law of model matching on top of steering into the lean.
     """
     shown: dict[str, list[complex]] = {name: [] for name in OUTPUTS}
+    A, b = loop(theory, v, matching)
+    axis, dry = theory.dynamics().torque, max(theory.nominal("steer_dry_friction"), 0.0)
+    damper = np.outer(axis(v), np.eye(4)[DELTA_DOT]) if axis is not None else np.zeros((4, 4))
+    scale, lag = theory.nominal("steer_scale"), theory.nominal("steer_lag")
     for one in f:
-        s = 2j * np.pi * one
-        x = _balanced(theory, v, s, torque, matching)
-        scale, lag = theory.nominal("steer_scale"), theory.nominal("steer_lag")
+        x = _balanced(A, b, damper, 2j * np.pi * one, torque, dry)
         shown["phi_dot"].append(x[PHI_DOT])
         shown["delta"].append(scale * (x[DELTA] - lag * x[DELTA_DOT]))
     return {name: np.array(values) for name, values in shown.items()}
 
 
-def _balanced(theory: Theory, v: float, s: complex, torque: float, matching: bool) -> ComplexArray:
-    """State (4,) per N m of hand torque at s, with the damping that dry friction is at the steer rate that follows."""
-    dry, viscous = theory.nominal("steer_dry_friction"), theory.nominal("steer_damping")
+def _balanced(A: Array, b: Array, damper: Array, s: complex, torque: float, dry: float) -> ComplexArray:
+    """State (4,) per N m of hand torque at s, with the damper that dry friction is at the steer rate that follows.
+
+    Parameters
+    ----------
+    A, b : (4, 4), (4,)
+        Of `loop`.
+    damper : (4, 4)
+        Change of A by a damper of 1 N m s/rad, its sign reversed.
+    s : complex
+        2 pi i f [rad/s].
+    torque : float
+        Amplitude of the hand torque [N m].
+    dry : float
+        Dry friction [N m].
+    """
     rate, x = 0.3, np.zeros(4, complex)
     for _ in range(BALANCES if dry else 1):
-        equal = viscous + 4.0 * max(dry, 0.0) / (np.pi * max(rate, LEAST_RATE))
-        A, b = loop(theory.move({"steer_damping": equal}), v, matching)
-        x = np.linalg.solve(s * np.eye(4) - A, b)
+        equal = 4.0 * dry / (np.pi * max(rate, LEAST_RATE))
+        x = np.linalg.solve(s * np.eye(4) - A + equal * damper, b)
         rate = 0.5 * (rate + torque * abs(x[DELTA_DOT]))
     return np.asarray(x, complex)
 
