@@ -24,7 +24,7 @@ from models.errors import InputError
 STEPS_APART = 1.0  # standard deviations between the first values; further out they lie further apart
 STRIDE = 1.5  # by which steps grow
 REACH = 40.0  # standard deviations to either side: what is not bounded there is not bounded
-MOST_STEPS = 6  # Gauss-Newton steps for the others at one value
+MOST_REFITS = 6  # Gauss-Newton steps for the others at one value
 SETTLED = 0.02  # of the rise of the threshold: a smaller gain is none
 QUANTITY_SHARE = 1e-3  # of a standard deviation of white residuals, for difference quotients
 
@@ -164,7 +164,7 @@ class _Work:
         rest = tuple(j for j in range(len(x)) if j != i)
         linear = self._linearised(x, rest)
         cost = self._cost(linear, x)
-        for _ in range(MOST_STEPS if rest else 0):
+        for _ in range(MOST_REFITS if rest else 0):
             J = [one.jacobian for one in linear]
             H = sum((j.T @ j for j in J), np.diag(self.found.prior[list(rest)] ** -2.0))
             g = sum((j.T @ one.residual for j, one in zip(J, linear, strict=True)), np.zeros(len(rest)))
