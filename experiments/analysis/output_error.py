@@ -248,7 +248,7 @@ def _forced(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
 def _shown(
     segment: Segment, theories: Sequence[Theory], several: Sequence[Dynamics], states: Array
 ) -> dict[str, Array]:
-    """What the sensors show of states (q, n, m, j); (q, n, j) each."""
+    """Readings of the sensors in states (q, n, m, j); (q, n, j) each."""
     found = {"phi_dot": np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)}
     scale, lag = (np.array([theory.nominal(name) for theory in theories]) for name in ("steer_scale", "steer_lag"))
     later = states[:, :, DELTA] - lag[:, None, None] * states[:, :, DELTA_DOT]
@@ -263,7 +263,7 @@ def _shown(
 
 
 def _turning(delta: Array, dt: float) -> Array:
-    """Which way the steer (n,) [rad] turns, -1 to 1."""
+    """Direction in which the steer (n,) [rad] turns, -1 to 1."""
     width = max(1, round(RATE_TIME / dt)) | 1
     padded = np.pad(delta, width // 2, mode="edge")
     smooth = np.convolve(padded, np.ones(width) / width, mode="valid")

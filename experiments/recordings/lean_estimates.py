@@ -12,7 +12,7 @@ from experiments.recordings.checked import Recorded
 
 WITHIN = 1.0  # s, over which lean is set against the integral of its rate
 MOST_APART = 0.12  # rad; a bias of 0.12 rad/s, six times what a gyro has, or a filter that takes something else over
-TOLD = 3  # parts by name
+SPANS_TOLD = 3  # parts by name
 NEVER_MOVES = 10.0  # s of a steer that never moves by one count while the lean rate does
 
 
@@ -41,8 +41,8 @@ def _drifting_lean(recorded: Recorded) -> Recorded:
         f"{WITHIN:g} s: its filter follows something else, not free, from {t[a]:.3f} to {t[b - 1]:.3f} s"
         for a, b in spans
     ]
-    if len(said) > TOLD + 1:
-        said = [*said[:TOLD], f"{name}: {len(said) - TOLD} more parts like these"]
+    if len(said) > SPANS_TOLD + 1:
+        said = [*said[:SPANS_TOLD], f"{name}: {len(said) - SPANS_TOLD} more parts like these"]
     free = np.ones(len(t), bool) if response.free is None else response.free
     return replace(recorded, response=replace(response, free=free & ~flags)).remarked(*said)
 

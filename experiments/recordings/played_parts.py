@@ -5,7 +5,7 @@ import numpy as np
 from experiments.datatypes import Response
 from models.array_types import Array
 
-NO_TORQUE = 1e-3  # N m; less is rounding
+ROUNDED_TORQUE = 1e-3  # N m; less is rounding
 LONGEST_PAUSE = 0.3  # s without torque inside one part
 SHORTEST_PART = 1.5  # s; less is the knock of a kick that reached the bars
 BEFORE, AFTER = 0.3, 1.2  # s beside a part, at rest and while its answer dies away
@@ -13,7 +13,7 @@ BEFORE, AFTER = 0.3, 1.2  # s beside a part, at rest and while its answer dies a
 
 def played_rows(torque: Array, dt: float) -> list[tuple[int, int]]:
     """First row and one past the last of each part with a torque (n,) [N m] of at least `SHORTEST_PART`."""
-    on = np.flatnonzero(np.abs(torque) > NO_TORQUE)
+    on = np.flatnonzero(np.abs(torque) > ROUNDED_TORQUE)
     if not len(on):
         return []
     breaks = np.flatnonzero(np.diff(on) * dt > LONGEST_PAUSE)

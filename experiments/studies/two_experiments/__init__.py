@@ -1,1 +1,1 @@
-"""The two experiments with the Delft steer-by-wire bicycle, kicks and a shaken handle: one answer, and predictions."""
+"""Two experiments with the Delft steer-by-wire bicycle, kicks and a shaken handle: one answer, and predictions."""

@@ -29,8 +29,8 @@ WHOLE = "scale and lean inertia"  # the model whose quantities are profiled
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
-    """What one experiment, or both, say: an identification of each model, what is left, and profiles of the whole."""
+class ExperimentAnswer:
+    """Answer of one experiment or both: models identified, what each leaves, profiles of the whole one."""
 
     experiment: str
     found: Mapping[str, Identification]
@@ -61,7 +61,7 @@ def answer(
     models: Sequence[str] = (WHOLE,),
     jobs: int = 1,
     on_progress: Callable[[int, int, str], None] = lambda *_: None,
-) -> Answer:
+) -> ExperimentAnswer:
     """Identify models from one of `EXPERIMENTS`, and profile the whole one.
 
     Parameters
@@ -90,7 +90,7 @@ def answer(
         jobs=jobs,
         on_progress=lambda done, _, name: on_progress(len(models) + done, total, name),
     )
-    return Answer(experiment, found, left, tuple(likelihood))
+    return ExperimentAnswer(experiment, found, left, tuple(likelihood))
 
 
 def _left(segments: list[Segment], found: Identification) -> dict[str, float]:

@@ -11,7 +11,7 @@ from experiments.frequency.response import TRUSTED
 from experiments.recordings.played_parts import played_parts
 from experiments.recordings.read import find_recordings, read_recording
 from experiments.studies.markdown_tables import markdown_table
-from experiments.studies.two_experiments.joint import SHAKEN, WHOLE, Answer
+from experiments.studies.two_experiments.joint import SHAKEN, WHOLE, ExperimentAnswer
 from experiments.studies.two_experiments.predictions import LAW, OUTPUTS, Band, band, drawn, loop, responses
 from experiments.studies.two_experiments.pull_tests import PullTests
 from experiments.theory.theory import lean_feedback
@@ -25,7 +25,7 @@ SEEN_SPEED, OTHER_SPEED = 4.15, 2.0  # m/s
 KICK_RATES = (0.3, 1.0)  # rad/s of steer: dying away, and just after a kick
 
 
-def both_table(answers: Sequence[Answer]) -> str:
+def both_table(answers: Sequence[ExperimentAnswer]) -> str:
     """Table: what each experiment alone and both together say of each quantity, 95 % by profile likelihood."""
     names = answers[0].found[WHOLE].names
     rows = []
@@ -37,7 +37,7 @@ def both_table(answers: Sequence[Answer]) -> str:
     return markdown_table(["quantity", "unit", *(one.experiment for one in answers)], rows)
 
 
-def models_table(one: Answer) -> str:
+def models_table(one: ExperimentAnswer) -> str:
     """Table: each model with its quantities and what it leaves."""
     rows = []
     for model, found in one.found.items():
@@ -47,7 +47,7 @@ def models_table(one: Answer) -> str:
     return markdown_table(["free", "found", "left, lean rate", "left, steer", "cost before"], rows)
 
 
-def unexplained(data: Path, answer: Answer) -> float:
+def unexplained(data: Path, answer: ExperimentAnswer) -> float:
     """Relative scatter of the trusted lines of the logs that were seen about the best prediction."""
     theory = next(drawn(catalogue.load_bicycle(BICYCLE), answer.found[WHOLE]))
     off = []
@@ -63,7 +63,7 @@ def unexplained(data: Path, answer: Answer) -> float:
     return float(np.sqrt(0.5 * np.mean(np.abs(np.concatenate(off)) ** 2)))
 
 
-def prediction_tables(answer: Answer, left: float) -> Mapping[str, str]:
+def prediction_tables(answer: ExperimentAnswer, left: float) -> Mapping[str, str]:
     """Tables of predictions by their heading."""
     theories = list(drawn(catalogue.load_bicycle(BICYCLE), answer.found[WHOLE]))
     tables = {}
@@ -113,7 +113,7 @@ def _cells(found: Band, name: str, i: int) -> tuple[str, str, str]:
 
 
 def pulls_sentence(pulls: PullTests) -> str:
-    """What the pull tests say, in words."""
+    """Sentence on the pull tests."""
     gain, low, high = pulls.gain
     first, last = min(pulls.break_away), max(pulls.break_away)
     slopes = f"{len(pulls.slopes)} columns, {min(pulls.slopes):.2f} to {max(pulls.slopes):.2f}"

@@ -19,7 +19,7 @@ from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.parameters import Bicycle
 
 LAW = 2.0, 6.5  # k [N s^2] and v0 [m/s] of T = k (v0 - v) phi_dot
-DRAWS, SEED = 200, 14
+POSTERIOR_DRAWS, SEED = 200, 14
 BALANCES = 12  # of amplitude and damping, each half of the way
 LEAST_RATE = 0.02  # rad/s of steer, below which dry friction holds it
 OUTPUTS = ("phi_dot", "delta")
@@ -113,7 +113,7 @@ def drawn(bicycle: Bicycle, found: Identification) -> Iterator[Theory]:
     """Theories with quantities drawn from what was identified; the first is the best one."""
     theory, rng = lean_feedback(bicycle, *LAW), np.random.default_rng(SEED)
     yield theory.move(found.changes)
-    for values in rng.multivariate_normal(found.values, found.covariance, DRAWS):
+    for values in rng.multivariate_normal(found.values, found.covariance, POSTERIOR_DRAWS):
         yield theory.move(dict(zip(found.names, map(float, values), strict=True)))
 
 
