@@ -42,7 +42,7 @@ NOMINAL, VARIED = 0, slice(1, None)  # of the theories that a linearisation comp
 MEASURED, MODELLED = 0, slice(1, None)  # columns of a channel: the measurement, then what each unknown adds to it
 WANDER_KEPT = 0.9  # of a wander, from one averaged row to the next: forgotten in 0.2 s, a third of a period
 TURNING_RATE = 0.05  # rad/s of steer, beyond which dry friction has its sign and its size
-RATE_TIME = 0.05  # s, over which the steer rate is taken for that sign
+TURNING_TIME = 0.05  # s, over which the steer rate is taken for that sign
 OF_QUANTITIES, OF_SPEED = slice(None, -1), -1  # columns of a derivative: by each quantity, last by the mean speed
 
 
@@ -264,7 +264,7 @@ def _shown(
 
 def _turning(delta: Array, dt: float) -> Array:
     """Direction in which the steer (n,) [rad] turns, -1 to 1."""
-    width = max(1, round(RATE_TIME / dt)) | 1
+    width = max(1, round(TURNING_TIME / dt)) | 1
     padded = np.pad(delta, width // 2, mode="edge")
     smooth = np.convolve(padded, np.ones(width) / width, mode="valid")
     return np.asarray(np.tanh(np.gradient(smooth, dt) / TURNING_RATE))

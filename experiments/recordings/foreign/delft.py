@@ -25,7 +25,7 @@ DELFT_BICYCLE = "DelftSbW2024"
 DELFT_LAW = 2.0, 6.5  # N s^2, m/s: T_delta = 2 (6.5 - v) phi_dot
 
 DELFT_DT = 0.01  # s
-SAME_TORQUE = 1e-3  # N m; torques that differ by less are one, but for rounding
+RELAYED_WITHIN = 1e-3  # N m; torques that differ by less are one, but for rounding
 BELT_RUNS = 0.3  # m/s; slower, the belt is starting or stopping and somebody holds the bicycle
 
 
@@ -71,4 +71,4 @@ def _relayed(table: Table) -> Array:
         return np.zeros(len(table.numbers("speed")))
     hand = np.nan_to_num(table.numbers("hand_torque"))
     added = np.nan_to_num(table.numbers("command_fork") - table.numbers("sil_command"))
-    return np.where(np.abs(added - hand) < SAME_TORQUE, added, 0.0)
+    return np.where(np.abs(added - hand) < RELAYED_WITHIN, added, 0.0)
