@@ -59,6 +59,7 @@ class Response:
     delta: Array | None = None  # rad, steer
     psi_dot: Array | None = None  # rad/s, yaw rate
     T_delta: Array | None = None  # N m, steer torque applied or commanded
+    T_played: Array | None = None  # N m, known torque that was added to the controller's, as a hand at the bars does
     v_read: Array | None = None  # m/s, speed that the controller went by
     free: NDArray[np.bool_] | None = None  # where a free (unsteered or closed-loop) response may be sought
     markers: tuple[Marker, ...] = ()
@@ -76,7 +77,7 @@ class Response:
     @property
     def channels(self) -> tuple[str, ...]:
         """Names of the signals that were measured."""
-        names = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
+        names = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "T_played", "v_read")
         return tuple(name for name in names if getattr(self, name) is not None)
 
     def __repr__(self) -> str:

@@ -46,6 +46,7 @@ class Dynamics:
     mechanics: Mechanics | None = None  # for motions that are not small; None where none are known
     steer_torque: Callable[[float], Array] | None = None  # (m,): d x / dt, or after one sample, per N m on the steer
     drive: Callable[[float], Array] | None = None  # (m,): row that gives the torque of the drive on the steer [N m]
+    feedback: Callable[[float], Array] | None = None  # (m,): row that gives the torque that is commanded [N m]
 
     @property
     def time(self) -> str:
@@ -141,8 +142,11 @@ STEER_QUANTITIES = {  # with damping and stiffness of the steer these leave its 
     "steer_by_lean": Quantity("N m/rad", 0.0, np.inf, "torque against the steer per lean"),
     "steer_by_lean_rate": Quantity("N m s/rad", 0.0, np.inf, "torque against the steer per lean rate"),
 }
+FRICTION_QUANTITIES = {  # not linear: as a torque against the steer rate that was measured
+    "steer_dry_friction": Quantity("N m", 0.0, 0.1, "Coulomb friction of the steer axis, from recorded steer alone"),
+}
 USUAL_ENTRY_STD = 0.02  # of the largest entry of its matrix: how well an entry is usually known
-UNCERTAIN_QUANTITIES = {**MACHINE_QUANTITIES, **SENSOR_QUANTITIES, **STEER_QUANTITIES}
+UNCERTAIN_QUANTITIES = {**MACHINE_QUANTITIES, **SENSOR_QUANTITIES, **STEER_QUANTITIES, **FRICTION_QUANTITIES}
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,7 +200,7 @@ class Theory:
                 own |= {name: factor * own.get(name, getattr(self.bicycle, name)) for name in moments}
         delay = machine.pop("more_delay", 0.0)
         entries = {name: machine.pop(name) for name in ENTRIES if name in machine}
-        for name in SENSOR_QUANTITIES:  # they change the readings, not the motion
+        for name in (*SENSOR_QUANTITIES, *FRICTION_QUANTITIES):  # they do not change the linear motion
             machine.pop(name, None)
         bicycle = replace(self.bicycle, **own) if own else self.bicycle
         return replace(Variant(bicycle, entries=entries), **machine), delay

@@ -41,6 +41,8 @@ class Identification:
     cluster_robust: bool  # does the covariance come from the scatter between windows?
     ok: bool
     status: str
+    scale: Array = field(default_factory=lambda: np.empty(0), repr=False)  # (p,) of the search, SI
+    weights: tuple[Mapping[str, float], ...] = field(default=(), repr=False)  # std of each segment's channels
     curves: tuple[Mapping[str, Array], ...] = field(default=(), repr=False)
     starts: tuple[Array, ...] = field(default=(), repr=False)
 
@@ -170,6 +172,8 @@ def identify(
         cluster_robust=cluster_robust,
         ok=ok,
         status="" if ok else "the search has not settled: too little in these windows tells the quantities apart",
+        scale=scale,
+        weights=tuple(stds),
         curves=tuple(one.curves for one in linearised),
         starts=tuple(one.start for one in linearised),
     )

@@ -8,6 +8,9 @@ Where theory knows the noise of the sensors, the motion that a controller makes 
 taken out, in the residual and in its Jacobian (`experiments.theory.kalman`). Gains and
 observer go by the speed that was read, noise and all, the bicycle by the true one, which is known as well as the mean
 of so many readings.
+
+A known torque beside the controller's moves the bicycle from rest, on top of its free motion. So does Coulomb friction:
+its size is sought, its sign is that of the steer rate as measured, which no model has to be right for.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +22,8 @@ import numpy as np
 from experiments.analysis.estimators.coloured_noise import coloured_covariance
 from experiments.analysis.initial_state import PRIOR_SCALE
 from experiments.datatypes import Response, Window
-from experiments.dynamics import Theory
+from experiments.dynamics import Dynamics, Theory
+from experiments.theory.forced_response import forced_response
 from experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses
 from experiments.theory.kalman import InnovationFilter, innovation_filter
 from experiments.theory.theory import theory_for
@@ -36,6 +40,9 @@ SPEED_SHARE = 1e-3  # of the speed, for the difference quotient by its error
 OFFSET_PRECISION = 1e-9  # prior weight of a channel's offset, in its size: nothing is known
 NOMINAL, VARIED = 0, slice(1, None)  # of the theories that a linearisation compares
 MEASURED, MODELLED = 0, slice(1, None)  # columns of a channel: the measurement, then what each unknown adds to it
+WANDER_KEPT = 0.9  # of a wander, from one averaged row to the next: forgotten in 0.2 s, a third of a period
+TURNING_RATE = 0.05  # rad/s of steer, beyond which dry friction has its sign and its size
+TURNING_TIME = 0.05  # s, over which the steer rate is taken for that sign
 OF_QUANTITIES, OF_SPEED = slice(None, -1), -1  # columns of a derivative: by each quantity, last by the mean speed
 
 
@@ -50,6 +57,8 @@ class Segment:
     channels: Mapping[str, Array]
     misread: Array | None = None  # (n,) m/s, by which the controller went by another speed
     v_std: float = 0.0  # m/s, of the mean speed, from the noise of the wheel
+    played: Array | None = None  # (k n,) N m, known torque beside the controller's, in the rows as recorded
+    turning: Array | None = None  # (k n,) -1 to 1: which way the steer turns
 
     @classmethod
     def of(cls, response: Response, window: Window, theory: Theory | None = None) -> "Segment":
@@ -71,7 +80,11 @@ class Segment:
         measured = response.v[rows].reshape(n, k).mean(axis=1)
         v_std = float(np.std(measured - np.polyval(np.polyfit(np.arange(n), measured, 1), np.arange(n)))) / n**0.5
         misread = None if response.v_read is None else response.v_read[rows].reshape(n, k).mean(axis=1) - v
-        return cls(theory or theory_for(response), window, k * response.dt, v, channels, misread, v_std)
+        played = None if response.T_played is None or not response.T_played[rows].any() else response.T_played[rows]
+        delta = response.delta if "delta" in channels else None
+        turning = None if delta is None else _turning(delta[rows], response.dt)
+        known = theory or theory_for(response)
+        return cls(known, window, k * response.dt, v, channels, misread, v_std, played, turning)
 
     @cached_property
     def sizes(self) -> dict[str, float]:
@@ -92,7 +105,14 @@ class Segment:
         return f"Segment({self.window!r}, {', '.join(self.channels)}, {len(self.v)} rows)"
 
     def whitened(self, columns: Mapping[str, Array]) -> dict[str, Array]:
-        """Each channel's k columns (n, k) as innovations; as they are where theory knows of no noise."""
+        """Each channel's k columns (n, k) as innovations; as they are where theory knows of no noise.
+
+        A part forced by a known torque lasts for many periods, over which a belt makes the bicycle wander: there only
+        what is new from row to row counts (generalised least squares; Cochrane and Orcutt 1949).
+        """
+        if self.filter is None and self.played is not None:
+            kept = WANDER_KEPT ** (self.dt / AVERAGING_TIME)
+            return {name: np.vstack([0.0 * y[:1], y[1:] - kept * y[:-1]]) for name, y in columns.items()}
         if self.filter is None:
             return dict(columns)
         innovations = self.filter.innovations(np.stack([columns[name] for name in self.channels], axis=1))
@@ -137,15 +157,18 @@ def linearise(
     stds : mapping of str to float
         Standard deviation of each channel's residual, for its weight; of the channel itself where it is missing.
     """
-    outputs = _outputs(segment, _varied(segment.theory, values, names, steps))  # per channel (2 + p, n, 4 + k)
+    theories = _varied(segment.theory, values, names, steps)
+    outputs = _outputs(segment, theories)  # per channel (2 + p, n, 4 + k)
+    forced = _forced(segment, theories)  # per channel (2 + p, n)
     if not all(np.isfinite(G).all() for G in outputs.values()):
         raise InputError("wanted a motion that stays finite, found one that does not: take other values")
     sizes, channels = segment.sizes, list(outputs)
     n_starts = next(iter(outputs.values())).shape[-1]
     offsets = np.eye(len(channels))
+    free = {name: y - forced[name][NOMINAL] for name, y in segment.channels.items()}
     columns = {
         name: np.column_stack([y, outputs[name][NOMINAL], np.tile(sizes[name] * offset, (len(y), 1))])
-        for (name, y), offset in zip(segment.channels.items(), offsets, strict=True)
+        for (name, y), offset in zip(free.items(), offsets, strict=True)
     }
     white, unit = segment.whitened(columns), dict.fromkeys(channels, 1.0) if segment.filter else sizes
     weights = {name: stds.get(name, unit[name]) for name in channels}
@@ -154,7 +177,10 @@ def linearise(
     y, G = rows[:, MEASURED], rows[:, MODELLED]
     x = np.linalg.lstsq(G, y, rcond=None)[0]
     # Motion by each quantity, and last by one standard deviation of the mean speed: one more unknown.
-    moves = {name: ((H[VARIED] - H[NOMINAL]) @ x[:n_starts]).T for name, H in outputs.items()}
+    moves = {
+        name: ((H[VARIED] - H[NOMINAL]) @ x[:n_starts] + forced[name][VARIED] - forced[name][NOMINAL]).T
+        for name, H in outputs.items()
+    }
     for name in channels:
         moves[name][:, OF_SPEED] *= segment.v_std / (SPEED_SHARE * max(float(segment.v.mean()), MIN_SPEED_SCALED))
     moved = np.vstack([change / weights[name] for name, change in segment.whitened(moves).items()])
@@ -170,6 +196,7 @@ def linearise(
     curves = {name: known[:, MODELLED] @ x for name, known in columns.items()}
     left = segment.whitened({name: known[:, :1] - curves[name][:, None] for name, known in columns.items()})
     stds = {name: max(float(np.std(left[name])), RESIDUAL_FLOOR * unit[name]) for name in channels}
+    curves = {name: curve + forced[name][NOMINAL] for name, curve in curves.items()}
     return Linearisation(y - G @ x, jacobian, curves, stds, x[:-1])
 
 
@@ -193,6 +220,35 @@ def _outputs(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
     """Channels of the motion from each unit start, for several theories at once; (q, n, 4 + k) each."""
     several = [theory.dynamics() for theory in theories]
     states = free_responses(several, segment.v, segment.dt, segment.misread)
+    found = _shown(segment, theories, several, states)
+    return {name: found[name] for name in segment.channels}
+
+
+def _forced(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
+    """Channels of the motion from rest under what is known of the torques on the steer axis, (q, n) each."""
+    n, several = len(segment.v), [theory.dynamics() for theory in theories]
+    gains, friction = (
+        np.array([theory.nominal(name) for theory in theories]) for name in ("drive_gain", "steer_dry_friction")
+    )
+    if segment.played is None and not friction.any():
+        return dict.fromkeys(segment.channels, np.zeros((len(theories), n)))
+    if segment.turning is None:
+        raise InputError("wanted steer as measured where a torque on it is known or sought, found none")
+    turning = segment.turning
+    played = np.zeros(len(turning)) if segment.played is None else segment.played
+    k, v = len(turning) // n, float(segment.v.mean())
+    states = []
+    for one, gain, size in zip(several, gains, friction, strict=True):
+        x = forced_response(one, v, segment.dt / k, gain * played - size * turning)
+        states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
+    found = _shown(segment, theories, several, np.array(states))
+    return {name: found[name][..., 0] for name in segment.channels}
+
+
+def _shown(
+    segment: Segment, theories: Sequence[Theory], several: Sequence[Dynamics], states: Array
+) -> dict[str, Array]:
+    """Readings of the sensors in states (q, n, m, j); (q, n, j) each."""
     found = {"phi_dot": np.einsum("m,qnmj->qnj", _wide(several[0].output, states.shape[2]), states)}
     scale, lag = (np.array([theory.nominal(name) for theory in theories]) for name in ("steer_scale", "steer_lag"))
     later = states[:, :, DELTA] - lag[:, None, None] * states[:, :, DELTA_DOT]
@@ -203,7 +259,15 @@ def _outputs(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
         row[:] = yaw_rate(real, 0.0), yaw_rate(real, 1.0) - yaw_rate(real, 0.0)
     still, per_speed = (np.einsum("qm,qnmj->qnj", rows[:, i], states[:, :, BICYCLE_STARTS]) for i in (0, 1))
     found["psi_dot"] = still + segment.v[:, None] * per_speed
-    return {name: found[name] for name in segment.channels}
+    return found
+
+
+def _turning(delta: Array, dt: float) -> Array:
+    """Direction in which the steer (n,) [rad] turns, -1 to 1."""
+    width = max(1, round(TURNING_TIME / dt)) | 1
+    padded = np.pad(delta, width // 2, mode="edge")
+    smooth = np.convolve(padded, np.ones(width) / width, mode="valid")
+    return np.asarray(np.tanh(np.gradient(smooth, dt) / TURNING_RATE))
 
 
 def _wide(row: Array, m: int) -> Array:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from experiments.commands._max_memory import DEFAULT, MaxMemory
+from experiments.commands._outputs import Force, require_figure
 
 
 def identify(
@@ -19,6 +20,12 @@ def identify(
     ] = "own",
     mapping: Annotated[str, typer.Option(help="Mapping file of other people's files.")] = "",
     bicycle: Annotated[str, typer.Option(help="Bicycle of files that name none.")] = "",
+    profile: Annotated[
+        bool, typer.Option("--profile", help="With 95 % intervals by profile likelihood, the others fitted anew.")
+    ] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the profiles to this file: .svg, .pdf or .png.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes for the profiles, a quantity each.")] = 1,
+    force: Force = False,
     trust: Annotated[
         bool, typer.Option("--trust", help="Also where physics contradicts a unit or a sign, or the bicycle is odd.")
     ] = False,
@@ -37,24 +44,50 @@ def identify(
     """Find the values with which theory's motion comes closest to lean rate, steer and yaw rate of all windows.
 
     By output error: no derivative of a measurement is taken. Says which quantities these data cannot tell apart.
+    Parts with a known torque beside the controller's count as well. With --profile each quantity gets the interval that
+    the others leave it, which may be open.
     Without --free it lists what can be identified. One bicycle at a time.
 
     With --eigenvalues, --bicycle and --v0 it finds instead the gain kappa of the law T = kappa (v0 - v) phi_dot with
     which theory explains measured eigenvalues, with an interval that counts how well the bicycle is known.
     """
     from experiments.reports.identify import identify_parameters
-    from experiments.terminal.console import emit_json, print_blocks
+    from experiments.reports.profiles import profiles_figure
+    from experiments.reports.theory import save_figure
+    from experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
+    from experiments.terminal.progress import analysing
     from hil.memory import use_memory
+    from models.errors import InputError
 
     use_memory(max_memory)
     if eigenvalues or v0 is not None:
-        _print_gains(paths, eigenvalues, v0, bicycle, trust, as_json, ignored=bool(free or mapping or prior != "own"))
+        said = bool(free or mapping or prior != "own" or profile or plot)
+        _print_gains(paths, eigenvalues, v0, bicycle, trust, as_json, ignored=said)
         return
-    found = identify_parameters(paths, free.split(","), prior=prior, mapping=mapping, bicycle=bicycle, trust=trust)
+    if (plot is not None or jobs != 1) and not profile:
+        raise InputError("--plot and --jobs would be ignored: they are for the profiles; add --profile")
+    if plot is not None:
+        require_figure(plot, force, *paths, mapping, bicycle)
+    with analysing(progress_screen) as tell:
+        found = identify_parameters(
+            paths,
+            free.split(","),
+            prior=prior,
+            mapping=mapping,
+            bicycle=bicycle,
+            trust=trust,
+            profile=profile,
+            jobs=jobs,
+            on_progress=tell,
+        )
+    if plot is not None:
+        save_figure(profiles_figure(found.profiles), plot)
     if as_json:
         emit_json(found.as_json())
     else:
         print_blocks(found.blocks())
+        if plot is not None:
+            screen.print(f"figure written to {plot}")
 
 
 def _print_gains(

@@ -129,6 +129,8 @@ class ResponseGoodness:
         """Effect of factor and delay, in words."""
         if self.chi2_left > 0.5 * self.chi2:
             return "no factor and delay alone would explain it"
+        if not np.isfinite(self.gain_std):
+            return "too few lines tell a factor and a delay"
         return (
             f"{self.gain:.4f} ± {self.gain_std:.4f} of the predicted gain with {1e3 * self.delay:+.2f} ± "
             f"{1e3 * self.delay_std:.2f} ms of delay would leave a chi-square of {self.chi2_left:.1f}"
@@ -269,7 +271,9 @@ def _best(
     best = inverse @ g
     scores = np.concatenate([score - information @ best for score, information in lines])
     n = len(scores)
-    scatter = n / max(n - k, 1) * scores.T @ scores
+    if n <= k:  # as many quantities as lines: nothing scatters
+        return best, np.full(k, np.nan)
+    scatter = n / (n - k) * scores.T @ scores
     return best, np.sqrt(np.diag(inverse @ scatter @ inverse))
 
 

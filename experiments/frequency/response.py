@@ -177,10 +177,10 @@ def frequency_response(run: Run) -> FrequencyResponse:
         whole.bicycle.name,
         v,
         found.f,
-        _transfers(found, theory),
+        transfers(found, theory),
         theory,
         found,
-        _slopes(whole.uncertain, move, found.f),
+        predicted_slopes(whole.uncertain, move, found.f),
         move,
     )
 
@@ -238,7 +238,7 @@ def ratios(found: SpectralLines, of: str) -> tuple[ComplexArray, ComplexArray]:
     return q, J @ covariance @ J.conj().swapaxes(1, 2)
 
 
-def _transfers(found: SpectralLines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
+def transfers(found: SpectralLines, theory: ExcitedLoop) -> tuple[Transfer, ...]:
     """Responses of the loop, three of them, and of the plant, two."""
     transfers, f = [], found.f
     for i, output in enumerate(RESPONSE_CHANNELS):
@@ -286,7 +286,7 @@ def _mover(whole: Theory, build: Callable[..., ExcitedLoop]) -> Callable[[Mappin
     return move
 
 
-def _slopes(
+def predicted_slopes(
     names: Iterable[str], move: Callable[[Mapping[str, float]], ExcitedLoop], f: Array
 ) -> dict[str, tuple[ComplexArray, ComplexArray]]:
     """Change of the logarithms of loop and plant, (m, 2) each, by one standard deviation of each quantity."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from experiments.datatypes import Response
 from experiments.recordings import artefacts, unit_checks
 from experiments.recordings.checked import Recorded
+from experiments.recordings.lean_estimates import find_lean_faults
 from experiments.recordings.torque_law import go_by_logged_torque
 from models.errors import InputError
 
@@ -26,7 +27,7 @@ def inspect_recording(recorded: Recorded, refuse: bool = True) -> Response:
         A unit or a sign is clearly wrong, unless ``refuse`` is False.
     """
     said_free = recorded.response.free
-    recorded = artefacts.mend_flaws(recorded)
+    recorded = find_lean_faults(artefacts.mend_flaws(recorded))
     # a wrong unit looks like jumps everywhere, so physics looks at all that the recording itself calls free
     findings = unit_checks.check_units(replace(recorded, response=replace(recorded.response, free=said_free)))
     fatal = [finding for finding in findings if finding.clear]

@@ -334,6 +334,6 @@ def _steer_torque_after(loop: SampledLoop, v: float) -> Array:
     What such a torque does to the accelerometer within that sample is left out: the observer follows it slowly.
     """
     change = np.zeros(len(loop.states))
-    _, held = zoh(loop.real.system(v)[0], steer_torque_rates(loop.real, v)[:, np.newaxis], loop.dt)
+    _, held = zoh(loop.real.system(v)[0], steer_torque_rates(loop.real.matrices(v)[0])[:, np.newaxis], loop.dt)
     change[BICYCLE_PART] = held[:, 0]
     return change

@@ -8,6 +8,7 @@ from pathlib import Path
 from experiments.analysis.analyze import analyze_responses
 from experiments.analysis.window_notes import attach_notes
 from experiments.datatypes import Response
+from experiments.frequency.recorded import add_recorded
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings import author_windows, published
 from experiments.recordings.read import find_recordings, is_run, read_named_run, read_recording, refuse_unused
@@ -45,6 +46,11 @@ class _Gathered:
         """Take a recording."""
         self.responses.append(response)
         self.paths.append(path)
+
+    def add_recorded(self, response: Response, path: Path | None) -> None:
+        """Take a recording, with its frequency response if a known torque was added to the controller's."""
+        self.add(response, path)
+        add_recorded(response, self.frequency, self.no_frequency)
 
     def add_run(self, run: Run, path: Path | None, told: Progress) -> None:
         """Take a run of ours, with its frequency response if it played a torque."""
@@ -102,7 +108,7 @@ def analyze(
     gathered, names = _Gathered(), []
     for source in given:
         if isinstance(source, Response):
-            gathered.add(source, None)
+            gathered.add_recorded(source, None)
             names.append(source.source)
         elif isinstance(source, Run):
             gathered.add_run(source, None, on_progress)
@@ -158,7 +164,7 @@ def _read(
         elif is_run(path):
             gathered.add_run(read_named_run(path), path, told)
         else:
-            gathered.add(read_recording(path, mapping, preset, bicycle, trust), path)
+            gathered.add_recorded(read_recording(path, mapping, preset, bicycle, trust), path)
             gathered.foreign += 1
 
 

@@ -1,11 +1,13 @@
 """Identify parameters of bicycle and machine from all windows of recordings, from files, folders or memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.analysis.identification import Identification, identify
+from experiments.analysis.likelihood.forced_windows import forced_segments
+from experiments.analysis.likelihood.profile import REACH, Profile, profiles
 from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
@@ -27,6 +29,7 @@ class IdentificationResult:
 
     found: Identification
     bicycle: str
+    profiles: tuple[Profile, ...] = ()
 
     def blocks(self) -> Iterator[TextBlock]:
         """Table of values with their deviations, and what cannot be told apart."""
@@ -54,6 +57,13 @@ class IdentificationResult:
         yield Sentence(f"weighed sum of squares: {found.cost_before:.0f} as theory has it, {found.cost:.0f} so")
         if not found.ok:
             yield Sentence(found.status)
+        if self.profiles:
+            yield TextTable(
+                "95 % intervals by profile likelihood, the others fitted anew",
+                ["quantity", "unit", "best", "interval"],
+                [[one.name, unit_of(one.name), f"{one.best:.5g}", one.words] for one in self.profiles],
+                f"an open side was followed for {REACH:.0f} standard deviations, or to where no bicycle can be",
+            )
 
     def table(self) -> str:
         """Plain text of what `riderless identify` prints."""
@@ -77,6 +87,17 @@ class IdentificationResult:
             "cost": found.cost,
             "cost_before": found.cost_before,
             "std_from_scatter_between_windows": found.cluster_robust,
+            "profiles": {
+                one.name: {
+                    "low": one.low,
+                    "high": one.high,
+                    "words": one.words,
+                    "values": one.values,
+                    "root": one.root,
+                    "others": one.others,
+                }
+                for one in self.profiles
+            },
         }
 
 
@@ -88,6 +109,9 @@ def identify_parameters(
     mapping: str | Path = "",
     bicycle: str = "",
     trust: bool = False,
+    profile: bool = False,
+    jobs: int = 1,
+    on_progress: Callable[[int, int, str], None] = lambda done, total, name: None,
 ) -> IdentificationResult:
     """Find the values with which theory's motion comes closest to lean rate, steer and yaw rate of all windows.
 
@@ -105,6 +129,12 @@ def identify_parameters(
         Bicycle of files that name none.
     trust : bool
         Units, signs and bicycles that are unlike any other are taken as they are.
+    profile : bool
+        With the profile likelihood of each quantity.
+    jobs : int
+        Processes for the profiles.
+    on_progress : callable
+        Told how many quantities have been profiled, of how many, and the last one's name.
 
     Raises
     ------
@@ -120,18 +150,27 @@ def identify_parameters(
         )
     if prior not in PRIORS:
         raise InputError(f"wanted a prior among {', '.join(PRIORS)}, found '{prior}'")
-    pieces = [
-        Segment.of(response, window)
-        for response in _responses(sources, mapping, bicycle, trust)
-        for window in find_windows(response)[0]
-    ]
+    if jobs < 1:
+        raise InputError(f"wanted at least one process for the profiles, found --jobs {jobs}")
+    pieces = segments_of(_responses(sources, mapping, bicycle, trust))
     if not pieces:
         raise InputError("no window was found in these recordings: `riderless analyze` says why")
     theory = pieces[0].theory
     known = theory.uncertain if prior != "none" else {}
     if prior == "usual":
         known = {name: theory.usual(name) for name in names}
-    return IdentificationResult(identify(pieces, names, known), theory.bicycle.name)
+    found = identify(pieces, names, known)
+    likelihood = profiles(pieces, found, jobs=jobs, on_progress=on_progress) if profile else ()
+    return IdentificationResult(found, theory.bicycle.name, tuple(likelihood))
+
+
+def segments_of(responses: Sequence[Response]) -> list[Segment]:
+    """Cut all that recordings tell: windows of free motion, and parts forced by a known torque."""
+    pieces = []
+    for response in responses:
+        pieces += [Segment.of(response, window) for window in find_windows(response)[0]]
+        pieces += forced_segments(response)
+    return pieces
 
 
 def _responses(

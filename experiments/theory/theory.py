@@ -25,7 +25,7 @@ def open_loop(bicycle: Bicycle) -> Theory:
             "open loop",
             lambda v: real.system(v)[0],
             Mechanics(real.bicycle, real.matrices, real.speed_scale),
-            lambda v: steer_torque_rates(real, v),
+            lambda v: steer_torque_rates(real.matrices(v)[0]),
         )
 
     return Theory("open loop", bicycle, build)
@@ -49,9 +49,12 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
     """
     name = f"steer into the lean, {k:g} ({v0:g} - v)"
 
+    def commanded(v: float) -> float:
+        return k * max(v0 - v, 0.0)
+
     def build(real: Variant, more_delay: float) -> Dynamics:
         def matrices(v: float) -> tuple[Array, Array, Array]:
-            gain = real.drive_gain * k * max(v0 - v, 0.0)
+            gain = real.drive_gain * commanded(v)
             mass, damping, stiffness = real.matrices(v)
             mass[DELTA, PHI] += gain * more_delay
             damping[DELTA, PHI] -= gain
@@ -68,16 +71,16 @@ def lean_feedback(bicycle: Bicycle, k: float, v0: float, std: Mapping[str, float
             name,
             matrix,
             Mechanics(real.bicycle, matrices, real.speed_scale),
-            lambda v: steer_torque_rates(real, v),
-            lambda v: real.drive_gain * k * max(v0 - v, 0.0) * np.eye(len(STATES))[PHI_DOT],
+            lambda v: steer_torque_rates(matrices(v)[0]),
+            lambda v: commanded(v) * np.eye(len(STATES))[PHI_DOT],
+            real.drive_gain,
         )
 
     return Theory(name, bicycle, build, std or {})
 
 
-def steer_torque_rates(real: Variant, v: float) -> Array:
-    """Rates of the bicycle's four states per N m on the steer axis, (4,), at speed ``v`` [m/s]."""
-    mass, _, _ = real.matrices(v)
+def steer_torque_rates(mass: Array) -> Array:
+    """Rates of the bicycle's four states per N m on the steer axis, (4,), from the mass matrix."""
     rates = np.zeros(len(STATES))
     rates[STATE_RATES] = np.linalg.solve(mass, [0.0, 1.0])
     return rates
@@ -88,10 +91,20 @@ def _four_states(
     matrix: Callable[[float], Array],
     mechanics: Mechanics,
     steer_torque: Callable[[float], Array],
-    drive: Callable[[float], Array] | None = None,
+    feedback: Callable[[float], Array] | None = None,
+    drive_gain: float = 1.0,
 ) -> Dynamics:
-    """Continuous dynamics of the bicycle's own four states."""
+    """Continuous dynamics of the bicycle's own four states.
+
+    Parameters
+    ----------
+    name, matrix, mechanics, steer_torque, feedback
+        As `Dynamics` takes them; without feedback nothing is commanded.
+    drive_gain : float
+        Torque on the steer axis per torque commanded.
+    """
     unit = np.eye(len(STATES))
+    still = np.zeros(len(STATES))
     return Dynamics(
         name,
         STATES,
@@ -100,7 +113,8 @@ def _four_states(
         embed=lambda v: unit,
         mechanics=mechanics,
         steer_torque=steer_torque,
-        drive=drive,
+        drive=None if feedback is None else lambda v: drive_gain * feedback(v),
+        feedback=(lambda v: still) if feedback is None else feedback,
     )
 
 

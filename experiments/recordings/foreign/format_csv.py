@@ -1,7 +1,12 @@
-"""Recordings as text: comma, semicolon or tab between the values, one line of names above them."""
+"""Recordings as text: comma, semicolon or tab between the values, one line of names above them.
+
+What gzip packed is unpacked line by line while it is read, and never held whole.
+"""
 
 import csv
+import gzip
 import re
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -12,17 +17,21 @@ from experiments.recordings.foreign.table import Table, require_columns_few
 from hil.memory import bounded_memory, require_memory
 from models.errors import InputError
 
+GZIP_MAGIC = b"\x1f\x8b"
 CSV_DELIMITERS = ",;\t"
 LONGEST_LINE = 1_000_000  # characters
+MOST_UNPACKED = 2_000_000_000  # characters of a packed text: hours at 1 kHz, and no bomb
 TEXT_BYTES = 150  # of memory that a value takes where not all are numbers
 
 
 def fits(head: bytes, suffix: str) -> bool:
-    """Anything that reads as text."""
-    return b"\0" not in head and (head[:-4].isascii() or _decodes(head[:-4]))
+    """Anything that reads as text, or that gzip packed."""
+    return head.startswith(GZIP_MAGIC) or (b"\0" not in head and (head[:-4].isascii() or _decodes(head[:-4])))
 
 
-def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int = 1, skip: int = 0) -> Table:
+def read(
+    path: Path, delimiter: str = "", decimal: str = ".", header_line: int = 1, skip: int = 0, ragged: bool = False
+) -> Table:
     """Columns of a text file.
 
     Parameters
@@ -36,6 +45,9 @@ def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int =
         Number of the line of names, from 1.
     skip
         Lines between the names and the first row (units, for example).
+    ragged
+        Rows may have more values than there are names, or fewer: what has no name is left out, what is missing is
+        missing, and so is what is no number.
 
     Raises
     ------
@@ -56,7 +68,8 @@ def read(path: Path, delimiter: str = "", decimal: str = ".", header_line: int =
 
     def body() -> Iterator[str]:
         for line in _stream(path, first):
-            yield line.replace(",", ".") if points else line
+            line = line.replace(",", ".") if points else line
+            yield _as_long(line, len(names), delimiter) if ragged else line
 
     with bounded_memory(path):
         columns = _numbers(body, names, delimiter)
@@ -73,9 +86,15 @@ def _lines(path: Path, first: int, n: int) -> list[str]:
 def _stream(path: Path, first: int) -> Iterator[str]:
     """Lines of a file one by one, from number ``first`` (from 0) on, blank ones empty; the file is never held whole."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
-            number = 0
+        packed = is_packed(path)
+        with gzip.open(path, "rt", encoding="utf-8-sig") if packed else path.open(encoding="utf-8-sig") as file:
+            number = read = 0
             while line := file.readline(LONGEST_LINE):
+                read += len(line)
+                if read > MOST_UNPACKED and packed:
+                    raise InputError(
+                        f"wanted at most {MOST_UNPACKED / 1e9:g} GB of text packed in {path}, found more; is it a log?"
+                    )
                 if len(line) == LONGEST_LINE:
                     raise InputError(
                         f"wanted lines of at most {LONGEST_LINE} characters in a CSV file, found a longer one, number "
@@ -88,8 +107,27 @@ def _stream(path: Path, first: int) -> Iterator[str]:
         raise InputError(
             f"wanted a readable CSV file, found {path}: {error}; save it as UTF-8, and check the path"
         ) from error
-    except OSError as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"wanted a readable CSV file, found {path}: {error}; check the path") from error
+
+
+def _as_long(line: str, n: int, delimiter: str) -> str:
+    """Cut or fill a row to ``n`` values; what is no number is missing."""
+    values = [_number_or_nothing(value) for value in line.split(delimiter)[:n]]
+    return delimiter.join([*values, *["nan"] * (n - len(values))]) if line else line
+
+
+def _number_or_nothing(text: str) -> str:
+    try:
+        return str(float(text))
+    except ValueError:
+        return "nan"
+
+
+def is_packed(path: Path) -> bool:
+    """Did gzip pack this file?"""
+    with path.open("rb") as file:
+        return file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
 
 
 def _numbers(body: Callable[[], Iterator[str]], names: list[str], delimiter: str) -> dict[str, np.ndarray] | None:

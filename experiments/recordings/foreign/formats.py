@@ -14,7 +14,7 @@ FILE_FORMATS: dict[str, tuple[Callable[[bytes, str], bool], Callable[..., Table]
     "MAT": (format_mat.fits, format_mat.read),
     "CSV": (format_csv.fits, format_csv.read),
 }
-RECORDING_SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet")  # sought in a folder
+RECORDING_SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet", ".gz")  # sought in a folder
 BYTES_LOOKED_AT = 4096  # bytes looked at
 
 

@@ -37,7 +37,7 @@ OTHER_KEYS = {
     "kicks": ("times", "column", "beside", "kind", "clock"),
     "free": ("column", "equals", "after", "intervals"),
     "rows": ("column", "equals"),
-    "text": ("delimiter", "decimal", "header_line", "skip"),
+    "text": ("delimiter", "decimal", "header_line", "skip", "ragged"),
 }
 PLAIN_KEYS = ("label", "bicycle", "law", "kind", "format")
 SHIPPED_MAPPINGS = "mapping-{}.toml"  # in experiments/recordings/data

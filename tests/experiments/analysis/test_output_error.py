@@ -53,9 +53,11 @@ def predicted(theory, response, window):
     return dominant_mode(dynamics, window.v_mean, start.x, window.t_end - window.t_start).eigenvalue
 
 
-def pieces(real, speeds=(3.5, 5.0, 6.5), repeats=3, **options):
+def pieces(real, speeds=(3.5, 5.0, 6.5), repeats=3, offset=0, **options):
     return [
-        Segment.of(*motion(v, real, seed=10 * i + k, **options)) for i, v in enumerate(speeds) for k in range(repeats)
+        Segment.of(*motion(v, real, seed=offset + 10 * i + k, **options))
+        for i, v in enumerate(speeds)
+        for k in range(repeats)
     ]
 
 

@@ -1,0 +1,46 @@
+"""`python -m experiments.studies.two_experiments DATA PAGE`: identify from both experiments, write the page's tables.
+
+DATA holds delft_treadmill, delft_bode and delft_calibration. PAGE has the marks of `PAGE_MARKS`, or is refused.
+"""
+
+import sys
+from pathlib import Path
+
+from experiments.studies.markdown_tables import put_between_marks, require_marks
+from experiments.studies.two_experiments import page
+from experiments.studies.two_experiments.joint import EXPERIMENTS, MODELS, answer
+from experiments.studies.two_experiments.pull_tests import read_pull_tests
+
+PAGE_MARKS = {
+    name: (f"<!-- begin {name} -->", f"<!-- end {name} -->") for name in ("answer", "models", "pulls", "predictions")
+}
+
+
+def make_page(data: Path, target: Path, jobs: int = 2) -> None:
+    """Make every table again and put it into a page."""
+    require_marks(target, PAGE_MARKS.values())
+
+    def tell(done: int, total: int, name: str) -> None:
+        sys.stderr.write(f"{done} of {total}: {name}\n")
+
+    *alone, both = EXPERIMENTS
+    answers = [answer(data, experiment, jobs=jobs, on_progress=tell) for experiment in alone]
+    answers.append(answer(data, both, tuple(MODELS), jobs, tell))
+    left = page.unexplained(data, answers[-1])
+    tables = page.prediction_tables(answers[-1], left)
+    put_between_marks(
+        target,
+        {
+            PAGE_MARKS["answer"]: page.both_table(answers),
+            PAGE_MARKS["models"]: page.models_table(answers[-1]),
+            PAGE_MARKS["pulls"]: page.pulls_sentence(read_pull_tests(data / "delft_calibration")),
+            PAGE_MARKS[
+                "predictions"
+            ]: f"What no quantity explained: {100 * left:.0f} % of gain, as much of the phase.\n\n"
+            + "\n\n".join(f"### {heading}\n\n{table}" for heading, table in tables.items()),
+        },
+    )
+
+
+if __name__ == "__main__":
+    make_page(Path(sys.argv[1]), Path(sys.argv[2]))
