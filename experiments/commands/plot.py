@@ -17,8 +17,8 @@ def plot(
     mapping: Annotated[
         str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
     ] = "",
-    preset: Annotated[str, typer.Option(help="Kind of the file: delft-sbw, kooijman, riderless-table.")] = "",
-    bicycle: Annotated[str, typer.Option(help="With a mapping: its bicycle, of the catalogue or a TOML file.")] = "",
+    preset: Annotated[str, typer.Option(help="Kind of the file: delft-sbw, kooijman, chalmers, riderless-table.")] = "",
+    bicycle: Annotated[str, typer.Option(help="With a mapping, or logs that name none: a name or a TOML file.")] = "",
     trust: Annotated[
         bool, typer.Option("--trust", help="Draw also where physics contradicts a unit or a sign.")
     ] = False,

@@ -60,6 +60,7 @@ SHARED_MISTAKES = (
     (("phi_dot", "psi_dot"), "the signs of {c} are reversed", -1.0),
     (("phi", "phi_dot", "psi_dot"), "the signs of {c} are reversed", -1.0),
     (("delta", "delta_dot"), "the signs of {c} are reversed", -1.0),
+    (("phi_dot", "psi_dot"), "{c} are in degrees/s, not in radians/s", RAD_PER_DEGREE),
     (("phi", "phi_dot"), "{c} are in degrees, not in radians", RAD_PER_DEGREE),
     (("delta", "delta_dot"), "{c} are in degrees, not in radians", RAD_PER_DEGREE),
     (("phi", "phi_dot", "delta", "delta_dot", "psi_dot"), "{c} are in degrees, not in radians", RAD_PER_DEGREE),

@@ -7,10 +7,11 @@ recognised by its columns alone, in whatever format; the file's name is only a l
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from experiments.datatypes import Response
 from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
+from experiments.recordings.foreign import chalmers, delft, exported, kooijman, mapped, mapping
 from experiments.recordings.foreign.formats import read_table
 from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording
@@ -18,10 +19,20 @@ from models import catalogue
 from models.errors import InputError
 from models.parameters import nearest
 
-KNOWN_KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table], Recorded]]] = {
-    kooijman.KIND: (kooijman.COLUMNS, kooijman.recorded),
-    delft.KIND: (delft.COLUMNS, delft.recorded),
-    exported.KIND: (exported.COLUMNS, exported.recorded),
+
+class KnownKind(NamedTuple):
+    """Kind of log: the columns it is recognised by, and its reader, which may want a bicycle that the logs do not name."""
+
+    columns: tuple[str, ...]
+    read: Callable[..., Recorded]
+    wants_bicycle: bool = False
+
+
+KNOWN_KINDS: dict[str, KnownKind] = {
+    kooijman.KIND: KnownKind(kooijman.COLUMNS, kooijman.recorded),
+    delft.KIND: KnownKind(delft.COLUMNS, delft.recorded),
+    exported.KIND: KnownKind(exported.COLUMNS, exported.recorded),
+    chalmers.KIND: KnownKind(chalmers.COLUMNS, chalmers.recorded, wants_bicycle=True),
 }
 
 
@@ -67,34 +78,46 @@ def read_uninspected(
             f'a mapping may say kind = "{preset}" itself'
         )
     given = mapping.load_mapping(mapping_file, trust) if mapping_file else None
-    if bicycle and not given:
-        raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
-    if given and bicycle and given.kind:
+    kind = preset or (given.kind if given else "")
+    if bicycle and given and kind and not _known(kind).wants_bicycle:
         raise InputError(
             f"the bicycle {bicycle} would be ignored: the mapping {mapping_file} is of the kind {given.kind}, which "
             "brings its own; leave the bicycle out"
         )
-    if given and bicycle:
+    if bicycle and given and not kind:
         given = replace(given, bicycle=catalogue.load_bicycle(bicycle, trust))
-    kind = preset or (given.kind if given else "")
-    if kind:
-        return _of_kind(read_table(path, **(given.text if given else {})), kind)
-    if given:
+    if given and not kind:
         return mapped.read(path, given)
-    table = read_table(path)
-    for columns, read_kind in KNOWN_KINDS.values():
-        if all(table.has(column) for column in columns):
-            return read_kind(table.with_rows())
-    wanted = "; or ".join(f"{name}: {', '.join(columns[:3])} ..." for name, (columns, _) in KNOWN_KINDS.items())
+    table = read_table(path, **(given.text if given else {}))
+    found = _known(kind) if kind else _recognised(table)
+    if found and not found.wants_bicycle:
+        if bicycle:
+            raise InputError(
+                f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own"
+            )
+        return found.read(table.with_rows())
+    if found:
+        whose = catalogue.load_bicycle(bicycle, trust) if bicycle else given.bicycle if given else None
+        if whose is None:
+            raise InputError(
+                f"wanted the bicycle that {table.source} was recorded with, found none, for such logs do not name theirs; "
+                "give --bicycle, a name of `riderless bikes` or a file"
+            )
+        return found.read(table.with_rows(), whose)
+    wanted = "; or ".join(f"{name}: {', '.join(columns[:3])} ..." for name, (columns, *_) in KNOWN_KINDS.items())
     raise InputError(
         f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:80]} in {path}; "
         "say with --mapping which column is what (docs/foreign-logs.md), or add the header"
     )
 
 
-def _of_kind(table: Table, kind: str) -> Recorded:
+def _recognised(table: Table) -> KnownKind | None:
+    return next((kind for kind in KNOWN_KINDS.values() if all(table.has(column) for column in kind.columns)), None)
+
+
+def _known(kind: str) -> KnownKind:
     if kind not in KNOWN_KINDS:
         close = nearest(kind, KNOWN_KINDS, n=1)
         hint = f"did you mean {close[0]}?" if close else "give one of those, or a mapping file"
         raise InputError(f"wanted a kind out of {', '.join(KNOWN_KINDS)}, found {kind!r}; {hint}")
-    return KNOWN_KINDS[kind][1](table.with_rows())
+    return KNOWN_KINDS[kind]

@@ -96,11 +96,22 @@ def _stamps(values: np.ndarray, where: str) -> NDArray[np.datetime64]:
     return out
 
 
-def grid_of_times(t: Array, where: str, rate: float | None = None) -> EvenGrid:
+def grid_of_times(t: Array, where: str, rate: float | None = None, longest_step: float = LONGEST_STEP) -> EvenGrid:
     """Make an even grid for rows at the times ``t`` (n,) [s].
 
     Rows whose time is missing or does not increase are left out. Times that are even but for the rounding of
     their last digit are taken as even; others are interpolated, at ``rate`` [Hz] or the usual one.
+
+    Parameters
+    ----------
+    t : (n,)
+        Times [s].
+    where : str
+        Begins the sentence of an error.
+    rate : float, optional
+        Stated rate [Hz].
+    longest_step : float
+        Between rows [s]; a longer one is a unit gone wrong.
 
     Raises
     ------
@@ -135,10 +146,10 @@ def grid_of_times(t: Array, where: str, rate: float | None = None) -> EvenGrid:
             f"{where}: wanted steps of {step:g} s, for the mapping says {rate:g} Hz, found {usual:g} s; "
             "correct one of them"
         )
-    if not SHORTEST_STEP <= step <= LONGEST_STEP:
-        factor = "ms" if step > LONGEST_STEP else "s"
+    if not SHORTEST_STEP <= step <= longest_step:
+        factor = "ms" if step > longest_step else "s"
         raise InputError(
-            f"{where}: wanted steps between {SHORTEST_STEP:g} and {LONGEST_STEP:g} s, found {step:g} s; "
+            f"{where}: wanted steps between {SHORTEST_STEP:g} and {longest_step:g} s, found {step:g} s; "
             f"is its unit {factor}?"
         )
     if rate is None:
