@@ -16,7 +16,7 @@ def analyze(
     mapping: Annotated[
         str, typer.Option("--mapping", "-m", help="TOML file that says which column is what, or a shipped one's name.")
     ] = "",
-    preset: Annotated[str, typer.Option(help="Kind of the files: delft-sbw, kooijman, chalmers, riderless-table.")] = "",
+    preset: Annotated[str, typer.Option(help="Kind of files: delft-sbw, kooijman, chalmers, riderless-table.")] = "",
     bicycle: Annotated[str, typer.Option(help="With a mapping, or logs that name none: a name or a TOML file.")] = "",
     trust: Annotated[
         bool,

@@ -123,11 +123,20 @@ def fixed(bicycle: Bicycle, dynamics: Dynamics) -> Theory:
     return Theory(dynamics.name, bicycle, lambda real, more_delay: dynamics)
 
 
+def _unknown_law(bicycle: Bicycle) -> Theory:
+    """Refuse to predict a loop whose controller and gains no log states."""
+    raise InputError(
+        f"wanted the controller of {bicycle.name} to predict its motion, found a log steered by rate that names none: "
+        "its free responses have no theory; look at it with `riderless plot`"
+    )
+
+
 # Bicycle and theory of a recording of each kind, where the recording does not bring its own.
 BICYCLES = {"kooijman": "Silver", "delft-sbw": "DelftSbW2024"}
 THEORIES: dict[str, Callable[[Bicycle], Theory]] = {
     "kooijman": open_loop,
     "delft-sbw": lambda bicycle: lean_feedback(bicycle, 2.0, 6.5),
+    "chalmers": _unknown_law,
 }
 
 

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from experiments.datatypes import Response
 from experiments.recordings.checked import Recorded
-from experiments.recordings.foreign import chalmers, delft, exported, kooijman, mapped, mapping
+from experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
 from experiments.recordings.foreign.formats import read_table
+from experiments.recordings.foreign.labs import chalmers
 from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording
 from models import catalogue
@@ -21,7 +22,7 @@ from models.parameters import nearest
 
 
 class KnownKind(NamedTuple):
-    """Kind of log: the columns it is recognised by, and its reader, which may want a bicycle that the logs do not name."""
+    """Kind of log: columns it is recognised by, and its reader, which may want a bicycle that the logs do not name."""
 
     columns: tuple[str, ...]
     read: Callable[..., Recorded]
@@ -100,7 +101,7 @@ def read_uninspected(
         whose = catalogue.load_bicycle(bicycle, trust) if bicycle else given.bicycle if given else None
         if whose is None:
             raise InputError(
-                f"wanted the bicycle that {table.source} was recorded with, found none, for such logs do not name theirs; "
+                f"wanted the bicycle that {table.source} was recorded with, found none, for such logs name none; "
                 "give --bicycle, a name of `riderless bikes` or a file"
             )
         return found.read(table.with_rows(), whose)

@@ -1,7 +1,7 @@
 """Logs as Chalmers' steer-rate bicycles write them, of a linear bicycle whose truth is known, with the vices of theirs.
 
 An integration of its own: the lean equation of Meijaard et al. (2007), eq. (5.3), exactly over one sample, with a steer
-motor that follows its rate command with a lag, gusts that push the frame between samples, and a controller fed by noisy sensors.
+motor that follows its rate command with a lag, gusts between samples, and a controller fed by noisy sensors.
 """
 
 from functools import cache
@@ -40,7 +40,7 @@ def lean_system(bicycle, v):
 
 @cache
 def gains(name, v):
-    """Kp and Kd of rate = Kp (roll - roll_ref) + Kd roll_rate, to the right: small ones that calm it in half a second."""
+    """Kp and Kd of rate = Kp (roll - roll_ref) + Kd roll_rate, to the right: small ones that calm it in 0.5 s."""
     A, B = lean_system(catalogue.load_bicycle(name), v)
 
     def cost(k):
@@ -54,8 +54,8 @@ def gains(name, v):
 def ride(name="Benchmark", v=4.0, seconds=60.0, seed=0, gust=2.0, speed_scale=1.0, noise=1.0, steer_scale=1.0):
     """Signals at 100 Hz in SI and our signs, as the sensors read them.
 
-    ``v`` is a number or (t, v) knots of the true speed [m/s]; the wheel shows it divided by ``speed_scale``. ``gust`` is
-    the intensity of a white lean moment [N m s^0.5].
+    ``v`` is a number or (t, v) knots of the true speed [m/s]; the wheel shows it divided by ``speed_scale``. ``gust``
+    is the intensity of a white lean moment [N m s^0.5].
     """
     bicycle, rng = catalogue.load_bicycle(name), np.random.default_rng(seed)
     n = round(seconds / DT)

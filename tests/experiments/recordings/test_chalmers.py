@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from experiments.recordings.foreign import chalmers, read_foreign
+from experiments.recordings.foreign import read_foreign
+from experiments.recordings.foreign.labs import chalmers
+from experiments.theory.theory import theory_for
 from models import catalogue
 from models.errors import InputError
 from tests.experiments.recordings.chalmers_log import columns, early, ride, write_log
@@ -81,3 +83,9 @@ def test_rows_while_the_motor_is_off_are_not_free(tmp_path, table):
     response = read_foreign(path, **OF_BENCHMARK)
     assert not response.free[off].any()
     assert response.free[~off].all()
+
+
+def test_no_theory_is_made_up_for_a_controller_that_the_log_does_not_state(tmp_path, table):
+    response = read_foreign(write_log(tmp_path / "ride.csv", table), **OF_BENCHMARK)
+    with pytest.raises(InputError, match="steered by rate that names none"):
+        theory_for(response)
