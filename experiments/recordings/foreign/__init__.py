@@ -105,7 +105,9 @@ def read_uninspected(
                 "give --bicycle, a name of `riderless bikes` or a file"
             )
         return found.read(table.with_rows(), whose)
-    wanted = "; or ".join(f"{name}: {', '.join(columns[:3])} ..." for name, (columns, *_) in KNOWN_KINDS.items())
+    if bicycle:
+        raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
+    wanted = "; or ".join(f"{name}: {', '.join(columns[:2])} ..." for name, (columns, *_) in KNOWN_KINDS.items())
     raise InputError(
         f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:80]} in {path}; "
         "say with --mapping which column is what (docs/foreign-logs.md), or add the header"

@@ -12,25 +12,25 @@ REFUSED = {
     ],
     "cannot be written (File exists): name another folder": ["init gains.toml"],
     "there is no bicycle 'Nonsense' in the catalogue": ["init NEW --bike Nonsense", "init run --bike Nonsense"],
-    "should be a valid number": [
+    "is not a valid float": [
         "run --emulated --speed fast",
         "run --emulated --duration long",
         "latency --rate fast",
     ],
-    "should be a valid integer": [
+    "is not a valid int": [
         "run --emulated --fifo high",
         "run --emulated --cpu first",
         "run --emulated --seed one",
         "emulate Silver --seed one",
     ],
-    "less than or equal to 90": [
+    "is not in the range 0<=x<=90": [
         "run --emulated --fifo 95",
         "run --emulated --fifo 500",
         "check --fifo 99",
         "calibrate rig.toml --emulated --fifo 99",
     ],
-    "less than or equal to 99": ["latency --fifo 100"],
-    "greater than or equal to 0": [
+    "is not in the range": ["latency --fifo 100"],
+    "is not in the range": [
         "run --emulated --fifo -1",
         "run --emulated --seed -1",
         "emulate Silver --seed -1",

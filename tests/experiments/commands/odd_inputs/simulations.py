@@ -5,7 +5,7 @@ from tests.experiments.commands.odd_inputs.theory import LONG
 REHEARSED = "--lockstep --dry-run"
 
 REFUSED = {
-    "should be greater than or equal to 0": ["simulate Silver --seed -1 -o OUT", f"campaign --seed -1 {REHEARSED}"],
+    "is not in the range": ["simulate Silver --seed -1 -o OUT", f"campaign --seed -1 {REHEARSED}"],
     "--x0 wants a lean within 45 deg": [
         "simulate Silver --x0 nan,0,0,0 -o OUT",
         "simulate Silver --x0 inf,0,0,0 -o OUT",
@@ -17,12 +17,12 @@ REFUSED = {
     "a kick at 20 s comes after the end of the run": ["simulate Silver --kick 20,4 --duration 1 -o OUT"],
     "Missing argument": ["simulate"],
     "Got unexpected extra argument": ["simulate Silver Benchmark -o OUT"],
-    "should be a valid integer": [
+    "is not a valid int": [
         "simulate Silver --seed 1.5 -o OUT",
         "campaign --lockstep --seed one",
         "faults --count many",
     ],
-    "less than or equal to 90": ["campaign campaign.toml --fifo 99"],
+    "is not in the range 0<=x<=90": ["campaign campaign.toml --fifo 99"],
     # simulate
     "there is no bicycle": [
         "simulate Pegasus -o OUT",

@@ -16,7 +16,7 @@ REFUSED = {
     "No such option": ["eig Silver --speed 5", "bikes --jason"],
     "requires an argument": ["eig Silver --speeds"],
     "does not take a value": ["eig Silver --json=yes"],
-    "should be a valid number": [
+    "is not a valid float": [
         "design Silver --delay one",
         "modes Silver --speed fast",
         "turns Silver --lean five --steer 2",
