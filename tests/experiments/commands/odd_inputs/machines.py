@@ -29,8 +29,8 @@ REFUSED = {
         "check --fifo 99",
         "calibrate rig.toml --emulated --fifo 99",
     ],
-    "is not in the range": ["latency --fifo 100"],
     "is not in the range": [
+        "latency --fifo 100",
         "run --emulated --fifo -1",
         "run --emulated --seed -1",
         "emulate Silver --seed -1",
