@@ -1,5 +1,7 @@
 """The stated covariance of measured minus like for like is that of many draws of a loop's own noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,7 @@ def test_noise_of_a_loop_is_followed_exactly(method, v, noise):
     options = {"weights": {"T_delta": 0.03}} if method == "lqr" else {"zeta": 0.2}
     schedule = design(bicycle, method, (v - 0.25, v, v + 0.25), rig.timing, **options)
     header = new_header(rig, schedule, rig.calibrated(), runner="lockstep", simulated=True)
-    theory = theory_with(header, bicycle, noise * STDS, 0.0)
+    theory = replace(theory_with(header, bicycle, noise * STDS, 0.0), linear=True)  # as the draws are
     dynamics = theory.dynamics()
     F, N, lean, steer = dynamics.matrix(v), dynamics.noise(v), dynamics.reading["phi_dot"], dynamics.reading["delta"]
     start = dynamics.embed(v) @ [0.01, -0.02, 0.4, 0.3]
@@ -62,7 +64,7 @@ def test_noise_of_a_loop_is_followed_exactly(method, v, noise):
 
 def test_noise_of_the_readings_of_a_free_bicycle_cancels_in_part():
     pairs = []
-    theory = open_loop(catalogue.load_bicycle("Silver"))
+    theory = replace(open_loop(catalogue.load_bicycle("Silver")), linear=True)
     clean, _ = recording(np.full(BEFORE + ROWS, 5.0), (0.0, 0.0, 0.02, -0.01))
     rng = np.random.default_rng(6)
     for _ in range(120):
