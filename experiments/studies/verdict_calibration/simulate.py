@@ -126,7 +126,8 @@ def simulated_response(
     label : str
     """
     calibration = rig.calibrated()
-    header = new_header(rig, schedule, calibration, runner="lockstep", simulated=True, label=label)
+    told = {"scenario": scenario, "emulation": emulation}  # by which equations the plant moves
+    header = new_header(rig, schedule, calibration, runner="lockstep", simulated=True, label=label, extra=told)
     loop = new_loop(rig, schedule, calibration.as_record())
     plant = emulated_plant(replace(rig, bicycle=truth), scenario, emulation)
     recorder, operator = RunRecorder(header), Operator(DURATION)
