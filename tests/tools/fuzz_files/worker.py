@@ -22,6 +22,7 @@ from tests.paths import ROOT
 from tests.tools.fuzz_files.readers import OWN_ERRORS, READERS
 
 MOST_SECONDS = 10.0  # of processor time, a mutant
+USUAL_SIZE = 200_000_000  # bytes, of a process of its own that has imported the readers
 MOST_MEMORY = 500_000_000  # bytes resident, the interpreter and its libraries included
 MOST_ADDRESSES = 3_000_000_000  # bytes of address space beyond what the process begins with
 KEPT_OF_A_KIND = 2
@@ -124,7 +125,7 @@ def read_one(reader: str, data: bytes, rng: Random, folder: Path) -> bool | tupl
         return place_of(error), f"{type(error).__name__}: {str(error)[:300]}"
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
-    if (peak := 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) > MOST_MEMORY:
+    if (peak := _most_resident() - _began_with) > MOST_MEMORY:
         return "memory", f"{peak / 1e6:.0f} MB resident"
     return read
 
@@ -172,8 +173,18 @@ def fork_worker(reader: str, seed: int, numbers: range, counters: Counters, keep
         os._exit(code)
 
 
+_began_with = 0  # bytes resident of the process that was forked: a test runner may be large
+
+
+def _most_resident() -> int:
+    """Largest resident size so far [bytes]."""
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def _set_bounds() -> None:
     """Bound addresses, for what asks for terabytes; processor time is bounded for each mutant."""
+    global _began_with
+    _began_with = max(_most_resident() - USUAL_SIZE, 0)
     size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MOST_ADDRESSES, size + MOST_ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
