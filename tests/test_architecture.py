@@ -47,6 +47,7 @@ ONE_DOOR = {  # what only these files may import
             "complex_plane",
             "theory",
             "timeline/figure",
+            "estimates/profiles",
             "hazards/sheet",
         )
     },

@@ -20,7 +20,7 @@ PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is
 START_STEP = 1e-5  # rad, rad/s and hidden starts' standard deviations, for difference quotients
 MOST_START_STEPS, MOST_HALVINGS = 12, 6  # of Gauss and Newton
 GENTLER = 0.8  # of a start from which the bicycle falls over
-SETTLED = 1e-4  # of the noise's standard deviations, squared: a smaller step is none
+START_SETTLED = 1e-4  # of the noise's standard deviations, squared: a smaller step is none
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def nonlinear_initial_state(
     for _ in range(MOST_START_STEPS):
         precision, score = _normal_equations(here.channels, stds, prior)
         step = np.linalg.solve(precision, score - prior @ here.x)
-        if float(step @ precision @ step) < SETTLED:
+        if float(step @ precision @ step) < START_SETTLED:
             break
         tried = (_motion(machine, here.x + 0.5**k * step, ys) for k in range(MOST_HALVINGS))
         cost = here.cost(stds, prior)

@@ -51,8 +51,8 @@ def identify(
     With --eigenvalues, --bicycle and --v0 it finds instead the gain kappa of the law T = kappa (v0 - v) phi_dot with
     which theory explains measured eigenvalues, with an interval that counts how well the bicycle is known.
     """
+    from experiments.reports.estimates.profiles import profiles_figure
     from experiments.reports.identify import identify_parameters
-    from experiments.reports.profiles import profiles_figure
     from experiments.reports.theory import save_figure
     from experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
     from experiments.terminal.progress import analysing
@@ -102,7 +102,7 @@ def _print_gains(
     ignored
         Whether something was said that a table of eigenvalues has no use for.
     """
-    from experiments.reports.gain import gain_of_table
+    from experiments.reports.estimates.gain import gain_of_table
     from experiments.terminal.console import emit_json, print_blocks
     from models.errors import InputError
 

@@ -56,7 +56,7 @@ class MotionSetting:
 
 @dataclass(frozen=True)
 class MotionAnswer:
-    """What one window's intervals held, re and im each."""
+    """Intervals of one window, and whether they held, re and im each."""
 
     like: tuple[bool, bool]  # like for like
     frozen: tuple[bool, bool]  # eigenvalue at the mean speed, by the fit's own interval

@@ -25,7 +25,7 @@ STEPS_APART = 1.0  # standard deviations between the first values; further out t
 STRIDE = 1.5  # by which steps grow
 REACH = 40.0  # standard deviations to either side: what is not bounded there is not bounded
 MOST_REFITS = 6  # Gauss-Newton steps for the others at one value
-SETTLED = 0.02  # of the rise of the threshold: a smaller gain is none
+PROFILE_SETTLED = 0.02  # of the rise of the threshold: a smaller gain is none
 QUANTITY_SHARE = 1e-3  # of a standard deviation of white residuals, for difference quotients
 
 
@@ -178,7 +178,7 @@ class _Work:
             if now >= cost:
                 break
             gain, x, linear, cost = cost - now, tried, there, now
-            if scaling * gain < SETTLED:
+            if scaling * gain < PROFILE_SETTLED:
                 break
         return x, cost - self.found.cost
 

@@ -20,7 +20,7 @@ from models.array_types import Array
 GAUSS_NEWTON_STEPS = 6
 PARAMETER_SEARCHES = 4  # for the uncertain parameters, at most
 GOOD_ENOUGH = 0.1  # p from which no better place is searched
-SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
+SEARCH_SETTLED = 0.05  # standard deviations of the parameters, all together: a shorter step ends the search
 SMALLEST_P = 1e-250  # below it chi-square is that of the likeliest sizes of the effect between runs
 
 
@@ -142,7 +142,7 @@ def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: A
         root = _whitening(pooled, counts)
         A, b = root @ J, root @ (left.ravel() + J @ (D.T @ z))
         best = D @ np.linalg.solve(A.T @ A + np.eye(D.shape[1]), A.T @ b)
-        if np.linalg.norm(best - z) < SETTLED:
+        if np.linalg.norm(best - z) < SEARCH_SETTLED:
             break
         z, like, covariances = search.step(z, best)
         left, J = measured - like, search.jacobian(z, D)

@@ -10,7 +10,7 @@ from experiments.datatypes import Comparison, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 
-Group = Sequence[tuple[Response, Comparison]]
+WindowGroup = Sequence[tuple[Response, Comparison]]
 
 
 class Leftover:
@@ -20,7 +20,7 @@ class Leftover:
     beside it.
     """
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: WindowGroup) -> None:
         self._group = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
         std = theory_for(group[0][0]).uncertain
         slopes = like_for_like_slopes(self._group, list(std)) * np.array(list(std.values()))

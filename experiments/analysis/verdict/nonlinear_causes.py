@@ -13,8 +13,8 @@ import numpy as np
 
 from experiments.analysis.estimators import estimate
 from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.leftover import Group, Leftover
-from experiments.analysis.verdict.simulated_motion import WindowMotion
+from experiments.analysis.verdict.leftover import Leftover, WindowGroup
+from experiments.analysis.verdict.simulated_motion import RiddenMotion
 from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS, SteerElement
 from experiments.datatypes import Comparison, Fit
 
@@ -27,10 +27,10 @@ LEAST_TRIED, WORSE = 3, 4.0  # sizes tried before a search stops, where the misf
 class RiddenWindows:
     """Windows of a group, ready to be ridden with a part on the steer; those that theory cannot ride are left out."""
 
-    def __init__(self, group: Group) -> None:
-        self._ridden: list[tuple[Comparison, WindowMotion, Fit]] = []
+    def __init__(self, group: WindowGroup) -> None:
+        self._ridden: list[tuple[Comparison, RiddenMotion, Fit]] = []
         for response, c in group:
-            motion = WindowMotion.of(response, c.window) if c.fit.influence.size else None
+            motion = RiddenMotion.of(response, c.window) if c.fit.influence.size else None
             if motion is not None and np.isfinite([c.z_re, c.z_im]).all():
                 without = estimate(response.t[c.window.rows], motion.start.lean_rate, c.fit.estimator)
                 self._ridden.append((c, motion, without))
@@ -84,7 +84,7 @@ class RiddenWindows:
 
 
 def nonlinear_causes(
-    group: Group, leftover: Leftover, tell: Callable[[str], None] = lambda name: None
+    group: WindowGroup, leftover: Leftover, tell: Callable[[str], None] = lambda name: None
 ) -> list[CandidateCause]:
     """Try every part that these machines can have, each at its best size; those that explain something.
 
@@ -121,7 +121,7 @@ def nonlinear_causes(
     return found
 
 
-def _eigenvalue(c: Comparison, motion: WindowMotion, element: SteerElement, size: float, near: Fit) -> complex:
+def _eigenvalue(c: Comparison, motion: RiddenMotion, element: SteerElement, size: float, near: Fit) -> complex:
     """Eigenvalue [1/s] that the window's estimator finds in the motion with a part on the steer; nan where it fails."""
     if size == 0.0:
         return near.eigenvalue

@@ -130,7 +130,7 @@ def _tyre_rows(real: Variant, v: float) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class WindowMotion:
+class RiddenMotion:
     """Window with its machine and the start that explains it by linear theory; rides it with a part on the steer."""
 
     response: Response
@@ -140,7 +140,7 @@ class WindowMotion:
     start: InitialState
 
     @classmethod
-    def of(cls, response: Response, window: Window) -> "WindowMotion | None":
+    def of(cls, response: Response, window: Window) -> "RiddenMotion | None":
         """Motion of a window, or None where theory does not say what a torque on the steer does."""
         machine = MachineSteps.of(response, window)
         if machine is None:

@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 from scipy.stats import chi2
 
 from experiments.analysis.verdict.candidate import indistinguishable
-from experiments.analysis.verdict.simulated_motion import MachineSteps, WindowMotion, _tyre_rows
+from experiments.analysis.verdict.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
 from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
 from experiments.theory.free_response import simulate_free_response
 from experiments.theory.theory import lean_feedback, open_loop
@@ -46,7 +46,7 @@ def test_a_weak_drive_is_not_taken_for_friction(tmp_path):
 def motion_of(theory, v=5.0):
     moved = simulate_free_response(theory, v, duration=2.0)
     response, window = recording(moved.v, bicycle="Silver")
-    return WindowMotion.of(replace(response, theory=theory, phi_dot=moved.phi_dot, delta=moved.delta), window)
+    return RiddenMotion.of(replace(response, theory=theory, phi_dot=moved.phi_dot, delta=moved.delta), window)
 
 
 def test_friction_agrees_with_another_route():
