@@ -68,4 +68,6 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
     theory = lean_feedback(
         bicycle_for(response), found.factor * k, v0, response.theory.std if response.theory else None
     )
+    if response.theory is not None:  # what moves by linear equations still does
+        theory = replace(theory, linear=response.theory.linear)
     return replace(response, theory=theory, remarks=(*response.remarks, remark))
