@@ -7,7 +7,7 @@ import csv
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -30,13 +30,21 @@ def fits(head: bytes, suffix: str) -> bool:
 
 
 def read(
-    path: Path, delimiter: str = "", decimal: str = ".", header_line: int = 1, skip: int = 0, ragged: bool = False
+    path: Path,
+    wanted: Collection[str] = (),
+    delimiter: str = "",
+    decimal: str = ".",
+    header_line: int = 1,
+    skip: int = 0,
+    ragged: bool = False,
 ) -> Table:
     """Columns of a text file.
 
     Parameters
     ----------
     path
+    wanted
+        As other formats take it; lines are read whole.
     delimiter
         Between values; by default whichever of comma, semicolon and tab the line of names has most.
     decimal

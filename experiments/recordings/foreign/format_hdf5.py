@@ -1,6 +1,7 @@
 """HDF5 files by h5py, and with them MAT files of version 7.3."""
 
 import math
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from experiments.recordings.foreign.apart import read_apart
 from experiments.recordings.foreign.extras import import_extra
-from experiments.recordings.foreign.table import Table, dotted_name, require_columns_few, unfold_columns
+from experiments.recordings.foreign.table import Table, dotted_name, is_wanted, require_columns_few, unfold_columns
 from hil.memory import require_memory
 from models.errors import InputError
 
@@ -26,8 +27,8 @@ def fits(head: bytes, suffix: str) -> bool:
 HDF5_DAMAGE = (OSError, RuntimeError, ValueError, KeyError, TypeError, IndexError, NotImplementedError)
 
 
-def read(path: Path, **_: object) -> Table:
-    """Datasets of one or two dimensions as columns, by their path; attributes that are texts are kept.
+def read(path: Path, wanted: Collection[str] = (), **_: object) -> Table:
+    """Datasets of one or two dimensions, those ``wanted`` or all, as columns by their path; texts beside are kept.
 
     Raises
     ------
@@ -35,11 +36,15 @@ def read(path: Path, **_: object) -> Table:
         h5py is not installed, or the file is damaged, lies partly in other files, or takes too much memory.
     """
     h5py = import_extra("h5py", path)
-    return Table(path, *read_apart(path, lambda: _content(h5py, path)))
+    columns, meta, unread = read_apart(path, lambda: _content(h5py, path, wanted))
+    return Table(path, columns, meta, unread=unread)
 
 
-def _content(h5py: Any, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Columns and texts of a file."""
+def _content(
+    h5py: Any, path: Path, wanted: Collection[str]
+) -> tuple[dict[str, np.ndarray], dict[str, str], tuple[str, ...]]:
+    """Columns, texts, and names of the datasets left out, of a file."""
+    unread: list[str] = []
     columns: dict[str, np.ndarray] = {}
     meta: dict[str, str] = {}
     taken = 0
@@ -53,6 +58,10 @@ def _content(h5py: Any, path: Path) -> tuple[dict[str, np.ndarray], dict[str, st
             return
         texts = bool(h5py.check_string_dtype(item.dtype)) and item.ndim > 0
         if not texts and not (item.dtype.kind in "biufSV" and 0 < item.ndim < 3 and "MATLAB_empty" not in item.attrs):
+            return
+        parts = [f"{name}.{part}" for part in item.dtype.names or ()]
+        if not any(is_wanted(one, wanted) for one in [name, *parts]):
+            unread.append(name)
             return
         _require_here(item, name, path)
         taken += _HELD * item.size * max(item.dtype.itemsize, 8)
@@ -74,7 +83,7 @@ def _content(h5py: Any, path: Path) -> tuple[dict[str, np.ndarray], dict[str, st
         raise InputError(
             f"wanted an HDF5 file, found one that cannot be read: {path} ({error}); copy or save it again"
         ) from error
-    return columns, meta
+    return columns, meta, tuple(unread)
 
 
 def _require_here(item: Any, name: str, path: Path) -> None:

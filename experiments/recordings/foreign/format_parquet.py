@@ -1,5 +1,6 @@
 """Parquet files by pyarrow."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from experiments.recordings.foreign.apart import read_apart
 from experiments.recordings.foreign.extras import import_extra
-from experiments.recordings.foreign.table import Table, require_columns_few
+from experiments.recordings.foreign.table import Table, is_wanted, require_columns_few
 from hil.memory import require_memory
 from models.errors import InputError
 
@@ -21,8 +22,8 @@ def fits(head: bytes, suffix: str) -> bool:
     return head.startswith(PARQUET_SIGNATURE)
 
 
-def read(path: Path, **_: object) -> Table:
-    """Columns of a Parquet file; nulls are nan, fields of structs are named ``struct.field``.
+def read(path: Path, wanted: Collection[str] = (), **_: object) -> Table:
+    """Columns of a Parquet file, those ``wanted`` or all; nulls are nan, fields of structs are named ``struct.field``.
 
     Raises
     ------
@@ -32,19 +33,25 @@ def read(path: Path, **_: object) -> Table:
     pyarrow = import_extra("pyarrow", path)
     from pyarrow import parquet
 
-    return Table(path, *read_apart(path, lambda: _content(pyarrow, parquet, path)))
+    columns, meta, unread = read_apart(path, lambda: _content(pyarrow, parquet, path, wanted))
+    return Table(path, columns, meta, unread=unread)
 
 
-def _content(pyarrow: Any, parquet: Any, path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """Columns and texts of a file."""
+def _content(
+    pyarrow: Any, parquet: Any, path: Path, wanted: Collection[str]
+) -> tuple[dict[str, np.ndarray], dict[str, str], tuple[str, ...]]:
+    """Columns, texts, and names of the columns left out, of a file."""
     pyarrow.set_memory_pool(pyarrow.system_memory_pool())  # which asks the system for what it needs and no more
     types = pyarrow.types
     try:
         stated = parquet.read_metadata(path)
         require_columns_few(stated.num_columns, path)
-        require_memory(_HELD * _stated_size(stated), path)
+        paths = [stated.schema.column(i).path for i in range(stated.num_columns)]
+        chosen = [is_wanted(one, wanted) for one in paths]
+        require_memory(_HELD * _stated_size(stated, chosen), path)
         texts = [field.name for field in parquet.read_schema(path) if _is_text(types, field.type)]
-        table = parquet.ParquetFile(path, read_dictionary=texts).read(use_threads=False)  # a text that repeats: once
+        file = parquet.ParquetFile(path, read_dictionary=texts)  # a text that repeats: once
+        table = file.read([one for one, is_chosen in zip(paths, chosen, strict=True) if is_chosen], use_threads=False)
         for _ in range(_DEEPEST):
             table = table.flatten()
         flat = [name for name, field in enumerate(table.schema) if not types.is_nested(field.type)]
@@ -62,14 +69,15 @@ def _content(pyarrow: Any, parquet: Any, path: Path) -> tuple[dict[str, np.ndarr
             f"wanted a Parquet file, found one that cannot be read: {path} ({first}); copy or save it again"
         ) from error
     known = (table.schema.metadata or {}).items()
-    return columns, {key.decode(): value.decode() for key, value in known if _plain(key) and _plain(value)}
+    unread = tuple(one for one, is_chosen in zip(paths, chosen, strict=True) if not is_chosen)
+    return columns, {key.decode(): value.decode() for key, value in known if _plain(key) and _plain(value)}, unread
 
 
-def _stated_size(stated: Any) -> int:
-    """Bytes of all columns, by what the file states of each of its parts."""
+def _stated_size(stated: Any, chosen: Sequence[bool]) -> int:
+    """Bytes of the chosen columns, by what the file states of each of its parts."""
     total = 0
     for group in map(stated.row_group, range(stated.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
+        for column in map(group.column, np.flatnonzero(chosen).tolist()):
             total += max(column.total_uncompressed_size, 8 * column.num_values)
     return total
 

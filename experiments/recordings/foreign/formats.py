@@ -1,6 +1,6 @@
 """File formats of others' recordings. A format is one file and one line below."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from experiments.recordings.foreign import format_csv, format_hdf5, format_mat, format_parquet
@@ -18,12 +18,15 @@ RECORDING_SUFFIXES = (".csv", ".log", ".tsv", ".mat", ".h5", ".hdf5", ".parquet"
 BYTES_LOOKED_AT = 4096  # bytes looked at
 
 
-def read_table(path: str | Path, **how: object) -> Table:
+def read_table(path: str | Path, wanted: Collection[str] = (), **how: object) -> Table:
     """Read the columns of a file of any known format, recognised by how it begins.
 
     Parameters
     ----------
     path
+    wanted
+        Columns that are needed, by their names or last parts; Parquet and HDF5 files give no others, so that a large
+        one takes little memory. All where none is named.
     how
         For text: `delimiter`, `decimal`, `header_line`, `skip`; see `format_csv.read`.
 
@@ -40,7 +43,7 @@ def read_table(path: str | Path, **how: object) -> Table:
         raise InputError(f"wanted a readable recording, found {path}: {error.strerror}; check the path") from error
     for fits, read in FILE_FORMATS.values():
         if fits(head, path.suffix.lower()):
-            return read(path, **how)
+            return read(path, wanted=wanted, **how)
     raise InputError(
         f"wanted a readable file of a known format ({', '.join(FILE_FORMATS)}), found {_guess(head)} in {path}; "
         "convert it to one of them"

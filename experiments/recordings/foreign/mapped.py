@@ -184,4 +184,4 @@ def _marked(path: Path, column: str, kind: str) -> tuple[list[float], list[str]]
 
 def read(path: str | Path, mapping: Mapping) -> Recorded:
     """Read a file of any known format through a mapping. Raises as `recorded` and `read_table` do."""
-    return recorded(read_table(path, **mapping.text).with_rows(), mapping)
+    return recorded(read_table(path, mapping.columns, **mapping.text).with_rows(), mapping)

@@ -73,6 +73,14 @@ class Mapping:
     label: str
     kind: str  # a preset to use instead of columns, or ""
 
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns that it names, of the recording."""
+        kicks = ("clock",) if "beside" in self.kicks else ("column", "clock")
+        named = [self.time, *(one.column for one in self.quantities.values())]
+        named += [self.free.get("column", ""), self.rows.get("column", ""), *(self.kicks.get(key, "") for key in kicks)]
+        return frozenset(filter(None, named))
+
 
 def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
     """Read a mapping from a TOML file, or a shipped one by its name; ``trust`` is for its bicycle.

@@ -1,6 +1,7 @@
 """Tables of named columns, whatever the format of their file."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from models.parameters import nearest
 
 LONGEST_TEXT = 60  # characters of a wrong value in a sentence
 MOST_TABLE_COLUMNS = 10_000
+_COLUMN_OF_MATRIX = re.compile(r"\[\d+\]$")
 MIN_RECORDING_ROWS = 50  # less than half a second of any recording
 
 
@@ -28,6 +30,7 @@ class Table:
     columns: Mapping[str, np.ndarray]
     meta: Mapping[str, str] = field(default_factory=dict)  # texts that the file carries beside its columns
     first_line: int = 1  # of the first row, where rows are lines of a text
+    unread: tuple[str, ...] = ()  # columns that the file has beside those that were wanted of it
 
     @property
     def source(self) -> str:
@@ -36,7 +39,7 @@ class Table:
 
     def with_rows(self) -> "Table":
         """This table; raises InputError where even its longest column is too short to be a recording."""
-        rows = max((len(values) for values in self.columns.values()), default=0)
+        rows = max((len(values) for values in self.columns.values()), default=MIN_RECORDING_ROWS if self.unread else 0)
         if rows < MIN_RECORDING_ROWS:
             raise InputError(f"wanted at least {MIN_RECORDING_ROWS} rows in {self.path}, found {rows}; record it again")
         return self
@@ -60,8 +63,9 @@ class Table:
             raise InputError(
                 f"wanted one column {name!r} in {self.source}, found {', '.join(found)}; give the whole name"
             )
-        close = nearest(name, self.columns, n=3)
-        listed = ", ".join(list(self.columns)[:20]) + (" ..." if len(self.columns) > 20 else "")
+        known = [*self.columns, *self.unread]
+        close = nearest(name, known, n=3)
+        listed = ", ".join(known[:20]) + (" ..." if len(known) > 20 else "")
         hint = f"did you mean {' or '.join(close)}?" if close else "give one of those"
         raise InputError(f"wanted a column {name!r} in {self.source}, found {listed or 'no columns'}; {hint}")
 
@@ -107,6 +111,14 @@ def require_columns_few(n: int, path: Path) -> None:
             f"wanted a recording of at most {MOST_TABLE_COLUMNS} columns, found {n} in {path}; are its "
             "rows its columns?"
         )
+
+
+def is_wanted(name: str, wanted: Collection[str]) -> bool:
+    """Is a column, or a matrix of columns, among those wanted by their names or last parts? All are where none is."""
+    dotted = dotted_name(name)
+    known = {dotted_name(one) for one in wanted}
+    known |= {_COLUMN_OF_MATRIX.sub("", one) for one in known}
+    return not wanted or any(dotted == one or dotted.endswith("." + one) for one in known)
 
 
 def dotted_name(name: str) -> str:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import h5py
 import numpy as np
 import pyarrow
 import pytest
@@ -73,7 +74,8 @@ def test_bombs_of_logs_take_no_more_than_promised(tmp_path, run_folder):  # noqa
 
 def test_a_large_table_is_read_where_more_memory_is_given(tmp_path):
     """A right file above the bound is refused with the amount that lets it through, and then read."""
-    columns = {name: np.tile(values, 1200) for name, values in in_their_units(signals()).items()}
+    mapped = {name: values for name, values in in_their_units(signals()).items() if f'"{name}"' in MAPPING}
+    columns = {name: np.tile(values, 4000) for name, values in mapped.items()}
     columns["time"] = 10.0 * np.arange(len(columns["time"]))
 
     parquet.write_table(pyarrow.table(columns), tmp_path / "long.parquet")
@@ -82,6 +84,30 @@ def test_a_large_table_is_read_where_more_memory_is_given(tmp_path):
     assert code == 2
     assert memory <= MOST
     assert "--max-memory 1GB" in " ".join(words.split())
+
+
+@pytest.mark.parametrize("name", ["wide.parquet", "wide.h5"])
+def test_of_a_wide_table_only_the_mapped_columns_are_read(tmp_path, name):
+    """Hundreds of columns that nobody asked for take no memory; they are still named where one is missed."""
+    columns = in_their_units(signals())
+    rows = 40 * len(columns["time"])
+    columns = {key: np.tile(values, 40) for key, values in columns.items()} | {"time": 10.0 * np.arange(rows)}
+    more = {f"board.channel_{i}": np.full(rows, 0.5) for i in range(700)}
+    assert 8 * rows * len(more) > 0.8 * MOST
+    if name.endswith("parquet"):
+        parquet.write_table(pyarrow.table(columns | more), tmp_path / name)
+    else:
+        with h5py.File(tmp_path / name, "w") as file:
+            for key, values in (columns | more).items():
+                file.create_dataset(key, data=values, compression="gzip")
+    (tmp_path / "mapping.toml").write_text(MAPPING)
+    code, words, memory = ended(tmp_path, "analyze", name, "-m", "mapping.toml", "--window", "9:12")
+    assert code == 0, words
+    assert memory <= MOST
+    (tmp_path / "mapping.toml").write_text(MAPPING.replace('column = "time"', 'column = "channel_70x"'))
+    code, words, _ = ended(tmp_path, "analyze", name, "-m", "mapping.toml")
+    assert code == 2
+    assert "board.channel_70" in words
 
 
 def test_an_amount_that_is_none(tmp_path):
