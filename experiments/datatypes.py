@@ -278,6 +278,11 @@ class Comparison:
     label: str = ""
 
     @property
+    def residual(self) -> complex:
+        """Measured minus like for like [1/s]."""
+        return self.fit.eigenvalue - self.prediction.like
+
+    @property
     def corrected(self) -> complex:
         """Eigenvalue at the window's mean speed: the fit less its known bias [1/s].
 

@@ -48,6 +48,11 @@ class Dynamics:
     drive: Callable[[float], Array] | None = None  # (m,): row that gives the torque of the drive on the steer [N m]
     feedback: Callable[[float], Array] | None = None  # (m,): row that gives the torque that is commanded [N m]
 
+    def starts(self, v: float) -> Array:
+        """Whole states (n, 4 + k) at speed ``v`` [m/s] of each unit state of the bicycle, then of the hidden starts."""
+        own = np.asarray(self.embed(v), dtype=float)
+        return own if self.hidden is None else np.column_stack([own, self.hidden(v)])
+
     @property
     def time(self) -> str:
         """Continuous, or sampled with its interval, in words."""

@@ -137,7 +137,7 @@ def _z(difference: float, std: float) -> float:
 
 def summary(comparisons: Sequence[Comparison]) -> Summary:
     """Summarise comparisons: count, pool per label (in order of appearance) and average the residuals."""
-    like = np.array([c.fit.eigenvalue - c.prediction.like for c in comparisons], dtype=complex)
+    like = np.array([c.residual for c in comparisons], dtype=complex)
     frozen = np.array([c.fit.eigenvalue - c.prediction.frozen for c in comparisons], dtype=complex)
     labels = dict.fromkeys(c.label for c in comparisons)
     return Summary(

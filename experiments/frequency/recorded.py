@@ -9,8 +9,6 @@ beginning of each is from rest, in the recording and in theory, and noise shows 
 (`experiments.frequency.spectral_lines`).
 """
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 
 from experiments.datatypes import Response
@@ -18,18 +16,19 @@ from experiments.dynamics import Theory
 from experiments.frequency.response import (
     RESPONSE_CHANNELS,
     FrequencyResponse,
+    mover,
     predicted_slopes,
     transfers,
 )
 from experiments.frequency.spectral_lines import measure_lines
 from experiments.recordings.played_parts import played_parts
 from experiments.theory.excited_loop import OUTPUT_ROWS, ExcitedLoop
-from experiments.theory.forced_response import held
 from experiments.theory.theory import theory_for
 from hil.design.closed_loop import MEASURED_CHANNELS
 from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT, STATES
 from models.errors import InputError
+from models.linear.zero_order_hold import zoh
 
 MIN_SHAKEN = 8.0  # s with a torque, all parts together, below which the lines lie too far apart
 PLAYED_SHARE = 0.05  # of the largest power of the torque, from which a frequency was played
@@ -68,7 +67,7 @@ def recorded_response(response: Response) -> FrequencyResponse:
         raise InputError(
             f"the known torque of {response.source} fills too narrow a band for a frequency response: record longer"
         )
-    move = _mover_of(theory, v, response.dt)
+    move = mover(theory, lambda changes: sampled_theory(theory.move(changes), v, response.dt))
     return FrequencyResponse(
         response.source,
         response.label,
@@ -105,22 +104,12 @@ def sampled_theory(theory: Theory, v: float, dt: float) -> ExcitedLoop:
     if dynamics.steer_torque is None or dynamics.feedback is None or dynamics.dt is not None:
         raise InputError(f"the theory {theory.name} says nothing of a torque on the steer axis")
     gain = theory.nominal("drive_gain")
-    W, B = held(dynamics.matrix(v), gain * dynamics.steer_torque(v), dt)
+    W, B = zoh(dynamics.matrix(v), gain * dynamics.steer_torque(v)[:, np.newaxis], dt)
     H = np.zeros((len(MEASURED_CHANNELS), len(STATES)))
     H[OUTPUT_ROWS["phi_dot"], PHI_DOT] = 1.0
     scale, lag = theory.nominal("steer_scale"), theory.nominal("steer_lag")
     H[OUTPUT_ROWS["delta"], [DELTA, DELTA_DOT]] = scale, -scale * lag
-    return ExcitedLoop(W, B, dynamics.feedback(v), H, dt)
-
-
-def _mover_of(theory: Theory, v: float, dt: float) -> Callable[[Mapping[str, float]], ExcitedLoop]:
-    """Mover of the theory: it takes how many standard deviations away each quantity is to be."""
-
-    def move(deviations: Mapping[str, float]) -> ExcitedLoop:
-        changes = {name: theory.nominal(name) + many * theory.uncertain[name] for name, many in deviations.items()}
-        return sampled_theory(theory.move(changes), v, dt)
-
-    return move
+    return ExcitedLoop(W, B[:, 0], dynamics.feedback(v), H, dt)
 
 
 def _end_to_end(y: Array, parts: list[tuple[int, int]]) -> Array:

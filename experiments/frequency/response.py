@@ -170,7 +170,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
     band = settings.f_low, settings.f_high
     found = measure_lines(r, outputs, np.array([predicted[name] for name in RESPONSE_CHANNELS]), rate, band)
     whole = theory_of(run.header, run.header.bicycle, run.ticks)
-    move = _mover(whole, build)
+    move = mover(whole, lambda changes: build(*whole.variant(changes)))
     return FrequencyResponse(
         run.folder.name,
         run.header.label,
@@ -276,12 +276,14 @@ def theory_at(header: RunHeader, v: float, steer_age: float = 0.0) -> Callable[.
     return build
 
 
-def _mover(whole: Theory, build: Callable[..., ExcitedLoop]) -> Callable[[Mapping[str, float]], ExcitedLoop]:
+def mover(
+    whole: Theory, build: Callable[[Mapping[str, float]], ExcitedLoop]
+) -> Callable[[Mapping[str, float]], ExcitedLoop]:
     """Mover of the theory: it takes how many standard deviations away each quantity is to be."""
 
     def move(deviations: Mapping[str, float]) -> ExcitedLoop:
         changes = {name: whole.nominal(name) + many * whole.uncertain[name] for name, many in deviations.items()}
-        return build(*whole.variant(changes))
+        return build(changes)
 
     return move
 

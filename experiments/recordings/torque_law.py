@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments.datatypes import Response
 from experiments.recordings.checked import Recorded
-from experiments.theory.theory import bicycle_for, lean_feedback
+from experiments.theory.theory import lean_feedback, theory_for
 from models.array_types import Array
 
 LEAST_CORRELATION = 0.95  # of torque and law, below which a factor does not describe the torque
@@ -65,9 +65,6 @@ def go_by_logged_torque(recorded: Recorded) -> Response:
         f"stated law {k:g} ({v0:g} - v) phi_dot; theory goes by the logged torque, {found.factor * k:.3g} in place of "
         f"{k:g}"
     )
-    theory = lean_feedback(
-        bicycle_for(response), found.factor * k, v0, response.theory.std if response.theory else None
-    )
-    if response.theory is not None:  # what moves by linear equations still does
-        theory = replace(theory, linear=response.theory.linear)
+    stated = theory_for(response)
+    theory = replace(lean_feedback(stated.bicycle, found.factor * k, v0, stated.std), linear=stated.linear)
     return replace(response, theory=theory, remarks=(*response.remarks, remark))

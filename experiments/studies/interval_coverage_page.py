@@ -1,7 +1,6 @@
 """Tables of the study of the estimators, between marks of a page that nobody else touches."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -18,22 +17,11 @@ from experiments.studies.interval_coverage import (
     STUDY_MACHINES,
     EstimatorAnswer,
 )
-from experiments.studies.markdown_tables import markdown_table, put_between_marks
+from experiments.studies.markdown_tables import markdown_table
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
 
 USABLE_ACCEPTED, USABLE_ERROR = 0.8, 0.1  # of the windows; of the eigenvalue's modulus, rms
-
-
-def put_tables(path: Path, tables: dict[str, str]) -> None:
-    """Put each table between its marks, `<!-- name -->` and `<!-- end of name -->`, in a Markdown file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or written, or lacks a mark.
-    """
-    put_between_marks(path, {(f"<!-- {name} -->", f"<!-- end of {name} -->"): text for name, text in tables.items()})
 
 
 def estimator_names(answers: Sequence[EstimatorAnswer]) -> list[str]:

@@ -46,3 +46,14 @@ def put_between_marks(path: Path, tables: Mapping[tuple[str, str], str]) -> None
         before, after = text.split(begin)[0], text.split(end)[1]
         text = f"{before}{begin}\n{table}\n{end}{after}"
     OutputFile(path, "the table" if len(tables) == 1 else "the tables", force=True).write(text)
+
+
+def put_tables(path: Path, tables: dict[str, str]) -> None:
+    """Put each table between its marks, `<!-- name -->` and `<!-- end of name -->`, in a Markdown file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read or written, or lacks a mark.
+    """
+    put_between_marks(path, {(f"<!-- {name} -->", f"<!-- end of {name} -->"): text for name, text in tables.items()})

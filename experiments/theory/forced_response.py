@@ -2,11 +2,11 @@
 
 import numpy as np
 from numba import njit
-from scipy.linalg import expm
 
 from experiments.dynamics import Dynamics
 from models.array_types import Array
 from models.errors import InputError
+from models.linear.zero_order_hold import zoh
 
 
 def forced_response(dynamics: Dynamics, v: float, dt: float, torque: Array) -> Array:
@@ -29,8 +29,8 @@ def forced_response(dynamics: Dynamics, v: float, dt: float, torque: Array) -> A
     """
     if dynamics.steer_torque is None or dynamics.dt is not None:
         raise InputError(f"the theory {dynamics.name} says nothing of a known torque on the steer axis")
-    F, b = held(dynamics.matrix(v), dynamics.steer_torque(v), dt)
-    return propagate_input(F, b, np.ascontiguousarray(torque, float))
+    F, B = zoh(dynamics.matrix(v), dynamics.steer_torque(v)[:, np.newaxis], dt)
+    return propagate_input(np.ascontiguousarray(F), np.ascontiguousarray(B[:, 0]), np.ascontiguousarray(torque, float))
 
 
 @njit(cache=True, nogil=True)
@@ -44,12 +44,3 @@ def propagate_input(F: Array, b: Array, u: Array) -> Array:
             for c in range(m):
                 states[i + 1, a] += F[a, c] * states[i, c]
     return states
-
-
-def held(A: Array, b: Array, dt: float) -> tuple[Array, Array]:
-    """Transition matrix (n, n) and input vector (n,) over ``dt`` [s] of x' = A x + b u with u held."""
-    n = len(b)
-    both = np.zeros((n + 1, n + 1))
-    both[:n, :n], both[:n, n] = A, b
-    both = expm(both * dt)
-    return both[:n, :n], both[:n, n]

@@ -108,9 +108,7 @@ def free_responses(several: Sequence[Dynamics], v: Array, dt: float, misread: Ar
     off = np.zeros(len(v)) if misread is None else misread
     states = []
     for one in several:
-        X = np.asarray(one.embed(float(v[0])), dtype=float)
-        if one.hidden is not None:
-            X = np.column_stack([X, one.hidden(float(v[0]))])
+        X = one.starts(float(v[0]))
         F, left, weight = step_maps(one, at, dt)
         change = (
             np.zeros_like(F[0]) if misread is None else map_change_by_misread(one, float(0.5 * (v.min() + v.max())), dt)

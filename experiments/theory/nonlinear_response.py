@@ -179,9 +179,6 @@ def window_machine(
     at = v if dynamics.dt is not None else np.append(0.5 * (v[1:] + v[:-1]), v[-1])
     maps = step_maps(dynamics, at, step)
     nodes = _nodes(at, len(maps[0]))
-    embed = np.asarray(dynamics.embed(float(v[0])), float)
-    if dynamics.hidden is not None:
-        embed = np.column_stack([embed, dynamics.hidden(float(v[0]))])
     torque = np.zeros(m) if mechanics.torque is None else mechanics.torque
     rows, forced, more, steer = [], [], [], []
     for node in map(float, nodes):
@@ -209,7 +206,7 @@ def window_machine(
         off=np.zeros(len(v)) if misread is None else np.asarray(misread, float),
         v=scale * at,
         v_dot=scale * np.gradient(v, dt),
-        embed=embed,
+        embed=dynamics.starts(float(v[0])),
         steps=round(dt / step),
         rows=np.array(rows),
         readings=np.array([reached(float(node)) for node in nodes]),

@@ -22,12 +22,12 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 def write(tables: dict[str, str], doc: Path | None) -> None:
     """Print the tables, and put them into a page if one is named."""
-    from experiments.studies import interval_coverage_page
+    from experiments.studies.markdown_tables import put_tables
 
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if doc:
-        interval_coverage_page.put_tables(doc, tables)
+        put_tables(doc, tables)
 
 
 def main() -> None:

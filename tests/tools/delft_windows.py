@@ -21,8 +21,7 @@ from experiments.analysis.onsets.kicks import DetectedKick, KickRules, backgroun
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Fit, Rejected, Response, Window
 from experiments.recordings import foreign
-from experiments.studies.interval_coverage_page import put_tables
-from experiments.studies.markdown_tables import markdown_table
+from experiments.studies.markdown_tables import markdown_table, put_tables
 from tests.conftest import SHARED
 from tests.experiments.pushed import PUSHES, pushed
 

@@ -19,8 +19,9 @@ def main() -> None:
     parser.add_argument("--cluster", help="address of a Dask scheduler, in place of --jobs")
     options = parser.parse_args()
 
+    from experiments.studies.markdown_tables import put_tables
     from experiments.studies.verdict_calibration.judge import ask_all
-    from experiments.studies.verdict_calibration.page import calibration_tables, put_calibration
+    from experiments.studies.verdict_calibration.page import calibration_tables
     from experiments.studies.verdict_calibration.strata import STRATA, study_campaigns
 
     campaigns = study_campaigns(
@@ -39,7 +40,7 @@ def main() -> None:
     for name, text in tables.items():
         print(f"\n{name}\n\n{text}")
     if options.doc:
-        put_calibration(options.doc, tables)
+        put_tables(options.doc, tables)
 
 
 if __name__ == "__main__":

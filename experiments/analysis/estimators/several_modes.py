@@ -56,8 +56,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     tau = t - t[0]
     if reason := unusable_signal(t, y, MIN_SEVERAL_ROWS):
         return Fit.refused(NAME, reason)
-    lower = np.array([single_mode.D_MIN, single_mode.lowest_frequency(tau)])
-    upper = np.array([single_mode.D_MAX, single_mode.W_MAX])
+    lower, upper = _oscillation_bounds(tau)
     if lower[1] >= upper[1]:
         return Fit.refused(NAME, f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle")
     first = single_mode.initial_guesses(tau, y, (lower, upper), near)
@@ -67,25 +66,15 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     two = minimise(FORM, tau, y, begins, bounds)
     probability = akaike_weight(one, two)
     chosen, other, share = (two, one, 1.0 - probability) if probability > 0.5 else (one, two, probability)
-    d, w = chosen.theta[single_mode.WAVE]
+    w = chosen.theta[single_mode.WAVE][1]
     if chosen is two:
         told = f"and an extra mode of {two.theta[EXTRA_RATE]:.2g} 1/s ({probability:.0%} likely)"
         more = dict(zip(("a", "c1", "c4", "c2", "c3"), map(float, [two.theta[EXTRA_RATE], *two.c]), strict=True))
     else:
         told = f"alone (an extra mode is {probability:.0%} likely)"
         more = dict(zip(("c1", "c2", "c3"), map(float, one.c), strict=True))
-    result = make_fit(
-        NAME,
-        complex(d, w),
-        y,
-        chosen.curve,
-        influence_matrix(chosen)[single_mode.WAVE],
-        jacobian=chosen.jacobian,
-        problem=single_mode.oscillation_problem(chosen, tau, (lower, upper)),
-        status=f"{w * tau[-1] / (2 * np.pi):.1f} cycles {told}, residual {chosen.rms:.2g} rms",
-        coefficients=more | {"extra": probability},
-        noise=covariance_of_fit(near),
-    )
+    status = f"{w * tau[-1] / (2 * np.pi):.1f} cycles {told}, residual {chosen.rms:.2g} rms"
+    result = _fit_of(chosen, tau, y, status, more | {"extra": probability}, near)
     apart = other.theta[single_mode.WAVE] - chosen.theta[single_mode.WAVE]
     if not np.all(np.abs(apart) < MAX_DAMPING * w):  # another oscillation, not another opinion of this one
         return result
@@ -112,24 +101,35 @@ def fit_same_form(t: Array, y: Array, like: Fit) -> Fit:
         By this estimator.
     """
     a, tau = like.coefficients.get("a"), t - t[0]
-    lower = np.array([single_mode.D_MIN, single_mode.lowest_frequency(tau)])
-    upper = np.array([single_mode.D_MAX, single_mode.W_MAX])
+    lower, upper = _oscillation_bounds(tau)
     guesses = [np.array([like.re, like.im]), *single_mode.initial_guesses(tau, y, (lower, upper))[:2]]
     if a is None:
         solution = minimise(single_mode.FORM, tau, y, guesses, (lower, upper))
     else:
         starts = [np.append(guess, rate) for guess in guesses for rate in (a, *A_STARTS)]
         solution = minimise(FORM, tau, y, starts, (np.append(lower, A_MIN), np.append(upper, A_MAX)))
-    d, w = solution.theta[single_mode.WAVE]
+    return _fit_of(solution, tau, y, "in the form of another fit", {}, like)
+
+
+def _oscillation_bounds(tau: Array) -> tuple[Array, Array]:
+    """Lowest and highest d and w (2,) that a window of times tau (n,) can tell."""
+    lower = np.array([single_mode.D_MIN, single_mode.lowest_frequency(tau)])
+    return lower, np.array([single_mode.D_MAX, single_mode.W_MAX])
+
+
+def _fit_of(
+    solution: ProjectionFit, tau: Array, y: Array, status: str, coefficients: dict[str, float], near: Fit | None
+) -> Fit:
+    """Fit of a solution, whatever its form; ``near`` as of `fit`."""
     return make_fit(
         NAME,
-        complex(d, w),
+        complex(*solution.theta[single_mode.WAVE]),
         y,
         solution.curve,
         influence_matrix(solution)[single_mode.WAVE],
         jacobian=solution.jacobian,
-        problem=single_mode.oscillation_problem(solution, tau, (lower, upper)),
-        status="in the form of another fit",
-        coefficients={},
-        noise=covariance_of_fit(like),
+        problem=single_mode.oscillation_problem(solution, tau, _oscillation_bounds(tau)),
+        status=status,
+        coefficients=coefficients,
+        noise=covariance_of_fit(near),
     )

@@ -201,5 +201,4 @@ def _chi_square(misfits: Array, weights: Array, dof: int) -> tuple[float, float]
 
 def _residual(c: Comparison) -> tuple[float, float]:
     """Measured minus like for like [1/s], both parts."""
-    s = c.fit.eigenvalue - c.prediction.like
-    return s.real, s.imag
+    return c.residual.real, c.residual.imag

@@ -45,16 +45,10 @@ class Leftover:
         by_label = [[c for c in comparisons if c.label == label] for label in labels]
         means, variances = np.zeros((len(labels), 2)), np.zeros((len(labels), 2))
         for part in range(2):
-            left = [np.array([_parts(c)[part] for c in own]) for own in by_label]
+            left = [np.array([(c.residual.real, c.residual.imag)[part] for c in own]) for own in by_label]
             noise = [np.array([c.prediction.difference_std[part] ** 2 for c in own]) for own in by_label]
             between = between_run_variance(left, noise)
             for i, (y, var) in enumerate(zip(left, noise, strict=True)):
                 mean, std = weighted_mean(y, np.maximum(var + between, MIN_VARIANCE))
                 means[i, part], variances[i, part] = mean, std**2
         return means.ravel(), np.diag(variances.ravel()) + self._of_parameters
-
-
-def _parts(c: Comparison) -> tuple[float, float]:
-    """Measured minus like for like, both parts [1/s]."""
-    left = c.fit.eigenvalue - c.prediction.like
-    return left.real, left.imag

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import expm
 
 from experiments.analysis.initial_state import InitialState, estimate_initial_state
 from experiments.analysis.verdict.steer_elements import NEEDS_DRIVE, NO_ELEMENT, SteerElement, ride_element
@@ -22,6 +21,7 @@ from models.array_types import Array
 from models.coordinates import DELTA_DOT, PHI_DOT, STATES
 from models.linear.perturbed import Variant
 from models.linear.whipple import totals
+from models.linear.zero_order_hold import zoh
 
 _LONGEST_STEP = 0.005  # s, of continuous dynamics
 START_ROUNDS = 3  # times the start is corrected for what the part does to the motion
@@ -58,18 +58,13 @@ class MachineSteps:
         m = len(dynamics.states)
         torque = dynamics.steer_torque(v0)
         if dynamics.dt is None:
-            wide = np.zeros((m + 1, m + 1))
-            wide[:m, :m], wide[:m, m] = dynamics.matrix(v0), torque
-            torque = expm(wide * h)[:m, m]
+            torque = np.ascontiguousarray(zoh(dynamics.matrix(v0), torque[:, np.newaxis], h)[1][:, 0])
         rows = np.zeros((3, m))
         if dynamics.drive is not None:
             rows[0] = dynamics.drive(v0)
         rows[1:, :_N_STATES], drive = _tyre_rows(theory.variant({})[0], v0)
         rows[1:] += np.outer(drive, rows[0])
-        start = np.asarray(dynamics.embed(float(v[0])), float)
-        if dynamics.hidden is not None:
-            start = np.column_stack([start, dynamics.hidden(float(v[0]))])
-        return cls(h, every, v, F, left, weight, torque, rows, start)
+        return cls(h, every, v, F, left, weight, torque, rows, dynamics.starts(float(v[0])))
 
     @property
     def driven(self) -> bool:

@@ -91,11 +91,9 @@ def read_uninspected(
         return mapped.read(path, given)
     table = read_table(path, **(given.text if given else {}))
     found = _known(kind) if kind else _recognised(table)
+    if bicycle and not (found and found.wants_bicycle):
+        raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
     if found and not found.wants_bicycle:
-        if bicycle:
-            raise InputError(
-                f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own"
-            )
         return found.read(table.with_rows())
     if found:
         whose = catalogue.load_bicycle(bicycle, trust) if bicycle else given.bicycle if given else None
@@ -105,8 +103,6 @@ def read_uninspected(
                 "give --bicycle, a name of `riderless bikes` or a file"
             )
         return found.read(table.with_rows(), whose)
-    if bicycle:
-        raise InputError(f"wanted a mapping to use the bicycle {bicycle} with, found none; known kinds bring their own")
     wanted = "; or ".join(f"{name}: {', '.join(columns[:2])} ..." for name, (columns, *_) in KNOWN_KINDS.items())
     raise InputError(
         f"wanted the columns of a known kind ({wanted}), found {', '.join(table.columns)[:80]} in {path}; "

@@ -1,12 +1,11 @@
 """Tables of the study: is p uniform where the model is true, in every stratum?"""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from scipy.stats import binom, kstest
 
-from experiments.studies.markdown_tables import markdown_table, put_between_marks
+from experiments.studies.markdown_tables import markdown_table
 from experiments.studies.verdict_calibration.judge import CampaignAnswer
 
 LEVELS = (0.05, 0.01)  # of p, whose shares are counted
@@ -80,14 +79,3 @@ def _row(name: str, answers: Sequence[CampaignAnswer], corrected: float) -> list
         f"{uniformity(judged):.2g}",
         "yes" if held else "no",
     ]
-
-
-def put_calibration(path: Path, tables: dict[str, str]) -> None:
-    """Put each table between its marks, `<!-- name -->` and `<!-- end of name -->`, in a Markdown file.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read or written, or lacks a mark.
-    """
-    put_between_marks(path, {(f"<!-- {name} -->", f"<!-- end of {name} -->"): text for name, text in tables.items()})

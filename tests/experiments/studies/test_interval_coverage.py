@@ -18,6 +18,7 @@ from experiments.studies.interval_coverage import (
     study_grid,
 )
 from experiments.studies.interval_coverage_loop import LoopSetting
+from experiments.studies.markdown_tables import put_tables
 from models import catalogue
 from models.errors import InputError
 from models.linear.whipple import system_matrix
@@ -116,7 +117,7 @@ def test_the_page_gets_its_tables_between_the_marks(small, tmp_path):
     found = interval_coverage_page.coverage_tables(small, small, 11)
     page.write_text("before\n" + "\n".join(f"<!-- {n} -->\nold\n<!-- end of {n} -->" for n in found) + "\nafter\n")
     for _ in range(2):  # a second time changes nothing
-        interval_coverage_page.put_tables(page, found)
+        put_tables(page, found)
     text = page.read_text()
     assert "old" not in text
     assert text.startswith("before\n")
@@ -124,9 +125,9 @@ def test_the_page_gets_its_tables_between_the_marks(small, tmp_path):
     assert text.count("| single_mode |") >= 2
     assert "96 windows in 24 settings, seed 11" in text
     with pytest.raises(InputError, match="has no place"):
-        interval_coverage_page.put_tables(page, {"elsewhere": "x"})
+        put_tables(page, {"elsewhere": "x"})
     with pytest.raises(InputError, match="cannot be put"):
-        interval_coverage_page.put_tables(tmp_path / "none.md", found)
+        put_tables(tmp_path / "none.md", found)
 
 
 def test_shares_are_counted_by_hand(small):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+from experiments.studies.markdown_tables import put_tables
 from experiments.studies.verdict_calibration import judge
 from experiments.studies.verdict_calibration.judge import CampaignAnswer, ask_all, read_answers
 from experiments.studies.verdict_calibration.page import (
@@ -15,7 +16,6 @@ from experiments.studies.verdict_calibration.page import (
     binomial_bounds,
     calibration_tables,
     holm,
-    put_calibration,
 )
 from experiments.studies.verdict_calibration.simulate import campaign_responses
 from experiments.studies.verdict_calibration.strata import STRATA, study_campaigns
@@ -85,7 +85,7 @@ def test_the_tables_tell_a_liberal_verdict(tmp_path):
     assert calibration_tables(liberal)["verdict by stratum"].splitlines()[-1].endswith("| no |")
     page = tmp_path / "page.md"
     page.write_text("".join(f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in ANSWER_GROUPS))
-    put_calibration(page, calibration_tables(true))
+    put_tables(page, calibration_tables(true))
     assert "| all | 64 |" in page.read_text()
 
 

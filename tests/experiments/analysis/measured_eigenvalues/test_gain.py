@@ -1,18 +1,17 @@
 """Gain of the lean-rate law from measured eigenvalues: of drawn bicycles, and of the published tables."""
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from experiments import cli
 from experiments.analysis.measured_eigenvalues.gain import estimate_gain, lowest_stable_speed
 from experiments.analysis.measured_eigenvalues.table import read_eigenvalues
 from models import catalogue
 from models.errors import InputError
 from models.linear.whipple import input_matrix, system_matrix
+from tests.experiments.commands.test_identify import called
 from tests.paths import ROOT
 
 V0, SPEEDS = 4.7, np.array([1.66, 2.22, 2.78, 3.33, 3.89, 4.44])
@@ -83,16 +82,6 @@ def test_the_lowest_stable_speed_is_where_the_weave_crosses():
     bicycle = catalogue.load_bicycle("Balanceassistv1")
     v = lowest_stable_speed(bicycle, 3.9, V0)
     assert swing(bicycle, 3.9, v) < 0 < swing(bicycle, 3.9, v - 0.03)
-
-
-def called(monkeypatch, capsys, *words):
-    monkeypatch.setattr(sys, "argv", ["riderless", "identify", *map(str, words)])
-    try:
-        cli.main()
-        code = 0
-    except SystemExit as end:
-        code = end.code or 0
-    return code, *capsys.readouterr()
 
 
 def write_table(path, gain=6.0, heading="Speed [km/h],Weave Real Part [1/s],Weave Imaginary part [1/s]"):
