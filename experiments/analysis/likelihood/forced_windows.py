@@ -1,14 +1,38 @@
-"""Windows of motion forced by a known torque, for identification: free motion and forced answer are fitted together."""
+"""Windows of motion forced by a known torque, for identification: free motion and forced answer are fitted together.
+
+A bicycle that its controller alone keeps upright falls from any start under the torque as it was logged. Such a motion
+is cut into stretches in which an error of the start grows by `MOST_GROWTH` at most, each with a start of its own.
+"""
+
+import numpy as np
 
 from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
 from experiments.recordings.played_parts import played_parts
+from experiments.theory.theory import theory_for
 
 MAX_SPEED_CHANGE = 0.15  # m/s over a part; more, and the belt starts or stops in it
+MOST_GROWTH = 20.0  # times, of an error of the start within one stretch
+SHORTEST_STRETCH = 1.0  # s
 
 
 def forced_segments(response: Response) -> list[Segment]:
     """Cut the parts of a recording with a known torque, each with its answer's end, at a steady speed."""
-    windows = [make_window(response, a, b, "known torque") for a, b in played_parts(response)]
+    windows = [
+        make_window(response, first, last, "known torque")
+        for a, b in played_parts(response)
+        for first, last in _stretches(response, a, b)
+    ]
     return [Segment.of(response, one) for one in windows if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE]
+
+
+def _stretches(response: Response, a: int, b: int) -> list[tuple[int, int]]:
+    """First row and one past the last of equal stretches of a part, as short as an unstable theory asks for."""
+    dynamics = theory_for(response).dynamics()
+    growth = float(np.linalg.eigvals(dynamics.matrix(float(response.v[a:b].mean()))).real.max())
+    if dynamics.dt is not None or growth * (b - a) * response.dt <= np.log(MOST_GROWTH):
+        return [(a, b)]
+    longest = max(np.log(MOST_GROWTH) / growth, SHORTEST_STRETCH)
+    edges = np.linspace(a, b, int(np.ceil((b - a) * response.dt / longest)) + 1).astype(int)
+    return list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True))

@@ -13,7 +13,7 @@ from experiments.datatypes import Response
 from experiments.recordings.checked import Recorded
 from experiments.recordings.foreign import delft, exported, kooijman, mapped, mapping
 from experiments.recordings.foreign.formats import read_table
-from experiments.recordings.foreign.labs import chalmers
+from experiments.recordings.foreign.labs import chalmers, peterson
 from experiments.recordings.foreign.table import Table
 from experiments.recordings.inspection import inspect_recording
 from models import catalogue
@@ -34,6 +34,7 @@ KNOWN_KINDS: dict[str, KnownKind] = {
     delft.KIND: KnownKind(delft.COLUMNS, delft.recorded),
     exported.KIND: KnownKind(exported.COLUMNS, exported.recorded),
     chalmers.KIND: KnownKind(chalmers.COLUMNS, chalmers.recorded, wants_bicycle=True),
+    peterson.KIND: KnownKind(peterson.COLUMNS, peterson.recorded, wants_bicycle=True),
 }
 
 

@@ -1,4 +1,6 @@
-"""Recordings as text: comma, semicolon or tab between the values, one line of names above them.
+"""Recordings as text: comma, semicolon, tab or spaces between the values, one line of names above them.
+
+Lines above the names that begin with ``#`` are left out.
 
 What gzip packed is unpacked line by line while it is read, and never held whole.
 """
@@ -19,6 +21,8 @@ from models.errors import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 CSV_DELIMITERS = ",;\t"
+SPACES = " "  # any number of them between two values
+COMMENT = "#"
 LONGEST_LINE = 1_000_000  # characters
 MOST_UNPACKED = 2_000_000_000  # characters of a packed text: hours at 1 kHz, and no bomb
 TEXT_BYTES = 150  # of memory that a value takes where not all are numbers
@@ -46,11 +50,12 @@ def read(
     wanted
         As other formats take it; lines are read whole.
     delimiter
-        Between values; by default whichever of comma, semicolon and tab the line of names has most.
+        Between values; by default whichever of comma, semicolon and tab the line of names has most, or spaces where
+        it has none of them and as many words as the first row has values.
     decimal
         "." or ",".
     header_line
-        Number of the line of names, from 1.
+        Number of the line of names, from 1, or the first after lines that begin with ``#``.
     skip
         Lines between the names and the first row (units, for example).
     ragged
@@ -62,13 +67,14 @@ def read(
     InputError
         Not readable, no header, rows of another length than it, or more than there is memory for.
     """
+    header_line += _comments(path) if header_line == 1 else 0
     head = _lines(path, 0, header_line)
     if len(head) < header_line or not head[-1].strip():
         found = "an empty file" if not any(_stream(path, 0)) else f"no header in line {header_line}"
         raise InputError(f"wanted a CSV file with a line of column names, found {found}: {path}; add the header")
     header, first = head[-1], header_line + skip
-    delimiter = delimiter or max(CSV_DELIMITERS, key=header.count)
-    names = [name.strip().strip('"') for name in header.split(delimiter)]
+    delimiter = delimiter or _delimiter(header, next(_stream(path, first), ""))
+    names = [name.strip().strip('"') for name in split_line(header, delimiter)]
     require_columns_few(len(names), path)
     if not any(_stream(path, first)):
         return Table(path, {name: np.empty(0) for name in names}, first_line=first + 1)
@@ -84,6 +90,27 @@ def read(
         if columns is None:
             columns = _texts(path, body(), names, delimiter, first + 1)
     return Table(path, columns, first_line=first + 1)
+
+
+def split_line(line: str, delimiter: str) -> list[str]:
+    """Split a line into its values; spaces count as one delimiter, however many."""
+    return line.split() if delimiter == SPACES else line.split(delimiter)
+
+
+def _delimiter(header: str, row: str) -> str:
+    """Delimiter of a line of names and the first row below it."""
+    if not any(mark in header for mark in CSV_DELIMITERS) and len(header.split()) == len(row.split()) > 1:
+        return SPACES
+    return max(CSV_DELIMITERS, key=header.count)
+
+
+def _comments(path: Path) -> int:
+    """Lines above the names that begin with ``#``; the last of them is the line of names where a number follows it."""
+    for found, line in enumerate(_stream(path, 0)):
+        if not line.startswith(COMMENT):
+            numbers = re.match(r"\s*[-+.]?\d", line) is not None
+            return max(found - 1, 0) if numbers else found
+    return 0
 
 
 def _lines(path: Path, first: int, n: int) -> list[str]:
@@ -121,7 +148,7 @@ def _stream(path: Path, first: int) -> Iterator[str]:
 
 def _as_long(line: str, n: int, delimiter: str) -> str:
     """Cut or fill a row to ``n`` values; what is no number is missing."""
-    values = [_number_or_nothing(value) for value in line.split(delimiter)[:n]]
+    values = [_number_or_nothing(value) for value in split_line(line, delimiter)[:n]]
     return delimiter.join([*values, *["nan"] * (n - len(values))]) if line else line
 
 
@@ -141,10 +168,12 @@ def is_packed(path: Path) -> bool:
 def _numbers(body: Callable[[], Iterator[str]], names: list[str], delimiter: str) -> dict[str, np.ndarray] | None:
     """Columns when all values are numbers or empty, else None."""
     try:
-        table = np.loadtxt(body(), delimiter=delimiter, ndmin=2, comments=None)
+        table = np.loadtxt(body(), delimiter=None if delimiter == SPACES else delimiter, ndmin=2, comments=None)
     except InputError:
         raise
     except ValueError:
+        if delimiter == SPACES:  # nothing can be missing between them
+            return None
         mark = re.escape(delimiter)
         empty = re.compile(rf"(?<={mark})[ ]*(?={mark}|$)|^[ ]*(?={mark})")
         try:
@@ -162,7 +191,7 @@ def _texts(path: Path, body: Iterator[str], names: list[str], delimiter: str, li
     rows: list[list[str]] = []
     blank = 0
     try:
-        for number, row in enumerate(csv.reader(body, delimiter=delimiter), start=line):
+        for number, row in enumerate(_rows(body, delimiter), start=line):
             if not row:  # the file may end in blank lines
                 blank = blank or number
                 continue
@@ -182,6 +211,11 @@ def _texts(path: Path, body: Iterator[str], names: list[str], delimiter: str, li
         except ValueError:
             columns[name] = np.array(values, dtype=object)
     return columns
+
+
+def _rows(body: Iterator[str], delimiter: str) -> Iterator[list[str]]:
+    """Values of each line as texts."""
+    return map(str.split, body) if delimiter == SPACES else csv.reader(body, delimiter=delimiter)
 
 
 def _decodes(head: bytes) -> bool:
