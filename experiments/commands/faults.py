@@ -9,8 +9,6 @@ if TYPE_CHECKING:
     from experiments.studies.fault_injection.cases import CaseOptions, FaultCase
     from experiments.studies.fault_injection.summary_table import FaultRow
 
-LONG_RIDE = 30.0  # s, where slow faults are drawn and no length is given
-
 
 def faults(
     context: typer.Context,
@@ -20,10 +18,16 @@ def faults(
         str | None, typer.Option(help="Play this one case and tell it in detail: its number, or the code of a search.")
     ] = None,
     length: Annotated[
-        float | None, typer.Option(help="Seconds under control, up to 60; 1.9 by default, 30 with slow faults.")
+        float | None, typer.Option(help="Seconds under control, up to 60; 1.9 by default, 30 with slow faults or none.")
     ] = None,
     together: Annotated[int, typer.Option(help="Faults that strike together: 1, 2 or 3.")] = 1,
-    threats: Annotated[str, typer.Option(help="Where the faults come from: sudden, slow, attack, or all.")] = "sudden",
+    threats: Annotated[
+        str,
+        typer.Option(help="Where the faults come from: sudden, slow, attack, all, or none, for rides that must go on."),
+    ] = "sudden",
+    bicycles: Annotated[
+        str | None, typer.Option(help="Bicycles of the catalogue, as Silver,Pista, instead of the campaign's own.")
+    ] = None,
     search: Annotated[
         int | None,
         typer.Option(help="Search for the unsafe with that many cases, as 20000, instead of drawing."),
@@ -47,7 +51,7 @@ def faults(
     from experiments.terminal.faults import counting_cases, show_faults
 
     _refuse_ignored(context)
-    options = _options(length, together, threats)
+    options = _options(length, together, threats, bicycles)
     if doc is not None:
         require_table_place(doc, real_time, options)  # before the work, not after it
     if real_time:
@@ -83,21 +87,19 @@ def _refuse_ignored(context: typer.Context) -> None:
         refuse_ignored(context, "count", "doc", because=why)
     if context.params["real_time"]:
         why = "--real-time has its own cases, one after another; leave it out, or --real-time"
-        refuse_ignored(context, "count", "jobs", "length", "together", "threats", "search", because=why)
+        refuse_ignored(context, "count", "jobs", "length", "together", "threats", "bicycles", "search", because=why)
 
 
-def _options(length: float | None, together: int, threats: str) -> "CaseOptions":
-    """Read the options of the cases; slow faults want long rides."""
+def _options(length: float | None, together: int, threats: str, bicycles: str | None) -> "CaseOptions":
+    """Read the options of the cases."""
     from experiments.studies.fault_injection.cases import CaseOptions
-    from experiments.studies.fault_injection.ride_plan import SHORT_RIDE
     from experiments.studies.fault_injection.threats.fault_list import ThreatPool
     from models.errors import InputError
 
     if threats not in list(ThreatPool):
         raise InputError(f"--threats must be one of {', '.join(ThreatPool)}, found {threats!r}; choose one")
-    pool = ThreatPool(threats)
-    usual = LONG_RIDE if pool is ThreatPool.SLOW else SHORT_RIDE
-    return CaseOptions(usual if length is None else length, together, pool)
+    names = tuple(name.strip() for name in bicycles.split(",")) if bicycles else ()
+    return CaseOptions(length, together, ThreatPool(threats), names)
 
 
 def _number(case: str) -> int:

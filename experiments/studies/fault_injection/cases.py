@@ -3,43 +3,39 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import cast
 
 import numpy as np
 
 from experiments.campaigns.protocols.condition import hand_kick
+from experiments.studies.fault_injection.circumstances import (
+    BESIDE_FAULTS,
+    USUAL_CIRCUMSTANCES,
+    Circumstances,
+    draw_circumstances,
+)
 from experiments.studies.fault_injection.draw_faults import FOREVER, SEED_RANGE, Draws, draw_faults
+from experiments.studies.fault_injection.machines import (
+    USUAL_SPACE,
+    VARIED_BICYCLES,
+    RideSpace,
+    rig_and_gains,
+    varied_space,
+)
 from experiments.studies.fault_injection.ride_plan import (
     ARM_AT,
     CASE_RELEASE_DELAY,
     RUN_AT,
-    SHORT_RIDE,
     FaultOnset,
     RidePlan,
 )
 from experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
-from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD, Order, Threat
+from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD, Order, Shape, Threat
 from firmware_interface.twins.faults import Faults
-from hil.design.methods import LoopTiming, design
-from hil.design.schedule import GainSchedule
 from hil.loop.states import Demand
-from hil.rig.rig import Rig
-from models import catalogue
 from models.errors import InputError
 from models.plant.scenario import Kick, Scenario
 
-CASE_MACHINES = (
-    ("Benchmark", "lqr"),
-    ("Benchmark", "poles"),
-    ("Silver", "lqr"),
-    ("Silver", "poles"),
-    ("Silver", "lean"),
-    ("Browser", "lqr"),
-    ("Crescendo", "lqr"),
-)
-CASE_SPEEDS = (4.0, 6.0)  # m/s, drawn between
-CASE_GAIN_SPEEDS = tuple(3.5 + 0.5 * i for i in range(7))  # m/s, of the gains
 MOST_TOGETHER = 3
 AT_ONCE_WITHIN = 0.3  # s, between the faults of a set where they come together
 
@@ -50,12 +46,14 @@ class CaseOptions:
 
     Parameters
     ----------
-    length : float
-        s under control, see `RidePlan`.
+    length : float or None
+        s under control, see `RidePlan`; None: the pool's usual.
     together : int
         Faults in a set, from 1 to `MOST_TOGETHER`.
     pool : ThreatPool
         Threats that the faults are drawn from.
+    bicycles : tuple of str
+        Of the catalogue; none: the campaign's own.
 
     Raises
     ------
@@ -63,22 +61,38 @@ class CaseOptions:
         For what no campaign can play.
     """
 
-    length: float = SHORT_RIDE
+    length: float | None = None
     together: int = 1
     pool: ThreatPool = ThreatPool.SUDDEN
+    bicycles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        RidePlan(self.length)
+        _ = self.plan, self.space
+        if self.pool is ThreatPool.NONE and self.together != 1:
+            raise InputError(f"with no faults none come together, found {self.together}: leave one of the two out")
         if not 1 <= self.together <= MOST_TOGETHER:
             raise InputError(f"faults come together by 1 to {MOST_TOGETHER}, found {self.together}")
 
     @property
+    def plan(self) -> RidePlan:
+        """Times of the rides."""
+        return RidePlan(self.pool.usual_length if self.length is None else self.length)
+
+    @property
+    def space(self) -> RideSpace:
+        """Bicycles and speeds that the rides are drawn from."""
+        if self.bicycles or self.pool.varied:
+            return varied_space(self.bicycles or VARIED_BICYCLES)
+        return USUAL_SPACE
+
+    @property
     def flags(self) -> str:
         """Options as typed on the command line, with a space before each."""
-        length = f" --length {self.length:g}" if self.length != SHORT_RIDE else ""
+        length = f" --length {self.length:g}" if self.length is not None else ""
         together = f" --together {self.together}" if self.together != 1 else ""
         pool = f" --threats {self.pool.value}" if self.pool is not ThreatPool.SUDDEN else ""
-        return length + together + pool
+        bicycles = f" --bicycles {','.join(self.bicycles)}" if self.bicycles else ""
+        return length + together + pool + bicycles
 
 
 @dataclass(frozen=True)
@@ -93,8 +107,16 @@ class FaultPart:
     @property
     def over(self) -> float:
         """End of the fault [s since power-up]; infinite if it lasts."""
+        if self.threat.shape is Shape.GROWS:
+            return math.inf
         end = max((fault.stop for fault in self.faults), default=math.inf)
         return end if end < FOREVER else math.inf
+
+    @property
+    def grown(self) -> float:
+        """Moment from which all of the fault is there [s since power-up]."""
+        grows = self.threat.shape is Shape.GROWS
+        return max((fault.stop if grows else fault.start for fault in self.faults), default=self.onset)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,12 +128,13 @@ class FaultCase:
     threat: Threat
     machine: tuple[str, str]  # bicycle and method
     scenario: Scenario
-    kick: float  # N s, positive to the right; of the first push
+    kick: float  # N s, positive to the right; of the first push by hand
     moment: FaultOnset
     onset: float  # s since power-up
     faults: Faults
     orders: tuple[tuple[float, Demand], ...]  # s since power-up, and what the operator demands from then on
     others: tuple[FaultPart, ...] = ()  # further faults of the set; ``faults`` are those of the first
+    circumstances: Circumstances = Circumstances()
     options: CaseOptions = CaseOptions()
     code: str = ""  # genes of a case that a search made
 
@@ -126,7 +149,7 @@ class FaultCase:
     @property
     def plan(self) -> RidePlan:
         """Times of the ride."""
-        return RidePlan(self.options.length)
+        return self.options.plan
 
     @property
     def parts(self) -> tuple[FaultPart, ...]:
@@ -148,13 +171,6 @@ class FaultCase:
         """Command that plays it again, with all details."""
         which = f"--case {self.code}" if self.code else f"--seed {self.seed} --case {self.index}"
         return f"riderless faults{self.options.flags} {which}"
-
-
-@cache
-def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
-    """Make the emulated rig of a bicycle and design its gains."""
-    rig = Rig(catalogue.load_bicycle(bicycle))
-    return rig, design(rig.bicycle, method, CASE_GAIN_SPEEDS, LoopTiming(rate=rig.rate, drive_lag=rig.drive_lag))
 
 
 def draw_case(seed: int, index: int, options: CaseOptions = CaseOptions()) -> FaultCase:
@@ -199,12 +215,15 @@ def compose_case(
     code : str
         Of a case that a search made.
     """
-    plan, ride = RidePlan(options.length), draws[0]
-    bicycle, method = CASE_MACHINES[ride.integers(len(CASE_MACHINES))]
+    plan, space, ride = options.plan, options.space, draws[0]
+    bicycle, method = space.machines[ride.integers(len(space.machines))]
     moment = plan.moments[ride.integers(len(plan.moments))]
     onset = 0.0 if threats[0].refused else plan.onset(moment, float(ride.uniform(0.0, 1.0)))
+    if threats[0].what is None:
+        moment, onset = FaultOnset.RAMPDOWN, plan.stop_at  # nothing comes before the planned end
     kick = _kick(bicycle, method, plan.kicks[0], int(ride.choice((-1, 1))), ride)
-    speed, noise = float(ride.uniform(*CASE_SPEEDS)), int(ride.integers(SEED_RANGE))
+    speed, noise = float(ride.uniform(*space.speeds)), int(ride.integers(SEED_RANGE))
+    about = _circumstances(threats[0], (bicycle, method), speed, noise, options)
     parts = [_part(threats[0], moment, onset, ride)]
     for threat, other in zip(threats[1:], draws[1:], strict=True):
         parts.append(_part(threat, *_further_onset(plan, onset, other), other))
@@ -214,20 +233,36 @@ def compose_case(
         threat=threats[0],
         machine=(bicycle, method),
         scenario=Scenario(
-            speed=((0.0, speed),),
-            kicks=(kick, *_later_kicks(bicycle, method, plan, noise)),
+            speed=about.speed or ((0.0, speed),),
+            kicks=(kick, *_later_kicks(bicycle, method, plan, noise)) if about.kicks is None else about.kicks,
             release_after=CASE_RELEASE_DELAY,
+            surface=about.surface,
             seed=noise,
         ),
-        kick=kick.impulse,
+        kick=kick.impulse if about.kicks is None else 0.0,
         moment=moment,
         onset=parts[0].onset,
         faults=parts[0].faults,
         orders=_orders(plan, parts),
         others=tuple(parts[1:]),
+        circumstances=about,
         options=options,
         code=code,
     )
+
+
+def _circumstances(
+    threat: Threat, machine: tuple[str, str], speed: float, noise: int, options: CaseOptions
+) -> Circumstances:
+    """Draw the circumstances of a ride from the seed of its noise; half of the rides with a fault meet only pushes."""
+    if not options.pool.varied:
+        return Circumstances()
+    rng = np.random.default_rng([noise, 2])
+    if threat.what is None:
+        name = threat.name
+    else:
+        name = str(rng.choice(BESIDE_FAULTS)) if rng.random() < 0.5 else USUAL_CIRCUMSTANCES
+    return draw_circumstances(name, rng, machine, speed, options.space, options.plan)
 
 
 def _kick(bicycle: str, method: str, t: float, side: int, draws: Draws) -> Kick:

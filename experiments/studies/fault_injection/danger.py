@@ -25,7 +25,7 @@ class Danger:
     """Greatest danger that a case came to."""
 
     lean: float  # rad, greatest true lean under torque
-    leaning: float  # s, from the first true lean beyond the limit to the last torque; 0 if there was none
+    leaning: float  # s of true lean beyond the limit, in all, before the last torque
     old: float  # s, longest torque by commands of which none was new
     lean_limit: float  # rad
 
@@ -50,8 +50,7 @@ def measure_danger(played: Played, lean_limit: float) -> Danger:
     if played.refused:
         return NO_DANGER
     lean, torque = np.abs(played.diary["phi"]), np.abs(played.diary["T"]) > NO_TORQUE
-    over = np.flatnonzero(lean > lean_limit)
-    leaning = max(0.0, last_torque(played) - float(played.diary["t"][over[0]])) if over.size else 0.0
+    leaning = float(np.sum((lean > lean_limit) & (played.diary["t"] < last_torque(played)))) * SAMPLE_PERIOD
     return Danger(float(lean[torque].max(initial=0.0)), leaning, longest_old_command(played), lean_limit)
 
 

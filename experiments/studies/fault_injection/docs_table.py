@@ -5,6 +5,7 @@ from pathlib import Path
 
 from experiments.studies.fault_injection.cases import CaseOptions
 from experiments.studies.fault_injection.summary_table import FaultRow, promises_markdown, summary_markdown
+from experiments.studies.fault_injection.threats.fault_list import ThreatPool
 from experiments.studies.markdown_tables import put_between_marks, require_marks
 
 TABLE_BEGIN, TABLE_END = "<!-- table: written by `riderless faults --doc`, not by hand -->", "<!-- end of table -->"
@@ -55,7 +56,7 @@ def put_table(
     cases = sum(row.cases for row in rows)
     broken = sum(len(row.violations) for row in rows)
     summary = f"{cases} cases of seed {seed}, {broken} broken promises."
-    told = real_time or options.together > 1
+    told = real_time or options.together > 1 or options.pool is ThreatPool.NONE
     heading = "## Promises and reasons" if options == CaseOptions() else "Promises and reasons:"
     why = "" if told else f"\n\n{heading}\n\n{promises_markdown(options.pool)}"
     put_between_marks(path, {_marks(real_time, options): f"{summary}\n\n{summary_markdown(rows)}{why}"})

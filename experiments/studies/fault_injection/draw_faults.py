@@ -25,8 +25,8 @@ class Draws(Protocol):
 
 
 def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
-    """Draw the faults of a threat that begins at ``onset`` [s since power-up]; none for what a person does."""
-    if isinstance(threat.what, Order):
+    """Draw the faults of a threat that begins at ``onset`` [s since power-up]; none where none is in the machine."""
+    if threat.what is None or isinstance(threat.what, Order):
         return ()
     channel = str(draws.choice(threat.channels))
     size = _size(threat, draws)
@@ -43,7 +43,7 @@ def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
     low, high = threat.steps
     steps = low + int(draws.integers(high - low + 1))
     if threat.shape is Shape.SKIPS:
-        return tuple(fault(size, onset + lasting * i, FOREVER) for i in range(steps))
+        return tuple(fault(size / steps, onset + lasting * i, FOREVER) for i in range(steps))
     ends = [onset + lasting * i / steps for i in range(steps)] + [FOREVER]
     sizes = [threat.right + (size - threat.right) * (i + 1) / steps for i in range(steps)]
     return tuple(fault(part, *ends[i : i + 2]) for i, part in enumerate(sizes))

@@ -52,6 +52,7 @@ LATE_TICKS = (
     7  # ticks from the end of control until the drive must ask for nothing: two, and its watchdog's if they are lost
 )
 REFUSED = "refused"
+NOT_SEEN = "nothing aboard shows this fault"
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,15 @@ def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) ->
     if played.refused:
         unjust = () if refusal else (f"refused: {played.refused}",)
         return CaseResult(case.index, case.name, REFUSED, math.nan, unjust, True, families=_families(case))
-    gaps, declared = _log(case, played), undefended(case)
+    gaps, declared, danger = _log(case, played), undefended(case), NO_DANGER
     outcome, to_zero, wrong = judge_set(case, played) if case.others else judge_fault(case, played)
     complaints = [*wrong, *_bounds(case, played, limits, declared)]
-    danger = NO_DANGER
+    complaints += _end(played, declared)
     if not declared:
         danger = measure_danger(played, limits.lean.value)
-        complaints += [*_answer(case, played, limits), *_dangers(danger)]
-    complaints += _end(played, declared)
+        if danger.leaning > LEANING_TIME and all(part.threat.unseen for part in case.parts):
+            declared = NOT_SEEN
+        complaints += [*_answer(case, played, limits), *_dangers(danger, declared)]
     if refusal:
         complaints.append("was armed, and should have been refused")
     return CaseResult(
@@ -106,11 +108,11 @@ def _end(played: Played, declared: str) -> list[str]:
     return wrong
 
 
-def _dangers(danger: Danger) -> list[str]:
+def _dangers(danger: Danger, declared: str) -> list[str]:
     """Demand no torque for long if the bicycle truly leant too far, and none by old commands."""
     wrong = []
-    if danger.leaning > LEANING_TIME:
-        wrong.append(f"torque {danger.leaning:.3f} s after the lean passed its limit")
+    if danger.leaning > LEANING_TIME and not declared:
+        wrong.append(f"torque for {danger.leaning:.3f} s beyond the limit of lean")
     if danger.old > OLD_COMMAND_TIME + TIME_ROUNDING:
         wrong.append(f"torque for {danger.old:.3f} s by commands of which none was new")
     return wrong
@@ -172,7 +174,9 @@ def _log(case: FaultCase, played: Played) -> list[str]:
     rows, wrong = played.rows, []
     if not np.array_equal(rows["k"], np.arange(1, len(rows) + 1)):
         wrong.append("rows are missing from the log")
-    if not rows["t_host"][0] <= min(part.onset for part in case.parts) <= rows["t_host"][-1]:
+    onset, (cause, k) = min(part.onset for part in case.parts), first_cause(played)
+    ended_before = cause is not Cause.NONE and rows["t_host"][k] < onset
+    if not (rows["t_host"][0] <= onset <= rows["t_host"][-1] or ended_before):
         wrong.append("the log does not hold the onset")
     if sum(map(len, played.tapes)) != int(rows["n_wire"].sum()):
         wrong.append("bytes are missing from the log")

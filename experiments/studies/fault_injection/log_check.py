@@ -39,7 +39,14 @@ def check_written_log(case: FaultCase, played: Played) -> list[str]:
 
 def _write(folder: Path, case: FaultCase, played: Played) -> Path:
     assert played.calibration is not None, "a session that was refused has no log"
-    head = new_header(played.rig, played.schedule, played.calibration, runner="lockstep", simulated=True)
+    head = new_header(
+        played.rig,
+        played.schedule,
+        played.calibration,
+        runner="lockstep",
+        simulated=True,
+        excitation=case.circumstances.excitation,
+    )
     with RunWriter(folder, head, simulated=True) as writer:
         keep = Keeper(writer)
         for first, last, tape in zip(played.looks, [*played.looks[1:], len(played.rows)], played.tapes, strict=True):

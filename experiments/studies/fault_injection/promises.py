@@ -19,7 +19,7 @@ import numpy as np
 
 from experiments.studies.fault_injection.cases import FaultCase, FaultPart
 from experiments.studies.fault_injection.danger import last_torque
-from experiments.studies.fault_injection.simulate import Played
+from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
 from experiments.studies.fault_injection.threats.fault_spec import (
     AT_ONCE_CAUSES,
     GROSS_TIME,
@@ -38,6 +38,10 @@ EARLY_CAUSES = frozenset(  # what may keep a bicycle from coming under control, 
     | {Cause.OPERATOR_STOP, Cause.OPERATOR_OFF, Cause.LEAN_LIMIT, Cause.STEER_LIMIT}
 )
 RODE_THROUGH = "rode through"
+TRUE_LIMITS = frozenset({Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.SATURATED})
+# Share of the lean limit below which a ride with nothing wrong has no reason to end. A turn ends it at 0.94 of the
+# limit; in v psi_dot / g, which it rests on, that is the tangent of a true lean of 26 deg, and wind holds some of it.
+FREE_OF_LIMIT = 0.8
 NO_ANSWER = "the drive obeys nobody"
 NO_WATCHDOG = "the drive's watchdog is dead on a line that loses commands"
 BLIND_TIME = 0.075  # s, of silence that a line may have before it is called stale, and of the watchdog behind it
@@ -93,8 +97,11 @@ def judge_fault(case: FaultCase, played: Played) -> tuple[str, float, list[str]]
     if cause is Cause.NONE:
         if rows["state"].any():
             wrong.append("ended without a cause")
+    elif _by_circumstances(case, played, cause, t_cause, running_from):
+        pass
     elif t_cause < case.onset - TIME_ROUNDING:
-        wrong.append(f"{cause.name} at {t_cause:.3f} s, before the fault began")
+        when = "before the fault began" if threat.what else "with nothing wrong"
+        wrong.append(f"{cause.name} at {t_cause:.3f} s, {when}")
     elif cause not in allowed:
         wrong.append(f"the cause kept is {cause.name}, which does not name it")
     if running_from > case.plan.end_at:
@@ -115,7 +122,7 @@ def judge_set(case: FaultCase, played: Played) -> tuple[str, float, list[str]]:
     if cause is Cause.NONE and played.rows["state"].any():
         wrong.append("ended without a cause")
     first = min(part.onset for part in case.parts)
-    if t_cause < first - TIME_ROUNDING:
+    if t_cause < first - TIME_ROUNDING and not _by_circumstances(case, played, cause, t_cause, running_from):
         wrong.append(f"{cause.name} at {t_cause:.3f} s, before a fault began")
     if running_from > case.plan.end_at:
         return cause.name, 0.0, wrong
@@ -196,9 +203,20 @@ def _running_from(played: Played) -> float:
     return float(played.rows["t_host"][controlled[0]]) if controlled.size else math.inf
 
 
+def _by_circumstances(case: FaultCase, played: Played, cause: Cause, t_cause: float, running_from: float) -> bool:
+    """Say whether a ride ended by what it met besides faults: in CHECK, or at a limit that it truly came near."""
+    if not case.options.pool.varied:
+        return False
+    if running_from > t_cause:
+        return cause in EARLY_CAUSES
+    ridden = played.diary["t"] <= max(t_cause, last_torque(played))
+    lean = float(np.abs(played.diary["phi"][ridden]).max(initial=0.0))
+    return cause in TRUE_LIMITS and lean > FREE_OF_LIMIT * CASE_LIMITS.lean.value
+
+
 def _met(part: FaultPart, running_from: float) -> float:
     """Find when a fault met a bicycle on which it could be noticed [s since power-up]; infinite if never."""
-    return math.inf if part.threat.sudden and part.onset < running_from else max(part.onset, running_from)
+    return math.inf if part.threat.sudden and part.onset < running_from else max(part.grown, running_from)
 
 
 def _gross(part: FaultPart, played: Played, t_cause: float) -> list[str]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.studies.fault_injection.cases import FaultCase, rig_and_gains
+from experiments.studies.fault_injection.cases import FaultCase
+from experiments.studies.fault_injection.machines import rig_and_gains
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.own_node import introduction_of_node
@@ -26,9 +27,10 @@ from hil.loop.wire_tape import RX_SIZE, new_tape
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node, emulated_plant
+from hil.runners.emulation import emulated_node
 from hil.runners.session import agree_with_devices
 from models.errors import InputError
+from models.plant.plant import Plant
 
 LOOK_TICKS = 25  # ticks between two looks of the operator
 AFTER_THE_END = 1.5  # s, played on after the end of a long ride: long enough to see that no torque comes back
@@ -69,9 +71,11 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
         rig, calibration = agree_with_devices(rig, [node_introduction(config, case.all_faults)])
     except (DeviceError, InputError) as error:
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
-    loop = new_loop(rig, schedule, calibration.as_record())
+    about = case.circumstances
+    loop = new_loop(rig, schedule, calibration.as_record(), excitation=about.excitation)
     sabotage(loop)
-    plant = emulated_plant(rig, case.scenario)
+    drive = replace(about.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value)
+    plant = Plant(rig.bicycle, case.scenario, drive, about.instruments, about.model, about.surroundings)
     bench = lockstep.new_bench(plant, config, case.all_faults)
     n = round(case.plan.end_at * rig.rate)
     rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(1, LOOK_TICKS)

@@ -16,9 +16,12 @@ def describe_case(case: FaultCase) -> str:
     bicycle, method = case.machine
     title = "case of a search" if case.code else f"case {case.index} of seed {case.seed}"
     length = f", {case.plan.length:g} s" if case.plan.is_long else ""
+    speeds = " to ".join(f"{v:.2f}" for v in dict.fromkeys(v for _, v in case.scenario.speed))
+    kick = f", kick {case.kick:+.1f} N s" if case.kick else ""
+    about = f", {case.circumstances}" if case.options.pool.varied else ""
     lines = [
-        f"{title}: {case.name}, {case.moment.value}",
-        f"{bicycle}, {method}, {case.scenario.speed[0][1]:.2f} m/s, kick {case.kick:+.1f} N s{length}",
+        f"{title}: {case.name}, {case.moment.value}" if case.threat.what else f"{title}: {case.name}",
+        f"{bicycle}, {method}, {speeds} m/s{kick}{length}{about}",
     ]
     for part in case.parts:
         shown = [str(fault) for fault in part.faults]
@@ -52,7 +55,10 @@ def timeline(case: FaultCase, played: Played) -> list[list[str]]:
     for part in case.parts:
         which = f" ({part.threat.name})" if case.others else ""
         begins = np.searchsorted(diary["t"], part.onset)
-        note(np.array([min(begins, len(rows) - 1)]), ["FAULT BEGINS" + which])
+        if part.threat.what is not None:
+            note(np.array([min(begins, len(rows) - 1)]), ["FAULT BEGINS" + which])
+        if part.onset < part.grown < diary["t"][-1]:
+            note(np.array([np.searchsorted(diary["t"], part.grown)]), ["FAULT HAS GROWN" + which])
         if part.over < diary["t"][-1]:
             note(np.array([np.searchsorted(diary["t"], part.over)]), ["FAULT ENDS" + which])
     return [_cells(rows[k], diary[k], ", ".join(events[k])) for k in sorted(events)]

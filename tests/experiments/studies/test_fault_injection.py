@@ -11,10 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.studies.fault_injection import campaign
-from experiments.studies.fault_injection.cases import CASE_MACHINES, FaultCase, draw_case
+from experiments.studies.fault_injection.cases import FaultCase, draw_case
 from experiments.studies.fault_injection.docs_table import TABLE_BEGIN, TABLE_END, put_table
 from experiments.studies.fault_injection.judge import REFUSED, judge_case
 from experiments.studies.fault_injection.log_check import WRITTEN_EVERY, check_written_log, is_written
+from experiments.studies.fault_injection.machines import USUAL_SPACE
 from experiments.studies.fault_injection.promises import RODE_THROUGH
 from experiments.studies.fault_injection.ride_plan import RUN_AT, STOP_AT, FaultOnset
 from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played, play_case
@@ -113,7 +114,7 @@ def test_a_case_is_shown_in_one_line():
 
 def test_cases_are_drawn_from_everything():
     cases = [draw_case(1, index) for index in range(600)]
-    assert {case.machine for case in cases} == set(CASE_MACHINES)
+    assert {case.machine for case in cases} == set(USUAL_SPACE.machines)
     assert {case.moment for case in cases} == set(FaultOnset)
     assert {np.sign(case.kick) for case in cases} == {-1.0, 1.0}
     speeds = [case.scenario.speed[0][1] for case in cases]
@@ -203,7 +204,7 @@ def altered(played: Played, **changes) -> Played:
         ({"d_on": (-1, 1)}, "the drive is on at the end"),
         ({"d_T": (-3, 0.5)}, "torque at the end"),
         ({"d_T_asked": (-1, 0.5)}, "outside RUNNING and RAMPDOWN"),
-        ({"d_phi": (430, 1.0)}, "after the lean passed its limit"),
+        ({"d_phi": (430, 1.0)}, "beyond the limit of lean"),
         ({"k": (500, 0)}, "rows are missing"),
         ({"n_wire": (500, 0)}, "bytes are missing"),
         ({"cause": (450, Cause.LEAN_LIMIT)}, "ended by LEAN_LIMIT, should have been ridden through"),

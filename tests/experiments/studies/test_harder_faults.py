@@ -98,9 +98,11 @@ def test_slow_faults_come_slowly():
         steps = case.faults
         if case.threat.shape is Shape.GROWS:
             assert len(steps) == 1
-            assert steps[0].stop - steps[0].start >= 1.0
+            lasts, (least, most) = steps[0].stop - steps[0].start, case.threat.lasting
+            assert least <= lasts <= most
+            assert least >= 1.0 or "slips in some samples" in case.threat.name
         elif case.threat.shape is Shape.SKIPS:
-            assert {step.size for step in steps} == {steps[0].size}
+            assert len({step.size for step in steps}) == 1
             assert np.diff([step.start for step in steps]) == pytest.approx(steps[1].start - steps[0].start)
         else:
             sizes = np.array([case.threat.right] + [step.size for step in steps])
@@ -309,8 +311,8 @@ def test_codes_of_nonsense_are_refused(code):
 def test_genes_reach_every_threat_bicycle_and_moment():
     rng = np.random.default_rng(1)
     cases = [case_of_genes(rng.integers(GENE_VALUES, size=count_genes(SLOW)), SLOW) for _ in range(300)]
-    assert {case.threat for case in cases} == set(SLOW_THREATS)
-    assert len({case.machine for case in cases}) == 7
+    assert {case.threat for case in cases} == {threat for threat in SLOW_THREATS if not threat.unseen}
+    assert {case.machine for case in cases} == set(SLOW.space.machines)
     assert {case.moment for case in cases} == {FaultOnset.ARMED, FaultOnset.RUNNING, FaultOnset.IN_A_KICK}
 
 

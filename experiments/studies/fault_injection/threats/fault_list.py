@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from experiments.studies.fault_injection.circumstances import CIRCUMSTANCES
+from experiments.studies.fault_injection.ride_plan import LONG_RIDE, SHORT_RIDE
 from experiments.studies.fault_injection.threats.attack_faults import ATTACK_THREATS
 from experiments.studies.fault_injection.threats.fault_spec import Threat
 from experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
@@ -9,6 +11,7 @@ from experiments.studies.fault_injection.threats.machine_faults import MACHINE_T
 from experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THREATS
 from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
 
+HEALTHY = tuple(Threat(name, None, "nothing is wrong") for name in CIRCUMSTANCES)
 THREATS = (*LINK_THREATS, *MACHINE_THREATS, *SENSOR_THREATS)
 FAMILIES = {
     "link": LINK_THREATS,
@@ -16,6 +19,7 @@ FAMILIES = {
     "sensor": SENSOR_THREATS,
     "slow": SLOW_THREATS,
     "attack": ATTACK_THREATS,
+    "none": HEALTHY,
 }
 _FAMILY_OF = {threat.name: name for name, threats in FAMILIES.items() for threat in threats}
 
@@ -27,6 +31,17 @@ class ThreatPool(StrEnum):
     SLOW = "slow"
     ATTACK = "attack"
     ALL = "all"
+    NONE = "none"
+
+    @property
+    def varied(self) -> bool:
+        """True where the rides have circumstances of all kinds, on other bicycles than those tuned on."""
+        return self in (ThreatPool.SLOW, ThreatPool.NONE)
+
+    @property
+    def usual_length(self) -> float:
+        """Time under control where none is asked for [s]."""
+        return LONG_RIDE if self.varied else SHORT_RIDE
 
 
 def threats_of(pool: ThreatPool) -> tuple[Threat, ...]:
@@ -35,6 +50,7 @@ def threats_of(pool: ThreatPool) -> tuple[Threat, ...]:
         ThreatPool.SUDDEN: THREATS,
         ThreatPool.SLOW: SLOW_THREATS,
         ThreatPool.ATTACK: ATTACK_THREATS,
+        ThreatPool.NONE: HEALTHY,
         ThreatPool.ALL: (*THREATS, *SLOW_THREATS, *ATTACK_THREATS),
     }[pool]
 

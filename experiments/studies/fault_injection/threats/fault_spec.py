@@ -57,7 +57,7 @@ class Shape(Enum):
 
     AT_ONCE = "at once"  # all of it from its onset on
     GROWS = "grows"  # evenly to its size
-    SKIPS = "skips"  # its size again and again, always to the same side
+    SKIPS = "skips"  # in a few equal skips to its size
     STAIRS = "stairs"  # from what is right to its size in many small steps, and stays there
 
 
@@ -68,13 +68,14 @@ class Threat:
     Attributes
     ----------
     name : str
-    what : FaultKind or Order
+    what : FaultKind, Order or None
+        None: nothing is wrong.
     why : str
         The reason for the promise.
     causes : tuple of Cause
         That may be kept for it; those of CHECK are allowed besides while the machine is not yet armed.
     detected : float or None
-        s within which it must be noticed if it lasts that long; None where it need not be.
+        s within which it must be noticed if it lasts that long, from when all of it is there; None where it need not.
     rides : bool
         Whether the run may go on to its planned end, however long the fault lasts.
     sizes : (float, float)
@@ -100,13 +101,15 @@ class Threat:
     shape : Shape
         Course over time; what grows or climbs does so for as long as ``lasting``, what skips does so every ``lasting``.
     steps : (int, int)
-        Between which the number of skips or stairs is drawn.
+        Between which the number of skips or stairs is drawn; its size is that of all together.
     right : float
         Size at which nothing is wrong: where stairs begin.
+    unseen : bool
+        Nothing aboard need show it: a lean that it hides is counted and told, not judged.
     """
 
     name: str
-    what: Kind | Order
+    what: Kind | Order | None
     why: str
     causes: frozenset[Cause] = frozenset()
     detected: float | None = None
@@ -127,6 +130,7 @@ class Threat:
     shape: Shape = Shape.AT_ONCE
     steps: tuple[int, int] = (1, 1)
     right: float = 0.0
+    unseen: bool = False
 
     @property
     def to_zero(self) -> float | None:
@@ -140,9 +144,13 @@ class Threat:
         """Promise in a few words, for the table."""
         if self.refused:
             return "refused"
+        if self.what is None:
+            return "rides through, or to a limit that it truly meets"
         if not self.causes:
             return "rides through"
         stops = f"stops in {1e3 * self.to_zero:.0f} ms" if self.to_zero is not None else "stops"
+        if self.to_zero is not None and self.shape is not Shape.AT_ONCE:
+            stops = f"stops in {self.to_zero:.1f} s of having grown"
         if self.deaf:
             stops = "asks for no torque"
         return f"rides or {stops}" if self.rides else stops

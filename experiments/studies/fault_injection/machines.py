@@ -1,0 +1,49 @@
+"""Machines of the cases: bicycles, each with a controller, and the speeds at which they ride."""
+
+from dataclasses import dataclass
+from functools import cache
+
+from hil.design.methods import LoopTiming, design
+from hil.design.schedule import GainSchedule
+from hil.rig.rig import Rig
+from models import catalogue
+
+CASE_GAIN_SPEEDS = tuple(3.0 + 0.5 * i for i in range(10))  # m/s, of the gains
+
+
+@dataclass(frozen=True)
+class RideSpace:
+    """Bicycles with their controllers, and speeds [m/s], from which rides are drawn."""
+
+    machines: tuple[tuple[str, str], ...]  # bicycle and method
+    speeds: tuple[float, float]
+
+
+USUAL_SPACE = RideSpace(  # of sudden faults; the limits of the slow ones were tuned on these bicycles
+    (
+        ("Benchmark", "lqr"),
+        ("Benchmark", "poles"),
+        ("Silver", "lqr"),
+        ("Silver", "poles"),
+        ("Silver", "lean"),
+        ("Browser", "lqr"),
+        ("Crescendo", "lqr"),
+    ),
+    (4.0, 6.0),
+)
+VARIED_METHODS, VARIED_SPEEDS = ("lqr", "poles"), (3.5, 7.0)
+VARIED_BICYCLES = ("Rigid", "DelftSbW2024", "Balanceassistv1", "Browserins", "Stratos_computed", "Fisher", "Pista")
+
+
+def varied_space(bicycles: tuple[str, ...] = VARIED_BICYCLES) -> RideSpace:
+    """Combine bicycles with two methods; raises InputError for one that the catalogue does not have."""
+    for name in bicycles:
+        catalogue.load_bicycle(name)
+    return RideSpace(tuple((name, method) for name in bicycles for method in VARIED_METHODS), VARIED_SPEEDS)
+
+
+@cache
+def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
+    """Make the emulated rig of a bicycle and design its gains."""
+    rig = Rig(catalogue.load_bicycle(bicycle))
+    return rig, design(rig.bicycle, method, CASE_GAIN_SPEEDS, LoopTiming(rate=rig.rate, drive_lag=rig.drive_lag))
