@@ -13,6 +13,7 @@ from scipy.special import ndtri, stdtrit
 from experiments.dynamics import Dynamics, Theory
 from experiments.notebook import eigenvalue_with_unit, plus_minus, value_table
 from hil.logs.log import Marker
+from hil.loop.states import State
 from models.array_types import Array
 from models.parameters import Bicycle
 
@@ -29,6 +30,7 @@ __all__ = [
     "Prediction",
     "Rejected",
     "Response",
+    "StateSpan",
     "Theory",
     "Window",
 ]
@@ -43,6 +45,15 @@ class Note:
     span: tuple[float, float] | None  # s, where it is to be; None for a veto
     reason: str
     where: str  # "line 3 of windows.txt"
+
+
+@dataclass(frozen=True)
+class StateSpan:
+    """Time [s, device's clock] during which the supervisor stayed in one state."""
+
+    t_start: float
+    t_end: float
+    state: State
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +79,7 @@ class Response:
     label: str = ""  # condition, for grouping in the report: "Benchmark lqr 5.0 m/s"
     remarks: tuple[str, ...] = ()  # what was found wrong or doubtful in the recording, one sentence each
     notes: tuple[Note, ...] = ()  # what a person wants done with its windows
+    states: tuple[StateSpan, ...] = ()  # of the supervisor, in a run of ours
 
     @property
     def dt(self) -> float:

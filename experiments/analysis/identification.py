@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from experiments.analysis.output_error import Linearisation, Segment, linearise
 from experiments.dynamics import Theory, unit_of
@@ -130,6 +129,8 @@ def identify(
         if latest is None or not np.array_equal(latest[0], x):
             latest = x.copy(), linearised_at(x)
         return latest[1]
+
+    from scipy.optimize import least_squares  # a fifth of a second to load, which a report should not pay
 
     x, ok, before = np.zeros(len(names)), True, np.nan
     for _ in range(rounds):

@@ -29,6 +29,7 @@ from experiments.recordings.runs import (
     theory_alone,
     theory_with,
 )
+from experiments.recordings.states import state_spans, telling_rows
 from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.logs.log import Run
 from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
@@ -53,7 +54,7 @@ def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda d
         Told how many rows of a long run have been read, of how many.
     """
     if not isinstance(run.ticks, StoredRows):
-        return coarsen(inspect_recording(recorded_run(run), refuse=False))
+        return _whole(run)
     n = len(run.ticks)
     stretches = 1 if n <= STRETCH_ROWS else -(-2 * n // STRETCH_ROWS)  # of several, two are in memory at once
     rows = max(1, -(-n // stretches))
@@ -61,8 +62,14 @@ def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda d
     if n == 0:
         require_samples(run, 0)
     if stretches == 1:
-        return coarsen(inspect_recording(recorded_run(replace(run, ticks=next(parts))), refuse=False))
+        return _whole(replace(run, ticks=next(parts)))
     return _joined(run, parts, lambda done: on_progress(done, n))
+
+
+def _whole(run: Run) -> Response:
+    """Response of a run whose rows are all in memory."""
+    response = coarsen(inspect_recording(recorded_run(run), refuse=False))
+    return replace(response, states=state_spans(run.ticks))
 
 
 def coarsen(response: Response) -> Response:
@@ -110,7 +117,8 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     first: Response | None = None
     markers: list[Marker] = []
     remarks: dict[str, None] = {}
-    for part in _even_stretches(run, stretches, tally, tell):
+    telling: list[np.ndarray] = []
+    for part in _even_stretches(run, _telling(stretches, telling), tally, tell):
         first = first or part
         signals.add(part)
         markers += part.markers
@@ -131,7 +139,15 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
         if alone
         else theory_with(header, bicycle, tally.noise, float(np.median(np.concatenate(tally.ages)))),
         remarks=tuple(told),
+        states=state_spans(np.concatenate(telling)),
     )
+
+
+def _telling(stretches: Iterator[np.ndarray], kept: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """Pass the stretches on, and keep of each the rows that tell of the supervisor's states."""
+    for rows in stretches:
+        kept.append(telling_rows(rows))
+        yield rows
 
 
 class _MappedSignals:

@@ -13,7 +13,6 @@ from experiments.recordings.published import Figure7, figure7
 from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import run_of
 from experiments.reports.html import ReportInput, write_report
-from experiments.reports.timeline.recorded import state_spans
 from hil.logs.log import Run
 from hil.logs.provenance import provenance
 from hil.loop.states import State
@@ -80,7 +79,6 @@ def report_on(
             schedules=tuple(schedules.values()),
             timings={log.folder.name: log.ticks for log in logs if log.header.runner == "realtime"},
             runs=[_run_row(log) for log in logs],
-            states={log.folder.name: state_spans(log) for log in logs},
             unanalysed=_unanalysed(logs, {response.source for response in analysis.responses}),
             provenance={
                 "made": origin["utc"][:16].replace("T", " ") + " UTC",

@@ -26,7 +26,6 @@ from experiments.reports.page.numbered import NumberedWindow, least_agreeing, nu
 from experiments.reports.page.panels import bicycle_panels, panel_files
 from experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
 from experiments.reports.page.window_pictures import window_picture
-from experiments.reports.timeline.recorded import StateSpan
 from experiments.theory.theory import bicycle_for
 from hil.logs.json_values import plain
 from hil.output_file import OutputFile
@@ -62,7 +61,6 @@ class ReportInput:
     schedules: Sequence["GainSchedule"] = ()
     timings: Mapping[str, np.ndarray] = field(default_factory=dict)  # label -> TICK rows
     runs: Sequence[Mapping[str, Any]] = ()  # name, state, stop reason, counters (a mapping)
-    states: Mapping[str, Sequence[StateSpan]] = field(default_factory=dict)  # of the supervisor, by the run's name
     unanalysed: Sequence[Response] = ()  # recordings that are only drawn over time
     provenance: Mapping[str, str] = field(default_factory=dict)  # commit, versions, command, seed, ...
 
@@ -102,9 +100,7 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
     timing = _timing(report.timings)
     frequency = frequency_section.draw_section(report.frequency, report.no_frequency)
     answer = answer_of(report.verdicts, report.responses, report.comparisons, report.frequency)
-    recordings = recording_pictures(
-        (*report.responses, *report.unanalysed), windows, report.rejected, report.states, report.runs
-    )
+    recordings = recording_pictures((*report.responses, *report.unanalysed), windows, report.rejected, report.runs)
     drawn = {one.response.source for one in recordings}
     bicycles = list({b.name: b for b in map(bicycle_for, report.responses)}.values()) if windows else []
     numbers = json.dumps(

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.ndimage import uniform_filter1d
 
 from experiments.analysis.estimators.coloured_noise import NoiseCovariance, noise_covariance, welch_satterthwaite
 from experiments.analysis.estimators.result import make_fit, over_damped, root_mean_square, too_noisy, unusable_signal
@@ -61,7 +60,8 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
 
 def turning_points(y: Array, dt: float) -> list[int]:
     """Rows of the extrema in turn, high and low, that stand out."""
-    from scipy.signal import find_peaks  # half a second to load, which the other estimators should not pay
+    from scipy.ndimage import uniform_filter1d  # both half a second to load, which other estimators should not pay
+    from scipy.signal import find_peaks
 
     length = max(1, round(EXTREMA_SMOOTHING_TIME / dt))
     smooth = uniform_filter1d(y, length, mode="nearest") if length > 1 else y

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.stats import chi2, ncx2
+from scipy.special import chdtri, chndtrinc
 
 from experiments.analysis.initial_state import estimate_initial_state
 from experiments.datatypes import Comparison, Response
@@ -22,7 +21,6 @@ from models.errors import InputError
 POWER = 0.9
 POWER_QUANTITIES = ("drive_gain", "more_delay", "fork_inertia", "steer_damping", "speed_scale")  # a lab cares about
 _SLOPE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
-LARGEST_NONCENTRALITY = 1e6
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,7 @@ class Detectable:
 
 def noncentrality(dof: int, significance: float, power: float = POWER) -> float:
     """Noncentrality with which a chi-square of ``dof`` degrees of freedom is rejected with the given power."""
-    bound = float(chi2.isf(significance, dof))
-    return float(brentq(lambda size: ncx2.sf(bound, dof, size) - power, 1e-6, LARGEST_NONCENTRALITY))
+    return float(chndtrinc(chdtri(dof, significance), dof, 1.0 - power))
 
 
 def detectable(covariance: Array, slopes: Array, significance: float, power: float = POWER) -> Array:

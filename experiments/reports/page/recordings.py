@@ -7,7 +7,7 @@ from typing import Any
 from experiments.datatypes import Rejected, Response
 from experiments.reports.page.numbered import NumberedWindow
 from experiments.reports.timeline.figure import COMPACT_HEIGHT, timeline_figure
-from experiments.reports.timeline.recorded import StateSpan, states_text, timeline_of
+from experiments.reports.timeline.recorded import states_text, timeline_of
 from models.parameters import PARAMETERS, Bicycle
 
 RECORDINGS_DRAWN = 40
@@ -27,7 +27,6 @@ def recording_pictures(
     responses: Sequence[Response],
     windows: Sequence[NumberedWindow],
     rejected: Sequence[Rejected],
-    states: Mapping[str, Sequence[StateSpan]],
     runs: Sequence[Mapping[str, Any]],
 ) -> list[RecordingPicture]:
     """Draw the recordings over time, the first `RECORDINGS_DRAWN` of many.
@@ -40,8 +39,6 @@ def recording_pictures(
         Of any of them.
     rejected : sequence of Rejected
         Parts of any of them.
-    states : mapping of str to sequence of StateSpan
-        Supervisor's states of our own runs, by the recording's name.
     runs : sequence of mappings
         How our own runs ended: name, state, stop_reason, counters.
     """
@@ -50,10 +47,8 @@ def recording_pictures(
     return [
         RecordingPicture(
             response,
-            timeline_figure(
-                timeline_of(response, numbered, rejected, states.get(response.source, ())), height=COMPACT_HEIGHT
-            ),
-            states_text(states.get(response.source, ())),
+            timeline_figure(timeline_of(response, numbered, rejected), height=COMPACT_HEIGHT),
+            states_text(response.states),
             ended.get(response.source),
         )
         for response in responses[:RECORDINGS_DRAWN]

@@ -87,7 +87,7 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
             },
         )
         t = timeline.response.t
-        spans = [(s.t_start, s.t_end) for s in timeline.states]
+        spans = [(s.t_start, s.t_end) for s in timeline.response.states]
         first, last = min([float(t[0]), *(a for a, _ in spans)]), max([float(t[-1]), *(b for _, b in spans)])
         _strip(axes[0], timeline, last - first)
         for ax, (unit, signals) in zip(axes[1:], panels, strict=True):
@@ -140,11 +140,11 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
     tall : bool
         There is room for more numbers beside it.
     """
-    for window in timeline.windows:
-        if window.verdict != REJECTED:
-            ax.axvspan(window.t_start, window.t_end, color=GRID_COLOUR, alpha=0.6, lw=0, zorder=0)
-    for kick in timeline.kicks:
-        ax.axvline(kick, color=MUTED_COLOUR, lw=0.6, ls=(0, (2, 2)), zorder=1)
+    across = ax.get_xaxis_transform()
+    spans = [(w.t_start, w.t_end - w.t_start) for w in timeline.windows if w.verdict != REJECTED]
+    ax.broken_barh(spans, (0.0, 1.0), color=GRID_COLOUR, alpha=0.6, lw=0, zorder=0, transform=across)
+    dashes: Any = (0, (2, 2))
+    ax.vlines(timeline.kicks, 0.0, 1.0, color=MUTED_COLOUR, lw=0.6, ls=dashes, zorder=1, transform=across)
     for i, signal in enumerate(signals):
         t, y = decimated(timeline.response.t, signal.values, COLUMNS)
         ax.plot(t, y, color=signal.colour, ls=signal.dashes)
@@ -167,13 +167,13 @@ def _strip(ax: "Axes", timeline: Timeline, whole: float) -> None:
     """Draw the states above, the windows below; names and numbers where there is room."""
     from matplotlib.patches import Rectangle
 
-    ax.set(ylim=(0.0, 2.0), yticks=[0.5, 1.5] if timeline.states else [0.5])
-    ax.set_yticklabels(["window", "state"] if timeline.states else ["window"], fontsize=6.3)
+    ax.set(ylim=(0.0, 2.0), yticks=[0.5, 1.5] if timeline.response.states else [0.5])
+    ax.set_yticklabels(["window", "state"] if timeline.response.states else ["window"], fontsize=6.3)
     ax.grid(visible=False)
     ax.tick_params(length=0.0, pad=1.5, labelbottom=False)
     for spine in ax.spines.values():
         spine.set_visible(False)
-    for span in timeline.states:
+    for span in timeline.response.states:
         style: dict[str, Any] = {"facecolor": "none", "edgecolor": MUTED_COLOUR, "lw": 0.6}
         if span.state is State.FAULT:
             style |= {"facecolor": VERMILION, "hatch": "xxxx"}

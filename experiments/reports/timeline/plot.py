@@ -8,7 +8,7 @@ from experiments.reports.analyze import analyze
 from experiments.reports.result import AnalysisResult
 from experiments.reports.theory import check_figure_format, save_figure
 from experiments.reports.timeline.figure import timeline_figure
-from experiments.reports.timeline.recorded import state_spans, states_text, timeline_of
+from experiments.reports.timeline.recorded import states_text, timeline_of
 from hil.output_file import OutputFile, files_read
 from models.errors import InputError
 
@@ -59,12 +59,12 @@ def plot_recording(
     if not result.responses:
         raise InputError(f"wanted a recording over time, found a table of eigenvalues in {recording}: give a log")
     run = run_of(recording) if is_run(recording) else None
-    response, states = result.responses[0], state_spans(run) if run is not None else ()
+    response = result.responses[0]
     numbered = list(enumerate(result.comparisons, start=1))
     title = [f"{response.label}: {response.source}" if response.label else response.source]
     if run is not None:
-        title.append(f"{states_text(states)}; {run.stop.reason}: {run.stop.cause}")
+        title.append(f"{states_text(response.states)}; {run.stop.reason}: {run.stop.cause}")
     title.append(result.answer.headline)
-    timeline = timeline_of(response, numbered, result.rejected, states)
+    timeline = timeline_of(response, numbered, result.rejected)
     save_figure(timeline_figure(timeline, "\n".join(title)), path)
     return path, result

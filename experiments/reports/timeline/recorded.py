@@ -6,21 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.analysis.onsets.kicks import KickRules, find_kicks
-from experiments.datatypes import Comparison, Rejected, Response
-from hil.logs.log import Run
-from hil.loop.states import State
+from experiments.datatypes import Comparison, Rejected, Response, StateSpan
 from models.array_types import Array
 
 AGREES, DIFFERS, REJECTED = "agrees", "differs", "rejected"
-
-
-@dataclass(frozen=True)
-class StateSpan:
-    """Time [s, device's clock] during which the supervisor stayed in one state."""
-
-    t_start: float
-    t_end: float
-    state: State
 
 
 @dataclass(frozen=True)
@@ -38,7 +27,6 @@ class Timeline:
     """Everything that a picture of one recording over time shows."""
 
     response: Response
-    states: tuple[StateSpan, ...]
     kicks: tuple[float, ...]  # s
     windows: tuple[WindowSpan, ...]
 
@@ -47,7 +35,6 @@ def timeline_of(
     response: Response,
     windows: Sequence[tuple[int, Comparison]] = (),
     rejected: Sequence[Rejected] = (),
-    states: Sequence[StateSpan] = (),
 ) -> Timeline:
     """Gather what belongs to one recording.
 
@@ -59,8 +46,6 @@ def timeline_of(
         Windows of this and of other recordings, with their numbers.
     rejected : sequence of Rejected
         Parts of this and of other recordings.
-    states : sequence of StateSpan
-        Of a run of ours.
     """
     spans = [
         WindowSpan(c.window.t_start, c.window.t_end, number, AGREES if c.agrees else DIFFERS)
@@ -68,7 +53,7 @@ def timeline_of(
         if (c.window.source, c.label) == (response.source, response.label or response.source)
     ]
     spans += [WindowSpan(r.t_start, r.t_end, None, REJECTED) for r in rejected if r.source == response.source]
-    return Timeline(response, tuple(states), kick_times(response), tuple(spans))
+    return Timeline(response, kick_times(response), tuple(spans))
 
 
 def kick_times(response: Response) -> tuple[float, ...]:
@@ -77,22 +62,6 @@ def kick_times(response: Response) -> tuple[float, ...]:
     if marked or len(response.t) < 10:
         return marked
     return tuple(float(response.t[kick.onset]) for kick in find_kicks(response, KickRules()))
-
-
-def state_spans(run: Run) -> tuple[StateSpan, ...]:
-    """Times of the supervisor's states in a run, on the device's clock that its samples carry."""
-    state = np.asarray(run.ticks["state"])
-    valid = np.flatnonzero(run.ticks["valid"] == 1)
-    if not len(valid):
-        return ()
-    starts = np.flatnonzero(np.diff(state, prepend=state[0] + 1))
-    ends = np.append(starts[1:], len(state) - 1)
-    host = np.asarray(run.ticks["t_host"])
-    on_device = np.interp(host[np.append(starts, ends)], host[valid], np.asarray(run.ticks["t"])[valid])
-    return tuple(
-        StateSpan(float(a), float(b), State(int(state[i])))
-        for a, b, i in zip(on_device[: len(starts)], on_device[len(starts) :], starts, strict=True)
-    )
 
 
 def states_text(states: Sequence[StateSpan]) -> str:

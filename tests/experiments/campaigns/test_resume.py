@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,12 +36,12 @@ time = "lockstep"
 method = "off"
 [[protocol]]
 kind = "sine_sweep"
-speeds_m_s = [4.6, 4.8, 5.0, 5.2, 5.4]
+speeds_m_s = [4.6, 5.0, 5.4]
 repeats = 2
 duration_s = 160.0
 amplitude_Nm = 0.1
 """
-RUNS = 10
+RUNS = 6
 SHORT = """
 name = "in real time"
 bicycles = ["Benchmark"]
@@ -140,19 +141,24 @@ def test_killed_interrupted_and_finished(file):
     assert json.loads((folder / CAMPAIGN_FILE).read_text())["runs"] == runs
 
 
-@pytest.fixture
-def begun(file):
-    """A folder with three runs of the file, of which the second was cut off as by a kill."""
+@pytest.fixture(scope="module")
+def three_runs(tmp_path_factory):
+    """A folder with three runs of the file, made once for all tests."""
     from experiments.campaigns.run import run_conditions_in_lockstep
 
-    whole = read_campaign(file)
-    folder = file.parent / "runs" / "long"
-    folder.mkdir(parents=True)
-    runs = [
-        FinishedRun(a.condition.name, a.folder, a.outcome)
-        for a in run_conditions_in_lockstep(whole.conditions[:3], folder, lambda *_: None)
-    ]
-    write_campaign_record(folder, whole, runs)
+    file = tmp_path_factory.mktemp("three") / "long.toml"
+    file.write_text(TEXT)
+    made = run_conditions_in_lockstep(read_campaign(file).conditions[:3], file.parent, lambda *_: None)
+    return file.parent, [(a.condition.name, a.folder.name, a.outcome) for a in made]
+
+
+@pytest.fixture
+def begun(file, three_runs):
+    """A folder with three runs of the file, of which the second was cut off as by a kill."""
+    folder, (made, done) = file.parent / "runs" / "long", three_runs
+    shutil.copytree(made, folder, ignore=shutil.ignore_patterns("*.toml"))
+    runs = [FinishedRun(name, folder / run, outcome) for name, run, outcome in done]
+    write_campaign_record(folder, read_campaign(file), runs)
     log = runs[1].folder / LOG
     log.write_bytes(log.read_bytes()[: log.stat().st_size // 2])
     return folder

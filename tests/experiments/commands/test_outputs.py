@@ -185,7 +185,8 @@ def test_what_lies_beside_an_export_is_not_lost_either(riderless, here):  # noqa
 def test_a_report_replaces_a_report_and_nothing_else(riderless, here):  # noqa: F811
     for _ in range(2):
         assert riderless("analyze", "run", "-o", "report")[0] == 0
-    for name in ("report.html", "report.json", "figures/theirs.svg"):
+    obstacles = ("report.html", "report.json", "figures/theirs.svg")
+    for name in obstacles:
         folder = here / name.replace("/", "-")
         (folder / name).parent.mkdir(parents=True)
         (folder / name).write_bytes(OLD)
@@ -193,7 +194,11 @@ def test_a_report_replaces_a_report_and_nothing_else(riderless, here):  # noqa: 
         assert code == 2, name
         assert "for something else is" in err
         assert files(folder) == {name: OLD}
-        assert riderless("analyze", "run", "-o", folder.name, "--force")[0] == 0
+    (here / "all/figures").mkdir(parents=True)
+    for name in obstacles:
+        (here / "all" / name).write_bytes(OLD)
+    assert riderless("analyze", "run", "-o", "all", "--force")[0] == 0
+    assert [files(here / "all")[name] == OLD for name in obstacles] == [False, False, True], "a figure of no report"
 
 
 def test_a_report_does_not_follow_a_link_to_a_log(riderless, here):  # noqa: F811

@@ -9,6 +9,7 @@ from tests.experiments.hostile_files.log_parts import taken_apart
 from tests.experiments.hostile_files.outcome import ended_well
 
 FAMILIES = {"headers": hostile_headers, "rows": hostile_rows, "records": hostile_records, "cut": cut_logs}
+LEAST = {"headers": 80, "rows": 50, "records": 40, "cut": 30}  # logs of each family: 200, the issue asks for
 COMMANDS = {
     "headers": ("info x --json", "info x", "analyze x", "replay x"),
     "rows": ("info x", "analyze x --json", "replay x", "export x -o out.csv"),
@@ -18,21 +19,28 @@ COMMANDS = {
 SOME = 12  # of each family go through the slow commands too
 SLOW_COMMANDS = ("plot x -o out.png", "identify x --free drive_gain", "analyze x -o report")
 # what the sentence about some of them says
-TOLD = {
-    "excitation for ever": "ends within 86400 s",
-    "schedule is a device": "is not TOML",
-    "rig rate is negative": "rate from 1 to 20000 Hz",
-    "scenario is a list": "'scenario' is an object",
-    "devices with a text for a scale": "scale: input should be a valid number",
-    "rig ports with a text for baud": "baud: input should be a valid integer",
-    "header is deep": "without one",
-    "rows: states unknown": "found 99",
-    "rows: times jump by 1e12 s": "most of which is gaps",
-    "columns: no t": "the column t,",
-    "columns: states are floats": "whole numbers in the column state",
-    "chunk: a bomb of lz4": "of memory",
-    "chunk: a bomb of zeros": "of memory",
-    "chunk: a bomb of other messages": "of memory",
+TOLD: dict[str, dict[str, str]] = {
+    "headers": {
+        "excitation for ever": "ends within 86400 s",
+        "schedule is a device": "is not TOML",
+        "rig rate is negative": "rate from 1 to 20000 Hz",
+        "scenario is a list": "'scenario' is an object",
+        "devices with a text for a scale": "scale: input should be a valid number",
+        "rig ports with a text for baud": "baud: input should be a valid integer",
+        "header is deep": "without one",
+    },
+    "rows": {
+        "rows: states unknown": "found 99",
+        "rows: times jump by 1e12 s": "most of which is gaps",
+        "columns: no t": "the column t,",
+        "columns: states are floats": "whole numbers in the column state",
+    },
+    "records": {
+        "chunk: a bomb of lz4": "of memory",
+        "chunk: a bomb of zeros": "of memory",
+        "chunk: a bomb of other messages": "of memory",
+    },
+    "cut": {},
 }
 
 
@@ -49,7 +57,7 @@ def here(tmp_path, monkeypatch):
 
 
 def through(riderless, here, name, log, commands):  # noqa: F811
-    """Give a log to commands: each ends well, or refuses it in a sentence; what was refused."""
+    """Give a log to commands: each ends well, or refuses it in a sentence; the sentences."""
     (here / "x/run.mcap").write_bytes(log)
     said = []
     for command in commands:
@@ -59,14 +67,16 @@ def through(riderless, here, name, log, commands):  # noqa: F811
         for left in here.glob("out.*"):
             left.unlink()
     assert (here / "x/run.mcap").read_bytes() == log
-    if name in TOLD:
-        assert any(TOLD[name] in sentence for sentence in said), said
+    return said
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_hostile_logs_are_read_or_refused_in_a_sentence(riderless, here, good, family):  # noqa: F811
-    for name, log in FAMILIES[family](good).items():
-        through(riderless, here, name, log, COMMANDS[family])
+    logs = FAMILIES[family](good)
+    assert len(logs) >= LEAST[family]
+    said = {name: through(riderless, here, name, log, COMMANDS[family]) for name, log in logs.items()}
+    for name, words in TOLD[family].items():
+        assert any(words in sentence for sentence in said[name]), said[name]
 
 
 @pytest.mark.slow
@@ -75,13 +85,6 @@ def test_the_slow_commands_too(riderless, here, good, family):  # noqa: F811
     logs = list(FAMILIES[family](good).items())
     for name, log in logs[:: max(1, len(logs) // SOME)]:
         through(riderless, here, name, log, SLOW_COMMANDS)
-
-
-def test_the_lists_are_whole(good):
-    """At least as many as the issue asks for, and every one that is expected to say something."""
-    logs = [name for family in FAMILIES.values() for name in family(good)]
-    assert len(logs) == len(set(logs)) >= 200
-    assert set(TOLD) <= set(logs)
 
 
 def test_a_header_names_no_file_to_read(good, riderless, here):  # noqa: F811

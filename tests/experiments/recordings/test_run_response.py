@@ -6,8 +6,11 @@ import pytest
 from experiments.analysis.analyze import analyze_responses
 from experiments.recordings import run_response
 from experiments.recordings.run_response import response_of_run
+from experiments.recordings.runs import _run_of
+from experiments.reports.analyze import analyze
 from hil.logs import log
 from hil.logs.log import read_run
+from hil.logs.stored_rows import StoredRows
 from tests.tools.long_log import write_long_log
 
 ROUNDING = 1e-9  # of sums in another order
@@ -34,6 +37,22 @@ def test_one_stretch_gives_the_same_bits(folder, monkeypatch):
         assert getattr(response, name).tobytes() == getattr(whole, name).tobytes(), name
 
 
+def test_a_report_reads_the_rows_of_a_long_log_once(folder, monkeypatch, tmp_path):
+    monkeypatch.setattr(log, "LONG_LOG_BYTES", 0)
+    _run_of.cache_clear()
+    read, whole = [], StoredRows._records
+
+    def counted(self, first, last):
+        read.append(last - first)
+        return whole(self, first, last)
+
+    monkeypatch.setattr(StoredRows, "_records", counted)
+    analyze(folder).write_report(tmp_path / "report")
+    _run_of.cache_clear()
+    n = len(read_run(folder).ticks)
+    assert n <= sum(read) < 1.1 * n  # and single rows, such as the last
+
+
 @pytest.mark.parametrize("parts", [3, 5])
 def test_several_stretches_join_without_a_seam(folder, monkeypatch, parts):
     run = read_run(folder)
@@ -44,6 +63,8 @@ def test_several_stretches_join_without_a_seam(folder, monkeypatch, parts):
         assert found.shape == wanted.shape, name
         assert np.abs(found.astype(float) - wanted.astype(float)).max() < ROUNDING, name
     assert (response.markers, response.remarks) == (whole.markers, whole.remarks)
+    assert response.states == whole.states
+    assert [span.state.name for span in whole.states][-2:] == ["RAMPDOWN", "DISARMED"]
     assert told[-1] == (len(run.ticks), len(run.ticks))
     assert len(told) in (parts, parts + 1)
     one, other = analyze_responses([whole]), analyze_responses([response])

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from experiments.datatypes import Rejected
 from experiments.reports.analyze import analyze
 from experiments.reports.timeline.figure import COLUMNS, timeline_figure
-from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, decimated, state_spans, timeline_of
+from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, decimated, timeline_of
 from hil.logs.log import read_run
 from hil.loop.states import State
 from hil.runners.simulated_run import run_lockstep
@@ -33,9 +33,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def timeline(folder):
-    result, run = analyze(folder), read_run(folder)
+    result = analyze(folder)
     windows = list(enumerate(result.comparisons, start=1))
-    return timeline_of(result.responses[0], windows, result.rejected, state_spans(run))
+    return timeline_of(result.responses[0], windows, result.rejected)
 
 
 def texts(figure):
@@ -45,16 +45,18 @@ def texts(figure):
 def test_states_are_those_that_the_log_marks(folder, timeline):
     run = read_run(folder)
     marked = [(m.text, m.t - float(run.ticks["t_host"][0])) for m in run.markers if m.kind == "state"]
-    first = timeline.states[0].t_start
-    assert [s.state.name for s in timeline.states] == [name for name, _ in marked]
-    assert [s.t_start - first for s in timeline.states] == pytest.approx(
+    first = timeline.response.states[0].t_start
+    assert [s.state.name for s in timeline.response.states] == [name for name, _ in marked]
+    assert [s.t_start - first for s in timeline.response.states] == pytest.approx(
         [t - marked[0][1] for _, t in marked], abs=0.01
     )
-    assert all(a.t_end == b.t_start for a, b in zip(timeline.states, timeline.states[1:], strict=False))
+    assert all(
+        a.t_end == b.t_start for a, b in zip(timeline.response.states, timeline.response.states[1:], strict=False)
+    )
 
 
 def test_kicks_and_windows_are_where_they_were(timeline):
-    running = next(s for s in timeline.states if s.state is State.RUNNING)
+    running = next(s for s in timeline.response.states if s.state is State.RUNNING)
     assert len(timeline.kicks) == len(KICKS)
     assert np.diff(timeline.kicks) == pytest.approx(np.diff(KICKS), abs=0.1)
     assert timeline.kicks[0] > running.t_start

@@ -67,13 +67,20 @@ def drawn():
     return campaign, simulate.campaign_responses(campaign)
 
 
-def test_a_bicycle_within_its_deviations_is_accepted(drawn):
+@pytest.fixture(scope="module")
+def group(drawn):
+    return judged(drawn[1])
+
+
+@pytest.fixture(scope="module")
+def found(group):
+    return bicycle_verdict("Rigid", group)
+
+
+def test_a_bicycle_within_its_deviations_is_accepted(group, found):
     """Without the search the differences are many times their noise."""
-    _, responses = drawn
-    group = judged(responses)
     noise_alone = fit_campaign([(replace(r, theory=_certain(r)), c) for r, c in group])
     assert noise_alone.p < 1e-6
-    found = bicycle_verdict("Rigid", group)
     assert found.explained
     assert found.p > 0.01
 
@@ -82,10 +89,9 @@ def _certain(response):
     return replace(response.theory, bicycle=replace(response.theory.bicycle, std={}))
 
 
-def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn):
-    campaign, responses = drawn
+def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn, found):
+    campaign, after = drawn[0], found.parameters
     truth = simulate.true_bicycle(catalogue.load_bicycle("Rigid"), campaign.chance())
-    after = bicycle_verdict("Rigid", judged(responses), causes=False).parameters
     values = np.array([getattr(truth, name) for name in after.names])
     before = np.sqrt(np.diag(after.covariance)) / np.array(
         [catalogue.load_bicycle("Rigid").std[n] for n in after.names]
@@ -94,7 +100,7 @@ def test_the_bicycle_after_the_campaign_is_nearer_the_truth(drawn):
     assert (before < 1.0 + 1e-9).all()
     apart = np.linalg.solve(after.covariance, values - after.mean) @ (values - after.mean)
     assert apart < chi2.isf(0.001, len(values))
-    document = json.loads(json.dumps(bicycle_verdict("Rigid", judged(responses), causes=False).as_json(), default=str))
+    document = json.loads(json.dumps(found.as_json(), default=str))
     assert document["parameters"]["names"] == list(after.names)
     assert {"chi2", "dof", "p", "conditions", "causes", "explained", "sentence"} <= set(document)
 
@@ -111,7 +117,7 @@ def test_a_weak_drive_is_rejected_although_the_bicycle_is_uncertain(monkeypatch)
 
 
 def test_an_uncalibrated_estimator_brings_no_verdict(drawn):
-    group = judged(drawn[1], "era")
+    group = judged(drawn[1][:1], "era")
     found = bicycle_verdict("Rigid", group)
     assert found.explained is None
     assert np.isnan(found.p)

@@ -1,0 +1,42 @@
+"""Supervisor's states over a run, on the device's clock, from its rows or from the few of them that tell."""
+
+import numpy as np
+
+from experiments.datatypes import StateSpan
+from hil.loop.states import State
+
+STATE_COLUMNS = ("t", "t_host", "valid", "state")
+
+
+def state_spans(ticks: np.ndarray) -> tuple[StateSpan, ...]:
+    """Times of the states in rows (n,), on the device's clock that the samples carry."""
+    state, valid = ticks["state"], np.flatnonzero(ticks["valid"] == 1)
+    if not len(valid):
+        return ()
+    starts = np.flatnonzero(np.diff(state, prepend=state[0] + 1))
+    ends = np.append(starts[1:], len(state) - 1)
+    host = ticks["t_host"]
+    on_device = np.interp(host[np.append(starts, ends)], host[valid], ticks["t"][valid])
+    return tuple(
+        StateSpan(float(a), float(b), State(int(state[i])))
+        for a, b, i in zip(on_device[: len(starts)], on_device[len(starts) :], starts, strict=True)
+    )
+
+
+def telling_rows(ticks: np.ndarray) -> np.ndarray:
+    """Rows from which alone `state_spans` finds the same: changes of the state, the ends, and samples next to these.
+
+    So a long run's rows can be forgotten stretch by stretch, and what is kept of each put together.
+    """
+    if not len(ticks):
+        return np.zeros(0, [(name, ticks.dtype[name]) for name in STATE_COLUMNS])
+    state, valid = ticks["state"], np.flatnonzero(ticks["valid"] == 1)
+    wanted = np.append(np.flatnonzero(np.diff(state, prepend=state[0] + 1)), len(state) - 1)
+    if len(valid):
+        after = np.searchsorted(valid, wanted)
+        beside = [valid[np.clip(i, 0, len(valid) - 1)] for i in (after - 1, after)]
+        wanted = np.unique(np.concatenate([wanted, *beside]))
+    kept = np.zeros(len(wanted), [(name, ticks.dtype[name]) for name in STATE_COLUMNS])
+    for name in STATE_COLUMNS:
+        kept[name] = ticks[name][wanted]
+    return kept
