@@ -13,8 +13,8 @@ from experiments.analysis.estimators import estimate, single_mode
 from experiments.analysis.estimators.result import MIN_CYCLES
 from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
+from hil.controllers.controller import Controller
 from hil.design.closed_loop import MIN_DELAY, SampledLoop
-from hil.design.schedule import GainSchedule
 from hil.loop.observer import Observer
 from hil.rig.rig import Rig
 from models.array_types import Array
@@ -52,7 +52,7 @@ class WeaveMeasurability:
         return f"no, {self.reason.split(':')[0]}"
 
 
-def emulated_loop(schedule: GainSchedule) -> SampledLoop:
+def emulated_loop(schedule: Controller) -> SampledLoop:
     """Make the whole sampled loop of the emulated rig, with the bicycle and timing that the gains were designed for."""
     timing = schedule.loop
     return SampledLoop(

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from hil.runners.operator import Outcome
@@ -32,7 +32,7 @@ class SweepCase:
     """One simulated run, as `hil.runners.simulated_run.run_lockstep` wants it."""
 
     rig: Rig
-    schedule: GainSchedule
+    schedule: Controller
     scenario: Scenario
     emulation: Emulation
     duration: float  # s of RUNNING

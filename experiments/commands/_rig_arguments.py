@@ -11,8 +11,8 @@ from models import catalogue
 from models.errors import InputError
 
 if TYPE_CHECKING:
+    from hil.controllers.controller import Controller
     from hil.design.sampled_plant import LoopTiming
-    from hil.design.schedule import GainSchedule
     from models.parameters import Bicycle
 
 LONGEST = 86400.0  # s, a day
@@ -49,7 +49,7 @@ def _is_rig(path: Path) -> bool:
         return False  # read as a bicycle, it is refused with the reason
 
 
-def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "GainSchedule":
+def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "Controller":
     """Design the gains of a method for a rig, or read a file of gains that fit it.
 
     Parameters
@@ -66,12 +66,16 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     ------
     InputError
     """
-    from hil.design.methods import METHODS, GainSchedule, design
+    from hil.controllers.registry import read_controller
+    from hil.design.compensators import COMPENSATORS, design_compensator
+    from hil.design.methods import METHODS, design
     from hil.rig.fitting import require_fitting
 
     if controller in METHODS:
         return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
-    schedule = GainSchedule.from_toml(Path(controller))
+    if controller in COMPENSATORS:
+        return design_compensator(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
+    schedule = read_controller(controller)
     require_fitting(rig, schedule, allow_mismatch)
     return schedule
 

@@ -20,7 +20,7 @@ def design(
     bike: Annotated[
         str, typer.Argument(help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.")
     ],
-    method: Annotated[str, typer.Option(help="lqr, poles, lean or off.")] = "lqr",
+    method: Annotated[str, typer.Option(help="lqr, poles, lean, off, lqg or yaw_rate.")] = "lqr",
     purpose: Annotated[
         Literal["balancing", "measuring"],
         typer.Option("--for", help="measuring: gentle gains of lqr or poles, under which the weave lasts."),
@@ -46,9 +46,11 @@ def design(
     The table says at each speed whether the weave can be measured after kicks by hand, 3.2 s apart: how many cycles
     a window holds, by the rules of `riderless analyze`.
     """
+    from experiments.commands._compensator import design_with_states
     from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import bicycle_and_timing
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
+    from hil.design.compensators import COMPENSATORS
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
     from hil.output_file import OutputFile, files_read
@@ -66,6 +68,10 @@ def design(
         refuse_ignored(context, "rate", "delay", "drive_lag", because=why)
     options = _options(bicycle, method, purpose, option or [])
     loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
+    if method in COMPENSATORS:
+        refuse_ignored(context, "plot", because=f"{method} has no gains to draw; leave it out")
+        design_with_states(bicycle, method, parse_speeds(speeds), loop, options, gains, as_json)
+        return
     schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, **options)
     if gains is not None:
         gains.write(schedule.to_toml())
@@ -85,6 +91,7 @@ def design(
 def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) -> dict[str, Any]:
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
     from experiments.campaigns.protocols.plan_inputs import gentle_options
+    from hil.design.compensators import COMPENSATORS
     from hil.design.methods import METHODS
     from models.errors import InputError
 
@@ -92,7 +99,7 @@ def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) ->
     if purpose == "balancing":
         return options
     gentle = gentle_options(bicycle, method)
-    if method in METHODS and not gentle:
+    if method in (*METHODS, *COMPENSATORS) and not gentle:
         raise InputError(
             f"--for measuring would be ignored: {method} has no gentle gains; take --method lqr or --method poles"
         )

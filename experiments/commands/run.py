@@ -11,7 +11,7 @@ from experiments.commands._unattended import ArmUnattended
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hil.design.schedule import GainSchedule
+    from hil.controllers.controller import Controller
     from hil.rig.rig import Rig
     from hil.runners.operator import Outcome
     from models.plant.plant import Kick, Scenario
@@ -27,7 +27,8 @@ def run(
     emulated: Annotated[bool, typer.Option("--emulated", help="Start a virtual bicycle and run against it.")] = False,
     bike: Annotated[str, typer.Option(help="Bicycle of the emulated rig.")] = "Benchmark",
     controller: Annotated[
-        str, typer.Option(help="Gains as written by `riderless design`, or a method: lqr, poles, lean, off.")
+        str,
+        typer.Option(help="File as written by `riderless design`, or a method: lqr, poles, lean, off, lqg, yaw_rate."),
     ] = "lqr",
     speed: Annotated[float, typer.Option(help="Treadmill speed of the emulated bicycle, m/s.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control.")] = 10.0,
@@ -117,7 +118,7 @@ def run(
         raise typer.Exit(1)
 
 
-def _folder_with_room(out: Path, rig: "Rig", schedule: "GainSchedule", duration: float) -> Path:
+def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: float) -> Path:
     """Name the folder of the log, on a disk with room for it, before a virtual bicycle takes its time to start."""
     from hil.logs.folders import run_folder
     from hil.runners.disk_room import require_disk_room
@@ -127,7 +128,7 @@ def _folder_with_room(out: Path, rig: "Rig", schedule: "GainSchedule", duration:
     return folder
 
 
-def _require_rideable(rig: "Rig", schedule: "GainSchedule", told: tuple[float, ...], allow_unstable: bool) -> None:
+def _require_rideable(rig: "Rig", schedule: "Controller", told: tuple[float, ...], allow_unstable: bool) -> None:
     """Refuse, before anything is started, what could never be armed, or falls under its gains."""
     from hil.rig.armable import require_armable
     from hil.rig.stable import require_stable
@@ -140,6 +141,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import require_one_machine
+    from hil.design.compensators import COMPENSATORS
     from hil.design.methods import METHODS
 
     given = context.params
@@ -150,7 +152,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     if not given["emulated"]:
         why = "only a virtual bicycle is told so; leave it out, or say --emulated"
         refuse_ignored(context, "speed", "model", "seed", because=why)
-    if given["controller"] in METHODS:
+    if given["controller"] in (*METHODS, *COMPENSATORS):
         why = f"{given['controller']} is designed for this very bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)
 

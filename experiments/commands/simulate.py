@@ -129,6 +129,7 @@ def simulate(
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a treadmill, a cluster or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
+    from hil.design.compensators import COMPENSATORS
     from hil.design.methods import METHODS
 
     given = context.params
@@ -137,7 +138,7 @@ def _refuse_ignored(context: typer.Context) -> None:
         refuse_ignored(context, "rolling", "drag_area", because=why)
     if given["dask"]:
         refuse_ignored(context, "jobs", because="the cluster of --dask has its own workers; leave --jobs out")
-    if given["controller"] in METHODS:
+    if given["controller"] in (*METHODS, *COMPENSATORS):
         why = f"{given['controller']} is designed for each bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)
 

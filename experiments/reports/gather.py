@@ -13,6 +13,7 @@ from experiments.recordings.published import Figure7, figure7
 from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import run_of
 from experiments.reports.html import ReportInput, write_report
+from hil.design.schedule import GainSchedule
 from hil.logs.log import Run
 from hil.logs.provenance import provenance
 from hil.loop.states import State
@@ -60,8 +61,8 @@ def report_on(
     schedules = {}
     for log in logs:
         key = (log.header.bicycle.name, log.header.controller)
-        if key not in schedules and key[1] != "off":
-            schedules[key] = log.header.schedule
+        if key not in schedules and isinstance(made := log.header.schedule, GainSchedule) and not made.is_off:
+            schedules[key] = made  # another kind of controller has no gains to draw
     origin = provenance()
     bicycles = {response.bicycle.name for response in analysis.responses if response.bicycle}
     return write_report(

@@ -10,7 +10,7 @@ from math import degrees, isfinite
 import numpy as np
 
 from firmware_interface import messages
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
 from hil.loop.resting import describe_rest
 from hil.loop.states import SENTENCES, Cause, Symptom
 from hil.rig.rig import Rig
@@ -71,7 +71,7 @@ _AT_REST = {
 _ESTIMATES = ("phi_est", "delta_est", "phi_dot_est", "delta_dot_est", "v_est", "T_req")
 
 
-def obstacles(row: np.void, rig: Rig, schedule: GainSchedule | None = None) -> list[str]:
+def obstacles(row: np.void, rig: Rig, schedule: Controller | None = None) -> list[str]:
     """Say what is in the way of arming as a row of TICK shows it, the gravest first; empty if nothing is."""
     return [f"{found}: {ADVICE[cause]}" for cause, found in (*_found(row, rig), *_other_gains(row, rig, schedule))]
 
@@ -121,9 +121,9 @@ def _at_rest(row: np.void, rig: Rig) -> Iterator[tuple[Cause, str]]:
             yield cause, told.get(cause, SENTENCES[cause])
 
 
-def _other_gains(row: np.void, rig: Rig, schedule: GainSchedule | None) -> Iterator[tuple[Cause, str]]:
+def _other_gains(row: np.void, rig: Rig, schedule: Controller | None) -> Iterator[tuple[Cause, str]]:
     """Speed at which the gains are not armed, where it is one of the rig's."""
-    if schedule is None or not schedule.K.any():
+    if schedule is None or schedule.is_off:
         return
     v, reach = float(row["v_est"]), rig.limits.gains_reach.value
     first, last = float(schedule.v[0]), float(schedule.v[-1])
@@ -140,9 +140,9 @@ def fault_names(bits: int) -> list[str]:
     ]
 
 
-def beyond_gains(v: float, schedule: GainSchedule) -> str:
+def beyond_gains(v: float, schedule: Controller) -> str:
     """Say that a speed [m/s] lies beyond those of the gains; empty where it does not."""
     first, last = float(schedule.v[0]), float(schedule.v[-1])
-    if first <= v <= last or not isfinite(v) or not schedule.K.any():
+    if first <= v <= last or not isfinite(v) or schedule.is_off:
         return ""
     return f"speed {v:.2f} m/s, the gains are of {first:g} to {last:g} m/s: they stay as at the nearer end"

@@ -15,7 +15,7 @@ from experiments.emulation.hand import Hand
 from experiments.terminal.keys import ENTER, at_terminal, keys, split_keys
 from experiments.terminal.obstacles import beyond_gains, obstacles
 from experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line, mark_echo
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
 from hil.loop.states import State
 from hil.rig.rig import Rig
 from hil.runners.operator import Operator, Outcome
@@ -43,7 +43,7 @@ class RunScreen:
     """
 
     def __init__(
-        self, pressed: Callable[[], str], live: Live, rig: Rig, schedule: GainSchedule, operator: Operator
+        self, pressed: Callable[[], str], live: Live, rig: Rig, schedule: Controller, operator: Operator
     ) -> None:
         self.hand: Hand | None = None
         self.waited_for: list[str] = []
@@ -127,14 +127,14 @@ class RunScreen:
 
 
 @contextmanager
-def run_screen(screen: Console, rig: Rig, schedule: GainSchedule, operator: Operator) -> Iterator[RunScreen]:
+def run_screen(screen: Console, rig: Rig, schedule: Controller, operator: Operator) -> Iterator[RunScreen]:
     """Open the keyboard, with what was typed already, and a live part of the screen.
 
     Parameters
     ----------
     screen : Console
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     operator : Operator
         Of the run; the keys act on it.
     """

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.sampled_plant import U_PREV
-from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 from models.array_types import Array, ComplexArray
@@ -78,7 +78,7 @@ class ExcitedLoop:
 
 def excited_loop(
     rig: Rig,
-    schedule: GainSchedule,
+    schedule: Controller,
     v: float,
     steer_age: float = 0.0,
     real: Variant | None = None,
@@ -89,7 +89,7 @@ def excited_loop(
     Parameters
     ----------
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     v : float
         Speed [m/s].
     steer_age : float
@@ -125,13 +125,13 @@ def transfer_function(A: Array, b: Array, c: Array, f: Array, dt: float) -> Comp
     return np.asarray(states[..., 0] @ c, complex)
 
 
-def amplitude_within_limits(rig: Rig, schedule: GainSchedule, v: float, signal: Excitation, share: float) -> float:
+def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Excitation, share: float) -> float:
     """Amplitude [N m] at which theory keeps lean, steer and torque within a share of the rig's limits.
 
     Parameters
     ----------
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     v : float
         Speed [m/s].
     signal : Excitation

@@ -1,11 +1,11 @@
-"""Whole sampled loop as one linear map: bicycle, drive, delay, hold, observer and gains.
+"""Whole sampled loop as one linear map: bicycle, drive, delay, hold, observer and controller.
 
 A kicked, controlled bicycle shows the eigenvalues of this map, not those of the design
 model, which knows no observer. At constant speed the observer is linear, so its matrices are read
 off the compiled observer itself by unit vectors: there is no second description of it to disagree.
 
 The state is that of `hil.design.sampled_plant` (6), then the estimates of the observer (7), then the
-commands that wait where the delay is longer than one sample.
+controller's own states, if it has any, then the commands that wait where the delay is longer than one sample.
 """
 
 import math
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from firmware_interface.messages import SAMPLE
+from hil.controllers.controller import Controller, LinearLaw
 from hil.design.sampled_plant import (
     BICYCLE_PART,
-    DRIVE_PART,
     LOOP_STATES,
     T_DRIVE,
     U_PREV,
@@ -28,7 +28,6 @@ from hil.design.sampled_plant import (
     continuous,
     sample,
 )
-from hil.design.schedule import GainSchedule
 from hil.loop.observer import ESTIMATE, Observer, observe
 from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
@@ -39,6 +38,10 @@ from models.parameters import Bicycle
 OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
 MEASURED_CHANNELS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
 _ROLL_GYRO, _YAW_GYRO, _STEER_ENCODER, _LATERAL_FORCE = range(len(MEASURED_CHANNELS))
+_DRIVE_SIGNALS = {"T": T_DRIVE, "T_meas": T_DRIVE, "u_prev": U_PREV}
+SINCE_KICK = 0.2  # s, from a kick to the beginning of a window
+RATE_SIZE = 4.0  # 1/s, usual rate per usual angle of a bicycle in free motion
+LEAST_KICK = 0.02  # of the largest effect, below which a start is not put down to a kick
 MISREAD_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
 MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes
 _DELAY_ROUNDING = 1e-9  # of a sample
@@ -132,13 +135,13 @@ class LoopHardware(Protocol):
 
 
 class SampledLoop:
-    """Bicycle under a schedule of gains, as the lab's machine runs it.
+    """Bicycle under a controller, as the lab's machine runs it.
 
     Parameters
     ----------
     bicycle : Bicycle
-    schedule : GainSchedule
-        Gives K(v) (6,) for T_req = -K [phi, delta, phi_dot, delta_dot, T, u_prev].
+    schedule : Controller
+        Gains over speed, or another controller that tells how it is linearised.
     observer : Observer
     dt : float
         Sampling interval [s].
@@ -159,7 +162,7 @@ class SampledLoop:
     def __init__(
         self,
         bicycle: Bicycle,
-        schedule: GainSchedule,
+        schedule: Controller,
         *,
         observer: Observer,
         dt: float,
@@ -178,8 +181,10 @@ class SampledLoop:
         self._timing = LoopTiming(rate=1.0 / dt, delay=min(delay - whole, 1.0), drive_lag=drive_lag)
         self._x_imu, self._z_imu, self._steer_age = x_imu, z_imu, steer_age
         self._settings = observer.as_record(bicycle, dt, drive_lag, x_imu, z_imu, command_delay)
-        self.states = WHOLE_LOOP_STATES + tuple(f"u_prev_{i}" for i in range(2, 2 + whole))
-        self._waiting = range(len(WHOLE_LOOP_STATES), len(self.states))  # commands of two, three, ... samples ago
+        own = WHOLE_LOOP_STATES + tuple(f"{name}_law" for name in schedule.states)
+        self.states = own + tuple(f"u_prev_{i}" for i in range(2, 2 + whole))
+        self._law_part = slice(len(WHOLE_LOOP_STATES), len(own))
+        self._waiting = range(len(own), len(self.states))  # commands of two, three, ... samples ago
         self.output = np.zeros(len(self.states))
         self.output[PHI_DOT] = 1.0
         self._plant: tuple[float, SampledModel, Array] | None = None  # the latest, for its speed
@@ -188,7 +193,7 @@ class SampledLoop:
     def of_rig(
         cls,
         rig: LoopHardware,
-        schedule: GainSchedule,
+        schedule: Controller,
         *,
         steer_age: float = 0.0,
         real: Variant | None = None,
@@ -199,7 +204,7 @@ class SampledLoop:
         Parameters
         ----------
         rig : Rig
-        schedule : GainSchedule
+        schedule : Controller
         steer_age, real, more_delay
             As of the class.
         """
@@ -242,13 +247,16 @@ class SampledLoop:
         read = v if read is None else read
         model, H = self._plant_at(v)
         E, S = observer_maps(self._settings, read, self._steer_age)
-        K = self.schedule.gains(read)
+        law = self.schedule.linearised(read)
         whole = np.zeros((len(self.states), len(self.states)))
         whole[MOTION_PART, MOTION_PART] = model.F[MOTION_PART, MOTION_PART]
         whole[OBSERVER_PART, PLANT_PART] = S @ H
         whole[OBSERVER_PART, OBSERVER_PART] = E
-        whole[U_PREV] = -K[BICYCLE_PART] @ whole[ESTIMATE_PART]  # the next command, from the estimates just made
-        whole[U_PREV, DRIVE_PART] -= K[DRIVE_PART]
+        told = self._told(law, whole[OBSERVER_PART], H)
+        whole[U_PREV] = law.D @ told  # the next command, from the estimates just made
+        whole[U_PREV, self._law_part] += law.C
+        whole[self._law_part] = law.B @ told
+        whole[self._law_part, self._law_part] += law.A
         commands = [U_PREV, *self._waiting]  # of one, two, ... samples ago
         whole[commands[1:], commands[:-1]] = 1.0
         whole[MOTION_PART, commands[-1]] += model.F[MOTION_PART, U_PREV]  # until the new command is obeyed
@@ -257,6 +265,18 @@ class SampledLoop:
         else:
             whole[MOTION_PART] += np.outer(model.G[MOTION_PART], whole[U_PREV])
         return whole
+
+    def _told(self, law: LinearLaw, estimates: Array, H: Array) -> Array:
+        """Inputs of the law (p, m) from the state before, with the estimates (7, m) just made; references are zero."""
+        told = np.zeros((len(law.inputs), len(self.states)))
+        for row, name in zip(told, law.inputs, strict=True):
+            if name in OBSERVED:
+                row[:] = estimates[OBSERVED.index(name)]
+            elif name in MEASURED_CHANNELS:
+                row[PLANT_PART] = H[MEASURED_CHANNELS.index(name)]
+            elif name in _DRIVE_SIGNALS:
+                row[_DRIVE_SIGNALS[name]] = 1.0
+        return told
 
     def input_vector(self, v: float) -> Array:
         """Change of the next state per N m added to the command at a sample, (m,)."""
@@ -283,22 +303,67 @@ class SampledLoop:
         _, S = observer_maps(self._settings, v, self._steer_age)
         N = np.zeros((len(self.states), len(MEASURED_CHANNELS)))
         N[OBSERVER_PART] = S * stds
-        N[U_PREV] = -self.schedule.gains(v)[BICYCLE_PART] @ N[ESTIMATE_PART]
+        law = self.schedule.linearised(v)
+        told = np.array([self._noise_told(name, N, stds) for name in law.inputs])
+        N[U_PREV] = law.D @ told
+        N[self._law_part] = law.B @ told
         if not self._waiting:
             N[MOTION_PART] += np.outer(self._plant_at(v)[0].G[MOTION_PART], N[U_PREV])
         return N
 
+    def _noise_told(self, name: str, N: Array, stds: Array) -> Array:
+        """Noise of each instrument in one input of the law, (4,), with that in the estimates ``N`` (m, 4)."""
+        if name in OBSERVED:
+            return np.asarray(N[OBSERVER_PART][OBSERVED.index(name)])
+        if name in MEASURED_CHANNELS:
+            return np.diag(stds)[MEASURED_CHANNELS.index(name)]
+        return np.zeros(len(stds))
+
     def embed(self, v: float) -> Array:
-        """Matrix from a bicycle state in motion to the whole loop state, (m, 4): estimates true, drive settled."""
-        A, K = self.real.system(v)[0], self.schedule.gains(v)
-        n = len(BICYCLE_STATES)
+        """Matrix from a bicycle state in motion to the whole loop state, (m, 4).
+
+        Estimates are true and the drive has settled; a law with states has them from `SINCE_KICK` of the same motion.
+        """
+        X = self._settled_start(v)
+        return X if not self.schedule.states else self._moved_start(v, X)
+
+    def _moved_start(self, v: float, X: Array) -> Array:
+        """Start (m, 4) of a loop that was kicked from rest a moment ago, so that its law remembers the motion since.
+
+        What no kick makes in that time starts as in ``X``, at rest.
+        """
+        rest = X.copy()
+        rest[self._law_part] = 0.0
+        moved = np.linalg.matrix_power(self.matrix(v), round(SINCE_KICK / self.dt)) @ rest
+        sizes = np.array([1.0, 1.0, RATE_SIZE, RATE_SIZE])  # of angles and rates in a usual motion
+        kick = np.linalg.pinv(moved[BICYCLE_PART] / sizes[:, None] * sizes, rcond=LEAST_KICK)
+        kick = sizes[:, None] * kick / sizes
+        return moved @ kick + X @ (np.eye(len(sizes)) - moved[BICYCLE_PART] @ kick)
+
+    def _settled_start(self, v: float) -> Array:
+        """Start (m, 4) with true estimates, and drive and law settled as in a motion that is slow against both."""
+        A, n = self.real.system(v)[0], len(BICYCLE_STATES)
         before = np.eye(n) - self.dt * A  # the estimates are of the previous sample
         X = np.zeros((len(self.states), n))
         X[BICYCLE_PART] = np.eye(n)
-        X[[T_DRIVE, U_PREV, *self._waiting]] = -K[BICYCLE_PART] / (1.0 + K[T_DRIVE] + K[U_PREV])
         X[ESTIMATE_PART] = before
         X[PSI_DOT_EST] = yaw_rate(self.real, v) @ before
+        X[self._law_part], X[[T_DRIVE, U_PREV, *self._waiting]] = self._settled(self.schedule.linearised(v), v)
         return X
+
+    def _settled(self, law: LinearLaw, v: float) -> tuple[Array, Array]:
+        """State (m, 4) and torque (4,) of a law that has settled in each unit state of the bicycle."""
+        m, n, H = len(law.A), len(BICYCLE_STATES), self._plant_at(v)[1]
+        rows = {
+            **dict(zip(BICYCLE_STATES, np.eye(n), strict=True)),
+            "psi_dot": yaw_rate(self.real, v),
+            **dict(zip(MEASURED_CHANNELS, H[:, BICYCLE_PART], strict=True)),
+        }
+        told = np.array([rows.get(name, np.zeros(n)) for name in law.inputs])
+        by_torque = np.array([float(name in _DRIVE_SIGNALS) for name in law.inputs])
+        own = np.vstack([np.column_stack([law.A, law.B @ by_torque]), np.append(law.C, law.D @ by_torque)])
+        found = np.linalg.lstsq(np.eye(m + 1) - own, np.vstack([law.B, law.D]) @ told, rcond=None)[0]
+        return found[:m], found[m]
 
     def slow_errors(self) -> Array:
         """Errors of the observer that outlast a kick, at their usual size: lean, roll and yaw bias; (m, 3)."""

@@ -3,12 +3,13 @@
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
+from hil.controllers.controller import LinearLaw
 from hil.design.margins import MARGIN_HEADS, Margins
 from hil.design.sampled_plant import LOOP_STATES, LoopTiming
 from models.array_types import Array
@@ -17,6 +18,10 @@ from models.file_format import load_toml
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
 
+if TYPE_CHECKING:
+    from hil.loop.law import Law
+
+GAIN_INPUTS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")  # LOOP_STATES by the names of a law's signals
 SCHEDULE_FORMAT = "riderless gain schedule 1"
 
 
@@ -103,6 +108,27 @@ class GainSchedule:
     def gains(self, v: float) -> Array:
         """Gains (6,) at forward speed ``v`` [m/s]: linear between speeds, beyond the ends as at the ends."""
         return np.array([np.interp(v, self.v, column) for column in self.K.T])
+
+    @property
+    def is_off(self) -> bool:
+        """All gains are zero: no torque, which suits every bicycle and speed."""
+        return not self.K.any()
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of what the controller remembers: nothing."""
+        return ()
+
+    def linearised(self, v: float) -> LinearLaw:
+        """Law at speed ``v`` [m/s]: D = -K on the six estimates, no state."""
+        p = len(GAIN_INPUTS)
+        return LinearLaw(GAIN_INPUTS, np.zeros((0, 0)), np.zeros((0, p)), np.zeros(0), -self.gains(v))
+
+    def law(self) -> "Law":
+        """Compiled law for the tick."""
+        from hil.controllers.gains import gains_law  # who only reads gains does not wait for the compiler
+
+        return gains_law(self.v, self.K)
 
     def __repr__(self) -> str:
         if self.stable.all():

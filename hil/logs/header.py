@@ -20,7 +20,7 @@ from models.errors import InputError
 if TYPE_CHECKING:  # reading a log must not wait for what only some of its readers want
     from firmware_interface.calibration import Calibration
     from firmware_interface.devices.driver import Introduction
-    from hil.design.schedule import GainSchedule
+    from hil.controllers.controller import Controller
     from hil.loop.excitation import Excitation
     from hil.rig.rig import Rig
     from models.parameters import Bicycle
@@ -106,7 +106,7 @@ class RunHeader:
 
     @property
     def controller(self) -> str:
-        """Name of the design method of the gains, "off" without torque."""
+        """Name of the design method, "off" without torque."""
         return str(self._part("controller"))
 
     @cached_property
@@ -150,11 +150,11 @@ class RunHeader:
         return self._built("bicycle", lambda wired: Bicycle(**wired))
 
     @cached_property
-    def schedule(self) -> "GainSchedule":
-        """Gains the run was made with."""
-        from hil.design.schedule import GainSchedule
+    def schedule(self) -> "Controller":
+        """Gains, or other controller, the run was made with."""
+        from hil.controllers.registry import controller_from_text
 
-        return self._built("schedule", GainSchedule.from_text)  # a text: a header names no file to read
+        return self._built("schedule", controller_from_text)  # a text: a header names no file to read
 
     @cached_property
     def excitation(self) -> "Excitation":
@@ -279,7 +279,7 @@ class RunHeader:
 
 def new_header(
     rig: "Rig",
-    schedule: "GainSchedule",
+    schedule: "Controller",
     calibration: "Calibration",
     *,
     runner: str,
@@ -296,7 +296,7 @@ def new_header(
     ----------
     rig : Rig
         As agreed on with its devices.
-    schedule : GainSchedule
+    schedule : Controller
     calibration : Calibration
         Counts to SI, as agreed on with the devices.
     runner : str

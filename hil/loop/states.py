@@ -70,7 +70,7 @@ SENTENCES = {
     Cause.OPERATOR_STOP: "the operator stopped the run",
     Cause.OPERATOR_OFF: "the operator switched the drive off",
     Cause.STALE_SAMPLE: "no fresh sample came from the device within the limit",
-    Cause.NOT_A_NUMBER: "an estimate or the controller's wish was not a number",
+    Cause.NOT_A_NUMBER: "an estimate, the controller's wish or its state was not a number",
     Cause.LEAN_LIMIT: "the lean angle passed its limit",
     Cause.STEER_LIMIT: "the steer angle passed its limit",
     Cause.SPEED_WINDOW: "the forward speed left its window",

@@ -18,6 +18,7 @@ from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, RO
 from firmware_interface.messages import STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
 from hil.loop.excitation import excitation_place, excitation_torque, is_released
+from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
 from hil.loop.plausibility import judge_plausibility
 from hil.loop.resting import judge_rest
@@ -30,6 +31,7 @@ FAREWELL_FRAMES = 5  # how many times zero torque is sent at the end
 _NEVER_SENT = 0x8000  # commands without an answer: the one answered is ahead of all that were sent
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
 _CHECK, _ARMED = int(State.CHECK), int(State.ARMED)
+_DISARMED, _FAULT = int(State.DISARMED), int(State.FAULT)
 LOOP_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
 LOOP_PULSE = np.dtype(
     [
@@ -64,8 +66,9 @@ class LoopState(NamedTuple):
     calibration: np.void
     observer: np.void
     limits: np.void
-    speeds: np.ndarray  # (n,) m/s
-    gains: np.ndarray  # (n, 6)
+    law: np.void
+    settings: np.ndarray  # (n,) of the law
+    references: np.ndarray  # (r, 3) for the law, from the first tick under control on
     excitation: np.ndarray  # (m,) N m, added to the controller's wish from the first tick under control on
     freedom: np.ndarray  # (n,) share of its limits up to which the bicycle is left to itself at each such tick; often 0
     # state
@@ -75,6 +78,10 @@ class LoopState(NamedTuple):
     raw: np.void
     sample: np.void
     estimate: np.void
+    signals: np.void  # what the law is told
+    reference: np.void
+    law_state: np.ndarray  # (m,) all that the law remembers
+    wish: np.void
     monitor: np.void
     resting: np.void
     news: np.void
@@ -113,10 +120,10 @@ def tick(loop, wire, t_host, t_due, row):
     )
     held = supervisor.state == _CHECK or supervisor.state == _ARMED
     news.symptoms |= judge_rest(loop.limits, loop.observer.g, loop.resting, sample, news.fresh, held, news.dt)
-    news.other_gains = _governs_elsewhere(loop.speeds, loop.gains, estimate.v, loop.limits.gains_reach)
+    news.other_gains = is_elsewhere(loop.law, estimate.v, loop.limits.gains_reach)
     place = excitation_place(loop.pulse, sample.t, supervisor.state == _RUNNING)
     news.released = is_released(loop.pulse, loop.freedom, place, loop.limits, estimate)
-    news.T_req = requested_torque(loop.speeds, loop.gains, estimate)
+    news.T_req = _ask_law(loop, place, steered)
     news.T_req += excitation_torque(loop.excitation, place) if supervisor.state == _RUNNING else 0.0
     supervise(supervisor, loop.limits, news, sample, estimate)
     follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
@@ -221,32 +228,13 @@ def _age_of(links, role, t_host):
 
 
 @njit(cache=True, nogil=True)
-def requested_torque(speeds, gains, e):
-    """Evaluate the controller T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev]. Runs inside the tick."""
-    last, j = speeds.size - 1, 0
-    while j < last and speeds[j] < e.v:
-        j += 1
-    i = j - 1 if j > 0 else 0
-    part = (e.v - speeds[i]) / (speeds[j] - speeds[i]) if j > i and e.v < speeds[j] else 1.0
-    T = 0.0
-    for n, z in enumerate((e.phi, e.delta, e.phi_dot, e.delta_dot, e.T, e.u_prev)):
-        T -= (gains[i, n] + part * (gains[j, n] - gains[i, n])) * z
-    return T
-
-
-@njit(cache=True, nogil=True)
-def _governs_elsewhere(speeds, gains, v, reach):
-    """Tell whether gains are of speeds farther than ``reach`` from ``v`` [m/s]; zero gains suit every speed.
-
-    Runs inside the tick.
-    """
-    if speeds[0] - reach <= v <= speeds[-1] + reach:
-        return 0
-    for i in range(gains.shape[0]):
-        for n in range(gains.shape[1]):
-            if gains[i, n] != 0.0:
-                return 1
-    return 0
+def _ask_law(loop, place, steered):
+    """Let the control law take its step; returns its wish [N m]. Runs inside the tick."""
+    if loop.supervisor.state == _DISARMED or loop.supervisor.state == _FAULT:
+        loop.law_state[:] = 0.0  # it starts anew whenever the machine is armed
+    tell_signals(loop.signals, loop.estimate, loop.sample, loop.news.T_req, loop.news.fresh, steered)
+    follow_reference(loop.reference, loop.references, place, steered)
+    return wished_torque(loop.law, loop.settings, loop.law_state, loop.signals, loop.reference, loop.wish)
 
 
 @njit(cache=True, nogil=True)

@@ -58,7 +58,12 @@ class Rule(NamedTuple):
 
 # How each is found out stands in `hil.loop.supervisor`; symptoms are the bits of `Symptom`, in its order.
 HARD_RULES = (
-    Rule("not a number", "the wish, lean, steer, their rates or speed is not a number", _HARD, Cause.NOT_A_NUMBER),
+    Rule(
+        "not a number",
+        "the wish, the law's state, lean, steer, their rates or speed is not a number",
+        _HARD,
+        Cause.NOT_A_NUMBER,
+    ),
     Rule("stop button", "the device says it is pressed", _HARD, Cause.STOP_BUTTON),
     Rule("device fault", "the device reports one", _HARD, Cause.DEVICE_FAULT),
     Rule("sensor stuck", "symptom", _HARD, Cause.SENSOR_STUCK),

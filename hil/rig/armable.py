@@ -3,7 +3,7 @@
 What cannot be known (a hand that is not steady, an empty battery) is waited for, and said while it is waited for.
 """
 
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
 from hil.rig.rig import Rig
 from models.errors import InputError
 
@@ -11,13 +11,13 @@ LEAST_PERIODS = 2.0  # periods of silence that a time-out must survive: one samp
 _ROOM_TO_ARM = (("bus_min", "bus_max"), ("check", "check_timeout"))  # limits between which there must be some
 
 
-def require_armable(rig: Rig, schedule: GainSchedule, speed: float | None = None) -> None:
+def require_armable(rig: Rig, schedule: Controller, speed: float | None = None) -> None:
     """Refuse a rig, gains and speed with which the machine could never be armed or balanced.
 
     Parameters
     ----------
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     speed : float or None
         Forward speed at which it is to run [m/s], where it is known: of an emulated bicycle.
 
@@ -47,7 +47,7 @@ def require_time_outs(rig: Rig) -> None:
             )
 
 
-def _require_common_speeds(rig: Rig, schedule: GainSchedule) -> None:
+def _require_common_speeds(rig: Rig, schedule: Controller) -> None:
     """Refuse gains whose speeds the rig never allows."""
     first, last = _speeds(schedule)
     slowest, fastest = rig.limits.speed_min.value, rig.limits.speed_max.value
@@ -58,7 +58,7 @@ def _require_common_speeds(rig: Rig, schedule: GainSchedule) -> None:
         )
 
 
-def _require_speed(rig: Rig, schedule: GainSchedule, speed: float) -> None:
+def _require_speed(rig: Rig, schedule: Controller, speed: float) -> None:
     """Refuse a speed outside the rig's limits, or far from those of the gains."""
     slowest, fastest = rig.limits.speed_min.value, rig.limits.speed_max.value
     if not slowest <= speed <= fastest:
@@ -75,13 +75,13 @@ def _require_speed(rig: Rig, schedule: GainSchedule, speed: float) -> None:
         )
 
 
-def _speeds(schedule: GainSchedule) -> tuple[float, float]:
+def _speeds(schedule: Controller) -> tuple[float, float]:
     """Lowest and highest speed [m/s] at which gains may be used; any where there is no torque."""
-    if not schedule.K.any():
+    if schedule.is_off:
         return 0.0, float("inf")
     return float(schedule.v[0]), float(schedule.v[-1])
 
 
-def _range(schedule: GainSchedule) -> str:
+def _range(schedule: Controller) -> str:
     first, last = float(schedule.v[0]), float(schedule.v[-1])
     return f"{first:g} to {last:g} m/s" if last > first else f"{first:g} m/s"

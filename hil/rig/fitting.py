@@ -2,8 +2,8 @@
 
 from math import isclose
 
+from hil.controllers.controller import Controller
 from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import GainSchedule
 from hil.rig.rig import Rig
 from models.errors import InputError
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
@@ -14,13 +14,13 @@ SAME_LAG = 0.1  # of the lag itself: a calibration measures it anew, and no bett
 TOLD_PARAMETERS = 3  # of those that differ, by name
 
 
-def require_fitting(rig: Rig, schedule: GainSchedule, allow_mismatch: bool = False) -> None:
+def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False) -> None:
     """Refuse gains that were designed for another rate, bicycle, delay or drive lag than the rig's.
 
     Parameters
     ----------
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     allow_mismatch : bool
         Another bicycle, delay and drive lag are wanted: an experiment with a wrong controller. The rate is never free.
 
@@ -28,9 +28,9 @@ def require_fitting(rig: Rig, schedule: GainSchedule, allow_mismatch: bool = Fal
     ------
     InputError
     """
-    if abs(schedule.rate - rig.rate) > 1e-6 * rig.rate:
+    if abs(schedule.loop.rate - rig.rate) > 1e-6 * rig.rate:
         raise InputError(
-            f"the gains were designed for {schedule.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
+            f"the gains were designed for {schedule.loop.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
             f"design them again with --rate {rig.rate:g}"
         )
     mismatch = describe_mismatch(schedule, rig.bicycle, rig.timing)
@@ -40,9 +40,9 @@ def require_fitting(rig: Rig, schedule: GainSchedule, allow_mismatch: bool = Fal
         )
 
 
-def describe_mismatch(schedule: GainSchedule, bicycle: Bicycle, timing: LoopTiming) -> str:
+def describe_mismatch(schedule: Controller, bicycle: Bicycle, timing: LoopTiming) -> str:
     """Describe what gains were designed for and do not meet, and the remedy; empty if they fit, or are all zero."""
-    if not schedule.K.any():
+    if schedule.is_off:
         return ""  # no torque suits every bicycle
     designed = schedule.bicycle
     linear = [name for name in PARAMETERS if name not in DISPENSABLE]
@@ -56,8 +56,8 @@ def describe_mismatch(schedule: GainSchedule, bicycle: Bicycle, timing: LoopTimi
         )
         more = f" and {len(others) - TOLD_PARAMETERS} more" if len(others) > TOLD_PARAMETERS else ""
         return f"were designed for another {designed.name} ({told}{more}): design them again"
-    late = abs(schedule.delay - timing.delay) > SAME_DELAY
-    if late or not isclose(schedule.drive_lag, timing.drive_lag, rel_tol=SAME_LAG):
+    late = abs(schedule.loop.delay - timing.delay) > SAME_DELAY
+    if late or not isclose(schedule.loop.drive_lag, timing.drive_lag, rel_tol=SAME_LAG):
         return (
             f"were designed for {_in_words(schedule.loop)}, not for {_in_words(timing)}: design them again with "
             f"--delay {timing.delay:.4g} --drive-lag {timing.drive_lag:.4g}"

@@ -6,11 +6,12 @@ Gains may fit a machine's name, rate and delay and still throw it: a sign lost i
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
+from hil.controllers.controller import Controller
 from hil.design.closed_loop import SampledLoop
-from hil.design.schedule import GainSchedule
 from hil.rig.rig import Rig
 from models.errors import InputError
 
@@ -18,19 +19,18 @@ FASTEST_GROWTH = 0.1
 """[1/s] A closed loop that grows faster is not ridden. At this rate a lean doubles in 7 s, and one of 1 deg takes 34 s
 to reach the limit of 30 deg: a person at the stop key has time. A slow capsize passes: it may be what is measured."""
 
+LOOKS_BETWEEN = 10  # speeds between two neighbours of a controller with states at which its loop is looked at
 _SPEED_STEP = 0.25  # m/s between two speeds that are looked at
 _LEAST_LAG = 1e-4  # s; the loop has a drive, and this one is as good as none
 
 
-def require_stable(
-    rig: Rig, schedule: GainSchedule, speeds: Sequence[float] = (), allow_unstable: bool = False
-) -> None:
+def require_stable(rig: Rig, schedule: Controller, speeds: Sequence[float] = (), allow_unstable: bool = False) -> None:
     """Refuse gains under which this machine would fall, at the speeds that it will meet.
 
     Parameters
     ----------
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
         All zero, they are taken: no torque, no danger of it.
     speeds : sequence of float
         Corners of the planned profile of speed [m/s]; by default all of the gains' that the rig allows. Where a
@@ -43,7 +43,7 @@ def require_stable(
     InputError
         One sentence: the eigenvalue, the speed, and what to do.
     """
-    if allow_unstable or not schedule.K.any():
+    if allow_unstable or schedule.is_off:
         return
     v, eigenvalue = fastest_growth(rig, schedule, speeds)
     if eigenvalue.real > FASTEST_GROWTH:
@@ -55,14 +55,14 @@ def require_stable(
         )
 
 
-def fastest_growth(rig: Rig, schedule: GainSchedule, speeds: Sequence[float] = ()) -> tuple[float, complex]:
+def fastest_growth(rig: Rig, schedule: Controller, speeds: Sequence[float] = ()) -> tuple[float, complex]:
     """Find the speed [m/s] and the eigenvalue [1/s] of the closed loop that grows fastest, as of `require_stable`."""
     loop = SampledLoop.of_rig(replace(rig, drive_lag=max(rig.drive_lag, _LEAST_LAG)), schedule)
     found = [(v, complex(loop.eigenvalues(v)[0])) for v in judged_speeds(rig, schedule, speeds)]
     return max(found, key=lambda item: item[1].real)
 
 
-def judged_speeds(rig: Rig, schedule: GainSchedule, speeds: Sequence[float] = ()) -> list[float]:
+def judged_speeds(rig: Rig, schedule: Controller, speeds: Sequence[float] = ()) -> list[float]:
     """List the speeds [m/s] at which the loop is looked at: ends, those of the gains, and a grid between."""
     first, last, reach = float(schedule.v[0]), float(schedule.v[-1]), rig.limits.gains_reach.value
     if len(speeds):
@@ -71,6 +71,10 @@ def judged_speeds(rig: Rig, schedule: GainSchedule, speeds: Sequence[float] = ()
         lowest, highest = max(first, rig.limits.speed_min.value), min(last, rig.limits.speed_max.value)
     if lowest > highest:
         return [float(np.clip(0.5 * (lowest + highest), first, last))]  # they never meet, which is said elsewhere
+    if schedule.states:  # interpolated matrices: the loop between two speeds may be neither's
+        grid = [np.linspace(a, b, 2 + LOOKS_BETWEEN) for a, b in pairwise(schedule.v)]
+        fine = np.concatenate([*grid, schedule.v])
+        return sorted({lowest, highest, *fine[(fine >= lowest) & (fine <= highest)].tolist()} - {0.0} or {lowest})
     between = np.arange(np.ceil(lowest / _SPEED_STEP), np.floor(highest / _SPEED_STEP) + 1) * _SPEED_STEP
     own = schedule.v[(schedule.v >= lowest) & (schedule.v <= highest)]
     return sorted({lowest, highest, *between.tolist(), *own.tolist()} - {0.0} or {lowest})

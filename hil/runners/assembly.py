@@ -10,9 +10,10 @@ from firmware_interface.devices.link import LINK_STATE, new_link
 from firmware_interface.devices.registry import device_of_run
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from firmware_interface.node.protocol import PROTOCOL_VERSION
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
 from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
+from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, REFERENCES, WISH, Law
 from hil.loop.observer import ESTIMATE
 from hil.loop.plausibility import new_monitor
 from hil.loop.resting import RESTING
@@ -25,7 +26,7 @@ SIMULATED_SESSION = 1  # of a node in simulated time, where the same seed gives 
 
 def new_loop(
     rig: Rig,
-    schedule: GainSchedule,
+    schedule: Controller,
     calibration: np.void,
     devices: Sequence[Introduction] | None = None,
     excitation: Excitation = Excitation(),
@@ -37,7 +38,7 @@ def new_loop(
     ----------
     rig : Rig
         Machine to control.
-    schedule : GainSchedule
+    schedule : Controller
         Gains over speed.
     calibration : record of CALIBRATION
         As given by ``Calibration.as_record``.
@@ -51,13 +52,16 @@ def new_loop(
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
     pulse["expiry_ms"] = round(rig.watchdog * 1e3)
+    law, signals = schedule.law(), _zero(LOOP_SIGNALS)
+    signals["dt"] = rig.dt
     orders["attended"] = orders["recording"] = orders["tested"] = 1
     return LoopState(
         calibration=calibration,
         observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
         limits=rig.limits.as_record(),
-        speeds=np.array(schedule.v, float),
-        gains=np.array(schedule.K, float),
+        law=_law_record(law),
+        settings=law.settings,
+        references=np.zeros((0, len(REFERENCES))),
         excitation=excitation.samples(rig.rate),
         freedom=excitation.freedom(rig.rate),
         links=_links(rig, devices or [_simulated_node(rig)] * len(rig.ports), protocol),
@@ -66,6 +70,10 @@ def new_loop(
         raw=_zero(RAW),
         sample=_zero(SAMPLE),
         estimate=_zero(ESTIMATE),
+        signals=signals,
+        reference=_zero(LOOP_REFERENCE),
+        law_state=np.zeros(law.states),
+        wish=_zero(WISH),
         monitor=new_monitor(),
         resting=_zero(RESTING),
         news=_zero(NEWS),
@@ -75,6 +83,13 @@ def new_loop(
         pulse=pulse,
         orders=orders,
     )
+
+
+def _law_record(law: Law) -> np.void:
+    """Part of a law that every law has, a record of LOOP_LAW."""
+    record = _zero(LOOP_LAW)
+    record["step"], record["slowest"], record["fastest"] = law.step, law.slowest, law.fastest
+    return record
 
 
 def _simulated_node(rig: Rig) -> Introduction:

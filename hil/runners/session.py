@@ -15,7 +15,7 @@ from firmware_interface.devices.driver import DeviceRequirements, Introduction
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
 from firmware_interface.port import SerialPort, open_port
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
 from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
@@ -39,7 +39,7 @@ RowWatcher = Callable[[np.void], None]
 def run_realtime(
     folder: Path,
     rig: Rig,
-    schedule: GainSchedule,
+    schedule: Controller,
     paths: str | Sequence[str],
     duration: float,
     label: str = "",
@@ -60,7 +60,7 @@ def run_realtime(
     folder : Path
         Of the log; new or empty.
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     paths : str or sequence of str
         Serial ports, one for each of the rig's.
     duration : float

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
 from hil.logs.header import RunHeader, new_header
 from hil.logs.log import Run, RunRecorder
 from hil.logs.writer import RunWriter
@@ -27,7 +27,7 @@ LONGEST_SHORT_RUN = 3600.0  # s, after which a run of less than half of it is gi
 
 def simulate(
     bicycle: Bicycle,
-    gains: GainSchedule,
+    gains: Controller,
     *,
     speed: float = 5.0,
     kicks: Sequence[Kick | Knock] = (),
@@ -49,7 +49,7 @@ def simulate(
     Parameters
     ----------
     bicycle : Bicycle
-    gains : GainSchedule
+    gains : Controller
         As `design` makes them, for this bicycle and the timing of the rig.
     speed : float
         Forward speed [m/s].
@@ -125,7 +125,7 @@ def require_pushes_within(scenario: Scenario, duration: float) -> None:
 def run_lockstep(
     folder: Path,
     rig: Rig,
-    schedule: GainSchedule,
+    schedule: Controller,
     scenario: Scenario,
     duration: float,
     label: str = "",
@@ -142,7 +142,7 @@ def run_lockstep(
     folder : Path
         Of the log; new or empty.
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     scenario : Scenario
         Speed, kicks and noise of the ride.
     duration : float
@@ -184,7 +184,7 @@ class _Ride:
     def __init__(
         self,
         rig: Rig,
-        schedule: GainSchedule,
+        schedule: Controller,
         scenario: Scenario,
         emulation: Emulation,
         excitation: Excitation,

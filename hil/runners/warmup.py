@@ -20,14 +20,15 @@ from firmware_interface.calibration import CALIBRATION, DEVICE_CLOCK, calibrate
 from firmware_interface.devices import own_node
 from firmware_interface.devices.link import LINK_STATE
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
-from hil.design.schedule import GainSchedule
+from hil.controllers.controller import Controller
+from hil.controllers.gains import gains_law
 from hil.logs.log import warm_up_log
 from hil.loop.excitation import is_released
 from hil.loop.limits import LIMITS
 from hil.loop.observer import ESTIMATE, OBSERVER, follow_drive, observe
 from hil.loop.plausibility import judge_plausibility, new_monitor
 from hil.loop.supervisor import NEWS, SUPERVISOR, supervise
-from hil.loop.tick import LOOP_PULSE, requested_torque
+from hil.loop.tick import LOOP_PULSE
 from hil.loop.wire_tape import new_wire, tape_length, write_tape
 from hil.rig.rig import Rig
 from hil.runners import libc, realtime
@@ -36,13 +37,13 @@ from hil.runners.assembly import new_loop
 _FROM_THE_END = "from hil.runners.warmup import compile_from_the_end; compile_from_the_end()"
 
 
-def warm_up(rig: Rig, schedule: GainSchedule, helped: bool = True) -> None:
+def warm_up(rig: Rig, schedule: Controller, helped: bool = True) -> None:
     """Compile and load everything a run needs; on return the loop may be armed.
 
     Parameters
     ----------
     rig : Rig
-    schedule : GainSchedule
+    schedule : Controller
     helped : bool
         By a second process; False where one is at work already.
     """
@@ -95,7 +96,7 @@ def compile_from_the_end() -> None:
         _compile(write_tape, wire, np.zeros(8, np.uint8), 0)
         _compile(tape_length, wire)
         _compile(follow_drive, observer, estimate, 0.0)
-        _compile(requested_torque, numbers, np.zeros((1, 6)), estimate)
+        gains_law(np.zeros(1), np.zeros((1, 6)))
         _compile(is_released, pulse, numbers, 0, limits, estimate)
         _compile(observe, observer, estimate, sample, False)
         _compile(calibrate, raw, _empty(CALIBRATION), _empty(DEVICE_CLOCK), sample)

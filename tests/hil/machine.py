@@ -19,6 +19,11 @@ def gains(rig, method="lqr", speeds=(4.5, 5.0, 5.5), **options):
     return design(rig.bicycle, method, speeds, rig.timing, **options)
 
 
+def gains_in(loop):
+    """Gains (n, 6) of a loop under a law of gains, for a test to change."""
+    return loop.settings.reshape(-1, 7)[:, 1:]
+
+
 def scenario(v=5.0, seed=1, kicks=(1.0,)):
     return Scenario(speed=((0.0, v),), kicks=tuple(Kick(t, 3.0) for t in kicks), seed=seed)
 

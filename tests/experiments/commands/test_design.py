@@ -136,3 +136,29 @@ def test_the_figure_of_gains_without_limits_and_of_one_speed(tmp_path, method, s
     path = tmp_path / "design.png"
     plot_design(design(load_bicycle("Silver"), method, speeds), path=path)
     assert path.stat().st_size > 5000
+
+
+def test_a_controller_with_states_is_designed_written_and_read(riderless, tmp_path):  # noqa: F811
+    from hil.controllers.lti import LTIController
+
+    file = tmp_path / "lqg.toml"
+    code, out, _ = riderless("design", "Rigid", "--method", "lqg", "--speeds", "4,5", "-o", str(file))
+    assert code == 0
+    assert "whole sampled loop" in out
+    made = LTIController.from_toml(file)
+    assert (made.method, made.bicycle.name, made.v.tolist()) == ("lqg", "Rigid", [4.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--method", "lqg", "--set", "steer_noise=-1"], "the LQG option steer_noise must be a number above 0"),
+        (["--method", "yaw_rate", "--set", "kp=3", "--set", "ki=3"], "yaw_rate does not balance Rigid"),
+        (["--method", "lqg", "--for", "measuring"], "lqg has no gentle gains"),
+        (["--method", "lqg", "--plot", "gains.svg"], "lqg has no gains to draw"),
+    ],
+)
+def test_a_controller_with_states_that_cannot_be_is_refused_in_a_sentence(riderless, arguments, sentence):  # noqa: F811
+    code, _, said = riderless("design", "Rigid", *arguments)
+    assert code == 2
+    assert sentence in " ".join(said.split())

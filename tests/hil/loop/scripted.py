@@ -8,6 +8,7 @@ from numba import njit
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS, entry_points
 from firmware_interface.messages import STATUS_ENABLED
+from hil.controllers.gains import gains_law
 from hil.loop.states import Demand, State
 from hil.loop.tick import tick
 from hil.loop.tick_record import TICK
@@ -15,7 +16,7 @@ from hil.loop.transitions import Stage
 from hil.loop.wire_tape import new_wire
 from hil.rig.rig import RigPort
 from hil.runners.assembly import new_loop
-from tests.hil.machine import rig_of
+from tests.hil.machine import gains_in, rig_of
 
 DT = 0.005  # s
 START = 90.0  # s, host clock, when the devices were switched on
@@ -56,8 +57,9 @@ class Scripted:
         rig = rig_of(ports=ports, watchdog=watchdog)
         played = () if excitation is None else (excitation,)
         scales = Calibration(**{**SCALES, **calibration}).as_record()
-        schedule = SimpleNamespace(v=[4.0, 5.0], K=np.zeros((2, 6)))  # no torque, until a test sets gains
-        self.loop = new_loop(rig, schedule, scales, None, *played)
+        law = gains_law(np.array([4.0, 5.0]), np.zeros((2, 6)))  # no torque, until a test sets gains
+        self.loop = new_loop(rig, SimpleNamespace(law=lambda: law), scales, None, *played)
+        self.gains = gains_in(self.loop)
         links = np.concatenate([self.loop.links] * len(roles))[: len(roles)]
         links["role"] = roles
         links["hear"], links["say"] = entry_points(receive, speak)

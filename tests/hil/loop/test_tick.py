@@ -239,7 +239,7 @@ def test_an_old_steer_angle_is_taken_for_what_it_was():
 
 def test_a_command_carries_the_rigs_time_out_the_sample_and_its_own_number():
     s = Scripted(watchdog=0.03).running()
-    s.loop.gains[:, 0] = -20.0  # N m/rad
+    s.gains[:, 0] = -20.0  # N m/rad
     s.raw(SENSORS)["seq"] = 4708
     s.ticks(3)
     s.loop.estimate["phi"] = 0.05
@@ -258,7 +258,7 @@ def test_a_command_carries_the_rigs_time_out_the_sample_and_its_own_number():
 
 def test_the_drive_is_commanded_in_its_own_sense():
     s = Scripted(torque_sign=-1).running()
-    s.loop.gains[:, 0] = -20.0
+    s.gains[:, 0] = -20.0
     s.ticks(3)
     s.loop.estimate["phi"] = 0.05
     assert s.tick()["T_cmd"] > 0.9
@@ -267,7 +267,7 @@ def test_the_drive_is_commanded_in_its_own_sense():
 
 def test_nothing_is_sent_under_torque_without_a_fresh_sample_and_the_drive_is_believed_to_go_on():
     s = Scripted().running()
-    s.loop.gains[:, 0] = -20.0
+    s.gains[:, 0] = -20.0
     s.ticks(3)
     s.loop.estimate["phi"] = 0.05
     s.tick()
@@ -288,7 +288,7 @@ def test_nothing_is_sent_under_torque_without_a_fresh_sample_and_the_drive_is_be
 
 def test_the_last_command_takes_the_torque_away_whatever_was_decided():
     s = Scripted().running()
-    s.loop.gains[:, 0] = -20.0
+    s.gains[:, 0] = -20.0
     s.ticks(3)
     s.loop.estimate["phi"] = 0.05
     s.tick()
@@ -360,7 +360,7 @@ def test_each_order_reaches_the_supervisor_and_the_log(order):
 
 def test_a_row_holds_what_the_tick_knew():
     s = Scripted().running()
-    s.loop.gains[:, 0] = -20.0
+    s.gains[:, 0] = -20.0
     s.raw(SENSORS)["gyro_counts"] = 3, 4, 5
     s.raw(SENSORS)["accel_counts"] = 6, 7, -975
     s.raw(SENSORS)["steer_counts"] = 300

@@ -5,13 +5,20 @@ import math
 import numpy as np
 import pytest
 
+from hil.controllers.gains import gains_law, gains_step
 from hil.loop.excitation import Excitation
-from hil.loop.observer import ESTIMATE
+from hil.loop.law import LOOP_REFERENCE, LOOP_SIGNALS, WISH
 from hil.loop.states import Verdict
-from hil.loop.tick import requested_torque
 from tests.hil.loop.scripted import DT, Scripted
 
 ESTIMATED = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")
+
+
+def requested_torque(speeds, gains, e):
+    """Wish of the law of gains [N m]."""
+    out, law = np.zeros(1, WISH)[0], gains_law(speeds, gains)
+    gains_step(law.settings, np.zeros(law.states), e, np.zeros(1, LOOP_REFERENCE)[0], out)
+    return float(out["T_req"])
 
 
 @pytest.mark.parametrize(
@@ -28,7 +35,7 @@ ESTIMATED = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")
 )
 @pytest.mark.parametrize("state", range(6))
 def test_gains_are_interpolated_over_speed_and_kept_beyond_the_ends(v, wanted, state):
-    e = np.zeros(1, ESTIMATE)[0]
+    e = np.zeros(1, LOOP_SIGNALS)[0]
     e["v"], e[ESTIMATED[state]] = v, 2.0
     gains = np.zeros((3, 6))
     gains[:, state] = 0.5, 2.5, 5.5
@@ -36,7 +43,7 @@ def test_gains_are_interpolated_over_speed_and_kept_beyond_the_ends(v, wanted, s
 
 
 def test_gains_of_one_speed_hold_at_all():
-    e = np.zeros(1, ESTIMATE)[0]
+    e = np.zeros(1, LOOP_SIGNALS)[0]
     for v in (0.5, 3.0, 7.0):
         e["v"], e["phi"], e["delta_dot"] = v, 0.1, -1.0
         assert requested_torque(np.array([3.0]), np.array([[10.0, 0, 0, 2.0, 0, 0]]), e) == pytest.approx(1.0)

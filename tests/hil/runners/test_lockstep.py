@@ -8,7 +8,7 @@ from hil.logs.log import RUN_FILE, read_run
 from hil.loop.states import Cause, State, Verdict
 from hil.runners.simulated_run import run_lockstep
 from models.plant.plant import Instruments, Kick, Plant, Scenario, SteerDrive
-from tests.hil.machine import gains, lockstep_rows, rig_of, scenario
+from tests.hil.machine import gains, gains_in, lockstep_rows, rig_of, scenario
 
 
 def states(rows):
@@ -74,7 +74,7 @@ def test_header_holds_all_that_is_needed_to_run_again(tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "cause"),
     [
-        (lambda loop, plant: loop.gains.__setitem__(slice(None), np.nan), Cause.NOT_A_NUMBER),
+        (lambda loop, plant: gains_in(loop).__setitem__(slice(None), np.nan), Cause.NOT_A_NUMBER),
         (lambda loop, plant: loop.limits.__setitem__("lean", 1e-4), Cause.LEAN_LIMIT),
         (lambda loop, plant: loop.limits.__setitem__("bus_min", 25.0), Cause.BUS_VOLTAGE),
         (lambda loop, plant: loop.limits.__setitem__("saturated", 0.01), Cause.SATURATED),

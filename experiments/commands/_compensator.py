@@ -1,0 +1,78 @@
+"""Design of a controller with states of its own, as `riderless design` shows it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hil.controllers.timing import LoopTiming
+    from hil.output_file import OutputFile
+    from models.parameters import Bicycle
+
+
+def design_with_states(
+    bicycle: "Bicycle",
+    method: str,
+    speeds: "Sequence[float]",
+    timing: "LoopTiming",
+    options: dict[str, Any],
+    out: "OutputFile | None",
+    as_json: bool,
+) -> None:
+    """Design, write and show.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    method : str
+        Name in `COMPENSATORS`.
+    speeds : sequence of float
+        [m/s].
+    timing : LoopTiming
+    options : dict
+        Of the method.
+    out : OutputFile or None
+        Where its matrices go.
+    as_json : bool
+
+    Raises
+    ------
+    InputError
+    """
+    from experiments.analysis.measurable import emulated_loop
+    from experiments.reports.loop import FASTEST_SHOWN
+    from experiments.reports.text import eigenvalue_text
+    from experiments.terminal.console import emit_json, print_table, screen
+    from hil.design.compensators import design_compensator
+    from hil.rig.stable import FASTEST_GROWTH
+
+    made = design_compensator(bicycle, method, speeds, timing, **options)
+    if out is not None:
+        out.write(made.to_toml())
+    loop = emulated_loop(made)
+    found = {float(v): loop.eigenvalues(float(v)) for v in made.v}
+    if as_json:
+        rows = [{"v": v, "closed_loop": eigenvalues} for v, eigenvalues in found.items()]
+        told = {"bike": bicycle.name, "method": made.method, "options": made.options, "rate": made.rate}
+        emit_json({**told, "inputs": made.inputs, "states": made.states, "path": _path(out), "rows": rows})
+        return
+    print_table(
+        f"{bicycle.name}, {made.method}: whole sampled loop, observer and controller included",
+        ["v m/s", "eigenvalues 1/s"],
+        [
+            [f"{v:g}", "  ".join(eigenvalue_text(s) for s in each if s.imag >= 0 and s.real > -FASTEST_SHOWN)]
+            for v, each in found.items()
+        ],
+        f"Inputs: {', '.join(made.inputs)}.\n{len(made.states)} states of its own: {', '.join(made.states[:3])} ...\n"
+        f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s.",
+    )
+    for v, each in found.items():
+        if each[0].real > FASTEST_GROWTH:
+            screen.print(f"at {v:g} m/s it falls, by {each[0].real:+.3g} 1/s: `riderless run` refuses this controller")
+    if out is not None:
+        screen.print(f"controller written to {_path(out)}", soft_wrap=True)
+
+
+def _path(out: "OutputFile | None") -> Path | None:
+    return None if out is None else out.path

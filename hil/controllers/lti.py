@@ -1,0 +1,357 @@
+"""Discrete state space over speed as a controller: T_req = C x + D s, x[k+1] = A x[k] + B s[k], in one TOML file.
+
+``s`` are inputs chosen by name among the loop's estimates, readings and references (`hil.loop.law`). Between two speeds
+the matrices are interpolated, which means something only if the state has the same coordinates at both; where it has
+not, the controller is refused (`hil.controllers.state_coordinates`).
+"""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tomli_w
+
+from hil.controllers.controller import LinearLaw
+from hil.controllers.state_coordinates import anti_windup_gain, in_common_coordinates, require_common_coordinates
+from hil.controllers.timing import LoopTiming
+from models.array_types import Array
+from models.errors import InputError
+from models.file_format import load_toml
+from models.parameters import Bicycle
+
+if TYPE_CHECKING:
+    from hil.loop.law import Law
+
+LTI_FORMAT = "riderless state space 1"
+LTI_INPUTS = (
+    *("phi", "delta", "phi_dot", "delta_dot", "psi_dot", "T", "u_prev"),  # estimates
+    *("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas", "T_meas"),  # readings
+    *("psi_dot_ref", "phi_ref", "delta_ref"),  # references
+)  # signals that are zero in upright riding; the speed chooses the matrices
+MOST_STATES = 64
+_MATRICES = ("A", "B", "C", "D")
+_MARGIN = 1e-9  # by which a pole lies inside the unit circle
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class LTIController:
+    """State space over a grid of speeds.
+
+    Parameters
+    ----------
+    method : str
+        Name of the design, for tables and logs.
+    bicycle : Bicycle
+        It was made for.
+    loop : LoopTiming
+        Rate, delay and drive lag it was made for; its matrices are of that rate.
+    v : (n,) array
+        Speeds [m/s], strictly increasing; one is enough.
+    A, B, C, D : (n, m, m), (n, m, p), (n, m) and (n, p) arrays
+        The same number of states m and inputs p at every speed.
+    inputs : sequence of p str
+        Names of `LTI_INPUTS`, SI.
+    states : sequence of m str
+        Names of the states; by default x1, x2, ...
+    anti_windup : (n, m) array
+        Change of the state per N m by which the supervisor changed the last wish. By default none where the controller
+        is stable by itself, else that of `anti_windup_gain`.
+    waits : sequence of str
+        States that stay zero until the machine is under control, as an integrator should. By default all, unless the
+        controller is stable by itself.
+    options : dict
+        Of the design, as plain values.
+    balance : bool
+        Bring the states of neighbouring speeds to common coordinates instead of refusing them.
+
+    Raises
+    ------
+    InputError
+        Something has the wrong shape, is not finite or not known, or the coordinates differ from speed to speed.
+    """
+
+    method: str
+    bicycle: Bicycle
+    loop: LoopTiming
+    v: Array
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    inputs: tuple[str, ...]
+    states: tuple[str, ...] = ()
+    anti_windup: Array | None = None
+    waits: tuple[str, ...] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    balance: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("v", *_MATRICES):
+            object.__setattr__(self, name, _finite(name, getattr(self, name)))
+        self._require_shapes()
+        n, m = len(self.v), self.A.shape[-1]
+        names = tuple(self.states) or tuple(f"x{i + 1}" for i in range(m))
+        object.__setattr__(self, "states", names)
+        object.__setattr__(self, "inputs", tuple(self.inputs))
+        self._require_names()
+        if self.balance and n > 1:
+            for name, value in zip("ABC", in_common_coordinates(self.v, self.A, self.B, self.C), strict=True):
+                object.__setattr__(self, name, value)
+        require_common_coordinates(self.v, self.A, self.B, self.C, self.D)
+        object.__setattr__(self, "waits", self._checked_waits())
+        object.__setattr__(self, "anti_windup", self._checked_anti_windup())
+        for name in ("v", *_MATRICES, "anti_windup"):
+            getattr(self, name).flags.writeable = False
+
+    def _require_shapes(self) -> None:
+        """Refuse matrices that do not fit together, and speeds that do not increase."""
+        n = len(self.v) if self.v.ndim == 1 else 0
+        if n == 0 or np.any(np.diff(self.v) <= 0.0) or self.v[0] < 0.0:
+            raise InputError(
+                f"a state space wants speeds of 0 m/s or more that increase, found {self.v.tolist()} m/s: sort them"
+            )
+        m, p = self.A.shape[-1] if self.A.ndim == 3 else -1, len(self.inputs)
+        wanted = {"A": (n, m, m), "B": (n, m, p), "C": (n, m), "D": (n, p)}
+        for name, shape in wanted.items():
+            found = getattr(self, name).shape
+            if found != shape or m < 0:
+                raise InputError(
+                    f"a state space of {max(m, 0)} states and {p} inputs at {n} speeds wants {name} of shape "
+                    f"{shape[1:]} at each speed, found {found[1:]}: correct its file"
+                )
+        if m > MOST_STATES:
+            raise InputError(f"a state space may have {MOST_STATES} states, found {m}: reduce its order")
+
+    def _require_names(self) -> None:
+        """Refuse inputs that nobody knows, and names given twice."""
+        for name in self.inputs:
+            if name not in LTI_INPUTS:
+                raise InputError(f"an input of a state space is one of {', '.join(LTI_INPUTS)}, found {name!r}")
+        for what, names in (("inputs", self.inputs), ("states", self.states)):
+            if len(set(names)) < len(names):
+                raise InputError(f"the {what} of a state space want different names, found {', '.join(names)}")
+        if not self.inputs or len(self.states) != self.A.shape[-1]:
+            raise InputError(
+                f"a state space wants an input or more and a name for each of its {self.A.shape[-1]} states, found "
+                f"{len(self.inputs)} inputs and {len(self.states)} names"
+            )
+
+    def _checked_waits(self) -> tuple[str, ...]:
+        if self.waits is None:
+            return () if self.is_stable_alone else self.states
+        for name in self.waits:
+            if name not in self.states:
+                raise InputError(f"a state that waits is one of {', '.join(self.states)}, found {name!r}")
+        return tuple(self.waits)
+
+    def _checked_anti_windup(self) -> Array:
+        wanted = self.A.shape[:2]
+        if self.anti_windup is None:
+            if self.is_stable_alone:
+                return np.zeros(wanted)
+            return np.array([anti_windup_gain(A, C) for A, C in zip(self.A, self.C, strict=True)])
+        given = _finite("anti_windup", self.anti_windup)
+        if given.shape != wanted:
+            raise InputError(
+                f"anti_windup wants one number for each of {wanted[1]} states at each speed, found the shape "
+                f"{given.shape}"
+            )
+        return given
+
+    @property
+    def is_stable_alone(self) -> bool:
+        """All its own poles lie inside the unit circle at every speed."""
+        if self.A.shape[-1] == 0:
+            return True
+        return bool(np.all(np.abs(np.linalg.eigvals(self.A)) < 1.0 - _MARGIN))
+
+    @property
+    def is_off(self) -> bool:
+        """It never asks for torque: C and D are zero."""
+        return not (self.C.any() or self.D.any())
+
+    @property
+    def rate(self) -> float:
+        """Samples per second [Hz]."""
+        return self.loop.rate
+
+    def linearised(self, v: float) -> LinearLaw:
+        """Law at speed ``v`` [m/s]: linear between speeds, beyond the ends as at the ends."""
+        A, B, C, D = (_interpolated(v, self.v, each) for each in (self.A, self.B, self.C, self.D))
+        return LinearLaw(self.inputs, A, B, C, D)
+
+    def law(self) -> "Law":
+        """Compiled law for the tick."""
+        from hil.controllers.lti_step import lti_law
+
+        waits = [name in (self.waits or ()) for name in self.states]
+        assert self.anti_windup is not None  # since __post_init__
+        return lti_law(self.v, self.A, self.B, self.C, self.D, self.anti_windup, self.inputs, waits)
+
+    def __repr__(self) -> str:
+        ends = f"{self.v[0]:g}" if len(self.v) == 1 else f"{self.v[0]:g} to {self.v[-1]:g}"
+        m = len(self.states)
+        return f"<LTIController: {self.method} for {self.bicycle.name}, {ends} m/s, {self.rate:g} Hz, {m} states>"
+
+    def to_toml(self) -> str:
+        """Write the controller as text that `from_text` reads back to the last bit."""
+        assert self.anti_windup is not None  # since __post_init__
+        rows = zip(self.v, self.A, self.B, self.C, self.D, self.anti_windup, strict=True)
+        head = {
+            "format": LTI_FORMAT,
+            "method": self.method,
+            "inputs": list(self.inputs),
+            "states": list(self.states),
+            "waits": list(self.waits or ()),
+            "loop": {"rate": self.loop.rate, "delay": self.loop.delay, "drive_lag": self.loop.drive_lag},
+            "options": self.options,
+            "bicycle": self.bicycle.as_dict(),
+        }
+        names = ("A", "B", "C", "D", "anti_windup")
+        speeds = [{"v": float(v), **dict(zip(names, (x.tolist() for x in given), strict=True))} for v, *given in rows]
+        return tomli_w.dumps({**head, "speed": speeds})
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> "LTIController":
+        """Read a controller from a file; raises as `from_text`."""
+        try:
+            return cls.from_text(Path(path).read_text(encoding="utf-8-sig"), str(path))
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} cannot be read ({error}): give a file of matrices") from None
+
+    @classmethod
+    def from_text(cls, text: str, where: str = "the text given") -> "LTIController":
+        """Read a controller from TOML text, `waits`, `states`, `anti_windup`, `options` and `balance` being optional.
+
+        Raises
+        ------
+        InputError
+            It is not TOML, or not a state space; the sentence begins with ``where``.
+        """
+        try:
+            data = load_toml(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"{where} is not TOML ({error}): correct that line") from None
+        if data.get("format") != LTI_FORMAT:
+            raise InputError(
+                f"{where} wants format = {LTI_FORMAT!r}, found {data.get('format')!r}: see docs/controllers.md"
+            )
+        try:
+            return cls(**_arguments(data))
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+        except KeyError as error:
+            raise InputError(f"{where} lacks {error}: see docs/controllers.md") from None
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise InputError(f"{where} is not a state space ({error}): see docs/controllers.md") from None
+
+    @classmethod
+    def from_statespace(
+        cls,
+        systems: Sequence[Any],
+        speeds: Sequence[float],
+        inputs: Sequence[str],
+        bicycle: Bicycle,
+        loop: LoopTiming,
+        *,
+        discretisation: str | None = None,
+        method: str = "state space",
+        **more: Any,
+    ) -> "LTIController":
+        """Take python-control's `StateSpace` systems, one for each speed.
+
+        Parameters
+        ----------
+        systems : sequence of n StateSpace
+            Of one output, the torque wished [N m]; discrete at the loop's rate, or continuous.
+        speeds : sequence of n float
+            [m/s].
+        inputs : sequence of p str
+            Names of `LTI_INPUTS`, in the order of the systems' inputs.
+        bicycle : Bicycle
+        loop : LoopTiming
+        discretisation : str
+            Of continuous systems: "zoh", "tustin" or another method of `scipy.signal.cont2discrete`.
+        method : str
+            Name for tables and logs.
+        **more
+            States, anti_windup, waits, options, balance.
+
+        Raises
+        ------
+        InputError
+            A system has another rate or no stated one, is continuous without a stated discretisation, or has several
+            outputs.
+        """
+        from hil.controllers.statespace import discrete_matrices
+
+        A, B, C, D = zip(*(discrete_matrices(each, loop.dt, discretisation) for each in systems), strict=True)
+        options = {"discretisation": discretisation} if discretisation else {}
+        return cls(
+            method=method,
+            bicycle=bicycle,
+            loop=loop,
+            v=np.array(speeds, float),
+            A=_stacked("A", A),
+            B=_stacked("B", B),
+            C=_stacked("C", C),
+            D=_stacked("D", D),
+            inputs=tuple(inputs),
+            **{"options": options, **more},
+        )
+
+
+def _arguments(data: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of an LTIController from its file."""
+    rows = data["speed"]
+    known = {"v", *_MATRICES, "anti_windup"}
+    for row in rows:
+        if extra := row.keys() - known:
+            raise InputError(f"a speed of a state space has {', '.join(sorted(known))}, found {min(extra)!r}")
+    m = len(np.atleast_1d(np.asarray(rows[0]["C"], float))) if rows else 0
+    shapes = {"A": (m, m), "B": (m, len(data["inputs"]))}  # an empty list does not tell its shape
+    arrays = {name: _stacked(name, [row[name] for row in rows], shapes.get(name)) for name in ("v", *_MATRICES)}
+    given = [row["anti_windup"] for row in rows if "anti_windup" in row]
+    return {
+        "method": str(data["method"]),
+        "bicycle": Bicycle(**data["bicycle"]),
+        "loop": LoopTiming(**data["loop"]),
+        **arrays,
+        "inputs": tuple(data["inputs"]),
+        "states": tuple(data.get("states", ())),
+        "anti_windup": _stacked("anti_windup", given) if given else None,
+        "waits": tuple(data["waits"]) if "waits" in data else None,
+        "options": dict(data.get("options", {})),
+        "balance": bool(data.get("balance", False)),
+    }
+
+
+def _stacked(name: str, given: Sequence[Any], empty: tuple[int, ...] | None = None) -> Array:
+    """Stack a matrix of each speed; refuses those of different shapes."""
+    each = [np.asarray(one, float) for one in given]
+    if empty is not None:
+        each = [one.reshape(empty) if one.size == 0 and 0 in empty else one for one in each]
+    shapes = sorted({one.shape for one in each})
+    if len(shapes) > 1:
+        raise InputError(f"a state space wants {name} of one shape at every speed, found {shapes[0]} and {shapes[1]}")
+    return np.array(each)
+
+
+def _finite(name: str, given: Any) -> Array:
+    """Copy numbers into an array; refuses nan and inf."""
+    array = np.array(given, dtype=float)
+    if not np.all(np.isfinite(array)):
+        raise InputError(f"a state space wants finite numbers, found nan or inf in {name}: correct its file")
+    return array
+
+
+def _interpolated(v: float, grid: Array, table: Array) -> Array:
+    """Interpolate a table (n, ...) linearly at ``v``; beyond the ends as at the ends."""
+    j = int(np.clip(np.searchsorted(grid, v), 1, max(len(grid) - 1, 1)))
+    if len(grid) == 1:
+        return table[0]
+    part = float(np.clip((v - grid[j - 1]) / (grid[j] - grid[j - 1]), 0.0, 1.0))
+    return table[j - 1] + part * (table[j] - table[j - 1])

@@ -1,0 +1,49 @@
+"""Registry of the kinds of controllers: format line of a file -> module and class. A new kind is a file and a line."""
+
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+from hil.controllers.controller import Controller
+from models.errors import InputError
+from models.file_format import load_toml
+
+CONTROLLERS = {
+    "riderless gain schedule 1": ("hil.design.schedule", "GainSchedule"),
+    "riderless state space 1": ("hil.controllers.lti", "LTIController"),
+}
+_USUAL = "riderless gain schedule 1"  # whose reader says what is wrong with a file of no kind
+
+
+def read_controller(path: str | Path) -> Controller:
+    """Read a controller of any kind from its file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no controller.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
+        raise InputError(
+            f"{path or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"
+        ) from None
+    return controller_from_text(text, str(path))
+
+
+def controller_from_text(text: str, where: str = "the text given") -> Controller:
+    """Build a controller of any kind from the text of its file; ``where`` begins the sentence of an error.
+
+    Raises
+    ------
+    InputError
+        It is no controller.
+    """
+    try:
+        kind = str(load_toml(text).get("format", _USUAL))
+    except tomllib.TOMLDecodeError:
+        kind = _USUAL
+    module, name = CONTROLLERS.get(kind, CONTROLLERS[_USUAL])
+    found: Controller = getattr(import_module(module), name).from_text(text, where)
+    return found

@@ -1,0 +1,101 @@
+"""Design of controllers with states of their own, at the loop's own rate and with its own delay, into an LTIController.
+
+Each method is one file and a line in ``COMPENSATORS``: a frozen dataclass whose fields are its options.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from hil.controllers.controller import LinearLaw
+from hil.controllers.lti import LTIController
+from hil.design.lqg import LQG
+from hil.design.methods import METHODS, checked_speeds, method_of, plain_options
+from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
+from hil.design.schedule import GAIN_INPUTS
+from hil.design.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
+from models.errors import InputError
+from models.parameters import Bicycle
+
+COMPENSATORS: dict[str, Any] = {"lqg": LQG, "yaw_rate": YawRate}
+
+
+def design_compensator(
+    bicycle: Bicycle,
+    method: str = "lqg",
+    speeds: Sequence[float] = tuple(np.arange(2.0, 8.25, 0.5).tolist()),
+    timing: LoopTiming = LoopTiming(),
+    *,
+    allow_unstable: bool = False,
+    **options: Any,
+) -> LTIController:
+    """Design a controller with states for every speed of a grid.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    method : str
+        "lqg" or "yaw_rate", the names of ``COMPENSATORS``.
+    speeds : sequence of float
+        Forward speeds [m/s], strictly increasing.
+    timing : LoopTiming
+        Rate, delay and drive lag of the loop, such as ``rig.timing``.
+    allow_unstable : bool
+        Keep a controller under which the bicycle falls instead of refusing it.
+    **options
+        Of the method, see `hil.design.lqg.LQG` and `hil.design.yaw_rate.YawRate`.
+
+    Raises
+    ------
+    InputError
+        The bicycle, method, an option or a speed is not possible, or the closed loop is not stable.
+    """
+    made, v = method_of(COMPENSATORS, method, **options), checked_speeds(speeds)
+    models = [sampled_model(bicycle, speed, timing) for speed in v.tolist()]
+    laws = [_law(made, bicycle, speed, model) for speed, model in zip(v.tolist(), models, strict=True)]
+    for speed, model, (law, _) in zip(v.tolist(), models, laws, strict=True):
+        slowest = continuous(np.linalg.eigvals(closed_design(law, bicycle, speed, model)[0]), timing.dt)[0]
+        if slowest.real >= 0.0 and not allow_unstable:
+            raise InputError(
+                f"{method} does not balance {bicycle.name} at {speed:g} m/s, where the closed loop has the eigenvalue "
+                f"{slowest:.3f} 1/s: leave this speed out or change the method's options"
+            )
+    first, names = laws[0]
+    A, B, C, D = (np.array([getattr(law, each) for law, _ in laws]) for each in "ABCD")
+    return LTIController(
+        method=f"{method} around {made.inner}" if isinstance(made, YawRate) else method,
+        bicycle=bicycle,
+        loop=timing,
+        v=v,
+        A=A,
+        B=B,
+        C=C,
+        D=D,
+        inputs=first.inputs,
+        states=names,
+        waits=tuple(name for name in names if name == YAW_INTEGRAL),
+        options=plain_options(asdict(made)),
+    )
+
+
+def _law(made: Any, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[LinearLaw, tuple[str, ...]]:
+    """Law and names of its states at one speed."""
+    if isinstance(made, YawRate):
+        inner, names = _inner(made, bicycle, v, model)
+        found: tuple[LinearLaw, tuple[str, ...]] = made.around(inner, names, bicycle, v, model)
+        return found
+    law: tuple[LinearLaw, tuple[str, ...]] = made.compensator(bicycle, v, model)
+    return law
+
+
+def _inner(outer: YawRate, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[LinearLaw, tuple[str, ...]]:
+    """Law inside a PI: gains over the estimates, or another compensator."""
+    if outer.inner == "yaw_rate":
+        raise InputError("a PI on the yaw rate wants an inner loop that balances, found another PI on it: take lqr")
+    if outer.inner in COMPENSATORS:
+        return _law(method_of(COMPENSATORS, outer.inner, **outer.options), bicycle, v, model)
+    K, _ = method_of(METHODS, outer.inner, **outer.options).gains(bicycle, v, model)
+    p = len(GAIN_INPUTS)
+    return LinearLaw(GAIN_INPUTS, np.zeros((0, 0)), np.zeros((0, p)), np.zeros(0), -K), ()

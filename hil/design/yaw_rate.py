@@ -1,0 +1,125 @@
+"""PI control of the yaw rate around any inner loop: T_req = T_inner + kp e + i, i[k+1] = i + ki dt e.
+
+e = psi_dot_ref - psi_dot is the error of the yaw rate.
+
+Peterson's robot bicycle rode straight lines and circles so (2013), and a heading that nobody steered otherwise stays
+put on average. To turn right a bicycle must first steer left, so kp and ki come out negative.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hil.controllers.controller import LinearLaw
+from hil.design.sampled_plant import LOOP_STATES, SampledModel, continuous
+from hil.design.schedule import GAIN_INPUTS
+from models.array_types import Array
+from models.coordinates import DELTA, DELTA_DOT
+from models.errors import InputError
+from models.parameters import Bicycle
+
+YAW_INTEGRAL = "yaw_integral"
+SLOWEST_ZERO, FASTEST_ZERO = 1.0, 3.0  # 1/s, where the zero of the PI may lie: slower poles are often those of a filter
+
+
+@dataclass(frozen=True)
+class YawRate:
+    """PI on the yaw rate around the gains or the compensator of another method.
+
+    Parameters
+    ----------
+    inner : str
+        Name of that method, such as "lqr" or "lqg".
+    options : mapping
+        Its options.
+    bandwidth : float
+        Of the yaw rate [rad/s], from which kp and ki follow: ki = bandwidth / g, with g the yaw rate that the inner
+        loop makes of a constant torque, and kp puts the PI's zero on the inner loop's slowest pole.
+    kp, ki : float
+        Given instead [N m s/rad, N m/rad].
+    """
+
+    inner: str = "lqr"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    bandwidth: float = 0.3
+    kp: float | None = None
+    ki: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.bandwidth, int | float) and 0.001 <= self.bandwidth <= 10.0):
+            raise InputError(f"the bandwidth of the yaw rate must be 0.001 to 10 rad/s, found {self.bandwidth!r}")
+        if (self.kp is None) != (self.ki is None):
+            raise InputError("a PI on the yaw rate wants both kp and ki, or neither: give the other too")
+
+    def around(
+        self, inner: LinearLaw, names: tuple[str, ...], bicycle: Bicycle, v: float, model: SampledModel
+    ) -> tuple[LinearLaw, tuple[str, ...]]:
+        """Add the PI to an inner law at one speed; the law, and the names of its states.
+
+        Parameters
+        ----------
+        inner : LinearLaw
+        names : tuple of str
+            Of its states.
+        bicycle : Bicycle
+        v : float
+            Speed [m/s].
+        model : SampledModel
+            At that speed.
+        """
+        kp, ki = self._gains(inner, bicycle, v, model)
+        m, p = inner.B.shape
+        A = np.block([[inner.A, np.zeros((m, 1))], [np.zeros((1, m)), np.ones((1, 1))]])
+        inputs = (*inner.inputs, "psi_dot", "psi_dot_ref")
+        error = np.append(np.zeros(p), [-1.0, 1.0])
+        B = np.vstack([np.column_stack([inner.B, np.zeros((m, 2))]), ki * model.dt * error])
+        C, D = np.append(inner.C, 1.0), np.append(inner.D, [0.0, 0.0]) + kp * error
+        return LinearLaw(inputs, A, B, C, D), (*names, YAW_INTEGRAL)
+
+    def _gains(self, inner: LinearLaw, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[float, float]:
+        """Gains kp and ki at one speed."""
+        if self.kp is not None and self.ki is not None:
+            return float(self.kp), float(self.ki)
+        W, b, yaw = closed_design(inner, bicycle, v, model)
+        turn = float(yaw @ np.linalg.solve(np.eye(len(W)) - W, b))
+        if abs(turn) < 1e-9:
+            raise InputError(f"at {v:g} m/s no torque turns {bicycle.name} under this inner loop: leave this speed out")
+        slowest = -continuous(np.linalg.eigvals(W), model.dt)[0].real
+        ki = self.bandwidth / turn
+        return ki / float(np.clip(slowest, SLOWEST_ZERO, FASTEST_ZERO)), ki
+
+
+def closed_design(inner: LinearLaw, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, Array, Array]:
+    """Close the loop of the design model with a law; map, column of a torque added to the wish, row of the yaw rate.
+
+    Estimates and readings are taken as true; the loop's own observer is left out, as in every design.
+
+    Parameters
+    ----------
+    inner : LinearLaw
+    bicycle : Bicycle
+    v : float
+        Speed [m/s].
+    model : SampledModel
+        At that speed.
+    """
+    F, G, states = model.F, model.G, model.states
+    if "u_prev" not in states:  # a loop without delay: only the law remembers its last command
+        F = np.block([[F, np.zeros((len(F), 1))], [np.zeros((1, len(F) + 1))]])
+        G, states = np.append(G, 1.0), (*states, "u_prev")
+    n, m = len(F), len(inner.A)
+    yaw = np.zeros(n)
+    yaw[DELTA], yaw[DELTA_DOT] = v, bicycle.c
+    yaw *= np.cos(bicycle.lam) / bicycle.w
+    told = np.zeros((len(inner.inputs), n))
+    for row, name in zip(told, inner.inputs, strict=True):
+        state = name.removesuffix("_meas")
+        state = LOOP_STATES[GAIN_INPUTS.index(state)] if state in GAIN_INPUTS else state
+        if name in ("psi_dot", "psi_dot_meas"):
+            row[:] = yaw
+        elif state in states:
+            row[states.index(state)] = 1.0
+    W = np.block([[F + np.outer(G, inner.D @ told), np.outer(G, inner.C)], [inner.B @ told, inner.A]])
+    return W, np.append(G, np.zeros(m)), np.append(yaw, np.zeros(m))
