@@ -2,15 +2,16 @@
 
 Where the steer is prescribed only the first row of eq. 5.3 of Meijaard et al. (2007), lean, is left to solve:
 
-    M11 phi'' + v C1_11 phi' + (g K0_11 + v^2 K2_11) phi = -(M12 delta'' + v C1_12 delta' + (g K0_12 + v^2 K2_12) delta).
+    M11 phi'' + v C1_11 phi' + (g K0_11 + v^2 K2_11) phi
+        = -(M12 delta'' + v C1_12 delta' + (g K0_12 + v^2 K2_12) delta).
 
 The second row then tells the torque that the drive must make. Two models of the same drive:
 
 - :func:`prescribed_steer`: the steer follows the command with a lag, whatever torque that takes;
 - :func:`driven_steer`: the drive makes a torque from the steer's error, and the whole bicycle answers.
 
-They agree as the bandwidth grows. With I the inertia that a torque feels that turns the steer at once, the bicycle being free
-to lean, I = 1 / (M^-1)_22 = M22 - M12^2 / M11, and u the command, the drive's law and its lag on a steer of inertia I alone are
+They agree as the bandwidth grows. Let u be the command and I = 1 / (M^-1)_22 = M22 - M12^2 / M11 the inertia that a
+quick torque turns, the bicycle being free to lean. The drive's law, and its lag on a steer of inertia I alone, are
 
 ======  ===============  ==========================================  ==============================================
 kind    ``damping``      torque                                      lag
@@ -195,7 +196,7 @@ def inner_torque(plant: Variant, loop: InnerLoop) -> tuple[Array, float]:
 
 
 def steer_load(plant: Variant, v: float, loop: InnerLoop) -> tuple[Array, float]:
-    """Torque that the prescribed motion takes [N m]: a row on the states of `prescribed_steer`, and per unit of command.
+    """Torque that the prescribed motion takes [N m]: a row on its states, and per unit of command.
 
     The second row of the equations of motion: T = M21 phi'' + M22 delta'' + v C1_2. q' + (g K0_2. + v^2 K2_2.) q.
     """
