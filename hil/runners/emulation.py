@@ -28,6 +28,11 @@ class Emulation:
     def __post_init__(self) -> None:
         if self.model not in PLANT_MODELS:
             raise InputError(f"no model is called {self.model!r}; there is {', '.join(PLANT_MODELS)}")
+        if self.drive.inner_loop is not None:
+            raise InputError(
+                f"the loop commands a steer torque, found a drive that obeys a steer {self.drive.inner_loop.kind}: "
+                "leave out its inner_loop"
+            )
 
 
 def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig | MachineConfig:

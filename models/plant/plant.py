@@ -19,12 +19,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models.coordinates import DELTA, Q_THETA
+from models.coordinates import DELTA, DELTA_DOT, Q_THETA
 from models.errors import InputError
 from models.linear.path import LATERAL_STATES, PSI, Y_P
 from models.nonlinear.contact_forces import describe_status
 from models.parameters import Bicycle
-from models.plant import linear_dynamics, nonlinear_dynamics, sensors, steer_drive
+from models.plant import linear_dynamics, nonlinear_dynamics, sensors, steer_drive, steer_servo
 from models.plant.environment import Surroundings, next_gust
 from models.plant.motion import forward, motion, motion_derivative, move, steer_slip
 from models.plant.records import (
@@ -70,7 +70,8 @@ def to_next_event(p, s, kicks):
     A kick is gone through in steps that resolve it, however short it is.
     """
     steer_drive.obey(p.drive, s.drive, s.t)
-    wait = steer_drive.next_command_due(s.drive) - s.t
+    steer_drive.obey(p.servo.line, s.servo.line, s.t)
+    wait = min(steer_drive.next_command_due(s.drive), steer_drive.next_command_due(s.servo.line)) - s.t
     if s.held:
         return wait
     tau = s.t - s.t_release + TIME_RESOLUTION
@@ -133,7 +134,8 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
     kicks : (n, 6) array
         Of the scenario, KICK_BEGIN ...; only read.
     T_cmd : float
-        Steer torque commanded now, N m, positive steers right. One that is not finite counts as 0.
+        Commanded now, positive to the right: steer torque [N m], or rate [rad/s] or angle [rad] of a drive of that
+        kind. A torque or rate that is not finite counts as 0, an angle is ignored.
     enabled : bool
         Is the drive to make torque? If not, `T_cmd` is ignored.
     dt : float
@@ -141,7 +143,10 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
     """
     p, s = p[0], s[0]
     hold_or_release(p, s, enabled, dt)
-    steer_drive.latch(p.drive, s.drive, s.t, T_cmd, enabled)
+    if p.servo.kind == steer_servo.TORQUE_DRIVE:
+        steer_drive.latch(p.drive, s.drive, s.t, T_cmd, enabled)
+    else:
+        steer_servo.tell(p.servo, s.servo, s.t, T_cmd, enabled, s.x[DELTA], s.x[DELTA_DOT])
     if p.torque_noise > 0.0:
         s.T_noise = p.torque_noise * sensors.next_normal(s.noise)
     if p.surroundings.gusts > 0.0:
@@ -149,6 +154,8 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
     t_end = s.t + dt
     while s.t < t_end - TIME_RESOLUTION:
         h = min(t_end - s.t, p.step, to_next_event(p, s, kicks))
+        if p.servo.kind != steer_servo.TORQUE_DRIVE:
+            steer_servo.drive_steer(p, s, h)
         if not (s.held or s.fallen):
             h = move(p, s, h)
         s.drive.T = steer_drive.torque_after(p.drive, s.drive, h)
@@ -235,7 +242,7 @@ class Plant:
         return f"Plant({model}, t={self.t:.4g} s, v={self.v:.4g} m/s, {now})"
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
-        """Carry the machine on by `dt` (s) with the steer torque `T_cmd` (N m) commanded; see `advance_plant`."""
+        """Carry the machine on by `dt` (s) with `T_cmd` commanded (N m, or rad/s, rad); see `advance_plant`."""
         if not 0.0 < dt < np.inf:
             raise InputError(f"the plant can be advanced by a positive number of seconds, found {dt} s")
         advance_plant(self.p, self.s, self.kicks, float(T_cmd), bool(enabled), float(dt))

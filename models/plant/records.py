@@ -13,6 +13,7 @@ from models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroun
 from models.plant.scenario import MAX_SPEED_CORNERS, Knock, Scenario
 from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
 from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
+from models.plant.steer_servo import SERVO_SETTINGS, SERVO_STATE, pack_servo, servo_step
 
 LINEAR, NONLINEAR = 0, 1
 PLANT_MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
@@ -43,6 +44,7 @@ PLANT_PARAMETERS = np.dtype(
         ("rR", "f8"),
         ("step", "f8"),  # s, longest step
         ("drive", DRIVE_SETTINGS),
+        ("servo", SERVO_SETTINGS),
         ("mesh", CONTACT),  # of the drive's teeth
         ("instruments", INSTRUMENTS),
         ("surroundings", SURROUNDINGS),
@@ -75,6 +77,7 @@ PLANT_STATE = np.dtype(
         ("T_noise", "f8"),  # N m, random steer torque at present
         ("gust", "f8"),  # N, random part of the wind at present
         ("drive", DRIVE_STATE),
+        ("servo", SERVO_STATE),
         ("instruments", INSTRUMENTS_STATE),
         ("noise", NOISE),  # of the torque
         ("weather", NOISE),  # of the gusts
@@ -131,6 +134,7 @@ def pack_plant(
     p["yaw"], p["tilt"], p["sin_tilt"] = np.cos(bicycle.lam) / bicycle.w, bicycle.lam, np.sin(bicycle.lam)
     p["w"], p["c"], p["g"], p["rR"] = bicycle.w, bicycle.c, bicycle.g, bicycle.rR
     p["drive"] = tuple(getattr(drive, name) for name in DRIVE_SETTINGS.names or ())
+    pack_servo(p["servo"], drive, 1.0 / M_inv[DELTA, DELTA])
     play = 0.5 * drive.backlash if drive.backlash > 0.0 else None
     p["mesh"] = stiff(play, M_inv[DELTA, DELTA] + 1.0 / max(drive.rotor, ROTOR_MIN), MESH_RATE)
     instruments.pack(p["instruments"])
@@ -150,6 +154,8 @@ def pack_plant(
     p["step"] = longest_step(bicycle, speeds, drive.viscous)
     if play:
         p["step"] = min(p["step"], MESH_STEP)
+    if drive.inner_loop:
+        p["step"] = min(p["step"], servo_step(drive.inner_loop))
     return array
 
 

@@ -1,5 +1,8 @@
 """Steer drive, between the torque commanded and the torque on the steer axis.
 
+A drive that is commanded a rate or an angle makes its torque itself (`models.plant.steer_servo`); what is said here of
+the enable, the greatest torque, the lag, the gain and friction goes for that torque too.
+
 A command passes, in this order, through
 
 1. the enable: a disabled drive forgets what it was told and lets its torque decay to zero;
@@ -24,6 +27,7 @@ import numpy as np
 from numba import njit
 
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 
 DELAY_MAX = 0.1  # s; keeps the ring buffer below finite for commands as fast as 10 kHz
 MAX_WAITING = 1024  # commands on their way at once
@@ -70,11 +74,17 @@ class SteerDrive:
     rotor : float
         Inertia of what turns on the drive's side of the play, about the steer axis, kg m^2 (that of the
         motor times the gear ratio squared). Without play it is not counted: there it belongs to the bicycle.
+    inner_loop : InnerLoop or None
+        The drive is commanded a steer rate or angle, and follows it so. None: it is commanded a torque.
+    rate_max, acceleration_max : float
+        Greatest steer rate [rad/s] and acceleration [rad/s^2] at which a drive with an inner loop leads its steer
+        towards a command; infinite for none. ``torque_max`` limits the torque that it makes.
 
     Raises
     ------
     InputError
-        Negative or not finite; delay beyond ``DELAY_MAX``; play without a rotor.
+        Negative or not finite; delay beyond ``DELAY_MAX``; play without a rotor, or with an inner loop; an inner loop
+        that its torque follows too late.
     """
 
     lag: float = 0.005
@@ -85,6 +95,9 @@ class SteerDrive:
     gain: float = 1.0
     backlash: float = 0.0
     rotor: float = 0.002
+    inner_loop: InnerLoop | None = None
+    rate_max: float = np.inf
+    acceleration_max: float = np.inf
 
     def __post_init__(self) -> None:
         units = {"lag": "s", "delay": "s", "torque_max": "N m", "viscous": "N m s/rad", "coulomb": "N m"}
@@ -105,6 +118,27 @@ class SteerDrive:
             )
         if not np.isfinite(self.gain):
             raise InputError(f"gain of the drive must be a finite number, found {self.gain}; 1 is an honest drive")
+        self._check_inner_loop()
+
+    def _check_inner_loop(self) -> None:
+        for name, unit in (("rate_max", "rad/s"), ("acceleration_max", "rad/s^2")):
+            if not getattr(self, name) > 0.0:
+                raise InputError(
+                    f"{name} of the drive must be positive, found {getattr(self, name)} {unit}; correct it"
+                )
+        loop = self.inner_loop
+        if loop is None:
+            return
+        if self.backlash > 0.0:
+            raise InputError(
+                f"play is emulated behind a torque drive only, found {self.backlash} rad behind one of kind "
+                f"{loop.kind}; leave out the play or the inner loop"
+            )
+        if loop.damping is not None and self.lag >= loop.lag:  # Routh: I (lag s^3 + s^2 + 2 zeta w s + w^2)
+            raise InputError(
+                f"a torque that lags {self.lag:g} s makes an inner loop of {loop.bandwidth:g} rad/s and damping "
+                f"{loop.damping:g} unstable: give a lag below 2 damping / bandwidth = {loop.lag:.3g} s"
+            )
 
 
 @njit(cache=True, nogil=True)
