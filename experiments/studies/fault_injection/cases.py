@@ -67,7 +67,7 @@ class CaseOptions:
     bicycles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        _ = self.plan, self.space
+        _ = self.plan, self.space  # which refuse a length and a bicycle of nonsense
         if self.pool is ThreatPool.NONE and self.together != 1:
             raise InputError(f"with no faults none come together, found {self.together}: leave one of the two out")
         if not 1 <= self.together <= MOST_TOGETHER:

@@ -35,6 +35,7 @@ VARIED_METHODS, VARIED_SPEEDS = ("lqr", "poles"), (3.5, 7.0)
 VARIED_BICYCLES = ("Rigid", "DelftSbW2024", "Balanceassistv1", "Browserins", "Stratos_computed", "Fisher", "Pista")
 
 
+@cache
 def varied_space(bicycles: tuple[str, ...] = VARIED_BICYCLES) -> RideSpace:
     """Combine bicycles with two methods; raises InputError for one that the catalogue does not have."""
     for name in bicycles:

@@ -134,6 +134,16 @@ def test_attacks_on_the_line_are_safe_and_found(attacks):
     assert sum(v.outcome == "FOREIGN_COMMANDS" for v in attacks) > 10
 
 
+def test_an_order_to_stop_that_answers_an_old_sample_is_left_to_the_watchdog():
+    """The node refuses it as old, so the torque may take the 25 ms of its watchdog longer, and no more."""
+    case = draw_case(230005, 412, CaseOptions(pool=ThreatPool.ATTACK))
+    played = play_case(case)
+    stopped = int(np.argmax(played.rows["cause"] > 0))
+    switched_off = int(np.flatnonzero(played.diary["on"])[-1])
+    assert 2 < switched_off - stopped <= 5
+    assert judge_case(case, played).complaints == ()
+
+
 # sets
 
 

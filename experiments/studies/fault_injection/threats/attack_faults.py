@@ -1,7 +1,7 @@
 """Attacks on the line, or a computer that has crashed: well-formed frames that nobody meant to send now."""
 
 from experiments.studies.fault_injection.threats.fault_spec import Shape, Threat
-from experiments.studies.fault_injection.threats.link_faults import LATE_CAUSES, LONG_LASTING
+from experiments.studies.fault_injection.threats.link_faults import LATE_CAUSES, LONG_LASTING, WATCHDOG_SLACK
 from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
@@ -57,9 +57,10 @@ ATTACK_THREATS = (
     Threat(
         "old samples sent again",
         Kind.REPLAY,
-        "their numbers and times go back: not new, or a clock that steps",
+        "their numbers and times go back: not new, or a clock that steps; what answers them is old too",
         _OLD_SAMPLES,
         rides=True,
+        slack=WATCHDOG_SLACK,
         sizes=(0.01, 0.3),
         ways=(TO_COMPUTER,),
         lasting=LONG_LASTING,
@@ -67,9 +68,10 @@ ATTACK_THREATS = (
     Threat(
         "last samples sent again and again",
         Kind.LOOP,
-        "a device whose buffer turns: no sample is new, so there are no commands",
+        "a device whose buffer turns: no sample is new, so no command is, nor an order to stop: the watchdog strikes",
         _OLD_SAMPLES,
         rides=True,
+        slack=WATCHDOG_SLACK,
         sizes=(1, 200),
         whole=True,
         ways=(TO_COMPUTER,),
