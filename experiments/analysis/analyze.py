@@ -15,6 +15,7 @@ from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.next_steps import next_steps
 from experiments.analysis.process_noise.estimate import with_process_noise
 from experiments.analysis.process_noise.fits import in_random_torques
+from experiments.analysis.process_noise.wording import noise_json
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.window_notes import apply_notes
 from experiments.analysis.windows import find_windows, make_window
@@ -47,6 +48,7 @@ class Analysis:
         return {
             "verdicts": [_verdict_json(v) for v in self.verdicts],
             "windows": [_window_json(c) for c in self.comparisons],
+            "process_noise": noise_json(self.responses),
             "next_steps": next_steps(self.responses, self.comparisons, self.rejected),
             "rejected": [
                 {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason} for r in self.rejected

@@ -13,19 +13,22 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
-from experiments.analysis.process_noise.stretch import TORQUE_TIMES, Stretch, make_stretch
-from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response
+from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
+from experiments.datatypes import Comparison, ProcessNoise, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.perturbed import ENTRIES
 
 UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
+MOST_WINDOWS = 30  # of one bicycle, spread evenly over its recordings: more would tell no more that matters
 QUANTITY_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
+OURS = "riderless"  # kind of response
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # N m on the lean, where the search begins
 STEER_SHARE = 0.03  # of the lean torque, that a side force puts on the steer of a bicycle of usual trail
 FIRST_TIME = 1.0  # s
 LEAST_GAIN = 10.0  # of the logarithm of the likelihood, for which random torques are believed
+MOST_MISFIT = 1.5  # of the mean square that is left: what fits no better is nothing that random torques do
 RIDGE = 1e-8  # of a parameter's own information: what no window tells of
 SIMPLEX = np.array([0.5, 0.02, 1.0])  # of the search, about its beginning
 SETTLED = {"xatol": 0.03, "fatol": 0.05, "maxfev": 120}  # strengths within 3 %
@@ -40,40 +43,44 @@ def with_process_noise(responses: Sequence[Response], comparisons: Sequence[Comp
         if may_tell(response):
             groups.setdefault(theory_for(response).bicycle.name, []).append((response, c))
     found = {name: estimate_process_noise(group) for name, group in groups.items()}
-    return [
-        replace(r, process_noise=found.get(theory_for(r).bicycle.name) if may_tell(r) else None) for r in responses
-    ]
+    return [replace(r, process_noise=found.get(theory_for(r).bicycle.name) if may_tell(r) else None) for r in responses]
 
 
 def may_tell(response: Response) -> bool:
-    """Can random torques be told from a recording: are lean rate and steer in SI, and is the bicycle known?"""
+    """Can random torques be told from a recording? Of ours, where lag and noise of lean rate and steer are known.
+
+    What filters and scales in somebody else's instruments do to the two readings would be taken for torques.
+    """
     measured = response.delta is not None and response.phi_dot_unit == "rad/s"
-    return measured and theory_for(response).dynamics().mechanics is not None
+    return response.kind == OURS and measured and theory_for(response).dynamics().mechanics is not None
 
 
 def estimate_process_noise(group: Sequence[tuple[Response, Comparison]]) -> ProcessNoise | None:
     """Estimate the random torques from windows of one bicycle; None where these show none."""
-    stretches, dynamics = [], {}
-    for response, c in group:
-        if id(response) not in dynamics:
-            dynamics[id(response)] = other_machines(response)
-        stretches.append(make_stretch(response, c, dynamics[id(response)]))
+    chosen = [group[i] for i in sorted({round(i) for i in np.linspace(0, len(group) - 1, MOST_WINDOWS)})]
+    others: dict[int, OtherMachines] = {}
+    stretches = []
+    for response, c in chosen:
+        if id(response) not in others:
+            others[id(response)] = other_machines(response)
+        stretches.append(make_stretch(response, c, others[id(response)]))
     return likeliest(stretches)
 
 
-def other_machines(response: Response) -> list[Dynamics]:
-    """Dynamics of the machine with each of `UNCERTAIN` a little off."""
+def other_machines(response: Response) -> OtherMachines:
+    """Machines of a response with each of `UNCERTAIN` a little off."""
     theory = theory_for(response)
     found = []
     for name in UNCERTAIN:
-        step = QUANTITY_STEP * theory.usual(name)
-        for one in (step, -step):
+        for step in (QUANTITY_STEP, -QUANTITY_STEP):
             try:
-                found.append(theory.dynamics({name: theory.nominal(name) + one}))
+                found.append(theory.dynamics({name: theory.nominal(name) + step * theory.usual(name)}))
             except InputError:  # a bicycle that cannot be: the other side
                 continue
             break
-    return found
+        else:
+            found.append(theory.dynamics())  # it cannot be moved at all
+    return OtherMachines(theory.dynamics(), found, response.dt)
 
 
 class _Candidate(NamedTuple):
@@ -90,7 +97,10 @@ class _Candidate(NamedTuple):
 
 
 def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
-    """Find the torques of the greatest likelihood; None where still air is nearly as likely."""
+    """Find the torques of the greatest likelihood; None where still air is nearly as likely.
+
+    None as well where what is left is no random torque's doing.
+    """
     place = TORQUE_TIMES.index(FIRST_TIME)
     tried = [np.array([np.log(s), STEER_SHARE, np.log(STEER_SHARE * s)]) for s in STRENGTHS]
     here = _search(stretches, min(tried, key=lambda one: cost(stretches, _covariance(one), place)), place)
@@ -102,7 +112,8 @@ def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
             if other.cost >= here.cost:
                 break
             here = other
-    return here.noise
+    misfit = _squares(stretches, here.noise.covariance, here.place)[0] / sum(one.rows for one in stretches)
+    return here.noise if misfit < MOST_MISFIT else None
 
 
 def _search(stretches: Sequence[Stretch], begin: Array, place: int) -> _Candidate:
@@ -114,7 +125,7 @@ def _search(stretches: Sequence[Stretch], begin: Array, place: int) -> _Candidat
 
 
 def _covariance(numbers: Array) -> Array:
-    """Covariance (2, 2) of the torques: logarithm of the lean torque [N m], its share on the steer, what comes beside."""
+    """Covariance (2, 2) of the torques, from the lean torque's logarithm, its share on the steer, what is beside."""
     lean, beside = np.exp(numbers[[0, 2]])
     root = np.array([[lean, 0.0], [numbers[1] * lean, beside]])
     return np.asarray(root @ root.T)
@@ -131,6 +142,12 @@ def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
     place : int
         Of their memory among `TORQUE_TIMES`.
     """
+    squares, logs = _squares(stretches, torques, place)
+    return 0.5 * (squares + logs)
+
+
+def _squares(stretches: Sequence[Stretch], torques: Array, place: int) -> tuple[float, float]:
+    """Sum of squares that no other machine explains, and the logarithms of the likelihood's determinants."""
     sizes = np.array([torques[0, 0], torques[1, 1], torques[0, 1]])
     products, logs = 0.0, 0.0
     for one in stretches:
@@ -144,4 +161,4 @@ def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
     information = information / np.outer(unit, unit) + RIDGE * np.eye(len(unit))
     explained = (score / unit) @ np.linalg.solve(information, score / unit)
     logs += float(np.linalg.slogdet(information)[1]) + 2.0 * float(np.log(unit).sum())
-    return 0.5 * float(products[0, 0] - explained + logs)
+    return float(products[0, 0] - explained), logs

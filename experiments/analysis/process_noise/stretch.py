@@ -28,6 +28,7 @@ from experiments.theory.theory import theory_for
 from models.array_types import Array
 
 ROW_TIME = 0.04  # s over which samples are averaged: a weave of 10 rad/s turns by two fifths of a radian
+SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what other machines would do
 TORQUE_TIMES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # s over which torques may forget themselves
 CERTAINTY = 1e-14  # of the mean variance, added to every row's: an encoder in its dead band shows no noise
 DEPENDENT = 1e-9  # of the largest singular value: columns that add nothing
@@ -47,15 +48,39 @@ class Stretch:
         Covariances by lean torque, steer torque and the two together, of unit size, for each of `TORQUE_TIMES`.
     rest : (1 + q, 1 + q)
         Products of those columns in all other directions.
+    rows : int
+        Number of all directions.
     """
 
     columns: Array
     torques: Array
     rest: Array
+    rows: int
 
 
-def make_stretch(response: Response, c: Comparison, others: Sequence[Dynamics]) -> Stretch:
-    """Make the stretch of a window, beside what other dynamics of the machine would make of its motion.
+class OtherMachines:
+    """What a machine that is a little other would make of a recording's free motions, kept for windows of one speed."""
+
+    def __init__(self, dynamics: Dynamics, others: Sequence[Dynamics], dt: float) -> None:
+        """Compare dynamics with q others, in averages of samples every ``dt`` [s]."""
+        self._all = (dynamics, *others)
+        self._dt = dt
+        self._kept: dict[tuple[float, float], Array] = {}
+
+    def changes(self, window: Window, x: Array, k: int) -> Array:
+        """Changes (n, 2, q) of lean rate and steer of a window that began with a start x (s,), in means of k rows."""
+        first, last = (SPEED_STEP * round(v / SPEED_STEP) for v in (window.v_start, window.v_end))
+        n = (window.stop - window.start) // k
+        found = self._kept.get((first, last))
+        if found is None or len(found) < n:
+            v = np.linspace(first, last, window.stop - window.start)
+            motions = [_averaged(_motions(one, free_response(one, v, self._dt)), k) for one in self._all]
+            found = self._kept[first, last] = np.stack([one - motions[0] for one in motions[1:]], axis=2)
+        return np.asarray(found[:n] @ x)
+
+
+def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> Stretch:
+    """Make the stretch of a window, beside what other machines would make of its motion.
 
     Parameters
     ----------
@@ -63,22 +88,23 @@ def make_stretch(response: Response, c: Comparison, others: Sequence[Dynamics]) 
         With lean rate and steer in SI.
     c : Comparison
         Of the window.
-    others : sequence of Dynamics
-        q of them.
+    others : OtherMachines
+        Of the response.
     """
     dynamics, window = theory_for(response).dynamics(), c.window
     k = max(1, round(ROW_TIME / response.dt))
     linear = estimate_initial_state(response, window, dynamics)
-    motions = _motions(response, window, dynamics, k)
+    v, misread = measured_speed(response, window)
+    motions = _averaged(_motions(dynamics, free_response(dynamics, v, response.dt, misread)), k)
     n, readings, starts = motions.shape
-    moved = [((_motions(response, window, one, k) - motions) @ linear.x).ravel() for one in others]
+    moved = others.changes(window, linear.x, k).reshape(n * readings, -1)
     y = _left(response, c, dynamics, linear, k)
     offsets = np.tile(np.eye(readings), (n, 1))
     own = np.column_stack([motions.reshape(n * readings, starts), offsets])
     S0 = _reading_covariance(response, dynamics, window.v_mean, k, n)
     factor = np.linalg.cholesky(S0 + CERTAINTY * np.trace(S0) / len(S0) * np.eye(len(S0)))
     projection = _complement(_whiten(factor, own))
-    columns = projection @ _whiten(factor, np.column_stack([y.ravel(), *moved]))
+    columns = projection @ _whiten(factor, np.column_stack([y.ravel(), moved]))
     roots = [
         projection @ _whiten(factor, root)
         for time in TORQUE_TIMES
@@ -87,9 +113,10 @@ def make_stretch(response: Response, c: Comparison, others: Sequence[Dynamics]) 
     sizes, vectors = np.linalg.eigh(sum(root @ root.T / np.sum(root**2) for root in roots))
     felt = sizes > LEAST_SHARE * sizes[-1]
     directions, others_columns = vectors[:, felt].T, vectors[:, ~felt].T @ columns
-    pairs = [(directions @ lean, directions @ steer) for lean, steer in zip(roots[::TORQUES], roots[1::TORQUES])]
+    both = zip(roots[::TORQUES], roots[1::TORQUES], strict=True)
+    pairs = [(directions @ lean, directions @ steer) for lean, steer in both]
     torques = [(a @ a.T, b @ b.T, a @ b.T + b @ a.T) for a, b in pairs]
-    return Stretch(directions @ columns, np.array(torques), others_columns.T @ others_columns)
+    return Stretch(directions @ columns, np.array(torques), others_columns.T @ others_columns, len(columns))
 
 
 def _left(response: Response, c: Comparison, dynamics: Dynamics, linear: InitialState, k: int) -> Array:
@@ -102,12 +129,10 @@ def _left(response: Response, c: Comparison, dynamics: Dynamics, linear: Initial
     return _averaged(np.stack([response.phi_dot[rows] - start.lean_rate, response.delta[rows] - start.steer], 1), k)
 
 
-def _motions(response: Response, window: Window, dynamics: Dynamics, k: int) -> Array:
-    """Lean rate and steer (n, 2, s) of the free motion from each of s unit starts, averaged."""
-    v, misread = measured_speed(response, window)
-    states = free_response(dynamics, v, response.dt, misread)
+def _motions(dynamics: Dynamics, states: Array) -> Array:
+    """Lean rate and steer (n, 2, s) in states (n, m, s)."""
     lean_rate = np.einsum("m,nms->ns", dynamics.output, states)
-    return _averaged(np.stack([lean_rate, states[:, dynamics.states.index("delta")]], axis=1), k)
+    return np.stack([lean_rate, states[:, dynamics.states.index("delta")]], axis=1)
 
 
 def _averaged(y: Array, k: int) -> Array:
