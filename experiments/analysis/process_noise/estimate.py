@@ -22,7 +22,7 @@ from models.linear.perturbed import ENTRIES
 
 UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
 MOST_WINDOWS = 30  # of one bicycle, spread evenly over its recordings: more would tell no more that matters
-QUANTITY_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
+MACHINE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
 OURS = "riderless"  # kind of response
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # N m on the lean, where the search begins
 STEER_SHARE = 0.03  # of the lean torque, that a side force puts on the steer of a bicycle of usual trail
@@ -72,7 +72,7 @@ def other_machines(response: Response) -> OtherMachines:
     theory = theory_for(response)
     found = []
     for name in UNCERTAIN:
-        for step in (QUANTITY_STEP, -QUANTITY_STEP):
+        for step in (MACHINE_STEP, -MACHINE_STEP):
             try:
                 found.append(theory.dynamics({name: theory.nominal(name) + step * theory.usual(name)}))
             except InputError:  # a bicycle that cannot be: the other side

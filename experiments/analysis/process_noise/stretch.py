@@ -1,4 +1,4 @@
-"""What one window shows of random torques: lean rate and steer beside any free motion of the model.
+"""Lean rate and steer of one window beside any free motion of the model: all that it tells of random torques.
 
 The rows of a window, averaged, less theory's motion from the best start, have the covariance S0 + sum_ij Gamma_ij K_ij:
 S0 from the noise of the readings and the motion that feedback makes of it, K_ij from unit torques on lean and steer
@@ -28,7 +28,7 @@ from experiments.theory.theory import theory_for
 from models.array_types import Array
 
 ROW_TIME = 0.04  # s over which samples are averaged: a weave of 10 rad/s turns by two fifths of a radian
-SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what other machines would do
+SHARED_SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what other machines would do
 TORQUE_TIMES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # s over which torques may forget themselves
 CERTAINTY = 1e-14  # of the mean variance, added to every row's: an encoder in its dead band shows no noise
 DEPENDENT = 1e-9  # of the largest singular value: columns that add nothing
@@ -59,7 +59,7 @@ class Stretch:
 
 
 class OtherMachines:
-    """What a machine that is a little other would make of a recording's free motions, kept for windows of one speed."""
+    """Free motions of a recording as machines that are a little other would make them, kept for windows of one speed."""
 
     def __init__(self, dynamics: Dynamics, others: Sequence[Dynamics], dt: float) -> None:
         """Compare dynamics with q others, in averages of samples every ``dt`` [s]."""
@@ -69,7 +69,7 @@ class OtherMachines:
 
     def changes(self, window: Window, x: Array, k: int) -> Array:
         """Changes (n, 2, q) of lean rate and steer of a window that began with a start x (s,), in means of k rows."""
-        first, last = (SPEED_STEP * round(v / SPEED_STEP) for v in (window.v_start, window.v_end))
+        first, last = (SHARED_SPEED_STEP * round(v / SHARED_SPEED_STEP) for v in (window.v_start, window.v_end))
         n = (window.stop - window.start) // k
         found = self._kept.get((first, last))
         if found is None or len(found) < n:

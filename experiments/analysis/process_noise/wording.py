@@ -8,7 +8,7 @@ from experiments.theory.theory import theory_for
 from models.linear.whipple import totals
 from models.parameters import Bicycle
 
-SMALL_SHARE = 0.01  # of the other torque: less than that is not worth a word
+WORTH_A_WORD = 0.01  # of the other torque: less than that is not worth a word
 
 
 def noise_of_bicycles(responses: Sequence[Response]) -> Iterator[tuple[Bicycle, ProcessNoise]]:
@@ -26,10 +26,10 @@ def noise_sentence(bicycle: Bicycle, noise: ProcessNoise) -> str:
     """Say how strong random torques were: as a side force at the height of the centre of mass, and on the steer."""
     parts = []
     lean, steer = noise.lean_torque, noise.steer_torque
-    if lean > SMALL_SHARE * steer:
+    if lean > WORTH_A_WORD * steer:
         force = lean / side_force_height(bicycle)
         parts.append(f"a side force of about {force:.2g} N rms on {bicycle.name} ({lean:.2g} N m on the lean)")
-    if steer > SMALL_SHARE * lean:
+    if steer > WORTH_A_WORD * lean:
         parts.append(f"a torque of {steer:.2g} N m rms on {'its steer' if parts else f'the steer of {bicycle.name}'}")
     return f"wind, belt or road: {' and '.join(parts)}, over {noise.time:g} s; all errors count it"
 
