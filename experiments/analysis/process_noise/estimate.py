@@ -28,7 +28,6 @@ STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # N m on the lean, where the
 STEER_SHARE = 0.03  # of the lean torque, that a side force puts on the steer of a bicycle of usual trail
 FIRST_TIME = 1.0  # s
 LEAST_GAIN = 10.0  # of the logarithm of the likelihood, for which random torques are believed
-MOST_MISFIT = 1.5  # of the mean square that is left: what fits no better is nothing that random torques do
 RIDGE = 1e-8  # of a parameter's own information: what no window tells of
 SIMPLEX = np.array([0.5, 0.02, 1.0])  # of the search, about its beginning
 SETTLED = {"xatol": 0.03, "fatol": 0.05, "maxfev": 120}  # strengths within 3 %
@@ -97,10 +96,7 @@ class _Candidate(NamedTuple):
 
 
 def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
-    """Find the torques of the greatest likelihood; None where still air is nearly as likely.
-
-    None as well where what is left is no random torque's doing.
-    """
+    """Find the torques of the greatest likelihood; None where still air is nearly as likely."""
     place = TORQUE_TIMES.index(FIRST_TIME)
     tried = [np.array([np.log(s), STEER_SHARE, np.log(STEER_SHARE * s)]) for s in STRENGTHS]
     here = _search(stretches, min(tried, key=lambda one: cost(stretches, _covariance(one), place)), place)
@@ -112,8 +108,7 @@ def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
             if other.cost >= here.cost:
                 break
             here = other
-    misfit = _squares(stretches, here.noise.covariance, here.place)[0] / sum(one.rows for one in stretches)
-    return here.noise if misfit < MOST_MISFIT else None
+    return here.noise
 
 
 def _search(stretches: Sequence[Stretch], begin: Array, place: int) -> _Candidate:
@@ -142,12 +137,6 @@ def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
     place : int
         Of their memory among `TORQUE_TIMES`.
     """
-    squares, logs = _squares(stretches, torques, place)
-    return 0.5 * (squares + logs)
-
-
-def _squares(stretches: Sequence[Stretch], torques: Array, place: int) -> tuple[float, float]:
-    """Sum of squares that no other machine explains, and the logarithms of the likelihood's determinants."""
     sizes = np.array([torques[0, 0], torques[1, 1], torques[0, 1]])
     products, logs = 0.0, 0.0
     for one in stretches:
@@ -161,4 +150,4 @@ def _squares(stretches: Sequence[Stretch], torques: Array, place: int) -> tuple[
     information = information / np.outer(unit, unit) + RIDGE * np.eye(len(unit))
     explained = (score / unit) @ np.linalg.solve(information, score / unit)
     logs += float(np.linalg.slogdet(information)[1]) + 2.0 * float(np.log(unit).sum())
-    return float(products[0, 0] - explained), logs
+    return 0.5 * float(products[0, 0] - explained + logs)

@@ -32,7 +32,7 @@ SHARED_SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what ot
 TORQUE_TIMES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # s over which torques may forget themselves
 CERTAINTY = 1e-14  # of the mean variance, added to every row's: an encoder in its dead band shows no noise
 DEPENDENT = 1e-9  # of the largest singular value: columns that add nothing
-LEAST_SHARE = 1e-4  # of the direction that torques move most: less is left to the readings' noise
+LEAST_SHARE = 1e-6  # of the direction that torques move most: less is left to the readings' noise
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,15 @@ class Stretch:
         Covariances by lean torque, steer torque and the two together, of unit size, for each of `TORQUE_TIMES`.
     rest : (1 + q, 1 + q)
         Products of those columns in all other directions.
-    rows : int
-        Number of all directions.
     """
 
     columns: Array
     torques: Array
     rest: Array
-    rows: int
 
 
 class OtherMachines:
-    """Free motions of a recording as machines that are a little other would make them, kept for windows of one speed."""
+    """Free motions of a recording by machines that are a little other, kept for windows of one speed."""
 
     def __init__(self, dynamics: Dynamics, others: Sequence[Dynamics], dt: float) -> None:
         """Compare dynamics with q others, in averages of samples every ``dt`` [s]."""
@@ -116,7 +113,7 @@ def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> St
     both = zip(roots[::TORQUES], roots[1::TORQUES], strict=True)
     pairs = [(directions @ lean, directions @ steer) for lean, steer in both]
     torques = [(a @ a.T, b @ b.T, a @ b.T + b @ a.T) for a, b in pairs]
-    return Stretch(directions @ columns, np.array(torques), others_columns.T @ others_columns, len(columns))
+    return Stretch(directions @ columns, np.array(torques), others_columns.T @ others_columns)
 
 
 def _left(response: Response, c: Comparison, dynamics: Dynamics, linear: InitialState, k: int) -> Array:
