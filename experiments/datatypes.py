@@ -28,6 +28,7 @@ __all__ = [
     "Marker",
     "Note",
     "Prediction",
+    "ProcessNoise",
     "Rejected",
     "Response",
     "StateSpan",
@@ -56,6 +57,30 @@ class StateSpan:
     state: State
 
 
+@dataclass(frozen=True)
+class ProcessNoise:
+    """Random torques on lean and steer, as of wind, belt or road: a first-order Gauss-Markov process."""
+
+    covariance: Array  # (2, 2) of the torques on lean and steer [N^2 m^2]
+    time: float  # s, over which they forget themselves: their correlation is exp(-t / time)
+
+    @property
+    def root(self) -> Array:
+        """Matrix (2, 2) whose product with its transpose is the covariance [N m]."""
+        sizes, vectors = np.linalg.eigh(self.covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(sizes, 0.0)))
+
+    @property
+    def lean_torque(self) -> float:
+        """Standard deviation of the torque on the lean [N m]."""
+        return float(np.sqrt(self.covariance[0, 0]))
+
+    @property
+    def steer_torque(self) -> float:
+        """Standard deviation of the torque on the steer [N m]."""
+        return float(np.sqrt(self.covariance[1, 1]))
+
+
 @dataclass(frozen=True, repr=False)
 class Response:
     """One recording, evenly sampled, whoever made it. Arrays are (n,); None where not measured."""
@@ -80,6 +105,7 @@ class Response:
     remarks: tuple[str, ...] = ()  # what was found wrong or doubtful in the recording, one sentence each
     notes: tuple[Note, ...] = ()  # what a person wants done with its windows
     states: tuple[StateSpan, ...] = ()  # of the supervisor, in a run of ours
+    process_noise: ProcessNoise | None = None  # that drove the motion; None for none, or as long as nobody asked
 
     @property
     def dt(self) -> float:

@@ -13,6 +13,9 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.next_steps import next_steps
+from experiments.analysis.process_noise.estimate import with_process_noise
+from experiments.analysis.process_noise.fits import in_random_torques
+from experiments.analysis.process_noise.wording import noise_json
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.window_notes import apply_notes
 from experiments.analysis.windows import find_windows, make_window
@@ -45,6 +48,7 @@ class Analysis:
         return {
             "verdicts": [_verdict_json(v) for v in self.verdicts],
             "windows": [_window_json(c) for c in self.comparisons],
+            "process_noise": noise_json(self.responses),
             "next_steps": next_steps(self.responses, self.comparisons, self.rejected),
             "rejected": [
                 {"source": r.source, "t_start": r.t_start, "t_end": r.t_end, "reason": r.reason} for r in self.rejected
@@ -88,7 +92,21 @@ def analyze_responses(
             on_window(response, len(fits), len(windows))
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
-    return Analysis(tuple(responses), tuple(comparisons), tuple(rejected))
+    return in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+
+
+def in_process_noise(found: Analysis) -> Analysis:
+    """Carry the random torques of wind, belt or road that the windows show, if any, into the errors of all."""
+    responses = with_process_noise(found.responses, found.comparisons)
+    by_name = {(r.source, r.label or r.source): r for r in responses}
+    comparisons: list[Comparison] = []
+    for c in found.comparisons:
+        response = by_name[c.window.source, c.label]
+        if response.process_noise is None:
+            comparisons.append(c)
+            continue
+        comparisons += compare(response, [c.window], [in_random_torques(response, c.window, c.fit)])
+    return Analysis(tuple(responses), tuple(comparisons), found.rejected)
 
 
 def fitted(response: Response, window: Window, estimator: str) -> Fit:

@@ -5,9 +5,10 @@ through its start, by ``influence @ unit_responses @ (lean_rate_influence @ y + 
 difference of the two is what counts: a free motion of the model, whatever its start, cancels in it.
 
 Where theory knows the loop and its sensors, all of their noise is followed through it: into the readings, into the
-motion that the controller makes of it, and into the state that it had when the window began. Noise that nobody stated,
-such as wind, shows in the residual: where that says more it has the word, and without a theory of the noise it is the
-only witness. It is the measurement's residual without that of the simulation: neither what one mode cannot describe
+motion that the controller makes of it, and into the state that it had when the window began. Random torques of wind,
+belt or road, whose strength the windows tell (`experiments.analysis.process_noise`), are followed likewise. Noise
+that nobody stated shows in the residual: where that says more it has the word, and without a theory of the noise it is
+the only witness. It is the measurement's residual without that of the simulation: neither what one mode cannot describe
 nor what is wrong with the model counts, or a wrong model would excuse itself.
 """
 
@@ -16,16 +17,23 @@ from scipy.fft import next_fast_len
 
 from experiments.analysis.estimators.coloured_noise import noise_covariance
 from experiments.analysis.initial_state import InitialState
-from experiments.datatypes import Dynamics
+from experiments.datatypes import Dynamics, ProcessNoise
 from experiments.theory.free_response import propagate
 from experiments.theory.kalman import RowNoise, row_noise, settled_covariance
+from experiments.theory.process_noise import torque_rows
 from models.array_types import Array
 
 MODE_PARAMETERS = 5  # of one mode about a constant: d, w, c1, c2, c3
 
 
 def difference_covariance(
-    dynamics: Dynamics, v: float, dt: float, influence: Array, start: InitialState, unexplained: Array
+    dynamics: Dynamics,
+    v: float,
+    dt: float,
+    influence: Array,
+    start: InitialState,
+    unexplained: Array,
+    process_noise: ProcessNoise | None = None,
 ) -> Array:
     """Covariance (2, 2) of measured minus like for like, real and imaginary part [1/s^2].
 
@@ -42,14 +50,17 @@ def difference_covariance(
         Of the simulation, with what the readings do to it.
     unexplained : (n,) array
         Residual of the fit to the measurement, less that of the fit to the simulation [rad/s].
+    process_noise : ProcessNoise or None
+        Random torques on the bicycle, where there are some.
     """
     channels = difference_influence(influence, start)
     jacobian = np.column_stack([np.ones(len(unexplained)), influence.T])
     extra = max(MODE_PARAMETERS - jacobian.shape[1], 0)
     seen = noise_covariance(channels[0], unexplained - unexplained.mean(), jacobian, extra).covariance
-    if dynamics.noise is None or dynamics.dt is None:
-        return seen
-    return larger_covariance(loop_covariance(loop_noise(dynamics, v, dt), channels), seen)
+    known = [] if dynamics.noise is None or dynamics.dt is None else [sensor_covariance(dynamics, v, dt, channels)]
+    if process_noise is not None and dynamics.mechanics is not None:
+        known.append(driven_covariance(*torque_rows(dynamics, process_noise, v, dt), channels))
+    return larger_covariance(sum(known, np.zeros((2, 2))), seen) if known else seen
 
 
 def larger_covariance(one: Array, other: Array) -> Array:
@@ -73,12 +84,26 @@ def loop_noise(dynamics: Dynamics, v: float, dt: float) -> RowNoise:
     return row_noise(dynamics, {"phi_dot": dynamics.output, "delta": steer}, v, dt)
 
 
-def loop_covariance(loop: RowNoise, channels: tuple[Array, Array]) -> Array:
+def sensor_covariance(dynamics: Dynamics, v: float, dt: float, channels: tuple[Array, Array]) -> Array:
     """Covariance (2, 2) of a difference that is linear in lean rate and steer, from the noise of the loop's sensors."""
+    loop = loop_noise(dynamics, v, dt)
+    sizes, vectors = np.linalg.eigh(settled_covariance(loop.transition, loop.state_noise @ loop.state_noise.T))
+    return driven_covariance(loop, vectors * np.sqrt(np.maximum(sizes, 0.0)), channels)
+
+
+def driven_covariance(loop: RowNoise, before: Array, channels: tuple[Array, Array]) -> Array:
+    """Covariance (2, 2) of a difference that is linear in lean rate and steer, from the noise that drives a loop.
+
+    Parameters
+    ----------
+    loop : RowNoise
+    before : (m, b)
+        States that earlier noise left when the window began, one standard deviation each.
+    channels : two (2, n) arrays
+        As `difference_influence` gives them.
+    """
     n = channels[0].shape[1]
     m, e = loop.state_noise.shape
-    sizes, vectors = np.linalg.eigh(settled_covariance(loop.transition, loop.state_noise @ loop.state_noise.T))
-    before = vectors * np.sqrt(np.maximum(sizes, 0.0))  # states that earlier noise left when the window began
     starts = np.hstack([loop.state_noise, before])
     still = np.zeros((m, m))
     motion = loop.output @ propagate(loop.transition[None], np.zeros(n, int), np.zeros(n), starts, still, np.zeros(n))

@@ -159,5 +159,7 @@ def _like_for_like(response: Response, window: Window, fit: Fit, dynamics: Dynam
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
         return _Like(like, np.full((2, 2), np.nan), status)
     unexplained = (y - fit.curve) - (start.lean_rate - simulated.curve)
-    covariance = difference_covariance(dynamics, window.v_mean, response.dt, fit.influence, start, unexplained)
+    covariance = difference_covariance(
+        dynamics, window.v_mean, response.dt, fit.influence, start, unexplained, response.process_noise
+    )
     return _Like(like, covariance, status)

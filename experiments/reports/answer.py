@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from experiments.analysis.process_noise.wording import noise_of_bicycles, noise_sentence
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.verdict.power import power_sentence
 from experiments.analysis.verdict.wording import measure_next
@@ -74,6 +75,7 @@ def answer_of(
     """
     judged = [_on_eigenvalues(verdict) for verdict in verdicts] + _on_frequency_responses(frequency)
     windows = _single_windows(verdicts, responses, comparisons)
+    windows += tuple(noise_sentence(bicycle, noise) for bicycle, noise in noise_of_bicycles(responses))
     if not judged:
         return Answer(None, windows[0] if windows else NOTHING_COMPARED, windows[1:])
     if len(judged) == 1:

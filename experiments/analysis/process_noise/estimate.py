@@ -1,0 +1,153 @@
+"""Random torques of wind, belt or road, estimated from what the windows of a campaign show beside free motion.
+
+Their strength on lean and steer and their memory are those of the greatest restricted likelihood (REML; Patterson and
+Thompson 1971) over all windows of a bicycle. What another bicycle or machine would explain, to first order, is no
+random torque: each of `UNCERTAIN` is a free parameter that all windows share. So a wrong model does not excuse itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+
+from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
+from experiments.datatypes import Comparison, ProcessNoise, Response
+from experiments.theory.theory import theory_for
+from models.array_types import Array
+from models.errors import InputError
+from models.linear.perturbed import ENTRIES
+
+UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
+MOST_WINDOWS = 30  # of one bicycle, spread evenly over its recordings: more would tell no more that matters
+MACHINE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
+OURS = "riderless"  # kind of response
+STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # N m on the lean, where the search begins
+STEER_SHARE = 0.03  # of the lean torque, that a side force puts on the steer of a bicycle of usual trail
+FIRST_TIME = 1.0  # s
+LEAST_GAIN = 10.0  # of the logarithm of the likelihood, for which random torques are believed
+RIDGE = 1e-8  # of a parameter's own information: what no window tells of
+SIMPLEX = np.array([0.5, 0.02, 1.0])  # of the search, about its beginning
+SETTLED = {"xatol": 0.03, "fatol": 0.05, "maxfev": 120}  # strengths within 3 %
+
+
+def with_process_noise(responses: Sequence[Response], comparisons: Sequence[Comparison]) -> list[Response]:
+    """Responses with the random torques that the windows of their bicycle show, where they show any."""
+    by_name = {(r.source, r.label or r.source): r for r in responses}
+    groups: dict[str, list[tuple[Response, Comparison]]] = {}
+    for c in comparisons:
+        response = by_name[c.window.source, c.label]
+        if may_tell(response):
+            groups.setdefault(theory_for(response).bicycle.name, []).append((response, c))
+    found = {name: estimate_process_noise(group) for name, group in groups.items()}
+    return [replace(r, process_noise=found.get(theory_for(r).bicycle.name) if may_tell(r) else None) for r in responses]
+
+
+def may_tell(response: Response) -> bool:
+    """Can random torques be told from a recording? Of ours, where lag and noise of lean rate and steer are known.
+
+    What filters and scales in somebody else's instruments do to the two readings would be taken for torques.
+    """
+    measured = response.delta is not None and response.phi_dot_unit == "rad/s"
+    return response.kind == OURS and measured and theory_for(response).dynamics().mechanics is not None
+
+
+def estimate_process_noise(group: Sequence[tuple[Response, Comparison]]) -> ProcessNoise | None:
+    """Estimate the random torques from windows of one bicycle; None where these show none."""
+    chosen = [group[i] for i in sorted({round(i) for i in np.linspace(0, len(group) - 1, MOST_WINDOWS)})]
+    others: dict[int, OtherMachines] = {}
+    stretches = []
+    for response, c in chosen:
+        if id(response) not in others:
+            others[id(response)] = other_machines(response)
+        stretches.append(make_stretch(response, c, others[id(response)]))
+    return likeliest(stretches)
+
+
+def other_machines(response: Response) -> OtherMachines:
+    """Machines of a response with each of `UNCERTAIN` a little off."""
+    theory = theory_for(response)
+    found = []
+    for name in UNCERTAIN:
+        for step in (MACHINE_STEP, -MACHINE_STEP):
+            try:
+                found.append(theory.dynamics({name: theory.nominal(name) + step * theory.usual(name)}))
+            except InputError:  # a bicycle that cannot be: the other side
+                continue
+            break
+        else:
+            found.append(theory.dynamics())  # it cannot be moved at all
+    return OtherMachines(theory.dynamics(), found, response.dt)
+
+
+class _Candidate(NamedTuple):
+    """Torques by three numbers, see `_covariance`, and their cost with a memory of `TORQUE_TIMES`."""
+
+    cost: float
+    numbers: Array  # (3,)
+    place: int
+
+    @property
+    def noise(self) -> ProcessNoise:
+        """Torques themselves."""
+        return ProcessNoise(_covariance(self.numbers), TORQUE_TIMES[self.place])
+
+
+def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
+    """Find the torques of the greatest likelihood; None where still air is nearly as likely."""
+    place = TORQUE_TIMES.index(FIRST_TIME)
+    tried = [np.array([np.log(s), STEER_SHARE, np.log(STEER_SHARE * s)]) for s in STRENGTHS]
+    here = _search(stretches, min(tried, key=lambda one: cost(stretches, _covariance(one), place)), place)
+    if cost(stretches, np.zeros((2, 2)), place) - here.cost < LEAST_GAIN:
+        return None
+    for way in (1, -1):
+        while 0 <= here.place + way < len(TORQUE_TIMES):
+            other = _search(stretches, here.numbers, here.place + way)
+            if other.cost >= here.cost:
+                break
+            here = other
+    return here.noise
+
+
+def _search(stretches: Sequence[Stretch], begin: Array, place: int) -> _Candidate:
+    """Search the strengths for one memory by the simplex of Nelder and Mead."""
+    simplex = begin + SIMPLEX * np.vstack([np.zeros(3), np.eye(3)])
+    options = {**SETTLED, "initial_simplex": simplex}
+    found = minimize(lambda one: cost(stretches, _covariance(one), place), begin, method="Nelder-Mead", options=options)
+    return _Candidate(float(found.fun), found.x, place)
+
+
+def _covariance(numbers: Array) -> Array:
+    """Covariance (2, 2) of the torques, from the lean torque's logarithm, its share on the steer, what is beside."""
+    lean, beside = np.exp(numbers[[0, 2]])
+    root = np.array([[lean, 0.0], [numbers[1] * lean, beside]])
+    return np.asarray(root @ root.T)
+
+
+def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
+    """Minus the logarithm of the restricted likelihood of torques with a covariance (2, 2), but for a constant.
+
+    Parameters
+    ----------
+    stretches : sequence of Stretch
+    torques : (2, 2)
+        N^2 m^2.
+    place : int
+        Of their memory among `TORQUE_TIMES`.
+    """
+    sizes = np.array([torques[0, 0], torques[1, 1], torques[0, 1]])
+    products, logs = 0.0, 0.0
+    for one in stretches:
+        factor = np.linalg.cholesky(np.eye(len(one.columns)) + np.tensordot(sizes, one.torques[place], 1))
+        white = solve_triangular(factor, one.columns, lower=True, check_finite=False)
+        products = products + one.rest + white.T @ white
+        logs += 2.0 * float(np.log(np.diag(factor)).sum())
+    assert isinstance(products, np.ndarray)
+    information, score = products[1:, 1:], products[1:, 0]
+    unit = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+    information = information / np.outer(unit, unit) + RIDGE * np.eye(len(unit))
+    explained = (score / unit) @ np.linalg.solve(information, score / unit)
+    logs += float(np.linalg.slogdet(information)[1]) + 2.0 * float(np.log(unit).sum())
+    return 0.5 * float(products[0, 0] - explained + logs)
