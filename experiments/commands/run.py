@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hil.controllers.controller import Controller
+    from hil.loop.reference import Reference
     from hil.rig.rig import Rig
     from hil.runners.operator import Outcome
     from models.plant.plant import Kick, Scenario
@@ -30,6 +31,12 @@ def run(
         str,
         typer.Option(help="File as written by `riderless design`, or a method: lqr, poles, lean, off, lqg, yaw_rate."),
     ] = "lqr",
+    reference: Annotated[
+        str,
+        typer.Option(
+            help="That the controller follows: psi_dot=0.2 (rad/s), psi_dot=0.2@3 from 3 s on, or a CSV file."
+        ),
+    ] = "",
     speed: Annotated[float, typer.Option(help="Treadmill speed of the emulated bicycle, m/s.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control.")] = 10.0,
     fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
@@ -79,7 +86,7 @@ def run(
     require_existing(fifo, cpu)
     told = (speed,) if emulated else ()
     schedule = gains_of(controller, rig, allow_mismatch, told)
-    _require_rideable(rig, schedule, told, allow_unstable)
+    asked = _require_rideable(rig, schedule, told, allow_unstable, reference)
     find_latency_test(rig, fifo)
     folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
@@ -106,6 +113,7 @@ def run(
                 fifo=fifo,
                 cpu=cpu,
                 operator=operator,
+                reference=asked,
                 allow_mismatch=allow_mismatch,
                 allow_unstable=allow_unstable,
                 speeds=told,
@@ -128,13 +136,20 @@ def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: f
     return folder
 
 
-def _require_rideable(rig: "Rig", schedule: "Controller", told: tuple[float, ...], allow_unstable: bool) -> None:
-    """Refuse, before anything is started, what could never be armed, or falls under its gains."""
+def _require_rideable(
+    rig: "Rig", schedule: "Controller", told: tuple[float, ...], allow_unstable: bool, reference: str
+) -> "Reference":
+    """Refuse, before anything is started, what could never be armed, falls, or follows no such reference; read it."""
+    from hil.loop.reference import Reference
     from hil.rig.armable import require_armable
+    from hil.rig.fitting import require_followed
     from hil.rig.stable import require_stable
 
+    asked = Reference.parse(reference)
+    require_followed(schedule, asked)
     require_armable(rig, schedule, *told)
     require_stable(rig, schedule, told, allow_unstable)
+    return asked
 
 
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:

@@ -287,7 +287,7 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
             output=loop.output,
             embed=loop.embed,
             dt=loop.dt,
-            hidden=lambda v: loop.slow_errors(),
+            hidden=lru_cache(SPEEDS_KEPT)(loop.hidden_starts),
             misread=lru_cache(SPEEDS_KEPT)(loop.misread),
             noise=lambda v: loop.noise(v, noise),
             reading={

@@ -39,7 +39,8 @@ OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "ps
 MEASURED_CHANNELS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
 _ROLL_GYRO, _YAW_GYRO, _STEER_ENCODER, _LATERAL_FORCE = range(len(MEASURED_CHANNELS))
 _DRIVE_SIGNALS = {"T": T_DRIVE, "T_meas": T_DRIVE, "u_prev": U_PREV}
-SINCE_KICK = 0.2  # s, from a kick to the beginning of a window
+SINCE_KICK = 0.1  # s, from a kick to the beginning of a window, which opens as the kick ends
+USUAL_KICK, AFTER_KICK = 0.3, 0.5  # rad/s of lean rate, and s in which it tells on a law
 RATE_SIZE = 4.0  # 1/s, usual rate per usual angle of a bicycle in free motion
 LEAST_KICK = 0.02  # of the largest effect, below which a start is not put down to a kick
 MISREAD_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
@@ -371,6 +372,24 @@ class SampledLoop:
         for column, (name, size) in enumerate({"phi": 0.01, "gyro_bias": 0.003, "yaw_bias": 0.003}.items()):
             X[WHOLE_LOOP_STATES.index(f"{name}_est"), column] = size
         return X
+
+    def hidden_starts(self, v: float) -> Array:
+        """States in which a window may begin and which no reading shows, one standard deviation each, (m, k).
+
+        The slow errors of the observer, and what the law's own states reach after a usual kick.
+        """
+        X = self.slow_errors()
+        if not self.schedule.states:
+            return X
+        x = np.zeros(len(self.states))
+        x[PHI_DOT] = USUAL_KICK
+        step, reached = self.matrix(v), np.zeros(len(self.schedule.states))
+        for _ in range(round(AFTER_KICK / self.dt)):
+            x = step @ x
+            reached = np.maximum(reached, np.abs(x[self._law_part]))
+        own = np.zeros((len(self.states), len(reached)))
+        own[self._law_part] = np.diag(reached)
+        return np.column_stack([X, own])
 
     def eigenvalues(self, v: float) -> NDArray[np.complex128]:
         """Eigenvalues at speed ``v`` in continuous terms, log(z) / dt [1/s]; those at z = 0 left out."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # reading a log must not wait for what only some of its reade
     from firmware_interface.devices.driver import Introduction
     from hil.controllers.controller import Controller
     from hil.loop.excitation import Excitation
+    from hil.loop.reference import Reference
     from hil.rig.rig import Rig
     from models.parameters import Bicycle
 
@@ -171,6 +172,15 @@ class RunHeader:
 
         return self._built("excitation", build)
 
+    @cached_property
+    def reference(self) -> "Reference":
+        """Reference that the controller followed; none in runs of before."""
+        from hil.loop.reference import Reference
+
+        if not self.content.get("reference"):
+            return Reference()
+        return self._built("reference", lambda followed: typed_values(Reference, followed))
+
     @property
     def excitation_clock(self) -> str:
         """Clock by which that torque was played: "device", or "ticks" in runs of before, one sample a tick."""
@@ -286,6 +296,7 @@ def new_header(
     simulated: bool = False,
     label: str = "",
     excitation: "Excitation | None" = None,
+    reference: "Reference | None" = None,
     ports: "list[str] | None" = None,
     devices: "list[Introduction] | None" = None,
     extra: Mapping[str, Any] | None = None,
@@ -307,6 +318,8 @@ def new_header(
         Words for tables and reports.
     excitation : Excitation
         Torque played on top of the controller's.
+    reference : Reference
+        That the controller follows.
     ports : list of str
         Serial ports, one for each of the rig's.
     devices : list of Introduction
@@ -327,7 +340,8 @@ def new_header(
     if simulated:
         for key in ("utc", "command"):
             origin.pop(key)
-    told = {"label": label, "ports": ports, "devices": devices, "excitation": excitation}
+    told: dict[str, Any] = {"label": label, "ports": ports, "devices": devices, "excitation": excitation}
+    told |= {"reference": reference} if reference is not None and reference.steps else {}
     return header_of(
         {
             "runner": runner,

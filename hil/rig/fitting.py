@@ -4,6 +4,8 @@ from math import isclose
 
 from hil.controllers.controller import Controller
 from hil.design.sampled_plant import LoopTiming
+from hil.loop.law import REFERENCES
+from hil.loop.reference import Reference
 from hil.rig.rig import Rig
 from models.errors import InputError
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
@@ -38,6 +40,18 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
         raise InputError(
             f"the gains {mismatch}, or run them all the same with --allow-mismatch (in Python allow_mismatch=True)"
         )
+
+
+def require_followed(schedule: Controller, reference: Reference) -> None:
+    """Refuse a reference that the controller does not follow; raises InputError."""
+    inputs = schedule.linearised(float(schedule.v[0])).inputs
+    for name in reference.used:
+        if name not in inputs:
+            follows = [each for each in inputs if each in REFERENCES]
+            raise InputError(
+                f"the controller {schedule.method} follows {', '.join(follows) or 'no reference'}, found "
+                f"one of {name}: leave it out, or take a controller that does, such as yaw_rate"
+            )
 
 
 def describe_mismatch(schedule: Controller, bicycle: Bicycle, timing: LoopTiming) -> str:

@@ -13,9 +13,10 @@ from firmware_interface.node.protocol import PROTOCOL_VERSION
 from hil.controllers.controller import Controller
 from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
-from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, REFERENCES, WISH, Law
+from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
 from hil.loop.observer import ESTIMATE
 from hil.loop.plausibility import new_monitor
+from hil.loop.reference import Reference
 from hil.loop.resting import RESTING
 from hil.loop.supervisor import NEWS, new_supervisor
 from hil.loop.tick import LOOP_COUNTERS, LOOP_PULSE, ORDERS, LoopState
@@ -31,6 +32,7 @@ def new_loop(
     devices: Sequence[Introduction] | None = None,
     excitation: Excitation = Excitation(),
     protocol: int = PROTOCOL_VERSION,
+    reference: Reference = Reference(),
 ) -> LoopState:
     """Assemble a disarmed loop.
 
@@ -48,6 +50,8 @@ def new_loop(
         Torque played on top of the controller's.
     protocol : int
         Version of the node's protocol; an older one for the replay of an old run.
+    reference : Reference
+        That the controller follows.
     """
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
@@ -61,7 +65,7 @@ def new_loop(
         limits=rig.limits.as_record(),
         law=_law_record(law),
         settings=law.settings,
-        references=np.zeros((0, len(REFERENCES))),
+        references=reference.samples(rig.rate),
         excitation=excitation.samples(rig.rate),
         freedom=excitation.freedom(rig.rate),
         links=_links(rig, devices or [_simulated_node(rig)] * len(rig.ports), protocol),

@@ -67,7 +67,9 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
             f"{header.protocol}: it was made by {header.made_by}; replay it with that version"
         )
     calibration = header.calibration.as_record()
-    return new_loop(header.rig, header.schedule, calibration, header.devices, header.excitation, header.protocol)
+    return new_loop(
+        header.rig, header.schedule, calibration, header.devices, header.excitation, header.protocol, header.reference
+    )
 
 
 def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Replay:

@@ -20,9 +20,10 @@ from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
+from hil.loop.reference import Reference
 from hil.loop.tick import LoopState
 from hil.rig.armable import require_armable
-from hil.rig.fitting import require_fitting
+from hil.rig.fitting import require_fitting, require_followed
 from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
 from hil.runners import realtime
@@ -52,6 +53,7 @@ def run_realtime(
     allow_mismatch: bool = False,
     allow_unstable: bool = False,
     speeds: Sequence[float] = (),
+    reference: Reference = Reference(),
 ) -> Outcome:
     """Run on serial ports and write the log.
 
@@ -85,6 +87,8 @@ def run_realtime(
         Under these gains the bicycle may fall by itself.
     speeds : sequence of float
         Corners of the planned profile of speed [m/s]; by default all speeds of the gains that the rig allows.
+    reference : Reference
+        That the controller follows.
 
     Raises
     ------
@@ -95,6 +99,7 @@ def run_realtime(
         latency test and there is none, or the disk has no room for the log.
     """
     require_fitting(rig, schedule, allow_mismatch)
+    require_followed(schedule, reference)
     require_armable(rig, schedule)
     require_stable(rig, schedule, speeds, allow_unstable)
     latency = find_latency_test(rig, fifo)
@@ -103,7 +108,7 @@ def run_realtime(
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         require_armable(rig, schedule)  # again, with the time-out that the drive has
-        loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation)
+        loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation, reference=reference)
         operator = operator or Operator(duration)
         with realtime.privileges(fifo, cpu) as settings:
             pass
@@ -116,6 +121,7 @@ def run_realtime(
             ports=paths,
             devices=devices,
             excitation=excitation,
+            reference=reference,
             extra={"timing": settings, "latency": latency.as_dict() if latency else None, **(extra or {})},
         )
         with RunWriter(folder, header) as writer:

@@ -9,8 +9,9 @@ from hil.logs.header import RunHeader, new_header
 from hil.logs.log import Run, RunRecorder
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
+from hil.loop.reference import Reference
 from hil.rig.armable import require_armable
-from hil.rig.fitting import require_fitting
+from hil.rig.fitting import require_fitting, require_followed
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
@@ -39,6 +40,7 @@ def simulate(
     drive: SteerDrive = SteerDrive(),
     noise: float = 1.0,
     excitation: Excitation = Excitation(),
+    reference: Reference = Reference(),
     scenario: Scenario | None = None,
     rig: Rig | None = None,
     label: str = "",
@@ -71,6 +73,8 @@ def simulate(
         Noise of the instruments, times that of the emulated ones.
     excitation : Excitation
         Torque played on top of the controller's.
+    reference : Reference
+        That the controller follows.
     scenario : Scenario
         Everything that happens to the bicycle, instead of ``speed``, ``kicks``, ``seed`` and ``x0``.
     rig : Rig
@@ -101,7 +105,7 @@ def simulate(
         )
     require_pushes_within(scenario, duration)
     emulation = Emulation(model, surroundings, drive, noise)
-    ride = _Ride(machine, gains, scenario, emulation, excitation, allow_mismatch)
+    ride = _Ride(machine, gains, scenario, emulation, excitation, allow_mismatch, reference)
     recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))
     outcome = ride.play(recorder, scenario.release_after + duration)
     return recorder.run(outcome.reason, outcome.cause)
@@ -134,6 +138,7 @@ def run_lockstep(
     excitation: Excitation = Excitation(),
     extra: Mapping[str, Any] | None = None,
     allow_mismatch: bool = False,
+    reference: Reference = Reference(),
 ) -> Outcome:
     """Run against the plant in memory and write the log.
 
@@ -159,13 +164,15 @@ def run_lockstep(
         What else the header is to hold, such as the condition of a campaign.
     allow_mismatch : bool
         The gains may be for another bicycle, delay or drive lag.
+    reference : Reference
+        That the controller follows.
 
     Raises
     ------
     InputError
         When gains and rig do not fit together or could never be armed, or the folder is in use.
     """
-    ride = _Ride(rig, schedule, scenario, emulation, excitation, allow_mismatch)
+    ride = _Ride(rig, schedule, scenario, emulation, excitation, allow_mismatch, reference)
     with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
         outcome = ride.play(writer, duration, watch)
         writer.close(outcome.reason, outcome.cause)
@@ -189,13 +196,15 @@ class _Ride:
         emulation: Emulation,
         excitation: Excitation,
         allow_mismatch: bool,
+        reference: Reference = Reference(),
     ) -> None:
         require_fitting(rig, schedule, allow_mismatch)
+        require_followed(schedule, reference)
         require_armable(rig, schedule, float(scenario.speed[0][1]))
         self._rig, self._schedule = rig, schedule
         self._told = {"scenario": scenario, "emulation": emulation}
-        self._excitation, self._calibration = excitation, rig.calibrated()
-        self._loop = new_loop(rig, schedule, self._calibration.as_record(), excitation=excitation)
+        self._excitation, self._reference, self._calibration = excitation, reference, rig.calibrated()
+        self._loop = new_loop(rig, schedule, self._calibration.as_record(), excitation=excitation, reference=reference)
         self._plant = emulated_plant(rig, scenario, emulation)
 
     def header(self, label: str, extra: Mapping[str, Any] | None = None) -> RunHeader:
@@ -208,6 +217,7 @@ class _Ride:
             simulated=True,
             label=label,
             excitation=self._excitation,
+            reference=self._reference,
             extra={**self._told, **(extra or {})},
         )
 
