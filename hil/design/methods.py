@@ -48,15 +48,21 @@ def method_named(name: str, **options: Any) -> Method:
     InputError
         No such method, no such option of it, or a value it refuses.
     """
-    if not isinstance(name, str) or name not in METHODS:
-        raise InputError(f"the design method must be one of {', '.join(METHODS)}, found {name!r}")
-    known = [item.name for item in fields(METHODS[name])]  # type: ignore[arg-type]
+    found: Method = method_of(METHODS, name, **options)
+    return found
+
+
+def method_of(methods: Mapping[str, Any], name: str, **options: Any) -> Any:
+    """Make the method of that name among ``methods``; raises as `method_named`."""
+    if not isinstance(name, str) or name not in methods:
+        raise InputError(f"the design method must be one of {', '.join(methods)}, found {name!r}")
+    known = [item.name for item in fields(methods[name])]
     for option in options:
         if option not in known:
             has = f"has the options {', '.join(known)}" if known else "has no options"
             raise InputError(f"the design method {name} {has}, found {option!r}")
     try:
-        return METHODS[name](**options)
+        return methods[name](**options)
     except TypeError as error:
         raise InputError(f"the design method {name} cannot use the options {options} ({error})") from None
 
@@ -104,7 +110,7 @@ def design(
     if not isinstance(timing, LoopTiming):
         raise InputError(f"a design wants a LoopTiming, found {timing!r}: give for example LoopTiming(rate=200)")
     law = method_named(method, **options)
-    v = _checked(speeds)
+    v = checked_speeds(speeds)
     tolerant = allow_unstable or getattr(law, "may_be_unstable", False)
     K, closed_loop, found, notes = [], [], [], []
     for speed in v.tolist():
@@ -122,7 +128,7 @@ def design(
         notes.append(note)
     return GainSchedule(
         method=method,
-        options=_plain(asdict(law)),  # type: ignore[call-overload]
+        options=plain_options(asdict(law)),  # type: ignore[call-overload]
         bicycle=bicycle,
         loop=timing,
         v=v,
@@ -133,7 +139,7 @@ def design(
     )
 
 
-def _checked(speeds: Sequence[float]) -> Array:
+def checked_speeds(speeds: Sequence[float]) -> Array:
     """Check the speeds and copy them into an array."""
     try:
         v = np.array(speeds, dtype=float)
@@ -149,14 +155,14 @@ def _checked(speeds: Sequence[float]) -> Array:
     return v
 
 
-def _plain(value: Any) -> Any:
+def plain_options(value: Any) -> Any:
     """Convert a method's options to values that a TOML file can hold; None is left out."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items() if item is not None}
+        return {key: plain_options(item) for key, item in value.items() if item is not None}
     if callable(value):
         return "a function of speed"
     if isinstance(value, (list, tuple, np.ndarray)):
-        return [_plain(item) for item in value]
+        return [plain_options(item) for item in value]
     if isinstance(value, complex):
         return str(value)
     return value.item() if isinstance(value, np.generic) else value
