@@ -3,7 +3,7 @@
 from math import isclose
 
 from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import GainSchedule
+from hil.design.schedule import GainSchedule, require_torque
 from hil.rig.rig import Rig
 from models.errors import InputError
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
@@ -28,6 +28,7 @@ def require_fitting(rig: Rig, schedule: GainSchedule, allow_mismatch: bool = Fal
     ------
     InputError
     """
+    require_torque(schedule)
     if abs(schedule.rate - rig.rate) > 1e-6 * rig.rate:
         raise InputError(
             f"the gains were designed for {schedule.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
