@@ -9,7 +9,13 @@ from typing import Any
 
 from models.errors import InputError
 
-VERSIONS = {"gain schedule": 1, "rig": 1, "campaign": 1, "mapping": 1}  # that this riderless writes
+VERSIONS = {
+    "gain schedule": 1,
+    "steer schedule": 1,
+    "rig": 1,
+    "campaign": 1,
+    "mapping": 1,
+}  # that this riderless writes
 
 
 def format_line(noun: str) -> str:

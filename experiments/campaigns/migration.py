@@ -29,6 +29,7 @@ class Migration:
 
 READERS: dict[str, Callable[[Path], Any]] = {  # the test of a new text: it must read
     "gain schedule": GainSchedule.from_toml,
+    "steer schedule": GainSchedule.from_toml,
     "rig": read_rig,
     "campaign": read_campaign,
     "mapping": mapping.load_mapping,

@@ -20,7 +20,10 @@ def design(
     bike: Annotated[
         str, typer.Argument(help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.")
     ],
-    method: Annotated[str, typer.Option(help="lqr, poles, lean, off, lqg or yaw_rate.")] = "lqr",
+    method: Annotated[
+        str,
+        typer.Option(help="lqr, poles, lean, off, lqg or yaw_rate; with a rate or angle drive lqr or cascade."),
+    ] = "lqr",
     purpose: Annotated[
         Literal["balancing", "measuring"],
         typer.Option("--for", help="measuring: gentle gains of lqr or poles, under which the weave lasts."),
@@ -29,6 +32,11 @@ def design(
     rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,
     drive_lag: Annotated[float, typer.Option(help="Time constant of the steer drive, s.")] = 0.005,
     delay: Annotated[float, typer.Option(help="Samples from a measurement to its torque, 0 to 1; our node has 1.")] = 1,
+    drive: Annotated[str, typer.Option(help="What the steer drive obeys: torque, rate or angle.")] = "torque",
+    bandwidth: Annotated[float, typer.Option(help="Of a rate or angle drive's inner loop, rad/s.")] = 50.0,
+    damping: Annotated[
+        float | None, typer.Option(help="Of that loop, 1 without overshoot; without it a rate has a first-order lag.")
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option("--set", help="An option of the method, NAME=VALUE; see `docs/design.md`. May be repeated."),
@@ -49,12 +57,14 @@ def design(
     from experiments.commands._compensator import design_with_states
     from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import bicycle_and_timing
+    from experiments.commands._steered import inner_loop_of, show_steered
     from experiments.terminal.console import emit_json, parse_speeds, progress_screen, screen
     from hil.design.compensators import COMPENSATORS
     from hil.design.methods import LoopTiming
     from hil.design.methods import design as design_gains
     from hil.output_file import OutputFile, files_read
 
+    inner_loop = inner_loop_of(context, drive, bandwidth, damping, purpose)
     if plot is not None:
         from experiments.reports.loop import plot_design
 
@@ -68,11 +78,14 @@ def design(
         refuse_ignored(context, "rate", "delay", "drive_lag", because=why)
     options = _options(bicycle, method, purpose, option or [])
     loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
-    if method in COMPENSATORS:
+    if method in COMPENSATORS and inner_loop is None:
         refuse_ignored(context, "plot", because=f"{method} has no gains to draw; leave it out")
         design_with_states(bicycle, method, parse_speeds(speeds), loop, options, gains, as_json)
         return
-    schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, **options)
+    schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, drive=inner_loop, **options)
+    if inner_loop is not None:
+        show_steered(schedule, gains, as_json)
+        return
     if gains is not None:
         gains.write(schedule.to_toml())
     if plot is not None:

@@ -28,6 +28,7 @@ from hil.design.sampled_plant import (
     continuous,
     sample,
 )
+from hil.design.schedule import require_torque
 from hil.loop.observer import ESTIMATE, Observer, observe
 from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
@@ -175,6 +176,7 @@ class SampledLoop:
         real: Variant | None = None,
         more_delay: float = 0.0,
     ) -> None:
+        require_torque(schedule)
         self.bicycle, self.schedule, self.dt = bicycle, schedule, dt
         self.real = real or Variant(bicycle)
         delay = max((dt if command_delay is None else command_delay) + more_delay, MIN_DELAY) / dt

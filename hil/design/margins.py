@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, SampledModel
+from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Z_ROUNDING, SampledModel
 from models.array_types import Array
 from models.tables import html_table
 
@@ -86,7 +86,9 @@ def margins(model: SampledModel, K: ArrayLike) -> Margins:
 
     # L real and negative: the loop's gain may be divided by |L| before a pole sits on the unit circle.
     real = _crossings(lambda w: loop(w).imag, omega[:-1], L[:-1].imag)
-    at_real = np.concatenate([loop(np.array([0.0, *real])), L[-1:]]).real  # z = 1 and z = -1 are always real
+    # z = 1 and z = -1 are always real; where the model integrates, L is infinite at z = 1 and bounds nothing
+    at_rest = [] if np.min(np.abs(np.linalg.eigvals(model.F) - 1.0)) < Z_ROUNDING else [0.0]
+    at_real = np.concatenate([loop(np.array([*at_rest, *real])), L[-1:]]).real
     factors = -1.0 / at_real[at_real < 0.0]
     gain = max(factors[factors < 1.0], default=0.0), min(factors[factors > 1.0], default=inf)
 

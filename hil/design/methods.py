@@ -6,7 +6,7 @@ Adding one is a new file and a line in ``METHODS``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,8 +18,11 @@ from hil.design.off import Off
 from hil.design.poles import PolePlacement
 from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
 from hil.design.schedule import GainSchedule
+from hil.design.steered.methods import STEER_METHODS
+from hil.design.steered.sampled_steer import sampled_steer
 from models.array_types import Array
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 __all__ = ["METHODS", "GainSchedule", "LoopTiming", "Method", "design", "method_named"]
@@ -74,26 +77,30 @@ def design(
     timing: LoopTiming = LoopTiming(),
     *,
     allow_unstable: bool = False,
+    drive: InnerLoop | None = None,
     **options: Any,
 ) -> GainSchedule:
-    """Design gains of T_delta = -K z for every speed of a grid.
+    """Design gains of T_delta = -K z (or of a steer rate or angle) for every speed of a grid.
 
     Parameters
     ----------
     bicycle : Bicycle
         As of ``models.load_bicycle``.
     method : str
-        "lqr", "poles", "lean" or "off", the names of ``METHODS``.
+        "lqr", "poles", "lean" or "off", the names of ``METHODS``; of a rate or angle drive "lqr" or "cascade".
     speeds : sequence of float
         Forward speeds [m/s], 0 or more, strictly increasing; by default 2 to 8 m/s every 0.5 m/s.
     timing : LoopTiming
         Rate, delay and drive lag of the loop, such as ``rig.timing``; by default 200 Hz, one sample and 5 ms.
     allow_unstable : bool
         Keep gains under which the bicycle falls instead of refusing them.
+    drive : InnerLoop or None
+        Of a drive that is commanded a steer rate or angle; the lag of ``timing`` is then not used. None: a torque.
     **options
         Of the method: for "lqr" ``weights`` (see `hil.design.lqr.Weights`); for "poles" ``zeta``, ``omega`` and
         ``real``, or ``raw`` (see `hil.design.poles.PolePlacement`); for "lean" ``k`` and ``v0`` (see
-        `hil.design.lean.SteerIntoLean`); for "off" none.
+        `hil.design.lean.SteerIntoLean`); for "off" none. Under a rate or angle drive for "lqr" `SteerWeights`, for
+        "cascade" those of `hil.design.steered.cascade.LeanCascade`.
 
     Returns
     -------
@@ -109,12 +116,14 @@ def design(
         raise InputError(f"a design wants a Bicycle, found {bicycle!r}: get one with load_bicycle")
     if not isinstance(timing, LoopTiming):
         raise InputError(f"a design wants a LoopTiming, found {timing!r}: give for example LoopTiming(rate=200)")
-    law = method_named(method, **options)
+    law: Any = method_of(METHODS if drive is None else STEER_METHODS[drive.kind], method, **options)
+    if drive is not None:
+        timing = replace(timing, drive_lag=0.0)
     v = checked_speeds(speeds)
     tolerant = allow_unstable or getattr(law, "may_be_unstable", False)
     K, closed_loop, found, notes = [], [], [], []
     for speed in v.tolist():
-        model = sampled_model(bicycle, speed, timing)
+        model = sampled_steer(bicycle, speed, timing, drive) if drive else sampled_model(bicycle, speed, timing)
         gains, note = law.gains(bicycle, speed, model)
         eigenvalues = continuous(model.closed_loop(gains), timing.dt)
         if eigenvalues[0].real >= 0.0 and not tolerant:
@@ -128,7 +137,7 @@ def design(
         notes.append(note)
     return GainSchedule(
         method=method,
-        options=plain_options(asdict(law)),  # type: ignore[call-overload]
+        options=plain_options(asdict(law)),
         bicycle=bicycle,
         loop=timing,
         v=v,
@@ -136,6 +145,7 @@ def design(
         closed_loop=np.array(closed_loop),
         margins=tuple(found),
         notes=tuple(notes),
+        drive=drive,
     )
 
 

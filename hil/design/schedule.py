@@ -1,7 +1,7 @@
 """Gains over speed, with the design they came from, in one TOML file."""
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from hil.design.sampled_plant import LOOP_STATES, LoopTiming
 from models.array_types import Array
 from models.errors import InputError
 from models.file_format import load_toml
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 GAIN_INPUTS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")  # LOOP_STATES by the names of a law's signals
 SCHEDULE_FORMAT = "riderless gain schedule 1"
+STEER_FORMAT = "riderless steer schedule 1"  # of a rate or angle: who knows torque only must not read it
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -49,6 +51,8 @@ class GainSchedule:
         At each speed.
     notes : tuple of n str
         Remarks of the method on each speed, often empty.
+    drive : InnerLoop or None
+        Of a drive that is commanded a steer rate [rad/s] or angle [rad], the unit of -K z. None: a torque [N m].
 
     Raises
     ------
@@ -65,6 +69,7 @@ class GainSchedule:
     closed_loop: NDArray[np.complex128]
     margins: tuple[Margins, ...]
     notes: tuple[str, ...]
+    drive: InnerLoop | None = None
 
     def __post_init__(self) -> None:
         n = len(self.v)
@@ -99,6 +104,11 @@ class GainSchedule:
     def drive_lag(self) -> float:
         """Time constant of the steer drive [s]."""
         return self.loop.drive_lag
+
+    @property
+    def command(self) -> str:
+        """Name of what the gains command: T_delta, delta_dot or delta."""
+        return _COMMANDS[self.drive.kind if self.drive else "torque"]
 
     @property
     def stable(self) -> NDArray[np.bool_]:
@@ -137,7 +147,8 @@ class GainSchedule:
             stability = f"unstable at {', '.join(f'{v:g}' for v in self.v[~self.stable])} m/s"
         n = f"{len(self.v)} speeds" if len(self.v) > 1 else "1 speed"
         speeds = f"{n} from {self.v[0]:g} to {self.v[-1]:g} m/s" if len(self.v) > 1 else f"{n}, {self.v[0]:g} m/s"
-        return f"<GainSchedule: {self.method} for {self.bicycle.name}, {speeds}, {self.rate:g} Hz, {stability}>"
+        kind = f" of a steer {self.drive.kind}" if self.drive else ""
+        return f"<GainSchedule: {self.method}{kind} for {self.bicycle.name}, {speeds}, {self.rate:g} Hz, {stability}>"
 
     def _repr_html_(self) -> str:
         heads = ["v m/s", *(f"K {name}" for name in LOOP_STATES), "slowest pole 1/s", *MARGIN_HEADS, "note"]
@@ -147,7 +158,7 @@ class GainSchedule:
                 self.v, self.K, self.closed_loop, self.margins, self.notes, strict=True
             )
         ]
-        return html_table(f"{self.bicycle.name}, {self.method}, {self.rate:g} Hz: T_delta = -K z", heads, rows)
+        return html_table(f"{self.bicycle.name}, {self.method}, {self.rate:g} Hz: {self.command} = -K z", heads, rows)
 
     def to_frame(self) -> Any:
         """Schedule as a pandas DataFrame, one row per speed, SI units.
@@ -190,10 +201,11 @@ class GainSchedule:
             for i in range(len(self.v))
         ]
         head = {
-            "format": SCHEDULE_FORMAT,
+            "format": STEER_FORMAT if self.drive else SCHEDULE_FORMAT,
             "method": self.method,
             "states": list(LOOP_STATES),
             "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
+            **({"drive": _drive_table(self.drive)} if self.drive else {}),
             "options": self.options,
             "bicycle": self.bicycle.as_dict(),
         }
@@ -217,7 +229,7 @@ class GainSchedule:
             data = load_toml(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
-        if data.get("format") != SCHEDULE_FORMAT:
+        if data.get("format") not in (SCHEDULE_FORMAT, STEER_FORMAT):
             raise InputError(
                 f"{where} wants format = {SCHEDULE_FORMAT!r}, found {data.get('format')!r}: "
                 "write it with `riderless design`"
@@ -234,6 +246,7 @@ class GainSchedule:
                 closed_loop=np.array([[complex(*s) for s in row["closed_loop"]] for row in rows]),
                 margins=tuple(_margins(row) for row in rows),
                 notes=tuple(str(row["note"]) for row in rows),
+                drive=InnerLoop(**data["drive"]) if data["format"] == STEER_FORMAT else None,
             )
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
@@ -241,6 +254,24 @@ class GainSchedule:
             raise InputError(f"{where} lacks {error}: write it with `riderless design`") from None
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"{where} is not a gain schedule ({error}): write it with `riderless design`") from None
+
+
+def require_torque(schedule: object) -> None:
+    """Refuse gains that command a steer rate or angle where a torque is obeyed: raises InputError."""
+    drive = schedule.drive if isinstance(schedule, GainSchedule) else None
+    if drive is not None:
+        raise InputError(
+            f"the gains command a steer {drive.kind} [{drive.unit}] but the drive obeys a torque [N m]: "
+            "design them again with --drive torque"
+        )
+
+
+def _drive_table(drive: InnerLoop) -> dict[str, Any]:
+    """Kind, bandwidth and damping as a file holds them; a first-order lag has no damping."""
+    return {name: value for name, value in asdict(drive).items() if value is not None}
+
+
+_COMMANDS = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}
 
 
 def _read(source: str | Path) -> tuple[str, str]:

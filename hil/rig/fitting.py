@@ -4,6 +4,7 @@ from math import isclose
 
 from hil.controllers.controller import Controller
 from hil.design.sampled_plant import LoopTiming
+from hil.design.schedule import require_torque
 from hil.loop.law import REFERENCES
 from hil.loop.reference import Reference
 from hil.rig.rig import Rig
@@ -30,6 +31,7 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
     ------
     InputError
     """
+    require_torque(schedule)
     if abs(schedule.loop.rate - rig.rate) > 1e-6 * rig.rate:
         raise InputError(
             f"the gains were designed for {schedule.loop.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "

@@ -96,7 +96,14 @@ def tell(p, s, t, command, enabled, delta, delta_dot):
 
 @njit(cache=True, nogil=True)
 def settle(p, s, delta, delta_dot):
-    """Let the reference be the steer: rad and rad/s; nothing is asked for."""
+    """Let the reference be the steer, so that nothing is asked for.
+
+    Parameters
+    ----------
+    p, s : SERVO_SETTINGS and SERVO_STATE records
+    delta, delta_dot : float
+        Steer, rad and rad/s.
+    """
     s.reference = delta if p.kind == ANGLE_DRIVE else delta_dot
     s.reference_rate, s.integral = delta_dot, 0.0
 

@@ -9,6 +9,7 @@ import numpy as np
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, Settings, hand_kick, rig_with
 from hil.design.methods import GainSchedule, LoopTiming, design
 from hil.design.poles import natural
+from hil.design.schedule import require_torque
 from hil.rig.fitting import describe_mismatch
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
@@ -42,6 +43,7 @@ class NamedController:
             options = gentle_options(bicycle, self.method) if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
             return design(bicycle, self.method, speeds, timing, allow_unstable=True, **options)
+        require_torque(self.gains)
         mismatch = describe_mismatch(self.gains, bicycle, timing)
         if mismatch and not self.allow_mismatch:
             raise InputError(

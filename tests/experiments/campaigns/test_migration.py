@@ -14,6 +14,7 @@ from hil.rig.file import read_rig
 from models import catalogue
 from models.errors import InputError
 from models.file_format import VERSIONS, format_line
+from models.linear.prescribed_steer import InnerLoop
 from tests.paths import DOCS
 
 MAPPING = """# whose log
@@ -32,8 +33,10 @@ unit = "m/s"
 def old(tmp_path):
     """One file of each kind as it was before there were format lines; gains had one always."""
     gains = design(catalogue.load_bicycle("Silver"), "lqr", (4.0, 5.0))
+    steered = design(catalogue.load_bicycle("Silver"), "lqr", (4.0, 5.0), drive=InnerLoop(kind="rate"))
     texts = {
         "gain schedule": gains.to_toml(),
+        "steer schedule": steered.to_toml(),
         "rig": (DOCS / "rigs/node.toml").read_text(),
         "campaign": (DOCS / "campaigns/treadmill.toml").read_text(),
         "mapping": MAPPING,
@@ -43,7 +46,7 @@ def old(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("noun", [noun for noun in VERSIONS if noun != "gain schedule"])
+@pytest.mark.parametrize("noun", [noun for noun in VERSIONS if "schedule" not in noun])
 def test_an_old_file_is_stamped_and_its_text_kept(old, noun):
     path = old / f"{noun}.toml"
     before = path.read_text()
@@ -68,6 +71,7 @@ def test_what_was_read_before_is_read_after(old):
     assert read_rig(old / "rig.toml") == rig
     assert read_campaign(old / "campaign.toml").digest == campaign.digest, "a campaign half made goes on"
     assert GainSchedule.from_toml(old / "gain schedule.toml").to_toml() == gains.to_toml()
+    assert GainSchedule.from_toml(old / "steer schedule.toml").drive == InnerLoop(kind="rate")
     assert mapping.load_mapping(old / "mapping.toml").quantities == columns
 
 

@@ -80,4 +80,4 @@ def test_without_pandas_a_sentence_says_what_to_do(schedule, monkeypatch):
 def test_the_keys_of_a_schedule_in_a_report_stand():
     """`report.json` holds a schedule by the names of its fields."""
     names = [item.name for item in fields(GainSchedule)]
-    assert names == ["method", "options", "bicycle", "loop", "v", "K", "closed_loop", "margins", "notes"]
+    assert names == ["method", "options", "bicycle", "loop", "v", "K", "closed_loop", "margins", "notes", "drive"]

@@ -1,0 +1,124 @@
+"""Design for a drive that obeys a steer rate or angle, as `riderless design --drive` shows it."""
+
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from models.errors import InputError
+
+if TYPE_CHECKING:
+    from hil.design.schedule import GainSchedule
+    from hil.output_file import OutputFile
+    from models.linear.prescribed_steer import InnerLoop
+
+ANGLE_DAMPING = 1.0  # of an angle drive where none is given: no overshoot
+
+
+def inner_loop_of(
+    context: typer.Context, kind: str, bandwidth: float, damping: float | None, purpose: str
+) -> "InnerLoop | None":
+    """Read the drive's inner loop from the options of `riderless design`; None for a torque.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of the command.
+    kind : str
+        torque, rate or angle.
+    bandwidth : float
+        rad/s.
+    damping : float or None
+    purpose : str
+        Of the gains: balancing or measuring.
+
+    Raises
+    ------
+    InputError
+        Options that do not go together, or no such drive.
+    """
+    from experiments.commands._ignored_options import refuse_ignored
+    from models.linear.prescribed_steer import InnerLoop
+
+    if kind == "torque":
+        refuse_ignored(context, "bandwidth", "damping", because="a torque drive has --drive-lag; take --drive rate")
+        return None
+    refuse_ignored(context, "drive_lag", because=f"a drive of kind {kind} has --bandwidth and --damping; leave it out")
+    refuse_ignored(context, "plot", because="the figure draws gains of a torque; leave it out")
+    if purpose != "balancing":
+        raise InputError(f"--for {purpose} would be ignored: a drive of kind {kind} has no gentle gains; leave it out")
+    if kind not in ("rate", "angle"):
+        raise InputError(f"--drive is torque, rate or angle, found {kind!r}")
+    return InnerLoop(
+        kind="rate" if kind == "rate" else "angle",
+        bandwidth=bandwidth,
+        damping=ANGLE_DAMPING if kind == "angle" and damping is None else damping,
+    )
+
+
+def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bool) -> None:
+    """Write gains that command a steer rate or angle, and print them with what they promise and ask of the drive."""
+    from experiments.reports.text import eigenvalue_text, number_text
+    from experiments.terminal.console import emit_json, print_table, screen
+    from hil.design.sampled_plant import LOOP_STATES
+    from hil.design.steered.peaks import HAND_KICK
+
+    if out is not None:
+        out.write(schedule.to_toml())
+    rows, loop = list(_rows(schedule)), schedule.drive
+    assert loop is not None
+    if as_json:
+        rows = [row | {"peaks": row["peaks"]._asdict()} for row in rows]
+        told = {"bike": schedule.bicycle.name, "method": schedule.method, "options": schedule.options}
+        drive = {"kind": loop.kind, "bandwidth": loop.bandwidth, "damping": loop.damping}
+        path = str(out.path) if out else None
+        emit_json({**told, "drive": drive, "rate": schedule.rate, "states": LOOP_STATES, "path": path, "rows": rows})
+        return
+    name = f"{schedule.bicycle.name}, {schedule.method}, steer {loop.kind} in {loop.unit}"
+    print_table(
+        f"{name}: gains K of {schedule.command} = -K z",
+        ["v m/s", *LOOP_STATES],
+        [[f"{row['v']:g}", *(f"{k:.3g}" for k in row["K"])] for row in rows],
+    )
+    print_table(
+        f"{name}: closed loop, with a lag of {1e3 * loop.lag:.3g} ms",
+        [
+            "v m/s",
+            "slowest 1/s",
+            "with the torque",
+            "gain margin",
+            "phase deg",
+            "delay ms",
+            "kick: steer, rate, torque",
+        ],
+        [
+            [
+                f"{row['v']:g}",
+                eigenvalue_text(row["slowest"]),
+                eigenvalue_text(row["slowest_stiff"]),
+                *row["margins"].as_text(),
+                f"{number_text(row['peaks'].delta, 2)} rad, {number_text(row['peaks'].delta_dot, 1)} rad/s, "
+                f"{number_text(row['peaks'].T, 1)} N m",
+            ]
+            for row in rows
+        ],
+        "With the torque: the whole bicycle under a drive that makes torque from its error. Kick: the most that\n"
+        f"a lean rate of {HAND_KICK:g} rad/s asks of the drive; where it has less, its steer does not follow.",
+    )
+    if out is not None:
+        screen.print(f"gains written to {out.path}", soft_wrap=True)
+
+
+def _rows(schedule: "GainSchedule") -> "list[dict[str, Any]]":
+    """Speed, gains, slowest eigenvalues (prescribed, and with the drive's torque), margins and peaks at each speed."""
+    from hil.design.sampled_plant import continuous
+    from hil.design.steered.peaks import kick_peaks
+    from hil.design.steered.sampled_steer import sampled_steer
+
+    assert schedule.drive is not None
+    rows = []
+    for v, K, eigenvalues, margins in zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, strict=True):
+        stiff = sampled_steer(schedule.bicycle, float(v), schedule.loop, schedule.drive, stiff=True)
+        made = {"v": v, "K": K, "slowest": eigenvalues[0], "margins": margins}
+        made["slowest_stiff"] = continuous(stiff.closed_loop(K), schedule.loop.dt)[0]
+        rows.append(made | {"peaks": kick_peaks(schedule, float(v))})
+    return rows

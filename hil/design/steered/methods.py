@@ -1,0 +1,12 @@
+"""Design methods of each kind of steer drive that is not commanded a torque; a new one is a line here."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hil.design.steered.cascade import LeanCascade, LeanToAngle
+from hil.design.steered.quadratic import SteerAngleLQR, SteerRateLQR
+
+STEER_METHODS: dict[str, dict[str, Callable[..., Any]]] = {
+    "rate": {"lqr": SteerRateLQR, "cascade": LeanCascade},
+    "angle": {"lqr": SteerAngleLQR, "cascade": LeanToAngle},
+}

@@ -1,0 +1,103 @@
+"""Sampled model of a bicycle whose drive is commanded a steer rate or angle: lean, steer, lag and delay.
+
+The gains are the six of `hil.design.sampled_plant`, in the unit of the command, so that one law serves every drive:
+
+    u = -K [phi, delta, phi_dot, delta_dot, T_drive, u_prev].
+
+The gain on ``T_drive`` is zero: the torque follows from the motion. A drive with a second-order lag of the rate has one
+state more, its steer acceleration, which no loop measures and no gain acts on.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hil.design.sampled_plant import LOOP_STATES, LoopTiming, SampledModel
+from models.array_types import Array
+from models.coordinates import STATES as BICYCLE_STATES
+from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import InnerLoop, driven_steer, prescribed_steer
+from models.linear.zero_order_hold import zoh
+from models.parameters import Bicycle
+
+HIDDEN_STATE = "delta_ddot"  # or the integral of a PI: no gain acts on it
+
+
+@dataclass(frozen=True, eq=False)
+class SteerModel(SampledModel):
+    """Sampled model z[k+1] = F z[k] + G u[k] at one speed, u the steer rate or angle commanded.
+
+    Attributes
+    ----------
+    bicycle : Bicycle
+    v : float
+        Forward speed [m/s].
+    loop : InnerLoop
+        Of the drive.
+    timing : LoopTiming
+        Rate and delay; its lag is not used.
+    """
+
+    bicycle: Bicycle
+    v: float
+    loop: InnerLoop
+    timing: LoopTiming
+
+    def widen(self, K: ArrayLike) -> Array:
+        """Extend gains (n,) on this model's states to the six of a schedule; those on a hidden state are dropped."""
+        wide = np.zeros(len(LOOP_STATES))
+        for name, gain in zip(self.states, np.asarray(K, dtype=float), strict=True):
+            if name != HIDDEN_STATE:
+                wide[LOOP_STATES.index(name)] = gain
+        return wide
+
+    def narrow(self, K: ArrayLike) -> Array:
+        """Select the gains (n,) among the six of a schedule that act on this model's states."""
+        K = np.asarray(K, dtype=float)
+        return np.array([0.0 if name == HIDDEN_STATE else K[LOOP_STATES.index(name)] for name in self.states])
+
+    def without_hidden_state(self) -> "SteerModel":
+        """Same drive with a first-order lag as long as its own, of which all states are measured."""
+        if HIDDEN_STATE not in self.states:
+            return self
+        return sampled_steer(
+            self.bicycle, self.v, self.timing, replace(self.loop, damping=None, bandwidth=self._slower)
+        )
+
+    @property
+    def _slower(self) -> float:
+        return 1.0 / self.loop.lag
+
+
+def sampled_steer(
+    bicycle: Bicycle, v: float, timing: LoopTiming, loop: InnerLoop, *, stiff: bool = False
+) -> SteerModel:
+    """Sample lean and steer under a drive of a kind, exactly, with a zero-order hold and the delay of the loop.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    v : float
+        Forward speed [m/s].
+    timing : LoopTiming
+        Rate and delay; the lag is that of ``loop``.
+    loop : InnerLoop
+    stiff : bool
+        The whole bicycle under a drive that makes torque (`driven_steer`) in place of a steer that is prescribed.
+    """
+    model = driven_steer if stiff else prescribed_steer
+    A, b = model(Variant(bicycle), v, loop)
+    B, n = b[:, np.newaxis], len(b)
+    names: tuple[str, ...] = (*BICYCLE_STATES, HIDDEN_STATE)[:n]
+    if not timing.delay:
+        F, G = zoh(A, B, timing.dt)
+        return SteerModel(F, G[:, 0], names, timing.dt, bicycle, v, loop, timing)
+    F, old = zoh(A, B, timing.delay * timing.dt)  # first the command of before, then the new one
+    new = np.zeros((n, 1))
+    if timing.delay < 1:
+        after, new = zoh(A, B, (1.0 - timing.delay) * timing.dt)
+        F, old = after @ F, after @ old
+    F = np.block([[F, old], [np.zeros((1, n + 1))]])
+    G = np.vstack([new, [[1.0]]])
+    return SteerModel(F, G[:, 0], (*names, "u_prev"), timing.dt, bicycle, v, loop, timing)
