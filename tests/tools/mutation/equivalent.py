@@ -34,9 +34,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "term left out: elapsed < 0 and m.t_us > _NEARLY_WRAPPED -> elapsed < 0": _BACK,
         "number: 0 -> 1 in m.seen = m.seen + 1 if follows and sample.valid else 0": "a sample less of patience",
     },
+    "hil/controllers/gains.py": {
+        "comparison: settings[j] < e.v -> settings[j] <= e.v": _GRID,
+        "comparison: e.v < settings[j] -> e.v <= settings[j]": _GRID,
+    },
     "hil/loop/tick.py": {
-        "comparison: speeds[j] < e.v -> speeds[j] <= e.v": _GRID,
-        "comparison: e.v < speeds[j] -> e.v <= speeds[j]": _GRID,
         "number: 1 -> 2 in wire.n_tx[port] = say(": _YES,
         "number: 1 -> 2 in loop.supervisor.send = 1": _YES,
     },
