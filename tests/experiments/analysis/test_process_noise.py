@@ -59,7 +59,7 @@ def test_motion_under_torques_agrees_with_another_route():
 def test_gusts_are_found_and_counted(windy):
     """Before, 95 % intervals held half of the truths in such gusts."""
     (found,) = noise_json(windy.responses)
-    # a force of 1 N over 1 s; quick motion tells the power of what drives it, variance over memory, and not the two apart
+    # a force of 1 N over 1 s; quick motion tells variance over memory, and not the two apart
     assert 0.5 * WIND_HEIGHT < found["lean_torque_std"] / found["time"] ** 0.5 < 2.0 * WIND_HEIGHT
     z = np.array([(c.z_re, c.z_im) for c in windy.comparisons])
     assert len(z) >= 8
