@@ -59,7 +59,8 @@ def test_motion_under_torques_agrees_with_another_route():
 def test_gusts_are_found_and_counted(windy):
     """Before, 95 % intervals held half of the truths in such gusts."""
     (found,) = noise_json(windy.responses)
-    assert 0.5 * WIND_HEIGHT < found["lean_torque_std"] < 2.0 * WIND_HEIGHT  # of a force of 1 N, for half a minute
+    # a force of 1 N over 1 s; quick motion tells variance over memory, and not the two apart
+    assert 0.5 * WIND_HEIGHT < found["lean_torque_std"] / found["time"] ** 0.5 < 2.0 * WIND_HEIGHT
     z = np.array([(c.z_re, c.z_im) for c in windy.comparisons])
     assert len(z) >= 8
     least = binom.ppf(0.005, z.size, 0.95)
