@@ -1,7 +1,7 @@
 """Foresight of a campaign: which errors it would see, what hides the others, and what would make it see more.
 
-The windows of its rehearsals stand for those of the experiment, under the noise of the rig's instruments: wind, a belt
-or a hand add to that. Repeats give as many windows more.
+Each condition is rehearsed `REHEARSALS` times, with other noise, and the windows stand for those of the experiment,
+under the noise of the rig's instruments: wind, a belt or a hand add to that. Repeats give as many windows more.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +16,7 @@ from experiments.analysis.verdict.error_slopes import DRY_FRICTION, FORESEEN_ERR
 from experiments.analysis.verdict.expected_power import (
     FORESEEN_LEVEL,
     FORESEEN_POWER,
+    ExpectedCampaigns,
     ExpectedCondition,
     hiding_parameters,
     one_deviation,
@@ -34,6 +35,7 @@ from hil.design.methods import GainSchedule, design
 from models.errors import InputError
 from models.parameters import PARAMETERS
 
+REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and how long it is
 MORE_KICKS = 2  # times
 KNOWN_BETTER = 0.5  # of a parameter's standard deviation
 SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
@@ -159,12 +161,19 @@ def foresee(
         own = [one for one in rehearsed if one.condition.bicycle.name == name and not one.refusal]
         runs = {one.condition.label: sum(c.label == one.condition.label for c in conditions) for one in own}
         tell(f"which errors the runs of {name} would show")
-        pairs = {one.condition.label: _windows(one) for one in own}
-        pairs = {label: some for label, some in pairs.items() if some}
-        if pairs:
-            planned = [one.condition for one in own if one.condition.label in pairs]
-            found.append(_foreseen(name, planned, pairs, runs, tell))
+        again = [{one.condition.label: one for one in own}, *(_rehearsed_again(own, i) for i in range(1, REHEARSALS))]
+        windows = [{label: some for label, one in each.items() if (some := _windows(one))} for each in again]
+        windows = [each for each in windows if each]
+        if windows:
+            found.append(_foreseen(name, [one.condition for one in own], windows, runs, tell))
     return tuple(found)
+
+
+def _rehearsed_again(made: Sequence[DryRun], number: int) -> dict[str, DryRun]:
+    """Rehearse the kicked conditions with other noise, by label."""
+    conditions = [one.condition for one in made if one.condition.kicked]
+    other = {c.label: replace(c.scenario, seed=c.scenario.seed + number) for c in conditions}
+    return {c.label: dry_run(replace(c, scenario=other[c.label])) for c in conditions}
 
 
 def _windows(rehearsed: DryRun) -> _Pairs:
@@ -182,7 +191,7 @@ def _windows(rehearsed: DryRun) -> _Pairs:
 def _foreseen(
     bicycle: str,
     planned: Sequence[Condition],
-    pairs: dict[str, _Pairs],
+    windows: Sequence[dict[str, _Pairs]],
     runs: dict[str, int],
     tell: Callable[[str], None],
 ) -> Foresight:
@@ -192,14 +201,14 @@ def _foreseen(
     ----------
     bicycle : str
     planned : sequence of Condition
-    pairs : dict
-        Windows of each label's rehearsal.
+    windows : sequence of dict
+        Of each rehearsal of the campaign, by label.
     runs : dict
         Runs planned of each label.
     tell : callable
     """
     friction = DRY_FRICTION.usual
-    expected = [_expected(label, pairs[label], runs[label], friction) for label in pairs]
+    expected = [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
     seen = smallest_rejected(expected)
     in_deviations = seen[FRICTION] / one_deviation(expected)[FRICTION] if np.isfinite(seen[FRICTION]) else np.inf
     for _ in range(FRICTION_ROUNDS):
@@ -207,18 +216,19 @@ def _foreseen(
         if not np.isfinite(size):
             break
         friction = float(size)
-        expected = [_expected(label, pairs[label], runs[label], friction) for label in pairs]
+        expected = [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
     seen = smallest_rejected(expected)
-    theory = theory_for(next(iter(pairs.values()))[0][0])
+    theory = theory_for(next(iter(windows[0].values()))[0][0])
     uncertain = tuple(theory.uncertain)
-    more = smallest_rejected([one.repeated(MORE_KICKS) for one in expected])
+    more = smallest_rejected([[one.repeated(MORE_KICKS) for one in campaign] for campaign in expected])
     label, besides = "", np.full(len(seen), np.nan)
     tried = {}
     for condition in _more_conditions(planned):
         tell(f"{condition.label} beside")
         own = _windows(dry_run(condition))
         if own:
-            tried[condition.label] = [*expected, _expected(condition.label, own, 1, friction)]
+            beside = _expected(condition.label, own, 1, friction)
+            tried[condition.label] = [[*campaign, beside] for campaign in expected]
     if tried:
         shares = {name: _gain(expected, some) for name, some in tried.items()}
         label = min(shares, key=lambda name: shares[name])
@@ -242,8 +252,8 @@ def _foreseen(
     hidden = any(hiding)
     return Foresight(
         bicycle=bicycle,
-        conditions=len(expected),
-        windows=sum(len(one.covariances) for one in expected),
+        conditions=max(map(len, expected)),
+        windows=max(sum(len(one.covariances) for one in campaign) for campaign in expected),
         errors=errors,
         one_more=label,
         know_first=uncertain[int(np.argmax(gains))] if hidden else "",
@@ -261,7 +271,7 @@ def _expected(label: str, pairs: _Pairs, runs: int, friction: float) -> Expected
     ).repeated(runs)
 
 
-def _gain(before: Sequence[ExpectedCondition], after: Sequence[ExpectedCondition]) -> float:
+def _gain(before: ExpectedCampaigns, after: ExpectedCampaigns) -> float:
     """Mean logarithm of the sizes after over those before, of the errors that are felt."""
     with np.errstate(invalid="ignore"):
         ratio = np.log(one_deviation(after) / one_deviation(before))

@@ -56,7 +56,7 @@ def _show_foresight(table: Foresight) -> None:
             for one in table.errors
         ],
         caption=f"Windows expected: {table.windows}, with the noise of the instruments alone: wind and "
-        f"belt add to it. The verdict rejects at p < {SIGNIFICANCE:g}: from {table.larger_for_verdict:.2g} times these. "
+        f"belt add to it. The verdict rejects at p < {SIGNIFICANCE:g}: {table.larger_for_verdict:.2g} times these. "
         "Known better: with the first parameter named known twice as well.",
     )
     screen.print(table.advice(), soft_wrap=True)

@@ -88,7 +88,9 @@ class _Kicked:
         signals = [(np.einsum("m,nmj->nj", dynamics.output, states)[rows], response.phi_dot[window.rows])]
         if response.delta is not None:
             signals.append((states[rows, DELTA], response.delta[window.rows]))
-        weighed = [((G - G.mean(axis=0)) / np.std(y), (y - y.mean()) / np.std(y)) for G, y in signals if np.ptp(y) > 0.0]
+        weighed = [
+            ((G - G.mean(axis=0)) / np.std(y), (y - y.mean()) / np.std(y)) for G, y in signals if np.ptp(y) > 0.0
+        ]
         x = np.linalg.lstsq(np.vstack([G for G, _ in weighed]), np.concatenate([y for _, y in weighed]), rcond=None)[0]
         return cls(response, since, rows, dynamics, x, states @ x)
 

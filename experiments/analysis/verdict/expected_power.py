@@ -16,7 +16,7 @@ from models.array_types import Array
 
 FORESEEN_POWER = 0.8  # share of the repetitions that reject the model
 FORESEEN_LEVEL = 0.05  # p below which they do
-DRAWS = 200  # of a campaign, every second with the error to the other side
+DRAWS = 80  # of each rehearsal of a campaign, every second with the error to the other side
 DRAW_SEED = 14
 FIRST_SIZES = 1.0, 5.0  # standard deviations between which most sizes lie
 BISECTIONS_OF_SIZE = 5
@@ -65,49 +65,56 @@ class ExpectedCondition:
         )
 
 
-def smallest_rejected(conditions: Sequence[ExpectedCondition]) -> Array:
+ExpectedCampaigns = Sequence[Sequence[ExpectedCondition]]  # the conditions, in each rehearsal of a campaign
+
+
+def smallest_rejected(campaigns: ExpectedCampaigns) -> Array:
     """Smallest size (p,) of each error, SI, that `FORESEEN_POWER` of the repetitions reject; infinite where none is."""
-    drawn = _Drawn.of(conditions)
-    found = [_size_with_power(drawn, i, size) for i, size in enumerate(one_deviation(conditions))]
+    drawn = [_Drawn.of(conditions) for conditions in campaigns]
+    found = [_size_with_power(drawn, i, size) for i, size in enumerate(one_deviation(campaigns))]
     return np.array(found, float)
 
 
-def _size_with_power(drawn: "_Drawn", error: int, unit: float) -> float:
+def _size_with_power(draws: "Sequence[_Drawn]", error: int, unit: float) -> float:
     """Size of one error from that of one standard deviation: in the logarithm, by bisection."""
+
+    def power(size: float) -> float:
+        return float(np.mean([drawn.power(error, size) for drawn in draws]))
+
     if not np.isfinite(unit):
         return float("inf")
     low, high = FIRST_SIZES[0] * unit, FIRST_SIZES[1] * unit
-    while drawn.power(error, high) < FORESEEN_POWER:
+    while power(high) < FORESEEN_POWER:
         low, high = high, 2.0 * high
         if high > LARGEST_SIZE * unit:
             return float("inf")
     for _ in range(BISECTIONS_OF_SIZE):
         middle = float(np.sqrt(low * high))
-        low, high = (low, middle) if drawn.power(error, middle) >= FORESEEN_POWER else (middle, high)
+        low, high = (low, middle) if power(middle) >= FORESEEN_POWER else (middle, high)
     return float(np.sqrt(low * high))
 
 
-def shrinkage(conditions: Sequence[ExpectedCondition], stds: Array) -> Array:
+def shrinkage(campaigns: ExpectedCampaigns, stds: Array) -> Array:
     """Size of each error (p,) over the one that would be seen with other deviations, in shares (q,) of those known."""
     with np.errstate(invalid="ignore"):
-        return one_deviation(conditions) / one_deviation(conditions, stds)
+        return one_deviation(campaigns) / one_deviation(campaigns, stds)
 
 
-def hiding_parameters(conditions: Sequence[ExpectedCondition], error: int) -> list[int]:
+def hiding_parameters(campaigns: ExpectedCampaigns, error: int) -> list[int]:
     """Uncertain parameters that hide an error, by number: the one to know first, first; none where nothing is gained.
 
     Each is the one whose knowledge, beside that of those before it, would shrink the smallest size most.
     """
-    q = conditions[0].by_parameter.shape[1]
+    q = campaigns[0][0].by_parameter.shape[1]
     with np.errstate(divide="ignore"):
-        hidden = np.log(shrinkage(conditions, np.zeros(q))[error])
+        hidden = np.log(shrinkage(campaigns, np.zeros(q))[error])
     if not hidden > np.log(HIDDEN):
         return []
     named: list[int] = []
     stds = np.ones(q)
     while len(named) < min(MOST_HIDING, q):
         gains = [
-            shrinkage(conditions, np.where(np.arange(q) == i, 0.0, stds))[error] if i not in named else 0.0
+            shrinkage(campaigns, np.where(np.arange(q) == i, 0.0, stds))[error] if i not in named else 0.0
             for i in range(q)
         ]
         named.append(int(np.argmax(gains)))
@@ -117,22 +124,26 @@ def hiding_parameters(conditions: Sequence[ExpectedCondition], error: int) -> li
     return named
 
 
-def one_deviation(conditions: Sequence[ExpectedCondition], stds: Array | None = None) -> Array:
+def one_deviation(campaigns: ExpectedCampaigns, stds: Array | None = None) -> Array:
     """Size (p,) of each error that moves the means by one standard deviation, with nothing between the runs.
 
     Parameters
     ----------
-    conditions : sequence of ExpectedCondition
+    campaigns : sequence of sequences of ExpectedCondition
     stds : (q,), optional
         Deviations of the parameters, in shares of those known.
     """
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.mean([_information(one, stds) for one in campaigns], axis=0) ** -0.5)
+
+
+def _information(conditions: Sequence[ExpectedCondition], stds: Array | None) -> Array:
+    """Square (p,) of the standard deviations by which one unit of each error moves the means."""
     slopes = np.vstack([one.mean_slopes for one in conditions])
     by_parameter = np.vstack([one.by_parameter for one in conditions])
     noise = block_diagonal(np.array([[one.mean_covariance for one in conditions]]))[0]
     moved = by_parameter if stds is None else by_parameter * stds
-    seen = np.einsum("ij,ij->j", slopes, np.linalg.solve(noise + moved @ moved.T, slopes))
-    with np.errstate(divide="ignore"):
-        return np.asarray(seen**-0.5)
+    return np.asarray(np.einsum("ij,ij->j", slopes, np.linalg.solve(noise + moved @ moved.T, slopes)))
 
 
 @dataclass(frozen=True)
