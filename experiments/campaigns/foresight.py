@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.verdict.error_slopes import DRY_FRICTION, FORESEEN_ERRORS, error_slopes
-from experiments.analysis.verdict.expected_power import (
+from experiments.analysis.foresight.error_slopes import DRY_FRICTION, FORESEEN_ERRORS, error_slopes
+from experiments.analysis.foresight.expected_power import (
     FORESEEN_LEVEL,
     FORESEEN_POWER,
     ExpectedCampaigns,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments.analysis.verdict.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
+from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
 from experiments.campaigns.foresight import MORE_KICKS, Foresight

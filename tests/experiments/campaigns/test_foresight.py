@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.verdict.conditions import fit_campaign
-from experiments.analysis.verdict.error_slopes import FORESEEN_ERRORS, error_slopes
-from experiments.analysis.verdict.expected_power import (
+from experiments.analysis.foresight.error_slopes import FORESEEN_ERRORS, error_slopes
+from experiments.analysis.foresight.expected_power import (
     ExpectedCondition,
     hiding_parameters,
     shrinkage,
     smallest_rejected,
 )
+from experiments.analysis.verdict.conditions import fit_campaign
 from experiments.campaigns.foresight import foresee
 from experiments.campaigns.session import open_campaign, rehearse_campaign
 from experiments.recordings.run_response import response_of_run
