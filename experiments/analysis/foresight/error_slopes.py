@@ -30,7 +30,7 @@ FORESEEN_ERRORS = (  # that a lab makes
     *("mH", "fork_inertia", "mB", "frame_inertia", "speed_scale", *STEER_SENSOR),
 )
 SMALL_MISREADING = {"steer_scale": 1e-3, "steer_lag": 1e-4}  # SI, for difference quotients
-SLOPE_STEP = 0.1  # of a quantity's usual deviation, likewise
+ERROR_STEP = 0.1  # of a quantity's usual deviation, likewise
 SINCE_KICK = 0.4  # s, from a kick to the beginning of its window
 _ENCODER = MEASURED_CHANNELS.index("delta_meas")
 
@@ -61,7 +61,7 @@ def error_slopes(response: Response, c: Comparison, names: Sequence[str], fricti
             step = SMALL_MISREADING[name]
             change = kicked.by_sensor(_misreading(kicked.dynamics, name))
         else:
-            step = SLOPE_STEP * theory.usual(name)
+            step = ERROR_STEP * theory.usual(name)
             change = kicked.by_theory(theory, name, step)
         slopes[:, i] = sum(one @ moved for one, moved in zip(channels, change.T, strict=True)) / step
     return slopes

@@ -16,7 +16,7 @@ from models.array_types import Array
 
 FORESEEN_POWER = 0.8  # share of the repetitions that reject the model
 FORESEEN_LEVEL = 0.05  # p below which they do
-DRAWS = 80  # of each rehearsal of a campaign, every second with the error to the other side
+CAMPAIGNS_DRAWN = 80  # from each rehearsal of a campaign, every second with the error to the other side
 DRAW_SEED = 14
 FIRST_SIZES = 1.0, 5.0  # standard deviations between which most sizes lie
 BISECTIONS_OF_SIZE = 5
@@ -160,16 +160,18 @@ class _Drawn:
         rng = np.random.default_rng(DRAW_SEED)
         roots = [np.linalg.cholesky(one.covariances) for one in conditions]
         by_parameter = np.vstack([one.by_parameter for one in conditions])
-        noise = [np.einsum("nab,dnb->dna", root, rng.standard_normal((DRAWS, len(root), 2))) for root in roots]
-        moved = rng.standard_normal((DRAWS, by_parameter.shape[1])) @ by_parameter.T
+        noise = [
+            np.einsum("nab,dnb->dna", root, rng.standard_normal((CAMPAIGNS_DRAWN, len(root), 2))) for root in roots
+        ]
+        moved = rng.standard_normal((CAMPAIGNS_DRAWN, by_parameter.shape[1])) @ by_parameter.T
         return cls(conditions, noise, moved, by_parameter @ by_parameter.T)
 
     def power(self, error: int, size: float) -> float:
         """Share of the campaigns that are rejected with an error of some size."""
-        side = size * (-1.0) ** np.arange(DRAWS)[:, None, None]
+        side = size * (-1.0) ** np.arange(CAMPAIGNS_DRAWN)[:, None, None]
         values = [y + side * one.slopes[..., error] for y, one in zip(self.noise, self.conditions, strict=True)]
         (weights, means), _, spreads, _ = pool_draws(values, [one.covariances for one in self.conditions])
-        means = means.reshape(DRAWS, len(spreads), -1) + self.moved[:, None]
+        means = means.reshape(CAMPAIGNS_DRAWN, len(spreads), -1) + self.moved[:, None]
         inverse = np.linalg.inv(block_diagonal(spreads) + self.of_parameters)
         misfits = np.einsum("gda,gda->gd", means.swapaxes(0, 1) @ inverse, means.swapaxes(0, 1))
         p = np.einsum("dg,gd->d", weights, chdtrc(means.shape[-1], misfits))
