@@ -43,6 +43,12 @@ class Analysis:
         """Goodness of fit of each bicycle over all its windows, and the parameters that would explain a misfit."""
         return verdicts(self.responses, self.comparisons)
 
+    def judge(self, tell: Callable[[str], None]) -> list[GoodnessOfFit]:
+        """Make the verdicts now, and tell what is worked on; those that were made before stay."""
+        if "verdicts" not in self.__dict__:
+            self.__dict__["verdicts"] = verdicts(self.responses, self.comparisons, tell=tell)
+        return self.verdicts
+
     def as_json(self) -> dict[str, Any]:
         """Document of windows, verdicts and rejected parts, as `riderless analyze --json` prints them."""
         return {

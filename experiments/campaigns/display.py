@@ -33,6 +33,11 @@ class CampaignDisplay:
         """Show that conditions are rehearsed; yields what to call with each rehearsal made."""
         yield lambda rehearsal: None
 
+    @contextmanager
+    def foreseeing(self) -> Iterator[Callable[[str], None]]:
+        """Show that the power of a campaign is computed; yields what to call with what is worked on."""
+        yield lambda what: None
+
     def running(
         self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool
     ) -> AbstractContextManager[object]:

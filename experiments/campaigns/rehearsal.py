@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from experiments.campaigns.protocols.condition import Condition
+from experiments.datatypes import Response
+from experiments.recordings.run_response import response_of_run
 from hil.logs.log import read_run
 from hil.loop.limits import RANGES, Limit, Limits
 from hil.loop.states import State, Verdict
@@ -35,11 +37,14 @@ class DryRun:
         Largest torque asked for, lean and steer, as shares of their limits.
     refusal : str
         Why the condition must not be run, and what to change; empty if it may.
+    response : Response or None
+        Recording of a rehearsal that was kicked and ended well.
     """
 
     condition: Condition
     shares: dict[str, float]
     refusal: str
+    response: Response | None = None
 
     def __repr__(self) -> str:
         return f"<DryRun '{self.condition.label}': {self.refusal or self.said()}>"
@@ -59,20 +64,20 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
     if outside:
         return DryRun(condition, {}, f"{condition.name} is refused: {outside}")
     rig = replace(condition.rig, ports=(RigPort(),), clock="device", command_delay=None, latency_days=0.0)
-    outcome, peaks = _rehearse(condition, rig)
+    outcome, peaks, response = _rehearse(condition, rig)
     if outcome.reason == "abort":  # nothing but Ctrl-C does that to a rehearsal
         raise KeyboardInterrupt
     limits = {name: getattr(rig.limits, name).value for name in peaks}
     shares = {name: peaks[name] / limits[name] for name in peaks}
     worst = max(shares, key=lambda name: shares[name], default="")
     if outcome.reason == "success" and (not worst or shares[worst] <= most):
-        return DryRun(condition, shares, _growing(condition))
+        return DryRun(condition, shares, _growing(condition), response)
     if not worst or shares[worst] <= most:
         refusal = f"its rehearsal ended otherwise: {outcome.cause}"
     else:
         fell = False
         if outcome.reason != "success" and worst in FALLEN_ANGLES:  # a limit ended it: how far would it have gone?
-            farther, peaks = _rehearse(condition, replace(rig, limits=_opened(rig.limits)))
+            farther, peaks, _ = _rehearse(condition, replace(rig, limits=_opened(rig.limits)))
             shares = {name: peaks[name] / limits[name] for name in peaks}
             fell = farther.reason != "success"
         reach = (
@@ -120,8 +125,11 @@ def _opened(limits: Limits) -> Limits:
     return replace(limits, **wide)
 
 
-def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]]:
-    """Run it and return how it ended, and the largest torque asked for [N m], lean and steer [rad] under control."""
+def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float], Response | None]:
+    """Run it; how it ended, the largest torque asked for [N m], lean and steer [rad] under control, and the recording.
+
+    There is a recording of kicked conditions that ended well.
+    """
     with tempfile.TemporaryDirectory() as folder:
         outcome = run_lockstep(
             Path(folder) / "rehearsal",
@@ -135,11 +143,13 @@ def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]
             condition.excitation,
             allow_mismatch=True,  # they fit the machine; this rig has our node's delay
         )
-        ticks = read_run(Path(folder) / "rehearsal").ticks
+        run = read_run(Path(folder) / "rehearsal")
+        ticks = run.ticks
+        response = response_of_run(run) if condition.kicked and outcome.reason == "success" else None
     rows = ticks[ticks["state"] == State.RUNNING]
     if not len(rows):
-        return outcome, {}
+        return outcome, {}, None
     asked = rows[(rows["verdict"] & Verdict.RELEASED) == 0]
     torque = float(np.abs(asked["T_req"]).max()) if len(asked) else 0.0
     lean, steer = (float(np.abs(rows[name]).max()) for name in ("phi_est", "delta_est"))
-    return outcome, {"torque": torque, "lean": lean, "steer": steer}
+    return outcome, {"torque": torque, "lean": lean, "steer": steer}, response

@@ -20,6 +20,7 @@ from experiments.campaigns.folder import (
     run_as_json,
     write_campaign_record,
 )
+from experiments.campaigns.foresight import Foresight, foresee
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run, speed_outside
@@ -173,6 +174,14 @@ def rehearse_campaign(
             rehearsals.append(one)
             tell(one)
     return tuple(rehearsals)
+
+
+def foresee_campaign(
+    campaign: Campaign, rehearsals: Sequence[DryRun], display: CampaignDisplay | None = None
+) -> tuple[Foresight, ...]:
+    """Say which errors of each bicycle the runs of a campaign would show, from the rehearsals of all its conditions."""
+    with (display or CampaignDisplay()).foreseeing() as tell:
+        return foresee(campaign.conditions, rehearsals, tell)
 
 
 def run_campaign(

@@ -76,6 +76,7 @@ def analyze(
             estimator=estimator,
             on_progress=tell,
         )
+        result.analysis.judge(lambda what: tell(1, 1, what))
     page = result.write_report(out, force=force) if out is not None else None
     if as_json:
         emit_json({**result.as_json(), **({"report": str(page)} if page else {})})

@@ -22,7 +22,10 @@ def campaign(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a campaign that was stopped.")] = False,
     new: Annotated[bool, typer.Option("--new", help="Begin anew, beside one that was stopped.")] = False,
     dry: Annotated[
-        bool, typer.Option("--dry-run", help="Rehearse every condition against the limits, no more.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Rehearse every condition against the limits, say which errors would be seen, no more."
+        ),
     ] = False,
     emulated: Annotated[bool, typer.Option("--emulated", help="Emulate the devices of a wired rig.")] = False,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
@@ -50,7 +53,7 @@ def campaign(
     """
     from contextlib import nullcontext
 
-    from experiments.campaigns.session import open_campaign, rehearse_campaign, run_campaign
+    from experiments.campaigns.session import foresee_campaign, open_campaign, rehearse_campaign, run_campaign
     from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import paths_of
     from experiments.commands._unattended import require_attended
@@ -70,7 +73,7 @@ def campaign(
     if dry:
         refuse_ignored(context, "resume", because="--dry-run rehearses every condition; leave one of them out")
         made = rehearse_campaign(whole, display=display)
-        show_rehearsals(made, as_json)
+        show_rehearsals(made, foresee_campaign(whole, made, display), as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
     if require_attended(paths, yes_arm_unattended):

@@ -3,16 +3,21 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
+from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
+from experiments.campaigns.foresight import MORE_KICKS, Foresight
 from experiments.campaigns.rehearsal import DryRun
 from experiments.reports.analysis_text import analysis_blocks, answer_blocks, frequency_blocks
 from experiments.terminal.console import emit_json, print_blocks, print_table, screen
 
 
-def show_rehearsals(made: Sequence[DryRun], as_json: bool) -> None:
-    """Print peaks as shares of the limits, and what is refused."""
+def show_rehearsals(made: Sequence[DryRun], foreseen: Sequence[Foresight], as_json: bool) -> None:
+    """Print peaks as shares of the limits, what is refused, and which errors the campaign would show."""
     if as_json:
-        emit_json({"rehearsals": [one.as_json() for one in made]})
+        emit_json(
+            {"rehearsals": [one.as_json() for one in made], "would_see": [one.as_json() for one in foreseen]},
+        )
         return
     names = ("torque", "lean", "steer")
     print_table(
@@ -30,6 +35,31 @@ def show_rehearsals(made: Sequence[DryRun], as_json: bool) -> None:
     for one in made:
         if one.refusal:
             screen.print(one.refusal, soft_wrap=True)
+
+    for table in foreseen:
+        _show_foresight(table)
+
+
+def _show_foresight(table: Foresight) -> None:
+    """Print the smallest errors that the campaign would show of one bicycle, and what would make it show smaller."""
+    print_table(
+        f"Errors of {table.bicycle} that this campaign would show: the smallest rejected in "
+        f"{10 * FORESEEN_POWER:.0f} of 10 (p < {FORESEEN_LEVEL:g})",
+        ["error", "seen from", f"{MORE_KICKS} x kicks", "1 more speed", "known better", "hidden by deviations of"],
+        [
+            [
+                f"{one.name} {one.shown_in}",
+                *map(one.text, (one.seen, one.more_kicks, one.one_more_speed)),
+                one.text(one.known_better),
+                ", ".join(one.hidden_by),
+            ]
+            for one in table.errors
+        ],
+        caption=f"Windows expected: {table.windows}, with the noise of the instruments alone: wind and "
+        f"belt add to it. The verdict rejects at p < {SIGNIFICANCE:g}: {table.larger_for_verdict:.2g} times these. "
+        "Known better: with the first parameter named known twice as well.",
+    )
+    screen.print(table.advice(), soft_wrap=True)
 
 
 def show_finished(found: CampaignFindings, folder: Path) -> None:

@@ -47,6 +47,12 @@ class TerminalDisplay(CampaignDisplay):
             yield lambda one: line.update(unmarked(f"rehearsed {one.condition.label}: {one.said()}"))
 
     @contextmanager
+    def foreseeing(self) -> Iterator[Callable[[str], None]]:
+        """Show a line that tells what is worked on."""
+        with progress_screen.status("which errors this campaign would show") as line:
+            yield lambda what: line.update(unmarked(f"which errors this campaign would show: {what}"))
+
+    @contextmanager
     def running(self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool) -> Iterator[None]:
         """Show the board of the campaign."""
         with board_of(progress_screen, conditions, runs, person) as self._board:

@@ -138,7 +138,9 @@ def analysed(screen: Console, responses: Sequence[Response]) -> Analysis:
             done += 1
             show(done, len(responses), response.source)
 
-        return analyze_responses(responses, on_progress=tell)
+        found = analyze_responses(responses, on_progress=tell)
+        found.judge(lambda what: show(done, len(responses), what))
+        return found
 
 
 def one_by_one(screen: Console, steps: Mapping[str, Callable[[], None]]) -> None:

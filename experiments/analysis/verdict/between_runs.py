@@ -9,6 +9,7 @@ whatever follows is the mean over the grid.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,28 +66,63 @@ def pool_windows(values: Sequence[Array], covariances: Sequence[Array]) -> Poole
     covariances : sequence of (n, 2, 2)
         Of these values, from noise.
     """
+    draws, sizes, covs, shares = pool_draws([y[None] for y in values], covariances)
+    return PooledGrid(draws.weights[0], sizes, draws.means[0], covs, shares)
+
+
+class PooledDraws(NamedTuple):
+    """D draws of the same windows, pooled: weights (D, G) of the sizes of the effect, and means (D, G, k, 2)."""
+
+    weights: Array
+    means: Array
+
+
+def pool_draws(
+    values: Sequence[Array], covariances: Sequence[Array]
+) -> tuple[PooledDraws, Array, Array, Sequence[Array]]:
+    """Pool D draws (D, n, 2) of each condition's windows, of one covariance; beside them what all draws share.
+
+    Returns
+    -------
+    draws : PooledDraws
+    variances, covariances, shares
+        As `PooledGrid` has them.
+    """
     covariances = [one + MIN_VARIANCE * np.eye(2) for one in covariances]
     usual = np.median(np.einsum("naa->na", np.concatenate(covariances)), axis=0)
-    sizes, prior = _grid(usual, repeated=any(len(y) > 1 for y in values))
-    log_likelihood = np.zeros(len(sizes))
+    sizes, prior = _grid(usual, repeated=any(one.shape[0] > 1 for one in covariances))
+    log_likelihood = np.zeros((len(values[0]), len(sizes)))
     means, spreads, shares = [], [], []
     for y, noise in zip(values, covariances, strict=True):
         total = noise + np.einsum("ga,ab->gab", sizes, np.eye(2))[:, None]
         precision = np.linalg.inv(total)
-        spread = np.linalg.inv(precision.sum(axis=1))
+        information = precision.sum(axis=1)
+        spread = np.linalg.inv(information)
         share = spread[:, None] @ precision
-        mean = np.einsum("gnab,nb->ga", share, y)
-        apart = y - mean[:, None]
+        mean = np.einsum("gnab,dnb->dga", share, y, optimize=True)
+        about = y - y.mean(axis=1, keepdims=True)  # so that the difference of two squares loses no digits
+        centre = mean - y.mean(axis=1)[:, None]
+        squares = np.einsum("dna,dnb->dnab", about, about).reshape(len(y), -1) @ precision.reshape(len(sizes), -1).T
         log_likelihood -= 0.5 * (
             np.linalg.slogdet(total)[1].sum(axis=1)
             - np.linalg.slogdet(spread)[1]
-            + np.einsum("gna,gnab,gnb->g", apart, precision, apart)
+            + squares
+            - np.einsum("dga,gab,dgb->dg", centre, information, centre, optimize=True)
         )
         means.append(mean)
         spreads.append(spread)
         shares.append(share)
-    weights = prior * np.exp(log_likelihood - log_likelihood.max())
-    return PooledGrid(weights / weights.sum(), sizes, np.stack(means, 1), np.stack(spreads, 1), shares)
+    weights = prior * np.exp(log_likelihood - log_likelihood.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return PooledDraws(weights, np.stack(means, 2)), sizes, np.stack(spreads, 1), shares
+
+
+def block_diagonal(blocks: Array) -> Array:
+    """Covariances (G, 2 k, 2 k) of k independent conditions from theirs (G, k, 2, 2)."""
+    G, k = blocks.shape[:2]
+    whole = np.zeros((G, k, 2, k, 2))
+    whole[:, np.arange(k), :, np.arange(k)] = blocks.swapaxes(0, 1)
+    return whole.reshape(G, 2 * k, 2 * k)
 
 
 def _grid(usual: Array, repeated: bool) -> tuple[Array, Array]:

@@ -11,44 +11,49 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.analysis.compare import compare
 from experiments.analysis.identification import QUANTITY_STEP
 from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.leftover import Leftover
+from experiments.analysis.verdict.leftover import Leftover, some_windows, with_moved_prediction
 from experiments.analysis.verdict.nonlinear_causes import nonlinear_causes
 from experiments.analysis.verdict.possible import impossible, nearest_possible
+from experiments.analysis.verdict.uncertain_parameters import linear_predictions
 from experiments.datatypes import Comparison, Response
 from experiments.dynamics import Theory, unit_of
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 from models.errors import InputError
 
-WINDOWS_SEARCHED = 6  # windows beyond which a search for causes takes an even choice of a condition's windows
+WINDOWS_SEARCHED = 4  # windows beyond which a search for causes takes an even choice of a condition's windows
 CAUSES_PREDICTED_AGAIN = 4  # best causes with which all predictions are made again
 CAUSES_REPORTED = 8  # causes that are reported
 AS_GOOD = 0.8  # of what the best cause explains: one that cannot be is told of if it would explain more
 
 
 def find_causes(
-    group: Sequence[tuple[Response, Comparison]], tell: Callable[[str], None] = lambda name: None
+    group: Sequence[tuple[Response, Comparison]],
+    leftover: Leftover,
+    tell: Callable[[str], None] = lambda name: None,
 ) -> list[CandidateCause]:
     """Find what would explain the misfit of one bicycle's windows; the best first, those tried on eigenvalues ahead.
 
     Parameters
     ----------
     group : sequence of (Response, Comparison)
+    leftover : Leftover
+        Of the same windows.
     tell : callable
         Told what is tried.
     """
-    ranked = rank_causes([Segment.of(r, c.window) for r, c in _some(group)])
+    tell("all quantities")
+    ranked = rank_causes([Segment.of(r, c.window) for r, c in some_windows(group, WINDOWS_SEARCHED)])
     found = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
-    leftover = Leftover(group)
     tried = nonlinear_causes(group, leftover, tell)
+    nominal = linear_predictions(group, {})
     for cause in found[:CAUSES_PREDICTED_AGAIN]:
         tell(cause.name)
         try:
-            tried.append(_on_eigenvalues(group, leftover, cause))
+            tried.append(_on_eigenvalues(group, leftover, nominal, cause))
         except InputError:  # a machine that cannot be is no candidate
             continue
     tried.sort(key=lambda cause: cause.chi2_left)
@@ -143,48 +148,40 @@ def _within_the_possible(theory: Theory, name: str, score: float, precision: flo
 
 
 def _on_eigenvalues(
-    group: Sequence[tuple[Response, Comparison]], leftover: Leftover, cause: CandidateCause
+    group: Sequence[tuple[Response, Comparison]], leftover: Leftover, nominal: Array, cause: CandidateCause
 ) -> CandidateCause:
-    """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two."""
-    again = _again(group, cause)
-    by_motion = replace(cause, chi2_left=leftover.chi2([c for _, c in again]))
+    """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+    leftover : Leftover
+        Of the same windows.
+    nominal : (N,) complex
+        Linear predictions with nothing moved [1/s].
+    cause : CandidateCause
+    """
+    change = linear_predictions(group, {cause.name: cause.moved}) - nominal
+    by_motion = replace(cause, chi2_left=leftover.chi2(_again(group, change)))
     theory = theory_for(group[0][0])
-    share = _share_wanted(group, again)
+    share = _share_wanted(group, change)
     moved = nearest_possible(theory, cause.name, cause.nominal + share * (cause.moved - cause.nominal))
     deviations = (moved - cause.nominal) / theory.usual(cause.name)
     elsewhere = replace(cause, moved=moved, deviations=deviations)
-    left = leftover.chi2([c for _, c in _again(group, elsewhere)])
+    left = leftover.chi2(_again(group, linear_predictions(group, {cause.name: moved}) - nominal))
     return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
 
 
-def _share_wanted(group: Sequence[tuple[Response, Comparison]], again: Sequence[tuple[Response, Comparison]]) -> float:
-    """Share of a move with which the windows' eigenvalues agree best, were the change in proportion to it."""
-    moved = {(c.window, c.label): c for _, c in again}
-    before, change = [], []
-    for _, c in group:
-        other = moved.get((c.window, c.label))
-        if other is not None and np.isfinite([c.z_re, c.z_im, other.z_re, other.z_im]).all():
-            std = np.array(c.prediction.difference_std)
-            step = other.prediction.like - c.prediction.like
-            before += [c.z_re, c.z_im]
-            change += list(np.array([step.real, step.imag]) / std)
-    z, d = np.array(before), np.array(change)
+def _share_wanted(group: Sequence[tuple[Response, Comparison]], change: Array) -> float:
+    """Share of a change (N,) of the predictions with which the windows agree best, were it in proportion to a move."""
+    std = np.array([c.prediction.difference_std for _, c in group])
+    z = np.array([(c.z_re, c.z_im) for _, c in group])
+    d = np.column_stack([change.real, change.imag]) / std
+    known = np.isfinite(z).all(axis=1) & np.isfinite(d).all(axis=1)
+    z, d = z[known].ravel(), d[known].ravel()
     return float(z @ d / (d @ d)) if d.any() else 1.0
 
 
-def _again(group: Sequence[tuple[Response, Comparison]], cause: CandidateCause) -> list[tuple[Response, Comparison]]:
-    """Compare the same fits with the predictions of a theory in which one quantity is moved."""
-    again = []
-    for response, c in group:
-        moved = replace(response, theory=theory_for(response).move({cause.name: cause.moved}))
-        again += [(moved, one) for one in compare(moved, [c.window], [c.fit])]
-    return again
-
-
-def _some(group: Sequence[tuple[Response, Comparison]]) -> list[tuple[Response, Comparison]]:
-    """At most `WINDOWS_SEARCHED` windows of each condition, evenly chosen."""
-    chosen = []
-    for label in dict.fromkeys(c.label for _, c in group):
-        own = [(r, c) for r, c in group if c.label == label]
-        chosen += [own[round(i)] for i in np.linspace(0, len(own) - 1, min(len(own), WINDOWS_SEARCHED))]
-    return chosen
+def _again(group: Sequence[tuple[Response, Comparison]], change: Array) -> list[Comparison]:
+    """Compare the same fits with predictions that are changed (N,) [1/s]."""
+    return [with_moved_prediction(c, complex(by)) for (_, c), by in zip(group, change, strict=True)]

@@ -5,8 +5,9 @@ The question is put to the pooled eigenvalues, measured minus like for like, one
 model is right. Where it is too large, `causes.py` looks for the quantity that would have to move.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from typing import Any
 
 from experiments.analysis.verdict.candidate import CandidateCause
@@ -81,7 +82,10 @@ class GoodnessOfFit:
 
 
 def verdicts(
-    responses: Sequence[Response], comparisons: Sequence[Comparison], causes: bool = True
+    responses: Sequence[Response],
+    comparisons: Sequence[Comparison],
+    causes: bool = True,
+    tell: Callable[[str], None] = lambda what: None,
 ) -> list[GoodnessOfFit]:
     """Goodness of fit of each bicycle that was measured.
 
@@ -92,20 +96,40 @@ def verdicts(
         Of windows of these responses.
     causes : bool
         Search for what would explain a rejected model; takes some seconds.
+    tell : callable
+        Told which bicycle is judged and what is worked on, often.
     """
     by_name = {(r.source, r.label or r.source): r for r in responses}
     groups: dict[str, list[tuple[Response, Comparison]]] = {}
     for c in comparisons:
         response = by_name[c.window.source, c.label]
         groups.setdefault(theory_for(response).bicycle.name, []).append((response, c))
-    return [bicycle_verdict(name, group, causes) for name, group in groups.items()]
+    return [
+        bicycle_verdict(name, group, causes, lambda what, name=name: tell(f"verdict on {name}: {what}"))
+        for name, group in groups.items()
+    ]
 
 
-def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], causes: bool = True) -> GoodnessOfFit:
+def bicycle_verdict(
+    bicycle: str,
+    group: Sequence[tuple[Response, Comparison]],
+    causes: bool = True,
+    tell: Callable[[str], None] = lambda what: None,
+) -> GoodnessOfFit:
     """Goodness of fit of one bicycle from its windows, each with the recording it was cut from.
 
     Nothing that happens here takes the analysis away: the reason is told in its place (`GoodnessOfFit.untold`).
+
+    Parameters
+    ----------
+    bicycle : str
+    group : sequence of (Response, Comparison)
+    causes : bool
+        Search for what would explain a rejected model.
+    tell : callable
+        Told what is worked on.
     """
+    tell("joint test")
     fit, untold = attempt("the joint test", lambda: fit_campaign(group), CampaignFit((), 0j, 0.0, 1.0))
     withheld = next((why for name, why in UNCALIBRATED.items() if any(c.fit.estimator == name for _, c in group)), "")
     if not fit.conditions:
@@ -113,10 +137,11 @@ def bicycle_verdict(bicycle: str, group: Sequence[tuple[Response, Comparison]], 
     if withheld:
         fit = replace(fit, p=float("nan"))
     found: list[CandidateCause] = []
+    leftover = cache(lambda: Leftover(group))  # made once, where it can be made
     if causes and fit.p < SIGNIFICANCE:
-        found, untold = attempt("the search for causes", lambda: find_causes(group), found)
+        found, untold = attempt("the search for causes", lambda: find_causes(group, leftover(), tell), found)
     unknown: tuple[Detectable, ...] = ()
-    power, _ = attempt("the power", lambda: power_table(group, Leftover(group).covariance, SIGNIFICANCE), unknown)
+    power, _ = attempt("the power", lambda: power_table(group, leftover().covariance, SIGNIFICANCE), unknown)
     return GoodnessOfFit(
         bicycle=bicycle,
         chi2=fit.chi2,

@@ -1,6 +1,7 @@
 """Leftover of a campaign's eigenvalues, whatever they were predicted with, under one covariance for all causes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,23 @@ from experiments.theory.theory import theory_for
 from models.array_types import Array
 
 WindowGroup = Sequence[tuple[Response, Comparison]]
+
+
+def some_windows(group: WindowGroup, most: int) -> list[tuple[Response, Comparison]]:
+    """At most so many windows of each condition, evenly chosen."""
+    chosen = []
+    for label in dict.fromkeys(c.label for _, c in group):
+        own = [(r, c) for r, c in group if c.label == label]
+        chosen += [own[round(i)] for i in np.linspace(0, len(own) - 1, min(len(own), most))]
+    return chosen
+
+
+def with_moved_prediction(c: Comparison, change: complex) -> Comparison:
+    """Comparison with a like-for-like prediction that is moved [1/s], under the covariance that it had."""
+    p = replace(c.prediction, like=c.prediction.like + change)
+    left = c.fit.eigenvalue - p.like
+    re_std, im_std = p.difference_std
+    return replace(c, prediction=p, z_re=left.real / re_std, z_im=left.imag / im_std)
 
 
 class Leftover:

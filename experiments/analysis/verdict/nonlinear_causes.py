@@ -6,14 +6,13 @@ on the parabola through the best three.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from experiments.analysis.estimators import estimate
+from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.leftover import Leftover, WindowGroup
+from experiments.analysis.verdict.leftover import Leftover, WindowGroup, some_windows, with_moved_prediction
 from experiments.analysis.verdict.simulated_motion import RiddenMotion
 from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS, SteerElement
 from experiments.datatypes import Comparison, Fit
@@ -21,6 +20,7 @@ from experiments.datatypes import Comparison, Fit
 FIRST_SIZE = 0.25  # of the usual size
 DOUBLINGS = 7
 REFINEMENTS = 3
+WINDOWS_RIDDEN = 3  # windows of a condition with which a size is searched; what it leaves is that of all windows
 LEAST_TRIED, WORSE = 3, 4.0  # sizes tried before a search stops, where the misfit is so many times the least
 
 
@@ -32,7 +32,7 @@ class RiddenWindows:
         for response, c in group:
             motion = RiddenMotion.of(response, c.window) if c.fit.influence.size else None
             if motion is not None and np.isfinite([c.z_re, c.z_im]).all():
-                without = estimate(response.t[c.window.rows], motion.start.lean_rate, c.fit.estimator)
+                without = estimate_alike(response.t[c.window.rows], motion.start.lean_rate, c.fit, quick=True)
                 self._ridden.append((c, motion, without))
 
     def suit(self, element: SteerElement) -> bool:
@@ -42,7 +42,7 @@ class RiddenWindows:
     def predicted(self, element: SteerElement, size: float) -> list[Comparison]:
         """Compare the same fits with the motion that a part of this size makes."""
         return [
-            _moved(c, _eigenvalue(c, motion, element, size, without) - without.eigenvalue)
+            with_moved_prediction(c, _eigenvalue(c, motion, element, size, without) - without.eigenvalue)
             if motion.suits(element)
             else c
             for c, motion, without in self._ridden
@@ -96,12 +96,12 @@ def nonlinear_causes(
     tell : callable
         Told the name of the part, after every size tried.
     """
-    windows = RiddenWindows(group)
+    windows, few = RiddenWindows(group), RiddenWindows(some_windows(group, WINDOWS_RIDDEN))
     found = []
     for element in STEER_ELEMENTS:
         if not windows.suit(element):
             continue
-        size = float(windows.best_size(element, partial(tell, element.name)))
+        size = float(few.best_size(element, partial(tell, element.name)))
         if size == 0.0:
             continue
         left = leftover.chi2(windows.predicted(element, size))
@@ -128,15 +128,7 @@ def _eigenvalue(c: Comparison, motion: RiddenMotion, element: SteerElement, size
     y = motion.lean_rate(element, size)
     if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
         return complex(np.nan, np.nan)
-    return estimate(motion.response.t[c.window.rows], y, c.fit.estimator, near).eigenvalue
-
-
-def _moved(c: Comparison, change: complex) -> Comparison:
-    """Comparison with a prediction that is moved."""
-    p = replace(c.prediction, like=c.prediction.like + change)
-    left = c.fit.eigenvalue - p.like
-    re_std, im_std = p.difference_std
-    return replace(c, prediction=p, z_re=left.real / re_std, z_im=left.imag / im_std)
+    return estimate_alike(motion.response.t[c.window.rows], y, near, quick=True).eigenvalue
 
 
 def _parabola(x: Sequence[float], y: Sequence[float]) -> float:

@@ -152,13 +152,19 @@ class RiddenMotion:
         steer = self.start.steer_influence
         return [self.start.lean_rate_influence] if steer is None else [self.start.lean_rate_influence, steer]
 
+    @cached_property
+    def _unit_motions(self) -> Array:
+        """Lean rate and steer (n, 2, 4 + k) without a part, from unit starts: without one the motion is linear."""
+        units = np.eye(len(self.start.x))
+        return np.stack([self.machine.ride(unit, None, 0.0) for unit in units], axis=-1)
+
     def lean_rate(self, element: SteerElement, size: float) -> Array:
         """Lean rate (n,) with a part of this size, less its mean, from the start that then fits best."""
         x, linear = self.start.x, self.start.x
         change = np.zeros((self.window.stop - self.window.start, 2))
         for _ in range(START_ROUNDS):
-            change = self.machine.ride(x, element, size) - self.machine.ride(x, None, 0.0)
+            change = self.machine.ride(x, element, size) - self._unit_motions @ x
             change -= change.mean(axis=0)
             x = linear - sum(K @ change[:, i] for i, K in enumerate(self._influences))
-        change = self.machine.ride(x, element, size) - self.machine.ride(x, None, 0.0)
+        change = self.machine.ride(x, element, size) - self._unit_motions @ x
         return np.asarray(self.start.unit_responses @ x + change[:, 0] - change[:, 0].mean())

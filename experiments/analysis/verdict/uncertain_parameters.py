@@ -11,11 +11,12 @@ like(p) shows, and a few Gauss-Newton steps are made. Only combinations of param
 tenth of its noise or more are searched; the others stay.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import estimate_initial_state
@@ -195,15 +196,27 @@ class ParameterSearch:
         )
 
 
-def _linear(group: Group, moved: dict[str, float]) -> Array:
-    """Estimates (2 N,) from the linear motion of a moved bicycle, at the windows' own starts."""
+def linear_predictions(group: Group, moved: Mapping[str, float]) -> NDArray[np.complex128]:
+    """Estimates (N,) [1/s] from the linear motion of a machine with some quantities moved, at the windows' own starts.
+
+    Parameters
+    ----------
+    group : sequence of (Response, Comparison)
+    moved : mapping of str to float
+        SI.
+    """
     theories: dict[int, Theory] = {}
     found = []
     for response, c in group:
-        theory = theories.setdefault(id(response), theory_for(response).move(moved))
-        s = _linear_like(response, c, theory)
-        found += [s.real, s.imag]
-    return np.array(found)
+        if id(response) not in theories:
+            theories[id(response)] = theory_for(response).move(moved)
+        found.append(_linear_like(response, c, theories[id(response)]))
+    return np.array(found, complex)
+
+
+def _linear(group: Group, moved: Mapping[str, float]) -> Array:
+    """Real and imaginary parts (2 N,) of `linear_predictions`."""
+    return np.ascontiguousarray(linear_predictions(group, moved)).view(float)
 
 
 def _linear_like(response: Response, c: Comparison, theory: Theory) -> complex:

@@ -1,0 +1,330 @@
+"""Foresight of a campaign: which errors it would see, what hides the others, and what would make it see more.
+
+Each condition is rehearsed `REHEARSALS` times, with other noise, and the windows stand for those of the experiment,
+under the noise of the rig's instruments: wind, a belt or a hand add to that. Repeats give as many windows more.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.foresight.error_slopes import DRY_FRICTION, FORESEEN_ERRORS, error_slopes
+from experiments.analysis.foresight.expected_power import (
+    FORESEEN_LEVEL,
+    FORESEEN_POWER,
+    ExpectedCampaigns,
+    ExpectedCondition,
+    hiding_parameters,
+    one_deviation,
+    shrinkage,
+    smallest_rejected,
+)
+from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
+from experiments.analysis.verdict.power import like_for_like_slopes, noncentrality
+from experiments.campaigns.protocols.condition import Condition
+from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
+from experiments.campaigns.rehearsal import DryRun, dry_run
+from experiments.datatypes import Comparison, Response
+from experiments.dynamics import unit_of
+from experiments.theory.theory import theory_for
+from hil.design.methods import GainSchedule, design
+from models.errors import InputError
+from models.parameters import PARAMETERS
+
+REHEARSALS = 3  # of each condition: noise decides whether a window is kept, and how long it is
+MORE_KICKS = 2  # times
+KNOWN_BETTER = 0.5  # of a parameter's standard deviation
+SPEEDS_TRIED = 4  # of one more condition, for each bicycle and controller
+LEAST_SPEED_STEP = 0.5  # m/s, between a planned speed and one more
+FRICTION = FORESEEN_ERRORS.index(DRY_FRICTION.name)
+FRICTION_ROUNDS = 3  # times the slope of dry friction is taken anew, at the size found
+
+_Pairs = Sequence[tuple[Response, Comparison]]
+
+
+@dataclass(frozen=True)
+class ForeseenError:
+    """Error of a machine, and the smallest size of it (SI) that the campaign would see; infinite where it would not.
+
+    Attributes
+    ----------
+    seen : float
+        As the campaign is planned.
+    more_kicks, one_more_speed, known_better : float
+        With `MORE_KICKS` times the kicks, with `Foresight.one_more` beside, and with the first of `hidden_by` known
+        twice as well; nan where there is no such condition or parameter.
+    nominal : float
+        Value without an error, to which a size without a unit or of a parameter is set in proportion.
+    hidden_by : tuple of str
+        Parameters of the bicycle whose deviations hide a smaller one, the one to know better first.
+    """
+
+    name: str
+    nominal: float
+    seen: float
+    more_kicks: float
+    one_more_speed: float
+    known_better: float
+    hidden_by: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        """SI unit; empty for a number without one."""
+        return DRY_FRICTION.unit if self.name == DRY_FRICTION.name else unit_of(self.name)
+
+    @property
+    def shown_in(self) -> str:
+        """Unit in which sizes are shown: percent of the value without an error, milliseconds, or SI."""
+        if not self.unit or (self.name in PARAMETERS and self.nominal):
+            return "%"
+        return "ms" if self.unit == "s" else self.unit
+
+    def text(self, size: float) -> str:
+        """Write a size [SI] in the unit that it is shown in; "-" for one that is never seen."""
+        if not np.isfinite(size):
+            return "-"
+        scale = {"%": 100.0 / abs(self.nominal or 1.0), "ms": 1e3}.get(self.shown_in, 1.0)
+        return f"{scale * size:.2g}"
+
+
+@dataclass(frozen=True)
+class Foresight:
+    """Errors that a campaign with one bicycle would see, and what would make it see more."""
+
+    bicycle: str
+    conditions: int
+    windows: int
+    errors: tuple[ForeseenError, ...]
+    one_more: str  # condition that would shrink the sizes most; empty where none was found
+    know_first: str  # parameter whose better knowledge would; empty where none hides anything
+
+    @property
+    def larger_for_verdict(self) -> float:
+        """Times by which an error must be larger for the verdict itself, which rejects at `SIGNIFICANCE`."""
+        size, own = (noncentrality(2 * self.conditions, p, FORESEEN_POWER) for p in (FORESEEN_LEVEL, SIGNIFICANCE))
+        return float(np.sqrt(own / size))
+
+    def advice(self) -> str:
+        """Sentence on what would make the campaign see more."""
+        steps = [f"{MORE_KICKS} times the kicks"]
+        steps += [f"one more condition, best {self.one_more}"] if self.one_more else []
+        steps += [f"a better known bicycle, first {self.know_first}"] if self.know_first else []
+        return f"what would make the runs of {self.bicycle} show smaller errors: {'; '.join(steps)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Document of the table; sizes in SI, null where no size is seen."""
+        return {
+            "bicycle": self.bicycle,
+            "conditions": self.conditions,
+            "windows": self.windows,
+            "rejected_in": FORESEEN_POWER,
+            "p_below": FORESEEN_LEVEL,
+            "times_larger_for_the_verdict": self.larger_for_verdict,
+            "one_more_condition": self.one_more,
+            "know_first": self.know_first,
+            "errors": [
+                {
+                    "name": one.name,
+                    "unit": one.unit,
+                    "nominal": one.nominal,
+                    "smallest_seen": one.seen,
+                    "with_twice_the_kicks": one.more_kicks,
+                    "with_one_more_condition": one.one_more_speed,
+                    "hidden_by": list(one.hidden_by),
+                    "with_the_first_known_twice_as_well": one.known_better,
+                }
+                for one in self.errors
+            ],
+        }
+
+
+def foresee(
+    conditions: Sequence[Condition], rehearsed: Sequence[DryRun], tell: Callable[[str], None] = lambda what: None
+) -> tuple[Foresight, ...]:
+    """Foresee what a campaign would see of each bicycle's errors; none for bicycles whose rehearsals give no window.
+
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        All of the campaign, repeats and all.
+    rehearsed : sequence of DryRun
+        Of each kind of condition one.
+    tell : callable
+        Told what is worked on.
+    """
+    found = []
+    for name in dict.fromkeys(one.condition.bicycle.name for one in rehearsed):
+        own = [one for one in rehearsed if one.condition.bicycle.name == name and not one.refusal]
+        runs = {one.condition.label: sum(c.label == one.condition.label for c in conditions) for one in own}
+        tell(f"which errors the runs of {name} would show")
+        again = [{one.condition.label: one for one in own}, *(_rehearsed_again(own, i) for i in range(1, REHEARSALS))]
+        windows = [{label: some for label, one in each.items() if (some := _windows(one))} for each in again]
+        windows = [each for each in windows if each]
+        if windows:
+            found.append(_foreseen(name, [one.condition for one in own], windows, runs, tell))
+    return tuple(found)
+
+
+def _rehearsed_again(made: Sequence[DryRun], number: int) -> dict[str, DryRun]:
+    """Rehearse the kicked conditions with other noise, by label."""
+    conditions = [one.condition for one in made if one.condition.kicked]
+    other = {c.label: replace(c.scenario, seed=c.scenario.seed + number) for c in conditions}
+    return {c.label: dry_run(replace(c, scenario=other[c.label])) for c in conditions}
+
+
+def _windows(rehearsed: DryRun) -> _Pairs:
+    """Windows of a rehearsal with a fit that may be compared."""
+    if rehearsed.response is None or not rehearsed.condition.kicked:
+        return []
+    try:
+        found = analyze_responses([rehearsed.response])
+    except InputError:  # no theory of such a motion
+        return []
+    usable = (c for c in found.comparisons if np.isfinite([c.z_re, c.z_im]).all() and c.fit.influence.size)
+    return [(rehearsed.response, c) for c in usable]
+
+
+def _foreseen(
+    bicycle: str,
+    planned: Sequence[Condition],
+    windows: Sequence[dict[str, _Pairs]],
+    runs: dict[str, int],
+    tell: Callable[[str], None],
+) -> Foresight:
+    """Foresee what the planned conditions of one bicycle would see.
+
+    Parameters
+    ----------
+    bicycle : str
+    planned : sequence of Condition
+    windows : sequence of dict
+        Of each rehearsal of the campaign, by label.
+    runs : dict
+        Runs planned of each label.
+    tell : callable
+    """
+    friction = DRY_FRICTION.usual
+    expected = [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
+    seen = smallest_rejected(expected)
+    in_deviations = seen[FRICTION] / one_deviation(expected)[FRICTION] if np.isfinite(seen[FRICTION]) else np.inf
+    for _ in range(FRICTION_ROUNDS):
+        size = in_deviations * one_deviation(expected)[FRICTION]
+        if not np.isfinite(size):
+            break
+        friction = float(size)
+        expected = [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
+    seen = smallest_rejected(expected)
+    theory = theory_for(next(iter(windows[0].values()))[0][0])
+    uncertain = tuple(theory.uncertain)
+    more = smallest_rejected([[one.repeated(MORE_KICKS) for one in campaign] for campaign in expected])
+    label, besides = "", np.full(len(seen), np.nan)
+    tried = {}
+    for condition in _more_conditions(planned):
+        tell(f"{condition.label} beside")
+        own = _windows(dry_run(condition))
+        if own:
+            beside = _expected(condition.label, own, 1, friction)
+            tried[condition.label] = [[*campaign, beside] for campaign in expected]
+    if tried:
+        shares = {name: _gain(expected, some) for name, some in tried.items()}
+        label = min(shares, key=lambda name: shares[name])
+        besides = smallest_rejected(tried[label])
+    hiding = [hiding_parameters(expected, i) for i in range(len(FORESEEN_ERRORS))]
+    q = len(uncertain)
+    better = [shrinkage(expected, np.where(np.arange(q) == i, KNOWN_BETTER, 1.0)) for i in range(q)]
+    errors = tuple(
+        ForeseenError(
+            name=name,
+            nominal=0.0 if name == DRY_FRICTION.name else theory.nominal(name),
+            seen=float(seen[i]),
+            more_kicks=float(more[i]),
+            one_more_speed=float(besides[i]),
+            known_better=float(seen[i] / better[hiding[i][0]][i]) if hiding[i] else float("nan"),
+            hidden_by=tuple(uncertain[j] for j in hiding[i]),
+        )
+        for i, name in enumerate(FORESEEN_ERRORS)
+    )
+    gains = [np.nansum(np.log(one)) for one in better]
+    hidden = any(hiding)
+    return Foresight(
+        bicycle=bicycle,
+        conditions=max(map(len, expected)),
+        windows=max(sum(len(one.covariances) for one in campaign) for campaign in expected),
+        errors=errors,
+        one_more=label,
+        know_first=uncertain[int(np.argmax(gains))] if hidden else "",
+    )
+
+
+def _expected(label: str, pairs: _Pairs, runs: int, friction: float) -> ExpectedCondition:
+    """Condition as its rehearsal's windows have it, with so many runs."""
+    stds = theory_for(pairs[0][0]).uncertain
+    return ExpectedCondition(
+        label,
+        np.array([c.prediction.difference_covariance for _, c in pairs]),
+        np.array([error_slopes(response, c, FORESEEN_ERRORS, friction) for response, c in pairs]),
+        np.mean([like_for_like_slopes([pair], list(stds)) for pair in pairs], axis=0) * np.array(list(stds.values())),
+    ).repeated(runs)
+
+
+def _gain(before: ExpectedCampaigns, after: ExpectedCampaigns) -> float:
+    """Mean logarithm of the sizes after over those before, of the errors that are felt."""
+    with np.errstate(invalid="ignore"):
+        ratio = np.log(one_deviation(after) / one_deviation(before))
+    return float(np.mean(ratio[np.isfinite(ratio)])) if np.isfinite(ratio).any() else 0.0
+
+
+def _more_conditions(planned: Sequence[Condition]) -> Iterator[Condition]:
+    """Conditions at other speeds than those planned: between them and one step beside them."""
+    kinds: dict[tuple[str, str], Condition] = {}
+    speeds: dict[tuple[str, str], list[float]] = {}
+    for condition in planned:
+        if len({v for _, v in condition.scenario.speed}) == 1 and not condition.excitation.releases:
+            key = condition.method, condition.controller
+            kinds.setdefault(key, condition)
+            speeds.setdefault(key, []).append(condition.v)
+    for key, condition in kinds.items():
+        limits = condition.rig.limits
+        for v in _speeds_beside(speeds[key]):
+            if limits.speed_min.value <= v <= limits.speed_max.value:
+                moved = _at_speed(condition, v)
+                if moved:
+                    yield moved
+
+
+def _speeds_beside(planned: Sequence[float]) -> list[float]:
+    """Up to `SPEEDS_TRIED` speeds [m/s] between those planned and beside them, the widest gaps first."""
+    v = sorted(set(planned))
+    gaps = sorted(pairwise(v), key=lambda pair: pair[0] - pair[1])
+    step = max(LEAST_SPEED_STEP, 0.5 * (v[-1] - v[0]) / max(len(v) - 1, 1))
+    middles = [0.5 * (a + b) for a, b in gaps if b - a >= 2.0 * LEAST_SPEED_STEP]
+    beside = [v[0] - step, v[-1] + step]
+    return [round(one, 2) for one in (beside + middles)[:SPEEDS_TRIED]]
+
+
+def _at_speed(condition: Condition, v: float) -> Condition | None:
+    """Condition at another speed; None where its controller has no gains there."""
+    schedule = condition.schedule
+    if not schedule.v[0] <= v <= schedule.v[-1]:
+        again = _designed_over(schedule, v, condition)
+        if again is None:
+            return None
+        schedule = again
+    scenario = replace(condition.scenario, speed=tuple((t, v) for t, _ in condition.scenario.speed))
+    return replace(condition, v=v, schedule=schedule, scenario=scenario)
+
+
+def _designed_over(schedule: GainSchedule, v: float, condition: Condition) -> GainSchedule | None:
+    """Design gains as those of a schedule about a speed, by its options, or by the gentle ones where these do not."""
+    for options in (schedule.options, gentle_options(condition.bicycle, condition.method)):
+        try:
+            return design(
+                condition.bicycle, condition.method, grid_over([v]), schedule.loop, allow_unstable=True, **options
+            )
+        except (InputError, TypeError, ValueError):
+            continue
+    return None
