@@ -32,7 +32,7 @@ AS_GOOD = 0.8  # of what the best cause explains: one that cannot be is told of 
 
 def find_causes(
     group: Sequence[tuple[Response, Comparison]],
-    leftover: Leftover,
+    leftover_of: Callable[[], Leftover],
     tell: Callable[[str], None] = lambda name: None,
 ) -> list[CandidateCause]:
     """Find what would explain the misfit of one bicycle's windows; the best first, those tried on eigenvalues ahead.
@@ -40,12 +40,13 @@ def find_causes(
     Parameters
     ----------
     group : sequence of (Response, Comparison)
-    leftover : Leftover
-        Of the same windows.
+    leftover_of : callable
+        Gives the leftover of the same windows.
     tell : callable
         Told what is tried.
     """
     tell("all quantities")
+    leftover = leftover_of()
     ranked = rank_causes([Segment.of(r, c.window) for r, c in some_windows(group, WINDOWS_SEARCHED)])
     found = [cause for cause in ranked if cause.chi2_explained > 0.0][:CAUSES_REPORTED]
     tried = nonlinear_causes(group, leftover, tell)

@@ -139,7 +139,7 @@ def bicycle_verdict(
     found: list[CandidateCause] = []
     leftover = cache(lambda: Leftover(group))  # made once, where it can be made
     if causes and fit.p < SIGNIFICANCE:
-        found, untold = attempt("the search for causes", lambda: find_causes(group, leftover(), tell), found)
+        found, untold = attempt("the search for causes", lambda: find_causes(group, leftover, tell), found)
     unknown: tuple[Detectable, ...] = ()
     power, _ = attempt("the power", lambda: power_table(group, leftover().covariance, SIGNIFICANCE), unknown)
     return GoodnessOfFit(

@@ -102,7 +102,7 @@ def test_a_cause_that_leaves_the_data_unexplained_says_so():
 
 @pytest.mark.parametrize("error", [InputError("no such bicycle"), np.linalg.LinAlgError("singular"), IndexError("7")])
 def test_nothing_in_the_verdict_takes_the_analysis_away(monkeypatch, error):
-    def fails(group):
+    def fails(*_):
         raise error
 
     monkeypatch.setattr(goodness_of_fit, "find_causes", fails)
