@@ -27,6 +27,7 @@ OURS = "riderless"  # kind of response
 STRENGTHS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # N m on the lean, where the search begins
 STEER_SHARE = 0.03  # of the lean torque, that a side force puts on the steer of a bicycle of usual trail
 FIRST_TIME = 1.0  # s
+MOST_LEAN_TORQUE = 15.0  # N m: a gale on a rider's size; more is no wind, but a sensor or a bicycle that is wrong
 LEAST_GAIN = 10.0  # of the logarithm of the likelihood, for which random torques are believed
 RIDGE = 1e-8  # of a parameter's own information: what no window tells of
 SIMPLEX = np.array([0.5, 0.02, 1.0])  # of the search, about its beginning
@@ -96,7 +97,7 @@ class _Candidate(NamedTuple):
 
 
 def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
-    """Find the torques of the greatest likelihood; None where still air is nearly as likely."""
+    """Find the torques of the greatest likelihood; None where still air is nearly as likely, or no air is so strong."""
     place = TORQUE_TIMES.index(FIRST_TIME)
     tried = [np.array([np.log(s), STEER_SHARE, np.log(STEER_SHARE * s)]) for s in STRENGTHS]
     here = _search(stretches, min(tried, key=lambda one: cost(stretches, _covariance(one), place)), place)
@@ -108,7 +109,7 @@ def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
             if other.cost >= here.cost:
                 break
             here = other
-    return here.noise
+    return here.noise if here.noise.lean_torque <= MOST_LEAN_TORQUE else None
 
 
 def _search(stretches: Sequence[Stretch], begin: Array, place: int) -> _Candidate:

@@ -21,7 +21,7 @@ from experiments.analysis.verdict.uncertain_parameters import linear_predictions
 from experiments.datatypes import Comparison, Response
 from experiments.dynamics import Theory, unit_of
 from experiments.theory.theory import theory_for
-from models.array_types import Array
+from models.array_types import Array, ComplexArray
 from models.errors import InputError
 
 WINDOWS_SEARCHED = 4  # windows beyond which a search for causes takes an even choice of a condition's windows
@@ -149,7 +149,7 @@ def _within_the_possible(theory: Theory, name: str, score: float, precision: flo
 
 
 def _on_eigenvalues(
-    group: Sequence[tuple[Response, Comparison]], leftover: Leftover, nominal: Array, cause: CandidateCause
+    group: Sequence[tuple[Response, Comparison]], leftover: Leftover, nominal: ComplexArray, cause: CandidateCause
 ) -> CandidateCause:
     """Predict again with a quantity where the motion wants it, and where the eigenvalues do; the better of the two.
 
@@ -173,7 +173,7 @@ def _on_eigenvalues(
     return replace(elsewhere, chi2_left=left) if left < by_motion.chi2_left else by_motion
 
 
-def _share_wanted(group: Sequence[tuple[Response, Comparison]], change: Array) -> float:
+def _share_wanted(group: Sequence[tuple[Response, Comparison]], change: ComplexArray) -> float:
     """Share of a change (N,) of the predictions with which the windows agree best, were it in proportion to a move."""
     std = np.array([c.prediction.difference_std for _, c in group])
     z = np.array([(c.z_re, c.z_im) for _, c in group])
@@ -183,6 +183,6 @@ def _share_wanted(group: Sequence[tuple[Response, Comparison]], change: Array) -
     return float(z @ d / (d @ d)) if d.any() else 1.0
 
 
-def _again(group: Sequence[tuple[Response, Comparison]], change: Array) -> list[Comparison]:
+def _again(group: Sequence[tuple[Response, Comparison]], change: ComplexArray) -> list[Comparison]:
     """Compare the same fits with predictions that are changed (N,) [1/s]."""
     return [with_moved_prediction(c, complex(by)) for (_, c), by in zip(group, change, strict=True)]

@@ -104,10 +104,11 @@ def verdicts(
     for c in comparisons:
         response = by_name[c.window.source, c.label]
         groups.setdefault(theory_for(response).bicycle.name, []).append((response, c))
-    return [
-        bicycle_verdict(name, group, causes, lambda what, name=name: tell(f"verdict on {name}: {what}"))
-        for name, group in groups.items()
-    ]
+
+    def telling(name: str) -> Callable[[str], None]:
+        return lambda what: tell(f"verdict on {name}: {what}")
+
+    return [bicycle_verdict(name, group, causes, telling(name)) for name, group in groups.items()]
 
 
 def bicycle_verdict(
