@@ -85,7 +85,19 @@ def loop_noise(dynamics: Dynamics, v: float, dt: float) -> RowNoise:
 
 
 def sensor_covariance(dynamics: Dynamics, v: float, dt: float, channels: tuple[Array, Array]) -> Array:
-    """Covariance (2, 2) of a difference that is linear in lean rate and steer, from the noise of the loop's sensors."""
+    """Covariance (2, 2) of a difference that is linear in lean rate and steer, from the noise of the loop's sensors.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+        With noise, sampled.
+    v : float
+        Mean speed of the window [m/s].
+    dt : float
+        Sampling interval of the recording [s].
+    channels : two (2, n) arrays
+        As `difference_influence` gives them.
+    """
     loop = loop_noise(dynamics, v, dt)
     sizes, vectors = np.linalg.eigh(settled_covariance(loop.transition, loop.state_noise @ loop.state_noise.T))
     return driven_covariance(loop, vectors * np.sqrt(np.maximum(sizes, 0.0)), channels)
