@@ -31,7 +31,7 @@ FORESEEN_ERRORS = (  # that a lab makes
 )
 SMALL_MISREADING = {"steer_scale": 1e-3, "steer_lag": 1e-4}  # SI, for difference quotients
 ERROR_STEP = 0.1  # of a quantity's usual deviation, likewise
-SINCE_KICK = 0.4  # s, from a kick to the beginning of its window
+KICK_TO_WINDOW = 0.4  # s, from a kick to the beginning of its window
 _ENCODER = MEASURED_CHANNELS.index("delta_meas")
 
 
@@ -81,7 +81,7 @@ class _Kicked:
     @classmethod
     def of(cls, response: Response, window: Window) -> "_Kicked":
         """Find the state at the kick that explains lean rate and steer in the window."""
-        before = min(round(SINCE_KICK / response.dt), window.start)
+        before = min(round(KICK_TO_WINDOW / response.dt), window.start)
         since, rows = replace(window, start=window.start - before), slice(before, None)
         dynamics = theory_for(response).dynamics()
         states = free_response(dynamics, *_speeds(response, since))[..., BICYCLE_STARTS]

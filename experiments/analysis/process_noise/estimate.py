@@ -21,6 +21,7 @@ from models.errors import InputError
 from models.linear.perturbed import ENTRIES
 
 UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
+FEWEST_WINDOWS = 3  # in one or two, what the model lacks at the start of a window looks like a torque
 MOST_WINDOWS = 30  # of one bicycle, spread evenly over its recordings: more would tell no more that matters
 MACHINE_STEP = 0.1  # of a quantity's usual deviation, for difference quotients
 OURS = "riderless"  # kind of response
@@ -56,7 +57,9 @@ def may_tell(response: Response) -> bool:
 
 
 def estimate_process_noise(group: Sequence[tuple[Response, Comparison]]) -> ProcessNoise | None:
-    """Estimate the random torques from windows of one bicycle; None where these show none."""
+    """Estimate the random torques from windows of one bicycle; None where these show none, or are too few."""
+    if len(group) < FEWEST_WINDOWS:
+        return None
     chosen = [group[i] for i in sorted({round(i) for i in np.linspace(0, len(group) - 1, MOST_WINDOWS)})]
     others: dict[int, OtherMachines] = {}
     stretches = []
