@@ -116,7 +116,7 @@ def design(
         raise InputError(f"a design wants a Bicycle, found {bicycle!r}: get one with load_bicycle")
     if not isinstance(timing, LoopTiming):
         raise InputError(f"a design wants a LoopTiming, found {timing!r}: give for example LoopTiming(rate=200)")
-    law = method_named(method, **options) if drive is None else method_of(STEER_METHODS[drive.kind], method, **options)
+    law: Method = method_of(METHODS if drive is None else STEER_METHODS[drive.kind], method, **options)
     if drive is not None:
         timing = replace(timing, drive_lag=0.0)
     v = checked_speeds(speeds)

@@ -1,4 +1,4 @@
-"""What a kick asks of a drive that obeys a steer rate or angle: its greatest steer, rate and torque."""
+"""Peaks of steer, rate and torque that a kick asks of a drive which obeys a steer rate or angle."""
 
 from typing import NamedTuple
 
