@@ -1,4 +1,4 @@
-"""Greatest steer, rate and torque that a kick asks of a drive that obeys a steer rate or angle."""
+"""Peaks of steer, rate and torque that a kick asks of a drive which obeys a steer rate or angle."""
 
 from typing import NamedTuple
 

@@ -93,6 +93,15 @@ def test_the_cascade_steers_into_the_fall_and_costs_least():
         assert cost(kp * factors[0], kd * factors[1]) > least
 
 
+@pytest.mark.parametrize(("loop", "method"), [(LAG, "cascade"), (PI, "lqr"), (PI, "cascade"), (ANGLE, "lqr")])
+@pytest.mark.parametrize("name", ["Silver", "Rigid"])
+def test_interpolated_gains_balance_too(name, loop, method):
+    schedule = design(load_bicycle(name), method, np.arange(2.0, 7.5, 0.5), drive=loop)
+    for v in np.arange(2.05, 7.0, 0.05):
+        model = sampled_steer(schedule.bicycle, float(v), schedule.loop, loop)
+        assert np.abs(model.closed_loop(schedule.gains(v))).max() < 1.0
+
+
 def test_given_gains_are_taken_as_they_are():
     schedule = design(load_bicycle("Silver"), "cascade", [4.0], drive=LAG, kp=12.0, kd=5.0)
     np.testing.assert_array_equal(schedule.K, [[-12.0, 0.0, -5.0, 0.0, 0.0, 0.0]])
