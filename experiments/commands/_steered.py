@@ -100,9 +100,9 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
             ]
             for row in rows
         ],
-        "Off by: the same eigenvalue under a drive that makes torque from its error. Kick: the\n"
-        f"greatest steer rate and torque that a lean rate of {HAND_KICK:g} rad/s asks of the drive; where it\n"
-        "has less, its steer does not follow.",
+        "Off by: the same eigenvalue under a drive that makes torque from its error.\n"
+        f"Kick: greatest steer rate and torque that a lean rate of {HAND_KICK:g} rad/s asks\n"
+        "of the drive; where it has less, its steer does not follow.",
     )
     if out is not None:
         screen.print(f"gains written to {out.path}", soft_wrap=True)
