@@ -84,25 +84,25 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
         [
             "v m/s",
             "slowest 1/s",
-            "with the torque",
+            "off by %",
             "gain margin",
             "phase deg",
             "delay ms",
-            "kick: steer, rate, torque",
+            "kick rad/s, N m",
         ],
         [
             [
                 f"{row['v']:g}",
                 eigenvalue_text(row["slowest"]),
-                eigenvalue_text(row["slowest_stiff"]),
+                number_text(100.0 * abs(row["slowest_stiff"] / row["slowest"] - 1.0), 1),
                 *row["margins"].as_text(),
-                f"{number_text(row['peaks'].delta, 2)} rad, {number_text(row['peaks'].delta_dot, 1)} rad/s, "
-                f"{number_text(row['peaks'].T, 1)} N m",
+                f"{number_text(row['peaks'].delta_dot, 1)}, {number_text(row['peaks'].T, 1)}",
             ]
             for row in rows
         ],
-        "With the torque: the whole bicycle under a drive that makes torque from its error. Kick: the most that\n"
-        f"a lean rate of {HAND_KICK:g} rad/s asks of the drive; where it has less, its steer does not follow.",
+        "Off by: the same eigenvalue under a drive that makes torque from its error.\n"
+        f"Kick: greatest steer rate and torque that a lean rate of {HAND_KICK:g} rad/s asks\n"
+        "of the drive; where it has less, its steer does not follow.",
     )
     if out is not None:
         screen.print(f"gains written to {out.path}", soft_wrap=True)

@@ -1,7 +1,7 @@
 """Cascade from lean to the steer command: the law of Chalmers' riderless bicycle.
 
-Theirs reads ``rate = Kp (lean_ref - lean) - Kd lean_rate``, with the steer positive to the other side than the lean.
-With lean and steer both positive to the right it is
+Theirs reads ``rate = Kp (lean_ref - lean) - Kd lean_rate``, in signs of its own. With lean and steer both positive to
+the right it is
 
     u = kp (phi - phi_ref) + kd phi_dot,    kp, kd > 0: steer into the fall.
 

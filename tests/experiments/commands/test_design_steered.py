@@ -52,6 +52,7 @@ def test_the_gains_are_written_with_their_kind_and_what_they_ask_of_the_drive_is
     assert "steer rate in rad/s: gains K of delta_dot = -K z" in out
     assert "with a lag of 40 ms" in out
     assert "where it has less, its steer does not follow" in out
+    assert "off by %" in out
     schedule = GainSchedule.from_toml(path)
     assert schedule.drive == InnerLoop(kind="rate", bandwidth=50.0, damping=1.0)
     told = json.loads(riderless(*line[:-2], "--json")[1])
