@@ -100,7 +100,7 @@ def judge_fault(case: FaultCase, played: Played) -> tuple[str, float, list[str]]
     elif _by_circumstances(case, played, cause, t_cause, running_from):
         pass
     elif t_cause < case.onset - TIME_ROUNDING:
-        when = "before the fault began" if threat.what else "with nothing wrong"
+        when = "before the fault began" if threat.what is not None else "with nothing wrong"
         wrong.append(f"{cause.name} at {t_cause:.3f} s, {when}")
     elif cause not in allowed:
         wrong.append(f"the cause kept is {cause.name}, which does not name it")

@@ -20,7 +20,7 @@ def describe_case(case: FaultCase) -> str:
     kick = f", kick {case.kick:+.1f} N s" if case.kick else ""
     about = f", {case.circumstances}" if case.options.pool.varied else ""
     lines = [
-        f"{title}: {case.name}, {case.moment.value}" if case.threat.what else f"{title}: {case.name}",
+        f"{title}: {case.name}, {case.moment.value}" if case.threat.what is not None else f"{title}: {case.name}",
         f"{bicycle}, {method}, {speeds} m/s{kick}{length}{about}",
     ]
     for part in case.parts:

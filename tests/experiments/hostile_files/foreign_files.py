@@ -144,7 +144,7 @@ def hostile_hdf5(folder: Path, columns: Columns) -> None:
     new("external-values", lambda file: file.create_dataset("time", (8,), "f8", external=[("/etc/passwd", 0, 64)]))
     new("virtual", virtual)
     new("fill-value", lambda file: file.create_dataset("time", (2**40,), "f8", chunks=(2**16,), fillvalue=1.0))
-    new("fill-values", lambda file: [file.create_dataset(f"c{i}", (10**7,), "f8", chunks=(1000,)) for i in range(50)])
+    new("fill-values", lambda file: [file.create_dataset(name, (10**7,), "f8", chunks=(1000,)) for name in columns])
     new("chunk-bomb", chunk_bomb)
     new("loops", loops)
     new("long-texts", long_texts)
@@ -167,7 +167,7 @@ def hostile_parquet(folder: Path, columns: Columns) -> None:
 
     word = pa.DictionaryArray.from_arrays(pa.array(np.zeros(n, "i4")), pa.array(["x" * 100_000]))
     new("one-text-a-million-times", {"time": word})
-    new("zeros", {f"c{i}": pa.array(np.zeros(4 * n)) for i in range(20)}, compression="zstd")
+    new("zeros", {name: pa.array(np.zeros(8 * n)) for name in columns}, compression="zstd")
     new("no-rows", {name: pa.array([], pa.float64()) for name in columns})
     new("no-columns", pa.table({}))
     new("nulls", {name: pa.nulls(ROWS) for name in columns})
