@@ -1,6 +1,5 @@
 """Longer rides, sets of faults, slow ones, and the search for the unsafe: safe, repeatable, and able to fail."""
 
-import json
 from dataclasses import replace
 from functools import partial
 
@@ -32,7 +31,7 @@ from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE,
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import State
 from models.errors import InputError
-from tests.experiments.studies.test_fault_injection import altered, case_of, command
+from tests.experiments.studies.test_fault_injection import altered, case_of
 
 PAIRS = CaseOptions(together=2)
 TRIPLES = CaseOptions(together=3, pool=ThreatPool.ALL)
@@ -365,41 +364,3 @@ def test_a_search_is_the_same_on_any_number_of_processes():
 def test_searches_of_nonsense_are_refused(count, seed):
     with pytest.raises(InputError, match="a search wants 1 case or more"):
         search_unsafe(count, seed, CaseOptions(), lambda genes, options: [])
-
-
-# the command
-
-
-def test_command_searches_and_plays_again():
-    shown = command("--search", "20", "--jobs", "1")
-    assert shown.exit_code == 0, shown.output
-    assert "nothing unsafe was found" in shown.output
-    again = next(line for line in shown.output.splitlines() if "riderless faults" in line).split()
-    told = command(*again[2:])
-    assert told.exit_code == 0, told.output
-    assert "case of a search" in told.output
-    assert json.loads(command("--search", "5", "--jobs", "1", "--json").stdout)["search"]["played"] == 5
-
-
-def test_command_tells_a_pair():
-    told = command("--together", "2", "--seed", "9", "--case", "3")
-    assert told.exit_code == 0, told.output
-    assert told.output.count("FAULT BEGINS") == 2
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--threats", "odd"),
-        ("--length", "70"),
-        ("--together", "4"),
-        ("--case", "seven"),
-        ("--case", "gabc"),
-        ("--search", "9", "--count", "3"),
-        ("--search", "0"),
-        ("--search", "5", "--jobs", "0"),
-        ("--real-time", "--together", "2"),
-    ],
-)
-def test_command_refuses_nonsense(arguments):
-    assert isinstance(command(*arguments).exception, InputError)
