@@ -113,6 +113,11 @@ class Response:
         return float((self.t[-1] - self.t[0]) / (len(self.t) - 1))
 
     @property
+    def key(self) -> tuple[str, str]:
+        """Source and label, by which its windows find it."""
+        return self.source, self.label or self.source
+
+    @property
     def channels(self) -> tuple[str, ...]:
         """Names of the signals that were measured."""
         names = ("phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "T_played", "v_read")
@@ -314,6 +319,11 @@ class Comparison:
     z_re: float
     z_im: float
     label: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """`Response.key` of the recording that it was cut from."""
+        return self.window.source, self.label
 
     @property
     def residual(self) -> complex:

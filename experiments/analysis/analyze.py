@@ -104,10 +104,10 @@ def analyze_responses(
 def in_process_noise(found: Analysis) -> Analysis:
     """Carry the random torques of wind, belt or road that the windows show, if any, into the errors of all."""
     responses = with_process_noise(found.responses, found.comparisons)
-    by_name = {(r.source, r.label or r.source): r for r in responses}
+    by_key = {response.key: response for response in responses}
     comparisons: list[Comparison] = []
     for c in found.comparisons:
-        response = by_name[c.window.source, c.label]
+        response = by_key[c.key]
         if response.process_noise is None:
             comparisons.append(c)
             continue

@@ -16,7 +16,7 @@ from experiments.analysis.random_effects import PooledMean, pooled_means
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.recordings.published import Figure7, figure7
 from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import open_loop
+from experiments.theory.theory import open_loop, theory_for
 from models import catalogue
 
 _OLD_KEYS = {"residual_re": "left_re", "residual_im": "left_im"}  # in JSON documents
@@ -133,6 +133,17 @@ def _z(difference: float, std: float) -> float:
     if std > 0 or np.isnan(std):
         return difference / std
     return 0.0 if difference == 0 else float(np.copysign(np.inf, difference))
+
+
+def windows_by_bicycle(
+    responses: Sequence[Response], comparisons: Sequence[Comparison]
+) -> dict[str, list[tuple[Response, Comparison]]]:
+    """Group windows by their bicycle's name, each with the recording that it was cut from, which must be there."""
+    by_key = {response.key: response for response in responses}
+    groups: dict[str, list[tuple[Response, Comparison]]] = {}
+    for c in comparisons:
+        groups.setdefault(theory_for(by_key[c.key]).bicycle.name, []).append((by_key[c.key], c))
+    return groups
 
 
 def summary(comparisons: Sequence[Comparison]) -> Summary:

@@ -18,9 +18,8 @@ from scipy.fft import next_fast_len
 from experiments.analysis.estimators.coloured_noise import noise_covariance
 from experiments.analysis.initial_state import InitialState
 from experiments.datatypes import Dynamics, ProcessNoise
-from experiments.theory.free_response import propagate
-from experiments.theory.kalman import RowNoise, row_noise, settled_covariance
-from experiments.theory.process_noise import torque_rows
+from experiments.theory.kalman import RowNoise, row_noise, settled_root
+from experiments.theory.process_noise import impulse_responses, torque_rows
 from models.array_types import Array
 
 MODE_PARAMETERS = 5  # of one mode about a constant: d, w, c1, c2, c3
@@ -99,8 +98,7 @@ def sensor_covariance(dynamics: Dynamics, v: float, dt: float, channels: tuple[A
         As `difference_influence` gives them.
     """
     loop = loop_noise(dynamics, v, dt)
-    sizes, vectors = np.linalg.eigh(settled_covariance(loop.transition, loop.state_noise @ loop.state_noise.T))
-    return driven_covariance(loop, vectors * np.sqrt(np.maximum(sizes, 0.0)), channels)
+    return driven_covariance(loop, settled_root(loop), channels)
 
 
 def driven_covariance(loop: RowNoise, before: Array, channels: tuple[Array, Array]) -> Array:
@@ -114,14 +112,9 @@ def driven_covariance(loop: RowNoise, before: Array, channels: tuple[Array, Arra
     channels : two (2, n) arrays
         As `difference_influence` gives them.
     """
-    n = channels[0].shape[1]
-    m, e = loop.state_noise.shape
-    starts = np.hstack([loop.state_noise, before])
-    still = np.zeros((m, m))
-    motion = loop.output @ propagate(loop.transition[None], np.zeros(n, int), np.zeros(n), starts, still, np.zeros(n))
-    impulses = np.concatenate([loop.reading_noise[None], motion[:-1, :, :e]])  # (n, 2, e) after a noise at row 0
+    impulses, left = impulse_responses(loop, before, channels[0].shape[1])
     within = np.sum([_driven(channel, impulses[:, i]) for i, channel in enumerate(channels)], axis=0)
-    earlier = np.sum([channel @ motion[:, i, e:] for i, channel in enumerate(channels)], axis=0)
+    earlier = np.sum([channel @ left[:, i] for i, channel in enumerate(channels)], axis=0)
     return np.asarray(np.einsum("pcn,qcn->pq", within, within) + earlier @ earlier.T)
 
 

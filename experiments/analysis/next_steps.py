@@ -47,8 +47,8 @@ def next_steps(
     comparisons : sequence of Comparison
     rejected : sequence of Rejected
     """
-    measured = {(c.window.source, c.label) for c in comparisons}
-    without = [r for r in responses if (r.source, r.label or r.source) not in measured]
+    measured = {c.key for c in comparisons}
+    without = [r for r in responses if r.key not in measured]
     if not without:
         return []
     sources = {response.source for response in without}

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.process_noise.wording import noise_of_bicycles, noise_sentence
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit
 from experiments.analysis.verdict.power import power_sentence
@@ -132,19 +133,16 @@ def _single_windows(
     verdicts: Sequence[GoodnessOfFit], responses: Sequence[Response], comparisons: Sequence[Comparison]
 ) -> tuple[str, ...]:
     """Count the single windows of each bicycle, and say why their count may look otherwise than the verdict."""
-    theories = {(r.source, r.label or r.source): theory_for(r) for r in responses}
     counted = []
-    by_bicycle: dict[str, list[Comparison]] = {}
-    for c in comparisons:
-        by_bicycle.setdefault(theories[c.window.source, c.label].bicycle.name, []).append(c)
+    by_bicycle = windows_by_bicycle(responses, comparisons)
     for bicycle, own in by_bicycle.items():
-        n, k = len(own), sum(c.agrees for c in own)
+        n, k = len(own), sum(c.agrees for _, c in own)
         said = f"taken alone, {k} of {n} windows lie within {AGREEMENT:g} standard deviations of the prediction"
         if len(by_bicycle) > 1:
             said = f"{bicycle}: {said}"
         verdict = next((one for one in verdicts if one.bicycle == bicycle), None)
         if verdict is not None and verdict.dof and not verdict.withheld:
-            uncertain = any(theories[c.window.source, c.label].uncertain for c in own)
+            uncertain = any(theory_for(response).uncertain for response, _ in own)
             said += _beside_the_whole(verdict, n, k, uncertain)
         counted.append(said)
     return tuple(counted)

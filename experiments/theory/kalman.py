@@ -144,6 +144,12 @@ def row_noise(dynamics: Dynamics, rows: Mapping[str, Array], v: float, dt: float
     return RowNoise(power, mean_output, state_noise, reading_noise)
 
 
+def settled_root(loop: RowNoise) -> Array:
+    """Root (m, m) of the covariance of the states that earlier noise leaves, one standard deviation a column."""
+    sizes, vectors = np.linalg.eigh(settled_covariance(loop.transition, loop.state_noise @ loop.state_noise.T))
+    return np.asarray(vectors * np.sqrt(np.maximum(sizes, 0.0)))
+
+
 def settled_covariance(F: Array, Q: Array) -> Array:
     """Covariance (m, m) of a state that began at zero, after 2^`SETTLING_DOUBLINGS` steps with process noise Q."""
     P = Q

@@ -8,9 +8,11 @@ import numpy as np
 from scipy.linalg import expm
 
 from experiments.datatypes import Dynamics, ProcessNoise
+from experiments.theory.free_response import propagate
 from experiments.theory.kalman import RowNoise
 from models.array_types import Array
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from models.linear.zero_order_hold import zoh
 
 TORQUES = 2  # on lean and steer
 
@@ -67,23 +69,18 @@ def torque_map(dynamics: Dynamics, v: float, dt: float) -> tuple[Array, Array, f
     """
     assert dynamics.mechanics is not None
     mass, damping, stiffness = dynamics.mechanics.matrices(v)
-    n = len(STATES)
-    whole = np.zeros((n + TORQUES, n + TORQUES))
-    whole[PHI : DELTA + 1, PHI_DOT : DELTA_DOT + 1] = np.eye(2)
-    forces = np.hstack([-stiffness, -damping, np.eye(TORQUES)])
-    whole[PHI_DOT : DELTA_DOT + 1] = np.linalg.solve(mass, forces)
+    moved = np.zeros((len(STATES), len(STATES) + TORQUES))  # A, and B of the two torques beside it
+    moved[PHI : DELTA + 1, PHI_DOT : DELTA_DOT + 1] = np.eye(2)
+    moved[PHI_DOT : DELTA_DOT + 1] = np.linalg.solve(mass, np.hstack([-stiffness, -damping, np.eye(TORQUES)]))
     step = dt if dynamics.dt is None else dynamics.dt
-    held = expm(whole * step)[:n, n:]
+    held = zoh(moved[:, : len(STATES)], moved[:, len(STATES) :], step)[1]
     F = expm(dynamics.matrix(v) * step) if dynamics.dt is None else dynamics.matrix(v)
-    return F, np.pad(held, ((0, len(F) - n), (0, 0))), step
+    return F, np.pad(held, ((0, len(F) - len(STATES)), (0, 0))), step
 
 
 def impulse_responses(rows: RowNoise, before: Array, n: int) -> tuple[Array, Array]:
     """Readings (n, c, e) after each noise at row 0, and those (n, c, b) after each state (m, b) at the beginning."""
-    states = np.empty((n, len(rows.transition), rows.state_noise.shape[1] + before.shape[1]))
-    states[0] = np.hstack([rows.state_noise, before])
-    for i in range(1, n):
-        states[i] = rows.transition @ states[i - 1]
-    motion = rows.output @ states
-    e = rows.state_noise.shape[1]
+    m, e = rows.state_noise.shape
+    starts, still = np.hstack([rows.state_noise, before]), np.zeros((m, m))
+    motion = rows.output @ propagate(rows.transition[None], np.zeros(n, int), np.zeros(n), starts, still, np.zeros(n))
     return np.concatenate([rows.reading_noise[None], motion[:-1, :, :e]]), motion[:, :, e:]

@@ -8,7 +8,6 @@ not, the controller is refused (`hil.controllers.state_coordinates`).
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -213,14 +212,6 @@ class LTIController:
         names = ("A", "B", "C", "D", "anti_windup")
         speeds = [{"v": float(v), **dict(zip(names, (x.tolist() for x in given), strict=True))} for v, *given in rows]
         return tomli_w.dumps({**head, "speed": speeds})
-
-    @classmethod
-    def from_toml(cls, path: str | Path) -> "LTIController":
-        """Read a controller from a file; raises as `from_text`."""
-        try:
-            return cls.from_text(Path(path).read_text(encoding="utf-8-sig"), str(path))
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} cannot be read ({error}): give a file of matrices") from None
 
     @classmethod
     def from_text(cls, text: str, where: str = "the text given") -> "LTIController":

@@ -18,7 +18,7 @@ from hil.design.sampled_plant import BICYCLE_PART, SampledModel
 from models.array_types import Array
 from models.coordinates import DELTA, PHI_DOT, T_DELTA, T_PHI
 from models.errors import InputError
-from models.linear.whipple import input_matrix
+from models.linear.whipple import input_matrix, system_matrix
 from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
 
@@ -75,8 +75,6 @@ class LQG:
 
     def _filter_gain(self, bicycle: Bicycle, v: float, model: SampledModel, H: Array) -> Array:
         """Gain (n, 2) of the stationary Kalman filter that corrects the estimate by the readings of the same sample."""
-        from models.linear.whipple import system_matrix
-
         _, unknown = zoh(system_matrix(bicycle, v), input_matrix(bicycle)[:, [T_PHI, T_DELTA]], model.dt)
         Q = 1e-12 * np.eye(len(model.F))
         Q[BICYCLE_PART, BICYCLE_PART] += unknown @ np.diag([self.lean_torque**2, self.steer_torque**2]) @ unknown.T

@@ -1,6 +1,6 @@
 """Linear quadratic regulator: gains that minimise a quadratic cost, by weights that have units."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from math import pi, radians
 
@@ -40,13 +40,7 @@ class Weights:
     T_delta: float = 0.5
 
     def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if not (isinstance(value, (int, float)) and SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT):
-                raise InputError(
-                    f"the LQR weight {item.name} must be a number above 0, from {SMALLEST_WEIGHT:g} to "
-                    f"{LARGEST_WEIGHT:g}, found {value!r}"
-                )
+        require_weights(self, [item.name for item in fields(self)], "LQR weight")
 
     @classmethod
     def parse(cls, given: Mapping[str, float]) -> "Weights":
@@ -74,12 +68,36 @@ class Weights:
     @property
     def Q(self) -> Array:
         """Cost of the bicycle's state (4, 4)."""
-        return np.diag(np.array([self.phi, self.delta, self.phi_dot, self.delta_dot]) ** -2.0)
+        return state_cost(self.phi, self.delta, self.phi_dot, self.delta_dot)
 
     @property
     def R(self) -> float:
         """Cost of the steer torque [1/(N m)^2]."""
         return self.T_delta**-2.0
+
+
+def require_weights(weights: object, names: Iterable[str], what: str) -> None:
+    """Refuse weights of these names that are no number in range: raises InputError."""
+    for name in names:
+        value = getattr(weights, name)
+        if not (isinstance(value, (int, float)) and SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT):
+            raise InputError(
+                f"the {what} {name} must be a number above 0, from {SMALLEST_WEIGHT:g} to "
+                f"{LARGEST_WEIGHT:g}, found {value!r}"
+            )
+
+
+def state_cost(phi: float, delta: float, phi_dot: float, delta_dot: float) -> Array:
+    """Cost of the bicycle's state (4, 4) by Bryson's rule: 1 where a quantity has the value given here.
+
+    Parameters
+    ----------
+    phi, delta : float
+        Lean and steer angle [rad].
+    phi_dot, delta_dot : float
+        Lean and steer rate [rad/s].
+    """
+    return np.diag(np.array([phi, delta, phi_dot, delta_dot], dtype=float) ** -2.0)
 
 
 def lqr_gain(A: Array, b: Array, Q: Array, R: float) -> Array:

@@ -97,17 +97,31 @@ def sample(A: Array, b: Array, timing: LoopTiming) -> SampledModel:
         A = np.block([[A, B], [np.zeros((1, len(b))), np.full((1, 1), -1.0 / timing.drive_lag)]])
         B = np.vstack([np.zeros((len(b), 1)), [[1.0 / timing.drive_lag]]])
         states += ("T_drive",)
+    F, G = delayed(A, B, timing)
+    return SampledModel(F, G, states + ("u_prev",) * (len(F) - len(states)), timing.dt)
+
+
+def delayed(A: Array, B: Array, timing: LoopTiming) -> tuple[Array, Array]:
+    """Sample x' = A x + B u with the loop's delay: map over a sample and column (n,) of a new command.
+
+    Where there is a delay the last of the n states is the command before, which is obeyed until the new one is.
+
+    Parameters
+    ----------
+    A, B : (m, m) and (m, 1) arrays
+    timing : LoopTiming
+        Rate and delay; the lag of the drive is in A and B.
+    """
     F, G = zoh(A, B, (1.0 - timing.delay) * timing.dt) if 0 < timing.delay < 1 else zoh(A, B, timing.dt)
     if timing.delay:
-        n, old = len(states), G
+        n, old = len(A), G
         if timing.delay < 1:  # first the old command, then the new one
             F_old, G_old = zoh(A, B, timing.delay * timing.dt)
             F, old = F @ F_old, F @ G_old
         new = G if timing.delay < 1 else np.zeros((n, 1))
         F = np.block([[F, old], [np.zeros((1, n + 1))]])
         G = np.vstack([new, [[1.0]]])
-        states += ("u_prev",)
-    return SampledModel(F, G[:, 0], states, timing.dt)
+    return F, G[:, 0]
 
 
 def continuous(z: ArrayLike, dt: float) -> NDArray[np.complex128]:

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from hil.controllers.controller import LinearLaw
-from hil.design.sampled_plant import LOOP_STATES, SampledModel, continuous
+from hil.design.closed_loop import yaw_rate
+from hil.design.sampled_plant import BICYCLE_PART, LOOP_STATES, SampledModel, continuous
 from hil.design.schedule import GAIN_INPUTS
 from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT
 from models.errors import InputError
+from models.linear.perturbed import Variant
 from models.parameters import Bicycle
 
 YAW_INTEGRAL = "yaw_integral"
@@ -111,8 +112,7 @@ def closed_design(inner: LinearLaw, bicycle: Bicycle, v: float, model: SampledMo
         G, states = np.append(G, 1.0), (*states, "u_prev")
     n, m = len(F), len(inner.A)
     yaw = np.zeros(n)
-    yaw[DELTA], yaw[DELTA_DOT] = v, bicycle.c
-    yaw *= np.cos(bicycle.lam) / bicycle.w
+    yaw[BICYCLE_PART] = yaw_rate(Variant(bicycle), v)
     told = np.zeros((len(inner.inputs), n))
     for row, name in zip(told, inner.inputs, strict=True):
         state = name.removesuffix("_meas")

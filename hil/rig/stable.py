@@ -72,12 +72,11 @@ def judged_speeds(rig: Rig, schedule: Controller, speeds: Sequence[float] = ()) 
     if lowest > highest:
         return [float(np.clip(0.5 * (lowest + highest), first, last))]  # they never meet, which is said elsewhere
     if schedule.states:  # interpolated matrices: the loop between two speeds may be neither's
-        grid = [np.linspace(a, b, 2 + LOOKS_BETWEEN) for a, b in pairwise(schedule.v)]
-        fine = np.concatenate([*grid, schedule.v])
-        return sorted({lowest, highest, *fine[(fine >= lowest) & (fine <= highest)].tolist()} - {0.0} or {lowest})
-    between = np.arange(np.ceil(lowest / _SPEED_STEP), np.floor(highest / _SPEED_STEP) + 1) * _SPEED_STEP
-    own = schedule.v[(schedule.v >= lowest) & (schedule.v <= highest)]
-    return sorted({lowest, highest, *between.tolist(), *own.tolist()} - {0.0} or {lowest})
+        between = [np.linspace(a, b, 2 + LOOKS_BETWEEN) for a, b in pairwise(schedule.v)]
+    else:
+        between = [np.arange(np.ceil(lowest / _SPEED_STEP), np.floor(highest / _SPEED_STEP) + 1) * _SPEED_STEP]
+    looked = np.concatenate([*between, schedule.v])
+    return sorted({lowest, highest, *looked[(looked >= lowest) & (looked <= highest)].tolist()} - {0.0} or {lowest})
 
 
 def _in_words(eigenvalue: complex) -> str:

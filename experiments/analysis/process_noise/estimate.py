@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
+from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
 from experiments.datatypes import Comparison, ProcessNoise, Response
 from experiments.theory.theory import theory_for
@@ -37,14 +38,12 @@ SETTLED = {"xatol": 0.03, "fatol": 0.05, "maxfev": 120}  # strengths within 3 %
 
 def with_process_noise(responses: Sequence[Response], comparisons: Sequence[Comparison]) -> list[Response]:
     """Responses with the random torques that the windows of their bicycle show, where they show any."""
-    by_name = {(r.source, r.label or r.source): r for r in responses}
-    groups: dict[str, list[tuple[Response, Comparison]]] = {}
-    for c in comparisons:
-        response = by_name[c.window.source, c.label]
-        if may_tell(response):
-            groups.setdefault(theory_for(response).bicycle.name, []).append((response, c))
+    telling = {response.key: response for response in responses if may_tell(response)}
+    groups = windows_by_bicycle(list(telling.values()), [c for c in comparisons if c.key in telling])
     found = {name: estimate_process_noise(group) for name, group in groups.items()}
-    return [replace(r, process_noise=found.get(theory_for(r).bicycle.name) if may_tell(r) else None) for r in responses]
+    return [
+        replace(r, process_noise=found.get(theory_for(r).bicycle.name) if r.key in telling else None) for r in responses
+    ]
 
 
 def may_tell(response: Response) -> bool:
@@ -73,7 +72,7 @@ def estimate_process_noise(group: Sequence[tuple[Response, Comparison]]) -> Proc
 def other_machines(response: Response) -> OtherMachines:
     """Machines of a response with each of `UNCERTAIN` a little off."""
     theory = theory_for(response)
-    found = []
+    dynamics, found = theory.dynamics(), []
     for name in UNCERTAIN:
         for step in (MACHINE_STEP, -MACHINE_STEP):
             try:
@@ -82,8 +81,8 @@ def other_machines(response: Response) -> OtherMachines:
                 continue
             break
         else:
-            found.append(theory.dynamics())  # it cannot be moved at all
-    return OtherMachines(theory.dynamics(), found, response.dt)
+            found.append(dynamics)  # it cannot be moved at all
+    return OtherMachines(dynamics, found, response.dt)
 
 
 class _Candidate(NamedTuple):

@@ -22,9 +22,8 @@ from experiments.analysis.initial_state import (
 )
 from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response, Window
 from experiments.theory.free_response import free_response
-from experiments.theory.kalman import settled_covariance
+from experiments.theory.kalman import settled_root
 from experiments.theory.process_noise import TORQUES, impulse_responses, torque_rows
-from experiments.theory.theory import theory_for
 from models.array_types import Array
 
 ROW_TIME = 0.04  # s over which samples are averaged: a weave of 10 rad/s turns by two fifths of a radian
@@ -60,6 +59,7 @@ class OtherMachines:
 
     def __init__(self, dynamics: Dynamics, others: Sequence[Dynamics], dt: float) -> None:
         """Compare dynamics with q others, in averages of samples every ``dt`` [s]."""
+        self.dynamics = dynamics
         self._all = (dynamics, *others)
         self._dt = dt
         self._kept: dict[tuple[float, float], Array] = {}
@@ -88,7 +88,7 @@ def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> St
     others : OtherMachines
         Of the response.
     """
-    dynamics, window = theory_for(response).dynamics(), c.window
+    dynamics, window = others.dynamics, c.window
     k = max(1, round(ROW_TIME / response.dt))
     linear = estimate_initial_state(response, window, dynamics)
     v, misread = measured_speed(response, window)
@@ -148,8 +148,7 @@ def _reading_covariance(response: Response, dynamics: Dynamics, v: float, k: int
         third = [np.diff(y, 3) for y in (response.phi_dot, response.delta)]
         return np.diag(np.tile([np.nanmean(d**2) / 20.0 / k for d in third], n))
     loop = loop_noise(dynamics, v, k * response.dt)
-    sizes, vectors = np.linalg.eigh(settled_covariance(loop.transition, loop.state_noise @ loop.state_noise.T))
-    root = _root(*impulse_responses(loop, vectors * np.sqrt(np.maximum(sizes, 0.0)), n))
+    root = _root(*impulse_responses(loop, settled_root(loop), n))
     return np.asarray(root @ root.T)
 
 

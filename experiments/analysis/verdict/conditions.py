@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, chdtri, logsumexp
 
-from experiments.analysis.verdict.between_runs import PooledGrid, pool_windows
+from experiments.analysis.verdict.between_runs import PooledGrid, block_diagonal, pool_windows
 from experiments.analysis.verdict.uncertain_parameters import Group, ParameterPosterior, ParameterSearch
 from experiments.datatypes import Comparison, Response
 from experiments.theory.theory import theory_for
@@ -77,7 +77,7 @@ def fit_campaign(group: Sequence[tuple[Response, Comparison]], searches: int = P
     g = pooled.likeliest
     together, counts = [pair for some in by_label for pair in some], [len(some) for some in by_label]
     explained = _explain(together, counts, pooled, searches)
-    std = np.sqrt(np.diag(_whole(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
+    std = np.sqrt(np.diag(block_diagonal(pooled.covariances[g : g + 1])[0] + explained.of_parameters))
     conditions = tuple(
         ConditionMeans(
             label,
@@ -116,7 +116,7 @@ def _explain(group: Group, counts: Sequence[int], pooled: PooledGrid, searches: 
     """
     G, k = pooled.means.shape[:2]
     if not theory_for(group[0][0]).uncertain:
-        misfits = _misfits(pooled.means.reshape(G, 2 * k), _whole(pooled.covariances))
+        misfits = _misfits(pooled.means.reshape(G, 2 * k), block_diagonal(pooled.covariances))
         return _Explained(misfits, pooled.weights, np.zeros((2 * k, 2 * k)))
     search = ParameterSearch(group)
     found: list[_Explained] = []
@@ -154,7 +154,7 @@ def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: A
     offset, slopes = (left.ravel() + J @ (D.T @ z)).reshape(-1, 2), J.reshape(len(left), 2, -1)
     means = pooled.means_of(np.split(offset, ends)).reshape(G, 2 * k)
     moves = pooled.means_of(np.split(slopes, ends)).reshape(G, 2 * k, -1)
-    misfits = _misfits(means, _whole(pooled.covariances) + moves @ moves.swapaxes(1, 2))
+    misfits = _misfits(means, block_diagonal(pooled.covariances) + moves @ moves.swapaxes(1, 2))
     of_parameters = moves[pooled.likeliest] @ moves[pooled.likeliest].T
     return _Explained(misfits, pooled.weights, of_parameters, parameters, z)
 
@@ -162,7 +162,7 @@ def _searched(search: ParameterSearch, group: Group, counts: Sequence[int], z: A
 def _whitening(pooled: PooledGrid, counts: Sequence[int]) -> Array:
     """Matrix (2 k, 2 N) from all windows to the conditions' means in units of their noise, under the likeliest size."""
     g = pooled.likeliest
-    noise = _whole(pooled.covariances[g : g + 1])[0]
+    noise = block_diagonal(pooled.covariances[g : g + 1])[0]
     return np.asarray(np.linalg.solve(np.linalg.cholesky(noise), _averaging(pooled, counts)))
 
 
@@ -174,14 +174,6 @@ def _averaging(pooled: PooledGrid, counts: Sequence[int]) -> Array:
         found[2 * i : 2 * i + 2, 2 * first : 2 * (first + n)] = share[g].transpose(1, 0, 2).reshape(2, 2 * n)
         first += n
     return found
-
-
-def _whole(blocks: Array) -> Array:
-    """Covariances (G, 2 k, 2 k) of k independent conditions from theirs (G, k, 2, 2)."""
-    G, k = blocks.shape[:2]
-    whole = np.zeros((G, k, 2, k, 2))
-    whole[:, np.arange(k), :, np.arange(k)] = blocks.swapaxes(0, 1)
-    return whole.reshape(G, 2 * k, 2 * k)
 
 
 def _misfits(means: Array, covariances: Array) -> Array:

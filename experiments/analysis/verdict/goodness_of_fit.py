@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
+from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.causes import find_causes
 from experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
@@ -20,7 +21,6 @@ from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from experiments.analysis.verdict.wording import what_would_explain
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
-from experiments.theory.theory import theory_for
 
 SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model is rejected
 UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has the counts)
@@ -99,15 +99,11 @@ def verdicts(
     tell : callable
         Told which bicycle is judged and what is worked on, often.
     """
-    by_name = {(r.source, r.label or r.source): r for r in responses}
-    groups: dict[str, list[tuple[Response, Comparison]]] = {}
-    for c in comparisons:
-        response = by_name[c.window.source, c.label]
-        groups.setdefault(theory_for(response).bicycle.name, []).append((response, c))
 
     def telling(name: str) -> Callable[[str], None]:
         return lambda what: tell(f"verdict on {name}: {what}")
 
+    groups = windows_by_bicycle(responses, comparisons)
     return [bicycle_verdict(name, group, causes, telling(name)) for name, group in groups.items()]
 
 

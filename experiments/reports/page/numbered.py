@@ -32,10 +32,10 @@ def numbered_windows(responses: Sequence[Response], comparisons: Sequence[Compar
     InputError
         If a comparison belongs to none of the recordings.
     """
-    by_name = {(r.source, r.label or r.source): r for r in responses}
+    by_key = {response.key: response for response in responses}
     windows = []
     for i, c in enumerate(comparisons, start=1):
-        response = by_name.get((c.window.source, c.label))
+        response = by_key.get(c.key)
         if response is None:
             raise InputError(
                 f"wanted the recording '{c.window.source}' ({c.label}) of window {i} among the responses of "

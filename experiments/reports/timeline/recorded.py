@@ -50,7 +50,7 @@ def timeline_of(
     spans = [
         WindowSpan(c.window.t_start, c.window.t_end, number, AGREES if c.agrees else DIFFERS)
         for number, c in windows
-        if (c.window.source, c.label) == (response.source, response.label or response.source)
+        if c.key == response.key
     ]
     spans += [WindowSpan(r.t_start, r.t_end, None, REJECTED) for r in rejected if r.source == response.source]
     return Timeline(response, kick_times(response), tuple(spans))

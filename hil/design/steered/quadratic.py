@@ -6,7 +6,7 @@ from math import pi, radians
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from hil.design.lqr import LARGEST_WEIGHT, SMALLEST_WEIGHT, dlqr_gain
+from hil.design.lqr import dlqr_gain, require_weights, state_cost
 from hil.design.sampled_plant import BICYCLE_PART, SampledModel
 from hil.design.stabilisability import require_stabilisable
 from hil.design.steered.sampled_steer import SteerModel
@@ -36,20 +36,12 @@ class SteerWeights:
     command: float = 0.5
 
     def __post_init__(self) -> None:
-        for item in fields(SteerWeights):
-            value = getattr(self, item.name)
-            if not (isinstance(value, (int, float)) and SMALLEST_WEIGHT <= value <= LARGEST_WEIGHT):
-                raise InputError(
-                    f"the weight {item.name} must be a number above 0, from {SMALLEST_WEIGHT:g} to "
-                    f"{LARGEST_WEIGHT:g}, found {value!r}"
-                )
+        require_weights(self, [item.name for item in fields(SteerWeights)], "weight")
 
     def costs(self, model: SampledModel) -> tuple[Array, float]:
         """Cost of the states (n, n), drive and delay at no cost, and of the command."""
         Q = np.zeros_like(model.F)
-        Q[BICYCLE_PART, BICYCLE_PART] = np.diag(
-            np.array([self.phi, self.delta, self.phi_dot, self.delta_dot], dtype=float) ** -2.0
-        )
+        Q[BICYCLE_PART, BICYCLE_PART] = state_cost(self.phi, self.delta, self.phi_dot, self.delta_dot)
         return Q, self.command**-2.0
 
 

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import LOOP_STATES, LoopTiming, SampledModel
+from hil.design.sampled_plant import LOOP_STATES, LoopTiming, SampledModel, delayed
 from models.array_types import Array
 from models.coordinates import STATES as BICYCLE_STATES
 from models.linear.perturbed import Variant
 from models.linear.prescribed_steer import InnerLoop, driven_steer, prescribed_steer
-from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
 
 HIDDEN_STATE = "delta_ddot"  # or the integral of a PI: no gain acts on it
@@ -62,12 +61,8 @@ class SteerModel(SampledModel):
         if HIDDEN_STATE not in self.states:
             return self
         return sampled_steer(
-            self.bicycle, self.v, self.timing, replace(self.loop, damping=None, bandwidth=self._slower)
+            self.bicycle, self.v, self.timing, replace(self.loop, damping=None, bandwidth=1.0 / self.loop.lag)
         )
-
-    @property
-    def _slower(self) -> float:
-        return 1.0 / self.loop.lag
 
 
 def sampled_steer(
@@ -88,16 +83,6 @@ def sampled_steer(
     """
     model = driven_steer if stiff else prescribed_steer
     A, b = model(Variant(bicycle), v, loop)
-    B, n = b[:, np.newaxis], len(b)
-    names: tuple[str, ...] = (*BICYCLE_STATES, HIDDEN_STATE)[:n]
-    if not timing.delay:
-        F, G = zoh(A, B, timing.dt)
-        return SteerModel(F, G[:, 0], names, timing.dt, bicycle, v, loop, timing)
-    F, old = zoh(A, B, timing.delay * timing.dt)  # first the command of before, then the new one
-    new = np.zeros((n, 1))
-    if timing.delay < 1:
-        after, new = zoh(A, B, (1.0 - timing.delay) * timing.dt)
-        F, old = after @ F, after @ old
-    F = np.block([[F, old], [np.zeros((1, n + 1))]])
-    G = np.vstack([new, [[1.0]]])
-    return SteerModel(F, G[:, 0], (*names, "u_prev"), timing.dt, bicycle, v, loop, timing)
+    names: tuple[str, ...] = (*BICYCLE_STATES, HIDDEN_STATE)[: len(b)]
+    F, G = delayed(A, b[:, np.newaxis], timing)
+    return SteerModel(F, G, names + ("u_prev",) * (len(F) - len(names)), timing.dt, bicycle, v, loop, timing)
