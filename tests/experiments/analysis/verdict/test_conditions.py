@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import chi2
 
 from experiments.analysis.analyze import analyze_responses
-from experiments.analysis.verdict.between_runs import pool_windows
-from experiments.analysis.verdict.conditions import _chi_square, _misfits, _whole, fit_campaign
+from experiments.analysis.verdict.between_runs import block_diagonal, pool_windows
+from experiments.analysis.verdict.conditions import _chi_square, _misfits, fit_campaign
 from experiments.analysis.verdict.goodness_of_fit import bicycle_verdict
 from experiments.reports.answer import answer_of
 from experiments.studies.verdict_calibration import simulate
@@ -32,7 +32,9 @@ def draws(rng, between, k=3, n=4, correlation=0.7):
 def p_of(values, covariances):
     pooled = pool_windows(values, covariances)
     G, k = pooled.means.shape[:2]
-    return _chi_square(_misfits(pooled.means.reshape(G, 2 * k), _whole(pooled.covariances)), pooled.weights, 2 * k)[1]
+    return _chi_square(
+        _misfits(pooled.means.reshape(G, 2 * k), block_diagonal(pooled.covariances)), pooled.weights, 2 * k
+    )[1]
 
 
 @pytest.mark.parametrize(("between", "most"), [(0.0, 0.08), (30.0, 0.12)])
