@@ -16,7 +16,7 @@ MAY_IMPORT = {
 LAYERS = {  # inside a room, the lowest first; a folder imports only itself and what stands before it
     "models": ("", "bicycles", "linear", "nonlinear", "constrained", "plant"),
     "firmware_interface": ("", "node", "devices", "twins"),
-    "hil": ("", "loop", "controllers", "design", "rig", "logs", "runners", "commissioning"),
+    "hil": ("", "guidance", "loop", "controllers", "design", "rig", "logs", "runners", "commissioning"),
     "experiments": (
         "",  # datatypes
         "theory",

@@ -1,0 +1,1 @@
+"""Paths on the ground, and whether a bicycle can follow them."""

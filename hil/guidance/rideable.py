@@ -1,0 +1,117 @@
+"""Check of a path before anybody rides it: lean, steer, torque and speed against limits, and the edges of a belt."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.guidance.demand import SLOWEST_RIDE, PathDemand, path_demand
+from hil.guidance.path import Path
+from models.errors import InputError
+from models.parameters import Bicycle
+
+SHARE = 0.8  # of a limit: the rest is for what disturbs the ride
+
+
+@dataclass(frozen=True)
+class RideLimits:
+    """Limits of a ride.
+
+    Attributes
+    ----------
+    lean, steer : float
+        rad
+    torque : float
+        N m
+    speed_min, speed_max : float
+        m/s
+    """
+
+    lean: float = np.radians(20.0)
+    steer: float = np.radians(30.0)
+    torque: float = 7.0
+    speed_min: float = SLOWEST_RIDE
+    speed_max: float = 15.0
+
+
+def require_rideable(bicycle: Bicycle, path: Path, v: float, limits: RideLimits) -> PathDemand:
+    """Check a path at the speed ``v`` [m/s]; what it asks for.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    path : Path
+    v : float
+    limits : RideLimits
+        `SHARE` of lean, steer and torque may be asked for; the rest is for what disturbs the ride.
+
+    Raises
+    ------
+    InputError
+        The speed or what the path asks for is beyond its limit: where, and at which speed it would do.
+    """
+    if not limits.speed_min <= v <= limits.speed_max:
+        raise InputError(
+            f"the path {path.name} shall be ridden at {v:g} m/s, and the limits are {limits.speed_min:g} to "
+            f"{limits.speed_max:g} m/s: choose a speed between them"
+        )
+    demand = path_demand(bicycle, path, v)
+    beyond = _beyond(demand, limits)
+    if beyond is None:
+        return demand
+    what, found, limit, where = beyond
+    slower = _fastest(lambda speed: _beyond(path_demand(bicycle, path, speed), limits) is None, limits.speed_min, v)
+    remedy = f"ride at {slower:.1f} m/s, or make it wider" if slower else "make it wider"
+    raise InputError(
+        f"the path {path.name} at {v:g} m/s asks for {found} of {what} at {where:.0f} m, and {100 * SHARE:.0f} % of "
+        f"the limit are {limit}: {remedy}"
+    )
+
+
+def require_on_belt(path: Path, half_width: float, wheelbase: float) -> None:
+    """Refuse a path that leads a wheel off a belt of ``half_width`` [m] to either side of its middle.
+
+    Parameters
+    ----------
+    path : Path
+    half_width, wheelbase : float
+        m
+
+    Raises
+    ------
+    InputError
+    """
+    front = path.y + wheelbase * np.sin(path.psi)
+    most = np.maximum(np.abs(path.y), np.abs(front))
+    i = int(np.argmax(most))
+    if most[i] > half_width:
+        raise InputError(
+            f"the path {path.name} leads a wheel {most[i]:.2f} m from the middle at {path.s[i]:.0f} m, and the belt "
+            f"ends at {half_width:g} m: choose a narrower path"
+        )
+
+
+def _beyond(demand: PathDemand, limits: RideLimits) -> tuple[str, str, str, float] | None:
+    """First quantity beyond its limit: name, size and limit in words, and where [m]; None where all are within."""
+    for what, values, limit in (
+        ("lean", demand.phi, limits.lean),
+        ("steer", demand.delta, limits.steer),
+        ("steer torque", demand.T_delta, limits.torque),
+    ):
+        i = int(np.argmax(np.abs(values)))
+        if abs(values[i]) > SHARE * limit:
+            return what, _words(what, abs(values[i])), _words(what, SHARE * limit), float(demand.s[i])
+    return None
+
+
+def _words(what: str, value: float) -> str:
+    """Size in words, angles in degrees."""
+    return f"{value:.2g} N m" if what == "steer torque" else f"{np.degrees(value):.1f} deg"
+
+
+def _fastest(possible: Callable[[float], bool], low: float, high: float) -> float | None:
+    """Fastest speed between two at which something is possible, in steps of 0.1 m/s; None where it is at none."""
+    for speed in np.arange(high, low, -0.1):
+        if possible(float(speed)):
+            return float(np.floor(speed * 10.0) / 10.0)
+    return None

@@ -1,0 +1,95 @@
+"""What a path asks for: against steady turns of the nonlinear model, and ridden by the linear one."""
+
+import numpy as np
+import pytest
+
+from hil.design.lqr import lqr_gain, state_cost
+from hil.guidance.demand import path_demand
+from hil.guidance.rideable import RideLimits, require_on_belt, require_rideable
+from hil.guidance.shapes import circle, figure_of_eight, lane_change, slalom
+from models import load_bicycle
+from models.coordinates import T_DELTA
+from models.errors import InputError
+from models.linear.path import heading_rate
+from models.linear.whipple import input_matrix, system_matrix
+from models.nonlinear.steady_turns import steady_turn_from_speed_and_radius
+
+BICYCLES = ("Silver", "Benchmark", "DelftSbW2024")
+
+
+@pytest.mark.parametrize("name", BICYCLES)
+@pytest.mark.parametrize(("v", "radius", "share"), [(3.0, 60.0, 0.005), (4.0, -10.0, 0.04)])
+def test_in_a_circle_it_asks_for_the_steady_turn(name, v, radius, share):
+    bicycle = load_bicycle(name)
+    turn = steady_turn_from_speed_and_radius(bicycle, v, radius)
+    demand = path_demand(bicycle, circle(radius, entry=6.0), v)
+    i = int(np.searchsorted(demand.s, 40.0))
+    assert demand.phi[i] == pytest.approx(turn.phi, rel=share)
+    assert demand.delta[i] == pytest.approx(turn.delta, rel=share)
+    assert demand.T_delta[i] == pytest.approx(turn.T_delta, rel=8 * share, abs=0.05)
+
+
+@pytest.mark.parametrize("name", BICYCLES)
+@pytest.mark.parametrize(("path", "v"), [(lane_change(1.0, 10.0), 5.0), (slalom(), 3.0), (figure_of_eight(12.0), 4.0)])
+def test_who_makes_that_torque_rides_that_path(name, path, v):
+    """The linear bicycle, integrated on its own; a weak feedback keeps it from falling, for it cannot ride blind."""
+    bicycle = load_bicycle(name)
+    d = path_demand(bicycle, path, v)
+    A, b = system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA]
+    K = lqr_gain(A, b, state_cost(0.1, 0.2, 1.0, 10.0), 0.01)
+    asked = np.column_stack([d.phi, d.delta, d.phi_dot, d.delta_dot])
+    h = (d.s[1] - d.s[0]) / v
+    x, place = asked[0].copy(), np.array(path.at(d.s[0])[:3])  # x, y, heading
+    off, fed_back = [], []
+    for i in range(len(d.s) - 1):
+        middle = 0.5 * (asked[i] + asked[i + 1])
+        T = 0.5 * (d.T_delta[i] + d.T_delta[i + 1])
+        half = x + 0.5 * h * (A @ x + b * (d.T_delta[i] - K @ (x - asked[i])))
+        correction = K @ (half - middle)
+        turned = h * float(heading_rate(bicycle, v, half))
+        heading = place[2] + 0.5 * turned
+        x = x + h * (A @ half + b * (T - correction))
+        place = place + np.array([h * v * np.cos(heading), h * v * np.sin(heading), turned])
+        fed_back.append(abs(correction))
+        if i % 25 == 0 and (not path.closed or d.s[i] < path.length):
+            off.append(path.nearest(*place[:2], place[2], near=d.s[i]).lateral)
+    assert np.max(np.abs(off)) < 0.02
+    assert np.max(fed_back) < 0.05 * np.max(np.abs(d.T_delta))
+
+
+def test_a_bicycle_leans_before_it_turns_and_steers_the_other_way_first():
+    d = path_demand(load_bicycle("Silver"), circle(20.0), 5.0)
+    first = d.s < 0.0
+    assert np.max(d.phi[first]) > 0.02  # it leans to the right on the straight
+    assert np.max(np.abs(d.delta[first])) < 1e-9
+    assert d.T_delta[first][np.argmax(np.abs(d.T_delta[first]))] < 0.0  # by a torque to the left
+
+
+def test_limits_refuse_and_tell_at_which_speed_it_would_do():
+    silver = load_bicycle("Silver")
+    with pytest.raises(InputError, match=r"asks for \d+\.\d deg of lean at .* ride at (\d\.\d) m/s") as refused:
+        require_rideable(silver, circle(4.0), 5.0, RideLimits())
+    slower = float(str(refused.value).split("ride at ")[1].split(" m/s")[0])
+    require_rideable(silver, circle(4.0), slower, RideLimits())
+    with pytest.raises(InputError, match="of lean"):
+        require_rideable(silver, circle(4.0), slower + 0.3, RideLimits())
+
+
+@pytest.mark.parametrize(
+    ("limits", "v", "words"),
+    [
+        (RideLimits(torque=0.5), 4.0, "of steer torque"),
+        (RideLimits(steer=0.05), 4.0, "of steer at"),
+        (RideLimits(speed_max=3.0), 4.0, "0.3 to 3 m/s: choose a speed between"),
+    ],
+)
+def test_each_limit_is_looked_at(limits, v, words):
+    with pytest.raises(InputError, match=words):
+        require_rideable(load_bicycle("Silver"), lane_change(1.0, 8.0), v, limits)
+
+
+def test_a_path_that_leaves_the_belt_is_refused():
+    silver = load_bicycle("Silver")
+    require_on_belt(lane_change(0.3, 10.0), 0.6, silver.w)
+    with pytest.raises(InputError, match=r"the belt ends at 0\.6 m"):
+        require_on_belt(lane_change(0.7, 10.0), 0.6, silver.w)
