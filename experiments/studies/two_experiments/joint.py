@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from experiments.analysis.identification import Identification, identify
+from experiments.analysis.likelihood.forced_windows import forced_segments
 from experiments.analysis.likelihood.profile import Profile, profiles
 from experiments.analysis.output_error import Segment
+from experiments.analysis.windows import find_windows
 from experiments.recordings.read import find_recordings, read_recording
-from experiments.reports.identify import segments_of
 from models.errors import InputError
 
 KICKS, SHAKEN = "delft_treadmill", "delft_bode"  # folders of the data
@@ -39,7 +40,9 @@ class ExperimentAnswer:
 
 
 def segments_in(data: Path, folders: tuple[str, ...]) -> list[Segment]:
-    """Windows and forced parts of the logs in some folders, from `SLOWEST` up.
+    """Windows of the kicks and forced parts of the shaken handle in some folders, from `SLOWEST` up.
+
+    In one log of the kicks a hand rests on the handle for seconds between them: that is no part of either experiment.
 
     Raises
     ------
@@ -51,7 +54,11 @@ def segments_in(data: Path, folders: tuple[str, ...]) -> list[Segment]:
         if not (data / folder).is_dir():
             raise InputError(f"wanted the logs of the Delft bicycle in {data / folder}, found no such folder")
         logs = [path for path in find_recordings([data / folder]) if "eigen" in path.name or "bode" in path.name]
-        segments += segments_of([read_recording(path) for path in logs])
+        for response in map(read_recording, logs):
+            if folder == SHAKEN:
+                segments += forced_segments(response)
+            else:
+                segments += [Segment.of(response, window) for window in find_windows(response)[0]]
     return [one for one in segments if one.window.v_mean > SLOWEST]
 
 

@@ -44,8 +44,8 @@ def models_table(one: ExperimentAnswer) -> str:
     for model, found in one.found.items():
         said = "" if model == "nothing" else ", ".join(f"{name} {text}" for name, text in found.texts.items())
         left = one.left[model]
-        rows.append([model, said, f"{left['phi_dot']:.3f}", f"{left['delta']:.3f}", f"{found.cost_before:.0f}"])
-    return markdown_table(["free", "found", "left, lean rate", "left, steer", "cost before"], rows)
+        rows.append([model, said, f"{left['phi_dot']:.3f}", f"{left['delta']:.3f}"])
+    return markdown_table(["free", "found", "left, lean rate", "left, steer"], rows)
 
 
 def unexplained(data: Path, answer: ExperimentAnswer) -> float:
