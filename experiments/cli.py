@@ -8,10 +8,12 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
+from typer.main import get_command
 
 from experiments.commands import (
     analyze,
@@ -146,7 +148,7 @@ def main() -> None:
     try:
         try:
             with memory_of_a_command():
-                app()
+                _command_line()()
         finally:
             _flush()
     except (InputError, DeviceError) as error:
@@ -163,6 +165,12 @@ def main() -> None:
         said = harmless_sentence(f"the system refused a file{where}: {error.strerror or error}")
         print(f"riderless: {said}", file=sys.stderr)
         sys.exit(2)
+
+
+@cache
+def _command_line() -> Any:
+    """Build the commands, once in a process: it takes longer than most of them take to answer."""
+    return get_command(app)
 
 
 def _flush() -> None:

@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Channel, Chunk, Message, Metadata, Schema
+from mcap.records import Channel, Chunk, Metadata, Schema
 from numpy.typing import NDArray
 from zstandard import ZstdDecompressor
 
@@ -42,6 +42,7 @@ _RECORDS_READ = (Opcode.CHUNK, Opcode.MESSAGE, Opcode.METADATA, Opcode.SCHEMA, O
 _INDEX_OPCODE = bytes([Opcode.MESSAGE_INDEX])
 _BLOCK_BYTES = 4 * 1024 * 1024  # read from a file at a time
 MOST_STORED = 16 * 1024 * 1024  # bytes in a chunk that may be left in the file; ours have 64 kB
+_MESSAGE_HEAD = 2 + 4 + 8 + 8  # bytes before a message's data: channel, sequence, two times
 _MESSAGE_ROOM = 400  # bytes that a message of another topic takes beside its data
 _JSON_ROOM = 30  # bytes of memory that a byte of JSON may become: a list in a list in a list
 _HELD_TWICE = 2  # the rows as they were unpacked, and put together
@@ -220,13 +221,11 @@ class McapContents:
         if opcode == Opcode.CHUNK:
             self._take_chunk(body)
             return
-        stream = ReadDataStream(BytesIO(body))
         if opcode == Opcode.MESSAGE:
-            message = Message.read(stream, len(body))
-            channel = self._channels[message.channel_id]
-            self._need(_MESSAGE_ROOM)
-            self.messages.append((channel, self._schemas[channel.schema_id], message.data))
-        elif opcode == Opcode.METADATA:
+            self._take_message(body)
+            return
+        stream = ReadDataStream(BytesIO(body))
+        if opcode == Opcode.METADATA:
             self._need(_JSON_ROOM * len(body))
             metadata = Metadata.read(stream)
             self.metadata[metadata.name] = metadata.metadata
@@ -235,6 +234,14 @@ class McapContents:
             self._schemas[schema.id] = schema.data
         elif opcode == Opcode.CHANNEL:
             self._take_channel(Channel.read(stream))
+
+    def _take_message(self, body: bytes) -> None:
+        """Take one by hand, ten times as fast as by a stream: a file may have a million."""
+        if len(body) < _MESSAGE_HEAD:
+            raise ValueError("a message without a head")
+        channel = self._channels[int.from_bytes(body[:2], "little")]
+        self._need(_MESSAGE_ROOM)
+        self.messages.append((channel, self._schemas[channel.schema_id], body[_MESSAGE_HEAD:]))
 
     def _take_channel(self, channel: Channel) -> None:
         schema = self._schemas[channel.schema_id]

@@ -15,6 +15,7 @@ from experiments.analysis.foresight.expected_power import (
     smallest_rejected,
 )
 from experiments.analysis.verdict.conditions import fit_campaign
+from experiments.campaigns import session
 from experiments.campaigns.foresight import foresee
 from experiments.campaigns.session import open_campaign, rehearse_campaign
 from experiments.recordings.run_response import response_of_run
@@ -77,8 +78,7 @@ def judged(responses):
 
 @pytest.fixture(scope="module")
 def delft():
-    campaign = planned("DelftSbW2024")
-    return campaign, foresee(campaign.conditions, rehearse_campaign(campaign))[0]
+    return planned("DelftSbW2024")
 
 
 TRUTHS = {
@@ -92,13 +92,13 @@ TRUTHS = {
 @pytest.mark.parametrize("name", ["more_delay", "coulomb_friction"])
 def test_what_is_said_to_be_seen_is_seen_as_often(delft, name):
     """On a bicycle not tuned on: 8 of 10 is said, half the size is to be rejected much less often."""
-    campaign, found = delft
+    (found,) = foresee(delft.conditions, rehearse_campaign(delft))
     size = next(one.seen for one in found.errors if one.name == name)
     seeds = range(100, 115)
     seen = {
         share: np.mean(
             [
-                judged([ridden(c, seed, TRUTHS[name](share * size)) for c in campaign.conditions]) < 0.05
+                judged([ridden(c, seed, TRUTHS[name](share * size)) for c in delft.conditions]) < 0.05
                 for seed in seeds
             ]
         )
@@ -130,8 +130,7 @@ def test_what_the_deviations_hide_is_hidden(tmp_path):
 
 def test_slopes_are_those_of_the_emulated_machine(delft):
     """The same noise with and without an error: what is left is what the error does, by the emulated machine."""
-    campaign, _ = delft
-    condition = max(campaign.conditions, key=lambda c: c.v)
+    condition = max(delft.conditions, key=lambda c: c.v)
     size = 0.02
     before, after = (analyze_responses([ridden(condition, 7, steer_scale=scale)]) for scale in (1.0, 1.0 + size))
     means = [
@@ -174,7 +173,26 @@ def test_a_parameter_that_looks_like_the_error_hides_it():
     )
 
 
-def test_a_dry_run_says_what_would_be_seen(tmp_path, capsys, monkeypatch):
+@pytest.fixture
+def _foreseen_once(monkeypatch):
+    """The same campaign asked for again, in other words, is not rehearsed again."""
+    for name in ("rehearse_campaign", "foresee_campaign"):
+        monkeypatch.setattr(session, name, cache_of_one(getattr(session, name)))
+
+
+def cache_of_one(function):
+    found = []
+
+    def again(*given, **named):
+        if not found:
+            found.append(function(*given, **named))
+        return found[0]
+
+    return again
+
+
+@pytest.mark.usefixtures("_foreseen_once")
+def test_a_dry_run_says_what_would_be_seen(capsys, monkeypatch):
     code, out, _ = call(capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--dry-run", "--json")
     assert code == 0
     table = json.loads(out)["would_see"][0]

@@ -1,8 +1,6 @@
 """Many runs at once give what they give one at a time."""
 
-import math
 import os
-import time
 
 import pytest
 
@@ -14,19 +12,7 @@ from hil.runners.emulation import Emulation
 from models import catalogue
 from models.errors import InputError
 from models.plant.plant import Scenario
-
-
-def busy(seconds):
-    """Work for so long in processor time; who did it."""
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        math.sqrt(2.0)
-    return os.getpid()
-
-
-def root(x):
-    """For the workers: a function that can fail."""
-    return math.sqrt(x)
+from tests.experiments.campaigns.workers import busy, root
 
 
 def cases(n=3):
