@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.verdict.conditions import fit_campaign
 from experiments.campaigns.sweeps import spread
 from experiments.studies.verdict_calibration.simulate import campaign_responses
@@ -32,10 +33,9 @@ class CampaignAnswer:
 
 def ask_verdict(campaign: StudyCampaign) -> CampaignAnswer:
     """Simulate a campaign and ask for its verdict."""
-    responses = campaign_responses(campaign)
-    found = analyze_responses(responses, estimator=campaign.estimator)
-    by_source = {response.source: response for response in responses}
-    fit = fit_campaign([(by_source[c.window.source], c) for c in found.comparisons])  # p even where it is withheld
+    found = analyze_responses(campaign_responses(campaign), estimator=campaign.estimator)
+    groups = windows_by_bicycle(found.responses, found.comparisons)  # with the random torques found in them
+    fit = fit_campaign([pair for group in groups.values() for pair in group])  # p even where it is withheld
     if fit.conditions:
         k, n = len(fit.conditions), sum(c.n for c in fit.conditions)
         return CampaignAnswer(campaign, k, n, fit.chi2, 2 * k, fit.p)
