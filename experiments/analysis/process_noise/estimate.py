@@ -55,9 +55,11 @@ def may_tell(response: Response) -> bool:
     return response.kind == OURS and measured and theory_for(response).dynamics().mechanics is not None
 
 
-def estimate_process_noise(group: Sequence[tuple[Response, Comparison]]) -> ProcessNoise | None:
+def estimate_process_noise(
+    group: Sequence[tuple[Response, Comparison]], fewest: int = FEWEST_WINDOWS
+) -> ProcessNoise | None:
     """Estimate the random torques from windows of one bicycle; None where these show none, or are too few."""
-    if len(group) < FEWEST_WINDOWS:
+    if len(group) < fewest:
         return None
     chosen = [group[i] for i in sorted({round(i) for i in np.linspace(0, len(group) - 1, MOST_WINDOWS)})]
     others: dict[int, OtherMachines] = {}

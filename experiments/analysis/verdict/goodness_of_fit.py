@@ -18,15 +18,12 @@ from experiments.analysis.verdict.guard import attempt
 from experiments.analysis.verdict.leftover import Leftover
 from experiments.analysis.verdict.power import Detectable, power_table
 from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
+from experiments.analysis.verdict.withheld import why_withheld
 from experiments.analysis.verdict.wording import what_would_explain
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
 
 SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model is rejected
-UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has the counts)
-    "era": "windows fitted by era reject true models ten times as often as p says, as noise moves its poles by more "
-    "than to first order; fit them with --estimator single_mode or several_modes",
-}
 OLD_KEYS = {"chi2_explained": "explains", "chi2_left": "left"}  # in JSON documents
 
 
@@ -128,9 +125,7 @@ def bicycle_verdict(
     """
     tell("joint test")
     fit, untold = attempt("the joint test", lambda: fit_campaign(group), CampaignFit((), 0j, 0.0, 1.0))
-    withheld = next((why for name, why in UNCALIBRATED.items() if any(c.fit.estimator == name for _, c in group)), "")
-    if not fit.conditions:
-        withheld = ""
+    withheld, _ = attempt("the wind", lambda: why_withheld(group), "") if fit.conditions else ("", "")
     if withheld:
         fit = replace(fit, p=float("nan"))
     found: list[CandidateCause] = []

@@ -1,12 +1,15 @@
 """Verdicts of the study's campaigns, each a line of a file: what is there already is not asked again."""
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.verdict.conditions import fit_campaign
+from experiments.analysis.verdict.withheld import why_not_in_wind
 from experiments.campaigns.sweeps import spread
 from experiments.studies.verdict_calibration.simulate import campaign_responses
 from experiments.studies.verdict_calibration.strata import StudyCampaign
@@ -15,7 +18,7 @@ from models.errors import InputError
 
 @dataclass(frozen=True)
 class CampaignAnswer:
-    """Verdict of one true campaign; nan for p where there was none."""
+    """Verdict of one true campaign; p is nan where there is none, and does not count where it is withheld."""
 
     campaign: StudyCampaign
     conditions: int
@@ -25,6 +28,11 @@ class CampaignAnswer:
     p: float
     reason: str = ""  # why there was no verdict
 
+    @property
+    def judged(self) -> bool:
+        """Was a verdict given?"""
+        return math.isfinite(self.p) and not self.reason
+
     def line(self) -> str:
         """Line of the file of results."""
         return json.dumps({"key": self.campaign.key, **asdict(self)})
@@ -32,13 +40,13 @@ class CampaignAnswer:
 
 def ask_verdict(campaign: StudyCampaign) -> CampaignAnswer:
     """Simulate a campaign and ask for its verdict."""
-    responses = campaign_responses(campaign)
-    found = analyze_responses(responses, estimator=campaign.estimator)
-    by_source = {response.source: response for response in responses}
-    fit = fit_campaign([(by_source[c.window.source], c) for c in found.comparisons])  # p even where it is withheld
+    found = analyze_responses(campaign_responses(campaign), estimator=campaign.estimator)
+    groups = windows_by_bicycle(found.responses, found.comparisons)  # with the random torques found in them
+    group = [pair for group in groups.values() for pair in group]
+    fit = fit_campaign(group)  # p even where it is withheld
     if fit.conditions:
         k, n = len(fit.conditions), sum(c.n for c in fit.conditions)
-        return CampaignAnswer(campaign, k, n, fit.chi2, 2 * k, fit.p)
+        return CampaignAnswer(campaign, k, n, fit.chi2, 2 * k, fit.p, why_not_in_wind(group))
     nan = float("nan")
     return CampaignAnswer(campaign, 0, 0, nan, 0, nan, "no window with a fit that may be compared")
 

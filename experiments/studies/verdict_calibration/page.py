@@ -40,7 +40,7 @@ def holm(values: Sequence[float]) -> list[float]:
 
 def uniformity(answers: Sequence[CampaignAnswer]) -> float:
     """Kolmogorov-Smirnov p of the answers' p against a uniform one; 1 without any."""
-    p = [a.p for a in answers if np.isfinite(a.p)]
+    p = [a.p for a in answers if a.judged]
     return float(kstest(p, "uniform").pvalue) if p else 1.0
 
 
@@ -63,7 +63,7 @@ def calibration_tables(answers: Sequence[CampaignAnswer]) -> dict[str, str]:
 
 def _row(name: str, answers: Sequence[CampaignAnswer], corrected: float) -> list[str]:
     """Row of a table: counts beside their bounds, and whether all of them and KS hold."""
-    judged = [a for a in answers if np.isfinite(a.p)]
+    judged = [a for a in answers if a.judged]
     n = len(judged)
     counts = [sum(a.p < level for a in judged) for level in LEVELS]
     bounds = [binomial_bounds(n, level) for level in LEVELS]

@@ -1,0 +1,64 @@
+"""No verdict where the wind moves the bicycle nearly as the kicks do, and where too few windows tell of it."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.compare import windows_by_bicycle
+from experiments.analysis.process_noise.share import driven_share
+from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE, bicycle_verdict
+from experiments.analysis.verdict.withheld import GREATEST_DRIVEN_SHARE
+from experiments.studies.verdict_calibration.simulate import campaign_responses
+from experiments.studies.verdict_calibration.strata import study_campaigns
+
+TUNED_ON = ("Browser", "Crescendo", "Benchmark", "Silver")
+
+
+@cache
+def windows_of(number, stratum="gusts 4 N", seed=77001, bicycles=TUNED_ON):
+    """The windows of one campaign of the study, each with its recording."""
+    campaign = study_campaigns(number + 1, seed, (stratum,), bicycles)[number]
+    found = analyze_responses(campaign_responses(campaign))
+    (group,) = windows_by_bicycle(found.responses, found.comparisons).values()
+    return group
+
+
+def test_a_true_bicycle_in_a_gale_is_not_judged():
+    """Before: p = 0.0006. 4 N on a light bicycle without control move it a third as much as its kicks."""
+    group = windows_of(3)
+    assert driven_share(group) > GREATEST_DRIVEN_SHARE
+    verdict = bicycle_verdict("Browser", group)
+    assert verdict.explained is None
+    assert np.isnan(verdict.p)
+    assert verdict.sentence.startswith(
+        "the verdict on the model of Browser is withheld: wind, belt or road moved it 0.3"
+    )
+    assert verdict.sentence.endswith("kick harder, or where it is calmer")
+
+
+def test_one_window_in_a_gale_is_not_judged():
+    """Before: p = 7e-33."""
+    group = windows_of(5)
+    assert len(group) == 1
+    verdict = bicycle_verdict("Crescendo", group)
+    assert verdict.explained is None
+    assert "one window does not tell wind, belt or road from a wrong model" in verdict.sentence
+
+
+def test_a_heavy_bicycle_in_the_same_wind_is_judged():
+    group = windows_of(13)
+    assert 0.0 < driven_share(group) < GREATEST_DRIVEN_SHARE
+    verdict = bicycle_verdict("Benchmark", group)
+    assert verdict.explained
+    assert verdict.p == pytest.approx(0.8, abs=0.1)
+
+
+@pytest.mark.parametrize("windows", [9, 2, 1])
+def test_calm_campaigns_are_judged(windows):
+    group = windows_of(1, "drawn", 78001, ("Rigid", "Pista"))[:windows]
+    assert len(group) == windows
+    verdict = bicycle_verdict("calm", group)
+    assert verdict.explained
+    assert verdict.p > SIGNIFICANCE
