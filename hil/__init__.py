@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 from models.lazy_door import lazy
 
 if TYPE_CHECKING:
+    from hil.controllers.compiled import CompiledController, read_law
+    from hil.controllers.law_file import name_law
+    from hil.controllers.lti import LTIController
     from hil.design.margins import Margins, margins
     from hil.design.methods import design
     from hil.design.sampled_plant import LoopTiming, sampled_model
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from hil.loop.excitation import Excitation
     from hil.loop.limits import Limit, Limits
     from hil.loop.observer import Observer
+    from hil.loop.reference import Reference
     from hil.loop.states import Cause, Demand, State, Symptom, Verdict
     from hil.rig.file import read_rig
     from hil.rig.rig import Rig, RigPort
@@ -30,10 +34,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Cause",
+    "CompiledController",
     "Demand",
     "Emulation",
     "Excitation",
     "GainSchedule",
+    "LTIController",
     "Limit",
     "Limits",
     "LoopTiming",
@@ -42,6 +48,7 @@ __all__ = [
     "Observer",
     "Operator",
     "Outcome",
+    "Reference",
     "Replay",
     "Rig",
     "RigPort",
@@ -54,6 +61,8 @@ __all__ = [
     "design",
     "export_run",
     "margins",
+    "name_law",
+    "read_law",
     "read_rig",
     "read_run",
     "replay",
@@ -63,6 +72,9 @@ __all__ = [
 ]
 
 _PLACES = {
+    "hil.controllers.compiled": ("CompiledController", "read_law"),
+    "hil.controllers.law_file": ("name_law",),
+    "hil.controllers.lti": ("LTIController",),
     "hil.design.margins": ("Margins", "margins"),
     "hil.design.methods": ("design",),
     "hil.design.sampled_plant": ("LoopTiming", "sampled_model"),
@@ -73,6 +85,7 @@ _PLACES = {
     "hil.loop.excitation": ("Excitation",),
     "hil.loop.limits": ("Limit", "Limits"),
     "hil.loop.observer": ("Observer",),
+    "hil.loop.reference": ("Reference",),
     "hil.loop.states": ("Cause", "Demand", "State", "Symptom", "Verdict"),
     "hil.rig.file": ("read_rig",),
     "hil.rig.rig": ("Rig", "RigPort"),

@@ -71,6 +71,7 @@ MAY_KNOW_TIME = {
     "hil/logs/folders.py",  # and of its folder
     "hil/logs/provenance.py",
     "hil/runners/libc.py",  # the clock of the loop
+    "hil/controllers/law_checks.py",  # how long a person's law takes
     "hil/runners/latency_certificate.py",  # the date of a latency test
     "experiments/emulation/hand.py",  # when a kick began
     "experiments/studies/fault_injection/realtime/bench.py",  # real faults happen in real time

@@ -22,12 +22,23 @@ UNPICKLERS = {
     "code",
     "codeop",
 }
-RUNNERS = {"eval", "exec", "compile", "__import__", "execfile", "breakpoint"}
+LAW_READERS = {"read_law", "name_law", "law_module", "read_controller"}  # each runs a Python file, or lets one be run
+MAY_READ_LAWS = {  # only where a person gives the path: the command line, a campaign's own reader, and Python itself
+    "hil/__init__.py",  # the door
+    "hil/controllers/compiled.py",
+    "hil/controllers/law_file.py",
+    "hil/controllers/registry.py",
+    "experiments/commands/_law.py",
+    "experiments/commands/_rig_arguments.py",
+}
+RUNNERS = {"exec_module", "run_path", "run_module", "eval", "exec", "compile", "__import__", "execfile", "breakpoint"}
 SHELLS = {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"), ("subprocess", "getstatusoutput")}
 LOADERS = {"load", "loads", "read_pickle", "fromfile_pickle", "unsafe_load", "full_load"}  # by name, on numpy or pandas
 TESTS = sorted(path for path in (ROOT / "tests").rglob("*.py") if path.name != Path(__file__).name)
-OF_OUR_OWN = {  # what may do it, to what it made itself
+OF_OUR_OWN = {  # what may do it, to what it made itself, or a person named
+    "hil/controllers/law_file.py": {"compile", "exec"},  # of the file that a person named as the law, of no other
     "experiments/recordings/foreign/apart.py": {"pickle"},  # of a fork of ourselves, which can do what we can
+    "tests/test_examples.py": {"run_path"},
     "tests/tools/mutants.py": {"compile", "exec"},
     "tests/models/test_parameters.py": {"pickle"},
     "tests/firmware_interface/test_door.py": {"eval"},
@@ -53,6 +64,11 @@ def _call(node: ast.Call) -> set[str]:
     function = node.func
     if isinstance(function, ast.Name) and function.id in RUNNERS:
         found.add(function.id)
+    if isinstance(function, ast.Attribute) and function.attr in RUNNERS - {
+        "compile",
+        "eval",
+    }:  # pandas.eval, re.compile
+        found.add(function.attr)
     if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
         owner, name = function.value.id, function.attr
         if (owner, name) in SHELLS or (owner in ("np", "numpy", "pd", "pandas", "torch") and name in LOADERS):
@@ -67,6 +83,47 @@ def _call(node: ast.Call) -> set[str]:
 @pytest.mark.parametrize("path", sources(), ids=name_of)
 def test_no_source_runs_what_a_file_says(path):
     assert suspicious(path) <= OF_OUR_OWN.get(name_of(path), set())
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_only_a_path_that_a_person_gives_becomes_a_law(path):
+    """What reads logs, headers or archives knows no way to a Python file: it may ask by hash for one that was named."""
+    used = {node.id for node in ast.walk(tree(path)) if isinstance(node, ast.Name) and node.id in LAW_READERS}
+    used |= {a.name for n in ast.walk(tree(path)) if isinstance(n, ast.ImportFrom) for a in n.names} & LAW_READERS
+    assert not used or name_of(path) in MAY_READ_LAWS
+
+
+def test_a_header_that_names_a_python_file_runs_nothing(tmp_path):
+    """The text of a log with a law whose file lies beside it, its hash right: only a person's word brings it to run."""
+    import hashlib
+
+    import tomli_w
+
+    from hil.controllers.registry import controller_from_text
+    from models.catalogue import load_bicycle
+    from models.errors import InputError
+
+    trap, told = tmp_path / "trap.py", tmp_path / "told"
+    trap.write_text(f"open({str(told)!r}, 'w').close()\n")
+    text = tomli_w.dumps(
+        {
+            "format": "riderless compiled law 1",
+            "file": str(trap),
+            "sha256": hashlib.sha256(trap.read_bytes()).hexdigest(),
+            "method": "trap",
+            "inputs": ["phi"],
+            "states": [],
+            "settings": {},
+            "speeds": [4.0, 7.0],
+            "loop": {"rate": 200.0, "delay": 1, "drive_lag": 0.005},
+            "bicycle": load_bicycle("Silver").as_dict(),
+        }
+    )
+    made = controller_from_text(text)
+    for use in (made.law, lambda: made.linearised(5.0)):
+        with pytest.raises(InputError, match="which no log brings along"):
+            use()
+    assert not told.exists()
 
 
 def test_nor_do_the_tests():
@@ -87,6 +144,8 @@ def test_nor_do_the_tests():
         "subprocess.run('x', shell=True)",
         "os.system('x')",
         "pd.read_pickle('x')",
+        "spec.loader.exec_module(module)",
+        "runpy.run_path('x.py')",
     ],
 )
 def test_this_law_notices(line, tmp_path):

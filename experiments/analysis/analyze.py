@@ -22,6 +22,7 @@ from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.theory.modes import kicked_mode
 from experiments.theory.theory import dynamics_for
+from hil.controllers.controller import NotLinearError
 from models.errors import InputError
 
 
@@ -87,6 +88,10 @@ def analyze_responses(
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
     for response in responses:
+        if why := unpredicted(response):
+            rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
+            on_progress(response)
+            continue
         if given is None:
             windows, refused = apply_notes(response, find_windows(response))  # a person's notes have the last word
         else:
@@ -99,6 +104,17 @@ def analyze_responses(
         rejected += [*refused, *rejected_fits(windows, fits)]
         on_progress(response)
     return in_process_noise(Analysis(tuple(responses), tuple(comparisons), tuple(rejected)))
+
+
+def unpredicted(response: Response) -> str:
+    """Say why theory has nothing to say of a response: its controller has no linearisation; mostly empty."""
+    if response.theory is None:
+        return ""
+    try:
+        dynamics_for(response).matrix(float(np.median(response.v)))
+    except NotLinearError as error:
+        return str(error)
+    return ""
 
 
 def in_process_noise(found: Analysis) -> Analysis:

@@ -75,7 +75,7 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
         return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
     if controller in COMPENSATORS:
         return design_compensator(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
-    schedule = read_controller(controller)
+    schedule = read_controller(controller, rig.bicycle, rig.timing)
     require_fitting(rig, schedule, allow_mismatch)
     return schedule
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._law import LawFileOption, know_law, require_law_used
 from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force
 
@@ -36,6 +37,7 @@ def analyze(
             help="single_mode, several_modes, real_mode, log_decrement, era or four_state; default: by theory."
         ),
     ] = None,
+    controller: LawFileOption = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a report into this folder.")] = None,
     force: Force = False,
     max_memory: MaxMemory = DEFAULT,
@@ -52,12 +54,14 @@ def analyze(
     A line such as 'veto 12.3 "hand touched"' in a file windows.txt beside a recording takes a window out;
     'move 12.3 to 12.6-15.1 "..."' and 'add 20.0-23.5 "..."' set others.
     """
+    from experiments.recordings.runs import run_of
     from experiments.reports.analyze import analyze as analyze_sources
     from experiments.terminal.console import emit_json, print_blocks, progress_screen, screen
     from experiments.terminal.progress import analysing
     from hil.memory import use_memory
 
     use_memory(max_memory)
+    know_law(controller)
 
     part = _parse_window(window)
     if out is not None:
@@ -76,6 +80,7 @@ def analyze(
             estimator=estimator,
             on_progress=tell,
         )
+        require_law_used(controller, (run_of(r).header if isinstance(r, Path) else r.header for r in result.runs))
         result.analysis.judge(lambda what: tell(1, 1, what))
     page = result.write_report(out, force=force) if out is not None else None
     if as_json:

@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._law import LawFileOption, know_law, require_law_used
 from experiments.commands._max_memory import DEFAULT, MaxMemory
 
 
 def replay(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
+    controller: LawFileOption = None,
     max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -25,7 +27,9 @@ def replay(
 
     use_memory(max_memory)
 
+    know_law(controller)
     recorded = read_run(run, stored=True)
+    require_law_used(controller, [recorded.header])
     with passing(progress_screen, "ticks") as tell:
         result = replayed(recorded, tell)
     if as_json:

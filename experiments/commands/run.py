@@ -29,7 +29,10 @@ def run(
     bike: Annotated[str, typer.Option(help="Bicycle of the emulated rig.")] = "Benchmark",
     controller: Annotated[
         str,
-        typer.Option(help="File as written by `riderless design`, or a method: lqr, poles, lean, off, lqg, yaw_rate."),
+        typer.Option(
+            help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
+            "off, lqg, yaw_rate."
+        ),
     ] = "lqr",
     reference: Annotated[
         str,
@@ -50,7 +53,8 @@ def run(
         bool, typer.Option("--allow-mismatch", help="Run gains designed for another bicycle, delay or drive lag.")
     ] = False,
     allow_unstable: Annotated[
-        bool, typer.Option("--allow-unstable", help="Run gains under which the bicycle falls by itself.")
+        bool,
+        typer.Option("--allow-unstable", help="Run gains under which the bicycle falls by itself, or nobody can say."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     yes_arm_unattended: ArmUnattended = False,

@@ -34,7 +34,11 @@ def simulate(
     x0: Annotated[str, typer.Option(help="phi,delta,phi_dot,delta_dot at the release, deg and deg/s.")] = "0,0,0,0",
     duration: Annotated[float, typer.Option(help="s after the release.")] = 10.0,
     controller: Annotated[
-        str, typer.Option(help="Gains as written by `riderless design`, or a method: lqr, poles, lean, off.")
+        str,
+        typer.Option(
+            help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
+            "off, lqg, yaw_rate."
+        ),
     ] = "off",
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Use gains designed for another bicycle, delay or drive lag.")

@@ -6,11 +6,16 @@ Everything around the tick (files, checks before arming, header, theory) knows a
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from models.array_types import Array
+from models.errors import InputError
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
     from hil.controllers.timing import LoopTiming
     from hil.loop.law import Law
+
+
+class NotLinearError(InputError):
+    """Refusal of a law that has no linearisation: nothing is predicted under it."""
 
 
 class LinearLaw(NamedTuple):
@@ -48,6 +53,10 @@ class Controller(Protocol):
     @property
     def is_off(self) -> bool:
         """It never asks for torque."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the signals and references that it uses (p,)."""
 
     @property
     def states(self) -> tuple[str, ...]:

@@ -1,28 +1,50 @@
-"""Registry of the kinds of controllers: format line of a file -> module and class. A new kind is a file and a line."""
+"""Registry of the kinds of controllers: format line of a file -> module and class. A new kind is a file and a line.
+
+A Python file that a person names is the one kind without such a line; what a log tells of it has one.
+"""
 
 import tomllib
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hil.controllers.controller import Controller
+from hil.controllers.law_file import LAW_SUFFIX
 from models.errors import InputError
 from models.file_format import load_toml
+
+if TYPE_CHECKING:
+    from hil.controllers.timing import LoopTiming
+    from models.parameters import Bicycle
 
 CONTROLLERS = {
     "riderless gain schedule 1": ("hil.design.schedule", "GainSchedule"),
     "riderless state space 1": ("hil.controllers.lti", "LTIController"),
+    "riderless compiled law 1": ("hil.controllers.compiled", "CompiledController"),
 }
 _USUAL = "riderless gain schedule 1"  # whose reader says what is wrong with a file of no kind
 
 
-def read_controller(path: str | Path) -> Controller:
-    """Read a controller of any kind from its file.
+def read_controller(path: str | Path, bicycle: "Bicycle", timing: "LoopTiming") -> Controller:
+    """Read a controller of any kind from its file; a Python file, which a person named, is run.
+
+    Parameters
+    ----------
+    path : str or Path
+    bicycle : Bicycle
+        For which a Python file is taken that names none.
+    timing : LoopTiming
+        Likewise.
 
     Raises
     ------
     InputError
         The file cannot be read, or is no controller.
     """
+    if str(path).endswith(LAW_SUFFIX):
+        from hil.controllers.compiled import read_law
+
+        return read_law(path, bicycle, timing)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have

@@ -125,6 +125,11 @@ class GainSchedule:
         return not self.K.any()
 
     @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the signals that the gains are of."""
+        return GAIN_INPUTS
+
+    @property
     def states(self) -> tuple[str, ...]:
         """Names of what the controller remembers: nothing."""
         return ()

@@ -80,11 +80,26 @@ def law_entry(step: Any, by_number: bool = False) -> int:
         It takes signals and reference as plain arrays, because it chooses its inputs by number.
     """
     entry, signature = (_entry_by_number, _STEP_BY_NUMBER) if by_number else (_entry, _STEP)
+    return int(_compiled_entry(step, entry, signature, cache=True).address or 0)
+
+
+def guarded_entry(step: Any) -> Any:
+    """Compile a law of which nobody knows what it may raise, for calls by address; returns numba's CFunc.
+
+    Whatever it raises becomes a wish that is not a number, without the interpreter. Its code is kept nowhere: numba
+    tells files apart by their date, and a person may change one twice within its resolution.
+    """
+    return _compiled_entry(step, _guarded_entry, _STEP, cache=False)
+
+
+def _compiled_entry(step: Any, entry: Any, signature: Any, cache: bool) -> Any:
+    """Compile ``entry`` around a law."""
     names = {"carray": carray, "_step": step, "__name__": step.__module__, "_S": _N_SIGNALS, "_R": len(REFERENCES)}
+    names |= {"_NAN": math.nan}
     own, name = step.py_func.__code__.co_filename, f"{step.__name__}_entry"
     line = step.py_func.__code__.co_firstlineno
     code = entry.__code__.replace(co_filename=own, co_name=name, co_qualname=name, co_firstlineno=line)
-    return int(cfunc(signature, cache=True)(FunctionType(code, names)).address or 0)
+    return cfunc(signature, cache=cache)(FunctionType(code, names))
 
 
 def _entry(settings, n, state, m, signals, reference, out):
@@ -94,6 +109,15 @@ def _entry(settings, n, state, m, signals, reference, out):
 
 def _entry_by_number(settings, n, state, m, signals, reference, out):
     _step(carray(settings, n), carray(state, m), carray(signals, _S), carray(reference, _R), carray(out, 1)[0])  # type: ignore[name-defined]  # noqa: F821
+    return 0
+
+
+def _guarded_entry(settings, n, state, m, signals, reference, out):
+    wish = carray(out, 1)[0]
+    try:
+        _step(carray(settings, n), carray(state, m), carray(signals, 1)[0], carray(reference, 1)[0], wish)  # type: ignore[name-defined]  # noqa: F821
+    except Exception:
+        wish.T_req = _NAN  # type: ignore[name-defined]  # noqa: F821
     return 0
 
 

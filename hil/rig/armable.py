@@ -3,6 +3,7 @@
 What cannot be known (a hand that is not steady, an empty battery) is waited for, and said while it is waited for.
 """
 
+from hil.controllers.compiled import CompiledController
 from hil.controllers.controller import Controller
 from hil.rig.rig import Rig
 from models.errors import InputError
@@ -31,6 +32,10 @@ def require_armable(rig: Rig, schedule: Controller, speed: float | None = None) 
     _require_common_speeds(rig, schedule)
     if speed is not None:
         _require_speed(rig, schedule, speed)
+    if isinstance(schedule, CompiledController):
+        from hil.controllers.law_checks import require_sound  # the compiler; other kinds need not wait for it
+
+        require_sound(schedule, rig.limits)
 
 
 def require_time_outs(rig: Rig) -> None:

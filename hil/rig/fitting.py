@@ -46,10 +46,9 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
 
 def require_followed(schedule: Controller, reference: Reference) -> None:
     """Refuse a reference that the controller does not follow; raises InputError."""
-    inputs = schedule.linearised(float(schedule.v[0])).inputs
     for name in reference.used:
-        if name not in inputs:
-            follows = [each for each in inputs if each in REFERENCES]
+        if name not in schedule.inputs:
+            follows = [each for each in schedule.inputs if each in REFERENCES]
             raise InputError(
                 f"the controller {schedule.method} follows {', '.join(follows) or 'no reference'}, found "
                 f"one of {name}: leave it out, or take a controller that does, such as yaw_rate"

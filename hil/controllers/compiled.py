@@ -1,0 +1,246 @@
+"""Law of a person's own: a Python file with a compiled step and a table LAW, behind the same supervisor as any other.
+
+    LAW = {"inputs": ["phi", "phi_dot"], "states": ["slow"], "settings": {"k": -20.0}, "speeds": [4.0, 7.0]}
+
+    @njit
+    def step(settings, state, signals, reference, out): ...
+
+A log keeps the file's name and hash, its table, and never its code.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import tomli_w
+
+from hil.controllers.controller import LinearLaw
+from hil.controllers.law_file import LawFile, law_code, law_module, name_law, named_law
+from hil.controllers.lti import LTI_INPUTS, MOST_STATES
+from hil.controllers.timing import LoopTiming
+from models import catalogue
+from models.array_types import Array
+from models.errors import InputError
+from models.file_format import load_toml
+from models.parameters import Bicycle
+
+if TYPE_CHECKING:
+    from hil.loop.law import Law
+
+COMPILED_FORMAT = "riderless compiled law 1"
+_SPEED_STEP = 0.5  # m/s between two speeds at which it is looked at
+_KEYS = ("method", "inputs", "states", "settings", "speeds", "bicycle", "loop")
+_WANTED = ("inputs", "speeds")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompiledController:
+    """Law of a person's file; each part of its table is checked.
+
+    Parameters
+    ----------
+    file, sha256 : str
+        Name of the file, and what it is known by.
+    method : str
+        Name for tables and logs.
+    bicycle : Bicycle
+    loop : LoopTiming
+    speeds : (2,)
+        Slowest and fastest it was made for [m/s].
+    inputs : tuple of str
+        Those of `hil.controllers.lti.LTI_INPUTS` that it uses.
+    states : tuple of str
+        Names of the numbers that it remembers.
+    settings : dict
+        Numbers by name, in the order in which its step finds them.
+    source : LawFile or None
+        None as a log tells of it, until it is wanted.
+    """
+
+    file: str
+    sha256: str
+    method: str
+    bicycle: Bicycle
+    loop: LoopTiming
+    speeds: tuple[float, float]
+    inputs: tuple[str, ...]
+    states: tuple[str, ...]
+    settings: dict[str, float]
+    source: LawFile | None = None
+
+    @cached_property
+    def v(self) -> Array:
+        """Speeds at which it is looked at (n,) [m/s], from the slowest to the fastest."""
+        slowest, fastest = self.speeds
+        return np.linspace(slowest, fastest, max(2, round((fastest - slowest) / _SPEED_STEP) + 1))
+
+    @property
+    def is_off(self) -> bool:
+        """Nobody knows beforehand that it never asks for torque."""
+        return False
+
+    @property
+    def known_file(self) -> LawFile:
+        """Its file; raises InputError where a log told of it and no person named it."""
+        return self.source or named_law(self.file, self.sha256)
+
+    def law(self, watched: bool = False) -> "Law":
+        """Compiled law for the tick; ``watched`` for trials, with a check of every index.
+
+        Raises
+        ------
+        InputError
+            It does not compile, or nobody named its file.
+        """
+        from hil.loop.law import Law
+
+        address = int(law_code(self.known_file, watched).address or 0)
+        return Law(address, np.array([*self.settings.values()], float), len(self.states), *self.speeds)
+
+    def linearised(self, v: float) -> LinearLaw:
+        """Law near upright riding at speed ``v`` [m/s], by central differences.
+
+        Raises
+        ------
+        InputError
+            It has none there: it is not smooth, or not at rest where all is zero.
+        """
+        from hil.controllers.numerical_linearisation import linearised_law
+
+        if v not in self._linear:
+            self._linear[v] = linearised_law(self.file, self.law(), self.inputs, self.states, self.loop.dt, v)
+        return self._linear[v]
+
+    @cached_property
+    def _linear(self) -> dict[float, LinearLaw]:
+        return {}
+
+    def __repr__(self) -> str:
+        slowest, fastest = self.speeds
+        m = len(self.states)
+        return (
+            f"<CompiledController: {self.method} for {self.bicycle.name}, {slowest:g} to {fastest:g} m/s, {m} states>"
+        )
+
+    def to_toml(self) -> str:
+        """Text that a log keeps: everything but the code."""
+        return tomli_w.dumps(
+            {
+                "format": COMPILED_FORMAT,
+                "file": self.file,
+                "sha256": self.sha256,
+                "method": self.method,
+                "inputs": list(self.inputs),
+                "states": list(self.states),
+                "settings": self.settings,
+                "speeds": list(self.speeds),
+                "loop": {"rate": self.loop.rate, "delay": self.loop.delay, "drive_lag": self.loop.drive_lag},
+                "bicycle": self.bicycle.as_dict(),
+            }
+        )
+
+    @classmethod
+    def from_text(cls, text: str, where: str = "the text given") -> Self:
+        """Read what a log tells of a law; it runs nothing.
+
+        Raises
+        ------
+        InputError
+            It is not that.
+        """
+        try:
+            data = load_toml(text)
+            given = {key: data[key] for key in _KEYS}
+            made = Bicycle(**data["bicycle"]), LoopTiming(**data["loop"])
+            return cls(str(data["file"]), str(data["sha256"]), **_checked(given, where, *made))
+        except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"{where} tells of no compiled law ({error}): see docs/controllers.md") from None
+
+
+def read_law(path: str | Path, bicycle: Bicycle, loop: LoopTiming) -> CompiledController:
+    """Read and run a Python file that a person named.
+
+    Parameters
+    ----------
+    path : str or Path
+    bicycle : Bicycle
+        For which it is taken where its table names none.
+    loop : LoopTiming
+        Likewise.
+
+    Raises
+    ------
+    InputError
+        It is not Python, stops, or describes no law.
+    """
+    file = name_law(path)
+    table = dict(law_module(file).LAW)
+    where = f"LAW of {file.path}"
+    for key in table:
+        if key not in _KEYS:
+            raise InputError(f"{where} has the keys {', '.join(_KEYS)}, found {key!r}: correct it")
+    for key in _WANTED:
+        if key not in table:
+            raise InputError(f"{where} lacks '{key}': see docs/controllers.md")
+    try:
+        return CompiledController(
+            file.name,
+            file.sha256,
+            **_checked({"method": Path(file.name).stem, **table}, where, *_made_for(table, bicycle, loop)),
+            source=file,
+        )
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{where} has a value of another kind ({error}): see docs/controllers.md") from None
+
+
+def _made_for(table: Mapping[str, Any], bicycle: Bicycle, loop: LoopTiming) -> tuple[Bicycle, LoopTiming]:
+    """Bicycle and timing that a table names, or those given."""
+    own = table.get("bicycle")
+    if isinstance(own, Mapping):
+        bicycle = Bicycle(**own)
+    elif own is not None:
+        bicycle = catalogue.load_bicycle(str(own))
+    return bicycle, LoopTiming(**table["loop"]) if "loop" in table else loop
+
+
+def _checked(table: Mapping[str, Any], where: str, bicycle: Bicycle, loop: LoopTiming) -> dict[str, Any]:
+    """Check a table; arguments of a CompiledController."""
+    inputs, states = (_names(table.get(key, ()), key, where) for key in ("inputs", "states"))
+    for name in inputs:
+        if name not in LTI_INPUTS:
+            raise InputError(f"{where}: an input of a law is one of {', '.join(LTI_INPUTS)}, found {name!r}")
+    if len(states) > MOST_STATES:
+        raise InputError(f"{where}: a law may have {MOST_STATES} states, found {len(states)}: it wants fewer")
+    settings = table.get("settings", {})
+    settings = {
+        str(k): float(x) for k, x in (settings.items() if isinstance(settings, Mapping) else enumerate(settings))
+    }
+    if not np.all(np.isfinite([*settings.values()])):
+        raise InputError(f"{where}: settings are finite numbers, found nan or inf: correct it")
+    speeds = tuple(float(v) for v in table["speeds"])
+    if len(speeds) != 2 or not 0.0 <= speeds[0] < speeds[1] < np.inf:
+        raise InputError(
+            f"{where}: speeds are the slowest and the fastest in m/s, such as [4.0, 7.0], found {list(speeds)}"
+        )
+    return {
+        "method": str(table["method"]),
+        "bicycle": bicycle,
+        "loop": loop,
+        "speeds": speeds,
+        "inputs": inputs,
+        "states": states,
+        "settings": settings,
+    }
+
+
+def _names(given: Any, what: str, where: str) -> tuple[str, ...]:
+    """Names in a list, each once; a number n of states stands for x1 to xn."""
+    if isinstance(given, int) and what == "states":
+        given = [f"x{i + 1}" for i in range(given)]
+    if isinstance(given, str) or len(set(given)) < len(given):
+        raise InputError(f"{where}: {what} are a list of different names, found {given!r}")
+    return tuple(str(name) for name in given)

@@ -1,0 +1,207 @@
+"""Checks of a person's compiled law before anything is armed: what its machine code calls, and 10 000 steps.
+
+Its code may call mathematics and itself: no allocation, no interpreter, no random numbers, nothing behind a pointer.
+Then it rides: random motions inside twice the rig's limits, first with a check of every index, then as it flies. It
+may not raise, be slow, lose finiteness, write where it may only read, or keep anything but in its state.
+"""
+
+import math
+import re
+import time
+from collections.abc import Iterator
+from functools import lru_cache
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hil.controllers.law_file import law_code
+from hil.controllers.law_trials import FORGETS_NOT, WRITES, Trial, try_law
+from hil.loop.law import LAW_INPUTS, Law
+from models.array_types import Array
+from models.errors import InputError
+
+if TYPE_CHECKING:
+    from hil.controllers.compiled import CompiledController
+    from hil.loop.limits import Limits
+
+LAW_STEPS, LAW_RIDE = 10_000, 100  # steps in all, and of one ride, which starts from a state of zero
+BEYOND_LIMITS = 2.0  # times the rig's limits
+LONGEST_LAW_STEP = 50e-6  # s, on the mean of a ride: a hundredth of a period at 200 Hz; gains take 0.04e-6
+FAR_TOO_SLOW = 5.0  # times that, with a check of every index; no more rides are wanted then
+LAW_PATIENCE = 30.0  # s, for all steps, which take half a second at the longest
+_RATE, _FORCE = 10.0, 20.0  # 1/s, a fast motion's rate per angle; m/s^2, that an accelerometer may read
+_HELD = 20  # steps of a ride in which a person holds the bicycle
+_LOST = 0.05  # share of steps without a fresh sample
+_WHY = {  # beginning of what is called -> what it means
+    "NRT_": "allocates memory",
+    "Py": "calls the interpreter",
+    "numba_gil": "calls the interpreter",
+    "numba_unpickle": "calls the interpreter",
+    "numba_rnd": "draws random numbers",
+    "numba_get_np_random": "draws random numbers",
+}
+_MATHEMATICS = re.compile(
+    r"llvm\.|mem(set|cpy|move)$|numba\.math\.|numba_(ldexp|frexp|fixed|modf)|(a?(sin|cos|tan)h?|atan2|exp|exp2|expm1|log|"
+    r"log2|log10|log1p|pow|sqrt|cbrt|hypot|fmod|remainder|floor|ceil|trunc|round|rint|fabs|copysign|nextafter|erfc?|"
+    r"[lt]gamma|ldexp|frexp|modf|fmin|fmax|fma)f?$"
+)
+_DEFINED = re.compile(r'^define [^@\n]*@("[^"]+"|[\w.$]+)\(.*?^\}', re.S | re.M)
+_CALL = re.compile(r"^ *(?:%\S+ = )?(?:tail |musttail |notail )?(?:call|invoke) (.*)$", re.M)
+_CALLED = re.compile(r'[^@%(]*@("[^"]+"|[\w.$]+)\(')
+
+
+def require_sound(controller: "CompiledController", limits: "Limits") -> None:
+    """Refuse a law that may not fly.
+
+    Parameters
+    ----------
+    controller : CompiledController
+    limits : Limits
+        Of the rig.
+
+    Raises
+    ------
+    InputError
+        One sentence: what it does, and what it may not do.
+    """
+    key = tuple(getattr(limits, name).value for name in ("lean", "steer", "torque", "speed_max"))
+    problem = _problem(controller.known_file, (*controller.settings.values(),), len(controller.states), key)
+    if problem:
+        raise InputError(f"the law {controller.file} {problem}; docs/controllers.md says what a law may do")
+
+
+@lru_cache(maxsize=32)
+def _problem(file: Any, settings: tuple[float, ...], m: int, limits: tuple[float, ...]) -> str:
+    """Name what a law does that it may not do; empty if nothing."""
+    if called := _meaning(set(calls(law_code(file).inspect_llvm()))):
+        return called
+    told = random_rides(*limits)
+    watched, flown = (
+        Law(int(law_code(file, each).address), np.array(settings, float), m, 0.0, np.inf) for each in (True, False)
+    )
+    rides = _patiently(watched, m, told)
+    if not rides:
+        return f"does not come back from its step within {LAW_PATIENCE:g} s"
+    safe = Trial(*(np.concatenate(each) for each in zip(*rides, strict=True)))
+    if problem := _fault(safe, told):
+        return problem
+    if len(safe.wishes) < LAW_STEPS:
+        return f"takes more than {1e6 * LONGEST_LAW_STEP:g} us a step: make it quicker"
+    if problem := _fault(try_law(flown, np.zeros((LAW_STEPS, m)), told, LAW_RIDE), told):
+        return problem
+    took = _longest(flown, m, told)
+    if took > LONGEST_LAW_STEP:
+        return f"takes {1e6 * took:.0f} us a step, wanted at most {1e6 * LONGEST_LAW_STEP:g} us: make it quicker"
+    return ""
+
+
+def _fault(trial: Trial, told: Array) -> str:
+    """First step at which a trial went wrong, in words."""
+    if (trial.wrong == WRITES).any():
+        return "writes into its settings, signals or reference, which are there to be read: keep numbers in its state"
+    if (trial.wrong == FORGETS_NOT).any():
+        return "answers the same state and signals differently, by the wish it left before: keep numbers in its state"
+    bad = ~np.isfinite(trial.wishes)
+    if bad.any():
+        return (
+            "raises an error, reads beyond the end of an array, or gives a torque or a state that is not finite "
+            f"({_place(told[int(np.argmax(bad))])}, inside twice the rig's limits): guard it there"
+        )
+    return ""
+
+
+def _place(row: Array) -> str:
+    """Name the place where a step went wrong, in words."""
+    shown = ("v", "m/s"), ("phi", "rad"), ("delta", "rad"), ("phi_dot", "rad/s")
+    return ", ".join(f"{name} {row[LAW_INPUTS.index(name)]:.3g} {unit}" for name, unit in shown)
+
+
+def random_rides(lean: float, steer: float, torque: float, speed_max: float) -> Array:
+    """Signals and references (LAW_STEPS, k) of rides at random, columns as `LAW_INPUTS`.
+
+    The first one stands still and upright. Each other has a size of its own, so that small motions come too; a
+    sample is missing now and then, and a person holds the bicycle at first.
+
+    Parameters
+    ----------
+    lean, steer, torque, speed_max : float
+        Limits of the rig [rad, rad, N m, m/s].
+    """
+    rng = np.random.default_rng(20)
+    rates = dict.fromkeys(("phi_dot", "delta_dot", "psi_dot"), _RATE * steer)
+    sizes = {"phi": lean, "delta": steer, **rates, "a_y_meas": _FORCE, "T": torque, "u_prev": torque, "T_cut": torque}
+    told = np.zeros((LAW_STEPS, len(LAW_INPUTS)))
+    scale = np.repeat(np.append(0.0, rng.choice([1.0, 0.1, 0.001], LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)
+    for column, name in enumerate(LAW_INPUTS):
+        size = BEYOND_LIMITS * sizes.get(name.removesuffix("_meas").removesuffix("_ref"), sizes.get(name, 0.0))
+        told[:, column] = size * scale * rng.uniform(-1.0, 1.0, LAW_STEPS)
+    speed = np.repeat(np.append(0.0, rng.uniform(0.0, BEYOND_LIMITS * speed_max, LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)
+    told[:, LAW_INPUTS.index("v")] = told[:, LAW_INPUTS.index("v_meas")] = speed
+    told[:, LAW_INPUTS.index("dt")] = 0.005
+    told[:, LAW_INPUTS.index("fresh")] = rng.uniform(size=LAW_STEPS) >= _LOST
+    told[:, LAW_INPUTS.index("steered")] = np.arange(LAW_STEPS) % LAW_RIDE >= _HELD
+    return told
+
+
+def _patiently(law: Law, m: int, told: Array) -> list[Trial]:
+    """Ride with a law that may never come back, in a thread that is left behind if it does not.
+
+    None where it never came back; not all rides where one was far too slow.
+    """
+    found: list[Trial] = []
+    ended = Event()
+
+    def ride() -> None:
+        took = 0.0
+        while took < FAR_TOO_SLOW * 2.0 * LAW_RIDE * LONGEST_LAW_STEP and len(found) < LAW_STEPS // LAW_RIDE:
+            rows, began = told[len(found) * LAW_RIDE : (len(found) + 1) * LAW_RIDE], time.thread_time()
+            found.append(try_law(law, np.zeros((LAW_RIDE, m)), rows, LAW_RIDE))
+            took = time.thread_time() - began
+        ended.set()
+
+    Thread(target=ride, daemon=True).start()
+    return found if ended.wait(LAW_PATIENCE) else []
+
+
+def _longest(law: Law, m: int, told: Array) -> float:
+    """Mean time of a step [s] in the ride that takes longest, the best of three; of the processor's, not the wall's."""
+    best = np.full(LAW_STEPS // LAW_RIDE, math.inf)
+    for _ in range(3):
+        for ride in range(len(best)):
+            rows = told[ride * LAW_RIDE : (ride + 1) * LAW_RIDE]
+            began = time.thread_time()
+            try_law(law, np.zeros((LAW_RIDE, m)), rows, LAW_RIDE)
+            best[ride] = min(best[ride], time.thread_time() - began)
+    return float(best.max()) / (2.0 * LAW_RIDE)  # each step is taken twice
+
+
+def calls(llvm: str) -> Iterator[str]:
+    """List what the machine code of a law calls, itself left out; an empty name for a call through a pointer.
+
+    The wrapper that numba puts around an entry has the interpreter in it, for errors that a guarded entry never hands
+    on; so the search begins at the entry itself.
+    """
+    bodies = {each[1].strip('"'): each[0] for each in _DEFINED.finditer(llvm)}
+    wrapper = next(name for name in bodies if name.startswith("cfunc."))
+    seen, waiting = set[str](), [wrapper.removeprefix("cfunc.")]
+    while waiting:
+        name = waiting.pop()
+        if name in seen or _MATHEMATICS.match(name):
+            continue
+        seen.add(name)
+        if name not in bodies or name.startswith("NRT_"):
+            yield name
+            continue
+        found = [_CALLED.match(call) for call in _CALL.findall(bodies[name])]
+        waiting += [each[1].strip('"') if each else "" for each in found]
+
+
+def _meaning(called: set[str]) -> str:
+    """Say what it means to call these, in words; empty for none."""
+    for beginning, meaning in _WHY.items():
+        if any(name.startswith(beginning) for name in called):
+            return f"{meaning}, which no law may"
+    if "" in called:
+        return "calls something behind a pointer, of which nobody knows what it does"
+    return f"calls {min(called)}, which is not mathematics" if called else ""
