@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.messages import FAULT_ENCODER, FAULT_IMU
+from firmware_interface.messages import COMMAND_KIND_ANGLE, FAULT_ENCODER, FAULT_IMU
 
 # Not plain ints: numba compiles a function anew for every literal int it is handed.
 INT16_MIN, INT16_MAX = np.int64(-(2**15)), np.int64(2**15 - 1)
@@ -235,6 +235,42 @@ def drive_torque(T, cal):
     Runs inside the tick.
     """
     return cal.torque_sign * T
+
+
+@njit(cache=True, nogil=True)
+def drive_command(value, kind, cal):
+    """Value of a command in the drive's own sense, for one positive to the right.
+
+    A torque and a rate turn with the drive's sign. An angle is that of the drive's encoder, so it has the encoder's
+    sign and zero.
+
+    Parameters
+    ----------
+    value : float
+        N m, rad/s or rad.
+    kind : int
+        ``COMMAND_KIND_*``.
+    cal : record of type ``CALIBRATION``
+
+    Runs inside the tick.
+    """
+    if kind == COMMAND_KIND_ANGLE:
+        return cal.steer_sign * (value + cal.steer_offset)
+    return cal.torque_sign * value
+
+
+@njit(cache=True, nogil=True)
+def steer_command(value, kind, cal):
+    """Value of a command, positive to the right, for one in the drive's own sense: `drive_command` backwards.
+
+    Parameters
+    ----------
+    value, kind, cal
+        As for `drive_command`.
+    """
+    if kind == COMMAND_KIND_ANGLE:
+        return cal.steer_sign * value - cal.steer_offset
+    return cal.torque_sign * value
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -55,12 +55,13 @@ SAMPLE = np.dtype(
 
 COMMAND = np.dtype(
     [
-        ("T_cmd", "f8"),  # N m, steer torque, positive steers to the right
-        ("expiry_ms", "u2"),  # the node zeroes the torque this long after the command came
+        ("T_cmd", "f8"),  # N m, steer torque, positive steers to the right; rad/s or rad for the other kinds
+        ("expiry_ms", "u2"),  # the node zeroes the torque or the rate, or holds the angle, this long after
         ("seq", "u2"),  # counts every command, wraps at 65536
         ("sample_seq", "u4"),  # number of the sample this command was computed from, all 32 bits
         ("session", "u4"),  # in which it counts, as the device opened it
         ("flags", "u1"),  # COMMAND_* bits
+        ("kind", "u1"),  # COMMAND_KIND_*: what `T_cmd` is
     ],
     align=True,
 )
@@ -75,6 +76,11 @@ FAULT_DRIVE = 1  # the motor controller reports an error
 FAULT_IMU = 2  # the inertial sensor does not answer
 FAULT_ENCODER = 4  # the steer encoder is implausible
 FAULT_BUS = 8  # supply outside its limits
+
+COMMAND_KIND_TORQUE = 0  # N m
+COMMAND_KIND_RATE = 1  # rad/s, of the steer
+COMMAND_KIND_ANGLE = 2  # rad, of the steer
+COMMAND_KINDS = ("torque", "rate", "angle")  # their names, in their order
 
 COMMAND_ENABLE = 1  # make torque; without it the node is disabled and the torque zero
 COMMAND_CLEAR = 2  # with ENABLE off: clear a latched watchdog

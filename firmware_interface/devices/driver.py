@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 from firmware_interface.devices.link import ROLES, entry_points
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
+from firmware_interface.messages import COMMAND_KIND_TORQUE
+from firmware_interface.node.protocol import PROTOCOL_VERSION
 from firmware_interface.port import SerialPort
 
 DeviceSettings = Mapping[str, float]
@@ -29,6 +31,7 @@ class DeviceRequirements:
     watchdog: float  # s, the drive's own time-out
     settings: DeviceSettings = field(default_factory=dict)
     nonce: int = 0  # drawn anew for each introduction, for a device that opens a session; 0 only asks
+    kind: int = COMMAND_KIND_TORQUE  # of the commands there will be
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,10 @@ class Introduction:
     session: int = 0  # in which commands count, as it opened it; 0 where it knows none
     scale: float = 1.0  # N m on the steer per unit the drive is commanded in
     per_amp: float = 1.0  # N m on the steer per ampere it reports
+    obeys: int = 1 << COMMAND_KIND_TORQUE  # kinds of command, as bits
+    rate_limit: float | None = None  # rad/s of the steer, never exceeded
+    angle_limit: float | None = None  # rad of the steer from its encoder's zero, never exceeded
+    protocol: int = PROTOCOL_VERSION  # of our node's, that it speaks
 
 
 class Traffic(NamedTuple):

@@ -48,7 +48,7 @@ def speak(link, command, send, out):
 
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Ask it who it is, and let it open a session; raises DeviceError."""
-    return introduction_of_node(ask_hello(port, _TIMEOUT, wants.nonce))
+    return introduction_of_node(ask_hello(port, _TIMEOUT, wants.nonce, wants.kind))
 
 
 def introduction_of_node(hello: Hello) -> Introduction:

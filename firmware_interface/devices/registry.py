@@ -11,7 +11,10 @@ DEVICES = {
     "vesc": "vesc",
     "odrive": "odrive",
 }
-_OLD_PROTOCOLS = {("node", 1): "own_node_1"}  # (device, version of the node's protocol): spoken in old runs alone
+_OLD_PROTOCOLS = {  # (device, version of the node's protocol): 1 is spoken in old runs alone, 2 by old nodes too
+    ("node", 1): "own_node_1",
+    ("node", 2): "own_node_2",
+}
 
 
 def device_names() -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 /* An example board: STM32F103C8 ("Blue Pill") at 72 MHz, everything in one interrupt at the sampling rate.
  * It has never run on hardware: see README.md, which also has the wiring.
  *
- * The drive is a servo amplifier in current mode: PWM (set value), direction, enable. PWM and enable are both outputs
+ * The drive is a servo amplifier in current or in speed mode: PWM (set value), direction, enable. Both are outputs
  * of TIM1 and both gated by its main output enable, MOE, which three things clear: this program, the stop button's
  * contact on the break input, and a failing crystal; the last two by hardware alone, whatever the program does.
  * Once cleared only this program sets it again, and never while the break input is active.
@@ -14,7 +14,9 @@
 #define BAUD 921600u
 #define TORQUE_LIMIT_mNm 7000u
 #define WATCHDOG_ms 25u
-#define TORQUE_FULL_mNm 10000u    /* at the steer for a duty of 1 */
+#define DRIVE_KIND NODE_KIND_TORQUE /* NODE_KIND_RATE where the amplifier is in speed mode */
+#define DRIVE_FULL 10000u         /* at the steer for a duty of 1: mN m, or mrad/s in speed mode */
+#define RATE_LIMIT_mrad_s 6000u
 #define TORQUE_REPORT_mNm_V 10000 /* mN m per V of the drive's monitor */
 #define TORQUE_REPORT_ZERO_mV 1650
 #define STEER_COUNTS_PER_TURN 20000u /* four per line */
@@ -33,6 +35,8 @@ static const struct node_identity identity = {
     .gyro_lsb = (float)IMU_GYRO_LSB,
     .accel_lsb = (float)IMU_ACCEL_LSB,
     .steer_counts_per_turn = STEER_COUNTS_PER_TURN,
+    .obeys = 1u << DRIVE_KIND,
+    .rate_limit_mrad_s = RATE_LIMIT_mrad_s,
 };
 
 /* ---- what follows from it */
@@ -114,13 +118,14 @@ static void drive_start(void)
     TIM1->CR1 = TIM_CR1_CEN;
 }
 
-static void drive_set(int32_t torque_mNm, bool enabled)
+/* Hand the drive what the node decided. This amplifier obeys one kind, and no angle: it has no encoder of its own. */
+static void board_drive(uint8_t kind, int32_t value, bool enabled)
 {
-    const uint32_t size_mNm = (uint32_t)(torque_mNm < 0 ? -torque_mNm : torque_mNm);
-    const uint32_t duty = size_mNm < TORQUE_FULL_mNm ? size_mNm * PWM_TOP / TORQUE_FULL_mNm : PWM_TOP;
-    const bool left = torque_mNm < 0;
+    const uint32_t size = (uint32_t)(value < 0 ? -value : value);
+    const uint32_t duty = size < DRIVE_FULL ? size * PWM_TOP / DRIVE_FULL : PWM_TOP;
+    const bool left = value < 0;
 
-    if (!enabled) {
+    if (!enabled || kind != DRIVE_KIND) {
         TIM1->BDTR = GUARD;
         TIM1->CCR1 = 0;
         return;
@@ -254,7 +259,7 @@ void tick(void)
 {
     struct node_readings readings;
     unsigned faults = 0;
-    int32_t torque_mNm;
+    int32_t value;
     size_t n;
 
     TIM2->SR = ~TIM_SR_CC1IF;
@@ -269,8 +274,8 @@ void tick(void)
     faults |= (GPIOB->IDR & BIT(PIN_DRIVE_READY)) != 0 ? 0u : (unsigned)NODE_FAULT_DRIVE;
 
     line_read();
-    torque_mNm = node_latch(&node, instant_us, stop_pressed(), (uint8_t)faults);
-    drive_set(torque_mNm, node.enabled);
+    value = node_latch(&node, instant_us, stop_pressed(), (uint8_t)faults);
+    board_drive(node.kind, value, node.enabled);
     GPIOC->BSRR = node.enabled ? BIT(PIN_LED + 16) : BIT(PIN_LED); /* lit when low */
 
     n = node_hello(&node, tx);

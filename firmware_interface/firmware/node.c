@@ -1,14 +1,14 @@
 /* See node.h, and docs/node-protocol.md for the frames and the numbered rules. */
 #include "node.h"
 
-#define VERSION 2u
+#define VERSION 3u
 #define SAMPLE 1u
 #define COMMAND 2u
 #define HELLO 3u
 #define HELLO_REQUEST 4u
 
 #define HEADER_SIZE 4u
-#define REQUEST_SIZE 8u
+#define REQUEST_SIZE 9u
 #define SAMPLE_SIZE (NODE_SAMPLE_FRAME - NODE_OVERHEAD)
 #define HELLO_SIZE (NODE_HELLO_FRAME - NODE_OVERHEAD)
 #define CRC_SIZE 2u
@@ -124,7 +124,11 @@ size_t node_hello(struct node *node, uint8_t out[NODE_HELLO_FRAME])
     at = put_f32(at, is->gyro_lsb);
     at = put_f32(at, is->accel_lsb);
     at = put_u32(at, is->steer_counts_per_turn);
-    put_u32(at, node->hello_session);
+    at = put_u32(at, node->hello_session);
+    at = put_u8(at, node->hello_session != 0 ? node->kind : (uint8_t)NODE_KIND_TORQUE);
+    at = put_u8(at, is->obeys);
+    at = put_u16(at, is->rate_limit_mrad_s);
+    put_u16(at, is->angle_limit_100urad);
     return node_close_frame(out, HELLO_SIZE);
 }
 
@@ -175,13 +179,13 @@ static void refuse(struct node *node, bool alarming)
 static void take_command(struct node *node)
 {
     const uint16_t seq = get_u16(&node->payload[2]), expiry_ms = get_u16(&node->payload[6]);
-    const int32_t mNm = get_i16(&node->payload[4]);
+    const int32_t value = get_i16(&node->payload[4]);
     const uint32_t sample = get_u32(&node->payload[8]), session = get_u32(&node->payload[12]);
-    const uint8_t flags = node->payload[16];
+    const uint8_t flags = node->payload[16] & 0x0Fu, kind = node->payload[16] >> 4;
     const uint32_t behind = node->seq - 1u - sample; /* samples sent since the one it answers */
     const uint32_t rate_hz = node->identity->rate_hz;
     const uint32_t window = (uint32_t)node->identity->watchdog_ms * rate_hz / 1000u;
-    const bool ours = node->session != 0 && session == node->session;
+    const bool ours = node->session != 0 && session == node->session && kind == node->kind;
 
     if (!ours || behind >= window) {
         refuse(node, !ours || (flags & NODE_COMMAND_ENABLE) != 0);
@@ -192,7 +196,7 @@ static void take_command(struct node *node)
         const bool older_sample = sample - node->command_sample >= 0x80000000u;
 
         if (ahead == 0 || ahead >= 0x8000u || older_sample) {
-            const bool same = ahead == 0 && sample == node->command_sample && mNm == node->command_mNm &&
+            const bool same = ahead == 0 && sample == node->command_sample && value == node->command_value &&
                               expiry_ms == node->command_expiry_ms && flags == node->command_flags;
 
             if (!older_sample && !same) { /* two speak: numbers and samples do not go together */
@@ -203,7 +207,7 @@ static void take_command(struct node *node)
     }
     node->command_seq = seq;
     node->command_sample = sample;
-    node->command_mNm = mNm;
+    node->command_value = value;
     node->command_expiry_ms = expiry_ms;
     node->command_flags = flags;
     node->heard = true;
@@ -215,19 +219,21 @@ static void take_command(struct node *node)
 static void take_request(struct node *node)
 {
     const uint32_t nonce = get_u32(&node->payload[4]);
+    const uint8_t kind = node->payload[8];
 
     node->hello_pending = true;
     node->hello_seq = get_u16(&node->payload[2]);
     node->hello_session = 0;
-    if (nonce == 0) {
+    if (nonce == 0 || kind > NODE_KIND_ANGLE || (node->identity->obeys >> kind & 1u) == 0) {
         return;
     }
-    if (nonce != node->nonce) {
+    if (nonce != node->nonce || kind != node->kind) {
         if (node->enabled) { /* somebody else wants a drive that is in use */
             refuse(node, true);
             return;
         }
         node->nonce = nonce;
+        node->kind = kind;
         node->session = (nonce ^ node->salt) != 0 ? nonce ^ node->salt : 1u;
         node->command_flags = 0;
         node->heard = false;
@@ -340,7 +346,7 @@ void node_init(struct node *node, const struct node_identity *identity)
 }
 
 /* Rules 7 and 8: what is disabled needs ENABLE off, then on, to come back. */
-static void decide_enabled(struct node *node, bool alive, bool stop_button)
+static void decide_enabled(struct node *node, bool alive, bool fresh, bool stop_button)
 {
     if ((node->command_flags & NODE_COMMAND_ENABLE) == 0) { /* also before the first command */
         node->enabled = false;
@@ -359,7 +365,9 @@ static void decide_enabled(struct node *node, bool alive, bool stop_button)
         node->tripped = true;
         node->trips++;
     } else if (alive && node->off_seen && !node->tripped && !node->foreign) {
-        node->enabled = true;
+        if (fresh || node->kind != NODE_KIND_ANGLE) { /* else there is no angle to hold */
+            node->enabled = true;
+        }
     }
     if (node->stranger != 0) { /* rule 4 */
         node->enabled = false;
@@ -370,11 +378,24 @@ static void decide_enabled(struct node *node, bool alive, bool stop_button)
     }
 }
 
+/* Largest command of the session's kind. */
+static int32_t limit_of(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_KIND_RATE:
+        return node->identity->rate_limit_mrad_s;
+    case NODE_KIND_ANGLE:
+        return node->identity->angle_limit_100urad;
+    default:
+        return node->identity->torque_limit_mNm;
+    }
+}
+
 int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t faults)
 {
-    const int32_t limit_mNm = node->identity->torque_limit_mNm;
+    const int32_t limit = limit_of(node);
     const uint32_t step_us = now_us - node->now_us; /* also over the wrap of the clock */
-    bool saturated = false;
+    bool saturated = false, fresh;
 
     node->age_us = step_us < UINT32_MAX - node->age_us ? node->age_us + step_us : UINT32_MAX;
     node->now_us = now_us;
@@ -384,21 +405,24 @@ int32_t node_latch(struct node *node, uint32_t now_us, bool stop_button, uint8_t
         node->commands++;
         node->obeyed_seq = node->command_seq;
     }
-    decide_enabled(node, node->heard && node->age_us < 1000u * (uint32_t)node->identity->watchdog_ms, stop_button);
+    fresh = node->age_us < 1000u * (uint32_t)node->command_expiry_ms; /* rule 6 */
+    decide_enabled(node, node->heard && node->age_us < 1000u * (uint32_t)node->identity->watchdog_ms, fresh,
+                   stop_button);
 
-    node->torque_mNm = 0;
-    if (node->enabled && node->age_us < 1000u * (uint32_t)node->command_expiry_ms) { /* rule 6 */
-        const int32_t asked_mNm = node->command_mNm;
+    if (node->enabled && fresh) {
+        const int32_t asked = node->command_value;
 
-        saturated = asked_mNm >= limit_mNm || asked_mNm <= -limit_mNm; /* rule 9 */
+        saturated = asked >= limit || asked <= -limit; /* rule 9 */
         if (!saturated) {
-            node->torque_mNm = asked_mNm;
+            node->value = asked;
         } else {
-            node->torque_mNm = asked_mNm > 0 ? limit_mNm : -limit_mNm;
+            node->value = asked > 0 ? limit : -limit;
         }
+    } else if (!node->enabled || node->kind != NODE_KIND_ANGLE) { /* an angle is held */
+        node->value = 0;
     }
     node->status = (uint8_t)((node->enabled ? NODE_STATUS_ENABLED : 0) | (node->tripped ? NODE_STATUS_WATCHDOG : 0) |
                              (stop_button ? NODE_STATUS_STOP_BUTTON : 0) | (saturated ? NODE_STATUS_SATURATED : 0) |
                              (node->foreign ? NODE_STATUS_FOREIGN : 0));
-    return node->torque_mNm;
+    return node->value;
 }

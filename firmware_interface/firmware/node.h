@@ -1,15 +1,17 @@
-/* The node of docs/node-protocol.md, version 2, for any microcontroller: bytes in, torque and bytes out.
+/* The node of docs/node-protocol.md, version 3, for any microcontroller: bytes in, commands and bytes out.
  *
  * C99 without a library: no allocation, no recursion, no clock, no globals that change. Everything the node
  * remembers stands in a `struct node`, which the board keeps; a node is about 100 bytes. At each sampling instant:
  *
  *     node_receive(&node, bytes, n);                      what has come off the line since the last
- *     T = node_latch(&node, now_us, stop_button, faults);  torque from now on; give it to the drive
+ *     value = node_latch(&node, now_us, stop_button, faults);
+ *     board_drive(node.kind, value, node.enabled);        yours: the torque, rate or angle from now on
  *     n = node_hello(&node, frame);                       to be sent if n > 0
  *     n = node_sample(&node, &readings, frame);           to be sent
  *
  * Call all of them from one context (one interrupt, or one loop): nothing here is locked.
- * The rules are numbered as in the document. Torques are in mN m in the drive's own sense, times in us.
+ * The rules are numbered as in the document. Commands are in mN m, mrad/s or 100 urad, by their kind, in the drive's own
+ * sense; an angle is 0 where the encoder counts 0. Times are in us.
  */
 #ifndef NODE_H
 #define NODE_H
@@ -25,7 +27,7 @@ extern "C" {
 #define NODE_MAX_PAYLOAD 250u /* bytes; COBS then costs exactly one byte, in front */
 #define NODE_OVERHEAD 4u      /* bytes: COBS, CRC, delimiter */
 #define NODE_SAMPLE_FRAME (40u + NODE_OVERHEAD)
-#define NODE_HELLO_FRAME (42u + NODE_OVERHEAD)
+#define NODE_HELLO_FRAME (48u + NODE_OVERHEAD)
 #define NODE_COMMAND_SIZE 17u /* bytes of payload, the longest the node has to understand */
 
 enum {
@@ -37,6 +39,8 @@ enum {
 };
 enum { NODE_FAULT_DRIVE = 1, NODE_FAULT_IMU = 2, NODE_FAULT_ENCODER = 4, NODE_FAULT_BUS = 8 };
 enum { NODE_COMMAND_ENABLE = 1, NODE_COMMAND_CLEAR = 2 };
+enum { NODE_KIND_TORQUE = 0, NODE_KIND_RATE = 1, NODE_KIND_ANGLE = 2 };
+enum { NODE_OBEYS_TORQUE = 1, NODE_OBEYS_RATE = 2, NODE_OBEYS_ANGLE = 4 };
 
 /* What the node says of itself; constant, may stand in flash. */
 struct node_identity {
@@ -46,6 +50,9 @@ struct node_identity {
     uint16_t watchdog_ms;       /* at least two sampling periods */
     float gyro_lsb, accel_lsb;  /* rad/s and m/s^2 per count; only copied, never calculated with */
     uint32_t steer_counts_per_turn;
+    uint8_t obeys;                /* NODE_OBEYS_*: kinds of command a session may be opened for */
+    uint16_t rate_limit_mrad_s;   /* at most 32767 */
+    uint16_t angle_limit_100urad; /* at most 32767, from the encoder's zero */
 };
 
 /* What the instruments read at a sampling instant. INT16_MIN and INT16_MAX (INT32_MIN for the 32-bit ones) say
@@ -68,9 +75,10 @@ struct node {
     /* the newest command, and how old it is */
     uint32_t age_us; /* at the latest instant, from that of the sample it answers; stays at its end, does not wrap */
     uint32_t command_sample; /* number of that sample */
-    int32_t command_mNm;
+    int32_t command_value;
     uint16_t command_expiry_ms, command_seq;
     uint8_t command_flags;
+    uint8_t kind; /* of the session: NODE_KIND_* that its commands must have */
     bool heard;   /* a command of this session has come in */
     bool pending; /* the newest waits for an instant */
     bool hello_pending;
@@ -80,7 +88,7 @@ struct node {
     /* state, as decided at the latest instant */
     uint32_t seq; /* of the next sample */
     uint32_t now_us;
-    int32_t torque_mNm;
+    int32_t value;
     uint16_t obeyed_seq;
     uint8_t status, faults;
     bool enabled, off_seen, tripped, foreign;
@@ -99,8 +107,8 @@ void node_init(struct node *node, const struct node_identity *identity);
 /* Take `n` bytes off the line, in their order; a frame may be split anywhere. */
 void node_receive(struct node *node, const uint8_t *bytes, size_t n);
 
-/* Decide what holds from the sampling instant `now_us` to the next, and return the torque for the drive; it is zero
- * unless `node->enabled`, which the drive is to be told too.
+/* Decide what holds from the sampling instant `now_us` to the next, and return the torque, rate or angle for the drive,
+ * by `node->kind`; it is zero unless `node->enabled`, which the drive is to be told too: off is not an angle of zero.
  *
  * now_us       device clock; wraps after 2^32, and two instants lie less than that apart
  * stop_button  pressed at present

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from firmware_interface.errors import DeviceError
+from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE, COMMAND_KINDS
 from firmware_interface.node import reference_codec
 from firmware_interface.port import SerialPort, ask_and_listen
 
@@ -21,9 +22,13 @@ class Hello:
     accel_lsb: float  # m/s^2 per count
     steer_counts_per_turn: int  # of the encoder's own shaft
     session: int  # in which commands count; 0 if none was asked for
+    obeys: int = 1 << COMMAND_KIND_TORQUE  # kinds of command, as bits
+    rate_limit: float | None = None  # rad/s, never exceeded; None where it obeys no rate
+    angle_limit: float | None = None  # rad from its encoder's zero, never exceeded; None where it obeys no angle
+    protocol: int = reference_codec.VERSION  # that it speaks
 
 
-def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0) -> Hello:
+def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0, kind: int = COMMAND_KIND_TORQUE) -> Hello:
     """Ask the node on a port who it is, until it answers.
 
     Parameters
@@ -33,22 +38,27 @@ def ask_hello(port: SerialPort, timeout: float = 1.0, nonce: int = 0) -> Hello:
         s
     nonce : int
         Of 32 bits, drawn anew for each session that is to be opened; 0 asks only.
+    kind : int
+        ``COMMAND_KIND_*`` that the session is for. A node of version 2 of the protocol is spoken to in that.
 
     Raises
     ------
     DeviceError
         If within ``timeout`` s nothing comes, only garbage, another version of the protocol, or the node has its
-        drive enabled for somebody else.
+        drive enabled for somebody else; if it does not obey that kind.
     """
     heard = _Heard()
 
     def request(k: int) -> bytes:
         heard.wanted.add((nonce + k) & 0xFFFF)  # an answer to somebody before us has another number
         # the delimiter in front ends whatever a dead controller left half-said
-        return b"\0" + reference_codec.encode(reference_codec.HelloRequest((nonce + k) & 0xFFFF, nonce))
+        request = reference_codec.HelloRequest((nonce + k) & 0xFFFF, nonce, kind)
+        return b"\0" + reference_codec.encode(request, heard.version)
 
     for data in ask_and_listen(port, request, timeout):
         answer = heard.take(data)
+        if answer is not None and nonce != 0:
+            _require_kind(port, answer, kind)
         if answer is not None and (nonce == 0 or answer.session != 0):
             return answer
         heard.occupied = heard.occupied or answer is not None
@@ -65,6 +75,7 @@ class _Heard:
         self.other_version: int | None = None
         self.wanted: set[int] = set()  # numbers of our requests
         self.occupied = False  # it answered, and opened no session
+        self.version = reference_codec.VERSION  # to be spoken
         self._rest = b""  # of an unfinished frame
 
     def take(self, data: bytes) -> Hello | None:
@@ -80,16 +91,32 @@ class _Heard:
             self.good += 1
             if payload[0] != reference_codec.VERSION:
                 self.other_version = payload[0]
-            message = reference_codec.decode(stuffed)
+            if payload[0] == reference_codec.FORMER_VERSION:
+                self.version = reference_codec.FORMER_VERSION
+            message = reference_codec.decode(stuffed, self.version)
             if isinstance(message, reference_codec.HelloFrame) and message.seq in self.wanted:
-                return hello_in_si(message)
+                return hello_in_si(message, self.version)
         return None
 
 
-def hello_in_si(answer: reference_codec.HelloFrame) -> Hello:
-    """Convert the fields of a HELLO frame to SI units."""
+def _require_kind(port: SerialPort, answer: Hello, kind: int) -> None:
+    """Refuse a node that cannot obey the commands there will be; raises DeviceError."""
+    if answer.obeys >> kind & 1:
+        return
+    found = " or ".join(name for k, name in enumerate(COMMAND_KINDS) if answer.obeys >> k & 1) or "nothing"
+    old = answer.protocol == reference_codec.FORMER_VERSION
+    do = "load the firmware of this riderless, firmware_interface/firmware" if old else "load firmware that does"
+    raise DeviceError(
+        f"the node '{answer.name}' on {port.path} should obey a steer {COMMAND_KINDS[kind]}, as the rig's drive does, "
+        f"but it obeys a {found}: {do}, or take a rig and gains of its kind"
+    )
+
+
+def hello_in_si(answer: reference_codec.HelloFrame, version: int = reference_codec.VERSION) -> Hello:
+    """Convert the fields of a HELLO frame of this version to SI units."""
+    name = answer.firmware.rstrip(b"\0").decode("ascii", errors="replace")
     return Hello(
-        name=answer.firmware.rstrip(b"\0").decode("ascii", errors="replace"),
+        name=name if version == reference_codec.VERSION else f"{name} (protocol {version}, torque only)",
         rate_hz=answer.rate_hz,
         torque_limit=1e-3 * answer.torque_limit_mNm,
         watchdog=1e-3 * answer.watchdog_ms,
@@ -97,6 +124,10 @@ def hello_in_si(answer: reference_codec.HelloFrame) -> Hello:
         accel_lsb=answer.accel_lsb,
         steer_counts_per_turn=answer.steer_counts_per_turn,
         session=answer.session,
+        obeys=answer.obeys,
+        rate_limit=1e-3 * answer.rate_limit_mrad_s if answer.obeys >> COMMAND_KIND_RATE & 1 else None,
+        angle_limit=1e-4 * answer.angle_limit_100urad if answer.obeys >> COMMAND_KIND_ANGLE & 1 else None,
+        protocol=version,
     )
 
 

@@ -1,4 +1,4 @@
-"""Our own protocol between the computer and the microcontroller (the *node*), version 2.
+"""Our own protocol between the computer and the microcontroller (the *node*), version 3.
 
 The node carries inertial sensor, steer encoder, wheel sensor and steer drive. Four frames, described
 byte by byte in ``docs/node-protocol.md`` and, readably, in ``reference_codec.py``. This module is the
@@ -16,9 +16,9 @@ from numba.extending import intrinsic
 
 from firmware_interface.calibration import is_off_scale
 from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
-from firmware_interface.messages import COMMAND_ENABLE
+from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_ANGLE
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 
 FRAME_SAMPLE = 1  # node to computer, one per period
 FRAME_COMMAND = 2  # computer to node, answering a sample
@@ -55,7 +55,7 @@ SAMPLE_LAYOUT = np.dtype(
 COMMAND_LAYOUT = np.dtype(
     [
         *_HEADER,
-        ("torque_mNm", "<i2"),
+        ("value", "<i2"),
         ("expiry_ms", "<u2"),
         ("sample_seq", "<u4"),
         ("session", "<u4"),
@@ -73,9 +73,13 @@ HELLO_LAYOUT = np.dtype(
         ("accel_lsb", "<f4"),
         ("steer_counts_per_turn", "<u4"),
         ("session", "<u4"),
+        ("kind", "u1"),
+        ("obeys", "u1"),
+        ("rate_limit_mrad_s", "<u2"),
+        ("angle_limit_100urad", "<u2"),
     ]
 )
-HELLO_REQUEST_LAYOUT = np.dtype([*_HEADER, ("nonce", "<u4")])
+HELLO_REQUEST_LAYOUT = np.dtype([*_HEADER, ("nonce", "<u4"), ("kind", "u1")])
 
 _HALF_OF_THE_NUMBERS = 0x8000  # a longer way forward is a step back
 
@@ -85,7 +89,9 @@ COMMAND_SIZE = np.int64(COMMAND_LAYOUT.itemsize)
 HELLO_SIZE = np.int64(HELLO_LAYOUT.itemsize)
 HELLO_REQUEST_SIZE = np.int64(HELLO_REQUEST_LAYOUT.itemsize)
 
-TORQUE_MAX_mNm = 32767  # -32768 is left free: the two ends of the scale are alike
+VALUE_MAX = 32767  # -32768 is left free: the two ends of the scale are alike
+COMMAND_SCALES = (1e3, 1e3, 1e4)  # of a command's value in its frame, by kind: mN m, mrad/s, 100 urad
+FLAG_BITS = 0x0F  # of the byte of flags; the kind has the others
 
 # What the node says of itself, as it stands in the frame.
 HELLO = np.dtype(
@@ -99,6 +105,10 @@ HELLO = np.dtype(
         ("accel_lsb", "f4"),  # m/s^2 per count
         ("steer_counts_per_turn", "u4"),  # of the encoder's own shaft
         ("session", "u4"),  # in which commands count from now on; 0 for none
+        ("kind", "u1"),  # that its commands must have
+        ("obeys", "u1"),  # kinds the node can open a session for: bit k is kind k
+        ("rate_limit_mrad_s", "u2"),  # the node never turns the steer faster
+        ("angle_limit_100urad", "u2"),  # nor further from its encoder's zero
     ],
     align=True,
 )
@@ -292,25 +302,26 @@ def note_sequence(receiver, seq):
 def encode_command(command, out):
     """Write the COMMAND frame of a ``COMMAND`` record to ``out``; returns its length in bytes.
 
-    A torque that is not a number never leaves: it goes out as zero with ENABLE off. A torque beyond
+    A value that is not a number never leaves: it goes out as zero with ENABLE off. A value beyond
     the field's range is clamped.
 
     Runs inside the tick.
     """
-    T = command.T_cmd
+    value = command.T_cmd
     flags = command.flags
-    if not np.isfinite(T):
-        T = 0.0
+    if not np.isfinite(value):
+        value = 0.0
         flags = flags & ~COMMAND_ENABLE
     frame = laid_over(out, 1, COMMAND_LAYOUT)
     frame.version = PROTOCOL_VERSION
     frame.type = FRAME_COMMAND
     frame.seq = command.seq
-    frame.torque_mNm = np.rint(min(max(1e3 * T, -TORQUE_MAX_mNm), TORQUE_MAX_mNm))
+    scaled = (1e4 if command.kind == COMMAND_KIND_ANGLE else 1e3) * value
+    frame.value = np.rint(min(max(scaled, -VALUE_MAX), VALUE_MAX))
     frame.expiry_ms = command.expiry_ms
     frame.sample_seq = command.sample_seq
     frame.session = command.session
-    frame.flags = flags
+    frame.flags = flags & FLAG_BITS | command.kind << 4
     return close_frame(out, COMMAND_SIZE)
 
 
@@ -321,11 +332,12 @@ def decode_command(payload, n, command):
         return False
     frame = laid_over(payload, 0, COMMAND_LAYOUT)
     command.seq = frame.seq
-    command.T_cmd = 1e-3 * frame.torque_mNm
+    command.kind = frame.flags >> 4
+    command.T_cmd = (1e-4 if command.kind == COMMAND_KIND_ANGLE else 1e-3) * frame.value
     command.expiry_ms = frame.expiry_ms
     command.sample_seq = frame.sample_seq
     command.session = frame.session
-    command.flags = frame.flags
+    command.flags = frame.flags & FLAG_BITS
     return True
 
 
@@ -345,6 +357,10 @@ def encode_hello(hello, out):
     frame.accel_lsb = hello.accel_lsb
     frame.steer_counts_per_turn = hello.steer_counts_per_turn
     frame.session = hello.session
+    frame.kind = hello.kind
+    frame.obeys = hello.obeys
+    frame.rate_limit_mrad_s = hello.rate_limit_mrad_s
+    frame.angle_limit_100urad = hello.angle_limit_100urad
     return close_frame(out, HELLO_SIZE)
 
 
@@ -364,6 +380,10 @@ def decode_hello(payload, n, hello):
     hello.accel_lsb = frame.accel_lsb
     hello.steer_counts_per_turn = frame.steer_counts_per_turn
     hello.session = frame.session
+    hello.kind = frame.kind
+    hello.obeys = frame.obeys
+    hello.rate_limit_mrad_s = frame.rate_limit_mrad_s
+    hello.angle_limit_100urad = frame.angle_limit_100urad
     return True
 
 
@@ -371,3 +391,9 @@ def decode_hello(payload, n, hello):
 def request_nonce(payload):
     """Nonce of a HELLO_REQUEST payload."""
     return laid_over(payload, 0, HELLO_REQUEST_LAYOUT).nonce
+
+
+@njit(cache=True, nogil=True)
+def request_kind(payload):
+    """Kind of command that a HELLO_REQUEST payload wants a session for."""
+    return laid_over(payload, 0, HELLO_REQUEST_LAYOUT).kind

@@ -15,7 +15,7 @@ from firmware_interface.node.protocol import (
     FRAME_SAMPLE,
     HEADER_LAYOUT,
     SAMPLE_LAYOUT,
-    TORQUE_MAX_mNm,
+    VALUE_MAX,
     laid_over,
     note_sequence,
     read_readings,
@@ -96,7 +96,7 @@ def encode_command_1(command, out):
     frame.version = _VERSION
     frame.type = FRAME_COMMAND
     frame.seq = command.seq
-    frame.torque_mNm = np.rint(min(max(1e3 * T, -TORQUE_MAX_mNm), TORQUE_MAX_mNm))
+    frame.torque_mNm = np.rint(min(max(1e3 * T, -VALUE_MAX), VALUE_MAX))
     frame.expiry_ms = command.expiry_ms
     frame.sample_seq = command.sample_seq & 0xFFFF
     frame.flags = flags

@@ -8,7 +8,8 @@ named tuple whose fields stand in the order of the frame; ``encode`` makes the b
 import struct
 from typing import NamedTuple
 
-VERSION = 2
+VERSION = 3
+FORMER_VERSION = 2  # of nodes that obey a torque only: their HELLO and HELLO_REQUEST end with the session and the nonce
 
 
 class Sample(NamedTuple):
@@ -38,11 +39,11 @@ class Command(NamedTuple):
     """Computer to node, answering a sample. Units and meaning: ``messages.COMMAND``."""
 
     seq: int
-    torque_mNm: int
+    value: int  # mN m, mrad/s or 100 urad, by kind
     expiry_ms: int
     sample_seq: int
     session: int
-    flags: int
+    flags: int  # in the lower four bits; the kind in the upper four
 
 
 class HelloFrame(NamedTuple):
@@ -57,6 +58,10 @@ class HelloFrame(NamedTuple):
     accel_lsb: float
     steer_counts_per_turn: int
     session: int
+    kind: int = 0
+    obeys: int = 1
+    rate_limit_mrad_s: int = 0
+    angle_limit_100urad: int = 0
 
 
 class HelloRequest(NamedTuple):
@@ -64,6 +69,7 @@ class HelloRequest(NamedTuple):
 
     seq: int
     nonce: int
+    kind: int = 0
 
 
 Message = Sample | Command | HelloFrame | HelloRequest
@@ -72,23 +78,31 @@ Message = Sample | Command | HelloFrame | HelloRequest
 LAYOUTS: dict[int, tuple[type, struct.Struct]] = {
     1: (Sample, struct.Struct("<H I 3h 3h i i h H B B H B B H")),
     2: (Command, struct.Struct("<H h H I I B")),
+    3: (HelloFrame, struct.Struct("<H 16s H H H f f I I B B H H")),
+    4: (HelloRequest, struct.Struct("<H I B")),
+}
+_FORMER_LAYOUTS = {
+    **LAYOUTS,
     3: (HelloFrame, struct.Struct("<H 16s H H H f f I I")),
     4: (HelloRequest, struct.Struct("<H I")),
 }
+_FIELDS = {(FORMER_VERSION, 3): 9, (FORMER_VERSION, 4): 2}  # that a former version's frame has
+_OF_VERSION = {VERSION: LAYOUTS, FORMER_VERSION: _FORMER_LAYOUTS}
 
 
-def encode(message: Message) -> bytes:
+def encode(message: Message, version: int = VERSION) -> bytes:
     """Bytes of the frame, delimiter included."""
-    kind, layout = next((k, layout) for k, (cls, layout) in LAYOUTS.items() if isinstance(message, cls))
-    return frame(bytes([VERSION, kind]) + layout.pack(*message))
+    layouts = _OF_VERSION[version]
+    kind, layout = next((k, layout) for k, (cls, layout) in layouts.items() if isinstance(message, cls))
+    return frame(bytes([version, kind]) + layout.pack(*message[: _FIELDS.get((version, kind))]))
 
 
-def decode(stuffed: bytes) -> Message | None:
-    """Message in one frame (without its delimiter); None if there is none to be trusted."""
+def decode(stuffed: bytes, version: int = VERSION) -> Message | None:
+    """Message of this version in one frame (without its delimiter); None if there is none to be trusted."""
     payload = unframe(stuffed)
-    if payload is None or len(payload) < 2 or payload[0] != VERSION or payload[1] not in LAYOUTS:
+    if payload is None or len(payload) < 2 or payload[0] != version or payload[1] not in LAYOUTS:
         return None
-    cls, layout = LAYOUTS[payload[1]]
+    cls, layout = _OF_VERSION[version][payload[1]]
     if len(payload) != 2 + layout.size:
         return None
     return cls(*layout.unpack(payload[2:]))

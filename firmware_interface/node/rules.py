@@ -18,14 +18,13 @@ next sampling instant on::
 import numpy as np
 from numba import njit
 
-from firmware_interface.calibration import CALIBRATION, Calibration, to_counts
-from firmware_interface.errors import DeviceError
+from firmware_interface.calibration import steer_command, to_counts
 from firmware_interface.framing import next_frame
 from firmware_interface.messages import (
-    COMMAND,
     COMMAND_CLEAR,
     COMMAND_ENABLE,
-    RAW,
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_TORQUE,
     STATUS_ENABLED,
     STATUS_FOREIGN,
     STATUS_SATURATED,
@@ -33,129 +32,27 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from firmware_interface.node.protocol import (
-    FIRMWARE_NAME_SIZE,
     FRAME_COMMAND,
     FRAME_HELLO_REQUEST,
-    HELLO,
-    TORQUE_MAX_mNm,
     decode_command,
     encode_hello,
     encode_sample,
     frame_seq,
     frame_type,
+    request_kind,
     request_nonce,
 )
 
-_TORQUE_LIMIT_MAX = TORQUE_MAX_mNm / 1000  # N m
 _U32 = 0xFFFFFFFF
 _HALF_U32 = 0x80000000  # a longer way forward is a step back
 _HALF_U16 = 0x8000
 _STRANGE, _ALARMING = 1, 2  # foreign commands: of no consequence, or to be told
 
-FIRMWARE = np.dtype(
-    [
-        # what it is
-        ("hello", HELLO),
-        ("cal", CALIBRATION),  # of its instruments and its drive
-        ("torque_limit", "f8"),  # N m
-        ("watchdog_us", "i8"),
-        ("window", "i8"),  # samples in the watchdog's time: an older one is not answered any more
-        ("period_us", "i8"),
-        # the world outside
-        ("stop_button", "u1"),  # 1 while pressed
-        ("faults", "u1"),  # FAULT_* bits at present
-        # clock
-        ("boot_us", "i8"),  # when its clock began
-        ("now_us", "i8"),  # device time of the latest sampling instant
-        ("seq", "u4"),  # of the next sample
-        # session
-        ("session", "u4"),  # 0: none
-        ("nonce", "u4"),  # of the request that opened it
-        ("salt", "u4"),  # the node's own share in the next session's number: noise of its instruments
-        # commands
-        ("newest", COMMAND),  # as it came in
-        ("incoming", COMMAND),  # until it is known whether it counts
-        ("heard", "u1"),  # 1 once a command of this session has come in
-        ("pending", "u1"),  # 1 while the newest waits for a sampling instant
-        ("heard_us", "i8"),  # sampling instant of the sample that the newest command answers
-        ("stranger", "u1"),  # a foreign command has come in since the latest instant: STRANGE or ALARMING
-        ("refused", "u4"),  # foreign commands
-        ("commands", "u4"),  # obeyed so far
-        ("hello_pending", "u1"),
-        # state
-        ("enabled", "u1"),
-        ("off_seen", "u1"),  # a command with ENABLE off has come since the last disable
-        ("tripped", "u1"),  # the watchdog has struck and has not been cleared
-        ("trips", "u4"),
-        ("foreign", "u1"),  # a foreign command has disabled the drive, or tried: the session is spoilt
-        ("T", "f8"),  # N m, applied since the latest sampling instant, positive to the right
-        ("rejected", "u4"),  # frames
-        ("raw", RAW),  # the sample being built
-    ],
-    align=True,
-)
-
-
-def new_firmware(
-    calibration: Calibration,
-    rate_hz: int = 200,
-    torque_limit: float = 7.0,
-    watchdog_ms: int = 25,
-    name: str = "riderless twin",
-) -> np.void:
-    """Firmware as after power-up, a record of type ``FIRMWARE``.
-
-    Parameters
-    ----------
-    calibration : Calibration
-        Of the instruments and drive it carries.
-    rate_hz : int
-        Samples per second, 1 to 10 000.
-    torque_limit : float
-        N m, at most 32.767.
-    watchdog_ms : int
-        At least two sampling periods: with less, a command would be too old before the next comes.
-    name : str
-        At most 16 ASCII characters.
-
-    Raises
-    ------
-    DeviceError
-        If a value does not fit the protocol.
-    """
-    if not 1 <= rate_hz <= 10_000:
-        raise DeviceError(f"the node's rate must be 1 to 10000 Hz, found {rate_hz} Hz")
-    if not 0 < torque_limit <= _TORQUE_LIMIT_MAX:
-        raise DeviceError(
-            f"the node's torque limit must be above 0 and at most {_TORQUE_LIMIT_MAX} N m, found {torque_limit} N m"
-        )
-    if not 2000 / rate_hz <= watchdog_ms <= 65_535:
-        raise DeviceError(
-            "the node's watchdog must be at least two sampling periods, "
-            f"{2000 / rate_hz:g} ms at {rate_hz} Hz, and at most 65535 ms, found {watchdog_ms} ms"
-        )
-    if not name.isascii() or len(name) > FIRMWARE_NAME_SIZE:
-        raise DeviceError(f"the firmware's name must be at most {FIRMWARE_NAME_SIZE} ASCII characters, found {name!r}")
-    fw = np.zeros(1, FIRMWARE)[0]
-    fw["hello"]["firmware"][: len(name)] = list(name.encode())
-    fw["hello"]["rate_hz"] = rate_hz
-    fw["hello"]["torque_limit_mNm"] = round(1e3 * torque_limit)
-    fw["hello"]["watchdog_ms"] = watchdog_ms
-    fw["hello"]["gyro_lsb"] = calibration.gyro_lsb
-    fw["hello"]["accel_lsb"] = calibration.accel_lsb
-    fw["hello"]["steer_counts_per_turn"] = round(calibration.steer_counts_per_turn)
-    fw["cal"] = calibration.as_record()
-    fw["torque_limit"] = torque_limit
-    fw["watchdog_us"] = 1000 * watchdog_ms
-    fw["window"] = watchdog_ms * rate_hz // 1000
-    fw["period_us"] = -(-1_000_000 // rate_hz)
-    return fw
-
 
 @njit(cache=True, nogil=True)
-def open_session(fw, session):
-    """Let commands of this session count from now on, and none that came before."""
-    fw.session = session
+def open_session(fw, session, kind=COMMAND_KIND_TORQUE):
+    """Let commands of this session and kind count from now on, and none that came before."""
+    fw.session, fw.kind = session, kind
     fw.newest.flags = 0
     fw.heard = fw.pending = fw.off_seen = 0
     fw.stranger = fw.foreign = 0
@@ -187,7 +84,8 @@ def firmware_receive(fw, decoder, rx, n):
             decode_command(decoder.payload, decoder.size, fw.incoming)
             _take_command(fw)
         elif kind == FRAME_HELLO_REQUEST:
-            _take_request(fw, frame_seq(decoder.payload), request_nonce(decoder.payload))
+            payload = decoder.payload
+            _take_request(fw, frame_seq(payload), request_nonce(payload), request_kind(payload))
         elif kind == 0:
             decoder.frames_bad_version += 1
     fw.rejected = decoder.frames_bad_crc + decoder.frames_bad_length + decoder.frames_bad_version
@@ -198,7 +96,7 @@ def _take_command(fw):
     """Let the incoming command be the newest, pass over what is late or repeated, refuse what is foreign."""
     new, newest = fw.incoming, fw.newest
     behind = (np.int64(fw.seq) - 1 - np.int64(new.sample_seq)) & _U32  # samples sent since the one it answers
-    ours = fw.session != 0 and new.session == fw.session
+    ours = fw.session != 0 and new.session == fw.session and new.kind == fw.kind
     if not ours or behind >= fw.window:
         _refuse(fw, not ours or new.flags & COMMAND_ENABLE != 0)
         return
@@ -215,6 +113,7 @@ def _take_command(fw):
     newest.sample_seq = new.sample_seq
     newest.session = new.session
     newest.flags = new.flags
+    newest.kind = new.kind
     fw.heard = fw.pending = 1
     fw.heard_us = fw.now_us - behind * fw.period_us
 
@@ -234,29 +133,39 @@ def _refuse(fw, alarming):
 
 
 @njit(cache=True, nogil=True)
-def _take_request(fw, seq, nonce):
-    """Note that HELLO is asked for, and open a session if the request brings a nonce."""
+def _take_request(fw, seq, nonce, kind):
+    """Note that HELLO is asked for, and open a session if the request brings a nonce and a kind that is obeyed.
+
+    Parameters
+    ----------
+    fw : record of type ``FIRMWARE``
+    seq, nonce, kind : int
+        Of the request.
+    """
     fw.hello_pending = 1
     fw.hello.seq = seq
-    if nonce != 0 and nonce != fw.nonce:
+    if kind > COMMAND_KIND_ANGLE or fw.hello.obeys >> kind & 1 == 0:
+        nonce = 0
+    if nonce != 0 and (nonce != fw.nonce or kind != fw.kind):
         if fw.enabled:  # somebody else wants a drive that is in use
             _refuse(fw, True)
             nonce = 0
         else:
             fw.nonce = nonce
             session = nonce ^ fw.salt
-            open_session(fw, session if session != 0 else 1)
+            open_session(fw, session if session != 0 else 1, kind)
     fw.hello.session = fw.session if nonce != 0 else 0
+    fw.hello.kind = fw.kind if nonce != 0 else 0
 
 
 @njit(cache=True, nogil=True)
 def firmware_latch(fw, t):
-    """Decide the torque from the sampling instant ``t`` (s since power-up) to the next.
+    """Decide the torque, rate or angle from the sampling instant ``t`` (s since power-up) to the next.
 
     Returns
     -------
     float
-        N m, positive to the right; zero unless enabled.
+        N m, rad/s or rad by the session's kind, positive to the right; a torque and a rate are zero unless enabled.
     """
     fw.now_us = int(np.rint(1e6 * t)) - fw.boot_us
     if fw.pending:
@@ -264,18 +173,24 @@ def firmware_latch(fw, t):
         fw.commands += 1
         fw.raw.command_seq = fw.newest.seq
     age_us = fw.now_us - fw.heard_us
-    _decide_enabled(fw, age_us)
+    fresh = age_us < 1000 * np.int64(fw.newest.expiry_ms)
+    _decide_enabled(fw, age_us, fresh)
     if fw.stranger:
         fw.enabled = fw.off_seen = 0
         fw.foreign = 1 if fw.stranger == _ALARMING or fw.newest.flags & COMMAND_ENABLE else fw.foreign
         fw.stranger = 0
 
-    T = 0.0
     saturated = False
-    if fw.enabled and age_us < 1000 * np.int64(fw.newest.expiry_ms):
-        T = min(max(fw.newest.T_cmd, -fw.torque_limit), fw.torque_limit)
-        saturated = abs(fw.newest.T_cmd) >= fw.torque_limit
-    fw.T = fw.cal.torque_sign * T
+    if fw.enabled and fresh:
+        limit = fw.limits[fw.kind]
+        fw.value = min(max(fw.newest.T_cmd, -limit), limit)
+        saturated = abs(fw.newest.T_cmd) >= limit
+    elif not fw.enabled or fw.kind != COMMAND_KIND_ANGLE:  # an angle is held
+        fw.value = 0.0
+    if fw.kind == COMMAND_KIND_TORQUE:
+        fw.T = fw.cal.torque_sign * fw.value
+    else:
+        fw.T = steer_command(fw.value, fw.kind, fw.cal) if fw.enabled else 0.0
     fw.raw.status = (
         (STATUS_ENABLED if fw.enabled else 0)
         | (STATUS_WATCHDOG if fw.tripped else 0)
@@ -287,8 +202,17 @@ def firmware_latch(fw, t):
 
 
 @njit(cache=True, nogil=True)
-def _decide_enabled(fw, age_us):
-    """Decide whether the drive may make torque; what is disabled needs ENABLE off, then on, to come back."""
+def _decide_enabled(fw, age_us, fresh):
+    """Decide whether the drive is on; what is disabled needs ENABLE off, then on, to come back.
+
+    Parameters
+    ----------
+    fw : record of type ``FIRMWARE``
+    age_us : int
+        Of the newest command.
+    fresh : bool
+        It has not expired.
+    """
     alive = fw.heard and age_us < fw.watchdog_us
     if fw.newest.flags & COMMAND_ENABLE == 0:  # also before the first command
         fw.enabled = 0
@@ -304,8 +228,14 @@ def _decide_enabled(fw, age_us):
         fw.off_seen = 0
         fw.tripped = 1
         fw.trips += 1
-    elif alive and fw.off_seen and not fw.tripped and not fw.foreign:
+    elif alive and fw.off_seen and not fw.tripped and not fw.foreign and _has_value(fw, fresh):
         fw.enabled = 1
+
+
+@njit(cache=True, nogil=True)
+def _has_value(fw, fresh):
+    """Tell whether a drive that is switched on now knows what to do: a void angle is none that could be held."""
+    return fresh or fw.kind != COMMAND_KIND_ANGLE
 
 
 @njit(cache=True, nogil=True)
@@ -355,12 +285,12 @@ def firmware_restart(fw, t):
     fw.now_us = 0
     fw.seq = 0
     fw.heard = fw.pending = fw.hello_pending = 0
-    fw.session = fw.nonce = fw.stranger = fw.refused = 0
+    fw.session = fw.nonce = fw.kind = fw.stranger = fw.refused = 0
     fw.newest.flags = 0
     fw.newest.seq = 0
     fw.heard_us = 0
     fw.enabled = fw.off_seen = fw.tripped = fw.foreign = 0
-    fw.T = 0.0
+    fw.value = fw.T = 0.0
     fw.raw.command_seq = 0
     fw.raw.status = 0
 

@@ -32,6 +32,9 @@ class Identity(Structure):
         ("gyro_lsb", c_float),
         ("accel_lsb", c_float),
         ("steer_counts_per_turn", c_uint32),
+        ("obeys", c_uint8),
+        ("rate_limit_mrad_s", c_uint16),
+        ("angle_limit_100urad", c_uint16),
     )
 
 
@@ -58,10 +61,11 @@ class FirmwareState(Structure):
         ("salt", c_uint32),
         ("age_us", c_uint32),
         ("command_sample", c_uint32),
-        ("command_mNm", c_int32),
+        ("command_value", c_int32),
         ("command_expiry_ms", c_uint16),
         ("command_seq", c_uint16),
         ("command_flags", c_uint8),
+        ("kind", c_uint8),
         ("heard", c_bool),
         ("pending", c_bool),
         ("hello_pending", c_bool),
@@ -70,7 +74,7 @@ class FirmwareState(Structure):
         ("stranger", c_uint8),
         ("seq", c_uint32),
         ("now_us", c_uint32),
-        ("torque_mNm", c_int32),
+        ("value", c_int32),
         ("obeyed_seq", c_uint16),
         ("status", c_uint8),
         ("faults", c_uint8),

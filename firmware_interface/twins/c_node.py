@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from firmware_interface.calibration import to_counts
+from firmware_interface.calibration import steer_command, to_counts
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_FRAME
-from firmware_interface.messages import FAULT_DRIVE
+from firmware_interface.messages import COMMAND_KIND_TORQUE, FAULT_DRIVE
+from firmware_interface.node.protocol import COMMAND_SCALES
 from firmware_interface.twins.c_library import FirmwareState, Identity, Readings, as_c_pointer, load_library
 from firmware_interface.twins.faults import LINK_KINDS, TO_COMPUTER, FaultKind, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
@@ -57,12 +58,17 @@ class FirmwareInC:
         self._firmware["rejected"] = self.state.rejected
 
     def latch(self, t: float) -> float:
-        """Torque [N m, positive to the right] from the sampling instant ``t`` [s since power-up] to the next."""
+        """Torque [N m], rate or angle, positive to the right, from the instant ``t`` [s since power-up] to the next."""
         firmware, state = self._firmware, self.state
         now_us = int(np.rint(1e6 * t))
         stop_button, faults = bool(firmware["stop_button"]), int(firmware["faults"])
-        torque_mNm = self._library.node_latch(state, now_us & 0xFFFFFFFF, stop_button, faults)
-        firmware["T"] = firmware["cal"]["torque_sign"] * 1e-3 * torque_mNm
+        value = self._library.node_latch(state, now_us & 0xFFFFFFFF, stop_button, faults)
+        kind = int(state.kind)
+        firmware["kind"], firmware["value"] = kind, 1e-3 * value if COMMAND_SCALES[kind] == 1e3 else 1e-4 * value
+        if kind == COMMAND_KIND_TORQUE:
+            firmware["T"] = firmware["cal"]["torque_sign"] * 1e-3 * value
+        else:
+            firmware["T"] = steer_command(firmware["value"], kind, firmware["cal"]) if state.enabled else 0.0
         firmware["now_us"], firmware["heard_us"] = now_us, now_us - state.age_us
         for name in ("enabled", "commands", "trips", "refused", "session"):
             firmware[name] = getattr(state, name)

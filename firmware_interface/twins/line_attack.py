@@ -139,6 +139,6 @@ def forge(fault, way, frame, n, t, out):
     if command.version != PROTOCOL_VERSION or command.type != FRAME_COMMAND:
         return 0
     command.seq = command.seq + 1
-    command.torque_mNm = np.rint(1e3 * fault.size)
+    command.value = np.rint(1e3 * fault.size)
     command.flags = command.flags | COMMAND_ENABLE
     return close_frame(out, COMMAND_SIZE)

@@ -5,7 +5,7 @@ import secrets
 import numpy as np
 
 from firmware_interface.devices.link import RX_SIZE
-from firmware_interface.node.rules import new_firmware
+from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.twins.faults import TO_NODE
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, sampling_instant
@@ -17,7 +17,14 @@ class NodeTwin:
 
     def __init__(self, config: TwinConfig) -> None:
         watchdog_ms = round(1e3 * config.watchdog)
-        firmware = new_firmware(config.calibration, config.rate_hz, config.torque_limit, watchdog_ms)
+        firmware = new_firmware(
+            config.calibration,
+            config.rate_hz,
+            config.torque_limit,
+            watchdog_ms,
+            rate_limit=config.rate_limit,
+            angle_limit=config.angle_limit,
+        )
         firmware["salt"] = secrets.randbits(32)  # as the noise since power-up
         self.T, self.enabled = 0.0, False
         self._config, self._node = config, new_faulty_node(firmware, config.faults)

@@ -19,7 +19,10 @@ STEP_RATE = 1000  # Hz
 
 
 class Twin(Protocol):
-    """Emulated device; a drive makes ``T`` [N m on the steer, positive to the right] while ``enabled``."""
+    """Emulated device; a drive makes ``T`` [N m on the steer, positive to the right] while ``enabled``.
+
+    A drive that is told a rate or an angle hands that on in ``T`` [rad/s, rad], to a plant with such an inner loop.
+    """
 
     T: float
     enabled: bool
@@ -51,6 +54,8 @@ class TwinConfig:
     settings: Mapping[str, float] = field(default_factory=dict)  # of the device, all of them
     bus: float = 24.0  # V
     faults: Faults = ()
+    rate_limit: float | None = None  # rad/s of the steer; None where it obeys no rate
+    angle_limit: float | None = None  # rad of the steer from its encoder's zero; None where it obeys no angle
 
 
 def active_fault(faults: Faults, kind: FaultKind, t: float) -> Fault | None:

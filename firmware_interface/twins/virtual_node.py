@@ -20,8 +20,8 @@ import numpy as np
 from firmware_interface.calibration import Calibration
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE, FRAME_OVERHEAD
+from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.node.protocol import SAMPLE_SIZE
-from firmware_interface.node.rules import new_firmware
 from firmware_interface.twins.c_node import c_drive_output, c_sampling_instant, new_c_node
 from firmware_interface.twins.faults import READING_NAMES, TO_NODE, Faults
 from firmware_interface.twins.faulty_link import post
@@ -51,7 +51,7 @@ class PlantLike(Protocol):
     """Plant behind the instruments; ``models.plant.plant.Plant`` is one."""
 
     def advance(self, T_cmd: float, enabled: bool, dt: float) -> object:
-        """Let ``dt`` seconds pass under the steer torque command ``T_cmd`` (N m)."""
+        """Let ``dt`` s pass under the command ``T_cmd``: N m, or rad/s or rad where the drive has an inner loop."""
 
     def read(self) -> np.ndarray | np.void:
         """Nine readings, as for ``calibration.to_counts``: float64 in an array or a record."""
@@ -66,7 +66,7 @@ class NodeConfig:
     calibration : Calibration
         How its instruments are mounted and scaled. (It reports the wheel's rate, so the default's
         wheel radius is never used.)
-    rate_hz, torque_limit, watchdog_ms, name
+    rate_hz, torque_limit, watchdog_ms, name, rate_limit, angle_limit
         As for ``node.rules.new_firmware``.
     baud : int
         bit/s of the line it pretends to be.
@@ -85,6 +85,8 @@ class NodeConfig:
     baud: int = 921600
     bus: float = 24.0
     core: str = "python"
+    rate_limit: float | None = None
+    angle_limit: float | None = None
 
     def __post_init__(self) -> None:
         self.new_firmware()
@@ -103,7 +105,8 @@ class NodeConfig:
 
     def new_firmware(self) -> np.void:
         """Make the firmware of such a node, as after power-up."""
-        return new_firmware(self.calibration, self.rate_hz, self.torque_limit, self.watchdog_ms, self.name)
+        limits = {"rate_limit": self.rate_limit, "angle_limit": self.angle_limit}
+        return new_firmware(self.calibration, self.rate_hz, self.torque_limit, self.watchdog_ms, self.name, **limits)
 
 
 class Serving(Protocol):
@@ -138,7 +141,7 @@ class Report(NamedTuple):
     frames_rejected: float = 0.0
     commands: float = 0.0  # obeyed
     enabled: float = 0.0
-    T: float = 0.0  # N m, commanded to the drive at present
+    T: float = 0.0  # N m, rad/s or rad, commanded to the drive at present
     watchdog_trips: float = 0.0
     refused: float = 0.0  # foreign commands
     heard_t: float = 0.0  # sampling instant of the sample that the newest command answers

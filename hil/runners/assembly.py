@@ -105,7 +105,7 @@ def _links(rig: Rig, devices: Sequence[Introduction], protocol: int) -> np.ndarr
     """Decoder and state of each port, (P,) of LINK_STATE."""
     links = np.zeros(len(rig.ports), LINK_STATE)
     for i, (port, said) in enumerate(zip(rig.ports, devices, strict=True)):
-        driver, link = device_of_run(port.device, protocol), new_link()
+        driver, link = device_of_run(port.device, min(protocol, said.protocol)), new_link()
         settings = driver.settled(port.settings)
         link["hear"], link["say"] = driver.hear, driver.say
         link["role"] = port.role

@@ -36,10 +36,11 @@ from rich.console import Console  # noqa: E402
 from firmware_interface import framing  # noqa: E402
 from firmware_interface.calibration import Calibration  # noqa: E402
 from firmware_interface.framing import DECODER, MAX_PAYLOAD, next_frame  # noqa: E402
-from firmware_interface.messages import COMMAND, RAW  # noqa: E402
+from firmware_interface.messages import COMMAND, COMMAND_KIND_ANGLE, RAW  # noqa: E402
 from firmware_interface.node import reference_codec  # noqa: E402
+from firmware_interface.node.firmware_state import FIRMWARE, new_firmware  # noqa: E402
 from firmware_interface.node.protocol import RECEIVER, receive_samples  # noqa: E402
-from firmware_interface.node.rules import FIRMWARE, firmware_receive, new_firmware  # noqa: E402
+from firmware_interface.node.rules import firmware_receive  # noqa: E402
 from tests.firmware_interface.twins.damaged_line import Counters, Oracle, framed, kind_of, stream  # noqa: E402
 
 BATCH = 1_000_000  # bytes
@@ -140,7 +141,7 @@ class Fuzz:
         self._check_samples(data, cuts, ends[kinds == 1], _bodies(payloads, SAMPLE_BODY, kinds == 1))
         self._check_commands(data, cuts, ends[kinds == 2], _bodies(payloads, COMMAND_BODY, kinds == 2))
         if 4 in kinds:
-            requests = _bodies(payloads, np.dtype("u1,u1,<u2,<u4"), kinds == 4)
+            requests = _bodies(payloads, np.dtype("u1,u1,<u2,<u4,u1"), kinds == 4)
             self._agree("hello", int(self._node.record["hello"]["seq"]), int(requests["f2"][-1]))
         for guarded in (self._frames, self._samples, self._commands, self._raw, self._node):
             self._agree("memory beside a record untouched", guarded.untouched(), True)
@@ -177,8 +178,11 @@ class Fuzz:
         wanted = _newest(bodies, ends, cuts, self._command)
         names = ("seq", "expiry_ms", "sample_seq", "session", "flags")
         for name, body_name in zip(names, ("f2", "f4", "f5", "f6", "f7"), strict=True):
-            self._agree(f"commands, {name}", commands[name].tolist(), wanted[body_name].tolist())
-        self._agree("commands, T_cmd", np.rint(1e3 * commands["T_cmd"]).tolist(), wanted["f3"].tolist())
+            sent = wanted[body_name] & 15 if name == "flags" else wanted[body_name]
+            self._agree(f"commands, {name}", commands[name].tolist(), sent.tolist())
+        self._agree("commands, kind", commands["kind"].tolist(), (wanted["f7"] >> 4).tolist())
+        scale = np.where(commands["kind"] == COMMAND_KIND_ANGLE, 1e4, 1e3)
+        self._agree("commands, T_cmd", np.rint(scale * commands["T_cmd"]).tolist(), wanted["f3"].tolist())
         self._check_counters(decoder)
         rejected = sum(int(decoder[f"frames_bad_{what}"]) for what in ("crc", "length", "version"))
         self._agree("rejected by the node", int(node["rejected"]), rejected)

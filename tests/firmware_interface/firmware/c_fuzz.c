@@ -45,7 +45,7 @@ static void promise(bool kept, const char *what)
 
 static size_t payload(uint8_t *out, uint32_t type, uint32_t seq)
 {
-    const uint8_t head[4] = {2, (uint8_t)type, (uint8_t)(seq & 0xFFu), (uint8_t)(seq >> 8 & 0xFFu)};
+    const uint8_t head[4] = {3, (uint8_t)type, (uint8_t)(seq & 0xFFu), (uint8_t)(seq >> 8 & 0xFFu)};
 
     memcpy(&out[1], head, sizeof head);
     return sizeof head;
@@ -74,6 +74,7 @@ static size_t draw(const struct node *node, uint8_t out[600], uint16_t *seq)
     }
     if (one_in(node->foreign || node->session == 0 ? 4 : 200)) { /* mostly when another session is needed */
         n = put_u32(out, payload(out, 4, any_seq), below(8));
+        out[1 + n++] = (uint8_t)below(4);
     } else if (one_in(40)) { /* right CRC, anything within */
         n = payload(out, any_type, any_seq);
         for (const size_t end = 1 + below(NODE_MAX_PAYLOAD); n < end; n++) {
@@ -87,7 +88,7 @@ static size_t draw(const struct node *node, uint8_t out[600], uint16_t *seq)
         }
         n = put_u32(out, n, node->seq - 1 - (one_in(20) ? below(6) : 0));
         n = put_u32(out, n, one_in(200) ? below(0xFFFFFFFFu) : node->session);
-        out[1 + n++] = (uint8_t)(one_in(8) ? below(256) : NODE_COMMAND_ENABLE);
+        out[1 + n++] = (uint8_t)((one_in(8) ? below(16) : NODE_COMMAND_ENABLE) | (one_in(200) ? below(16) : node->kind) << 4);
     }
     n = node_close_frame(out, n);
     if (one_in(10)) {
@@ -108,7 +109,7 @@ static void check_frame(const uint8_t *frame, size_t n, size_t wanted)
 int main(int count, char **arguments)
 {
     static const uint16_t limits[] = {7000, 0, 1, 32767};
-    struct node_identity identity = {"fuzz", 200, 7000, 25, 1e-4f, 1e-3f, 20000};
+    struct node_identity identity = {"fuzz", 200, 7000, 25, 1e-4f, 1e-3f, 20000, 7, 6000, 6000};
     struct node *const node = malloc(sizeof *node); /* on the heap: its neighbours are watched */
     const unsigned long instants = count > 2 ? strtoul(arguments[2], NULL, 10) : 100000;
     uint32_t now_us = 0, enabled = 0;
@@ -125,7 +126,7 @@ int main(int count, char **arguments)
         const bool stop = one_in(100);
         bool asked, alarmed;
         const uint8_t faults = (uint8_t)(one_in(100) ? below(256) : 0);
-        int32_t torque_mNm;
+        int32_t value;
         size_t n;
 
         for (uint32_t frames = below(3); frames > 0; frames--) {
@@ -142,18 +143,20 @@ int main(int count, char **arguments)
         }
         now_us += one_in(1000) ? below(0xFFFFFFFFu) : one_in(20) ? 5000 * below(10) : 5000;
         alarmed = node->stranger != 0;
-        torque_mNm = node_latch(node, now_us, stop, faults);
-        promise(torque_mNm == node->torque_mNm, "the torque is remembered");
-        promise(abs(torque_mNm) <= identity.torque_limit_mNm, "torque stays within its limit");
-        promise(torque_mNm == 0 || node->enabled, "no torque while disabled");
+        value = node_latch(node, now_us, stop, faults);
+        promise(value == node->value, "the value is remembered");
+        promise(abs(value) <= (node->kind == NODE_KIND_TORQUE ? identity.torque_limit_mNm : 6000),
+                "a command stays within the limit of its kind");
+        promise(value == 0 || node->enabled, "no torque while disabled");
         promise(!node->enabled || (!stop && faults == 0), "disabled by stop button and faults");
         promise(!node->enabled || node->age_us < 25000, "disabled by the watchdog");
         promise(!node->enabled || !node->tripped, "disabled until the watchdog is cleared");
         promise(!node->enabled || !(node->foreign || alarmed), "disabled by a foreign command");
         promise(!node->enabled || node->session != 0, "disabled without a session");
-        promise(torque_mNm == 0 || node->age_us < 1000u * node->command_expiry_ms, "no torque after its expiry");
+        promise(value == 0 || node->kind == NODE_KIND_ANGLE || node->age_us < 1000u * node->command_expiry_ms,
+                "no torque and no rate after its expiry");
         enabled += node->enabled;
-        note((const uint8_t[]){(uint8_t)(torque_mNm & 0xFF), (uint8_t)(torque_mNm >> 8 & 0xFF)}, 2);
+        note((const uint8_t[]){(uint8_t)(value & 0xFF), (uint8_t)(value >> 8 & 0xFF)}, 2);
 
         asked = node->hello_pending;
         n = node_hello(node, hello);
@@ -168,7 +171,7 @@ int main(int count, char **arguments)
         }
         readings.steer_counts = one_in(2) ? -(int32_t)below(0x80000000u) : (int32_t)below(0x80000000u);
         readings.wheel_mrad_s = (int32_t)below(300) - 100;
-        readings.torque_mNm = (int16_t)torque_mNm;
+        readings.torque_mNm = (int16_t)value;
         readings.bus_mV = (uint16_t)below(65536);
         check_frame(sample, node_sample(node, &readings, sample), NODE_SAMPLE_FRAME);
         promise(node->seq == samples + 1, "samples are counted");

@@ -12,12 +12,12 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_FRAME, MAX_PAYLOAD, new_decoder
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, RAW, STATUS_WATCHDOG
 from firmware_interface.node import protocol, reference_codec
+from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_receive,
     firmware_sample,
-    new_firmware,
 )
 from firmware_interface.twins import c_library
 from firmware_interface.twins.c_node import FirmwareInC
@@ -89,12 +89,15 @@ def test_hellos_are_those_of_both_codecs(hello):
     firmware = new_firmware(CALIBRATION)
     for name, value in hello._asdict().items():
         firmware["hello"][name] = list(value) if name == "firmware" else value
-    request = reference_codec.HelloRequest(hello.seq, 0 if hello.session == 0 else hello.session ^ 1)
+    hello = hello._replace(kind=hello.kind % 3)
+    hello = hello._replace(obeys=hello.obeys | 1 << hello.kind)
+    request = reference_codec.HelloRequest(hello.seq, 0 if hello.session == 0 else hello.session ^ 1, hello.kind)
+    firmware["hello"]["kind"], firmware["hello"]["obeys"] = hello.kind, hello.obeys
     firmware["salt"] = 1
     core = hear(FirmwareInC(firmware), reference_codec.encode(request))
     if request.nonce == 0:
-        hello = hello._replace(session=0)
-        firmware["hello"]["session"] = 0
+        hello = hello._replace(session=0, kind=0)
+        firmware["hello"]["session"] = firmware["hello"]["kind"] = 0
     assert core.state.hello_pending
     line = said(core.hello)
     assert line == reference_codec.encode(hello) == encoded(protocol.encode_hello, firmware["hello"])
@@ -107,13 +110,19 @@ def test_hellos_are_those_of_both_codecs(hello):
 def test_commands_are_understood(command):
     core = new_core()
     state = core.state
-    state.seq, state.session = (command.sample_seq + 3) % 2**32, command.session
+    state.seq, state.session, state.kind = (command.sample_seq + 3) % 2**32, command.session, command.flags >> 4
     hear(core, reference_codec.encode(command))
     assert (state.frames_ok, state.rejected) == (1, 0)
     assert (state.pending, state.refused) == ((True, 0) if command.session else (False, 1))
     if command.session:
-        found = state.command_seq, state.command_mNm, state.command_expiry_ms, state.command_sample, state.command_flags
-        assert found == (command.seq, *command[1:4], command.flags)
+        found = (
+            state.command_seq,
+            state.command_value,
+            state.command_expiry_ms,
+            state.command_sample,
+            state.command_flags,
+        )
+        assert found == (command.seq, *command[1:4], command.flags & 15)
         assert state.age_us == 10_000, "two samples old"
 
 
@@ -154,8 +163,8 @@ def test_extreme_payloads(size, byte):
         reference_codec.frame(FRAMES["COMMAND"]["payload"][:-1]),
         reference_codec.frame(FRAMES["HELLO_REQUEST"]["payload"][:-1]),
         reference_codec.frame(FRAMES["HELLO_REQUEST"]["payload"] + b"\0"),
-        reference_codec.frame(b"\x02\x09\x07\0"),
-        reference_codec.frame(b"\x02"),
+        reference_codec.frame(b"\x03\x09\x07\0"),
+        reference_codec.frame(b"\x03"),
     ],
     ids=lambda garbage: garbage[:8].hex(),
 )
@@ -165,7 +174,7 @@ def test_each_bad_frame_is_counted_and_costs_only_itself(garbage):
     assert (core.state.command_seq, core.state.hello_pending) == (1, False)
     hear(core, b"\0\0" + command_frame(2, T=1.5))
     assert core.state.rejected == 1
-    assert (core.state.command_seq, core.state.command_mNm) == (2, 1500)
+    assert (core.state.command_seq, core.state.command_value) == (2, 1500)
 
 
 @pytest.mark.parametrize("size", [MAX_PAYLOAD + 1, MAX_PAYLOAD + 2])
@@ -216,7 +225,19 @@ class Pair:
         assert self.core.latch(t) == T
         assert said(self.core.hello) == said(firmware_hello, self.python)
         assert said(self.core.sample, readings, bus) == said(firmware_sample, self.python, readings, bus)
-        for name in ("T", "enabled", "commands", "trips", "rejected", "refused", "session", "now_us", "heard_us"):
+        for name in (
+            "T",
+            "value",
+            "kind",
+            "enabled",
+            "commands",
+            "trips",
+            "rejected",
+            "refused",
+            "session",
+            "now_us",
+            "heard_us",
+        ):
             assert self.c[name] == self.python[name], name
         self.enabled += int(self.c["enabled"])
 
@@ -233,12 +254,13 @@ class Line:
         self.seq = (self.seq + rng.choices((1, 0, rng.randrange(65536)), (20, 0.05, 0.05))[0]) % 65536
         torque_mNm = rng.choice((0, rng.randint(-1500, 1500), rng.randint(-32768, 32767), 7000, -7000, 6999))
         flags = rng.choices((COMMAND_ENABLE, 0, COMMAND_CLEAR, rng.randrange(256)), (20, 1, 3, 1))[0]
+        kind = rng.choices((int(self.node["kind"]), rng.randrange(16)), (300, 1))[0]
         expiry_ms = rng.choice((1000, 15, 15, 10, 5, 0, 65535))
         behind = rng.choices((0, rng.randrange(8), rng.randrange(2**32)), (20, 1, 0.05))[0]
         session = rng.choices((int(self.node["session"]), rng.randrange(2**32)), (300, 1))[0]
         sample_seq = (int(self.node["seq"]) - 1 - behind) % 2**32
         return reference_codec.encode(
-            reference_codec.Command(self.seq, torque_mNm, expiry_ms, sample_seq, session, flags)
+            reference_codec.Command(self.seq, torque_mNm, expiry_ms, sample_seq, session, flags & 15 | kind << 4)
         )
 
     def other(self) -> bytes:
@@ -253,7 +275,9 @@ class Line:
         return rng.choice((stray, frame, damaged, bytes(damaged[: rng.randrange(15)]), request, request))
 
     def request(self, nonce: int) -> bytes:
-        return reference_codec.encode(reference_codec.HelloRequest(self.rng.randrange(65536), nonce))
+        return reference_codec.encode(
+            reference_codec.HelloRequest(self.rng.randrange(65536), nonce, self.rng.choice((0, 1, 2, 2, 3)))
+        )
 
     def take(self, silent: bool) -> bytes:
         rng = self.rng
@@ -271,6 +295,7 @@ def test_long_sequences_make_the_same_torques_and_bytes(seed):
     rng = random.Random(seed)
     quick = {"rate_hz": 1000, "watchdog_ms": 5, "torque_limit": 32.767}
     settings = rng.choice(({}, {"watchdog_ms": 40, "torque_limit": 3.5}, quick))
+    settings = {**settings, "rate_limit": rng.choice((6.0, 1.234)), "angle_limit": rng.choice((0.6, 3.2767))}
     pair, line, t = Pair(rng, **settings), Line(rng), 0.0
     line.node = pair.python
     pair.python["seq"] = pair.core.state.seq = 2**32 - 1 - rng.randrange(1500)  # the numbers wrap too
@@ -300,7 +325,7 @@ def test_behind_a_bad_line_both_say_the_same():
         Fault(Kind.FLIP, 1, chance=0.1, way=BOTH_WAYS),
         Fault(Kind.SPLIT, 0.002, chance=0.2, way=BOTH_WAYS),
         Fault(Kind.NOISE, 40, chance=0.1, way=TO_NODE),
-        Fault(Kind.VERSION, 3, chance=0.05, way=TO_NODE),
+        Fault(Kind.VERSION, 4, chance=0.05, way=TO_NODE),
         Fault(Kind.REORDER, chance=0.05, way=BOTH_WAYS),
         Fault(Kind.STOP_BUTTON, start=1.0, stop=1.2),
         Fault(Kind.DRIVE_TRIPS, start=2.0, stop=2.2),

@@ -15,7 +15,8 @@ from firmware_interface.calibration import Calibration
 from firmware_interface.framing import new_decoder
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU
 from firmware_interface.node import reference_codec
-from firmware_interface.node.rules import firmware_latch, firmware_receive, new_firmware
+from firmware_interface.node.firmware_state import new_firmware
+from firmware_interface.node.rules import firmware_latch, firmware_receive
 from firmware_interface.twins.c_library import SOURCES
 from tests.firmware_interface.wire import as_bytes
 

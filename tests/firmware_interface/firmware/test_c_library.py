@@ -3,7 +3,7 @@
 import pytest
 
 from firmware_interface.errors import DeviceError
-from firmware_interface.node.rules import new_firmware
+from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.twins import c_library, c_node
 from firmware_interface.twins.faults import Fault
 from firmware_interface.twins.faults import FaultKind as Kind

@@ -5,6 +5,7 @@ import pytest
 from firmware_interface.errors import DeviceError
 from firmware_interface.twins.c_library import build_library
 from firmware_interface.twins.c_node import FirmwareInC
+from tests.firmware_interface.node import test_kinds as kinds
 from tests.firmware_interface.node import test_old_commands as old_commands
 from tests.firmware_interface.node import test_rules as rules
 
@@ -44,5 +45,5 @@ def c_core(monkeypatch):
     monkeypatch.setattr(rules, "firmware_hello", lambda fw, out: cores[id(fw)].hello(out))
 
 
-for module in (rules, old_commands):
+for module in (rules, old_commands, kinds):
     globals().update({name: rule for name, rule in vars(module).items() if name.startswith("test_")})

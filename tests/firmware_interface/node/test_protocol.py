@@ -10,7 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_interface.framing import new_decoder
-from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, RAW
+from firmware_interface.messages import (
+    COMMAND,
+    COMMAND_CLEAR,
+    COMMAND_ENABLE,
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_RATE,
+    COMMAND_KIND_TORQUE,
+    RAW,
+)
 from firmware_interface.node import protocol, reference_codec
 from tests.firmware_interface.wire import SESSION, as_bytes, encoded, payloads, record, sample_frame
 from tests.paths import DOCS
@@ -58,7 +66,9 @@ COMMAND_1234 = {
     "sample_seq": 66536,
     "session": SESSION,
     "flags": COMMAND_ENABLE,
+    "kind": COMMAND_KIND_TORQUE,
 }
+COMMAND_1235 = {**COMMAND_1234, "seq": 0x1235, "T_cmd": 1e-4 * 2500, "kind": COMMAND_KIND_ANGLE}
 HELLO_7 = {
     "seq": 7,
     "firmware": [ord(c) for c in "demo"] + [0] * 12,
@@ -69,10 +79,15 @@ HELLO_7 = {
     "accel_lsb": 2.0**-10,
     "steer_counts_per_turn": 20000,
     "session": SESSION,
+    "kind": COMMAND_KIND_TORQUE,
+    "obeys": 0b101,
+    "rate_limit_mrad_s": 0,
+    "angle_limit_100urad": 6000,
 }
 MEANING = {
     "SAMPLE": (RAW, SAMPLE_66536, protocol.encode_sample, protocol.decode_sample),
     "COMMAND": (COMMAND, COMMAND_1234, protocol.encode_command, protocol.decode_command),
+    "COMMAND_ANGLE": (COMMAND, COMMAND_1235, protocol.encode_command, protocol.decode_command),
     "HELLO": (protocol.HELLO, HELLO_7, protocol.encode_hello, protocol.decode_hello),
 }
 
@@ -83,7 +98,7 @@ def assert_holds(message: np.void, wanted: dict) -> None:
 
 
 def test_document_works_out_every_frame():
-    assert set(FRAMES) == {"SAMPLE", "COMMAND", "HELLO", "HELLO_REQUEST"}
+    assert set(FRAMES) == {"SAMPLE", "COMMAND", "COMMAND_ANGLE", "HELLO", "HELLO_REQUEST"}
 
 
 @pytest.mark.parametrize("name", FRAMES)
@@ -140,7 +155,20 @@ SAMPLES = st.builds(
 )
 COMMANDS = st.builds(reference_codec.Command, U16, st.integers(-32767, 32767), U16, U32, U32, U8)
 HELLOS = st.builds(
-    reference_codec.HelloFrame, U16, st.binary(min_size=16, max_size=16), U16, U16, U16, F32, F32, U32, U32
+    reference_codec.HelloFrame,
+    U16,
+    st.binary(min_size=16, max_size=16),
+    U16,
+    U16,
+    U16,
+    F32,
+    F32,
+    U32,
+    U32,
+    U8,
+    U8,
+    U16,
+    U16,
 )
 
 
@@ -162,13 +190,15 @@ def test_commands_of_the_two_codecs(command):
     (payload,) = payloads(new_decoder(), line)
     read = record(COMMAND)
     assert protocol.decode_command(as_bytes(payload), len(payload), read)
-    assert round(1e3 * float(read["T_cmd"])) == command.torque_mNm
-    assert [int(read[name]) for name in ("seq", "expiry_ms", "sample_seq", "session", "flags")] == [
+    kind = command.flags >> 4
+    assert round((1e4 if kind == COMMAND_KIND_ANGLE else 1e3) * float(read["T_cmd"])) == command.value
+    assert [int(read[name]) for name in ("seq", "expiry_ms", "sample_seq", "session", "flags", "kind")] == [
         command.seq,
         command.expiry_ms,
         command.sample_seq,
         command.session,
-        command.flags,
+        command.flags & 15,
+        kind,
     ]
     assert encoded(protocol.encode_command, read) == line
 
@@ -199,6 +229,20 @@ def test_torque_is_clamped_and_rounded(T, torque_mNm):
     assert reference_codec.decode(line[:-1]) == reference_codec.Command(0, torque_mNm, 0, 0, 0, COMMAND_ENABLE)
 
 
+@pytest.mark.parametrize(
+    ("kind", "given", "value"),
+    [
+        (COMMAND_KIND_RATE, -1.2345, -1234),  # mrad/s
+        (COMMAND_KIND_RATE, 40.0, 32767),
+        (COMMAND_KIND_ANGLE, 0.12345, 1234),  # 100 urad
+        (COMMAND_KIND_ANGLE, -4.0, -32767),
+    ],
+)
+def test_rates_and_angles_have_their_own_units(kind, given, value):
+    line = encoded(protocol.encode_command, record(COMMAND, T_cmd=given, kind=kind, flags=COMMAND_ENABLE))
+    assert reference_codec.decode(line[:-1]) == reference_codec.Command(0, value, 0, 0, 0, COMMAND_ENABLE | kind << 4)
+
+
 @given(st.floats(width=64))
 def test_torque_on_the_line_is_a_clamped_whole_number(T):
     line = encoded(protocol.encode_command, record(COMMAND, T_cmd=T, flags=COMMAND_ENABLE))
@@ -213,11 +257,11 @@ def test_torque_on_the_line_is_a_clamped_whole_number(T):
     "payload",
     [
         b"\x01" + FRAMES["SAMPLE"]["payload"][1:],  # another version
-        b"\x03" + FRAMES["SAMPLE"]["payload"][1:],
-        b"\x02\x09" + FRAMES["SAMPLE"]["payload"][2:],  # unknown type
+        b"\x02" + FRAMES["SAMPLE"]["payload"][1:],
+        b"\x03\x09" + FRAMES["SAMPLE"]["payload"][2:],  # unknown type
         FRAMES["SAMPLE"]["payload"][:-1],
         FRAMES["SAMPLE"]["payload"] + b"\0",
-        b"\x02",
+        b"\x03",
     ],
 )
 def test_foreign_frames_are_counted_and_ignored(payload):
@@ -270,7 +314,7 @@ def test_newest_of_several_samples_stays():
 
 def test_plain_layouts_have_the_documented_sizes():
     sizes = {kind: 2 + layout.size for kind, (_, layout) in reference_codec.LAYOUTS.items()}
-    assert sizes == {1: 40, 2: 17, 3: 42, 4: 8}
+    assert sizes == {1: 40, 2: 17, 3: 48, 4: 9}
     assert sizes == {
         protocol.FRAME_SAMPLE: protocol.SAMPLE_SIZE,
         protocol.FRAME_COMMAND: protocol.COMMAND_SIZE,

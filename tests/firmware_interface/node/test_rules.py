@@ -17,12 +17,12 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from firmware_interface.node import reference_codec
+from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.node.rules import (
     firmware_hello,
     firmware_latch,
     firmware_receive,
     firmware_sample,
-    new_firmware,
 )
 from tests.firmware_interface.wire import SESSION, as_bytes, command_frame
 

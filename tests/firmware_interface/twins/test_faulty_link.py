@@ -219,7 +219,7 @@ def test_forge_puts_a_command_of_its_own_behind_each_one():
     for k, frame in enumerate(commands(120)):
         genuine, *forged = heard(wire.pass_on(frame, k * PERIOD))
         assert genuine == reference_codec.decode(frame[:-1])
-        assert forged == ([genuine._replace(seq=k + 1, torque_mNm=-7000)] if k >= 100 else [])
+        assert forged == ([genuine._replace(seq=k + 1, value=-7000)] if k >= 100 else [])
     assert wire.pass_on(sample_frame(3), 1.0) == sample_frame(3), "a sample is no command"
 
 

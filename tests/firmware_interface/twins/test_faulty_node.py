@@ -17,11 +17,11 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from firmware_interface.node import reference_codec
+from firmware_interface.node.firmware_state import new_firmware
 from firmware_interface.node.rules import (
     firmware_latch,
     firmware_receive,
     firmware_sample,
-    new_firmware,
     open_session,
 )
 from firmware_interface.twins.faults import TO_NODE, Fault

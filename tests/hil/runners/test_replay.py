@@ -117,13 +117,13 @@ def test_a_header_that_cannot_rebuild_the_loop_is_refused(run):
 
 def test_the_header_names_the_protocol_and_the_replay_speaks_it(run):
     header = run.header.to_json()
-    assert header["protocol"] == run.header.protocol == 2
+    assert header["protocol"] == run.header.protocol == 3
     old = {name: value for name, value in header.items() if name != "protocol"}
     assert RunHeader(old).protocol == 1
     result = replay(dataclasses.replace(run, header=RunHeader(old)))
     assert result.first == 1, "version 1 understands nothing of it"
-    with pytest.raises(InputError, match=r"protocol version 2 or older, found version 3: it was made by riderless"):
-        replay(dataclasses.replace(run, header=RunHeader({**header, "protocol": 3})))
+    with pytest.raises(InputError, match=r"protocol version 3 or older, found version 4: it was made by riderless"):
+        replay(dataclasses.replace(run, header=RunHeader({**header, "protocol": 4})))
 
 
 def test_the_session_of_each_device_stands_in_the_header():
