@@ -55,15 +55,20 @@ SAMPLE = np.dtype(
 
 COMMAND = np.dtype(
     [
-        ("T_cmd", "f8"),  # N m, steer torque, positive steers to the right
+        ("T_cmd", "f8"),  # N m, rad/s or rad, as `kind` says: steer torque, rate or angle, positive to the right
         ("expiry_ms", "u2"),  # the node zeroes the torque this long after the command came
         ("seq", "u2"),  # counts every command, wraps at 65536
         ("sample_seq", "u4"),  # number of the sample this command was computed from, all 32 bits
         ("session", "u4"),  # in which it counts, as the device opened it
         ("flags", "u1"),  # COMMAND_* bits
+        ("kind", "u1"),  # COMMAND_KIND_*: what is commanded
     ],
     align=True,
 )
+
+COMMAND_KIND_TORQUE = 0  # N m
+COMMAND_KIND_RATE = 1  # rad/s, steer rate
+COMMAND_KIND_ANGLE = 2  # rad, steer angle
 
 STATUS_ENABLED = 1  # the drive is making torque
 STATUS_WATCHDOG = 2  # latched: commands stopped coming while enabled; torque is zero
