@@ -18,12 +18,14 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
-# First a result to look at, in simulated time; then the whole campaign, in real time.
+# First a result to look at, in simulated time; then the whole campaign, in real time; then another kind of drive.
 run: $(READY)
 	@echo "a first look: one bicycle, three kicks, in simulated time (the first time, compiling takes half a minute)"
 	$(BIN)/riderless campaign docs/campaigns/first_look.toml --out runs
 	@echo "look at that report; meanwhile the whole campaign, in real time: some four minutes"
 	$(BIN)/riderless campaign --out runs
+	@echo "and under a drive that obeys a steer rate, in simulated time: some twenty seconds"
+	$(BIN)/riderless campaign docs/campaigns/rate_drive.toml --out runs
 
 # A file's tests stay with one worker, so that what they share is made once; in their order, for the long files come early.
 # Real-time tests come last and one at a time: a second worker would take the processor that they measure.

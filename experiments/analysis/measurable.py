@@ -15,6 +15,7 @@ from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MIN_DELAY, SampledLoop
+from hil.design.schedule import commanded_drive
 from hil.loop.observer import Observer
 from hil.rig.rig import Rig
 from models.array_types import Array
@@ -54,16 +55,17 @@ class WeaveMeasurability:
 
 def emulated_loop(schedule: Controller) -> SampledLoop:
     """Make the whole sampled loop of the emulated rig, with the bicycle and timing that the gains were designed for."""
-    timing = schedule.loop
+    timing, drive = schedule.loop, commanded_drive(schedule)
     return SampledLoop(
         schedule.bicycle,
         schedule,
         observer=Observer(),
         dt=timing.dt,
-        drive_lag=max(timing.drive_lag, QUICKEST_DRIVE),
+        drive_lag=max(timing.drive_lag, QUICKEST_DRIVE) if drive is None else Rig.drive_lag,
         x_imu=Rig.x_imu,
         z_imu=Rig.z_imu,
         command_delay=max(timing.delay * timing.dt, MIN_DELAY),
+        drive=drive,
     )
 
 

@@ -14,6 +14,7 @@ from experiments.campaigns.protocols import PROTOCOLS
 from experiments.campaigns.protocols.condition import Condition, Settings
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from hil.design.methods import METHODS, GainSchedule
+from hil.design.steered.methods import STEER_METHODS
 from hil.rig.file import read_rig
 from hil.rig.rig import Rig
 from hil.rig.toml_lines import describe_faults, find_key_lines
@@ -222,7 +223,8 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
             f"rig {EMULATED_RIG}"
         )
     bicycles = (machine.bicycle,) if machine else tuple(map(_bicycle, file.bicycles or ("Benchmark",)))
-    controllers = tuple(_controller(c, folder) for c in file.controller)
+    methods = tuple(STEER_METHODS[machine.drive.kind] if machine and machine.drive else METHODS)
+    controllers = tuple(_controller(c, folder, methods) for c in file.controller)
     names = [c.name for c in controllers]
     if len(set(names)) < len(names):
         raise InputError(f"controllers need different names, found {', '.join(names)}: give each [[controller]] a name")
@@ -239,10 +241,10 @@ def _bicycle(name: str) -> Bicycle:
     return catalogue.load_bicycle(name)
 
 
-def _controller(given: _Controller, folder: Path) -> NamedController:
+def _controller(given: _Controller, folder: Path, methods: tuple[str, ...]) -> NamedController:
     if (given.method is None) == (given.gains is None):
         raise InputError(
-            f"a controller wants either a method ({', '.join(METHODS)}) or a file of gains, found "
+            f"a controller wants either a method ({', '.join(methods)}) or a file of gains, found "
             f"{'both' if given.gains else 'neither'}: correct the [[controller]] {given.name or ''}".rstrip()
         )
     _refuse_ignored_keys(given)
@@ -250,8 +252,8 @@ def _controller(given: _Controller, folder: Path) -> NamedController:
         gains = GainSchedule.from_toml(folder / given.gains)
         name = given.name or gains.method
         return NamedController(name, gains.method, None, gains, given.allow_mismatch, given.allow_unstable)
-    if given.method not in METHODS:
-        raise InputError(f"a controller's method is one of {', '.join(METHODS)}, found '{given.method}'")
+    if given.method not in methods:
+        raise InputError(f"a controller's method is one of {', '.join(methods)}, found '{given.method}'")
     return NamedController(given.name or given.method, given.method, given.options, allow_unstable=given.allow_unstable)
 
 

@@ -49,6 +49,18 @@ def _is_rig(path: Path) -> bool:
         return False  # read as a bicycle, it is refused with the reason
 
 
+def emulated_rig_of(bicycle: "Bicycle", controller: str) -> Rig:
+    """Make the emulated rig of a bicycle, whose drive obeys what a file of gains commands; of a method a torque."""
+    from hil.controllers.registry import read_controller
+    from hil.design.compensators import COMPENSATORS
+    from hil.design.methods import METHODS
+    from hil.rig.fitting import emulated_rig
+
+    if controller in (*METHODS, *COMPENSATORS):
+        return Rig(bicycle)
+    return emulated_rig(bicycle, read_controller(controller))
+
+
 def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "Controller":
     """Design the gains of a method for a rig, or read a file of gains that fit it.
 
@@ -69,11 +81,13 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     from hil.controllers.registry import read_controller
     from hil.design.compensators import COMPENSATORS, design_compensator
     from hil.design.methods import METHODS, design
+    from hil.design.steered.methods import STEER_METHODS
     from hil.rig.fitting import require_fitting
 
-    if controller in METHODS:
-        return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
-    if controller in COMPENSATORS:
+    steered = STEER_METHODS[rig.drive.kind] if rig.drive else {}
+    if controller in METHODS or controller in steered:
+        return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing, drive=rig.drive)
+    if controller in COMPENSATORS and rig.drive is None:
         return design_compensator(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
     schedule = read_controller(controller, rig.bicycle, rig.timing)
     require_fitting(rig, schedule, allow_mismatch)

@@ -159,15 +159,14 @@ def _cases(
 ) -> "list[SweepCase]":
     """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
     from experiments.campaigns.sweeps import SweepCase
-    from experiments.commands._rig_arguments import gains_of
+    from experiments.commands._rig_arguments import emulated_rig_of, gains_of
     from hil.rig.armable import require_armable
-    from hil.rig.rig import Rig
     from hil.runners.simulated_run import require_pushes_within
     from models import catalogue
 
     cases = []
     for name in bikes:
-        rig = Rig(catalogue.load_bicycle(name.strip(), trust))
+        rig = emulated_rig_of(catalogue.load_bicycle(name.strip(), trust), controller)
         schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
         for scenario in scenarios:
             v = scenario.speed[0][1]

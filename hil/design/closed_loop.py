@@ -5,7 +5,9 @@ model, which knows no observer. At constant speed the observer is linear, so its
 off the compiled observer itself by unit vectors: there is no second description of it to disagree.
 
 The state is that of `hil.design.sampled_plant` (6), then the estimates of the observer (7), then the
-controller's own states, if it has any, then the commands that wait where the delay is longer than one sample.
+controller's own states, if it has any, then the integral of a drive that has one inside, then the commands that wait
+where the delay is longer than one sample. A drive that obeys a steer rate or angle makes its torque from the steer's
+error (`models.linear.prescribed_steer.driven_steer`), with the lag of its torque: it need not be quick.
 """
 
 import math
@@ -17,6 +19,10 @@ from numpy.typing import NDArray
 
 from firmware_interface.messages import SAMPLE
 from hil.controllers.controller import Controller, LinearLaw
+from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL, sample_driven, settled_drive
+from hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
+from hil.design.loop_parts.instruments import instrument_map as instrument_map
+from hil.design.loop_parts.instruments import yaw_rate as yaw_rate
 from hil.design.sampled_plant import (
     BICYCLE_PART,
     LOOP_STATES,
@@ -28,17 +34,16 @@ from hil.design.sampled_plant import (
     continuous,
     sample,
 )
-from hil.design.schedule import require_torque
+from hil.design.schedule import require_same_kind
 from hil.loop.observer import ESTIMATE, Observer, observe
 from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
+from models.coordinates import PHI_DOT
 from models.coordinates import STATES as BICYCLE_STATES
 from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
-MEASURED_CHANNELS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas")
-_ROLL_GYRO, _YAW_GYRO, _STEER_ENCODER, _LATERAL_FORCE = range(len(MEASURED_CHANNELS))
 _DRIVE_SIGNALS = {"T": T_DRIVE, "T_meas": T_DRIVE, "u_prev": U_PREV}
 SINCE_KICK = 0.1  # s, from a kick to the beginning of a window, which opens as the kick ends
 USUAL_KICK, AFTER_KICK = 0.3, 0.5  # rad/s of lean rate, and s in which it tells on a law
@@ -55,46 +60,6 @@ MOTION_PART = slice(0, U_PREV)  # bicycle and drive: what moves between samples
 OBSERVER_PART = slice(len(LOOP_STATES), len(WHOLE_LOOP_STATES))
 ESTIMATE_PART = slice(len(LOOP_STATES), len(LOOP_STATES) + len(BICYCLE_STATES))  # of the bicycle's four states
 PSI_DOT_EST = WHOLE_LOOP_STATES.index("psi_dot_est")
-
-
-def instrument_map(plant: Variant, v: float, *, x_imu: float, z_imu: float, steer_age: float = 0.0) -> Array:
-    """Output matrix from the plant's six states to gyros, encoder and accelerometer.
-
-    Parameters
-    ----------
-    plant : Variant
-    v : float
-        Measured forward speed [m/s].
-    x_imu, z_imu : float
-        Place of the inertial sensor on the rear frame [m].
-    steer_age : float
-        s, how much older the steer angle is than the inertial readings.
-
-    Returns
-    -------
-    (4, 6)
-        Rows as `MEASURED_CHANNELS`; f_y = v psi_dot + x_imu psi_ddot - z_imu phi_ddot - g phi.
-    """
-    n, unit = len(LOOP_STATES), np.eye(len(LOOP_STATES))
-    rates = np.zeros((len(BICYCLE_STATES), n))
-    rates[:, BICYCLE_PART], rates[:, T_DRIVE] = plant.system(v)
-    psi_dot = np.zeros(n)
-    psi_dot[BICYCLE_PART] = yaw_rate(plant, v)
-    psi_ddot = yaw_rate(plant, v) @ rates
-    H = np.zeros((len(MEASURED_CHANNELS), n))
-    H[_ROLL_GYRO, PHI_DOT] = 1.0
-    H[_YAW_GYRO] = psi_dot
-    H[_STEER_ENCODER] = unit[DELTA] - steer_age * unit[DELTA_DOT] + 0.5 * steer_age**2 * rates[DELTA_DOT]
-    H[_LATERAL_FORCE] = plant.speed_scale * v * psi_dot + x_imu * psi_ddot - z_imu * rates[PHI_DOT]
-    H[_LATERAL_FORCE, PHI] -= plant.bicycle.g
-    return H
-
-
-def yaw_rate(plant: Variant, v: float) -> Array:
-    """Row of the yaw rate on the four states, (4,): psi_dot = (v delta + c delta_dot) cos(lam) / w."""
-    row = np.zeros(len(BICYCLE_STATES))
-    row[DELTA], row[DELTA_DOT] = plant.speed_scale * v, plant.bicycle.c
-    return row * math.cos(plant.bicycle.lam) / plant.bicycle.w
 
 
 def observer_maps(settings: np.void, v: float, steer_age: float = 0.0) -> tuple[Array, Array]:
@@ -126,6 +91,8 @@ class LoopHardware(Protocol):
     def observer(self) -> Observer: ...
     @property
     def dt(self) -> float: ...
+    @property
+    def drive(self) -> InnerLoop | None: ...
     @property
     def drive_lag(self) -> float: ...
     @property
@@ -159,6 +126,8 @@ class SampledLoop:
         The machine that the loop, designed for ``bicycle``, really moves; by default it is as designed.
     more_delay : float
         s, by which a command is obeyed later than ``command_delay`` says, unknown to the observer.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate or angle, as the controller commands; None: a torque.
     """
 
     def __init__(
@@ -175,8 +144,10 @@ class SampledLoop:
         steer_age: float = 0.0,
         real: Variant | None = None,
         more_delay: float = 0.0,
+        drive: InnerLoop | None = None,
     ) -> None:
-        require_torque(schedule)
+        require_same_kind(schedule, drive)
+        self._drive = drive
         self.bicycle, self.schedule, self.dt = bicycle, schedule, dt
         self.real = real or Variant(bicycle)
         delay = max((dt if command_delay is None else command_delay) + more_delay, MIN_DELAY) / dt
@@ -185,8 +156,12 @@ class SampledLoop:
         self._x_imu, self._z_imu, self._steer_age = x_imu, z_imu, steer_age
         self._settings = observer.as_record(bicycle, dt, drive_lag, x_imu, z_imu, command_delay)
         own = WHOLE_LOOP_STATES + tuple(f"{name}_law" for name in schedule.states)
-        self.states = own + tuple(f"u_prev_{i}" for i in range(2, 2 + whole))
         self._law_part = slice(len(WHOLE_LOOP_STATES), len(own))
+        self._motion = list(range(len(LOOP_STATES)))[MOTION_PART]  # what moves between samples
+        if drive is not None and drive.integrates:
+            self._motion.append(len(own))
+            own += (DRIVE_INTEGRAL,)
+        self.states = own + tuple(f"u_prev_{i}" for i in range(2, 2 + whole))
         self._waiting = range(len(own), len(self.states))  # commands of two, three, ... samples ago
         self.output = np.zeros(len(self.states))
         self.output[PHI_DOT] = 1.0
@@ -223,6 +198,7 @@ class SampledLoop:
             steer_age=steer_age,
             real=real,
             more_delay=more_delay,
+            drive=rig.drive,
         )
 
     def __repr__(self) -> str:
@@ -239,7 +215,11 @@ class SampledLoop:
         """Bicycle and drive over one sample, and the output matrix (4, 6) to the instruments."""
         if self._plant is None or self._plant[0] != v:
             H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
-            self._plant = v, sample(*self.real.system(v), self._timing), H
+            if self._drive is None:
+                model = sample(*self.real.system(v), self._timing)
+            else:
+                model = sample_driven(self.real, v, self._drive, self._timing)
+            self._plant = v, model, H
         return self._plant[1:]
 
     def matrix(self, v: float, read: float | None = None) -> Array:
@@ -249,10 +229,11 @@ class SampledLoop:
         """
         read = v if read is None else read
         model, H = self._plant_at(v)
+        motion, n = self._motion, len(self._motion)
         E, S = observer_maps(self._settings, read, self._steer_age)
         law = self.schedule.linearised(read)
         whole = np.zeros((len(self.states), len(self.states)))
-        whole[MOTION_PART, MOTION_PART] = model.F[MOTION_PART, MOTION_PART]
+        whole[np.ix_(motion, motion)] = model.F[:n, :n]
         whole[OBSERVER_PART, PLANT_PART] = S @ H
         whole[OBSERVER_PART, OBSERVER_PART] = E
         told = self._told(law, whole[OBSERVER_PART], H)
@@ -262,11 +243,11 @@ class SampledLoop:
         whole[self._law_part, self._law_part] += law.A
         commands = [U_PREV, *self._waiting]  # of one, two, ... samples ago
         whole[commands[1:], commands[:-1]] = 1.0
-        whole[MOTION_PART, commands[-1]] += model.F[MOTION_PART, U_PREV]  # until the new command is obeyed
+        whole[motion, commands[-1]] += model.F[:n, n]  # until the new command is obeyed
         if self._waiting:
-            whole[MOTION_PART, commands[-2]] += model.G[MOTION_PART]
+            whole[motion, commands[-2]] += model.G[:n]
         else:
-            whole[MOTION_PART] += np.outer(model.G[MOTION_PART], whole[U_PREV])
+            whole[motion] += np.outer(model.G[:n], whole[U_PREV])
         return whole
 
     def _told(self, law: LinearLaw, estimates: Array, H: Array) -> Array:
@@ -282,11 +263,11 @@ class SampledLoop:
         return told
 
     def input_vector(self, v: float) -> Array:
-        """Change of the next state per N m added to the command at a sample, (m,)."""
+        """Change of the next state per N m (rad/s, rad) added to the command at a sample, (m,)."""
         whole = np.zeros(len(self.states))
         whole[U_PREV] = 1.0
         if not self._waiting:
-            whole[MOTION_PART] = self._plant_at(v)[0].G[MOTION_PART]
+            whole[self._motion] = self._plant_at(v)[0].G[: len(self._motion)]
         return whole
 
     def misread(self, v: float) -> Array:
@@ -311,7 +292,7 @@ class SampledLoop:
         N[U_PREV] = law.D @ told
         N[self._law_part] = law.B @ told
         if not self._waiting:
-            N[MOTION_PART] += np.outer(self._plant_at(v)[0].G[MOTION_PART], N[U_PREV])
+            N[self._motion] += np.outer(self._plant_at(v)[0].G[: len(self._motion)], N[U_PREV])
         return N
 
     def _noise_told(self, name: str, N: Array, stds: Array) -> Array:
@@ -325,10 +306,11 @@ class SampledLoop:
     def embed(self, v: float) -> Array:
         """Matrix from a bicycle state in motion to the whole loop state, (m, 4).
 
-        Estimates are true and the drive has settled; a law with states has them from `SINCE_KICK` of the same motion.
+        Estimates are true and the drive has settled; a law with states has them from `SINCE_KICK` of the same motion,
+        and so has a drive that leads the steer.
         """
         X = self._settled_start(v)
-        return X if not self.schedule.states else self._moved_start(v, X)
+        return X if not self.schedule.states and self._drive is None else self._moved_start(v, X)
 
     def _moved_start(self, v: float, X: Array) -> Array:
         """Start (m, 4) of a loop that was kicked from rest a moment ago, so that its law remembers the motion since.
@@ -352,6 +334,8 @@ class SampledLoop:
         X[ESTIMATE_PART] = before
         X[PSI_DOT_EST] = yaw_rate(self.real, v) @ before
         X[self._law_part], X[[T_DRIVE, U_PREV, *self._waiting]] = self._settled(self.schedule.linearised(v), v)
+        if self._drive is not None:
+            X[self._motion[T_DRIVE:]] = settled_drive(self.real, v, self._drive, X[U_PREV])
         return X
 
     def _settled(self, law: LinearLaw, v: float) -> tuple[Array, Array]:
@@ -378,19 +362,21 @@ class SampledLoop:
     def hidden_starts(self, v: float) -> Array:
         """States in which a window may begin and which no reading shows, one standard deviation each, (m, k).
 
-        The slow errors of the observer, and what the law's own states reach after a usual kick.
+        The slow errors of the observer, and what the states of the law, and of a drive that leads the steer, reach
+        after a usual kick.
         """
-        X = self.slow_errors()
-        if not self.schedule.states:
+        X, hidden = self.slow_errors(), [*range(len(self.states))[self._law_part]]
+        hidden += self._motion[T_DRIVE:] if self._drive is not None else []
+        if not hidden:
             return X
         x = np.zeros(len(self.states))
         x[PHI_DOT] = USUAL_KICK
-        step, reached = self.matrix(v), np.zeros(len(self.schedule.states))
+        step, reached = self.matrix(v), np.zeros(len(hidden))
         for _ in range(round(AFTER_KICK / self.dt)):
             x = step @ x
-            reached = np.maximum(reached, np.abs(x[self._law_part]))
+            reached = np.maximum(reached, np.abs(x[hidden]))
         own = np.zeros((len(self.states), len(reached)))
-        own[self._law_part] = np.diag(reached)
+        own[hidden] = np.diag(reached)
         return np.column_stack([X, own])
 
     def eigenvalues(self, v: float) -> NDArray[np.complex128]:

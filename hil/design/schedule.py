@@ -15,7 +15,7 @@ from hil.design.sampled_plant import LOOP_STATES, LoopTiming
 from models.array_types import Array
 from models.errors import InputError
 from models.file_format import load_toml
-from models.linear.prescribed_steer import InnerLoop
+from models.linear.prescribed_steer import COMMAND_UNITS, InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
 
@@ -261,13 +261,20 @@ class GainSchedule:
             raise InputError(f"{where} is not a gain schedule ({error}): write it with `riderless design`") from None
 
 
-def require_torque(schedule: object) -> None:
-    """Refuse gains that command a steer rate or angle where a torque is obeyed: raises InputError."""
-    drive = schedule.drive if isinstance(schedule, GainSchedule) else None
-    if drive is not None:
+def commanded_drive(schedule: object) -> InnerLoop | None:
+    """Inner loop of the drive that a controller was made for; None: it commands a torque."""
+    return schedule.drive if isinstance(schedule, GainSchedule) else None
+
+
+def require_same_kind(schedule: object, drive: InnerLoop | None) -> None:
+    """Refuse a controller that commands something else than ``drive`` obeys (None: a torque): raises InputError."""
+    made_for = commanded_drive(schedule)
+    commanded, obeyed = (loop.kind if loop else "torque" for loop in (made_for, drive))
+    if commanded != obeyed:
         raise InputError(
-            f"the gains command a steer {drive.kind} [{drive.unit}] but the drive obeys a torque [N m]: "
-            "design them again with --drive torque"
+            f"the gains command a steer {commanded} [{COMMAND_UNITS[commanded]}] but the drive obeys "
+            f"{'an' if obeyed == 'angle' else 'a'} {obeyed} [{COMMAND_UNITS[obeyed]}]: "
+            f"design them again with --drive {obeyed}"
         )
 
 

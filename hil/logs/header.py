@@ -116,12 +116,15 @@ class RunHeader:
         from hil.loop.limits import Limits
         from hil.loop.observer import Observer
         from hil.rig.rig import Rig, RigPort
+        from models.linear.prescribed_steer import InnerLoop
 
         def build(wired: Mapping[str, Any]) -> Rig:
             settings = {key: wired[key] for key in ("name", "clock", "std", *_RIG_NUMBERS) if key in wired}
             require_rig_numbers(settings)
             if "ports" in wired:
                 settings["ports"] = tuple(typed_values(RigPort, port) for port in wired["ports"])
+            if wired.get("drive") is not None:
+                settings["drive"] = typed_values(InnerLoop, wired["drive"])
             return Rig(
                 self.bicycle,
                 calibration=vars(self.calibration),
@@ -355,6 +358,7 @@ def new_header(
                 "clock": rig.clock,
                 **{name: getattr(rig, name) for name in _RIG_NUMBERS},
                 "std": dict(rig.std),
+                **({"drive": rig.drive} if rig.drive else {}),  # none in runs of before, and of a torque
                 "observer": vars(rig.observer),
                 "limits": rig.limits.as_dict(),
                 "calibration": vars(calibration),

@@ -6,6 +6,7 @@ from numbers import Real
 
 import numpy as np
 
+from hil.loop.drives.following import COMMAND_KINDS
 from models.errors import InputError
 
 
@@ -28,9 +29,17 @@ MACHINE_LIMITS = (
     "bus_min",
     "bus_max",
 )  # of each machine
+COMMAND_LIMITS = {  # of the command and of its change, for each kind of drive
+    "torque": ("torque", "torque_rate"),
+    "rate": ("steer_rate", "steer_acceleration"),
+    "angle": ("steer_command", "steer_rate"),
+}
 RANGES = {  # outside of it a value is a slip of the pen, or takes the limit away; and why
     "torque": (0.1, 20.0, "more breaks wrists, and less balances nothing"),
     "torque_rate": (5.0, 5000.0, "a kick asks for about 130 N m/s"),
+    "steer_rate": (0.2, 30.0, "more turns the bars round in a blink, and less balances nothing; is it in deg/s?"),
+    "steer_acceleration": (5.0, 5000.0, "a kick asks for about 60 rad/s^2; is it in deg/s^2?"),
+    "steer_command": (0.05, 1.4, "beyond 80 deg no bicycle rides; is it in degrees?"),
     "lean": (0.05, 0.8, "a bicycle at 45 deg is lost; is it in degrees?"),
     "steer": (0.05, 1.4, "beyond 80 deg no bicycle rides; is it in degrees?"),
     "lean_arm": (0.01, 0.3, "a person holds it upright; is it in degrees?"),
@@ -56,6 +65,7 @@ RANGES = {  # outside of it a value is a slip of the pen, or takes the limit awa
     "roll_drift": (0.01, 1.0, "no gyro drifts so far in a run; is it in deg/s?"),
     "side_force": (0.2, 10.0, "a wind that leans it by 30 deg makes more; is it in g?"),
     "torque_error": (0.05, 10.0, "reported against commanded"),
+    "follow_error": (0.02, 0.8, "steer against its commands; is it in degrees?"),
     "seldom": (0.5, 0.99, "balance needs every other sample at least; is it in per cent?"),
     "often": (1.11, 1.9, "a delay that ends brings 1.1 for a moment, and at 2 the gains are of another rate"),
     "broken": (0.01, 0.5, "balance needs every other frame at least; is it in per cent?"),
@@ -72,6 +82,9 @@ class Limits:
 
     torque: Limit = Limit(7.0, "N m", "what a hand on the bars can still overcome")
     torque_rate: Limit = Limit(500.0, "N m/s", "a kick asks for about 130 N m/s; a broken sensor for far more")
+    steer_rate: Limit = Limit(6.0, "rad/s", "of a command; a kick asks for about 2 rad/s")
+    steer_acceleration: Limit = Limit(300.0, "rad/s^2", "change of a rate commanded; a kick asks for about 60 rad/s^2")
+    steer_command: Limit = Limit(0.7, "rad", "40 deg, of an angle commanded: before the steer's own limit")
     lean: Limit = Limit(0.52, "rad", "30 deg: the training wheels touch")
     steer: Limit = Limit(0.79, "rad", "45 deg: before the cable stops")
     lean_arm: Limit = Limit(0.09, "rad", "5 deg: a person holds it upright when arming")
@@ -99,6 +112,7 @@ class Limits:
     roll_drift: Limit = Limit(0.08, "rad/s", "roll bias learnt since RUNNING: ten times the usual noise makes 0.035")
     side_force: Limit = Limit(2.0, "m/s^2", "mean of a second: a turn leaves none, a wind that leans it by 12 deg this")
     torque_error: Limit = Limit(0.8, "N m", "torque reported against torque commanded, apart from friction")
+    follow_error: Limit = Limit(0.12, "rad", "steer against its commands: what load and lag leave of a rate or angle")
     seldom: Limit = Limit(0.8, "1", "share of the samples promised; the observer needs most of them")
     often: Limit = Limit(1.2, "1", "share of the samples promised; a delay that ends brings 1.1 for a moment")
     broken: Limit = Limit(0.1, "1", "share of broken frames; a good cable has none")
@@ -131,9 +145,11 @@ class Limits:
         of_machine = ((name, getattr(self, name)) for name in MACHINE_LIMITS)
         return f"Limits({', '.join(f'{name} {limit.value:g} {limit.unit}' for name, limit in of_machine)}, ...)"
 
-    def as_record(self) -> np.void:
-        """Values alone, a record of LIMITS, for the compiled supervisor."""
+    def as_record(self, kind: str = "torque") -> np.void:
+        """Values alone, a record of LIMITS, for the compiled supervisor of a drive of that kind."""
         record = np.zeros(1, LIMITS)[0]
+        record["kind"] = COMMAND_KINDS[kind]
+        record["command"], record["command_change"] = (getattr(self, name).value for name in COMMAND_LIMITS[kind])
         for f in fields(self):
             record[f.name] = getattr(self, f.name).value
         return record
@@ -143,9 +159,10 @@ class Limits:
         return {f.name: vars(getattr(self, f.name)).copy() for f in fields(self)}
 
     @classmethod
-    def of_machine(cls, table: dict[str, dict[str, float | str]]) -> "Limits":
-        """Limits of a rig file, which must state those that are the machine's own; raises as `from_dict`."""
-        missing = [name for name in MACHINE_LIMITS if name not in table]
+    def of_machine(cls, table: dict[str, dict[str, float | str]], kind: str = "torque") -> "Limits":
+        """Limits of a rig file, which must state those of its machine and kind of drive; raises as `from_dict`."""
+        own = [name for name in MACHINE_LIMITS if name != "torque_rate"]  # of a drive that obeys a torque
+        missing = [name for name in dict.fromkeys((*COMMAND_LIMITS[kind], *own)) if name not in table]
         if missing:
             raise InputError(
                 f"the limits {', '.join(missing)} are missing: each machine has its own, so state each as "
@@ -223,4 +240,11 @@ def _require_unit(name: str, unit: object) -> None:
 
 
 _UNITS = {f.name: f.default.unit for f in fields(Limits) if isinstance(f.default, Limit)}
-LIMITS = np.dtype([(f.name, "f8") for f in fields(Limits)])
+LIMITS = np.dtype(
+    [
+        *((f.name, "f8") for f in fields(Limits)),
+        ("kind", "i8"),  # COMMAND_KIND_* of the drive
+        ("command", "f8"),  # N m, rad/s or rad, greatest command
+        ("command_change", "f8"),  # and greatest change of it per second
+    ]
+)

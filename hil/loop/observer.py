@@ -13,7 +13,8 @@ whose eigenvalues are to be judged:
 * the yaw gyro's bias is drawn towards the yaw rate of rolling without slip,
   ``psi_dot = (v delta + c delta_dot) cos(lam) / w``.
 * ``delta``, ``delta_dot``: a critically damped tracking filter on the encoder.
-* ``T``: the drive's torque, a first-order lag behind the commands sent.
+* ``T``: the drive's torque, a first-order lag behind the commands sent. Of a drive that obeys a rate or an angle it is
+  the steer rate or angle that its lag lets expect (`hil.loop.drives.following`), and its torque enters nowhere.
 
 Because the relations hold whatever pushes the bicycle, a kick does not disturb the estimate: its
 errors decay by themselves (apart from the steer filter's lag), and the closed loop has the
@@ -29,7 +30,9 @@ import numpy as np
 from numba import njit
 
 from hil.loop.consistency import follow_turn
+from hil.loop.drives.following import following_map
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.linear.whipple import canonical_matrices
 from models.parameters import Bicycle
 
@@ -39,8 +42,8 @@ ESTIMATE = np.dtype(
         ("delta", "f8"),
         ("phi_dot", "f8"),
         ("delta_dot", "f8"),
-        ("T", "f8"),  # N m, the drive's torque now
-        ("u_prev", "f8"),  # N m, the command it follows now
+        ("T", "f8"),  # N m, the drive's torque now; rad/s or rad, expected of a drive that obeys such a command
+        ("u_prev", "f8"),  # the command it follows now, in the same unit
         ("v", "f8"),
         ("gyro_bias", "f8"),
         ("yaw_bias", "f8"),
@@ -53,6 +56,7 @@ ESTIMATE = np.dtype(
         ("lean_shown", "f8"),  # rad, lean_error, smoothed
         ("t", "f8"),  # s, of the last sample used
         ("started", "i8"),
+        ("T_dot", "f8"),  # rad/s^2 or rad/s, of what is expected of a rate or angle
     ]
 )
 
@@ -74,6 +78,8 @@ OBSERVER = np.dtype(
         ("g", "f8"),
         ("lean_by_speed", "f8"),  # s^2/m, lean of a balanced turn per yaw rate and speed, about 1 / g
         ("lean_by_trail", "f8"),  # m, and per yaw rate over speed
+        ("follow_old", "f8", (2, 2)),  # of a steer that follows a rate or angle: under the command before,
+        ("follow_new", "f8", (2, 2)),  # and under the new one, until the next sample
     ]
 )
 
@@ -101,6 +107,7 @@ class Observer:
         x_imu: float,
         z_imu: float,
         command_delay: float | None = None,
+        drive: InnerLoop | None = None,
     ) -> np.void:
         """Settings and geometry for the compiled observer, a record of OBSERVER.
 
@@ -116,6 +123,8 @@ class Observer:
             Place of the inertial sensor on the rear frame, forward of the rear contact and down [m].
         command_delay : float or None
             From a sample to the moment its command is obeyed [s]; None: one period.
+        drive : InnerLoop or None
+            Of a drive that obeys a steer rate or angle; None: a torque.
         """
         record = np.zeros(1, OBSERVER)[0]
         for name, value in vars(self).items():
@@ -131,6 +140,9 @@ class Observer:
             **balanced_turn(bicycle),
         }.items():
             record[name] = value
+        if drive is not None:
+            old = float(record["command_delay"])
+            record["follow_old"], record["follow_new"] = (following_map(drive, h) for h in (old, max(dt - old, 0.0)))
         return record
 
 

@@ -9,7 +9,8 @@ Each symptom rests on one relation that holds whatever pushes the bicycle:
 * gravity ties lean to the lateral force (the innovation of the observer), so a roll gyro that lies is
   found out by the accelerometer, and the other way round;
 * a bias that the observer has learnt since the start, and the mean lateral force, stay small (`hil.loop.consistency`);
-* the torque the drive reports follows the commands through its lag;
+* the torque the drive reports follows the commands through its lag; of a drive that obeys a rate or an angle the
+  steer does, and its torque keeps its limit (`hil.loop.drives.following`);
 * the device's clock advances one period with each sequence number;
 * by the computer's clock, samples come neither more seldom nor more often than promised.
 
@@ -22,7 +23,9 @@ import math
 import numpy as np
 from numba import njit
 
+from firmware_interface.messages import COMMAND_KIND_TORQUE
 from hil.loop.consistency import look_at_drift
+from hil.loop.drives.following import look_at_steer
 from hil.loop.states import Symptom
 
 SMOOTHING_TIME = 0.1  # s, time constant of the errors
@@ -62,6 +65,8 @@ MONITOR = np.dtype(
         ("lean_error", "f8"),  # rad, smoothed
         ("steer_error", "f8"),  # rad, smoothed
         ("torque_error", "f8"),  # N m, smoothed
+        ("strayed", "f8"),  # rad, what the steer is short of its commands, of a drive that obeys a rate or angle
+        ("delta_followed", "f8"),  # rad, steer angle when that was asked last
         ("gyro_bias", "f8"),  # rad/s, learnt until the machine was RUNNING
         ("yaw_bias", "f8"),
         ("yaw_gap", "f8"),  # rad/s, yaw rate by the gyro less that of rolling, since it is RUNNING
@@ -91,7 +96,7 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
     samples, broken : int
         Samples and broken frames since the last tick.
     running : bool
-        The controller's torque is on.
+        The controller's commands are obeyed.
     dt : float
         Time since the last tick [s].
     """
@@ -161,10 +166,13 @@ def _look_at_motion(limits, observer, m, raw, sample, e, running, dt):
     steer_error = e.yaw_error * observer.w / (observer.cos_lam * max(e.v, _SLOW))
     m.lean_error += part * (e.lean_error - m.lean_error)
     m.steer_error += part * (steer_error - m.steer_error)
-    m.torque_error += part * ((sample.T_meas - e.T if running else 0.0) - m.torque_error)
+    if limits.kind == COMMAND_KIND_TORQUE:
+        m.torque_error += part * ((sample.T_meas - e.T if running else 0.0) - m.torque_error)
+        on |= _DISOBEYS if abs(m.torque_error) > limits.torque_error else 0
+    elif look_at_steer(limits, m, sample, e, running, dt, part):
+        on |= _DISOBEYS
     on |= _DISAGREE if abs(m.lean_error) > limits.lean_error or abs(m.steer_error) > limits.steer_error else 0
-    on |= look_at_drift(limits, m, sample, e, running, dt)
-    return on | (_DISOBEYS if abs(m.torque_error) > limits.torque_error else 0)
+    return on | look_at_drift(limits, m, sample, e, running, dt)
 
 
 @njit(cache=True, nogil=True)

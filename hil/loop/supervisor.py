@@ -1,10 +1,13 @@
 """Supervisor: the only code that makes a command. It distrusts the controller.
 
 Each tick it finds out which events are on and lets the table of `hil.loop.transitions` decide where the
-machine stands; then it makes the torque and the flags of that stage. States run DISARMED -> CHECK -> ARMED
--> RUNNING -> RAMPDOWN -> DISARMED, and from everywhere to FAULT, which is latched with its first cause
-until an operator acknowledges it. The operator has a *demand* (OFF, STOP, ARM, RUN): OFF is obeyed
-from every state within one tick, and torque needs RUN.
+machine stands; then it makes the command (torque, rate or angle of the steer) and the flags of that stage. States run
+DISARMED -> CHECK -> ARMED -> RUNNING -> RAMPDOWN -> DISARMED, and from everywhere to FAULT, which is latched with its
+first cause until an operator acknowledges it. The operator has a *demand* (OFF, STOP, ARM, RUN): OFF is obeyed
+from every state within one tick, and commands other than to rest need RUN.
+
+The ramp down takes a torque or a rate to zero and holds an angle. While a person holds the bars, armed, an angle
+drive is told the angle at which they are.
 
 A command reaches the drive's watchdog only when it was computed from a fresh sample, or when it
 takes torque away; there is no heartbeat of any other kind.
@@ -18,6 +21,8 @@ from numba import njit
 from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_TORQUE,
     STATUS_ENABLED,
     STATUS_FOREIGN,
     STATUS_STOP_BUTTON,
@@ -42,6 +47,7 @@ _V_WITHHELD = int(Verdict.WITHHELD)
 _V_RELEASED = int(Verdict.RELEASED)
 _ANSWER = 0.25  # s, for the drive to say that it is on, or that it is cleared
 _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
+_AT_LIMIT = 0.99  # of the greatest torque: what a lag and whole counts leave of it
 
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
@@ -97,7 +103,7 @@ NEWS = np.dtype(
     [
         ("dt", "f8"),  # s, since the last tick
         ("silence", "f8"),  # s, of the device that has been silent longest; infinite before its first sample
-        ("T_req", "f8"),  # N m, the controller's wish
+        ("T_req", "f8"),  # the controller's wish, N m, rad/s or rad as the drive obeys
         ("strange", "u1"),  # the drive says that it obeyed a command which was never sent
         ("demand", "i8"),  # the operator's `Demand`
         ("symptoms", "i8"),  # `Symptom` bits
@@ -123,10 +129,10 @@ SUPERVISOR = np.dtype(
         ("released", "i8"),  # the demand has been below ARM since the machine was disarmed
         ("since", "f8"),  # s, at this stage
         ("good", "f8"),  # s, of CHECK without anything in the way
-        ("at_limit", "f8"),  # s, of torque at its limit
+        ("at_limit", "f8"),  # s, of the command at its limit, or of the torque that a drive makes of it
         ("lateness", "f8"),  # late ticks piled up, less what the limit lets pass
-        ("T_cmd", "f8"),  # N m, last torque allowed
-        ("T_ramp", "f8"),  # N m, torque when the ramp began
+        ("T_cmd", "f8"),  # last command allowed, N m, rad/s or rad
+        ("T_ramp", "f8"),  # command when the ramp began
         ("flags", "i8"),  # COMMAND_* bits to send
         ("send", "i8"),  # send a frame this tick?
         ("verdict", "i8"),
@@ -227,15 +233,14 @@ def _wait_for_a_clear_way(s, on, dt):
 
 
 @njit(cache=True, nogil=True)
-def _limited(s, limits, T_req, dt):
-    """Limit the request to the greatest torque and torque rate. Runs inside the tick."""
-    T = min(max(T_req, -limits.torque), limits.torque)
+def _limited(s, limits, T_req, T_meas, dt):
+    """Limit the request to the greatest command and change of it. Runs inside the tick."""
+    T = min(max(T_req, -limits.command), limits.command)
     if T_req != T:
         s.verdict |= _V_TORQUE_LIMIT
-        s.at_limit += dt
-    else:
-        s.at_limit = 0.0
-    step = limits.torque_rate * min(dt, s.watchdog)  # after a long gap the drive is off anyway
+    spent = limits.kind != COMMAND_KIND_TORQUE and abs(T_meas) >= _AT_LIMIT * limits.torque  # the steer cannot follow
+    s.at_limit = s.at_limit + dt if T_req != T or spent else 0.0
+    step = limits.command_change * min(dt, s.watchdog)  # after a long gap the drive is off anyway
     limited = min(max(T, s.T_cmd - step), s.T_cmd + step)
     if limited != T:
         s.verdict |= _V_RATE_LIMIT
@@ -244,11 +249,11 @@ def _limited(s, limits, T_req, dt):
 
 @njit(cache=True, nogil=True)
 def supervise(s, limits, news, sample, estimate):
-    """Decide this tick's torque, flags and whether a frame is sent. Runs inside the tick.
+    """Decide this tick's command, flags and whether a frame is sent. Runs inside the tick.
 
     Parameters
     ----------
-    s : record of SUPERVISOR, changed in place: T_cmd [N m], flags, send, verdict, stage, state, cause.
+    s : record of SUPERVISOR, changed in place: T_cmd [N m, rad/s or rad], flags, send, verdict, stage, state, cause.
     limits : record of LIMITS.
     news : record of NEWS: what this tick has learnt.
     sample, estimate : records of SAMPLE and ESTIMATE (phi, delta in rad, v in m/s).
@@ -267,18 +272,20 @@ def supervise(s, limits, news, sample, estimate):
     s.verdict = 0
     s.send = 1
     s.flags = COMMAND_ENABLE if s.stage == _ENABLE or s.stage == _ARMED else 0
+    angle = limits.kind == COMMAND_KIND_ANGLE
     T = 0.0
     if s.stage == _RUNNING:
         s.flags = COMMAND_ENABLE
         s.verdict |= _V_RELEASED if news.released else 0
-        T = _limited(s, limits, 0.0 if news.released else news.T_req, dt)
+        T = _limited(s, limits, 0.0 if news.released else news.T_req, sample.T_meas, dt)
     elif s.stage == _RAMPDOWN:
         s.flags = COMMAND_ENABLE
         s.verdict |= _V_RAMP
-        T = s.T_ramp * max(0.0, 1.0 - s.since / limits.ramp)
+        T = s.T_ramp if angle else s.T_ramp * max(0.0, 1.0 - s.since / limits.ramp)  # a steer that stands is no jerk
     else:
         s.verdict |= _V_NOT_RUNNING
         s.at_limit = 0.0
+        T = estimate.delta if angle and s.flags & COMMAND_ENABLE else 0.0  # where a person holds the bars
         if s.stage == _STREAM or s.stage == _CLEAR:
             s.flags = COMMAND_CLEAR  # in STREAM it clears what an earlier run has left, with the drive off
         elif s.stage == _WITHHOLD:

@@ -15,8 +15,10 @@ from numba import njit
 
 from firmware_interface.calibration import calibrate, drive_torque
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear, say
-from firmware_interface.messages import STATUS_STOP_BUTTON
+from firmware_interface.messages import COMMAND_CARRIED as _CARRIED
+from firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
+from hil.loop.drives.following import follow_command
 from hil.loop.excitation import excitation_place, excitation_torque, is_released
 from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
@@ -126,7 +128,12 @@ def tick(loop, wire, t_host, t_due, row):
     news.T_req = _ask_law(loop, place, steered)
     news.T_req += excitation_torque(loop.excitation, place) if supervisor.state == _RUNNING else 0.0
     supervise(supervisor, loop.limits, news, sample, estimate)
-    follow_drive(loop.observer, estimate, supervisor.T_cmd if supervisor.send else estimate.u_prev)
+    command = supervisor.T_cmd if supervisor.send else estimate.u_prev
+    if loop.limits.kind == COMMAND_KIND_TORQUE:
+        follow_drive(loop.observer, estimate, command)
+    else:
+        steered = supervisor.state == _RUNNING or supervisor.state == _RAMPDOWN
+        follow_command(loop.observer, estimate, command, loop.limits.kind, steered)
     _encode(loop, wire, supervisor.send, t_host)
     _fill_row(loop, t_host, t_due, row)
 
@@ -229,7 +236,7 @@ def _age_of(links, role, t_host):
 
 @njit(cache=True, nogil=True)
 def _ask_law(loop, place, steered):
-    """Let the control law take its step; returns its wish [N m]. Runs inside the tick."""
+    """Let the control law take its step; returns its wish [N m, rad/s or rad]. Runs inside the tick."""
     if loop.supervisor.state == _DISARMED or loop.supervisor.state == _FAULT:
         loop.law_state[:] = 0.0  # it starts anew whenever the machine is armed
     tell_signals(loop.signals, loop.estimate, loop.sample, loop.news.T_req, loop.news.fresh, steered)
@@ -246,7 +253,8 @@ def _encode(loop, wire, send, t_host):
     command, pulse = loop.command, loop.pulse
     if send:
         pulse.seq = (pulse.seq + 1) & 0xFFFF
-        command.T_cmd = drive_torque(loop.supervisor.T_cmd, loop.calibration)
+        command.kind = loop.limits.kind
+        command.T_cmd = drive_torque(loop.supervisor.T_cmd, loop.calibration) * _CARRIED[loop.limits.kind]
         command.flags = loop.supervisor.flags
         command.expiry_ms = pulse.expiry_ms
         command.seq = pulse.seq

@@ -53,6 +53,7 @@ TICK_COLUMNS = (
     LogColumn("phi_dot_est", "f8", "rad/s", "lean rate"),
     LogColumn("delta_dot_est", "f8", "rad/s", "steer rate"),
     LogColumn("v_est", "f8", "m/s", "forward speed"),
+    # of a drive that obeys a steer rate or angle T_est, T_req and T_cmd are that, in rad/s or rad
     LogColumn("T_est", "f8", "N m", "torque the observer believes the drive makes"),
     LogColumn("gyro_bias_est", "f8", "rad/s", "of the gyro about x"),
     LogColumn("yaw_bias_est", "f8", "rad/s", "of the gyro about z"),

@@ -15,6 +15,7 @@ from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
 from models import catalogue
 from models.errors import InputError
 from models.file_format import load_toml, require_format
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 
@@ -75,6 +76,31 @@ class _Loop(_Strict):
     latency_test_days: float = Field(default=7.0, ge=0.0, le=366.0)
 
 
+class _Drive(_Strict):
+    """Command that the steer drive obeys, and the inner loop by which it does."""
+
+    kind: Literal["torque", "rate", "angle"] = "torque"
+    bandwidth_rad_per_s: float | None = None
+    damping: float | None = None
+
+    def inner_loop(self) -> InnerLoop | None:
+        """Make the inner loop; None for a torque."""
+        if self.kind != "torque":
+            if self.bandwidth_rad_per_s is None:
+                raise InputError(
+                    f"a drive of kind {self.kind} wants its bandwidth_rad_per_s in [drive], found none: give that with "
+                    "which the steer follows its commands"
+                )
+            return InnerLoop(kind=self.kind, bandwidth=self.bandwidth_rad_per_s, damping=self.damping)
+        for name in ("bandwidth_rad_per_s", "damping"):
+            if getattr(self, name) is not None:
+                raise InputError(
+                    f"a drive of kind torque has a lag (drive_lag_s in [loop]), found {name} in [drive]: leave it out, "
+                    'or say kind = "rate" or "angle"'
+                )
+        return None
+
+
 class _Imu(_Strict):
     x_m: float = Field(default=0.3, ge=-3.0, le=3.0)  # on a bicycle, or near it
     z_m: float = Field(default=-0.5, ge=-3.0, le=3.0)
@@ -110,6 +136,7 @@ class _RigFile(_Strict):
     bicycle: str
     port: Annotated[tuple[_Port, ...], BeforeValidator(_several)] = (_Port(),)
     loop: _Loop = _Loop()
+    drive: _Drive = _Drive()
     imu: _Imu = _Imu()
     observer: dict[str, float] = {}
     calibration: dict[str, Any] = {}
@@ -140,6 +167,7 @@ class _RigFile(_Strict):
             ports=tuple(RigPort(**vars(p)) for p in self.port),
             clock=self.loop.clock,
             rate=self.loop.rate_Hz,
+            drive=self.drive.inner_loop(),
             drive_lag=self.loop.drive_lag_s,
             command_delay=self.loop.command_delay_s,
             watchdog=self.loop.watchdog_s,
@@ -147,7 +175,7 @@ class _RigFile(_Strict):
             z_imu=self.imu.z_m,
             calibration=self.calibration,
             observer=observer,
-            limits=Limits.of_machine(self.limits),
+            limits=Limits.of_machine(self.limits, self.drive.kind),
             latency_days=self.loop.latency_test_days,
             std=self.std.quantities(),
         )

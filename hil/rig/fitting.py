@@ -4,11 +4,13 @@ from math import isclose
 
 from hil.controllers.controller import Controller
 from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import require_torque
+from hil.design.schedule import commanded_drive, require_same_kind
+from hil.loop.excitation import Excitation
 from hil.loop.law import REFERENCES
 from hil.loop.reference import Reference
 from hil.rig.rig import Rig
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
 
 SAME_PARAMETER = 1e-6  # relative; files keep every digit
@@ -18,29 +20,39 @@ TOLD_PARAMETERS = 3  # of those that differ, by name
 
 
 def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False) -> None:
-    """Refuse gains that were designed for another rate, bicycle, delay or drive lag than the rig's.
+    """Refuse gains that command something else than the rig's drive obeys, or are for another rate, bicycle or delay.
 
     Parameters
     ----------
     rig : Rig
     schedule : Controller
     allow_mismatch : bool
-        Another bicycle, delay and drive lag are wanted: an experiment with a wrong controller. The rate is never free.
+        Another bicycle, delay and lag of the drive are wanted: an experiment with a wrong controller. Neither the rate
+        is free nor what the drive obeys.
 
     Raises
     ------
     InputError
     """
-    require_torque(schedule)
+    require_same_kind(schedule, rig.drive)
     if abs(schedule.loop.rate - rig.rate) > 1e-6 * rig.rate:
         raise InputError(
             f"the gains were designed for {schedule.loop.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
             f"design them again with --rate {rig.rate:g}"
         )
-    mismatch = describe_mismatch(schedule, rig.bicycle, rig.timing)
+    mismatch = describe_mismatch(schedule, rig.bicycle, rig.timing, rig.drive)
     if mismatch and not allow_mismatch:
         raise InputError(
             f"the gains {mismatch}, or run them all the same with --allow-mismatch (in Python allow_mismatch=True)"
+        )
+
+
+def require_playable_on(rig: Rig, excitation: Excitation) -> None:
+    """Refuse a torque played on a drive that obeys a steer rate or angle, and a release by it; raises InputError."""
+    if rig.drive is not None and (excitation.kind != "none" or excitation.releases):
+        raise InputError(
+            f"an excitation plays a torque [N m], or lets go, but the drive of the rig '{rig.name}' obeys a steer "
+            f"{rig.drive_kind} [{rig.drive.unit}]: kick the bicycle instead, or take a rig with a torque drive"
         )
 
 
@@ -55,8 +67,22 @@ def require_followed(schedule: Controller, reference: Reference) -> None:
             )
 
 
-def describe_mismatch(schedule: Controller, bicycle: Bicycle, timing: LoopTiming) -> str:
-    """Describe what gains were designed for and do not meet, and the remedy; empty if they fit, or are all zero."""
+def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:
+    """Make the emulated rig whose drive obeys what a controller commands, with the inner loop it was made for."""
+    return Rig(bicycle, drive=commanded_drive(schedule))
+
+
+def describe_mismatch(
+    schedule: Controller, bicycle: Bicycle, timing: LoopTiming, drive: InnerLoop | None = None
+) -> str:
+    """Describe what gains were designed for and do not meet, and the remedy; empty if they fit, or are all zero.
+
+    Parameters
+    ----------
+    schedule : Controller
+    bicycle, timing, drive
+        Of the rig; the drive is of the kind that the gains command.
+    """
     if schedule.is_off:
         return ""  # no torque suits every bicycle
     designed = schedule.bicycle
@@ -71,6 +97,12 @@ def describe_mismatch(schedule: Controller, bicycle: Bicycle, timing: LoopTiming
         )
         more = f" and {len(others) - TOLD_PARAMETERS} more" if len(others) > TOLD_PARAMETERS else ""
         return f"were designed for another {designed.name} ({told}{more}): design them again"
+    if (designed_for := commanded_drive(schedule)) and drive and not _alike(designed_for, drive):
+        return (
+            f"were designed for {_loop_in_words(designed_for)}, not for {_loop_in_words(drive)}: design them again "
+            f"with --drive {drive.kind} --bandwidth {drive.bandwidth:.6g}"
+            + (f" --damping {drive.damping:.6g}" if drive.damping is not None else "")
+        )
     late = abs(schedule.loop.delay - timing.delay) > SAME_DELAY
     if late or not isclose(schedule.loop.drive_lag, timing.drive_lag, rel_tol=SAME_LAG):
         return (
@@ -79,6 +111,18 @@ def describe_mismatch(schedule: Controller, bicycle: Bicycle, timing: LoopTiming
             + (f" --rate {timing.rate:g}" if timing.rate != LoopTiming().rate else "")
         )
     return ""
+
+
+def _alike(one: InnerLoop, other: InnerLoop) -> bool:
+    """Tell whether two inner loops are as quick and as damped as each other."""
+    if one.damping is None or other.damping is None:
+        return one.damping == other.damping and isclose(one.bandwidth, other.bandwidth, rel_tol=SAME_LAG)
+    return all(isclose(getattr(one, n), getattr(other, n), rel_tol=SAME_LAG) for n in ("bandwidth", "damping"))
+
+
+def _loop_in_words(loop: InnerLoop) -> str:
+    damping = "no damping" if loop.damping is None else f"damping {loop.damping:.4g}"
+    return f"a {loop.kind} drive of {loop.bandwidth:.4g} rad/s and {damping}"
 
 
 def _in_words(timing: LoopTiming) -> str:

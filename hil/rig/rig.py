@@ -13,6 +13,7 @@ from hil.design.sampled_plant import LoopTiming
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 
@@ -46,7 +47,8 @@ class Rig:
     ports: tuple[RigPort, ...] = (RigPort(),)
     clock: Literal["device", "host"] = "device"
     rate: float = 200.0  # Hz
-    drive_lag: float = 0.005  # s
+    drive: InnerLoop | None = None  # of a drive that obeys a steer rate or angle; None: it obeys a torque
+    drive_lag: float = 0.005  # s, of the drive's torque
     command_delay: float | None = None  # s, from a sample to the moment its command is obeyed; None: one period
     watchdog: float = 0.025  # s, the drive's own time-out; 3 to 5 periods
     x_imu: float = 0.3  # m, on the rear frame, forward of the rear contact
@@ -67,6 +69,8 @@ class Rig:
                 f"the ports of a rig must carry {', '.join(ROLES)} once each, together or apart ('sensors' is the "
                 f"first three), found {found}: say in each [[port]] what it carries"
             )
+        if self.drive_kind == "angle":
+            self.limits.require_order((("steer_command", "steer"),))
         if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
             raise InputError(
                 f"the rig's command delay must be above 0 and at most one period of {self.dt:g} s, found "
@@ -97,10 +101,15 @@ class Rig:
         return 1.0 / self.rate
 
     @property
+    def drive_kind(self) -> str:
+        """Quantity that the drive obeys: torque, rate or angle."""
+        return self.drive.kind if self.drive else "torque"
+
+    @property
     def timing(self) -> LoopTiming:
-        """Timing of the loop, for the design of controllers."""
+        """Timing of the loop, for the design of controllers; an inner loop in the drive has a lag of its own."""
         delay = 1.0 if self.command_delay is None else self.command_delay / self.dt
-        return LoopTiming(rate=self.rate, delay=delay, drive_lag=self.drive_lag)
+        return LoopTiming(rate=self.rate, delay=delay, drive_lag=0.0 if self.drive else self.drive_lag)
 
     def calibrated(self, **scales: float) -> Calibration:
         """Counts to SI for this machine; ``scales`` are what the device says of itself.

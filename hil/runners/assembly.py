@@ -61,8 +61,10 @@ def new_loop(
     orders["attended"] = orders["recording"] = orders["tested"] = 1
     return LoopState(
         calibration=calibration,
-        observer=rig.observer.as_record(rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay),
-        limits=rig.limits.as_record(),
+        observer=rig.observer.as_record(
+            rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay, rig.drive
+        ),
+        limits=rig.limits.as_record(rig.drive_kind),
         law=_law_record(law),
         settings=law.settings,
         references=reference.samples(rig.rate),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.link import ROLE_DRIVE
 from firmware_interface.devices.registry import device
+from firmware_interface.messages import COMMAND_CARRIED
 from firmware_interface.twins.machine import MachineConfig, StationConfig
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
@@ -22,7 +23,7 @@ class Emulation:
 
     model: str = "linear"  # a name in `models.plant.records.PLANT_MODELS`
     surroundings: Surroundings = Surroundings()
-    drive: SteerDrive = SteerDrive()  # lag and greatest torque are the rig's
+    drive: SteerDrive = SteerDrive()  # lag, greatest torque and inner loop are the rig's
     noise: float = 1.0  # times that of the emulated instruments
 
     def __post_init__(self) -> None:
@@ -30,8 +31,8 @@ class Emulation:
             raise InputError(f"no model is called {self.model!r}; there is {', '.join(PLANT_MODELS)}")
         if self.drive.inner_loop is not None:
             raise InputError(
-                f"the loop commands a steer torque, found a drive that obeys a steer {self.drive.inner_loop.kind}: "
-                "leave out its inner_loop"
+                f"what the drive obeys is the rig's, found an emulated drive that obeys a steer "
+                f"{self.drive.inner_loop.kind}: leave out its inner_loop, and give it to the rig"
             )
 
 
@@ -73,11 +74,17 @@ def emulated_node(rig: Rig) -> NodeConfig:
     return NodeConfig(
         calibration=rig.calibrated(),
         rate_hz=round(rig.rate),
-        torque_limit=rig.limits.torque.value,
+        torque_limit=_greatest_command(rig),
         watchdog_ms=round(1e3 * rig.watchdog),
         baud=rig.ports[0].baud,
         bus=emulated_supply(rig),
     )
+
+
+def _greatest_command(rig: Rig) -> float:
+    """Limit of the emulated node, as its protocol carries commands [N m]."""
+    limits = rig.limits.as_record(rig.drive_kind)
+    return float(limits["command"] * COMMAND_CARRIED[limits["kind"]])
 
 
 def emulated_supply(rig: Rig) -> float:
@@ -93,7 +100,7 @@ def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulatio
     return Plant(
         rig.bicycle,
         scenario,
-        replace(emulation.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value),
+        replace(emulation.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value, inner_loop=rig.drive),
         replace(quiet, **{name: emulation.noise * getattr(quiet, name) for name in levels}),
         emulation.model,
         emulation.surroundings,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from firmware_interface.messages import COMMAND_CARRIED
 from firmware_interface.node.rules import open_session
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
@@ -35,8 +36,8 @@ DIARY = np.dtype(
     [
         ("t", "f8"),  # s, sampling instant
         ("T", "f8"),  # N m, torque on the steer at this instant
-        ("T_asked", "f8"),  # N m, what the node asks of the drive from now on
-        ("T_made", "f8"),  # N m, what the drive makes of that
+        ("T_asked", "f8"),  # N m, rad/s or rad, what the node asks of the drive from now on
+        ("T_made", "f8"),  # what the drive makes of that, in the same unit
         ("phi", "f8"),  # rad, true lean
         ("delta", "f8"),  # rad, true steer
         ("command_seq", "i8"),  # of the command obeyed
@@ -112,8 +113,9 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
     for i in range(rows.size):
         t = bench.k[0] * dt
         if bench.k[0] > 0:
-            T, enabled = drive_output(node, (bench.k[0] - 1) * dt)
-            bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, T, enabled, dt)
+            carried, enabled = drive_output(node, (bench.k[0] - 1) * dt)
+            command = carried / COMMAND_CARRIED[bench.p[0].servo.kind]
+            bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, command, enabled, dt)
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
         awake = sampling_instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
@@ -133,8 +135,8 @@ def _confide(bench, awake, t, entry):
     p, s, firmware = bench.p[0], bench.s[0], bench.node.firmware
     entry.t = t
     entry.T = p.drive.gain * s.drive.T
-    entry.T_asked = firmware.T
-    entry.T_made = drive_output(bench.node, t)[0]
+    entry.T_asked = firmware.T / COMMAND_CARRIED[p.servo.kind]
+    entry.T_made = drive_output(bench.node, t)[0] / COMMAND_CARRIED[p.servo.kind]
     entry.phi = s.x[PHI]
     entry.delta = s.x[DELTA]
     entry.command_seq = firmware.raw.command_seq

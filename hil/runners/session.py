@@ -165,6 +165,11 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
         When rig and devices do not fit together, or the limits are those of an old log that no machine may have.
     """
     rig.limits.require_plausible()
+    if rig.drive is not None:
+        raise InputError(
+            f"the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind} [{rig.drive.unit}], which the node's "
+            "protocol does not carry on a line: fly it with `riderless simulate`, or take a rig with a torque drive"
+        )
     with ExitStack() as stack:
         ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
         devices = introduce_devices(rig, ports)
@@ -204,7 +209,7 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
                 f"the device '{said.name}' samples at {said.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
                 "set the rig's rate, or the device's"
             )
-    if drive.torque_limit is not None and drive.torque_limit < rig.limits.torque.value:
+    if rig.drive is None and drive.torque_limit is not None and drive.torque_limit < rig.limits.torque.value:
         raise InputError(
             f"the rig allows {rig.limits.torque.value:g} N m but the drive makes no more than "
             f"{drive.torque_limit:g} N m: lower the torque limit in the rig"

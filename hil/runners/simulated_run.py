@@ -11,7 +11,7 @@ from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.rig.armable import require_armable
-from hil.rig.fitting import require_fitting, require_followed
+from hil.rig.fitting import emulated_rig, require_fitting, require_followed, require_playable_on
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
@@ -68,7 +68,8 @@ def simulate(
     surroundings : Surroundings
         Floor or treadmill, wind, training wheels, ...
     drive : SteerDrive
-        Friction and backlash of the steer drive; its lag and greatest torque are the rig's.
+        Friction and backlash of the steer drive, limits of its rate and acceleration; its lag, greatest torque and
+        inner loop are the rig's.
     noise : float
         Noise of the instruments, times that of the emulated ones.
     excitation : Excitation
@@ -78,7 +79,8 @@ def simulate(
     scenario : Scenario
         Everything that happens to the bicycle, instead of ``speed``, ``kicks``, ``seed`` and ``x0``.
     rig : Rig
-        Machine with its rate, limits and observer; by default the emulated one with this bicycle.
+        Machine with its rate, limits and observer; by default the emulated one with this bicycle, whose drive obeys
+        what the gains command.
     label : str
         Words for tables and reports; by default bicycle, controller and speed.
     allow_mismatch : bool
@@ -97,7 +99,7 @@ def simulate(
         x0=tuple(x0),
         seed=seed,
     )
-    machine = Rig(bicycle) if rig is None else rig
+    machine = emulated_rig(bicycle, gains) if rig is None else rig
     if machine.bicycle != bicycle:
         raise InputError(
             f"the rig carries the bicycle {machine.bicycle.name}, found {bicycle.name}: give "
@@ -200,6 +202,7 @@ class _Ride:
     ) -> None:
         require_fitting(rig, schedule, allow_mismatch)
         require_followed(schedule, reference)
+        require_playable_on(rig, excitation)
         require_armable(rig, schedule, float(scenario.speed[0][1]))
         self._rig, self._schedule = rig, schedule
         self._told = {"scenario": scenario, "emulation": emulation}

@@ -9,11 +9,12 @@ import numpy as np
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, Settings, hand_kick, rig_with
 from hil.design.methods import GainSchedule, LoopTiming, design
 from hil.design.poles import natural
-from hil.design.schedule import require_torque
+from hil.design.schedule import require_same_kind
 from hil.rig.fitting import describe_mismatch
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 from models.plant.plant import Scenario
 
@@ -37,14 +38,27 @@ class NamedController:
     def __repr__(self) -> str:
         return f"<NamedController '{self.name}': {self.method}{', gains made before' if self.gains else ''}>"
 
-    def schedule(self, bicycle: Bicycle, speeds: Sequence[float], timing: LoopTiming) -> GainSchedule:
-        """Design the gains for a bicycle over the speeds [m/s], or give those made before; raises InputError."""
+    def schedule(
+        self, bicycle: Bicycle, speeds: Sequence[float], timing: LoopTiming, drive: InnerLoop | None = None
+    ) -> GainSchedule:
+        """Design the gains, or give those made before; raises InputError.
+
+        Parameters
+        ----------
+        bicycle : Bicycle
+        speeds : sequence of float
+            Of the grid [m/s].
+        timing : LoopTiming
+        drive : InnerLoop or None
+            Of the rig's drive; None: it obeys a torque.
+        """
         if self.gains is None:
-            options = gentle_options(bicycle, self.method) if self.options is None else self.options
+            gentle = gentle_options(bicycle, self.method) if drive is None else {}
+            options = gentle if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
-            return design(bicycle, self.method, speeds, timing, allow_unstable=True, **options)
-        require_torque(self.gains)
-        mismatch = describe_mismatch(self.gains, bicycle, timing)
+            return design(bicycle, self.method, speeds, timing, allow_unstable=True, drive=drive, **options)
+        require_same_kind(self.gains, drive)
+        mismatch = describe_mismatch(self.gains, bicycle, timing, drive)
         if mismatch and not self.allow_mismatch:
             raise InputError(
                 f"the gains of controller '{self.name}' {mismatch}, or name the bicycles each protocol is for; "
@@ -96,8 +110,8 @@ class PlanInputs:
         grid = grid_over(speeds)
         key = (bicycle.name, controller.name, grid)
         if key not in self.designed:
-            timing = self.machine.timing if self.machine else LoopTiming()
-            self.designed[key] = controller.schedule(bicycle, grid, timing)
+            timing, drive = (self.machine.timing, self.machine.drive) if self.machine else (LoopTiming(), None)
+            self.designed[key] = controller.schedule(bicycle, grid, timing, drive)
         return self.designed[key]
 
     def chance(self, *which: int) -> np.random.Generator:

@@ -7,6 +7,7 @@ import pytest
 
 from hil.design.schedule import GainSchedule
 from hil.design.steered.peaks import HAND_KICK, KICK_LASTS, kick_peaks
+from hil.logs.log import read_run
 from models.linear.prescribed_steer import InnerLoop
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
@@ -101,16 +102,17 @@ def test_what_does_not_go_together_is_refused(riderless, options, sentence):  # 
     assert sentence in " ".join(err.split())
 
 
-def test_no_run_takes_them(riderless, tmp_path):  # noqa: F811
+def test_simulated_machine_flies_them_and_one_with_a_torque_drive_does_not(riderless, tmp_path):  # noqa: F811
     path = tmp_path / "gains.toml"
     assert riderless("design", "Benchmark", "--drive", "angle", "--speeds", "4,5", "-o", path)[0] == 0
-    for line in (
-        ("run", "--emulated", "--controller", path, "--duration", "1", "--allow-mismatch"),
-        ("simulate", "Benchmark", "--speed", "4", "--controller", path, "--duration", "1", "-o", tmp_path / "run"),
-    ):
-        code, _, err = riderless(*line)
-        assert code == 2
-        assert "the gains command a steer angle [rad] but the drive obeys a torque [N m]" in " ".join(err.split())
+    fly = ("simulate", "Benchmark", "--speed", "4", "--controller", path, "--duration", "1", "-o", tmp_path / "run")
+    assert riderless(*fly)[0] == 0
+    assert read_run(tmp_path / "run").header.rig.drive_kind == "angle"
+    assert riderless("replay", tmp_path / "run")[0] == 0
+    line = ("run", "--emulated", "--controller", path, "--duration", "1", "--allow-mismatch")
+    code, _, err = riderless(*line)
+    assert code == 2
+    assert "the gains command a steer angle [rad] but the drive obeys a torque [N m]" in " ".join(err.split())
     campaign = tmp_path / "campaign.toml"
     campaign.write_text(CAMPAIGN)
     code, _, err = riderless("campaign", campaign)

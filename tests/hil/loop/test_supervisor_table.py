@@ -284,7 +284,7 @@ def test_a_clock_that_stands_still_gives_no_time(dt):
 
 def test_a_long_gap_lets_the_torque_jump_no_further_than_the_watchdogs_time():
     machine = Machine(Stage.RUNNING)
-    machine.limits["torque_rate"] = 40.0
+    machine.limits["command_change"] = 40.0
     machine.news["dt"], machine.news["T_req"] = 3.0, 7.0
     machine.tick()
     assert machine.s["T_cmd"] == pytest.approx(2.0 + 40.0 * 0.025)

@@ -82,7 +82,7 @@ def test_header_holds_all_that_is_needed_to_run_again(tmp_path):
 )
 def test_what_goes_wrong_ends_at_zero_torque_with_its_cause(spoil, cause):
     def spoil_all(loop, plant):
-        loop.limits["torque"] = 0.1 if cause is Cause.SATURATED else loop.limits["torque"]
+        loop.limits["command"] = 0.1 if cause is Cause.SATURATED else loop.limits["command"]
         spoil(loop, plant)
 
     rows, outcome = lockstep_rows(spoil=spoil_all)

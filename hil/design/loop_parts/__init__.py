@@ -1,0 +1,1 @@
+"""Parts of the whole sampled loop: instruments, and a drive that obeys a steer rate or angle."""

@@ -1,0 +1,63 @@
+"""Bicycle under a drive that obeys a steer rate or angle, with the lag of its torque: a part of the whole loop."""
+
+import numpy as np
+
+from hil.controllers.timing import LoopTiming
+from hil.design.sampled_plant import LOOP_STATES, SampledModel, delayed
+from models.array_types import Array
+from models.coordinates import DELTA_DOT
+from models.coordinates import STATES as BICYCLE_STATES
+from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import InnerLoop, inner_torque
+
+DRIVE_INTEGRAL = "drive_integral"  # rad, of the rate's error in a PI
+
+
+def sample_driven(plant: Variant, v: float, loop: InnerLoop, timing: LoopTiming) -> SampledModel:
+    """Sample the bicycle, the torque of its drive and the integral of a PI: (x, T_drive, e, u_prev).
+
+    Parameters
+    ----------
+    plant : Variant
+        Machine as it really is; the drive was tuned for the bicycle as designed.
+    v : float
+        Measured forward speed [m/s].
+    loop : InnerLoop
+    timing : LoopTiming
+        Rate, delay, and the lag of the torque, above 0.
+    """
+    bicycle, by_torque = plant.system(v)
+    per_state, per_command = inner_torque(plant, loop)
+    n = len(BICYCLE_STATES)
+    A, B = np.zeros((len(per_state) + 1,) * 2), np.zeros((len(per_state) + 1, 1))
+    A[:n, :n], A[:n, n] = bicycle, by_torque
+    A[n, :n], A[n, n], B[n] = per_state[:n] / timing.drive_lag, -1.0 / timing.drive_lag, per_command / timing.drive_lag
+    if loop.integrates:
+        A[n, n + 1] = per_state[n] / timing.drive_lag
+        A[n + 1, DELTA_DOT], B[n + 1] = -1.0, 1.0
+    F, G = delayed(A, B, timing)
+    names = (*LOOP_STATES[: n + 1], DRIVE_INTEGRAL)[: len(A)]
+    return SampledModel(F, G, names + ("u_prev",) * (len(F) - len(names)), timing.dt)
+
+
+def settled_drive(plant: Variant, v: float, loop: InnerLoop, commands: Array) -> Array:
+    """Torque, and integral of a PI, in each unit state of the bicycle: (1 or 2, 4).
+
+    A PI holds the steer's rate as it is; the two others make the torque of the present error.
+
+    Parameters
+    ----------
+    plant : Variant
+    v : float
+        Measured forward speed [m/s].
+    loop : InnerLoop
+    commands : (4,) array
+        In each of these states, rad/s or rad.
+    """
+    bicycle, by_torque = plant.system(v)
+    per_state, per_command = inner_torque(plant, loop)
+    n = len(BICYCLE_STATES)
+    if not loop.integrates:
+        return (per_state + per_command * commands)[np.newaxis]
+    T = -bicycle[DELTA_DOT] / by_torque[DELTA_DOT]
+    return np.vstack([T, (T - per_state[:n]) / per_state[n]])

@@ -1,0 +1,45 @@
+"""Campaign under a drive that obeys a steer rate: the third part of `make run`."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from experiments.campaigns.file import plan_campaign, read_campaign
+from models.errors import InputError
+from tests.paths import ROOT
+
+FILE = "docs/campaigns/rate_drive.toml"
+
+
+def test_its_gains_are_designed_for_the_drive_of_its_rig():
+    campaign = read_campaign(ROOT / FILE)
+    assert campaign.lockstep
+    assert {condition.schedule.drive for condition in campaign.conditions} == {campaign.machine.drive}
+    assert {condition.rig.drive_kind for condition in campaign.conditions} == {"rate"}
+
+
+@pytest.mark.parametrize("method", ["poles", "off"])
+def test_method_of_another_drive_is_refused(method):
+    settings = {
+        "name": "x",
+        "rig": "rate-drive.toml",
+        "controller": [{"method": method}],
+        "protocol": [{"kind": "treadmill", "speeds_m_s": [4.0]}],
+    }
+    with pytest.raises(InputError, match=f"a controller's method is one of lqr, cascade, found '{method}'"):
+        plan_campaign(settings, ROOT / "docs/rigs")
+
+
+@pytest.mark.timeout(600)  # all may have to be compiled
+def test_every_kick_is_found_and_agrees_with_the_prediction(tmp_path):
+    command = [sys.executable, "-m", "experiments.cli", "campaign", FILE, "--out", str(tmp_path)]
+    done = subprocess.run([*command, "--json"], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=590)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert len(found["windows"]) == 9
+    assert all(abs(window["z_re"]) < 3.0 and abs(window["z_im"]) < 3.0 for window in found["windows"])
+    assert all(verdict["p"] > 0.01 for verdict in found["verdicts"])
+    assert "<svg" in (tmp_path / "rate_drive" / "report.html").read_text()
