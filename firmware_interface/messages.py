@@ -66,13 +66,6 @@ COMMAND = np.dtype(
     align=True,
 )
 
-COMMAND_KIND_TORQUE = 0  # N m
-COMMAND_KIND_RATE = 1  # rad/s, steer rate
-COMMAND_KIND_ANGLE = 2  # rad, steer angle
-
-# The node's protocol counts every command in 1e-3: of a N m, a rad/s, or 0.1 rad. So it carries an angle times 10.
-COMMAND_CARRIED = np.array([1.0, 1.0, 10.0])
-
 STATUS_ENABLED = 1  # the drive is making torque
 STATUS_WATCHDOG = 2  # latched: commands stopped coming while enabled; torque is zero
 STATUS_STOP_BUTTON = 4  # the emergency stop is pressed

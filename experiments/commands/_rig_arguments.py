@@ -56,9 +56,10 @@ def emulated_rig_of(bicycle: "Bicycle", controller: str) -> Rig:
     from hil.design.methods import METHODS
     from hil.rig.fitting import emulated_rig
 
+    rig = Rig(bicycle)
     if controller in (*METHODS, *COMPENSATORS):
-        return Rig(bicycle)
-    return emulated_rig(bicycle, read_controller(controller))
+        return rig
+    return emulated_rig(bicycle, read_controller(controller, bicycle, rig.timing))
 
 
 def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "Controller":

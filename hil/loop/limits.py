@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 
-from hil.loop.drives.following import COMMAND_KINDS
+from firmware_interface.messages import COMMAND_KINDS
 from models.errors import InputError
 
 
@@ -148,7 +148,7 @@ class Limits:
     def as_record(self, kind: str = "torque") -> np.void:
         """Values alone, a record of LIMITS, for the compiled supervisor of a drive of that kind."""
         record = np.zeros(1, LIMITS)[0]
-        record["kind"] = COMMAND_KINDS[kind]
+        record["kind"] = COMMAND_KINDS.index(kind)
         record["command"], record["command_change"] = (getattr(self, name).value for name in COMMAND_LIMITS[kind])
         for f in fields(self):
             record[f.name] = getattr(self, f.name).value

@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from firmware_interface.calibration import calibrate, drive_torque
+from firmware_interface.calibration import calibrate, drive_command
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear, say
-from firmware_interface.messages import COMMAND_CARRIED as _CARRIED
 from firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
 from hil.loop.drives.following import follow_command
@@ -254,7 +253,7 @@ def _encode(loop, wire, send, t_host):
     if send:
         pulse.seq = (pulse.seq + 1) & 0xFFFF
         command.kind = loop.limits.kind
-        command.T_cmd = drive_torque(loop.supervisor.T_cmd, loop.calibration) * _CARRIED[loop.limits.kind]
+        command.T_cmd = drive_command(loop.supervisor.T_cmd, loop.limits.kind, loop.calibration)
         command.flags = loop.supervisor.flags
         command.expiry_ms = pulse.expiry_ms
         command.seq = pulse.seq

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.link import ROLE_DRIVE
 from firmware_interface.devices.registry import device
-from firmware_interface.messages import COMMAND_CARRIED
 from firmware_interface.twins.machine import MachineConfig, StationConfig
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
@@ -51,6 +50,8 @@ def _station(rig: Rig, port: RigPort, truth: Calibration | None) -> StationConfi
         rate_hz=round(rig.rate),
         watchdog=rig.watchdog,
         torque_limit=rig.limits.torque.value,
+        rate_limit=_greatest(rig, "rate"),
+        angle_limit=_greatest(rig, "angle"),
         bus=emulated_supply(rig),
         settings={**driver.settled(port.settings), "baud": port.baud},
     )
@@ -74,17 +75,18 @@ def emulated_node(rig: Rig) -> NodeConfig:
     return NodeConfig(
         calibration=rig.calibrated(),
         rate_hz=round(rig.rate),
-        torque_limit=_greatest_command(rig),
+        torque_limit=rig.limits.torque.value,
         watchdog_ms=round(1e3 * rig.watchdog),
         baud=rig.ports[0].baud,
         bus=emulated_supply(rig),
+        rate_limit=_greatest(rig, "rate"),
+        angle_limit=_greatest(rig, "angle"),
     )
 
 
-def _greatest_command(rig: Rig) -> float:
-    """Limit of the emulated node, as its protocol carries commands [N m]."""
-    limits = rig.limits.as_record(rig.drive_kind)
-    return float(limits["command"] * COMMAND_CARRIED[limits["kind"]])
+def _greatest(rig: Rig, kind: str) -> float | None:
+    """Greatest steer rate [rad/s] or angle [rad] that the emulated drive obeys; None if its kind is another."""
+    return float(rig.limits.as_record(kind)["command"]) if rig.drive_kind == kind else None
 
 
 def emulated_supply(rig: Rig) -> float:

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from firmware_interface.messages import COMMAND_CARRIED
 from firmware_interface.node.rules import open_session
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
@@ -66,7 +65,7 @@ class EmulatedMachine(NamedTuple):
 def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> EmulatedMachine:
     """Make plant and node as after power-up and a HELLO."""
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
-    open_session(node.firmware, SIMULATED_SESSION)
+    open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
     return EmulatedMachine(
         p=plant.p,
         s=plant.s,
@@ -113,8 +112,7 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
     for i in range(rows.size):
         t = bench.k[0] * dt
         if bench.k[0] > 0:
-            carried, enabled = drive_output(node, (bench.k[0] - 1) * dt)
-            command = carried / COMMAND_CARRIED[bench.p[0].servo.kind]
+            command, enabled = drive_output(node, (bench.k[0] - 1) * dt)
             bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, command, enabled, dt)
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
         awake = sampling_instant(node, bench.readings, bus, t, t)
@@ -135,8 +133,8 @@ def _confide(bench, awake, t, entry):
     p, s, firmware = bench.p[0], bench.s[0], bench.node.firmware
     entry.t = t
     entry.T = p.drive.gain * s.drive.T
-    entry.T_asked = firmware.T / COMMAND_CARRIED[p.servo.kind]
-    entry.T_made = drive_output(bench.node, t)[0] / COMMAND_CARRIED[p.servo.kind]
+    entry.T_asked = firmware.T
+    entry.T_made = drive_output(bench.node, t)[0]
     entry.phi = s.x[PHI]
     entry.delta = s.x[DELTA]
     entry.command_seq = firmware.raw.command_seq

@@ -14,6 +14,7 @@ from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import DeviceRequirements, Introduction
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
+from firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
 from firmware_interface.port import SerialPort, open_port
 from hil.controllers.controller import Controller
 from hil.logs.append_only import LogLostError
@@ -165,11 +166,6 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
         When rig and devices do not fit together, or the limits are those of an old log that no machine may have.
     """
     rig.limits.require_plausible()
-    if rig.drive is not None:
-        raise InputError(
-            f"the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind} [{rig.drive.unit}], which the node's "
-            "protocol does not carry on a line: fly it with `riderless simulate`, or take a rig with a torque drive"
-        )
     with ExitStack() as stack:
         ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
         devices = introduce_devices(rig, ports)
@@ -186,7 +182,8 @@ def introduce_devices(rig: Rig, ports: Sequence[SerialPort]) -> list[Introductio
     for wired, port in zip(rig.ports, ports, strict=True):
         driver = device(wired.device)
         nonce = 1 + secrets.randbelow(2**32 - 1)
-        wants = DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings), nonce)
+        kind = COMMAND_KINDS.index(rig.drive_kind) if wired.role & ROLE_DRIVE else COMMAND_KIND_TORQUE
+        wants = DeviceRequirements(rig.rate, rig.watchdog, driver.settled(wired.settings), nonce, kind)
         found.append(driver.introduce(port, wants))
     return found
 
@@ -209,6 +206,11 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
                 f"the device '{said.name}' samples at {said.rate_hz} Hz but the rig runs at {rig.rate:g} Hz: "
                 "set the rig's rate, or the device's"
             )
+    if drive.obeys >> COMMAND_KINDS.index(rig.drive_kind) & 1 == 0:
+        raise InputError(
+            f"the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind}, and '{drive.name}' does not: set "
+            "its kind in [drive] of the rig to torque, or take another device"
+        )
     if rig.drive is None and drive.torque_limit is not None and drive.torque_limit < rig.limits.torque.value:
         raise InputError(
             f"the rig allows {rig.limits.torque.value:g} N m but the drive makes no more than "

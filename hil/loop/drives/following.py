@@ -17,11 +17,10 @@ import math
 import numpy as np
 from numba import njit
 
-from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE
 from models.array_types import Array
 from models.linear.prescribed_steer import InnerLoop
 
-COMMAND_KINDS = {"torque": COMMAND_KIND_TORQUE, "rate": COMMAND_KIND_RATE, "angle": COMMAND_KIND_ANGLE}
 FOLLOWING_TIME = 0.2  # s, over which the steer is compared with its commands
 
 

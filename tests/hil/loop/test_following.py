@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from firmware_interface.messages import SAMPLE
-from hil.loop.drives.following import COMMAND_KINDS, FOLLOWING_TIME, follow_command, look_at_steer
+from firmware_interface.messages import COMMAND_KINDS, SAMPLE
+from hil.loop.drives.following import FOLLOWING_TIME, follow_command, look_at_steer
 from hil.loop.limits import Limit, Limits
 from hil.loop.observer import ESTIMATE, follow_drive
 from hil.loop.plausibility import new_monitor
@@ -38,7 +38,7 @@ def lag(loop):
 @pytest.mark.parametrize("loop", LOOPS, ids=str)
 def test_the_expected_steer_is_the_lag_of_the_drive_integrated(loop, delay):
     commands = np.random.default_rng(1).normal(size=40)
-    observer, e, kind = observer_of(loop, delay), np.zeros(1, ESTIMATE)[0], COMMAND_KINDS[loop.kind]
+    observer, e, kind = observer_of(loop, delay), np.zeros(1, ESTIMATE)[0], COMMAND_KINDS.index(loop.kind)
     z, before, change = np.zeros(2), 0.0, lag(loop)
     for u in commands:
         follow_command(observer, e, u, kind, True)
@@ -54,7 +54,7 @@ def test_the_expected_steer_is_the_lag_of_the_drive_integrated(loop, delay):
 def test_before_control_it_is_the_steer_in_a_persons_hands(loop):
     observer, e = observer_of(loop, None), np.zeros(1, ESTIMATE)[0]
     e["delta"], e["delta_dot"], e["T_dot"] = 0.1, -0.3, 5.0
-    follow_command(observer, e, 0.05, COMMAND_KINDS[loop.kind], False)
+    follow_command(observer, e, 0.05, COMMAND_KINDS.index(loop.kind), False)
     assert e["T"] == (-0.3 if loop.kind == "rate" else 0.1)
     assert (e["T_dot"], e["u_prev"]) == (0.0, 0.05)
 

@@ -5,6 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from firmware_interface.devices.driver import Introduction
+from firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
 from hil.design.closed_loop import SampledLoop
 from hil.design.methods import design
 from hil.logs.log import read_run
@@ -16,6 +18,7 @@ from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node
 from hil.runners.operator import Operator
 from hil.runners.replay import replay
+from hil.runners.session import agree_with_devices
 from hil.runners.simulated_run import run_lockstep, simulate
 from models import load_bicycle
 from models.errors import InputError
@@ -63,14 +66,13 @@ def test_run_with_another_rig_says_what_does_not_fit():
         simulate(gains.bicycle, gains, drive=SteerDrive(inner_loop=gains.drive))
 
 
-def test_line_does_not_carry_a_rate_yet():
-    from hil.runners.session import open_devices
-
+def test_device_that_obeys_a_torque_only_is_refused():
     gains = gains_of("Silver", "rate, PI")
     rig = emulated_rig(gains.bicycle, gains)
-    refused = pytest.raises(InputError, match=r"obeys a steer rate \[rad/s\], which the node's protocol does not carry")
-    with refused, open_devices(rig, ["nowhere"]):
-        pass
+    both = Introduction("a node", obeys=1 << COMMAND_KIND_TORQUE | 1 << COMMAND_KIND_RATE)
+    agree_with_devices(rig, [both])
+    with pytest.raises(InputError, match="obeys a steer rate, and 'a node' does not: set its kind"):
+        agree_with_devices(rig, [replace(both, obeys=1 << COMMAND_KIND_TORQUE)])
 
 
 @pytest.mark.parametrize("drive", ["rate, PI", "angle"])
