@@ -29,9 +29,10 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.plan_inputs import gentle_options, grid_over
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.datatypes import Comparison, Response
-from experiments.dynamics import unit_of
+from experiments.dynamics import Theory, unit_of
 from experiments.theory.theory import theory_for
 from hil.design.methods import GainSchedule, design
+from models.array_types import Array
 from models.errors import InputError
 from models.parameters import PARAMETERS
 
@@ -207,36 +208,97 @@ def _foreseen(
         Runs planned of each label.
     tell : callable
     """
+    expected, friction = _expected_campaigns(windows, runs)
+    label, beside = _best_beside(expected, planned, friction, tell)
+    theory = theory_for(next(iter(windows[0].values()))[0][0])
+    uncertain = tuple(theory.uncertain)
+    q = len(uncertain)
+    better = [shrinkage(expected, np.where(np.arange(q) == i, KNOWN_BETTER, 1.0)) for i in range(q)]
+    hiding = [hiding_parameters(expected, i) for i in range(len(FORESEEN_ERRORS))]
+    gains = [np.nansum(np.log(one)) for one in better]
+    return Foresight(
+        bicycle=bicycle,
+        conditions=max(map(len, expected)),
+        windows=max(sum(len(one.covariances) for one in campaign) for campaign in expected),
+        errors=_errors(theory, expected, beside, hiding, better),
+        one_more=label,
+        know_first=uncertain[int(np.argmax(gains))] if any(hiding) else "",
+    )
+
+
+def _expected_campaigns(windows: Sequence[dict[str, _Pairs]], runs: dict[str, int]) -> tuple[ExpectedCampaigns, float]:
+    """Conditions that each rehearsal promises, and the dry friction [N m] at which its slope is taken: the size seen.
+
+    What friction does is not in proportion to it, so the slope is taken anew at the size found, a few times.
+    """
+
+    def at(friction: float) -> list[list[ExpectedCondition]]:
+        return [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
+
     friction = DRY_FRICTION.usual
-    expected = [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
-    seen = smallest_rejected(expected)
-    in_deviations = seen[FRICTION] / one_deviation(expected)[FRICTION] if np.isfinite(seen[FRICTION]) else np.inf
+    expected = at(friction)
+    seen = smallest_rejected(expected)[FRICTION]
+    in_deviations = seen / one_deviation(expected)[FRICTION] if np.isfinite(seen) else np.inf
     for _ in range(FRICTION_ROUNDS):
         size = in_deviations * one_deviation(expected)[FRICTION]
         if not np.isfinite(size):
             break
         friction = float(size)
-        expected = [[_expected(label, own, runs[label], friction) for label, own in one.items()] for one in windows]
-    seen = smallest_rejected(expected)
-    theory = theory_for(next(iter(windows[0].values()))[0][0])
-    uncertain = tuple(theory.uncertain)
-    more = smallest_rejected([[one.repeated(MORE_KICKS) for one in campaign] for campaign in expected])
-    label, besides = "", np.full(len(seen), np.nan)
-    tried = {}
+        expected = at(friction)
+    return expected, friction
+
+
+def _best_beside(
+    expected: ExpectedCampaigns, planned: Sequence[Condition], friction: float, tell: Callable[[str], None]
+) -> tuple[str, ExpectedCampaigns]:
+    """Label of the one more condition that would shrink the sizes most, and the campaigns with it; empty without one.
+
+    Parameters
+    ----------
+    expected : sequence of sequences of ExpectedCondition
+    planned : sequence of Condition
+    friction : float
+        N m, at which its slope is taken.
+    tell : callable
+    """
+    tried: dict[str, ExpectedCampaigns] = {}
     for condition in _more_conditions(planned):
         tell(f"{condition.label} beside")
         own = _windows(dry_run(condition))
         if own:
-            beside = _expected(condition.label, own, 1, friction)
-            tried[condition.label] = [[*campaign, beside] for campaign in expected]
-    if tried:
-        shares = {name: _gain(expected, some) for name, some in tried.items()}
-        label = min(shares, key=lambda name: shares[name])
-        besides = smallest_rejected(tried[label])
-    hiding = [hiding_parameters(expected, i) for i in range(len(FORESEEN_ERRORS))]
-    q = len(uncertain)
-    better = [shrinkage(expected, np.where(np.arange(q) == i, KNOWN_BETTER, 1.0)) for i in range(q)]
-    errors = tuple(
+            one_more = _expected(condition.label, own, 1, friction)
+            tried[condition.label] = [[*campaign, one_more] for campaign in expected]
+    if not tried:
+        return "", ()
+    shares = {name: _gain(expected, some) for name, some in tried.items()}
+    label = min(shares, key=lambda name: shares[name])
+    return label, tried[label]
+
+
+def _errors(
+    theory: Theory,
+    expected: ExpectedCampaigns,
+    beside: ExpectedCampaigns,
+    hiding: Sequence[Sequence[int]],
+    better: Sequence[Array],
+) -> tuple[ForeseenError, ...]:
+    """Smallest sizes of all errors, as planned and with what would make them smaller.
+
+    Parameters
+    ----------
+    theory : Theory
+    expected, beside : sequence of sequences of ExpectedCondition
+        As planned, and with one more condition; none where there is no such.
+    hiding : sequence of sequences of int
+        Uncertain parameters that hide each error.
+    better : sequence of (p,)
+        Shares to which the sizes shrink with each parameter known better.
+    """
+    uncertain = tuple(theory.uncertain)
+    seen = smallest_rejected(expected)
+    more = smallest_rejected([[one.repeated(MORE_KICKS) for one in campaign] for campaign in expected])
+    besides = smallest_rejected(beside) if beside else np.full(len(seen), np.nan)
+    return tuple(
         ForeseenError(
             name=name,
             nominal=0.0 if name == DRY_FRICTION.name else theory.nominal(name),
@@ -247,16 +309,6 @@ def _foreseen(
             hidden_by=tuple(uncertain[j] for j in hiding[i]),
         )
         for i, name in enumerate(FORESEEN_ERRORS)
-    )
-    gains = [np.nansum(np.log(one)) for one in better]
-    hidden = any(hiding)
-    return Foresight(
-        bicycle=bicycle,
-        conditions=max(map(len, expected)),
-        windows=max(sum(len(one.covariances) for one in campaign) for campaign in expected),
-        errors=errors,
-        one_more=label,
-        know_first=uncertain[int(np.argmax(gains))] if hidden else "",
     )
 
 

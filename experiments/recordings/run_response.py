@@ -14,6 +14,7 @@ import numpy as np
 from experiments.datatypes import Marker, Response
 from experiments.recordings import artefacts
 from experiments.recordings.inspection import inspect_recording
+from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
 from experiments.recordings.runs import (
     ANALYSED_COLUMNS,
     LEAST_NOISE_ROWS,
@@ -34,6 +35,7 @@ from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.logs.log import Run
 from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
 from hil.loop.states import State
+from hil.rig.rig import Rig
 from models.array_types import Array
 from models.errors import InputError
 
@@ -41,7 +43,7 @@ COARSE_STEP = 0.005  # s
 SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over
 REMARKS_KEPT = 20  # of a long run
 SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
-_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas")
+_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", *REPORT_COLUMNS)
 
 
 def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Response:
@@ -69,7 +71,8 @@ def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda d
 def _whole(run: Run) -> Response:
     """Response of a run whose rows are all in memory."""
     response = coarsen(inspect_recording(recorded_run(run), refuse=False))
-    return replace(response, states=state_spans(run.ticks))
+    response = replace(response, states=state_spans(run.ticks))
+    return go_by_reported_torque(response, report_products(sampled_rows(run.ticks), run.header.rig))
 
 
 def coarsen(response: Response) -> Response:
@@ -96,14 +99,16 @@ class _Tally:
     rows: int = 0
     squares: Array = field(default_factory=lambda: np.zeros(len(MEASURED_CHANNELS)))
     ages: list[Array] = field(default_factory=list)
+    torques: list[Array] = field(default_factory=list)
 
-    def add(self, ticks: np.ndarray) -> None:
+    def add(self, ticks: np.ndarray, rig: Rig) -> None:
         """Take usable rows."""
         running = int(np.count_nonzero(ticks["state"] == State.RUNNING))
         if running >= LEAST_NOISE_ROWS:
             self.squares += running * instrument_noise(ticks) ** 2
             self.rows += running
         self.ages.append(np.array(ticks["steer_age"][::100]))
+        self.torques.append(report_products(ticks, rig))
 
     @property
     def noise(self) -> Array:
@@ -132,7 +137,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     joined = replace(first, **signals.arrays())
     alone, bicycle = bool(header.excitation.releases), header.bicycle
     assert joined.free is not None
-    return replace(
+    joined = replace(
         joined,
         markers=release_markers(joined.t, joined.free) if alone else tuple(markers),
         theory=theory_alone(header)
@@ -141,6 +146,7 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
         remarks=tuple(told),
         states=state_spans(np.concatenate(telling)),
     )
+    return go_by_reported_torque(joined, np.concatenate(tally.torques))
 
 
 def _telling(stretches: Iterator[np.ndarray], kept: list[np.ndarray]) -> Iterator[np.ndarray]:
@@ -195,7 +201,7 @@ def _even_stretches(
         require_rows(run, rows)
         began = began or first_running(rows)
         fresh = sampled_rows(rows)
-        tally.add(fresh)
+        tally.add(fresh, run.header.rig)
         held = fresh if held is None else sampled_rows(np.concatenate([held, fresh]))
         if len(held) < 2:
             continue

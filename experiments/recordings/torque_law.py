@@ -36,17 +36,29 @@ def torque_factor(torque: Array, law: Array, dt: float) -> TorqueFactor | None:
 
     The standard deviation is that of blocks of a second, within which errors may hang together.
     """
+    return factor_of(block_products(torque, law, dt))
+
+
+def block_products(torque: Array, law: Array, dt: float) -> Array:
+    """Sums (n, 3) of law times torque, law squared and torque squared in blocks of `BLOCK`, of rows that are known."""
     known = np.isfinite(torque) & np.isfinite(law)
     torque, law = torque[known], law[known]
     rows = max(1, round(BLOCK / dt))
     n = len(law) // rows
-    if n < LEAST_BLOCKS or not law.any() or not torque.any():
+    torque, law = (one[: n * rows].reshape(n, rows) for one in (torque, law))
+    return np.stack([(law * torque).sum(axis=1), (law**2).sum(axis=1), (torque**2).sum(axis=1)], axis=1)
+
+
+def factor_of(products: Array) -> TorqueFactor | None:
+    """Factor between torque and law from their products in n blocks (n, 3); None where there is too little."""
+    n = len(products)
+    both, energy, torque_energy = products.sum(axis=0)
+    if n < LEAST_BLOCKS or not energy or not torque_energy:
         return None
-    energy = float(law @ law)
-    factor = float(law @ torque) / energy
-    scores = (law * (torque - factor * law))[: n * rows].reshape(n, rows).sum(axis=1)
+    factor = both / energy
+    scores = products[:, 0] - factor * products[:, 1]
     std = float(np.sqrt(n / (n - 1) * (scores @ scores))) / energy
-    return TorqueFactor(factor, std, float(law @ torque / np.sqrt(energy * (torque @ torque))))
+    return TorqueFactor(float(factor), std, float(both / np.sqrt(energy * torque_energy)))
 
 
 def go_by_logged_torque(recorded: Recorded) -> Response:

@@ -7,6 +7,7 @@ random torque: each of `UNCERTAIN` is a free parameter that all windows share. S
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,11 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from experiments.analysis.compare import windows_by_bicycle
+from experiments.analysis.either_side import either_side
 from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
-from experiments.datatypes import Comparison, ProcessNoise, Response
+from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
-from models.errors import InputError
 from models.linear.perturbed import ENTRIES
 
 UNCERTAIN = (*ENTRIES, "drive_gain", "more_delay", "steer_damping", "speed_scale")  # span what a linear machine may be
@@ -75,15 +76,13 @@ def other_machines(response: Response) -> OtherMachines:
     """Machines of a response with each of `UNCERTAIN` a little off."""
     theory = theory_for(response)
     dynamics, found = theory.dynamics(), []
+
+    def moved(name: str, step: float) -> Dynamics:
+        return theory.dynamics({name: theory.nominal(name) + step * theory.usual(name)})
+
     for name in UNCERTAIN:
-        for step in (MACHINE_STEP, -MACHINE_STEP):
-            try:
-                found.append(theory.dynamics({name: theory.nominal(name) + step * theory.usual(name)}))
-            except InputError:  # a bicycle that cannot be: the other side
-                continue
-            break
-        else:
-            found.append(dynamics)  # it cannot be moved at all
+        other = either_side(partial(moved, name), MACHINE_STEP)
+        found.append(dynamics if other is None else other[0])  # it cannot be moved at all
     return OtherMachines(dynamics, found, response.dt)
 
 

@@ -22,6 +22,7 @@ from experiments.analysis.verdict.withheld import why_withheld
 from experiments.analysis.verdict.wording import what_would_explain
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
+from experiments.theory.theory import theory_for
 
 SIGNIFICANCE = 0.01  # probability of a worse misfit below which a model is rejected
 OLD_KEYS = {"chi2_explained": "explains", "chi2_left": "left"}  # in JSON documents
@@ -41,6 +42,7 @@ class GoodnessOfFit:
     parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
     withheld: str = ""  # why p is nan and nothing is judged; empty where it is
     power: tuple[Detectable, ...] = ()  # smallest deviations that would have been seen
+    drive_gain: float = 1.0  # torque per torque told that theory goes by, as the drive reports it
     untold: str = ""  # why the joint test or the search for causes could not be made, if it could not
 
     @property
@@ -53,11 +55,17 @@ class GoodnessOfFit:
         """Verdict in words."""
         if self.withheld:
             return f"the verdict on the model of {self.bicycle} is withheld: {self.withheld}"
-        numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {self.p:.2g}"
+        numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {self.p:.2g}{self._reported}"
         if self.explained:
             return f"the model of {self.bicycle} explains these data ({numbers})"
         lacking = f"the model of {self.bicycle} does not explain these data ({numbers})"
         return f"{lacking}{what_would_explain(self.causes, self.chi2, self.dof, self.untold)}"
+
+    @property
+    def _reported(self) -> str:
+        return (
+            "" if self.drive_gain == 1.0 else f"; with {self.drive_gain:.3g} of the torque told, as the drive reports"
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Document of the verdict, under the names that readers of `--json` know."""
@@ -145,5 +153,6 @@ def bicycle_verdict(
         parameters=fit.parameters,
         withheld=withheld,
         power=power,
+        drive_gain=theory_for(group[0][0]).nominal("drive_gain"),
         untold=untold,
     )

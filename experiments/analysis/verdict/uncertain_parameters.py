@@ -13,11 +13,13 @@ tenth of its noise or more are searched; the others stay.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.analysis.either_side import either_side
 from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import estimate_initial_state
 from experiments.analysis.output_error import Segment, linearise
@@ -156,15 +158,13 @@ class ParameterSearch:
         group = self._group if group is None else group
         here = _linear(group, self._moved(z))
         columns = []
+
+        def along(unit: Array, step: float) -> Array:
+            return _linear(group, self._moved(z + step * unit))
+
         for unit in directions.T:
-            for step in (PARAMETER_STEP, -PARAMETER_STEP):
-                try:
-                    columns.append((_linear(group, self._moved(z + step * unit)) - here) / step)
-                except InputError:  # a bicycle that cannot be: the other side
-                    continue
-                break
-            else:
-                columns.append(np.zeros_like(here))
+            moved = either_side(partial(along, unit), PARAMETER_STEP)
+            columns.append(np.zeros_like(here) if moved is None else (moved[0] - here) / moved[1])
         return np.column_stack(columns) if columns else np.zeros((len(here), 0))
 
     def step(self, z: Array, towards: Array) -> tuple[Array, Array, Array]:

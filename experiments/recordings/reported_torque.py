@@ -1,0 +1,67 @@
+"""Torque that the drive of one of our runs reports, against what it was told: theory goes by what it reports.
+
+The drive follows a command after its delay and with its lag, as the rig states them. A report that is another multiple
+of that, row by row, is a drive that makes another torque than it is told.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy.signal import lfilter
+
+from experiments.datatypes import Response
+from experiments.recordings.torque_law import NORMAL_95, TorqueFactor, block_products, factor_of
+from experiments.theory.theory import theory_for
+from hil.loop.states import State
+from hil.rig.rig import Rig
+from models.array_types import Array
+
+REPORT_COLUMNS = ("T_meas", "drive_age")  # of the log; old ones may lack them
+
+
+def report_products(ticks: np.ndarray, rig: Rig) -> Array:
+    """Products (n, 3) of reported and expected torque in blocks of rows while RUNNING, see `block_products`."""
+    if not set(REPORT_COLUMNS) <= set(ticks.dtype.names or ()) or len(ticks) == 0:
+        return np.zeros((0, 3))
+    age = float(np.nan_to_num(np.median(ticks["drive_age"])))
+    delay = rig.dt if rig.command_delay is None else rig.command_delay
+    expected = expected_torque(np.nan_to_num(np.array(ticks["T_cmd"], float)), rig.dt, delay + age, rig.drive_lag)
+    running = ticks["state"] == State.RUNNING
+    return block_products(np.array(ticks["T_meas"], float)[running], expected[running], rig.dt)
+
+
+def expected_torque(command: Array, dt: float, delay: float, lag: float) -> Array:
+    """Torque (n,) [N m] of a drive at each row, after commands (n,) of one each row.
+
+    Parameters
+    ----------
+    command : (n,) array
+        N m, held from ``delay`` after its row on.
+    dt : float
+        Time between rows [s].
+    delay : float
+        s.
+    lag : float
+        Time constant [s] with which the torque follows; 0 for none.
+    """
+    rows = int(np.ceil(delay / dt - 1e-9))
+    if lag > 0.0:
+        kept = np.exp(-dt / lag)
+        before = lfilter([0.0, 1.0 - kept], [1.0, -kept], command)  # when each command begins to act
+        found = command + (before - command) * np.exp(-(rows * dt - delay) / lag)
+    else:
+        found = command
+    return np.concatenate([np.zeros(rows), found])[: len(command)]
+
+
+def go_by_reported_torque(response: Response, products: Array) -> Response:
+    """Response whose theory has the gain that the drive reports, with a remark, where that is not what it is told."""
+    found: TorqueFactor | None = factor_of(products)
+    if found is None or not found.differs:
+        return response
+    remark = (
+        f"T_meas: the drive reports {found.factor:.3f} ± {NORMAL_95 * found.std:.3f} of the torque that it is told; "
+        "theory goes by the torque reported"
+    )
+    theory = theory_for(response).move({"drive_gain": found.factor})
+    return replace(response, theory=theory, remarks=(*response.remarks, remark))
