@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hil.design.schedule import GainSchedule
     from models.parameters import Bicycle
 
+NAMED_OPTIONS = ("like", "what", "inner")  # whose values are names, which need no quotes
+
 
 def design(
     context: typer.Context,
@@ -253,7 +255,7 @@ def _remedy(method: str, purpose: str) -> str:
 
 
 def _option(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, the value read as TOML reads it: a number, or a list of numbers."""
+    """NAME=VALUE, the value read as TOML reads it: a number, a list of numbers, or the name of a bicycle or method."""
     import tomllib
 
     from models.errors import InputError
@@ -263,4 +265,6 @@ def _option(text: str) -> tuple[str, Any]:
     try:
         return name.strip(), load_toml(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
+        if name.strip() in NAMED_OPTIONS and value.strip():
+            return name.strip(), value.strip()
         raise InputError(f"'{text}' is not an option: write NAME=VALUE, for example k=2 or poles=[-3, -12]") from None
