@@ -49,6 +49,14 @@ def _is_rig(path: Path) -> bool:
         return False  # read as a bicycle, it is refused with the reason
 
 
+def design_methods() -> tuple[str, ...]:
+    """List the names of all methods that design a controller of a torque drive."""
+    from hil.design.compensators import COMPENSATORS
+    from hil.design.methods import METHODS
+
+    return (*METHODS, *COMPENSATORS)
+
+
 def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequence[float] = ()) -> "Controller":
     """Design the gains of a method for a rig, or read a file of gains that fit it.
 

@@ -106,15 +106,14 @@ def design(
 def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) -> dict[str, Any]:
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
     from experiments.campaigns.protocols.plan_inputs import gentle_options
-    from hil.design.compensators import COMPENSATORS
-    from hil.design.methods import METHODS
+    from experiments.commands._rig_arguments import design_methods
     from models.errors import InputError
 
     options = dict(_option(text) for text in given)
     if purpose == "balancing":
         return options
     gentle = gentle_options(bicycle, method)
-    if method in (*METHODS, *COMPENSATORS) and not gentle:
+    if method in design_methods() and not gentle:
         raise InputError(
             f"--for measuring would be ignored: {method} has no gentle gains; take --method lqr or --method poles"
         )
