@@ -15,7 +15,7 @@ from scipy.optimize import least_squares
 from hil.design.poles import place_poles, predictor
 from hil.design.sampled_plant import BICYCLE_PART, SampledModel, continuous
 from models import catalogue
-from models.array_types import Array
+from models.array_types import Array, ComplexArray
 from models.coordinates import PHI_DOT, T_DELTA
 from models.errors import InputError
 from models.linear.whipple import canonical_matrices, input_matrix, system_matrix
@@ -35,8 +35,8 @@ class MatchResidual(NamedTuple):
     factor: float  # of the response from steer torque to lean rate to the other's, its geometric mean
     decibel: float  # rms of what is left apart from it, LOWEST_MATCHED to HIGHEST_MATCHED
     degree: float
-    zeros: Array  # (2,) 1/s, of this bicycle, beside the one at 0
-    wanted_zeros: Array  # (2,) 1/s, of the other
+    zeros: ComplexArray  # (2,) 1/s, of this bicycle, beside the one at 0
+    wanted_zeros: ComplexArray  # (2,) 1/s, of the other
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ def match_residual(bicycle: Bicycle, like: Bicycle, v: float, model: SampledMode
     )
 
 
-def steer_zeros(bicycle: Bicycle, v: float) -> Array:
+def steer_zeros(bicycle: Bicycle, v: float) -> ComplexArray:
     """Zeros (2,) [1/s] of the response from steer torque to lean angle, which no feedback moves."""
     m = canonical_matrices(bicycle)
-    return np.roots([m.M[0, 1], v * m.C1[0, 1], bicycle.g * m.K0[0, 1] + v**2 * m.K2[0, 1]])
+    return np.roots([m.M[0, 1], v * m.C1[0, 1], bicycle.g * m.K0[0, 1] + v**2 * m.K2[0, 1]]).astype(complex)
 
 
 def _nearest_response(bicycle: Bicycle, like: Bicycle, v: float, model: SampledModel, K: Array) -> Array:
@@ -143,18 +143,19 @@ def _nearest_response(bicycle: Bicycle, like: Bicycle, v: float, model: SampledM
     return model.widen(min(found, key=lambda each: each.cost).x * scale @ predict)
 
 
-def _response(bicycle: Bicycle, v: float, model: SampledModel, K: Array) -> Array:
+def _response(bicycle: Bicycle, v: float, model: SampledModel, K: Array) -> ComplexArray:
     """Response (POINTS,) from a torque on the steer axis, held for a sample, to the lean rate under gains K (n,)."""
     n = len(model.F)
     b = np.zeros(n)
     b[BICYCLE_PART] = _steer_input(bicycle, v, model.dt)[1]
-    return np.linalg.solve(_z(model.dt) * np.eye(n) - model.F + np.outer(model.G, K), _column(b))[:, PHI_DOT, 0]
+    moved = _z(model.dt) * np.eye(n) - model.F + np.outer(model.G, K)
+    return np.asarray(np.linalg.solve(moved, _column(b))[:, PHI_DOT, 0], complex)
 
 
-def _own_response(bicycle: Bicycle, v: float, dt: float) -> Array:
+def _own_response(bicycle: Bicycle, v: float, dt: float) -> ComplexArray:
     """Response (POINTS,) of a bicycle without gains or drive."""
     A, b = _steer_input(bicycle, v, dt)
-    return np.linalg.solve(_z(dt) * np.eye(len(A)) - A, _column(b))[:, PHI_DOT, 0]
+    return np.asarray(np.linalg.solve(_z(dt) * np.eye(len(A)) - A, _column(b))[:, PHI_DOT, 0], complex)
 
 
 def _steer_input(bicycle: Bicycle, v: float, dt: float) -> tuple[Array, Array]:
@@ -163,15 +164,15 @@ def _steer_input(bicycle: Bicycle, v: float, dt: float) -> tuple[Array, Array]:
     return A, B[:, 0]
 
 
-def _z(dt: float) -> Array:
+def _z(dt: float) -> ComplexArray:
     """Points of the unit circle, (POINTS, 1, 1)."""
     f = np.geomspace(LOWEST_MATCHED, HIGHEST_MATCHED, POINTS)
-    return np.exp(2j * np.pi * f * dt)[:, None, None]
+    return np.asarray(np.exp(2j * np.pi * f * dt)[:, None, None], complex)
 
 
-def _column(b: Array) -> Array:
+def _column(b: Array) -> ComplexArray:
     return np.broadcast_to(b.astype(complex)[:, None], (POINTS, len(b), 1))
 
 
-def _in_words(zeros: Array) -> str:
-    return " and ".join(f"{z.real:.3g}{f'{z.imag:+.3g}i' if z.imag else ''}" for z in zeros.astype(complex))
+def _in_words(zeros: ComplexArray) -> str:
+    return " and ".join(f"{z.real:.3g}{f'{z.imag:+.3g}i' if z.imag else ''}" for z in zeros)
