@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hil.controllers.controller import Controller
+from hil.loop.reference import Reference
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from hil.runners.operator import Outcome
@@ -38,6 +39,7 @@ class SweepCase:
     duration: float  # s of RUNNING
     label: str
     allow_mismatch: bool = False  # the gains may be for another bicycle, delay or drive lag
+    reference: Reference = Reference()  # that the controller follows
 
     def __repr__(self) -> str:
         return f"<SweepCase '{self.label}': {self.rig.bicycle.name}, {self.duration:g} s>"
@@ -95,6 +97,7 @@ def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.v
         partial(watch, case) if watch else None,
         case.emulation,
         allow_mismatch=case.allow_mismatch,
+        reference=case.reference,
     )
 
 

@@ -49,15 +49,21 @@ def _is_rig(path: Path) -> bool:
         return False  # read as a bicycle, it is refused with the reason
 
 
+def design_methods() -> tuple[str, ...]:
+    """List the names of all methods that design a controller of a torque drive."""
+    from hil.design.compensators import COMPENSATORS
+    from hil.design.methods import METHODS
+
+    return (*METHODS, *COMPENSATORS)
+
+
 def emulated_rig_of(bicycle: "Bicycle", controller: str) -> Rig:
     """Make the emulated rig of a bicycle, whose drive obeys what a file of gains commands; of a method a torque."""
     from hil.controllers.registry import read_controller
-    from hil.design.compensators import COMPENSATORS
-    from hil.design.methods import METHODS
     from hil.rig.fitting import emulated_rig
 
     rig = Rig(bicycle)
-    if controller in (*METHODS, *COMPENSATORS):
+    if controller in design_methods():
         return rig
     return emulated_rig(bicycle, read_controller(controller, bicycle, rig.timing))
 

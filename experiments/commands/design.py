@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hil.design.schedule import GainSchedule
     from models.parameters import Bicycle
 
+NAMED_OPTIONS = ("like", "what", "inner")  # whose values are names, which need no quotes
+
 
 def design(
     context: typer.Context,
@@ -104,15 +106,14 @@ def design(
 def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) -> dict[str, Any]:
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
     from experiments.campaigns.protocols.plan_inputs import gentle_options
-    from hil.design.compensators import COMPENSATORS
-    from hil.design.methods import METHODS
+    from experiments.commands._rig_arguments import design_methods
     from models.errors import InputError
 
     options = dict(_option(text) for text in given)
     if purpose == "balancing":
         return options
     gentle = gentle_options(bicycle, method)
-    if method in (*METHODS, *COMPENSATORS) and not gentle:
+    if method in design_methods() and not gentle:
         raise InputError(
             f"--for measuring would be ignored: {method} has no gentle gains; take --method lqr or --method poles"
         )
@@ -253,7 +254,7 @@ def _remedy(method: str, purpose: str) -> str:
 
 
 def _option(text: str) -> tuple[str, Any]:
-    """NAME=VALUE, the value read as TOML reads it: a number, or a list of numbers."""
+    """NAME=VALUE, the value read as TOML reads it: a number, a list of numbers, or the name of a bicycle or method."""
     import tomllib
 
     from models.errors import InputError
@@ -263,4 +264,6 @@ def _option(text: str) -> tuple[str, Any]:
     try:
         return name.strip(), load_toml(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
+        if name.strip() in NAMED_OPTIONS and value.strip():
+            return name.strip(), value.strip()
         raise InputError(f"'{text}' is not an option: write NAME=VALUE, for example k=2 or poles=[-3, -12]") from None

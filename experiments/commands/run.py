@@ -159,9 +159,7 @@ def _require_rideable(
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import require_one_machine
-    from hil.design.compensators import COMPENSATORS
-    from hil.design.methods import METHODS
+    from experiments.commands._rig_arguments import design_methods, require_one_machine
 
     given = context.params
     require_one_machine(given["emulated"], given["port"])
@@ -171,7 +169,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     if not given["emulated"]:
         why = "only a virtual bicycle is told so; leave it out, or say --emulated"
         refuse_ignored(context, "speed", "model", "seed", because=why)
-    if given["controller"] in (*METHODS, *COMPENSATORS):
+    if given["controller"] in design_methods():
         why = f"{given['controller']} is designed for this very bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)
 

@@ -40,6 +40,12 @@ def simulate(
             "off, lqg, yaw_rate."
         ),
     ] = "off",
+    reference: Annotated[
+        str,
+        typer.Option(
+            help="That the controller follows: psi_dot=0.2 (rad/s), psi_dot=0.2@3 from 3 s on, or a CSV file."
+        ),
+    ] = "",
     allow_mismatch: Annotated[
         bool, typer.Option("--allow-mismatch", help="Use gains designed for another bicycle, delay or drive lag.")
     ] = False,
@@ -110,7 +116,8 @@ def simulate(
         SteerDrive(coulomb=friction, backlash=radians(backlash)),
     )
     scenarios = [_scenario(v, n, start, pushes, floor) for v in parse_speeds(speed) for n in range(seed, seed + seeds)]
-    cases = _cases(bike.split(","), trust, controller, allow_mismatch, scenarios, emulation, duration, seeds > 1)
+    made = bike.split(","), trust, controller, reference, allow_mismatch
+    cases = _cases(*made, scenarios, emulation, duration, seeds > 1)
     out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     if len(set(folders)) < len(folders):
@@ -133,8 +140,7 @@ def simulate(
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a treadmill, a cluster or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
-    from hil.design.compensators import COMPENSATORS
-    from hil.design.methods import METHODS
+    from experiments.commands._rig_arguments import design_methods
 
     given = context.params
     if not given["floor"]:
@@ -142,7 +148,7 @@ def _refuse_ignored(context: typer.Context) -> None:
         refuse_ignored(context, "rolling", "drag_area", because=why)
     if given["dask"]:
         refuse_ignored(context, "jobs", because="the cluster of --dask has its own workers; leave --jobs out")
-    if given["controller"] in (*METHODS, *COMPENSATORS):
+    if given["controller"] in design_methods():
         why = f"{given['controller']} is designed for each bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)
 
@@ -151,6 +157,7 @@ def _cases(
     bikes: "Sequence[str]",
     trust: bool,
     controller: str,
+    reference: str,
     allow_mismatch: bool,
     scenarios: "Sequence[Scenario]",
     emulation: "Emulation",
@@ -160,14 +167,17 @@ def _cases(
     """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
     from experiments.campaigns.sweeps import SweepCase
     from experiments.commands._rig_arguments import emulated_rig_of, gains_of
+    from hil.loop.reference import Reference
     from hil.rig.armable import require_armable
+    from hil.rig.fitting import require_followed
     from hil.runners.simulated_run import require_pushes_within
     from models import catalogue
 
-    cases = []
+    cases, asked = [], Reference.parse(reference)
     for name in bikes:
         rig = emulated_rig_of(catalogue.load_bicycle(name.strip(), trust), controller)
         schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
+        require_followed(schedule, asked)
         for scenario in scenarios:
             v = scenario.speed[0][1]
             require_armable(rig, schedule, v)
@@ -175,7 +185,7 @@ def _cases(
             _require_start_within(rig, scenario)
             label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
             length = scenario.release_after + duration
-            cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch))
+            cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, asked))
     return cases
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from hil.design.lean import SteerIntoLean
 from hil.design.lqr import LQR
 from hil.design.margins import margins
+from hil.design.match import Match
 from hil.design.off import Off
 from hil.design.poles import PolePlacement
 from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
@@ -39,6 +40,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "poles": PolePlacement,
     "lean": SteerIntoLean,
     "off": Off,
+    "match": Match,
 }
 DESIGN_SPEEDS = tuple(np.arange(2.0, 8.25, 0.5).tolist())  # m/s, as of `riderless design`
 
@@ -87,7 +89,7 @@ def design(
     bicycle : Bicycle
         As of ``models.load_bicycle``.
     method : str
-        "lqr", "poles", "lean" or "off", the names of ``METHODS``; of a rate or angle drive "lqr" or "cascade".
+        "lqr", "poles", "lean", "off" or "match", the names of ``METHODS``; of a rate or angle drive "lqr" or "cascade".
     speeds : sequence of float
         Forward speeds [m/s], 0 or more, strictly increasing; by default 2 to 8 m/s every 0.5 m/s.
     timing : LoopTiming
@@ -99,7 +101,8 @@ def design(
     **options
         Of the method: for "lqr" ``weights`` (see `hil.design.lqr.Weights`); for "poles" ``zeta``, ``omega`` and
         ``real``, or ``raw`` (see `hil.design.poles.PolePlacement`); for "lean" ``k`` and ``v0`` (see
-        `hil.design.lean.SteerIntoLean`); for "off" none. Under a rate or angle drive for "lqr" `SteerWeights`, for
+        `hil.design.lean.SteerIntoLean`); for "off" none; for "match" ``like`` and
+        ``what``. Under a rate or angle drive for "lqr" `SteerWeights`, for
         "cascade" those of `hil.design.steered.cascade.LeanCascade`.
 
     Returns

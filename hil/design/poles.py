@@ -145,29 +145,49 @@ class PolePlacement:
         InputError
             The request is not one, or the steer torque cannot meet it at this speed.
         """
-        require_stabilisable(bicycle, v)
-        poles = self.request(bicycle, v)
-        fastest = float(np.max(np.abs(poles.imag)))
-        if fastest >= pi / model.dt:
-            raise InputError(
-                f"a pole at {fastest:g} rad/s cannot be told apart at {1 / model.dt:g} Hz: "
-                f"ask for less than {pi / model.dt:.0f} rad/s"
-            )
-        poles, kept, note = beside_stuck(bicycle, v, poles)
-        Ad, g, predict = predictor(model)
-        A, b = (Ad - np.eye(len(Ad))) / model.dt, g / model.dt
-        targets = np.expm1(poles * model.dt) / model.dt
-        try:
-            if kept is None:
-                k = place_gain(A, b, targets)
-            else:
-                k = place_beside(A, b, targets, float(np.expm1(kept * model.dt) / model.dt))
-        except LinAlgError:
-            raise InputError(
-                f"steer torque cannot place the poles {_text(poles)} 1/s of {bicycle.name} at {v:g} m/s: "
-                "ask for others or leave this speed out"
-            ) from None
-        return model.widen(k @ predict), note
+        return place_poles(bicycle, v, model, self.request(bicycle, v))
+
+
+def place_poles(bicycle: Bicycle, v: float, model: SampledModel, poles: Poles) -> tuple[Array, str]:
+    """Six gains that give the bicycle these four poles, and a note that says where they were put.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    v : float
+        Speed [m/s].
+    model : SampledModel
+        At that speed.
+    poles : (4,) complex
+        In continuous time [1/s], in conjugate pairs.
+
+    Raises
+    ------
+    InputError
+        The steer torque cannot place them at this speed.
+    """
+    require_stabilisable(bicycle, v)
+    fastest = float(np.max(np.abs(poles.imag)))
+    if fastest >= pi / model.dt:
+        raise InputError(
+            f"a pole at {fastest:g} rad/s cannot be told apart at {1 / model.dt:g} Hz: "
+            f"ask for less than {pi / model.dt:.0f} rad/s"
+        )
+    poles, kept, note = beside_stuck(bicycle, v, poles)
+    Ad, g, predict = predictor(model)
+    A, b = (Ad - np.eye(len(Ad))) / model.dt, g / model.dt
+    targets = np.expm1(poles * model.dt) / model.dt
+    try:
+        if kept is None:
+            k = place_gain(A, b, targets)
+        else:
+            k = place_beside(A, b, targets, float(np.expm1(kept * model.dt) / model.dt))
+    except LinAlgError:
+        raise InputError(
+            f"steer torque cannot place the poles {_text(poles)} 1/s of {bicycle.name} at {v:g} m/s: "
+            "ask for others or leave this speed out"
+        ) from None
+    return model.widen(k @ predict), note
 
 
 def natural(bicycle: Bicycle, v: float) -> tuple[float, Poles]:

@@ -26,6 +26,7 @@ from firmware_interface.node.protocol import encode_sample, new_receiver, receiv
 from firmware_interface.twins.faults import TO_NODE  # noqa: E402
 from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
 from firmware_interface.twins.faulty_node import drive_output, sampling_instant  # noqa: E402
+from hil.controllers.compiled import read_law  # noqa: E402
 from hil.design.compensators import COMPENSATORS, design_compensator  # noqa: E402
 from hil.loop.tick import tick  # noqa: E402
 from hil.loop.tick_record import TICK  # noqa: E402
@@ -35,7 +36,7 @@ from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
 from hil.runners.operator import Operator  # noqa: E402
 from models.plant import plant as bicycle_plant  # noqa: E402
 from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
-from tests.paths import ROOT  # noqa: E402
+from tests.paths import DOCS, ROOT  # noqa: E402
 from tests.tools import bench_modes, bench_nonlinear  # noqa: E402
 from tests.tools.long_log import write_long_log  # noqa: E402
 
@@ -66,10 +67,21 @@ def _timed(loop, bench, bus, dt, row, scratch, ns):
         post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
 
 
+def documented_law(rig):
+    """Law in Python of docs/controllers.md, for a rig."""
+    text = (DOCS / "controllers.md").read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "my_law.py"
+        path.write_text(text.split("```python\n")[1].split("```")[0], encoding="utf-8")
+        return read_law(path, rig.bicycle, rig.timing)
+
+
 def _machine(method="lqr", **options):
     rig = rig_of()
     made = (
-        design_compensator(rig.bicycle, method, (4.5, 5.0, 5.5), rig.timing, **options)
+        documented_law(rig)
+        if method == "law in Python"
+        else design_compensator(rig.bicycle, method, (4.5, 5.0, 5.5), rig.timing, **options)
         if method in COMPENSATORS
         else gains(rig, method)
     )
@@ -187,10 +199,13 @@ def main() -> None:
         f"p99 {tail:.2f} us; {0.005 / median * 1e6:.0f} x faster than 200 Hz needs",
     )
     # in turn, because the clock of a processor wanders
-    rounds = [(tick_time(), tick_time("yaw_rate", inner="lqg")) for _ in range(5)]
-    under, other = (min(float(np.percentile(each[i], 50)) for each in rounds) / 1e3 for i in (0, 1))
+    rounds = [(tick_time(), tick_time("yaw_rate", inner="lqg"), tick_time("law in Python")) for _ in range(5)]
+    under, other, own = (min(float(np.percentile(each[i], 50)) for each in rounds) / 1e3 for i in range(3))
     table.add_row(
         "tick under a state space of 7 states", f"{other:.2f} us", f"under gains {under:.2f} us, best of 5 each"
+    )
+    table.add_row(
+        "tick under a law in Python", f"{own:.2f} us", f"that of docs/controllers.md; under gains {under:.2f} us"
     )
     table.add_row("lockstep run", f"{multiple:.0f} x real time", "200 Hz, plant, node, tick, operator")
     table.add_row(

@@ -145,7 +145,7 @@ def test_a_controller_with_states_is_designed_written_and_read(riderless, tmp_pa
     code, out, _ = riderless("design", "Rigid", "--method", "lqg", "--speeds", "4,5", "-o", str(file))
     assert code == 0
     assert "whole sampled loop" in out
-    made = LTIController.from_toml(file)
+    made = LTIController.from_text(file.read_text(encoding="utf-8"))
     assert (made.method, made.bicycle.name, made.v.tolist()) == ("lqg", "Rigid", [4.0, 5.0])
 
 

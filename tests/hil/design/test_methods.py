@@ -41,7 +41,8 @@ def test_off_is_off_and_may_fall():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_fills_the_schedule(method):
-    schedule = design(load_bicycle("Silver"), method, [4.5, 5.0], LoopTiming(100.0, 0, 0.0))
+    options = {"like": "Silver"} if method == "match" else {}
+    schedule = design(load_bicycle("Silver"), method, [4.5, 5.0], LoopTiming(100.0, 0, 0.0), **options)
     assert schedule.method == method
     assert schedule.K.shape == (2, 6)
     assert schedule.closed_loop.shape == (2, 4)
@@ -63,7 +64,7 @@ def test_interpolated_gains_balance_too(method, name):
 @pytest.mark.parametrize(
     ("method", "speeds", "options", "says"),
     [
-        ("pid", [5.0], {}, "one of lqr, poles, lean, off, found 'pid'"),
+        ("pid", [5.0], {}, "one of lqr, poles, lean, off, match, found 'pid'"),
         ("lqr", [5.0], {"gain": 2.0}, "has the options weights, found 'gain'"),
         ("off", [5.0], {"gain": 2.0}, "has no options, found 'gain'"),
         ("lean", [5.0], {"k": np.nan}, "gain k"),
@@ -78,7 +79,7 @@ def test_interpolated_gains_balance_too(method, name):
         ("lqr", [np.nan], {}, "found nan m/s"),
         ("lqr", 5.0, {}, "a list of speeds in m/s, found 5.0"),
         ("lqr", ["fast"], {}, "found \\['fast'\\]: give numbers"),
-        ([4.0, 5.0], [5.0], {}, "one of lqr, poles, lean, off, found \\[4.0, 5.0\\]"),
+        ([4.0, 5.0], [5.0], {}, "one of lqr, poles, lean, off, match, found \\[4.0, 5.0\\]"),
         ("lqr", [5.0], {"timing": 200.0}, "wants a LoopTiming, found 200.0"),
     ],
 )

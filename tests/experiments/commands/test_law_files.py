@@ -1,0 +1,107 @@
+"""A law in Python on the command line: flown, replayed with the file that a person names, and references followed."""
+
+import re
+
+import pytest
+
+from hil.logs.log import read_run
+from hil.loop.states import State
+from tests.experiments.commands.test_cli import call
+from tests.paths import DOCS
+
+SMOOTH, SLIDING = re.findall(r"```python\n(.*?)```", (DOCS / "controllers.md").read_text(encoding="utf-8"), re.S)
+SHORT = ("--model", "linear", "--speed", 5, "--duration", 1)
+
+
+@pytest.fixture
+def riderless(capsys, monkeypatch):
+    return lambda *arguments: call(capsys, monkeypatch, *arguments)
+
+
+@pytest.fixture
+def nobody_named():
+    """As in a process of its own."""
+    from hil.controllers import law_file
+
+    law_file._named.clear()
+
+
+def test_a_law_is_flown_and_replayed_with_its_file_only(riderless, tmp_path, nobody_named):
+    from hil.controllers import law_file
+
+    law, other, out = tmp_path / "my_law.py", tmp_path / "sliding.py", tmp_path / "run"
+    law.write_text(SMOOTH, encoding="utf-8")
+    other.write_text(SLIDING, encoding="utf-8")
+    code, _, _ = riderless("simulate", "Silver", "--controller", law, *SHORT, "-o", out)
+    assert code == 0
+    law_file._named.clear()
+    code, _, said = riderless("replay", out)
+    assert code == 2
+    assert "wanted the law my_law.py" in said
+    code, _, said = riderless("replay", out, "--controller", other)
+    assert code == 2
+    assert "another file or was changed since" in said
+    code, said, _ = riderless("replay", out, "--controller", law)
+    assert code == 0
+    assert "bit-identical" in said
+
+
+def test_several_runs_fly_it_in_processes_of_their_own(riderless, tmp_path):
+    law, out = tmp_path / "my_law.py", tmp_path / "runs"
+    law.write_text(SMOOTH, encoding="utf-8")
+    code, _, _ = riderless("simulate", "Silver", "--controller", law, *SHORT, "--seeds", 2, "--jobs", 2, "-o", out)
+    assert code == 0
+    assert len(list(out.glob("*/run.mcap"))) == 2
+
+
+def test_a_file_is_refused_beside_a_run_that_has_its_gains(riderless, tmp_path):
+    law, out = tmp_path / "my_law.py", tmp_path / "run"
+    law.write_text(SMOOTH, encoding="utf-8")
+    riderless("simulate", "Silver", "--controller", "lqr", *SHORT, "-o", out)
+    code, _, said = riderless("replay", out, "--controller", law)
+    assert code == 2
+    assert "no run was made with a law of a Python file" in said
+
+
+def test_a_simulated_bicycle_follows_a_reference(riderless, tmp_path):
+    law, out = tmp_path / "turn.py", tmp_path / "run"
+    turning = SMOOTH.replace('"phi", "delta",', '"psi_dot_ref", "phi", "delta",').replace(
+        "    T += settings[3]", "    T -= 2.0 * reference.psi_dot_ref\n    T += settings[3]"
+    )
+    law.write_text(turning, encoding="utf-8")
+    asked = ("--reference", "psi_dot=0.2@0.5")
+    code, _, _ = riderless("simulate", "Silver", "--controller", law, *asked, *SHORT, "-o", out)
+    assert code == 0
+    ticks = read_run(out).ticks
+    running = ticks[ticks["state"] == State.RUNNING]
+    t = running["t"] - running["t"][0]
+    assert (
+        abs(running["T_req"][(t > 0.6) & (t < 0.7)]).mean() > 3.0 * abs(running["T_req"][(t > 0.2) & (t < 0.45)]).mean()
+    )
+    code, _, said = riderless("simulate", "Silver", "--controller", "lqr", *asked, *SHORT, "-o", tmp_path / "no")
+    assert code == 2
+    assert "follows no reference" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("not python at all", "is not Python"), ("LAW = {}", "wants a function step")],
+)
+def test_a_file_that_is_no_law_ends_with_code_2(riderless, tmp_path, text, sentence):
+    law = tmp_path / "law.py"
+    law.write_text(text, encoding="utf-8")
+    code, _, said = riderless("simulate", "Silver", "--controller", law, *SHORT, "-o", tmp_path / "no")
+    assert code == 2
+    assert sentence in said
+    assert "Traceback" not in said
+
+
+def test_a_law_that_switches_is_refused_by_run_before_a_twin_starts(riderless, tmp_path):
+    law = tmp_path / "sliding.py"
+    law.write_text(SLIDING, encoding="utf-8")
+    code, _, said = riderless(
+        "run", "--emulated", "--bike", "Silver", "--controller", law, "--speed", 5, "--duration", 3, "-o", tmp_path
+    )
+    assert code == 2
+    assert "is not smooth" in said
+    assert "--allow-unstable" in said
