@@ -33,6 +33,5 @@ def tell_pull_test(context: typer.Context, files: list[Path], as_json: bool) -> 
         low, high = found.interval(name)
         said = f"{found.found[name].value:5.2f} {unit}".rstrip()
         print_line(f"{name:10} {said:10} ({low:.2f} to {high:.2f})  {_MEANING[name]}")
-    print_line(
-        f"95 % intervals; half of the readings lie within {found.residual:.2f} N m of the fit. Nothing is written."
-    )
+    print_line(f"95 % intervals; half of the readings are within {found.residual:.2f} N m of the fit.")
+    print_line("Nothing is written to the rig.")

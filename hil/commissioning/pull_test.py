@@ -1,14 +1,14 @@
 """Pull test of a steer drive: the torque commanded against what a spring balance at the handlebar shows.
 
 A drive's command is not its torque. Against the balance the drive stands still, and dry friction takes the side of
-whoever does not move the other. Where the drive has to overcome it the balance shows ``gain (T - dead_band) - friction``, where
-a person overcomes drive and friction together ``gain (T - dead_band) + friction``, nothing below zero. So both branches
-are hinges ``max(0, slope (T - onset))``; half the distance of their onsets is friction, their middle the dead band,
-and what their slopes differ by is hysteresis that grows with the load.
+whoever does not move the other. Where the drive has to overcome it the balance has ``gain (T - dead_band) - friction``,
+where a person overcomes drive and friction together ``gain (T - dead_band) + friction``, nothing below zero. So both
+branches are hinges ``max(0, slope (T - onset))``; half the distance of their onsets is friction, their middle the dead
+band, and what their slopes differ by is hysteresis that grows with the load.
 
 Hinges are fitted by least absolute deviations, for such tables are written by hand: a misprint or a jump of the balance
 costs its own row. Standard errors are the larger of two: scatter between the tables (turning left and right, another
-arm), and a jackknife that leaves out blocks of `PULL_BLOCK` rows at once, for what sticks does so over neighbouring rows.
+arm), and a jackknife that leaves out blocks of `PULL_BLOCK` rows at once, for what sticks does so over some rows.
 """
 
 import csv
@@ -100,8 +100,8 @@ def read_pull_table(path: Path) -> PullTable:
     balance = [i for i, name in enumerate(names) if name.lower().startswith("kg")]
     if len(balance) != 2 or len(rows) < LEAST_PULL_ROWS:
         raise InputError(
-            f"the pull test {path} wants two columns of kg and {LEAST_PULL_ROWS} rows or more, found {len(balance)} and "
-            f"{len(rows)}: write one table a direction, the drive's push and the person's beside one another"
+            f"the pull test {path} wants two columns of kg and {LEAST_PULL_ROWS} rows or more, found {len(balance)} "
+            f"and {len(rows)}: write one table a direction, the drive's push and the person's beside one another"
         )
     numbers = np.array([[_number(path, row, i) for i in (0, *balance)] for row in rows])
     if not np.all(np.diff(np.abs(numbers[:, 0])) > 0.0):
