@@ -24,6 +24,9 @@ def calibrate(
     added_inertia: Annotated[
         float, typer.Option(help="kg m^2 about the steer axis beyond the bicycle's: rotor.")
     ] = 0.0,
+    pull_test: Annotated[
+        list[Path] | None, typer.Option(help="Table of a pull test (CSV): read it, measure nothing. Repeat.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Write without asking.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Measure, write nothing.")] = False,
     fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
@@ -38,6 +41,7 @@ def calibrate(
     import math
     from contextlib import ExitStack
 
+    from experiments.commands._pull_test import tell_pull_test
     from experiments.commands._rig_arguments import paths_of, require_one_machine
     from experiments.commands._unattended import require_attended
     from experiments.emulation.workstand import StandIn, start_by_hand
@@ -51,6 +55,8 @@ def calibrate(
 
     rig = read_rig(rig_file)
     rig.calibrated()
+    if pull_test:
+        return tell_pull_test(context, pull_test, as_json)
     parts = [part.strip() for part in only.split(",") if part.strip()] or list(CALIBRATION_PARTS)
     unknown = sorted(set(parts) - set(CALIBRATION_PARTS))
     if unknown:
@@ -82,7 +88,6 @@ def calibrate(
         )
         bench = CalibrationBench(person, stack)
         stopped = bench.measure(notes, paths, parts, distance, torque, added_inertia, fifo)
-    bad = [what for what, finding in bench.findings if not finding.good]
     if not as_json and notes.changes:
         show_changes(notes)
     wanted = stopped is None and bool(notes.changes) and not dry_run and _wanted(rig_file, yes, as_json, emulated)
@@ -91,7 +96,7 @@ def calibrate(
         emit_json(calibration_document(rig_file, notes, bench, stopped, kept))
     else:
         show_outcome(rig_file, notes, stopped, kept)
-    if stopped is not None or bad:
+    if stopped is not None or not all(finding.good for _, finding in bench.findings):
         raise typer.Exit(1)
 
 

@@ -48,6 +48,7 @@ class Introduction:
     session: int = 0  # in which commands count, as it opened it; 0 where it knows none
     scale: float = 1.0  # N m on the steer per unit the drive is commanded in
     per_amp: float = 1.0  # N m on the steer per ampere it reports
+    unit: float = 1.0  # rad/s or rad of the steer per unit of a rate or an angle it is commanded in
     obeys: int = 1 << COMMAND_KIND_TORQUE  # kinds of command, as bits
     rate_limit: float | None = None  # rad/s of the steer, never exceeded
     angle_limit: float | None = None  # rad of the steer from its encoder's zero, never exceeded

@@ -39,6 +39,7 @@ LINK_STATE = np.dtype(
         ("role", "i8"),  # bits of what it carries
         ("scale", "f8"),  # N m on the steer per unit the drive is commanded in
         ("per_amp", "f8"),  # N m on the steer per ampere it reports, where it reports its current
+        ("unit", "f8"),  # rad/s or rad of the steer per unit of a rate or an angle it is commanded in
         ("period_us", "i8"),  # between two of its samples
         ("session", "u4"),  # in which its commands count; 0 where it knows none
         ("axis", "i8"),  # of the steer drive, where a device has several
@@ -65,7 +66,7 @@ def new_link() -> np.void:
     link = np.zeros(1, LINK_STATE)[0]
     link["silence"] = np.inf
     link["asked"] = link["taken"] = -np.inf
-    link["scale"] = link["per_amp"] = 1.0
+    link["scale"] = link["per_amp"] = link["unit"] = 1.0
     link["wheel_axis"] = -1
     return link
 
@@ -128,7 +129,7 @@ def say(link, command, send, out):
     ----------
     link : record of type ``LINK_STATE``
     command : record of type ``COMMAND``
-        Torque [N m] on the steer, positive to the right, in the sense of the drive.
+        Torque [N m] on the steer, or its rate [rad/s] or angle [rad] by its kind, in the sense of the drive.
     send : int
         0 when the drive must not be fed: then the driver only asks for readings.
     out : (TX_SIZE,) uint8 array

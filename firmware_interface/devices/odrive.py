@@ -15,6 +15,10 @@ current. The rule:
 A link begins lost. A sample acknowledges the command that stood before its questions. That the drive heard the command
 too is likely, not certain: a set-point gets no answer, which is why only the watchdog protects.
 
+A rate is told by ``v``, an angle by ``p``, in turns of the motor. Either bounds its torque by the drive's own limits,
+and its speed by ``vel_limit``, which is told as the limit of the rate. An angle drive that is off is fed by ``u``
+alone: ``p`` would be a place to go to.
+
 ``c``, the torque, feeds the drive's watchdog; ``r``, ``f`` and ``w`` do not. The watchdog is latched, runs while idle,
 and an expired one strikes again until it is fed, so ``c`` goes before ``sc``. Firmware before 0.5 never starts a
 watchdog that was set over ASCII, whatever it answers: the proof while arming finds that.
@@ -60,6 +64,8 @@ from firmware_interface.framing import MAX_PAYLOAD
 from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_RATE,
     FAULT_DRIVE,
     FAULT_ENCODER,
     STATUS_ENABLED,
@@ -70,7 +76,8 @@ from firmware_interface.messages import (
 _PATIENCE = 4  # ticks for a batch, or a mark, to be answered
 _REPEAT = 10  # ticks until the drive is told again to switch on; a second request interrupts the first
 _FIRST_MARK, _MARKS = 2_000_000, 1_000_000  # beyond every state and every axis error
-_TORQUE_MAX = 9999.0  # N m on the motor, more than any
+_VALUE_MAX = 9999.0  # N m, turns/s or turns of the motor, more than any
+_ANGLE_PLACES = 6  # decimals of an angle in turns, as many as the drive says itself
 
 # The batch, in its order, and the form each answer must have.
 _STATE, _STEER, _ERROR, _CURRENT, _WHEEL, _BUS, _PLACES = range(7)
@@ -85,6 +92,7 @@ _AXIS, _PUT_AXIS, _BUS_VOLTAGE = ascii_bytes("r axis"), ascii_bytes("w axis"), a
 _OF_CURRENT, _OF_ERROR = ascii_bytes(".motor.current_control.Iq_measured "), ascii_bytes(".error ")
 _OF_STATE, _OF_REQUEST = ascii_bytes(".current_state "), ascii_bytes(".requested_state ")
 _FEEDBACK, _TORQUE, _CLEAR, _SPACE = ascii_bytes("f "), ascii_bytes("c "), ascii_bytes("sc "), ascii_bytes(" ")
+_RATE, _ANGLE, _FEED = ascii_bytes("v "), ascii_bytes("p "), ascii_bytes("u ")
 _SET_MARK, _ASK_MARK = ascii_bytes("w test_property "), ascii_bytes("r test_property ")
 
 
@@ -131,14 +139,12 @@ def speak(link, command, send, out):
 
 @njit(cache=True, nogil=True)
 def _command(link, command, out, n):
-    """Write the torque, then what changes the drive's state. Runs inside the tick."""
-    memory, T = link.memory, command.T_cmd / link.scale
-    on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(T)
+    """Write the set-point, then what changes the drive's state. Runs inside the tick."""
+    memory = link.memory
+    value = command.T_cmd / (link.unit if command.kind in (COMMAND_KIND_RATE, COMMAND_KIND_ANGLE) else link.scale)
+    on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(value)
     state, error = memory[_STATE_NOW], memory[_ERROR_NOW]
-    begin = n
-    n = append_text(out, append_whole(out, append_text(out, n, _TORQUE), link.axis), _SPACE)
-    n = append_decimal(out, n, min(max(T, -_TORQUE_MAX), _TORQUE_MAX) if on else 0.0)
-    n = close_line(out, begin, append_text(out, n, _SPACE))
+    n = _set_point(link, command.kind, min(max(value, -_VALUE_MAX), _VALUE_MAX), on, out, n)
     link.said_seq = command.seq
     if not on and command.flags & COMMAND_CLEAR and error != 0:
         n = close_line(out, n, append_text(out, n, _CLEAR))
@@ -149,6 +155,35 @@ def _command(link, command, out, n):
     elif not on and (state == AXIS_CLOSED_LOOP or memory[_REQUESTED] > 0):  # it may have switched on unseen
         n = _request(link, out, n, AXIS_IDLE)
     return n
+
+
+@njit(cache=True, nogil=True)
+def _set_point(link, kind, value, on, out, n):
+    """Write the set-point of a drive that is ``on``, or what feeds its watchdog. Runs inside the tick.
+
+    Parameters
+    ----------
+    link, out
+        As for `speak`.
+    kind : int
+        ``COMMAND_KIND_*``.
+    value : float
+        N m, turns/s or turns of the motor.
+    on : bool
+    n : int
+        Where it begins; where it ends is returned.
+    """
+    begin = n
+    if kind == COMMAND_KIND_ANGLE:
+        n = append_text(out, append_whole(out, append_text(out, n, _ANGLE if on else _FEED), link.axis), _SPACE)
+        if not on:
+            return close_line(out, begin, n)
+        n = append_decimal(out, n, value, _ANGLE_PLACES)
+    else:
+        verb = _RATE if kind == COMMAND_KIND_RATE else _TORQUE
+        n = append_text(out, append_whole(out, append_text(out, n, verb), link.axis), _SPACE)
+        n = append_decimal(out, n, value if on else 0.0)
+    return close_line(out, begin, append_text(out, n, _SPACE))
 
 
 @njit(cache=True, nogil=True)

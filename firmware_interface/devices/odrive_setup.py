@@ -9,8 +9,9 @@ from functools import reduce
 from operator import xor
 
 from firmware_interface.devices.driver import DeviceRequirements, DeviceSettings, Introduction
-from firmware_interface.devices.odrive_codes import AXIS_IDLE, CONTROL_TORQUE, INPUT_PASSTHROUGH
+from firmware_interface.devices.odrive_codes import AXIS_IDLE, CONTROL_MODES, INPUT_PASSTHROUGH
 from firmware_interface.errors import DeviceError
+from firmware_interface.messages import COMMAND_KIND_TORQUE
 from firmware_interface.port import SerialPort, ask_and_listen
 
 ODRIVE_COUNTS_PER_TURN = 1e6  # steer counts made of a turn of the encoder: the drive says six decimals
@@ -23,7 +24,7 @@ _WATCHDOG_OFF_BY = 5e-4  # s
 
 
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
-    """Make the axis idle, set torque control and the watchdog, and read everything back. Nothing is saved in the drive.
+    """Make the axis idle, set the mode of control and the watchdog, and read everything back. Nothing is saved in it.
 
     Raises
     ------
@@ -39,13 +40,15 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     _require_calibrated(drive, axis)
     drive.set(f"{axis}.config.enable_watchdog", 0)  # while nobody feeds it, it would strike at once
     _clear_errors(drive, [axis] + [f"axis{settings['wheel_axis']:.0f}"] * (settings["wheel_axis"] >= 0))
-    drive.set(f"{axis}.controller.config.control_mode", CONTROL_TORQUE)
+    drive.set(f"{axis}.controller.config.control_mode", CONTROL_MODES[wants.kind])
     drive.set(f"{axis}.controller.config.input_mode", INPUT_PASSTHROUGH)
     # else torque is bounded by (vel_limit -+ speed) vel_gain: with the factory's settings 0.3 N m at rest
     drive.set(f"{axis}.controller.config.enable_torque_mode_vel_limit", 0)
     constant = drive.positive(f"{axis}.motor.config.torque_constant", "N m/A")
     current = drive.positive(f"{axis}.motor.config.current_lim", "A")
     torque = drive.positive(f"{axis}.motor.config.torque_lim", "N m")  # infinite from the factory
+    speed_limit = f"{axis}.controller.config.vel_limit"
+    fastest = None if wants.kind == COMMAND_KIND_TORQUE else drive.positive(speed_limit, "turns/s")
     watchdog = _set_watchdog(drive, axis, wants.watchdog)
     return Introduction(
         name=f"ODrive {firmware}, {axis}",
@@ -54,6 +57,9 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         steer_counts_per_turn=ODRIVE_COUNTS_PER_TURN,
         scale=gear,
         per_amp=constant * gear,
+        unit=2.0 * math.pi / gear,
+        obeys=1 << wants.kind,
+        rate_limit=None if fastest is None else 2.0 * math.pi * fastest / gear,
     )
 
 

@@ -47,19 +47,30 @@ def append_whole(out, n, number):
 
 
 @njit(cache=True, nogil=True)
-def append_decimal(out, n, value):
-    """Append a number of magnitude below 1e14 with four decimals, to the nearest. Runs inside the tick."""
-    ticks = np.int64(np.rint(1e4 * abs(value)))
+def append_decimal(out, n, value, places=4):
+    """Append a number of magnitude below 1e12 with four or six decimals, to the nearest. Runs inside the tick.
+
+    Parameters
+    ----------
+    out : uint8 array
+    n : int
+        Where it begins; where it ends is returned.
+    value : float
+    places : int
+        Decimals, 4 or 6.
+    """
+    scale = 1_000_000 if places == 6 else 10_000
+    ticks = np.int64(np.rint(scale * abs(value)))
     if value < 0.0 and ticks > 0:
         out[n] = _MINUS
         n += 1
-    n = append_whole(out, n, ticks // 10_000)
+    n = append_whole(out, n, ticks // scale)
     out[n] = _POINT
-    rest = ticks % 10_000
-    for i in range(4):
-        out[n + 4 - i] = _ZERO + rest % 10
+    rest = ticks % scale
+    for i in range(places):
+        out[n + places - i] = _ZERO + rest % 10
         rest //= 10
-    return n + 5
+    return n + places + 1
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,10 @@ brake current of zero, which does the same and can be told from a torque of zero
   so it strikes, and its end is told, up to that much late. What it is set to (VESC Tool, App Settings, General)
   is not asked here: the supervisor proves it while arming. Set its brake current to 0, or it brakes the steer.
 - A **fault** holds for half a second by default and then clears itself; commands are ignored until then.
+- A **rate** is told by SET_RPM in electrical revolutions per minute: motor turns times pole pairs. Its speed controller
+  lets the motor go below a least speed, 900 from the factory: set Minimum ERPM to 0 in VESC Tool (PID Controllers),
+  or the steer hangs loose wherever it should turn slowly, and allow it to brake.
+- An **angle** is told by SET_POS in millionths of a degree, of that same encoder; it goes there by the shorter way.
 - **Torque** is the mean of the motor's q-axis current since the last answer, times torque constant and gear ratio.
 - The **steer angle** is ``pid_pos``, degrees from 0 to 360 of the encoder VESC Tool was told of. It is unwrapped
   here, beginning with the turn nearest to zero. With a position angle division in VESC Tool other than 1 it begins
@@ -19,10 +23,8 @@ brake current of zero, which does the same and can be told from a torque of zero
 Source: github.com/vedderb/bldc at 7.01: packet.c, commands.c, timeout.c, mc_interface.c; the status since 5.03.
 """
 
-import binascii
 import math
 import struct
-from collections.abc import Iterator
 
 import numpy as np
 from numba import njit
@@ -38,10 +40,20 @@ from firmware_interface.devices.driver import (
 )
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
 from firmware_interface.devices.vesc_codes import VESC_FAULT_NAMES, VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
+from firmware_interface.devices.vesc_packets import (
+    LONG_PACKET,
+    PACKET_END,
+    SHORT_PACKET,
+)
+from firmware_interface.devices.vesc_packets import encode_packet as encode_packet
+from firmware_interface.devices.vesc_packets import packet_payloads as packet_payloads
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.messages import (
     COMMAND_ENABLE,
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_RATE,
+    COMMAND_KIND_TORQUE,
     FAULT_DRIVE,
     STATUS_ENABLED,
     STATUS_STOP_BUTTON,
@@ -49,7 +61,6 @@ from firmware_interface.messages import (
 )
 from firmware_interface.port import SerialPort, ask_and_listen
 
-SHORT_PACKET, LONG_PACKET, PACKET_END = 2, 3, 3  # first bytes and last byte of a packet
 _SELECTED = (VescValue.IQ, VescValue.V_IN, VescValue.FAULT, VescValue.PID_POS, VescValue.STATUS)
 VALUES = struct.Struct(">BIihBiB")  # payload of the answer: its kind, the selection, the values in their order
 VESC_COUNTS_PER_TURN = 360_000_000  # millionths of a degree
@@ -58,6 +69,7 @@ VESC_COUNTS_PER_TURN = 360_000_000  # millionths of a degree
 _FW_VERSION, _GET_VALUES = np.int64(VescCommand.FW_VERSION), np.int64(VescCommand.GET_VALUES)
 _GET_VALUES_SELECTIVE = np.int64(VescCommand.GET_VALUES_SELECTIVE)
 _SET_CURRENT, _SET_CURRENT_BRAKE = np.int64(VescCommand.SET_CURRENT), np.int64(VescCommand.SET_CURRENT_BRAKE)
+_SET_RPM, _SET_POS = np.int64(VescCommand.SET_RPM), np.int64(VescCommand.SET_POS)
 _SELECTION = np.int64(sum(1 << value for value in _SELECTED))
 _SHORT_OVERHEAD = np.int64(5)  # bytes of a short packet that are not payload
 _ANSWER = np.int64(VALUES.size) + _SHORT_OVERHEAD  # bytes of the packet that holds our values
@@ -66,7 +78,7 @@ _LONGEST = np.int64(MAX_PAYLOAD + 2) - _SHORT_OVERHEAD  # bytes of payload there
 _FIRMWARE_LONGEST = np.int64(512)  # bytes of payload a VESC ever sends
 _IQ_AT, _V_IN_AT, _FAULT_AT, _POSITION_AT, _STATUS_AT = 7, 11, 13, 14, 18  # places in that packet
 _OWN_PAYLOAD = np.int64(5)  # bytes: a kind and four more
-_CURRENT_MAX_mA = 2.0**31 - 1  # of the field; what may flow the supervisor and the VESC decide
+_VALUE_MAX = 2.0**31 - 1  # of the field; what may flow the supervisor and the VESC decide
 _ON, _POSITION = 0, 1  # places in the link's memory: ENABLE in the last command, the unwrapped angle
 _SELECTION_TOLD = slice(1, 5)  # of the payload of an answer: the selection it answers
 _TIMEOUT = 1.0  # s, for an answer before the loop
@@ -74,7 +86,7 @@ _TIMEOUT = 1.0  # s, for an answer before the loop
 
 @njit(cache=True, nogil=True, error_model="numpy")  # a division by zero makes no torque
 def speak(link, command, send, out):
-    """Write the current if there is one to ``send``, and the question; returns the number of bytes.
+    """Write the current, speed or position if there is one to ``send``, and the question; returns the bytes.
 
     Parameters
     ----------
@@ -85,10 +97,15 @@ def speak(link, command, send, out):
     """
     n = np.int64(0)
     if send and link.role & ROLE_DRIVE:
-        mA = 1e3 * command.T_cmd / link.scale
-        on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(mA)
-        mA = min(max(mA, -_CURRENT_MAX_mA), _CURRENT_MAX_mA) if on else 0.0
-        n = _ask(out, n, _SET_CURRENT if on else _SET_CURRENT_BRAKE, np.int64(np.rint(mA)))
+        if command.kind == COMMAND_KIND_RATE:
+            kind, value = _SET_RPM, command.T_cmd / link.unit
+        elif command.kind == COMMAND_KIND_ANGLE:
+            kind, value = _SET_POS, 1e6 * command.T_cmd / link.unit
+        else:
+            kind, value = _SET_CURRENT, 1e3 * command.T_cmd / link.scale
+        on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(value)
+        value = min(max(value, -_VALUE_MAX), _VALUE_MAX) if on else 0.0
+        n = _ask(out, n, kind if on else _SET_CURRENT_BRAKE, np.int64(np.rint(value)))
         link.memory[_ON] = on
         link.said_seq = command.seq
     return _ask(out, n, _GET_VALUES_SELECTIVE, _SELECTION)
@@ -227,26 +244,6 @@ def _whole(data, start, size):
     return value - 2 * half if value >= half else value
 
 
-def encode_packet(payload: bytes) -> bytes:
-    """Encode the packet of 1 to 65535 bytes of payload."""
-    n = len(payload)
-    head = bytes([SHORT_PACKET, n]) if n <= 255 else bytes([LONG_PACKET]) + n.to_bytes(2, "big")
-    return head + payload + binascii.crc_hqx(payload, 0).to_bytes(2, "big") + bytes([PACKET_END])
-
-
-def packet_payloads(data: bytes) -> Iterator[bytes]:
-    """Payloads of all whole packets in ``data``, whatever stands between them."""
-    at = 0
-    while at < len(data):
-        head = {SHORT_PACKET: 2, LONG_PACKET: 3}.get(data[at], 0)
-        end = at + head + int.from_bytes(data[at + 1 : at + head], "big")
-        if data[at + head : end] and encode_packet(data[at + head : end]) == data[at : end + 3]:
-            yield data[at + head : end]
-            at = end + 3
-        else:
-            at += 1
-
-
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Ask for firmware and values, never feeding its time-out.
 
@@ -258,6 +255,7 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         For an impossible setting; when nothing or something else answers; when the firmware does not tell its
         status; for a fault, or no supply.
     """
+    unit = _unit(wants)
     constant, ratio = _positive(wants.settings, "torque_constant_Nm_A"), _positive(wants.settings, "gear_ratio")
     scale, limit = constant * ratio, _positive(wants.settings, "current_limit_A")
     name = _named(port, _first_answer(port))
@@ -285,7 +283,24 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         watchdog=wants.watchdog,
         steer_counts_per_turn=float(VESC_COUNTS_PER_TURN),
         scale=scale,
+        unit=unit,
+        obeys=1 << wants.kind,
     )
+
+
+def _unit(wants: DeviceRequirements) -> float:
+    """Steer rate [rad/s] per electrical revolution a minute, or angle [rad] per degree; raises DeviceError."""
+    if wants.kind == COMMAND_KIND_TORQUE:
+        return 1.0
+    if wants.kind == COMMAND_KIND_ANGLE:
+        return math.radians(1.0) / _positive(wants.settings, "encoder_ratio")
+    pairs = wants.settings["pole_pairs"]
+    if not (0.0 < pairs < math.inf and pairs == round(pairs)):
+        raise DeviceError(
+            f"a VESC that is commanded a rate needs pole_pairs, a whole number from 1, found {pairs:g}: give that of "
+            "the motor under its [[port]], half the number of its magnets"
+        )
+    return 2.0 * math.pi / (60.0 * pairs * _positive(wants.settings, "gear_ratio"))
 
 
 def _positive(settings: DeviceSettings, name: str) -> float:
@@ -358,6 +373,8 @@ DEVICE = Device(
     settings={
         "torque_constant_Nm_A": DeviceSetting(None, "N m/A", "torque of the motor per ampere of its q-axis current"),
         "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the steer"),
+        "pole_pairs": DeviceSetting(0.0, "", "pole pairs of the motor, for a drive that is commanded a rate"),
+        "encoder_ratio": DeviceSetting(1.0, "", "turns of the encoder per turn of the steer, for an angle"),
         "current_limit_A": DeviceSetting(None, "A", "the largest motor current the VESC is set to allow"),
     },
     examples=(

@@ -20,11 +20,13 @@ from firmware_interface.devices.odrive_codes import (
     AXIS_INVALID_STATE,
     AXIS_MOTOR_FAILED,
     AXIS_WATCHDOG_EXPIRED,
+    CONTROL_MODES,
     CONTROL_POSITION,
     CONTROL_TORQUE,
     CONTROL_VELOCITY,
     INPUT_PASSTHROUGH,
 )
+from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
 from firmware_interface.twins.faults import FaultKind
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig, active_fault
 
@@ -121,6 +123,8 @@ class ODriveTwin:
                 "encoder.error": 0,
                 "controller.error": 0,
                 "controller.input_torque": 0.0,
+                "controller.input_vel": 0.0,
+                "controller.input_pos": 0.0,
                 "controller.config.control_mode": CONTROL_POSITION,
                 "controller.config.input_mode": INPUT_PASSTHROUGH,
                 "controller.config.enable_torque_mode_vel_limit": 0,  # 1 from the factory
@@ -140,7 +144,7 @@ class ODriveTwin:
         rolling = cal.wheel_sign * readings[WHEEL_READING] / (2 * math.pi)
         self._rates = [STEP_RATE * (turns - before), rolling]
         self._turns = [turns, self._turns[1] + rolling / STEP_RATE]
-        lying = active_fault(self._config.faults, FaultKind.DRIVE_LIES, t)
+        lying = active_fault(self._config.faults, FaultKind.DRIVE_LIES, t) and self._config.kind == COMMAND_KIND_TORQUE
         T = self._asked() if lying else float(readings[TORQUE_READING])
         p[f"{steer}.motor.current_control.Iq_measured"] = cal.torque_sign * T / (TORQUE_CONSTANT * self._gear)
         bus = active_fault(self._config.faults, FaultKind.BUS, t)
@@ -189,16 +193,23 @@ class ODriveTwin:
                 self._fail(name, AXIS_INVALID_STATE)
             elif wanted == AXIS_CLOSED_LOOP and not p[f"{name}.error"]:
                 p[f"{name}.current_state"] = AXIS_CLOSED_LOOP
+                if axis == self._axis and math.isfinite(self._turns[0]):  # it begins where it stands
+                    p[f"{name}.controller.input_pos"] = self._turns[0]
                 self._feed(axis)
 
     def _asked(self) -> float:
-        """Torque on the steer that the drive was told to make [N m], in the axes of the bicycle."""
-        p, axis = self.properties, f"axis{self._axis}"
-        if (
-            p[f"{axis}.current_state"] != AXIS_CLOSED_LOOP
-            or p[f"{axis}.controller.config.control_mode"] != CONTROL_TORQUE
-        ):
+        """Value on the steer that the drive was told [N m, rad/s or rad, by kind], in the axes of the bicycle."""
+        p, axis, kind = self.properties, f"axis{self._axis}", self._config.kind
+        if not self._obeys():
             return 0.0
+        cal = self._config.calibration
+        if kind == COMMAND_KIND_RATE:
+            fastest = p[f"{axis}.controller.config.vel_limit"]
+            turns = min(max(p[f"{axis}.controller.input_vel"], -fastest), fastest) / self._gear
+            return cal.torque_sign * 2.0 * math.pi * turns
+        if kind == COMMAND_KIND_ANGLE:
+            turns = p[f"{axis}.controller.input_pos"] / cal.steer_gear_ratio
+            return cal.steer_sign * 2.0 * math.pi * turns - cal.steer_offset
         T = p[f"{axis}.controller.input_torque"]
         if p[f"{axis}.controller.config.enable_torque_mode_vel_limit"]:
             bound, gain = p[f"{axis}.controller.config.vel_limit"], p[f"{axis}.controller.config.vel_gain"]
@@ -206,9 +217,17 @@ class ODriveTwin:
         limit = self._config.torque_limit
         return min(max(self._config.calibration.torque_sign * T * self._gear, -limit), limit)
 
+    def _obeys(self) -> bool:
+        """True if it is on, in the mode of control for which the plant stands behind it."""
+        p, axis = self.properties, f"axis{self._axis}"
+        on = p[f"{axis}.current_state"] == AXIS_CLOSED_LOOP
+        return on and p[f"{axis}.controller.config.control_mode"] == CONTROL_MODES[self._config.kind]
+
     def _drive(self, t: float) -> None:
         faults = self._config.faults
         T, self.enabled = self._asked(), self.properties[f"axis{self._axis}.current_state"] == AXIS_CLOSED_LOOP
+        if self._config.kind != COMMAND_KIND_TORQUE:
+            self.enabled = self._obeys()
         gain = active_fault(faults, FaultKind.DRIVE_GAIN, t) or active_fault(faults, FaultKind.DRIVE_LIES, t)
         clamp = active_fault(faults, FaultKind.DRIVE_CLAMP, t)
         T = T * gain.size if gain else T
@@ -296,6 +315,10 @@ class ODriveTwin:
             self.properties[f"axis{axis}.controller.config.control_mode"] = mode
         if kind == "c":
             self.properties[f"axis{axis}.controller.input_torque"] = value
+        elif kind == "v":
+            self.properties[f"axis{axis}.controller.input_vel"] = value
+        elif kind in "pq":
+            self.properties[f"axis{axis}.controller.input_pos"] = value
         return []
 
     def _feedback(self, axis: int) -> str:

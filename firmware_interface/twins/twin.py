@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from firmware_interface.calibration import Calibration
+from firmware_interface.messages import COMMAND_KIND_TORQUE
 from firmware_interface.twins.faults import Fault, FaultKind, Faults
 
 STEP_RATE = 1000  # Hz
@@ -54,6 +55,7 @@ class TwinConfig:
     settings: Mapping[str, float] = field(default_factory=dict)  # of the device, all of them
     bus: float = 24.0  # V
     faults: Faults = ()
+    kind: int = COMMAND_KIND_TORQUE  # of command that the drive of the plant obeys; a twin makes nothing of others
     rate_limit: float | None = None  # rad/s of the steer; None where it obeys no rate
     angle_limit: float | None = None  # rad of the steer from its encoder's zero; None where it obeys no angle
 

@@ -16,12 +16,18 @@ import numpy as np
 
 from firmware_interface.calibration import DELTA_READING, TORQUE_READING
 from firmware_interface.devices.vesc_codes import VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
+from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
 from firmware_interface.twins.faults import READING_NAMES, Fault, FaultKind
 from firmware_interface.twins.twin import TwinConfig, active_fault
 
 ABS_OVER_CURRENT = 4  # the fault code it shows
 _LONGEST = 512  # bytes of payload it takes
 _MOTOR_COMMANDS = {VescCommand.SET_CURRENT, VescCommand.SET_CURRENT_BRAKE, VescCommand.SET_RPM, VescCommand.SET_POS}
+_COMMAND_OF_KIND = {  # and what one unit of it is: A, electrical revolutions a minute, degrees
+    COMMAND_KIND_TORQUE: (VescCommand.SET_CURRENT, 1e-3),
+    COMMAND_KIND_RATE: (VescCommand.SET_RPM, 1.0),
+    COMMAND_KIND_ANGLE: (VescCommand.SET_POS, 1e-6),
+}
 # The values of an answer, in the order of the bits of a selection: format and scale; bit 18 is three of a kind.
 _VALUES = (
     *(("h", 1e1), ("h", 1e1), ("i", 1e2), ("i", 1e2), ("i", 1e2), ("i", 1e2), ("h", 1e3), ("i", 1.0)),
@@ -31,7 +37,7 @@ _VALUES = (
 
 
 class VescTwin:
-    """Twin of a VESC; the drive is enabled while a current, if only of zero, is commanded and alive: our driver's "on".
+    """Twin of a VESC; the drive is enabled while a command of its kind is alive, if only of zero: our driver's "on".
 
     Parameters
     ----------
@@ -59,7 +65,7 @@ class VescTwin:
         self._held = b""  # of an unfinished packet
         self._booted = self._fed = t
         self._commanded = False
-        self._current = 0.0  # A, that it was told to make
+        self._told = 0.0  # A, electrical revolutions a minute or degrees, by its kind
         self._last = 0.0  # N m, what DRIVE_HOLDS holds
 
     def hear(self, data: bytes, t: float) -> bytes:
@@ -107,7 +113,7 @@ class VescTwin:
     def _watch(self, t: float) -> None:
         """Forget the current after a time-out, kill or fault; only a new command, later, brings it back."""
         if self._timed_out(t) or self._killed(t) or self._on(FaultKind.DRIVE_TRIPS, t):
-            self._current = 0.0
+            self._told = 0.0
 
     def _made(self, t: float) -> float:
         """Torque [N m] on the steer, positive to the right."""
@@ -116,14 +122,27 @@ class VescTwin:
             self.enabled = True
             return self._last
         config = self._config
-        T = config.calibration.torque_sign * self._current * self._scale if self.enabled else 0.0
-        T = min(max(T, -config.torque_limit), config.torque_limit)
+        T = self._asked() if self.enabled else 0.0
+        if config.kind == COMMAND_KIND_TORQUE:
+            T = min(max(T, -config.torque_limit), config.torque_limit)
         for kind in (FaultKind.DRIVE_GAIN, FaultKind.DRIVE_LIES):
             fault = self._on(kind, t)
             T = T if fault is None else fault.size * T
         clamp = self._on(FaultKind.DRIVE_CLAMP, t)
         self._last = T if clamp is None else min(max(T, -clamp.size), clamp.size)
         return self._last
+
+    def _asked(self) -> float:
+        """Value [N m, rad/s or rad on the steer] that it was told, positive to the right."""
+        config, cal = self._config, self._config.calibration
+        if config.kind == COMMAND_KIND_TORQUE:
+            return cal.torque_sign * self._told * self._scale
+        if config.kind == COMMAND_KIND_RATE:
+            turns = self._told / 60.0 / config.settings["pole_pairs"] / config.settings.get("gear_ratio", 1.0)
+            return cal.torque_sign * 2.0 * math.pi * turns
+        there = math.degrees(cal.steer_sign * (self._readings[DELTA_READING] + cal.steer_offset) * cal.steer_gear_ratio)
+        way = (self._told - there + 180.0) % 360.0 - 180.0  # the shorter one
+        return float(self._readings[DELTA_READING] + cal.steer_sign * math.radians(way) / cal.steer_gear_ratio)
 
     def _misses(self, t: float) -> bool:
         """True if it is too slow to answer; it obeys all the same."""
@@ -161,9 +180,10 @@ class VescTwin:
         if kind == VescCommand.GET_VALUES_SELECTIVE and len(rest) == 4 and self._firmware >= (3, 42):
             return _framed(payload + self._selected(int.from_bytes(rest, "big"), t))
         if kind in _MOTOR_COMMANDS and len(rest) == 4:
-            self._fed, self._commanded = t, kind == VescCommand.SET_CURRENT
-            # of the other three only their feeding the time-out is played
-            self._current = 1e-3 * struct.unpack(">i", rest)[0] if self._commanded else 0.0
+            command, unit = _COMMAND_OF_KIND[self._config.kind]
+            self._fed, self._commanded = t, kind == command
+            # of the others only their feeding the time-out is played
+            self._told = unit * struct.unpack(">i", rest)[0] if self._commanded else 0.0
         elif kind == VescCommand.ALIVE:
             self._fed = t
         return b""
@@ -178,7 +198,8 @@ class VescTwin:
         angle = cal.steer_sign * (self._readings[DELTA_READING] + cal.steer_offset) * cal.steer_gear_ratio
         bus = self._on(FaultKind.BUS, t)
         made = cal.torque_sign * self._readings[TORQUE_READING] / self._scale
-        iq = self._current if self._on(FaultKind.DRIVE_LIES, t) else made
+        lies = self._on(FaultKind.DRIVE_LIES, t) and config.kind == COMMAND_KIND_TORQUE
+        iq = self._told if lies else made
         values: dict[int, float] = {
             VescValue.IQ: iq,
             VescValue.V_IN: config.bus if bus is None else bus.size,

@@ -114,7 +114,7 @@ def _links(rig: Rig, devices: Sequence[Introduction], protocol: int) -> np.ndarr
         link["period_us"] = round(1e6 * rig.dt)
         link["polled"] = said.rate_hz is None
         link["session"] = said.session
-        link["scale"], link["per_amp"] = said.scale, said.per_amp
+        link["scale"], link["per_amp"], link["unit"] = said.scale, said.per_amp, said.unit
         link["axis"] = settings.get("axis", 0)
         link["wheel_axis"] = settings.get("wheel_axis", -1)
         links[i] = link

@@ -1,0 +1,116 @@
+"""A drive's command against a spring balance: made-up drives of known properties, and the tables of a real one."""
+
+import numpy as np
+import pytest
+
+from hil.commissioning.pull_test import LEAST_PULL_ROWS, PullTable, fit_pull_test, read_pull_table
+from models.errors import InputError
+from tests.paths import SHARED
+
+DELFT = SHARED / "data" / "delft_calibration"
+COMMAND = np.arange(0.1, 3.0, 0.1)
+TRUTH = {"gain": 1.3, "dead_band": 0.15, "friction": 0.25}
+
+
+def made_up(rng: np.random.Generator, gain=1.3, dead_band=0.15, friction=0.25, noise=0.03, misprints=0) -> PullTable:
+    """What a balance shows of such a drive: to 5 g at 0.3 m, with jumps where somebody wrote another digit."""
+    pushed = gain * np.maximum(0.0, COMMAND - dead_band)
+    tables = []
+    for shown in (np.maximum(0.0, pushed - friction), pushed + friction):
+        shown = np.maximum(0.0, shown + noise * rng.standard_normal(COMMAND.size) * (shown > 0.0))
+        shown[rng.choice(COMMAND.size, misprints, replace=False)] *= 0.2
+        tables.append(0.0147 * np.round(shown / 0.0147))
+    return PullTable("made up", COMMAND, *tables)
+
+
+def test_a_clean_table_tells_the_truth():
+    found = fit_pull_test([made_up(np.random.default_rng(1), noise=0.0)])
+    for name, value in TRUTH.items():
+        assert found.found[name].value == pytest.approx(value, abs=0.02), name
+    assert found.found["break_away"].value == pytest.approx(0.15 + 0.25 / 1.3, abs=0.02)
+    assert found.found["hysteresis"].value == pytest.approx(0.5, abs=0.03)
+
+
+def test_misprints_cost_their_rows_only():
+    found = fit_pull_test([made_up(np.random.default_rng(2), noise=0.01, misprints=3)])
+    for name, value in TRUTH.items():
+        assert found.found[name].value == pytest.approx(value, abs=0.05), name
+
+
+@pytest.mark.parametrize("tables", [1, 4])
+def test_intervals_hold_the_truth_as_often_as_they_say(tables):
+    rng, held, runs = np.random.default_rng(3), dict.fromkeys(TRUTH, 0), 60
+    for _ in range(runs):
+        found = fit_pull_test([made_up(rng) for _ in range(tables)])
+        for name, value in TRUTH.items():
+            low, high = found.interval(name)
+            held[name] += low <= value <= high
+            assert high - low < {1: 0.5, 4: 0.3}[tables], "and are of use"
+    assert min(held.values()) >= 0.85 * runs, held
+
+
+def test_drives_that_differ_from_table_to_table_get_wide_intervals():
+    rng = np.random.default_rng(4)
+    alike, unlike = (fit_pull_test([made_up(rng, gain=g) for g in gains]) for gains in ((1.3, 1.3), (1.0, 1.6)))
+    assert unlike.found["gain"].error > 5.0 * alike.found["gain"].error
+    assert unlike.found["gain"].value == pytest.approx(1.3, abs=0.05)
+
+
+def written(folder, text: str):
+    path = folder / "pull.csv"
+    path.write_text(text)
+    return path
+
+
+ROWS = "\n".join(f"{0.1 * k:.1f},{0.01 * k:.3f},{0.02 * k:.3f}" for k in range(1, 13))
+
+
+def test_either_way_of_telling_the_arm(tmp_path):
+    above = read_pull_table(written(tmp_path, f"CLOCKWISE, arm = 315mm\ncommand,kg_push,kg_pull\n{ROWS}\n"))
+    column = ROWS.replace("\n", ",\n", 1).replace(",\n", ",315\n", 1)
+    beside = read_pull_table(written(tmp_path, f"command,kg_push,kg_pull,arm_in_mm\n{column}\n"))
+    assert above.yielding[-1] == pytest.approx(9.81 * 0.315 * 0.24)
+    for one, other in zip(above[1:], beside[1:], strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("time,torque\n1,2\n", "wants a line of column names that begins with 'command', found none"),
+        (f"command,kg_a,kg_b\n{ROWS}", "wants the balance's arm .* found none: write 'arm = 315mm'"),
+        (f"arm = 5mm\ncommand,kg_a,kg_b\n{ROWS}", "10 to 2000 mm, once, found 5"),
+        ("arm = 315mm\ncommand,kg_a,kg_b\n0.1,0,0\n", f"{LEAST_PULL_ROWS} rows or more, found 2 and 1"),
+        (f"arm = 315mm\ncommand,kg_a,N\n{ROWS}", "two columns of kg .* found 1 and 12"),
+        (
+            f"arm = 315mm\ncommand,kg_a,kg_b\n{ROWS}\n1.3,x,0.1",
+            "wants a number in column 2 of each row, found '1.3,x,0.1'",
+        ),
+        (f"arm = 315mm\ncommand,kg_a,kg_b\n{ROWS}\n0.5,0.1,0.1", "must grow from row to row: sort the table"),
+    ],
+)
+def test_what_is_no_pull_test_is_said_in_one_sentence(tmp_path, text, words):
+    with pytest.raises(InputError, match=words):
+        read_pull_table(written(tmp_path, text))
+
+
+def test_a_drive_that_does_not_push_is_no_drive():
+    table = PullTable("idle", COMMAND, 0.0 * COMMAND, 0.0 * COMMAND)
+    with pytest.raises(InputError, match=r"shows no torque that grows with the command up to 2\.9 N m: pull further"):
+        fit_pull_test([table])
+
+
+@pytest.mark.skipif(not DELFT.is_dir(), reason="the tables of Delft's pull test are not beside this repository")
+def test_delft():
+    """Real tables, two with whole kilograms lost in some rows; lines through the clean ones tell their gains."""
+    tables = [read_pull_table(path) for path in sorted(DELFT.glob("torque_kg*"))]
+    found = fit_pull_test(tables)
+    low, high = found.interval("gain")
+    assert low < 1.3 < high
+    assert 0.2 < found.found["break_away"].value < 0.7, "the balance shows nothing at 0.1 to 0.7 N m"
+    assert found.freedom == 3
+    clean = [table for table in tables if "high_saddle" in table.name]
+    for table in clean:
+        beyond = table.command > 1.0
+        lines = [np.polyfit(table.command[beyond], shown[beyond], 1)[0] for shown in table[2:]]
+        assert fit_pull_test([table]).found["gain"].value == pytest.approx(np.mean(lines), rel=0.08)
