@@ -97,10 +97,7 @@ def test_what_is_said_to_be_seen_is_seen_as_often(delft, name):
     seeds = range(100, 115)
     seen = {
         share: np.mean(
-            [
-                judged([ridden(c, seed, TRUTHS[name](share * size)) for c in delft.conditions]) < 0.05
-                for seed in seeds
-            ]
+            [judged([ridden(c, seed, TRUTHS[name](share * size)) for c in delft.conditions]) < 0.05 for seed in seeds]
         )
         for share in (1.0, 0.5)
     }
