@@ -1,5 +1,6 @@
 """Shared fixtures: others' real logs, one cache for compiled kernels, a floor beside real-time tests."""
 
+import multiprocessing
 import signal
 from pathlib import Path
 
@@ -26,6 +27,15 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the folder of others' logs is not beside the checkout")
     return SHARED
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Let real-time tests fork their twins from a process that has imported what these need, a second's work each."""
+    if any(item.get_closest_marker("realtime") for item in session.items):
+        from firmware_interface.twins import virtual_node
+
+        multiprocessing.set_forkserver_preload(["pytest", "experiments.emulation.spawn"])
+        virtual_node.START_METHOD = "forkserver"
 
 
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:

@@ -14,7 +14,10 @@ import time
 import tty
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from multiprocessing.connection import Connection
 from multiprocessing.reduction import DupFd
+from typing import Any
 
 PERIOD = 0.005  # s, of the rigs under test
 LATE = 0.010  # s; a loop that waits longer for its machine loses samples at 200 Hz
@@ -41,37 +44,48 @@ class Floor:
 
 @contextlib.contextmanager
 def measured_floor() -> Iterator[Floor]:
-    """Measure the floor in processes of its own for as long as the context is open."""
+    """Measure the floor, in processes that live as long as the tests, for as long as the context is open."""
+    told = _processes()
+    told.send("beat")
+    if not told.poll(START):
+        raise TimeoutError("the floor beside a real-time test did not begin to beat")
+    told.recv()
+    floor = Floor()
+    try:
+        yield floor
+    finally:
+        told.send("stop")
+        floor.beats, floor.late, floor.worst = told.recv()
+
+
+@cache
+def _processes() -> Connection:
+    """Start the two processes, at rest until told; they end with this one."""
     spawn = multiprocessing.get_context("spawn")
     ours, theirs = spawn.Pipe()
     master, slave = os.openpty()
     tty.setraw(slave)
     answering = spawn.Process(target=_answer, args=(os.ttyname(slave),), daemon=True)
-    beating = spawn.Process(target=_beat_until_told, args=(theirs, DupFd(master)), daemon=True)
+    beating = spawn.Process(target=_beat_when_told, args=(theirs, DupFd(master)), daemon=True)
     for process in (answering, beating):
         process.start()
-    if not ours.poll(START):
-        raise TimeoutError("the floor beside a real-time test did not begin to beat")
-    ours.recv()
-    floor = Floor()
-    try:
-        yield floor
-    finally:
-        ours.send("stop")
-        floor.beats, floor.late, floor.worst = ours.recv()
-        beating.join()
-        answering.terminate()
-        answering.join()
-        for end in (master, slave):
-            os.close(end)
+    return ours
 
 
-def _beat_until_told(told, line) -> None:
+def _beat_when_told(told: Connection, line: Any) -> None:
     master = line.detach()
     os.write(master, b"x")
     os.read(master, 1)  # the other one is there
+    while told.recv() == "beat":
+        told.send("beating")
+        told.send(_beat_until_told(told, master))
+
+
+def _beat_until_told(told: Connection, master: int) -> tuple[int, int, float]:
+    """Beat until a word comes; beats, late ones and the worst [s]."""
+    while select.select([master], [], [], 0.0)[0]:
+        os.read(master, 1)  # an answer that came too late for the test before
     beats, late, worst, due = 0, 0, 0.0, time.monotonic()
-    told.send("beating")
     while not told.poll():
         due += PERIOD
         time.sleep(max(0.0, due - time.monotonic()))
@@ -81,7 +95,8 @@ def _beat_until_told(told, line) -> None:
         lateness = time.monotonic() - due
         beats, late, worst = beats + 1, late + (lateness > LATE), max(worst, lateness)
         due = max(due, time.monotonic() - PERIOD)
-    told.send((beats, late, worst))
+    told.recv()
+    return beats, late, worst
 
 
 def _answer(path: str) -> None:

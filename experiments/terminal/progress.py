@@ -186,6 +186,8 @@ class Board:
 
     def __exit__(self, *_: object) -> None:
         self._live.stop()
+        if not self._screen.is_interactive:
+            self._screen.print()  # what comes next begins a line, in a file too
 
     @contextmanager
     def aside(self) -> Iterator[None]:

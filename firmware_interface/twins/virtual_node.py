@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from firmware_interface.twins.faulty_node import drive_output, new_faulty_node, 
 from firmware_interface.twins.paced_line import PacedLine, bytes_carried
 from firmware_interface.twins.pseudo_port import PseudoPort
 
+START_METHOD: Literal["spawn", "forkserver"] = "spawn"  # of the process that serves: a fork would copy threads' locks
 START_TIMEOUT = 120.0  # s; a first start compiles
 STOP_TIMEOUT = 5.0  # s
 
@@ -348,7 +349,7 @@ def spawn(
     DeviceError
         If the plant could not be made, or nothing is served within a minute.
     """
-    context = multiprocessing.get_context("spawn")
+    context: Any = multiprocessing.get_context(START_METHOD)
     ours, theirs = context.Pipe(duplex=False)
     stop = context.RawValue("b", 0)
     report = context.RawArray("d", len(Report._fields))

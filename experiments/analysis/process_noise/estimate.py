@@ -144,7 +144,10 @@ def cost(stretches: Sequence[Stretch], torques: Array, place: int) -> float:
     sizes = np.array([torques[0, 0], torques[1, 1], torques[0, 1]])
     products, logs = 0.0, 0.0
     for one in stretches:
-        factor = np.linalg.cholesky(np.eye(len(one.columns)) + np.tensordot(sizes, one.torques[place], 1))
+        r = len(one.columns)
+        covariance = (sizes @ one.torques[place].reshape(len(sizes), -1)).reshape(r, r)
+        covariance.flat[:: r + 1] += 1.0
+        factor = np.linalg.cholesky(covariance)
         white = solve_triangular(factor, one.columns, lower=True, check_finite=False)
         products = products + one.rest + white.T @ white
         logs += 2.0 * float(np.log(np.diag(factor)).sum())

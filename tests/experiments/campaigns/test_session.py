@@ -177,6 +177,8 @@ def test_a_terminal_shows_a_campaign_in_lockstep(tmp_path, file, shown):
     assert result.missing == []
     assert "1 of 1" in shown.getvalue()
     assert "analysis" in shown.getvalue()
+    bars = [line for line in shown.getvalue().splitlines() if "━" in line]
+    assert not [line for line in bars if "campaign" in line and "analysis" in line], "each on a line of its own"
 
 
 @pytest.fixture

@@ -80,6 +80,12 @@ def test_help_does_not_load_the_heavy_libraries():
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
 
 
+def test_the_commands_are_built_once_in_a_process(riderless, monkeypatch):
+    assert riderless("bikes", "--json")[0] == 0
+    monkeypatch.setattr("experiments.cli.get_command", lambda app: pytest.fail("they were built anew"))
+    assert riderless("bikes", "--json")[0] == 0
+
+
 def test_bikes_lists_the_catalogue(riderless):
     code, out, _ = riderless("bikes", "--json")
     assert code == 0
