@@ -372,11 +372,10 @@ def _at_speed(condition: Condition, v: float) -> Condition | None:
 
 def _designed_over(schedule: GainSchedule, v: float, condition: Condition) -> GainSchedule | None:
     """Design gains as those of a schedule about a speed, by its options, or by the gentle ones where these do not."""
-    for options in (schedule.options, gentle_options(condition.bicycle, condition.method)):
+    about = (condition.bicycle, condition.method, grid_over([v]), schedule.loop)
+    for options in (schedule.options, gentle_options(condition.bicycle, condition.method, schedule.drive)):
         try:
-            return design(
-                condition.bicycle, condition.method, grid_over([v]), schedule.loop, allow_unstable=True, **options
-            )
+            return design(*about, allow_unstable=True, drive=schedule.drive, **options)
         except (InputError, TypeError, ValueError):
             continue
     return None

@@ -25,6 +25,7 @@ def faults(
         str,
         typer.Option(help="Where the faults come from: sudden, slow, attack, all, or none, for rides that must go on."),
     ] = "sudden",
+    drive: Annotated[str, typer.Option(help="Quantity that the steer drive obeys: torque, rate or angle.")] = "torque",
     bicycles: Annotated[
         str | None, typer.Option(help="Bicycles of the catalogue, as Silver,Pista, instead of the campaign's own.")
     ] = None,
@@ -51,7 +52,7 @@ def faults(
     from experiments.terminal.faults import counting_cases, show_faults
 
     _refuse_ignored(context)
-    options = _options(length, together, threats, bicycles)
+    options = _options(length, together, threats, bicycles, drive)
     if doc is not None:
         require_table_place(doc, real_time, options)  # before the work, not after it
     if real_time:
@@ -87,10 +88,12 @@ def _refuse_ignored(context: typer.Context) -> None:
         refuse_ignored(context, "count", "doc", because=why)
     if context.params["real_time"]:
         why = "--real-time has its own cases, one after another; leave it out, or --real-time"
-        refuse_ignored(context, "count", "jobs", "length", "together", "threats", "bicycles", "search", because=why)
+        refuse_ignored(
+            context, "count", "jobs", "length", "together", "threats", "drive", "bicycles", "search", because=why
+        )
 
 
-def _options(length: float | None, together: int, threats: str, bicycles: str | None) -> "CaseOptions":
+def _options(length: float | None, together: int, threats: str, bicycles: str | None, drive: str) -> "CaseOptions":
     """Read the options of the cases."""
     from experiments.studies.fault_injection.cases import CaseOptions
     from experiments.studies.fault_injection.threats.fault_list import ThreatPool
@@ -99,7 +102,7 @@ def _options(length: float | None, together: int, threats: str, bicycles: str | 
     if threats not in list(ThreatPool):
         raise InputError(f"--threats must be one of {', '.join(ThreatPool)}, found {threats!r}; choose one")
     names = tuple(name.strip() for name in bicycles.split(",")) if bicycles else ()
-    return CaseOptions(length, together, ThreatPool(threats), names)
+    return CaseOptions(length, together, ThreatPool(threats), names, drive)
 
 
 def _number(case: str) -> int:

@@ -61,6 +61,8 @@ class FaultKind(IntEnum):
     REPLAY = 32  # s; what was sent so long ago is sent again, beside what is sent now
     LOOP = 33  # frames; the last so many are sent in turn in place of new ones, as by a circular buffer
     FORGE = 34  # N m in the drive's sense; a command of this torque behind each one, well-formed, of the same session
+    # its drive again, where it obeys a steer rate or angle
+    DRIVE_ZERO = 35  # added to what it was asked for, as carried [N m, rad/s or 0.1 rad]: it has lost its zero
 
 
 ATTACKS = (FaultKind.REPLAY, FaultKind.LOOP, FaultKind.FORGE)
@@ -98,6 +100,7 @@ _SIZES = {
     FaultKind.DRIVE_LIES: _Size("", -10.0, 10.0),
     FaultKind.DRIVE_CLAMP: _Size("N m", 0.0, 1000.0),
     FaultKind.DRIFT: _Size("", -1e9, 1e9),
+    FaultKind.DRIVE_ZERO: _Size("", -32.0, 32.0),
     FaultKind.REPLAY: _Size("s", 0.0, 10.0),
     FaultKind.LOOP: _Size("frames", 1, 1000),
     FaultKind.FORGE: _Size("N m", -32.0, 32.0),

@@ -57,6 +57,7 @@ _NOT_PLAYED = -1  # a kind of fault that this node does not have: what the node 
     _DRIVE_HOLDS,
     _DRIFT,
 ) = (int(kind) for kind in FaultKind if FaultKind.SLOWING <= kind <= FaultKind.DRIFT)
+_DRIVE_ZERO = int(FaultKind.DRIVE_ZERO)
 _UP = TO_COMPUTER
 
 
@@ -98,6 +99,8 @@ def drive_output(node, t):
             T = fault.size * T
         elif fault.kind == _DRIVE_CLAMP:
             T = min(max(T, -fault.size), fault.size)
+        elif fault.kind == _DRIVE_ZERO:
+            T += fault.size if enabled else 0.0
         elif fault.kind == _DRIVE_HOLDS:
             if not fault.begun:
                 fault.begun = 1

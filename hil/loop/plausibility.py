@@ -67,6 +67,7 @@ MONITOR = np.dtype(
         ("torque_error", "f8"),  # N m, smoothed
         ("strayed", "f8"),  # rad, what the steer is short of its commands, of a drive that obeys a rate or angle
         ("delta_followed", "f8"),  # rad, steer angle when that was asked last
+        ("steered_for", "f8"),  # s, for which such a drive has been under control
         ("gyro_bias", "f8"),  # rad/s, learnt until the machine was RUNNING
         ("yaw_bias", "f8"),
         ("yaw_gap", "f8"),  # rad/s, yaw rate by the gyro less that of rolling, since it is RUNNING

@@ -29,6 +29,7 @@ from firmware_interface.messages import (
     STATUS_WATCHDOG,
 )
 from hil.loop.consistency import leans_too_far
+from hil.loop.drives.following import AT_LIMIT
 from hil.loop.states import Cause, Demand, Symptom, Verdict
 from hil.loop.transitions import EVENT_CAUSE, EVENT_INDEX, NEXT_STAGE, OBSTACLES, STATE_OF, Stage
 
@@ -47,7 +48,6 @@ _V_WITHHELD = int(Verdict.WITHHELD)
 _V_RELEASED = int(Verdict.RELEASED)
 _ANSWER = 0.25  # s, for the drive to say that it is on, or that it is cleared
 _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
-_AT_LIMIT = 0.99  # of the greatest torque: what a lag and whole counts leave of it
 
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
@@ -238,7 +238,7 @@ def _limited(s, limits, T_req, T_meas, dt):
     T = min(max(T_req, -limits.command), limits.command)
     if T_req != T:
         s.verdict |= _V_TORQUE_LIMIT
-    spent = limits.kind != COMMAND_KIND_TORQUE and abs(T_meas) >= _AT_LIMIT * limits.torque  # the steer cannot follow
+    spent = limits.kind != COMMAND_KIND_TORQUE and abs(T_meas) >= AT_LIMIT * limits.torque  # the steer cannot follow
     s.at_limit = s.at_limit + dt if T_req != T or spent else 0.0
     step = limits.command_change * min(dt, s.watchdog)  # after a long gap the drive is off anyway
     limited = min(max(T, s.T_cmd - step), s.T_cmd + step)

@@ -18,6 +18,7 @@ from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 from models.plant.plant import Scenario
 
+GENTLE_COMMAND = {"rate": 0.05, "angle": 0.009}  # rad/s, rad: large for gains under which the weave lasts
 GAIN_SPEED_STEP = 0.25  # m/s, from one set of gains to the next
 
 
@@ -53,8 +54,7 @@ class NamedController:
             Of the rig's drive; None: it obeys a torque.
         """
         if self.gains is None:
-            gentle = gentle_options(bicycle, self.method) if drive is None else {}
-            options = gentle if self.options is None else self.options
+            options = gentle_options(bicycle, self.method, drive) if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
             return design(bicycle, self.method, speeds, timing, allow_unstable=True, drive=drive, **options)
         require_same_kind(self.gains, drive)
@@ -204,12 +204,15 @@ class PlanInputs:
         )
 
 
-def gentle_options(bicycle: Bicycle, method: str) -> dict[str, Any]:
+def gentle_options(bicycle: Bicycle, method: str, drive: InnerLoop | None = None) -> dict[str, Any]:
     """Options of a method under which the weave lasts long enough to be measured: well damped, it is gone too soon.
 
     LQR by Bryson's weights, but with torque counted as large from 0.03 N m; poles with a weave that is
-    damped by 0.2 and never slower than 4.5 rad/s, a cycle and a half between two kicks.
+    damped by 0.2 and never slower than 4.5 rad/s, a cycle and a half between two kicks. Of a drive that obeys a
+    steer rate or angle the command counts as large from a tenth of the usual on.
     """
+    if drive is not None:
+        return {"command": GENTLE_COMMAND[drive.kind]}
     if method == "lqr":
         return {"weights": {"T_delta": 0.03}}
     if method == "poles":

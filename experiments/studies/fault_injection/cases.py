@@ -16,10 +16,12 @@ from experiments.studies.fault_injection.circumstances import (
 )
 from experiments.studies.fault_injection.draw_faults import FOREVER, SEED_RANGE, Draws, draw_faults
 from experiments.studies.fault_injection.machines import (
+    STEER_DRIVES,
     USUAL_SPACE,
     VARIED_BICYCLES,
     RideSpace,
     rig_and_gains,
+    steered_space,
     varied_space,
 )
 from experiments.studies.fault_injection.ride_plan import (
@@ -54,6 +56,8 @@ class CaseOptions:
         Threats that the faults are drawn from.
     bicycles : tuple of str
         Of the catalogue; none: the campaign's own.
+    drive : "torque", "rate" or "angle"
+        Quantity that the steer drive obeys.
 
     Raises
     ------
@@ -65,8 +69,11 @@ class CaseOptions:
     together: int = 1
     pool: ThreatPool = ThreatPool.SUDDEN
     bicycles: tuple[str, ...] = ()
+    drive: str = "torque"
 
     def __post_init__(self) -> None:
+        if self.drive not in ("torque", *STEER_DRIVES):
+            raise InputError(f"--drive must be torque, {' or '.join(STEER_DRIVES)}, found {self.drive!r}; choose one")
         _ = self.plan, self.space  # which refuse a length and a bicycle of nonsense
         if self.pool is ThreatPool.NONE and self.together != 1:
             raise InputError(f"with no faults none come together, found {self.together}: leave one of the two out")
@@ -81,9 +88,10 @@ class CaseOptions:
     @property
     def space(self) -> RideSpace:
         """Bicycles and speeds that the rides are drawn from."""
+        usual = USUAL_SPACE
         if self.bicycles or self.pool.varied:
-            return varied_space(self.bicycles or VARIED_BICYCLES)
-        return USUAL_SPACE
+            usual = varied_space(self.bicycles or VARIED_BICYCLES)
+        return usual if self.drive == "torque" else steered_space(usual, self.drive)
 
     @property
     def flags(self) -> str:
@@ -92,7 +100,8 @@ class CaseOptions:
         together = f" --together {self.together}" if self.together != 1 else ""
         pool = f" --threats {self.pool.value}" if self.pool is not ThreatPool.SUDDEN else ""
         bicycles = f" --bicycles {','.join(self.bicycles)}" if self.bicycles else ""
-        return length + together + pool + bicycles
+        drive = f" --drive {self.drive}" if self.drive != "torque" else ""
+        return length + together + pool + bicycles + drive
 
 
 @dataclass(frozen=True)
@@ -178,7 +187,7 @@ def draw_case(seed: int, index: int, options: CaseOptions = CaseOptions()) -> Fa
 
     The first fault of a set is that of the case of the same number with one fault.
     """
-    threats = threats_of(options.pool)
+    threats = threats_of(options.pool, options.drive)
     first = np.random.default_rng([seed, index])
     further = [np.random.default_rng([seed, index, i]) for i in range(1, options.together)]
     met = [threat for threat in threats if not threat.refused]  # where no session begins no further fault is met

@@ -140,13 +140,16 @@ def _ramp(ride: _Ride, make: _Make, surface: str = "treadmill") -> Circumstances
 
 
 def turning_torque(machine: tuple[str, str], v: float, lean: float) -> float:
-    """Steer torque [N m] on top of the controller's that makes a steady lean [rad] of a turn."""
+    """Steer torque (or rate, angle) on top of the controller's that makes a steady lean [rad] of a turn."""
     rig, schedule = rig_and_gains(*machine)
     bike = rig.bicycle
     _, _, K0, K2 = canonical_matrices(bike)
     gain = schedule.gains(v)
     K = bike.g * K0 + v * v * K2
     delta = -K[0, 0] / K[0, 1] * lean
+    if rig.drive is not None:
+        steady = delta if rig.drive_kind == "angle" else 0.0
+        return float(steady + gain[0] * lean + gain[1] * delta)
     T = K[1, 0] * lean + K[1, 1] * delta
     return float(T * (1.0 + gain[4] + gain[5]) + gain[0] * lean + gain[1] * delta)
 

@@ -43,7 +43,7 @@ from experiments.studies.fault_injection.promises import (
 from experiments.studies.fault_injection.simulate import CASE_LIMITS, Played
 from experiments.studies.fault_injection.threats.fault_list import family
 from experiments.studies.fault_injection.threats.fault_spec import AT_ONCE_CAUSES, SAMPLE_PERIOD, TIME_TO_ZERO
-from hil.loop.limits import Limits
+from hil.loop.limits import COMMAND_LIMITS, Limits
 from hil.loop.states import Cause, State
 
 QUIET_TIME = 0.2  # s, at the end of a case, in which there must be no torque at all
@@ -126,13 +126,15 @@ def _bounds(case: FaultCase, played: Played, limits: Limits, declared: str) -> l
             since = diary["t"] - part.onset
             diary["T_asked"][(since >= 0.0) & (since <= part.threat.obeyed + TIME_ROUNDING)] = 0.0
     asked = diary["T_asked"]
+    kind = case.options.drive
+    most, change = (getattr(limits, name) for name in COMMAND_LIMITS[kind])
     worst = float(np.abs(asked).max())
-    if worst > limits.torque.value + TORQUE_ROUNDING:
-        wrong.append(f"the drive was asked for {worst:.3f} N m")
+    if worst > most.value + TORQUE_ROUNDING:
+        wrong.append(f"the drive was asked for {worst:.3f} {most.unit}")
     rate = _fastest_change(diary)
-    if rate * SAMPLE_PERIOD > limits.torque_rate.value * SAMPLE_PERIOD + TORQUE_ROUNDING:
-        wrong.append(f"the drive was asked to change by {rate:.0f} N m/s")
-    if declared == NO_WATCHDOG:
+    if rate * SAMPLE_PERIOD > change.value * SAMPLE_PERIOD + TORQUE_ROUNDING:
+        wrong.append(f"the drive was asked to change by {rate:.0f} {change.unit}")
+    if declared == NO_WATCHDOG or kind == "angle":  # armed, an angle drive is told where the bars are held
         return wrong
     under_control = np.isin(state, (State.RUNNING, State.RAMPDOWN))
     late = LATE_TICKS + math.ceil(slack_of(case) / SAMPLE_PERIOD)

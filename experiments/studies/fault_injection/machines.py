@@ -5,9 +5,15 @@ from functools import cache
 
 from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
+from hil.design.steered.methods import STEER_METHODS
 from hil.rig.rig import Rig
 from models import catalogue
+from models.linear.prescribed_steer import InnerLoop
 
+STEER_DRIVES = {
+    "rate": InnerLoop(kind="rate", bandwidth=100.0, damping=1.0),
+    "angle": InnerLoop(kind="angle", bandwidth=80.0, damping=1.0),
+}
 CASE_GAIN_SPEEDS = tuple(3.0 + 0.5 * i for i in range(10))  # m/s, of the gains
 
 
@@ -43,8 +49,18 @@ def varied_space(bicycles: tuple[str, ...] = VARIED_BICYCLES) -> RideSpace:
     return RideSpace(tuple((name, method) for name in bicycles for method in VARIED_METHODS), VARIED_SPEEDS)
 
 
+def steered_space(space: RideSpace, kind: str) -> RideSpace:
+    """Give the bicycles of a space drives that obey a steer rate or angle, and the two methods for those."""
+    bicycles = dict.fromkeys(bicycle for bicycle, _ in space.machines)
+    methods = [f"{kind} {method}" for method in STEER_METHODS[kind]]
+    return RideSpace(tuple((bicycle, method) for bicycle in bicycles for method in methods), space.speeds)
+
+
 @cache
 def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
-    """Make the emulated rig of a bicycle and design its gains."""
-    rig = Rig(catalogue.load_bicycle(bicycle))
+    """Make the emulated rig of a bicycle and design its gains; the method may begin with the kind of its drive."""
+    kind, _, law = method.rpartition(" ")
+    rig = Rig(catalogue.load_bicycle(bicycle), drive=STEER_DRIVES.get(kind))
+    if rig.drive is not None:
+        return rig, design(rig.bicycle, law, CASE_GAIN_SPEEDS, rig.timing, drive=rig.drive)
     return rig, design(rig.bicycle, method, CASE_GAIN_SPEEDS, LoopTiming(rate=rig.rate, drive_lag=rig.drive_lag))

@@ -75,6 +75,8 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
     loop = new_loop(rig, schedule, calibration.as_record(), excitation=about.excitation)
     sabotage(loop)
     drive = replace(about.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value)
+    if rig.drive is not None:  # play is emulated behind a torque only
+        drive = replace(drive, inner_loop=rig.drive, backlash=0.0)
     plant = Plant(rig.bicycle, case.scenario, drive, about.instruments, about.model, about.surroundings)
     bench = lockstep.new_bench(plant, config, case.all_faults)
     n = round(case.plan.end_at * rig.rate)

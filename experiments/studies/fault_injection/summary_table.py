@@ -68,7 +68,7 @@ def tally(verdicts: Iterable[CaseResult], seed: int, options: CaseOptions = Case
     by_name: dict[str, list[CaseResult]] = {}
     for verdict in sorted(verdicts, key=lambda v: v.index):
         by_name.setdefault(verdict.threat if of_one else verdict.families, []).append(verdict)
-    promises = {threat.name: threat.promise for threat in threats_of(options.pool)}
+    promises = {threat.name: threat.promise for threat in threats_of(options.pool, options.drive)}
     names = [name for name in promises if name in by_name] if of_one else sorted(by_name)
     return [_row(name, promises.get(name, SET_PROMISE), by_name[name], seed, options) for name in names]
 

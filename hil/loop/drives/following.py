@@ -9,6 +9,9 @@ own, and one that has lost its zero:
   need be estimated, so that noise counts once;
 * angle: steer against command, smoothed over `FOLLOWING_TIME`.
 
+Two things excuse it. A drive that reports its greatest torque does what it can: `saturated` ends that. And in the first
+`LETTING_GO` under control a person may still hold the bars.
+
 The torque is the drive's own affair, but not its size: what it reports beyond the rig's limit is a drive that disobeys.
 """
 
@@ -22,6 +25,8 @@ from models.array_types import Array
 from models.linear.prescribed_steer import InnerLoop
 
 FOLLOWING_TIME = 0.2  # s, over which the steer is compared with its commands
+LETTING_GO = 0.6  # s
+AT_LIMIT = 0.99  # of the greatest torque: what a lag and whole counts leave of it
 
 
 def following_map(loop: InnerLoop, h: float) -> Array:
@@ -84,14 +89,17 @@ def look_at_steer(limits, m, sample, e, running, dt, part):
     part : float
         Share of the smoothing of other errors that passes in it.
     """
-    if not running:
-        m.strayed = m.torque_error = 0.0
+    m.steered_for = m.steered_for + dt if running else 0.0
+    keep = math.exp(-dt / FOLLOWING_TIME)
+    if m.steered_for <= LETTING_GO:
+        m.strayed = 0.0
+    elif abs(sample.T_meas) >= AT_LIMIT * limits.torque:
+        m.strayed *= keep
     elif limits.kind == COMMAND_KIND_RATE:
-        expected = e.T * dt - (sample.delta_meas - m.delta_followed)
-        m.strayed = math.exp(-dt / FOLLOWING_TIME) * (m.strayed + expected)
+        m.strayed = keep * (m.strayed + e.T * dt - (sample.delta_meas - m.delta_followed))
     else:
-        m.strayed += (1.0 - math.exp(-dt / FOLLOWING_TIME)) * (e.T - sample.delta_meas - m.strayed)
+        m.strayed += (1.0 - keep) * (e.T - sample.delta_meas - m.strayed)
     m.delta_followed = sample.delta_meas
-    if running:
-        m.torque_error += part * (max(abs(sample.T_meas) - limits.torque, 0.0) - m.torque_error)
+    beyond = max(abs(sample.T_meas) - limits.torque, 0.0) if running else 0.0
+    m.torque_error += part * (beyond - m.torque_error)
     return abs(m.strayed) > limits.follow_error or m.torque_error > limits.torque_error

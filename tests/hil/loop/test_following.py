@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from firmware_interface.messages import COMMAND_KINDS, SAMPLE
-from hil.loop.drives.following import FOLLOWING_TIME, follow_command, look_at_steer
+from hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO, follow_command, look_at_steer
 from hil.loop.limits import Limit, Limits
 from hil.loop.observer import ESTIMATE, follow_drive
 from hil.loop.plausibility import new_monitor
@@ -79,9 +79,9 @@ class Watched:
 
     def until_noticed(self, expected, steer, torque=0.0, running=True, longest=3.0):
         """Time [s] until it is noticed; None if it is not. ``expected`` and ``steer`` are functions of time."""
-        for k in range(-1, round(longest / DT)):  # a person holds the bars at first
+        for k in range(-round(LETTING_GO / DT) - 1, round(longest / DT)):  # a person may hold the bars at first
             self.e["T"], self.sample["delta_meas"], self.sample["T_meas"] = expected(k * DT), steer(k * DT), torque
-            on = running and k >= 0
+            on = running and k >= -round(LETTING_GO / DT)
             if look_at_steer(self.limits, self.m, self.sample, self.e, on, DT, 1.0 - np.exp(-DT / 0.1)):
                 return k * DT
         return None
@@ -108,6 +108,16 @@ def test_angle_that_has_lost_its_zero_is_noticed():
     assert Watched("angle").until_noticed(lambda t: 0.2, lambda t: 0.2 + 0.9 * limit) is None
     assert Watched("angle").until_noticed(lambda t: 0.2, lambda t: 0.2 - 1.2 * limit) is not None
     assert Watched("angle").until_noticed(lambda t: 0.0, lambda t: 3.0 * limit, running=False) is None
+
+
+@pytest.mark.parametrize("kind", ["rate", "angle"])
+def test_steer_at_the_drives_greatest_torque_and_in_a_persons_hands_is_excused(kind):
+    def wanted(t):
+        return 2.0
+
+    assert Watched(kind).until_noticed(wanted, lambda t: 0.0, torque=-6.95) is None
+    assert Watched(kind).until_noticed(wanted, lambda t: 0.0, torque=6.5) is not None
+    assert Watched(kind).until_noticed(wanted, lambda t: 0.0) > -DT, "not before it was let go"
 
 
 @pytest.mark.parametrize("kind", ["rate", "angle"])

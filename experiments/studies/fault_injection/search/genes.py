@@ -54,7 +54,11 @@ def threat_genes(options: CaseOptions) -> list[int]:
 
 def searched_threats(options: CaseOptions) -> list[Threat]:
     """List the threats worth a search: those in which a session begins, and a program can do something about."""
-    return [threat for threat in threats_of(options.pool) if not (threat.refused or threat.deaf or threat.unseen)]
+    return [
+        threat
+        for threat in threats_of(options.pool, options.drive)
+        if not (threat.refused or threat.deaf or threat.unseen)
+    ]
 
 
 def case_of_genes(genes: NDArray, options: CaseOptions) -> FaultCase:

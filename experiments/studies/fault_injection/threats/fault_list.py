@@ -10,6 +10,7 @@ from experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
 from experiments.studies.fault_injection.threats.machine_faults import MACHINE_THREATS
 from experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THREATS
 from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
+from experiments.studies.fault_injection.threats.steer_faults import steer_threats, without_torque
 
 HEALTHY = tuple(Threat(name, None, "nothing is wrong") for name in CIRCUMSTANCES)
 THREATS = (*LINK_THREATS, *MACHINE_THREATS, *SENSOR_THREATS)
@@ -20,6 +21,7 @@ FAMILIES = {
     "slow": SLOW_THREATS,
     "attack": ATTACK_THREATS,
     "none": HEALTHY,
+    "steer": (*steer_threats("rate"), *steer_threats("angle")),
 }
 _FAMILY_OF = {threat.name: name for name, threats in FAMILIES.items() for threat in threats}
 
@@ -44,8 +46,11 @@ class ThreatPool(StrEnum):
         return LONG_RIDE if self.varied else SHORT_RIDE
 
 
-def threats_of(pool: ThreatPool) -> tuple[Threat, ...]:
-    """List the threats of a pool, in the order of the tables."""
+def threats_of(pool: ThreatPool, drive: str = "torque") -> tuple[Threat, ...]:
+    """List the threats of a pool to a drive of that kind, in the order of the tables."""
+    if drive != "torque":
+        own = steer_threats(drive) if pool in (ThreatPool.SUDDEN, ThreatPool.ALL) else ()
+        return (*without_torque(threats_of(pool)), *own)
     return {
         ThreatPool.SUDDEN: THREATS,
         ThreatPool.SLOW: SLOW_THREATS,

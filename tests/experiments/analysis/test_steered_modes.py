@@ -1,0 +1,34 @@
+"""Kicks under a drive that obeys a steer rate: the measured weave is the one that the whole loop predicts.
+
+The gentle gains were chosen on Benchmark and Silver; Rigid, DelftSbW2024, Balanceassistv1, Fisher and Pista are others.
+"""
+
+import numpy as np
+import pytest
+
+from experiments import analyze
+from experiments.campaigns.protocols.condition import hand_kick
+from experiments.campaigns.protocols.plan_inputs import gentle_options
+from hil.design.methods import design
+from hil.runners.simulated_run import simulate
+from models import load_bicycle
+from models.linear.prescribed_steer import InnerLoop
+
+DRIVE = InnerLoop(kind="rate", bandwidth=50.0, damping=1.0)
+V = 6.0  # m/s
+KICKS = 0.6 + 3.2 * np.arange(3)  # s after the release
+
+
+@pytest.mark.parametrize("name", ["Silver", "Rigid", "DelftSbW2024", "Balanceassistv1", "Fisher", "Pista"])
+def test_measured_weave_is_the_predicted_one_within_three_standard_deviations(name):
+    bicycle = load_bicycle(name)
+    gains = design(
+        bicycle, "cascade", [V - 0.25, V, V + 0.25], drive=DRIVE, **gentle_options(bicycle, "cascade", DRIVE)
+    )
+    rng = np.random.default_rng(7)
+    kicks = [hand_kick(bicycle, float(t), (-1) ** i, rng, lean_rate=0.25) for i, t in enumerate(KICKS)]
+    found = analyze(simulate(bicycle, gains, speed=V, kicks=kicks, duration=10.2, seed=3)).comparisons
+    assert len(found) == 3
+    for one in found:
+        assert np.all(np.abs([one.z_re, one.z_im]) < 3.0), one
+        assert abs(one.fit.eigenvalue.imag) > 4.0, "the weave"

@@ -1,0 +1,53 @@
+"""Fault campaign of a drive that obeys a steer rate or angle: its own faults, and a monitor that can be missed."""
+
+import pytest
+
+from experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from experiments.studies.fault_injection.judge import judge_case
+from experiments.studies.fault_injection.ride_plan import FaultOnset
+from experiments.studies.fault_injection.simulate import play_case
+from experiments.studies.fault_injection.threats.fault_list import THREATS, ThreatPool, threats_of
+from experiments.studies.fault_injection.threats.steer_faults import steer_threats
+from firmware_interface.twins.faults import FaultKind as Kind
+from hil.loop.states import State
+from models.errors import InputError
+
+KINDS = ("rate", "angle")
+
+
+def case_of(kind, name, turn=0):
+    names = [threat.name for threat in threats_of(ThreatPool.SUDDEN, kind)]
+    return draw_case(7, names.index(name) + turn * len(names), CaseOptions(drive=kind))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_meets_every_fault_but_those_of_a_torque(kind):
+    threats = threats_of(ThreatPool.SUDDEN, kind)
+    assert {t.name for t in steer_threats(kind)} <= {t.name for t in threats}
+    left_out = {t.what for t in THREATS} - {t.what for t in threats}
+    assert left_out == {Kind.DRIVE_LIES}
+    assert threats_of(ThreatPool.SUDDEN) == THREATS, "a torque drive meets what it did"
+    assert CaseOptions(drive=kind).flags == f" --drive {kind}"
+    with pytest.raises(InputError, match="--drive must be torque, rate or angle, found 'speed'"):
+        CaseOptions(drive="speed")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", [threat.name for threat in steer_threats("rate")])
+def test_promises_of_its_own_faults_are_kept(name, kind):
+    case = case_of(kind, name)
+    played = play_case(case)
+    assert judge_case(case, played).complaints == ()
+    assert (played.rows["state"] == State.RUNNING).any()
+    assert played.rig.drive_kind == kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blind_monitor_breaks_a_promise(kind):
+    def blind(loop):
+        loop.limits["follow_error"] = 99.0
+
+    cases = (case_of(kind, "drive has lost its zero", turn) for turn in range(60))
+    case = next(case for case in cases if case.moment is FaultOnset.RUNNING)
+    assert judge_case(case, play_case(case)).complaints == ()
+    assert judge_case(case, play_case(case, blind)).complaints != ()
