@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.link import ROLE_DRIVE
 from firmware_interface.devices.registry import device
+from firmware_interface.messages import COMMAND_KINDS
 from firmware_interface.twins.machine import MachineConfig, StationConfig
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
@@ -52,6 +53,7 @@ def _station(rig: Rig, port: RigPort, truth: Calibration | None) -> StationConfi
         torque_limit=rig.limits.torque.value,
         rate_limit=_greatest(rig, "rate"),
         angle_limit=_greatest(rig, "angle"),
+        kind=COMMAND_KINDS.index(rig.drive_kind),
         bus=emulated_supply(rig),
         settings={**driver.settled(port.settings), "baud": port.baud},
     )

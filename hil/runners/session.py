@@ -36,6 +36,7 @@ from hil.runners.warmup import warm_up
 from models.errors import InputError
 
 RowWatcher = Callable[[np.void], None]
+COMMAND_ROUNDING = 1e-3  # rad/s or rad: a node tells its limits in whole counts
 
 
 def run_realtime(
@@ -215,6 +216,13 @@ def agree_with_devices(rig: Rig, devices: Sequence[Introduction]) -> tuple[Rig, 
         raise InputError(
             f"the rig allows {rig.limits.torque.value:g} N m but the drive makes no more than "
             f"{drive.torque_limit:g} N m: lower the torque limit in the rig"
+        )
+    greatest = {"rate": drive.rate_limit, "angle": drive.angle_limit}.get(rig.drive_kind)
+    allowed = float(rig.limits.as_record(rig.drive_kind)["command"])
+    if rig.drive is not None and greatest is not None and greatest < allowed - COMMAND_ROUNDING:
+        raise InputError(
+            f"the rig allows a steer {rig.drive_kind} of {allowed:g} {rig.drive.unit} but the drive obeys no more than "
+            f"{greatest:g} {rig.drive.unit}: lower that limit in the rig"
         )
     scales = {
         "gyro_lsb": imu.gyro_lsb,

@@ -73,6 +73,8 @@ def test_device_that_obeys_a_torque_only_is_refused():
     agree_with_devices(rig, [both])
     with pytest.raises(InputError, match="obeys a steer rate, and 'a node' does not: set its kind"):
         agree_with_devices(rig, [replace(both, obeys=1 << COMMAND_KIND_TORQUE)])
+    with pytest.raises(InputError, match="allows a steer rate of 6 rad/s but the drive obeys no more than 2 rad/s"):
+        agree_with_devices(rig, [replace(both, rate_limit=2.0)])
 
 
 @pytest.mark.parametrize("drive", ["rate, PI", "angle"])

@@ -5,9 +5,7 @@ from dataclasses import replace
 
 from experiments.studies.fault_injection.threats.fault_spec import Threat
 from experiments.studies.fault_injection.threats.machine_faults import DISOBEY_CAUSES
-from firmware_interface.messages import COMMAND_CARRIED
 from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.drives.following import COMMAND_KINDS
 
 FOUND_IN = 1.0  # s: a person may still hold the bars for 0.6 s, and the error is smoothed over 0.2 s
 _OF_TORQUE = (Kind.DRIVE_GAIN, Kind.DRIVE_LIES, Kind.DRIVE_CLAMP)
@@ -19,9 +17,8 @@ _SIZES = {  # rad/s of a rate, rad of an angle: limit of its own; zero lost by s
 
 
 def steer_threats(kind: str) -> tuple[Threat, ...]:
-    """List the threats of a drive of kind "rate" or "angle"; sizes of its command are as carried."""
-    carried = float(COMMAND_CARRIED[COMMAND_KINDS[kind]])
-    clamp, lost, little = ((low * carried, high * carried) for low, high in _SIZES[kind])
+    """List the threats of a drive of kind "rate" or "angle"."""
+    clamp, lost, little = _SIZES[kind]
     either = Threat("steer does not follow", Kind.DRIVE_GAIN, _SHORT, DISOBEY_CAUSES, rides=True)
     return (
         either,
