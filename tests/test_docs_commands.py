@@ -56,7 +56,8 @@ def test_a_written_command_is_taken_by_the_parser(page, line):
             given = parsed(words)
         except USAGE_ERROR as error:
             pytest.fail(f"{page}: `{' '.join(words)}`: {error.format_message()}")
-        if words[1] == "calibrate" and not given["emulated"] and "wheel" in (given["only"] or "wheel"):
+        measured = words[1] == "calibrate" and not given["emulated"] and not given["pull_test"]
+        if measured and "wheel" in (given["only"] or "wheel"):
             assert given["rollout_m"], f"{page}: `{line}` wants --rollout-m"
 
 

@@ -44,7 +44,7 @@ def design_with_states(
     from experiments.reports.loop import FASTEST_SHOWN
     from experiments.reports.text import eigenvalue_text
     from experiments.terminal.console import emit_json, print_table, screen
-    from hil.design.compensators import design_compensator
+    from hil.design.compensators.methods import design_compensator
     from hil.rig.stable import FASTEST_GROWTH
 
     made = design_compensator(bicycle, method, speeds, timing, **options)

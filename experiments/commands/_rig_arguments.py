@@ -51,7 +51,7 @@ def _is_rig(path: Path) -> bool:
 
 def design_methods() -> tuple[str, ...]:
     """List the names of all methods that design a controller of a torque drive."""
-    from hil.design.compensators import COMPENSATORS
+    from hil.design.compensators.methods import COMPENSATORS
     from hil.design.methods import METHODS
 
     return (*METHODS, *COMPENSATORS)
@@ -86,7 +86,7 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     InputError
     """
     from hil.controllers.registry import read_controller
-    from hil.design.compensators import COMPENSATORS, design_compensator
+    from hil.design.compensators.methods import COMPENSATORS, design_compensator
     from hil.design.methods import METHODS, design
     from hil.design.steered.methods import STEER_METHODS
     from hil.rig.fitting import require_fitting

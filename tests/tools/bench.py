@@ -27,7 +27,7 @@ from firmware_interface.twins.faults import TO_NODE  # noqa: E402
 from firmware_interface.twins.faulty_link import fetch, post  # noqa: E402
 from firmware_interface.twins.faulty_node import drive_output, sampling_instant  # noqa: E402
 from hil.controllers.compiled import read_law  # noqa: E402
-from hil.design.compensators import COMPENSATORS, design_compensator  # noqa: E402
+from hil.design.compensators.methods import COMPENSATORS, design_compensator  # noqa: E402
 from hil.loop.tick import tick  # noqa: E402
 from hil.loop.tick_record import TICK  # noqa: E402
 from hil.runners import libc, lockstep  # noqa: E402

@@ -91,7 +91,8 @@ def judge_fault(case: FaultCase, played: Played) -> tuple[str, float, list[str]]
         if noticeable and not threat.rides:
             wrong.append(f"not noticed in {lasted:.3f} s")
         return RODE_THROUGH, math.nan, wrong
-    if not threat.causes and math.isfinite(case.over):
+    at_rest = running_from > t_cause and cause in threat.refusals
+    if not threat.causes and math.isfinite(case.over) and not at_rest:
         wrong.append(f"ended by {cause.name}, should have been ridden through")
     allowed = threat.causes | EARLY_CAUSES if running_from > t_cause else threat.causes
     if cause is Cause.NONE:

@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from experiments.analysis.analyze import analyze_responses
 from experiments.recordings.read import read_recording
 from experiments.reports.gather import report_on
-from hil.design.compensators import design_compensator
+from hil.design.compensators.methods import design_compensator
 from hil.logs.log import read_run
 from hil.rig.rig import Rig
 from hil.runners.replay import replay

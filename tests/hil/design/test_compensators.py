@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from hil.design.closed_loop import SampledLoop
-from hil.design.compensators import design_compensator
-from hil.design.lqg import LQG
+from hil.design.compensators.lqg import LQG
+from hil.design.compensators.methods import design_compensator
+from hil.design.compensators.yaw_rate import closed_design
 from hil.design.lqr import LQR
 from hil.design.sampled_plant import LoopTiming, sampled_model
-from hil.design.yaw_rate import closed_design
 from hil.rig.rig import Rig
 from hil.rig.stable import fastest_growth, judged_speeds, require_stable
 from models.catalogue import load_bicycle

@@ -10,7 +10,7 @@ import pytest
 
 from hil.controllers.lti import LTIController
 from hil.controllers.timing import LoopTiming
-from hil.design.current_estimator import ESTIMATOR_INPUTS, YAW_SUM, current_estimator_law
+from hil.design.compensators.current_estimator import ESTIMATOR_INPUTS, YAW_SUM, current_estimator_law
 from models.coordinates import T_DELTA
 from models.linear.gyrostats import Gyrostat, bicycle_of_gyrostats
 from models.linear.whipple import input_matrix, system_matrix

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from hil.design.compensators import design_compensator
+from hil.design.compensators.methods import design_compensator
 from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.reference import Reference

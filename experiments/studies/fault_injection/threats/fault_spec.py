@@ -92,6 +92,8 @@ class Threat:
         N m between torque asked for and torque made; if it is exceeded for `GROSS_TIME` the fault must be noticed.
     slack : float
         s for which the drive may go on with an older command because of it.
+    refusals : set of Cause
+        Of CHECK, for which a machine that would ride may be refused before it is armed.
     refused : bool
         The session does not even begin.
     obeyed : float
@@ -124,6 +126,7 @@ class Threat:
     sudden: bool = False
     gross: float | None = None
     slack: float = 0.0
+    refusals: frozenset[Cause] = frozenset()
     refused: bool = False
     deaf: bool = False
     obeyed: float = 0.0

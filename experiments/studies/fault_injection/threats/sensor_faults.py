@@ -23,9 +23,11 @@ _BALANCE_LOST = frozenset({Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.SATURATED}
 WRONG_READING_CAUSES = CONTRADICTION_CAUSES | _BALANCE_LOST
 SPEED_CAUSES = frozenset({Cause.SPEED_WINDOW, Cause.SENSORS_DISAGREE, Cause.SENSOR_RANGE})
 TORQUE_CAUSES = frozenset({Cause.DRIVE_DISOBEYS})
+AT_REST = frozenset({Cause.CHECK_GYRO, Cause.CHECK_GRAVITY, Cause.CHECK_MOUNTING})
 
 _SMALL = "well below the limit: a worse estimate, which the controller bears"
 _BETWEEN = "near the limit, and how much it matters depends on the bicycle"
+_REFUSED_AT_REST = "nothing rests on it under control; at rest CHECK may refuse it"
 _STEP = "a step that no bicycle makes, or two sensors that contradict each other"
 
 _STUCK_OR_INVALID = (
@@ -251,7 +253,8 @@ _REVERSED_OR_UNUSED = (
     Threat(
         "an unused axis biased",
         Kind.BIAS,
-        "nothing rests on it",
+        _REFUSED_AT_REST,
+        refusals=AT_REST,
         sizes=(0.01, 2.0),
         signed=True,
         channels=UNUSED_AXES,
@@ -260,7 +263,8 @@ _REVERSED_OR_UNUSED = (
     Threat(
         "an unused axis noisy",
         Kind.NOISY,
-        "nothing rests on it",
+        _REFUSED_AT_REST,
+        refusals=AT_REST,
         sizes=(0.01, 0.5),
         channels=UNUSED_AXES,
         lasting=LONG_LASTING,
@@ -268,7 +272,8 @@ _REVERSED_OR_UNUSED = (
     Threat(
         "an unused axis reversed",
         Kind.SCALE,
-        "nothing rests on it",
+        _REFUSED_AT_REST,
+        refusals=AT_REST,
         sizes=(-1.0, -1.0),
         channels=UNUSED_AXES,
         lasting=LONG_LASTING,

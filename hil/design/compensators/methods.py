@@ -11,11 +11,11 @@ import numpy as np
 
 from hil.controllers.controller import LinearLaw
 from hil.controllers.lti import LTIController
-from hil.design.lqg import LQG
+from hil.design.compensators.lqg import LQG
+from hil.design.compensators.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
 from hil.design.methods import METHODS, checked_speeds, method_of, plain_options
 from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
 from hil.design.schedule import GAIN_INPUTS
-from hil.design.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
 from models.errors import InputError
 from models.parameters import Bicycle
 
@@ -45,7 +45,7 @@ def design_compensator(
     allow_unstable : bool
         Keep a controller under which the bicycle falls instead of refusing it.
     **options
-        Of the method, see `hil.design.lqg.LQG` and `hil.design.yaw_rate.YawRate`.
+        Of the method, see `hil.design.compensators.lqg.LQG` and `hil.design.compensators.yaw_rate.YawRate`.
 
     Raises
     ------

@@ -1,0 +1,1 @@
+"""Controllers with states of their own."""
