@@ -150,7 +150,7 @@ class Threat:
         if self.what is None:
             return "rides through, or to a limit that it truly meets"
         if not self.causes:
-            return "rides through"
+            return "rides through, or is refused at rest" if self.refusals else "rides through"
         stops = f"stops in {1e3 * self.to_zero:.0f} ms" if self.to_zero is not None else "stops"
         if self.to_zero is not None and self.shape is not Shape.AT_ONCE:
             stops = f"stops in {self.to_zero:.1f} s of having grown"
