@@ -9,6 +9,7 @@ from experiments.commands._unattended import ArmUnattended
 
 if TYPE_CHECKING:
     from hil.commissioning.calibration_results import Notes
+    from hil.rig.rig import Rig
 
 _EMULATED_ROLLOUT = 5.0  # m
 
@@ -74,6 +75,7 @@ def calibrate(
     if not 0.0 <= added_inertia < 10.0:
         raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2: give less than 10")
     if "drive" in parts:
+        _require_torque_drive(rig, parts)
         sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)  # refused before anything is opened
     wired = [] if emulated else paths_of(rig, port or [])
     if "drive" in parts:  # no other part switches the drive on
@@ -98,6 +100,19 @@ def calibrate(
         show_outcome(rig_file, notes, stopped, kept)
     if stopped is not None or not all(finding.good for _, finding in bench.findings):
         raise typer.Exit(1)
+
+
+def _require_torque_drive(rig: "Rig", parts: list[str]) -> None:
+    """Refuse to sweep a drive that obeys a rate or an angle; raises InputError."""
+    from models.errors import InputError
+
+    if rig.drive is None:
+        return
+    rest = ",".join(part for part in parts if part != "drive")
+    raise InputError(
+        f"the drive's sweep plays a torque, and the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind}: "
+        + (f"measure the rest with --only {rest}" if rest else "it has no torque to calibrate")
+    )
 
 
 def _refuse_ignored(context: typer.Context, parts: list[str]) -> None:

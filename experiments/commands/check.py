@@ -63,7 +63,7 @@ def check(
             return preflight.preflight_steps(agreed, devices) + ([preflight.push_step()] if push else [])
 
         outcome = go_through(
-            rig, paths, schedule, all_steps, tell, excitation=preflight.PREFLIGHT_PUSH, fifo=fifo
+            rig, paths, schedule, all_steps, tell, excitation=preflight.preflight_push(rig.drive_kind), fifo=fifo
         ).outcome()
     if as_json:
         lines = [{"what": what, "good": good, "finding": sentence} for what, good, sentence in verdicts]

@@ -74,4 +74,5 @@ def start_by_hand(
     """
     bars = bars or Bars(inertia=totals(rig.bicycle).IAll, stop=1.1 * rig.limits.steer.value)
     mark = rollout / (truth or rig.calibrated()).wheel_radius
-    return raise_priority(spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark)), fifo)
+    drive = (rig.drive, rig.limits.torque.value)
+    return raise_priority(spawn(ByHand, emulated_machine(rig, truth), (posture, bars, 0, mark, *drive)), fifo)

@@ -5,6 +5,7 @@ The checks are pure functions of the rows of a step; a person does what is asked
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ _MAX_GYRO_REST = 0.05  # rad/s, a gyro that reads more at rest wants calibration
 _MAX_TILT = math.radians(5.0)  # off the vertical; more wants a mounting
 
 PREFLIGHT_PUSH = Excitation("push", amplitude=0.4, duration=0.4, f_low=1.0, f_high=5.0)
+_GENTLE = {"torque": 0.4, "rate": 0.4, "angle": 0.1}  # N m, rad/s, rad
 
 
 def preflight_steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
@@ -57,8 +59,13 @@ def preflight_steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
     ]
 
 
+def preflight_push(drive_kind: str) -> Excitation:
+    """Gentle push to the right, in the unit of what the drive obeys: "torque", "rate" or "angle"."""
+    return replace(PREFLIGHT_PUSH, amplitude=_GENTLE[drive_kind])
+
+
 def push_step() -> Step:
-    """Make the step in which the drive pushes a little to the right, with `PREFLIGHT_PUSH` as the excitation."""
+    """Make the step in which the drive pushes a little to the right, with `preflight_push` as the excitation."""
     ask = "front wheel still lifted, hands off the bars: the drive pushes them to the right, gently"
     return Step(
         "drive's direction", check_push, ask, longest=25.0, demand=Demand.RUN, posture=HandPosture(steer=FREE_STEER)

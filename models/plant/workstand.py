@@ -4,6 +4,8 @@ The person takes the posture that is asked for (lean, steer, rate of the rear wh
 asked for, the bars are free and obey drive, friction and their own weight::
 
     I delta_ddot = T - c delta_dot - k delta - friction
+
+A drive that obeys a steer rate or angle makes T from the steer's error, as in `models.linear.prescribed_steer`.
 """
 
 import math
@@ -13,8 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from models.linear.prescribed_steer import InnerLoop
+
 FREE_STEER = math.nan  # as a steer angle: let the bars go
 POSTURE_CHANNELS = ("lean", "steer", "wheel_rate")  # rad, rad, rad/s
+_INNER_STEP = 0.001  # s, in which the inner loop of a drive is followed
 _HASTE = 4.0  # rad/s, how quickly a person moves: the bandwidth of a critically damped second-order system
 
 
@@ -44,23 +49,39 @@ class ByHand:
     mark : float
         rad that the rear wheel turns from where it begins to roll until the person stops it, gently: the mark
         on the floor of a roll-out. By default it goes on.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate or angle.
+    torque_max : float
+        Greatest torque of such a drive [N m].
     """
 
     def __init__(
-        self, posture: MutableSequence[float], bars: Bars = Bars(), seed: int = 0, mark: float = math.inf
+        self,
+        posture: MutableSequence[float],
+        bars: Bars = Bars(),
+        seed: int = 0,
+        mark: float = math.inf,
+        drive: InnerLoop | None = None,
+        torque_max: float = 7.0,
     ) -> None:
         self._posture, self._bars, self._mark = posture, bars, mark
+        self._drive, self._torque_max, self._integral = drive, torque_max, 0.0
         self._rolled = 0.0  # rad, since it began to roll
         self._rng = np.random.default_rng(seed)
         self._lean = self._lean_rate = self._steer = self._steer_rate = self._wheel = self._T = 0.0
 
-    def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
-        """Let ``dt`` [s] pass under the drive's torque command [N m]."""
+    def advance(self, command: float, enabled: bool, dt: float) -> None:
+        """Let ``dt`` [s] pass under the drive's command [N m, rad/s or rad]."""
+        steps = 1 if self._drive is None else math.ceil(dt / _INNER_STEP)
+        for _ in range(steps):
+            self._advance(command, enabled, dt / steps)
+
+    def _advance(self, command: float, enabled: bool, dt: float) -> None:
         lean, steer, wheel = self._posture
         self._lean, self._lean_rate = _approach(self._lean, self._lean_rate, lean, dt)
         self._wheel += min(1.0, _HASTE * dt) * (min(wheel, 0.25 * _HASTE * (self._mark - self._rolled)) - self._wheel)
         self._rolled = self._rolled + dt * self._wheel if wheel != 0.0 else 0.0
-        wanted = self._bars.gain * T_cmd if enabled else 0.0
+        wanted = self._bars.gain * self._asked(command, enabled, dt)
         self._T += (1.0 - math.exp(-dt / self._bars.lag)) * (wanted - self._T)
         if math.isnan(steer):
             self._let_go(dt)
@@ -87,6 +108,20 @@ class ByHand:
         )
         readings: NDArray[np.float64] = truth + noise * _NOISE
         return readings
+
+    def _asked(self, command: float, enabled: bool, dt: float) -> float:
+        """Torque [N m] that the drive asks of its motor."""
+        loop = self._drive
+        if loop is None or not enabled:
+            self._integral = 0.0
+            return command if enabled else 0.0
+        error = command - (self._steer if loop.kind == "angle" else self._steer_rate)
+        if loop.integrates:
+            self._integral += dt * error
+            error = self._integral
+        per_error, per_rate = loop.error_gains
+        torque = self._bars.inertia * (per_error * error - per_rate * self._steer_rate)
+        return min(max(torque, -self._torque_max), self._torque_max)
 
     def _let_go(self, dt: float) -> None:
         b, rest = self._bars, self._T - self._bars.stiffness * self._steer

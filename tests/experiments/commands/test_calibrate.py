@@ -304,6 +304,21 @@ def test_bad_input_is_one_sentence_and_exit_code_2(machine, options, sentence):
     assert not node.started
 
 
+@pytest.mark.parametrize(
+    ("only", "sentence"),
+    [
+        ("gyro,drive", "obeys a steer rate: measure the rest with --only gyro"),
+        ("drive", "obeys a steer rate: it has no torque to calibrate"),
+    ],
+)
+def test_the_sweep_of_a_torque_is_not_for_a_steer_drive(machine, only, sentence):
+    node = machine("rate-drive")
+    code, _, err = node.calibrate("--only", only)
+    assert code == 2
+    assert sentence in err
+    assert not node.started
+
+
 def test_a_real_roll_out_must_have_its_length(machine, monkeypatch, capsys):
     node = machine("node")
     monkeypatch.setattr(sys, "argv", ["riderless", "calibrate", str(node.file)])

@@ -1,6 +1,8 @@
 """The preflight against emulated machines that are wired otherwise than their rig says; real pseudo-terminals."""
 
 import math
+import re
+from dataclasses import replace
 from multiprocessing import get_context
 
 import numpy as np
@@ -14,6 +16,7 @@ from hil.design.methods import design
 from hil.loop.states import State
 from hil.loop.tick_record import TICK
 from hil.rig.file import read_rig
+from models.linear.prescribed_steer import InnerLoop
 from models.plant.workstand import Bars
 from tests.paths import DOCS
 
@@ -37,7 +40,9 @@ def findings(rig, push=True, bars=None, **truth):
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
     with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
-        procedure = go_through(rig, twin.paths, schedule, steps, tell, excitation=preflight.PREFLIGHT_PUSH, fifo=FIFO)
+        procedure = go_through(
+            rig, twin.paths, schedule, steps, tell, excitation=preflight.preflight_push(rig.drive_kind), fifo=FIFO
+        )
     return {step.name: finding for step, finding in procedure.findings}, procedure.outcome()
 
 
@@ -52,6 +57,21 @@ def test_example_rigs_are_in_order(name):
     assert bad(found) == [], found
     assert len(found) == 9
     assert outcome.reason == "success"
+
+
+@pytest.mark.realtime
+@pytest.mark.parametrize(
+    "drive",
+    [InnerLoop(kind="rate", bandwidth=50.0, damping=1.0), InnerLoop(kind="angle", bandwidth=60.0, damping=1.0)],
+    ids=["rate", "angle"],
+)
+def test_a_steer_drive_is_pushed_gently_in_its_own_unit(drive):
+    rig = replace(read_rig(RIGS / "node.toml"), drive=drive)
+    found, outcome = findings(rig)
+    assert bad(found) == [], found
+    assert outcome.reason == "success"
+    turned = float(re.search(r"turned \+([0-9.]+) deg", found["drive's direction"].sentence)[1])
+    assert 1.5 < turned < 8.0
 
 
 @pytest.mark.realtime
