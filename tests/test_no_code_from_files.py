@@ -93,16 +93,18 @@ def test_only_a_path_that_a_person_gives_becomes_a_law(path):
     assert not used or name_of(path) in MAY_READ_LAWS
 
 
-def test_a_header_that_names_a_python_file_runs_nothing(tmp_path):
+def test_a_header_that_names_a_python_file_runs_nothing(tmp_path, monkeypatch):
     """The text of a log with a law whose file lies beside it, its hash right: only a person's word brings it to run."""
     import hashlib
 
     import tomli_w
 
+    from hil.controllers import law_file
     from hil.controllers.registry import controller_from_text
     from models.catalogue import load_bicycle
     from models.errors import InputError
 
+    monkeypatch.setattr(law_file, "_named", {})  # as in a process of its own
     trap, told = tmp_path / "trap.py", tmp_path / "told"
     trap.write_text(f"open({str(told)!r}, 'w').close()\n")
     text = tomli_w.dumps(

@@ -25,6 +25,8 @@ from experiments.theory.theory import dynamics_for
 from hil.controllers.controller import NotLinearError
 from models.errors import InputError
 
+FASTEST_LOG = 100.0  # m/s; a log that says more is refused elsewhere, window by window
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -108,10 +110,11 @@ def analyze_responses(
 
 def unpredicted(response: Response) -> str:
     """Say why theory has nothing to say of a response: its controller has no linearisation; mostly empty."""
-    if response.theory is None:
+    v = float(np.median(response.v))
+    if response.theory is None or not 0.0 <= v <= FASTEST_LOG:
         return ""
     try:
-        dynamics_for(response).matrix(float(np.median(response.v)))
+        dynamics_for(response).matrix(v)
     except NotLinearError as error:
         return str(error)
     return ""

@@ -17,6 +17,7 @@ from hil.rig.rig import Rig
 from models.array_types import Array
 
 REPORT_COLUMNS = ("T_meas", "drive_age")  # of the log; old ones may lack them
+LATEST_REPORT = 1.0  # s; a report that is said to be older tells of nothing
 
 
 def report_products(ticks: np.ndarray, rig: Rig) -> Array:
@@ -24,6 +25,8 @@ def report_products(ticks: np.ndarray, rig: Rig) -> Array:
     if not set(REPORT_COLUMNS) <= set(ticks.dtype.names or ()) or len(ticks) == 0:
         return np.zeros((0, 3))
     age = float(np.nan_to_num(np.median(ticks["drive_age"])))
+    if rig.drive is not None or not 0.0 <= age <= LATEST_REPORT:  # other drives are told no torque
+        return np.zeros((0, 3))
     delay = rig.dt if rig.command_delay is None else rig.command_delay
     expected = expected_torque(np.nan_to_num(np.array(ticks["T_cmd"], float)), rig.dt, delay + age, rig.drive_lag)
     running = ticks["state"] == State.RUNNING

@@ -151,6 +151,7 @@ def _patiently(law: Law, m: int, told: Array) -> list[Trial]:
     """
     found: list[Trial] = []
     ended = Event()
+    try_law(law, np.zeros((0, m)), told[:0], LAW_RIDE)  # no step: the compiler's seconds are not the law's
 
     def ride() -> None:
         took = 0.0

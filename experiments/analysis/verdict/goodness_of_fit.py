@@ -153,6 +153,6 @@ def bicycle_verdict(
         parameters=fit.parameters,
         withheld=withheld,
         power=power,
-        drive_gain=theory_for(group[0][0]).nominal("drive_gain"),
+        drive_gain=theory_for(group[0][0]).nominal("drive_gain") if group else 1.0,
         untold=untold,
     )

@@ -88,8 +88,8 @@ def test_nothing_is_wrong_and_nothing_noticed(circumstances, name, kind):
         ("rate", FaultKind.DRIVE_CLAMP, 0.1, 1.2),  # rad/s
         ("rate", FaultKind.DRIVE_ZERO, 0.8, 0.5),  # rad/s
         ("rate", FaultKind.DRIVE_ZERO, -1.2, 0.3),
-        ("angle", FaultKind.DRIVE_ZERO, 1.5, 0.6),  # 0.15 rad
-        ("angle", FaultKind.DRIVE_ZERO, -3.0, 0.4),
+        ("angle", FaultKind.DRIVE_ZERO, 0.15, 0.6),  # rad
+        ("angle", FaultKind.DRIVE_ZERO, -0.3, 0.4),
     ],
 )
 @pytest.mark.parametrize("name", ["Rigid", "DelftSbW2024"])

@@ -171,5 +171,7 @@ def test_what_cannot_be_emulated_is_refused(wrong, sentence):
 
 
 def test_a_loop_that_commands_torque_does_not_get_such_a_drive():
-    with pytest.raises(InputError, match="commands a steer torque, found a drive that obeys a steer angle"):
+    with pytest.raises(
+        InputError, match="what the drive obeys is the rig's, found an emulated drive that obeys a steer angle"
+    ):
         Emulation(drive=drive(LOOPS[2]))

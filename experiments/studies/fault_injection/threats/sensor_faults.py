@@ -23,7 +23,7 @@ _BALANCE_LOST = frozenset({Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.SATURATED}
 WRONG_READING_CAUSES = CONTRADICTION_CAUSES | _BALANCE_LOST
 SPEED_CAUSES = frozenset({Cause.SPEED_WINDOW, Cause.SENSORS_DISAGREE, Cause.SENSOR_RANGE})
 TORQUE_CAUSES = frozenset({Cause.DRIVE_DISOBEYS})
-AT_REST = frozenset({Cause.CHECK_GYRO, Cause.CHECK_GRAVITY, Cause.CHECK_MOUNTING})
+RESTING_CAUSES = frozenset({Cause.CHECK_GYRO, Cause.CHECK_GRAVITY, Cause.CHECK_MOUNTING})
 
 _SMALL = "well below the limit: a worse estimate, which the controller bears"
 _BETWEEN = "near the limit, and how much it matters depends on the bicycle"
@@ -254,7 +254,7 @@ _REVERSED_OR_UNUSED = (
         "an unused axis biased",
         Kind.BIAS,
         _REFUSED_AT_REST,
-        refusals=AT_REST,
+        refusals=RESTING_CAUSES,
         sizes=(0.01, 2.0),
         signed=True,
         channels=UNUSED_AXES,
@@ -264,7 +264,7 @@ _REVERSED_OR_UNUSED = (
         "an unused axis noisy",
         Kind.NOISY,
         _REFUSED_AT_REST,
-        refusals=AT_REST,
+        refusals=RESTING_CAUSES,
         sizes=(0.01, 0.5),
         channels=UNUSED_AXES,
         lasting=LONG_LASTING,
@@ -273,7 +273,7 @@ _REVERSED_OR_UNUSED = (
         "an unused axis reversed",
         Kind.SCALE,
         _REFUSED_AT_REST,
-        refusals=AT_REST,
+        refusals=RESTING_CAUSES,
         sizes=(-1.0, -1.0),
         channels=UNUSED_AXES,
         lasting=LONG_LASTING,
