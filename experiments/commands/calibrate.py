@@ -49,8 +49,7 @@ def calibrate(
     from experiments.terminal.calibration import CalibrationBench, calibration_document, show_changes, show_outcome
     from experiments.terminal.console import emit_json
     from hil.commissioning.calibration_results import Notes
-    from hil.commissioning.calibration_steps import CALIBRATION_PARTS, sweep_torque
-    from hil.commissioning.drive_calibration import front_inertia
+    from hil.commissioning.calibration_steps import CALIBRATION_PARTS
     from hil.rig.file import read_rig
     from models.errors import InputError
 
@@ -75,8 +74,7 @@ def calibrate(
     if not 0.0 <= added_inertia < 10.0:
         raise InputError(f"--added-inertia must be zero or more, found {added_inertia:g} kg m^2: give less than 10")
     if "drive" in parts:
-        _require_torque_drive(rig, parts)
-        sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)  # refused before anything is opened
+        _require_sweep(rig, parts, added_inertia, torque)
     wired = [] if emulated else paths_of(rig, port or [])
     if "drive" in parts:  # no other part switches the drive on
         require_attended(wired, yes_arm_unattended)
@@ -102,11 +100,30 @@ def calibrate(
         raise typer.Exit(1)
 
 
-def _require_torque_drive(rig: "Rig", parts: list[str]) -> None:
-    """Refuse to sweep a drive that obeys a rate or an angle; raises InputError."""
+def _require_sweep(rig: "Rig", parts: list[str], added_inertia: float, torque: float | None) -> None:
+    """Refuse, before anything is opened, a sweep that the drive cannot play.
+
+    Parameters
+    ----------
+    rig : Rig
+    parts : list of str
+        To be measured.
+    added_inertia : float
+        kg m^2
+    torque : float or None
+        Amplitude that was asked for [N m].
+
+    Raises
+    ------
+    InputError
+        The drive obeys a rate or an angle, or the torque is too much or too little.
+    """
+    from hil.commissioning.calibration_steps import sweep_torque
+    from hil.commissioning.drive_calibration import front_inertia
     from models.errors import InputError
 
     if rig.drive is None:
+        sweep_torque(rig, front_inertia(rig.bicycle, added_inertia).value, torque)
         return
     rest = ",".join(part for part in parts if part != "drive")
     raise InputError(
