@@ -15,12 +15,12 @@ from scipy.linalg import LinAlgError
 
 from hil.controllers.timing import LoopTiming
 from hil.design.lqr import dlqr_gain, require_weights
-from hil.design.sampled_plant import delayed
+from hil.design.sampled_plant import SampledModel, sample
 from hil.design.stabilisability import require_stabilisable
 from models.array_types import Array
-from models.coordinates import STATES, T_DELTA
+from models.coordinates import T_DELTA
 from models.errors import InputError
-from models.linear.path import GROUND_STATES, extended_matrix
+from models.linear.path import GROUND_STATES, LATERAL_STATES, extended_matrix
 from models.linear.whipple import input_matrix
 from models.parameters import Bicycle
 
@@ -63,36 +63,14 @@ class LaneWeights:
         return np.diag(cost)
 
 
-@dataclass(frozen=True, eq=False)
-class LaneLoop:
-    """Sampled loop with heading and place: z[k+1] = F z[k] + G u[k], u the requested steer torque [N m].
+def lane_loop(bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledModel:
+    """Sample bicycle, heading, place, drive and delay under a zero-order hold at the speed ``v`` [m/s].
 
-    Attributes
-    ----------
-    F : (n, n) array
-    G : (n,) array
-    states : tuple of n str
-        `LANE_STATES`, less those that a loop without lag or without delay does not have.
+    Its states are `LANE_STATES`, less those that a loop without lag or without delay does not have.
     """
-
-    F: Array
-    G: Array
-    states: tuple[str, ...]
-
-
-def lane_loop(bicycle: Bicycle, v: float, timing: LoopTiming) -> LaneLoop:
-    """Sample bicycle, heading, place, drive and delay under a zero-order hold at the speed ``v`` [m/s]."""
-    A = extended_matrix(bicycle, v)
-    B = np.zeros((len(GROUND_STATES), 1))
-    B[: len(STATES), 0] = input_matrix(bicycle)[:, T_DELTA]
-    states: tuple[str, ...] = GROUND_STATES
-    if timing.drive_lag > 0.0:
-        n = len(A)
-        A = np.block([[A, B], [np.zeros((1, n)), np.full((1, 1), -1.0 / timing.drive_lag)]])
-        B = np.vstack([np.zeros((n, 1)), [[1.0 / timing.drive_lag]]])
-        states += ("T_drive",)
-    F, G = delayed(A, B, timing)
-    return LaneLoop(F, G, states + ("u_prev",) * (len(F) - len(states)))
+    b = np.zeros(len(GROUND_STATES))
+    b[LATERAL_STATES] = input_matrix(bicycle)[:, T_DELTA]
+    return sample(extended_matrix(bicycle, v), b, timing, GROUND_STATES)
 
 
 @dataclass(frozen=True)

@@ -89,10 +89,17 @@ def sampled_model(bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledMode
     return sample(system_matrix(bicycle, v), input_matrix(bicycle)[:, T_DELTA], timing)
 
 
-def sample(A: Array, b: Array, timing: LoopTiming) -> SampledModel:
-    """Sample any x' = A x + b T with the bicycle's four states and the torque T on its steer axis."""
+def sample(A: Array, b: Array, timing: LoopTiming, states: tuple[str, ...] = BICYCLE_STATES) -> SampledModel:
+    """Sample any x' = A x + b T with the torque T on the steer axis.
+
+    Parameters
+    ----------
+    A, b : (n, n) and (n,) arrays
+    timing : LoopTiming
+    states : tuple of n str
+        Names of x, by default the bicycle's four.
+    """
     B = b[:, np.newaxis]
-    states: tuple[str, ...] = BICYCLE_STATES
     if timing.drive_lag > 0.0:
         A = np.block([[A, B], [np.zeros((1, len(b))), np.full((1, 1), -1.0 / timing.drive_lag)]])
         B = np.vstack([np.zeros((len(b), 1)), [[1.0 / timing.drive_lag]]])
