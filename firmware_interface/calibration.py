@@ -229,15 +229,6 @@ def is_off_scale(raw):
 
 
 @njit(cache=True, nogil=True)
-def drive_torque(T, cal):
-    """Torque to command to the drive, N m in its own sense, for ``T`` positive to the right.
-
-    Runs inside the tick.
-    """
-    return cal.torque_sign * T
-
-
-@njit(cache=True, nogil=True)
 def drive_command(value, kind, cal):
     """Value of a command in the drive's own sense, for one positive to the right.
 

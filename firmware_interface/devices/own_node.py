@@ -70,8 +70,8 @@ DEVICE = Device(
     traffic=_traffic,
     examples=(
         ExampleMessage(
-            # worked by hand from docs/node-protocol.md: version 2, type 1, seq 258, t 3 us, the rest zero
-            bytes.fromhex("060201020103010101010101010101010101010101010101010101010101010101010101010101010101"),
+            # worked by hand from docs/node-protocol.md: version 3, type 1, seq 258, t 3 us, the rest zero
+            bytes.fromhex("060301020103010101010101010101010101010101010101010101010101010101010101010101010101"),
             False,
             {},
             "zeros stuffed by hand, its CRC left out: must be rejected",

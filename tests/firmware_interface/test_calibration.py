@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration, calibrate, drive_torque, is_off_scale, new_clock, to_counts
+from firmware_interface.calibration import Calibration, calibrate, drive_command, is_off_scale, new_clock, to_counts
 from firmware_interface.errors import DeviceError
-from firmware_interface.messages import FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
+from firmware_interface.messages import (
+    COMMAND_KIND_TORQUE,
+    FAULT_BUS,
+    FAULT_DRIVE,
+    FAULT_ENCODER,
+    FAULT_IMU,
+    RAW,
+    SAMPLE,
+)
 from tests.firmware_interface.wire import record
 
 QUARTER_TURN_YAW = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))  # sensor x looks to the right
@@ -186,7 +194,8 @@ def test_too_large_and_missing_readings_come_back_invalid():
 
 
 def test_torque_is_commanded_in_the_sense_of_the_drive():
-    assert drive_torque(1.5, Calibration(wheel_radius=0.3, torque_sign=-1).as_record()) == -1.5
+    turned = Calibration(wheel_radius=0.3, torque_sign=-1).as_record()
+    assert drive_command(1.5, COMMAND_KIND_TORQUE, turned) == -1.5
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_interface.calibration import Calibration, calibrate, drive_torque, new_clock
+from firmware_interface.calibration import Calibration, calibrate, drive_command, new_clock
 from firmware_interface.devices import vesc as driver
 from firmware_interface.devices.driver import DeviceRequirements
 from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_STEER, hear, new_link, say
@@ -21,6 +21,7 @@ from firmware_interface.messages import (
     COMMAND,
     COMMAND_CLEAR,
     COMMAND_ENABLE,
+    COMMAND_KIND_TORQUE,
     FAULT_DRIVE,
     SAMPLE,
     STATUS_ENABLED,
@@ -296,7 +297,10 @@ class Pair:
             hear(self.link, as_bytes(self.pending), len(self.pending))
             self.seq += send
             command = record(
-                COMMAND, T_cmd=drive_torque(T, self.config.calibration.as_record()), flags=flags, seq=self.seq % 65536
+                COMMAND,
+                T_cmd=drive_command(T, COMMAND_KIND_TORQUE, self.config.calibration.as_record()),
+                flags=flags,
+                seq=self.seq % 65536,
             )
             out = np.zeros(256, np.uint8)
             said = out[: say(self.link, command, send, out)].tobytes()
