@@ -1,4 +1,4 @@
-"""Records that travel: ``RAW`` counts off the wire, ``SAMPLE`` in SI units, ``COMMAND`` back.
+"""Records that travel: ``RAW`` counts off the wire, ``FIX`` of place, ``SAMPLE`` in SI units, ``COMMAND`` back.
 
 Shared by the compiled kernels, the log and ordinary Python, so that a quantity has one name
 everywhere. A value that is missing or invalid is a flag here, never a magic number.
@@ -28,7 +28,21 @@ RAW = np.dtype(
     align=True,
 )
 
-# The same in SI units, in the axes of the bicycle (x forward, y right, z down).
+# What a sensor of place has said last. Fixes come at their own pace, more slowly than samples.
+FIX = np.dtype(
+    [
+        ("seq", "u2"),  # counts every fix, wraps at 65536
+        ("has", "u1"),  # FIX_* bits: the coordinates it holds; 0 before the first
+        ("age_us", "u4"),  # how old it was when its message ended, as far as the sensor knows
+        ("x_mm", "i4"),  # place of the sensor's target in the axes of the ground: x along the lane,
+        ("y_mm", "i4"),  # y to the right of it
+        ("psi_urad", "i4"),  # heading of the rear frame, 1e-6 rad, positive to the right
+        ("sigma_mm", "u2"),  # standard deviation of a coordinate, as the sensor believes; 0: it tells none
+    ],
+    align=True,
+)
+
+# The samples in SI units, in the axes of the bicycle (x forward, y right, z down).
 SAMPLE = np.dtype(
     [
         ("t", "f8"),  # s, device clock, unwrapped
@@ -76,6 +90,8 @@ FAULT_DRIVE = 1  # the motor controller reports an error
 FAULT_IMU = 2  # the inertial sensor does not answer
 FAULT_ENCODER = 4  # the steer encoder is implausible
 FAULT_BUS = 8  # supply outside its limits
+
+FIX_X, FIX_Y, FIX_PSI = 1, 2, 4  # coordinates that a fix of place holds
 
 COMMAND_KIND_TORQUE = 0  # N m
 COMMAND_KIND_RATE = 1  # rad/s, of the steer

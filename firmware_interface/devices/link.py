@@ -17,14 +17,15 @@ from llvmlite import ir
 from numba import carray, cfunc, from_dtype, njit, types
 from numba.extending import intrinsic
 
-from firmware_interface.messages import COMMAND, RAW
+from firmware_interface.messages import COMMAND, FIX, RAW
 from firmware_interface.node.protocol import RECEIVER
 
 # What a device carries, as bits.
 ROLE_IMU, ROLE_STEER, ROLE_WHEEL, ROLE_DRIVE = 1, 2, 4, 8
+ROLE_PLACE = 16  # a machine may do without
 ROLE_SENSORS = ROLE_IMU | ROLE_STEER | ROLE_WHEEL
 ROLES = {"imu": ROLE_IMU, "steer": ROLE_STEER, "wheel": ROLE_WHEEL, "drive": ROLE_DRIVE}
-CARRIES = {**ROLES, "sensors": ROLE_SENSORS}  # as a rig file may write them
+CARRIES = {**ROLES, "sensors": ROLE_SENSORS, "place": ROLE_PLACE}  # as a rig file may write them
 
 RX_SIZE, TX_SIZE = 4096, 256  # bytes of one port in one tick
 MEMORY = 16  # whole numbers a driver may remember from one tick to the next
@@ -33,6 +34,7 @@ LINK_STATE = np.dtype(
     [
         ("receiver", RECEIVER),  # counters and the frame that is coming in; drivers without our framing use it alike
         ("raw", RAW),  # the newest readings; fields the device does not carry stay zero
+        ("fix", FIX),  # the newest fix of place; all zero where the device carries none
         # settings
         ("hear", "u8"),  # address of the compiled `receive`
         ("say", "u8"),  # address of the compiled `speak`
