@@ -7,7 +7,7 @@ of that, row by row, is a drive that makes another torque than it is told.
 from dataclasses import replace
 
 import numpy as np
-from scipy.signal import lfilter
+from scipy.linalg import solve_banded
 
 from experiments.datatypes import Response
 from experiments.recordings.torque_law import NORMAL_95, TorqueFactor, block_products, factor_of
@@ -50,7 +50,9 @@ def expected_torque(command: Array, dt: float, delay: float, lag: float) -> Arra
     rows = int(np.ceil(delay / dt - 1e-9))
     if lag > 0.0:
         kept = np.exp(-dt / lag)
-        before = lfilter([0.0, 1.0 - kept], [1.0, -kept], command)  # when each command begins to act
+        # what it made when each command began to act: x[k] - kept x[k - 1] = (1 - kept) command[k - 1], from rest
+        bands = np.stack([np.ones(len(command)), np.full(len(command), -kept)])
+        before = solve_banded((1, 0), bands, (1.0 - kept) * np.concatenate([[0.0], command[:-1]]))
         found = command + (before - command) * np.exp(-(rows * dt - delay) / lag)
     else:
         found = command

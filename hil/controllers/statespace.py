@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.signal import cont2discrete
 
 from models.array_types import Array
 from models.errors import InputError
@@ -45,6 +44,8 @@ def discrete_matrices(system: Any, dt: float, discretisation: str | None = None)
                 f"a continuous StateSpace wants a discretisation, one of {', '.join(DISCRETISATIONS)}, found "
                 f"{discretisation!r}: say which"
             )
+        from scipy.signal import cont2discrete  # takes a second to load, and few controllers are continuous
+
         A, B, C, D, _ = cont2discrete((A, B, C, D), dt, method=discretisation)
     elif abs(interval - dt) > 1e-6 * dt:
         raise InputError(

@@ -100,11 +100,18 @@ class _Candidate(NamedTuple):
 
 
 def likeliest(stretches: Sequence[Stretch]) -> ProcessNoise | None:
-    """Find the torques of the greatest likelihood; None where still air is nearly as likely, or no air is so strong."""
+    """Find the torques of the greatest likelihood; None where still air is nearly as likely, or no air is so strong.
+
+    Still air that is likelier than even the weakest of `STRENGTHS` is still: what is weaker moves no eigenvalue.
+    """
     place = TORQUE_TIMES.index(FIRST_TIME)
     tried = [np.array([np.log(s), STEER_SHARE, np.log(STEER_SHARE * s)]) for s in STRENGTHS]
-    here = _search(stretches, min(tried, key=lambda one: cost(stretches, _covariance(one), place)), place)
-    if cost(stretches, np.zeros((2, 2)), place) - here.cost < LEAST_GAIN:
+    costs = [cost(stretches, _covariance(one), place) for one in tried]
+    still = cost(stretches, np.zeros((2, 2)), place)
+    if still < min(costs):
+        return None
+    here = _search(stretches, tried[int(np.argmin(costs))], place)
+    if still - here.cost < LEAST_GAIN:
         return None
     for way in (1, -1):
         while 0 <= here.place + way < len(TORQUE_TIMES):

@@ -27,7 +27,7 @@ from experiments.theory.process_noise import TORQUES, impulse_responses, torque_
 from models.array_types import Array
 
 ROW_TIME = 0.04  # s over which samples are averaged: a weave of 10 rad/s turns by two fifths of a radian
-SHARED_SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what other machines would do
+SHARED_SPEED_STEP = 0.05  # m/s: windows of speeds that are nearer share what other machines, noises and torques do
 TORQUE_TIMES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)  # s over which torques may forget themselves
 CERTAINTY = 1e-14  # of the mean variance, added to every row's: an encoder in its dead band shows no noise
 DEPENDENT = 1e-9  # of the largest singular value: columns that add nothing
@@ -55,7 +55,10 @@ class Stretch:
 
 
 class OtherMachines:
-    """Free motions of a recording by machines that are a little other, kept for windows of one speed."""
+    """Free motions of a recording by machines that are a little other, kept for windows of one speed.
+
+    What noises and torques do at that speed is kept beside them.
+    """
 
     def __init__(self, dynamics: Dynamics, others: Sequence[Dynamics], dt: float) -> None:
         """Compare dynamics with q others, in averages of samples every ``dt`` [s]."""
@@ -63,10 +66,11 @@ class OtherMachines:
         self._all = (dynamics, *others)
         self._dt = dt
         self._kept: dict[tuple[float, float], Array] = {}
+        self._driven: dict[tuple[float, int], tuple[Array, list[Array]]] = {}
 
     def changes(self, window: Window, x: Array, k: int) -> Array:
         """Changes (n, 2, q) of lean rate and steer of a window that began with a start x (s,), in means of k rows."""
-        first, last = (SHARED_SPEED_STEP * round(v / SHARED_SPEED_STEP) for v in (window.v_start, window.v_end))
+        first, last = (_shared_speed(v) for v in (window.v_start, window.v_end))
         n = (window.stop - window.start) // k
         found = self._kept.get((first, last))
         if found is None or len(found) < n:
@@ -74,6 +78,20 @@ class OtherMachines:
             motions = [_averaged(_motions(one, free_response(one, v, self._dt)), k) for one in self._all]
             found = self._kept[first, last] = np.stack([one - motions[0] for one in motions[1:]], axis=2)
         return np.asarray(found[:n] @ x)
+
+    def driven(self, response: Response, v: float, k: int, n: int) -> tuple[Array, list[Array]]:
+        """Covariance (2 n, 2 n) of readings in means of k rows, and roots (2 n, m) of what unit torques add to it.
+
+        The roots are of lean and steer torque for each of `TORQUE_TIMES`. What n rows show is the beginning of what
+        more rows would.
+        """
+        v = _shared_speed(v)
+        found = self._driven.get((v, k))
+        if found is None or len(found[0]) < 2 * n:
+            covariance = _reading_covariance(response, self.dynamics, v, k, n)
+            roots = [root for time in TORQUE_TIMES for root in _torque_roots(self.dynamics, time, v, k * self._dt, n)]
+            found = self._driven[v, k] = covariance, roots
+        return found[0][: 2 * n, : 2 * n], [root[: 2 * n] for root in found[1]]
 
 
 def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> Stretch:
@@ -98,15 +116,11 @@ def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> St
     y = _left(response, c, dynamics, linear, k)
     offsets = np.tile(np.eye(readings), (n, 1))
     own = np.column_stack([motions.reshape(n * readings, starts), offsets])
-    S0 = _reading_covariance(response, dynamics, window.v_mean, k, n)
+    S0, torque_roots = others.driven(response, window.v_mean, k, n)
     factor = np.linalg.cholesky(S0 + CERTAINTY * np.trace(S0) / len(S0) * np.eye(len(S0)))
     projection = _complement(_whiten(factor, own))
     columns = projection @ _whiten(factor, np.column_stack([y.ravel(), moved]))
-    roots = [
-        projection @ _whiten(factor, root)
-        for time in TORQUE_TIMES
-        for root in _torque_roots(dynamics, time, window.v_mean, k * response.dt, n)
-    ]
+    roots = [projection @ _whiten(factor, root) for root in torque_roots]
     sizes, vectors = np.linalg.eigh(sum(root @ root.T / np.sum(root**2) for root in roots))
     felt = sizes > LEAST_SHARE * sizes[-1]
     directions, others_columns = vectors[:, felt].T, vectors[:, ~felt].T @ columns
@@ -114,6 +128,11 @@ def make_stretch(response: Response, c: Comparison, others: OtherMachines) -> St
     pairs = [(directions @ lean, directions @ steer) for lean, steer in both]
     torques = [(a @ a.T, b @ b.T, a @ b.T + b @ a.T) for a, b in pairs]
     return Stretch(directions @ columns, np.array(torques), others_columns.T @ others_columns)
+
+
+def _shared_speed(v: float) -> float:
+    """Speed [m/s] that stands for those near it."""
+    return SHARED_SPEED_STEP * round(v / SHARED_SPEED_STEP)
 
 
 def _left(response: Response, c: Comparison, dynamics: Dynamics, linear: InitialState, k: int) -> Array:
