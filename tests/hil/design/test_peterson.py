@@ -3,93 +3,42 @@
 The numbers are read where they lie beside the repository; they are not ours to copy.
 """
 
-import json
-
 import numpy as np
 import pytest
 
-from hil.controllers.lti import LTIController
-from hil.controllers.timing import LoopTiming
-from hil.design.compensators.current_estimator import ESTIMATOR_INPUTS, YAW_SUM, current_estimator_law
 from models.coordinates import T_DELTA
-from models.linear.gyrostats import Gyrostat, bicycle_of_gyrostats
 from models.linear.whipple import input_matrix, system_matrix
 from models.linear.zero_order_hold import zoh
-from tests.paths import ROOT
+from tests.hil.peterson import DT, arrays, his_law, needs_numbers, published, robot
 
-FILE = ROOT.parent / "shared/reference/peterson_robot_bicycle.json"
-pytestmark = pytest.mark.skipif(
-    not FILE.exists(), reason=f"{FILE.name} is somebody else's and not beside this repository"
-)
-DT = 0.005
-STATES = ("phi_filter", "delta_filter", "phi_dot_filter", "delta_dot_filter", YAW_SUM)
+pytestmark = needs_numbers
 
 
-@pytest.fixture(scope="module")
-def peterson():
-    return json.loads(FILE.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(scope="module")
-def bicycle(peterson):
-    given = peterson["bicycle"]
-
-    def body(end):
-        return Gyrostat(**{name: value for name, value in given[end].items() if name != "r"})
-
-    return bicycle_of_gyrostats(body("rear"), body("front"), given["ls"], given["g"], "Robot")
-
-
-def arrays(row):
-    return {name: np.array(value) for name, value in row.items() if isinstance(value, list)}
-
-
-def test_the_geometry_is_the_one_he_printed(peterson, bicycle):
-    for name, wanted in peterson["bicycle"]["converted"].items():
+def test_the_geometry_is_the_one_he_printed():
+    bicycle = robot()
+    for name, wanted in published()["bicycle"]["converted"].items():
         assert getattr(bicycle, name) == pytest.approx(wanted, abs=1e-12)
 
 
-def test_our_linear_plant_is_his(peterson, bicycle):
-    for row in peterson["continuous_plant"]:
+def test_our_linear_plant_is_his():
+    bicycle = robot()
+    for row in published()["continuous_plant"]:
         A, B = np.array(row["A"]), np.array(row["B"])
         assert np.abs(system_matrix(bicycle, row["v"]) - A).max() < 1e-9
         assert np.abs(input_matrix(bicycle)[:, T_DELTA] - B[:, -1]).max() < 1e-9
 
 
-def test_our_sampled_plant_is_his(peterson, bicycle):
-    for row in peterson["rows"]:
+def test_our_sampled_plant_is_his():
+    bicycle = robot()
+    for row in published()["rows"]:
         F, G = zoh(system_matrix(bicycle, row["v"]), input_matrix(bicycle)[:, [T_DELTA]], DT)
         assert np.abs(F - np.array(row["A"])).max() < 1e-9
         assert np.abs(G[:, 0] - np.array(row["B"])[:, -1]).max() < 1e-9
 
 
 @pytest.fixture(scope="module")
-def flown(peterson, bicycle):
-    """All 21 of his controllers as one state space over speed."""
-    laws = []
-    for row in peterson["rows"]:
-        r = arrays(row)
-        laws.append(
-            current_estimator_law(
-                r["A"], r["B"][:, -1], r["C_m"], r["K_c"].ravel(), r["K_e"], row["Kp_fit"], row["Ki_fit"] * DT
-            )
-        )
-    A, B, C, D = (np.array([getattr(law, name) for law in laws]) for name in "ABCD")
-    told = np.array([np.append(np.array(row["B"])[:, -1], 0.0) for row in peterson["rows"]])
-    return LTIController(
-        method="Peterson",
-        bicycle=bicycle,
-        loop=LoopTiming(rate=200.0, delay=0, drive_lag=0.0),
-        v=np.array([row["v"] for row in peterson["rows"]]),
-        A=A,
-        B=B,
-        C=C,
-        D=D,
-        inputs=ESTIMATOR_INPUTS,
-        states=STATES,
-        waits=(YAW_SUM,),
-        anti_windup=told,
-    )
+def flown():
+    return his_law()
 
 
 def whole_loop(row, law):
@@ -114,31 +63,31 @@ def as_published(row, law):
     return physical - np.outer(missed, torque)
 
 
-def test_his_loop_of_nine_states_is_reproduced_as_published(peterson, flown):
-    for row in peterson["rows"]:
+def test_his_loop_of_nine_states_is_reproduced_as_published(flown):
+    for row in published()["rows"]:
         found = as_published(row, flown.linearised(row["v"]))
         assert np.abs(found - np.array(row["A_yr_cl"])).max() < 1e-9, row["v"]
 
 
-def test_the_physical_loop_differs_where_he_forgot_the_torque(peterson, flown):
+def test_the_physical_loop_differs_where_he_forgot_the_torque(flown):
     """By 0.03 in z at the lowest speed, by 1e-3 at 3.3 m/s; and both are stable."""
     off = {}
-    for row in peterson["rows"]:
+    for row in published()["rows"]:
         found = np.linalg.eigvals(whole_loop(row, flown.linearised(row["v"])))
-        published = [complex(*z) for z in row["yr_cl_evals"]]
-        off[row["v"]] = max(min(abs(z - other) for other in published) for z in found)
+        his = [complex(*z) for z in row["yr_cl_evals"]]
+        off[row["v"]] = max(min(abs(z - other) for other in his) for z in found)
         if row["v"] > 1.0:
             assert np.abs(found).max() < 1.0
     assert off[min(off)] == pytest.approx(0.03, abs=0.005)
     assert off[3.342707218903287] == pytest.approx(1e-3, abs=5e-4)
 
 
-def test_the_tick_computes_his_law(peterson, flown):
+def test_the_tick_computes_his_law(flown):
     """The compiled step beside his equations, written out, for 200 samples of noise."""
     from hil.controllers.lti_step import lti_step
     from hil.loop.law import LAW_INPUTS, LOOP_SIGNALS, WISH
 
-    row, rng, law = peterson["rows"][10], np.random.default_rng(5), flown.law()
+    row, rng, law = published()["rows"][10], np.random.default_rng(5), flown.law()
     r = arrays(row)
     A, b, H, K, L = r["A"], r["B"][:, -1], r["C_m"], r["K_c"].ravel(), r["K_e"]
     state, predicted, total = np.zeros(law.states), np.zeros(4), 0.0
