@@ -21,6 +21,8 @@ from hil.loop.states import Symptom
 GAP_TIME = 0.5  # s, time constant of yaw rate by the gyro against rolling, since it is RUNNING
 FORCE_TIME = 1.0  # s, time constant of the mean lateral force
 TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
+HELD_TIME = 0.5  # s, time constant of the roll gyro's bias at rest, while a person holds the bicycle;
+RIDDEN_TIME = 20.0  # s, and under control, where it may warm up
 STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
 TURN_SHARE = 0.94  # of the lean limit: the turn is late, and a steer thrown against a push is ahead of the lean
 
@@ -53,20 +55,28 @@ def look_at_drift(limits, m, sample, e, running, dt):
 
 
 @njit(cache=True, nogil=True)
-def follow_turn(o, e, h):
+def follow_turn(o, e, phi_dot_meas, held, h):
     """Follow the leans [rad] that turn, roll gyro and accelerometer tell. Runs inside the tick.
+
+    The roll gyro counts from its bias at rest. The observer's own is learnt within 0.3 s while a person holds the
+    bicycle: an accelerometer that jumps just before the release has put its lie into it.
 
     Parameters
     ----------
     o : record of OBSERVER.
-    e : record of ESTIMATE, changed in place: its turn, sway, both together, and lean_shown.
+    e : record of ESTIMATE, changed in place: its rest_bias, turn, sway, both together, and lean_shown.
+    phi_dot_meas : float
+        rad/s.
+    held : bool
+        A person holds the bicycle.
     h : float
         Time since the last sample [s].
     """
+    e.rest_bias += (1.0 - math.exp(-h / (HELD_TIME if held else RIDDEN_TIME))) * (e.gyro_bias - e.rest_bias)
     part = 1.0 - math.exp(-h / TURN_TIME)
     balanced = o.lean_by_speed * e.v + o.lean_by_trail / max(e.v, _SLOW)  # rad per rad/s
     e.turn += part * (max(balanced, e.v / o.g) * e.psi_dot - e.turn)
-    e.sway += part * (TURN_TIME * e.phi_dot - e.sway)
+    e.sway += part * (TURN_TIME * (phi_dot_meas - e.rest_bias) - e.sway)
     part = 1.0 - math.exp(-h / STIR_TIME)
     e.turn_sway += part * (e.turn + e.sway - e.turn_sway)
     e.lean_shown += part * (e.lean_error - e.lean_shown)

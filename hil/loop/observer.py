@@ -53,6 +53,7 @@ ESTIMATE = np.dtype(
         ("turn", "f8"),  # rad, lean of a balanced turn, smoothed
         ("sway", "f8"),  # rad, what the roll gyro adds to it
         ("turn_sway", "f8"),  # rad, both, smoothed
+        ("rest_bias", "f8"),  # rad/s, of the roll gyro at rest, smoothed
         ("lean_shown", "f8"),  # rad, lean_error, smoothed
         ("t", "f8"),  # s, of the last sample used
         ("started", "i8"),
@@ -166,6 +167,7 @@ def _start(o, e, sample):
     e.phi = 0.0
     e.gyro_bias = sample.phi_dot_meas
     e.yaw_bias = sample.psi_dot_meas
+    e.rest_bias = e.gyro_bias
     e.phi_dot = 0.0
     e.psi_dot = 0.0
     e.delta = sample.delta_meas
@@ -216,7 +218,7 @@ def observe(o, e, sample, held):
     e.gyro_bias -= bandwidth * bandwidth * h * e.lean_error
     e.phi_dot = sample.phi_dot_meas - e.gyro_bias  # by the new bias: no change of bias may look like an acceleration
     e.psi_dot = sample.psi_dot_meas - e.yaw_bias
-    follow_turn(o, e, h)
+    follow_turn(o, e, sample.phi_dot_meas, held, h)
 
 
 @njit(cache=True, nogil=True)
