@@ -18,12 +18,14 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
-# First a result to look at, in simulated time; then the whole campaign, in real time; then another kind of drive.
+# First a result to look at, in simulated time; then the whole campaign, in real time; then a belt with edges and another kind of drive.
 run: $(READY)
 	@echo "a first look: one bicycle, three kicks, in simulated time (the first time, compiling takes half a minute)"
 	$(BIN)/riderless campaign docs/campaigns/first_look.toml --out runs
 	@echo "look at that report; meanwhile the whole campaign, in real time: some four minutes"
 	$(BIN)/riderless campaign --out runs
+	@echo "on a belt with edges, keeping its lane, in simulated time: some twenty seconds"
+	$(BIN)/riderless campaign docs/campaigns/lane.toml --out runs
 	@echo "and under a drive that obeys a steer rate, in simulated time: some twenty seconds"
 	$(BIN)/riderless campaign docs/campaigns/rate_drive.toml --out runs
 

@@ -81,6 +81,21 @@ class ProcessNoise:
         return float(np.sqrt(self.covariance[1, 1]))
 
 
+@dataclass(frozen=True, eq=False)
+class LanePath:
+    """Path over a belt, to the right of its middle; arrays are (n,)."""
+
+    t: Array  # s
+    rear: Array  # m, contact of the rear wheel
+    front: Array  # m, of the front wheel
+    half_belt: float  # m, from the middle to the edge; infinite without one
+
+    @property
+    def farthest(self) -> float:
+        """Largest distance of a wheel from the middle [m]."""
+        return float(max(np.abs(self.rear).max(), np.abs(self.front).max()))
+
+
 @dataclass(frozen=True, repr=False)
 class Response:
     """One recording, evenly sampled, whoever made it. Arrays are (n,); None where not measured."""
@@ -105,6 +120,7 @@ class Response:
     remarks: tuple[str, ...] = ()  # what was found wrong or doubtful in the recording, one sentence each
     notes: tuple[Note, ...] = ()  # what a person wants done with its windows
     states: tuple[StateSpan, ...] = ()  # of the supervisor, in a run of ours
+    lane: LanePath | None = None  # of a run of ours with a sensor of place
     process_noise: ProcessNoise | None = None  # that drove the motion; None for none, or as long as nobody asked
 
     @property

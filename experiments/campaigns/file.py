@@ -23,6 +23,7 @@ from models import catalogue
 from models.errors import InputError
 from models.file_format import load_toml, require_format
 from models.parameters import Bicycle
+from models.plant.environment import Surroundings
 
 EMULATED_RIG = "emulated"
 
@@ -40,6 +41,12 @@ class _Controller(_Strict):
     allow_unstable: bool = False  # under the gains a bicycle may fall by itself
 
 
+class _Belt(_Strict):
+    """Treadmill under an emulated bicycle; without this table it is endless to either side."""
+
+    width_m: float = Field(gt=0.0, le=20.0)
+
+
 class _File(_Strict):
     """Keys of a campaign file."""
 
@@ -51,6 +58,7 @@ class _File(_Strict):
     model: Literal["linear", "nonlinear"] = "linear"
     time: Literal["real", "lockstep"] = "real"
     share_of_limits: float = Field(default=0.9, gt=0.0, le=1.0)  # that a rehearsal may reach
+    belt: _Belt | None = None
     controller: tuple[_Controller, ...] = (_Controller(method="lqr"),)
     protocol: tuple[dict[str, Any], ...] = Field(min_length=1)
 
@@ -231,7 +239,7 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
     return PlanInputs(
         bicycles=bicycles,
         controllers=controllers,
-        emulation=Emulation(file.model),
+        emulation=Emulation(file.model, Surroundings(belt_width=file.belt.width_m if file.belt else None)),
         machine=machine,
         seed=(file.seed,),
     )

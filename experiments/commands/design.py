@@ -24,7 +24,7 @@ def design(
     ],
     method: Annotated[
         str,
-        typer.Option(help="lqr, poles, lean, off, lqg or yaw_rate; with a rate or angle drive lqr or cascade."),
+        typer.Option(help="lqr, poles, lean, off, lane, lqg or yaw_rate; with a rate or angle drive lqr or cascade."),
     ] = "lqr",
     purpose: Annotated[
         Literal["balancing", "measuring"],
@@ -156,15 +156,13 @@ def _document(
     """Gains and what they promise, for JSON; SI."""
     import numpy as np
 
-    from hil.design.sampled_plant import LOOP_STATES
-
     return {
         "bike": schedule.bicycle.name,
         "method": schedule.method,
         "for": purpose,
         "options": schedule.options,
         "rate": schedule.rate,
-        "states": LOOP_STATES,
+        "states": schedule.gain_states,
         "path": str(out) if out else None,
         "figure": str(plot) if plot else None,
         "rows": [
@@ -191,14 +189,13 @@ def _show(schedule: "GainSchedule", weave: "Sequence[WeaveMeasurability]", purpo
     from experiments.reports.loop import FASTEST_SHOWN
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import print_table, screen
-    from hil.design.sampled_plant import LOOP_STATES
     from hil.rig.stable import FASTEST_GROWTH
 
     gentle = ", gentle for measuring" if purpose == "measuring" else ""
     name = f"{schedule.bicycle.name}, {schedule.method}{gentle}"
     print_table(
         f"{name}: gains K of T_delta = -K z",
-        ["v m/s", *LOOP_STATES],
+        ["v m/s", *schedule.gain_states],
         [[f"{v:g}", *(f"{k:.3g}" for k in K)] for v, K in zip(schedule.v, schedule.K, strict=True)],
     )
     print_table(
@@ -248,7 +245,7 @@ def _listed(which: list[int], speeds: "Sequence[float]") -> str:
 
 def _remedy(method: str, purpose: str) -> str:
     """Say which gains leave more of the weave, where there are any."""
-    if method in ("lqr", "poles") and purpose == "balancing":
+    if method in ("lqr", "poles", "lane") and purpose == "balancing":
         return f": --method {method} --for measuring damps it less"
     return ": --method poles --for measuring lets it last" if method != "poles" else ""
 

@@ -84,6 +84,21 @@ class PushedPlant:
         self._push(dt)
         self._plant.advance(T_cmd, enabled, dt)
 
+    @property
+    def y_P(self) -> float:
+        """True place of the rear contact [m], as a sensor of place wants it."""
+        return self._plant.y_P
+
+    @property
+    def psi(self) -> float:
+        """True heading [rad]."""
+        return self._plant.psi
+
+    @property
+    def phi(self) -> float:
+        """True lean [rad]."""
+        return self._plant.phi
+
     def read(self) -> np.void:
         """Take one sample of the instruments."""
         return self._plant.read()

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from experiments.datatypes import Marker, Response
+from experiments.datatypes import LanePath, Marker, Response
 from experiments.recordings import artefacts
 from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
@@ -32,6 +32,7 @@ from experiments.recordings.runs import (
 )
 from experiments.recordings.states import state_spans, telling_rows
 from hil.design.closed_loop import MEASURED_CHANNELS
+from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
 from hil.loop.states import State
@@ -42,8 +43,9 @@ from models.errors import InputError
 COARSE_STEP = 0.005  # s
 SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over
 REMARKS_KEPT = 20  # of a long run
+LANE_COLUMNS = ("psi_est", "y_est")  # absent in older runs, not a number where no place is sensed
 SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
-_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", *REPORT_COLUMNS)
+_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", *REPORT_COLUMNS, *LANE_COLUMNS)
 
 
 def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Response:
@@ -71,8 +73,23 @@ def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda d
 def _whole(run: Run) -> Response:
     """Response of a run whose rows are all in memory."""
     response = coarsen(inspect_recording(recorded_run(run), refuse=False))
-    response = replace(response, states=state_spans(run.ticks))
+    lane = lane_path(run.header, sampled_rows(run.ticks))
+    response = replace(response, states=state_spans(run.ticks), lane=lane)
     return go_by_reported_torque(response, report_products(sampled_rows(run.ticks), run.header.rig))
+
+
+def lane_path(header: RunHeader, ticks: np.ndarray) -> LanePath | None:
+    """Place of both wheels under control, from rows (n,) with a sample of their own; None where none was sensed."""
+    names = ticks.dtype.names or ()
+    rig = header.rig
+    if not set(LANE_COLUMNS) <= set(names) or rig.place is None:
+        return None
+    rows = ticks[(ticks["state"] == State.RUNNING) & np.isfinite(ticks["y_est"])]
+    if len(rows) < 2:
+        return None
+    rear: Array = np.array(rows["y_est"])
+    half = rig.place.belt_width / 2.0 if rig.place.belt_width is not None else np.inf
+    return LanePath(np.array(rows["t"]), rear, rear + rig.bicycle.w * np.sin(rows["psi_est"]), half)
 
 
 def coarsen(response: Response) -> Response:

@@ -17,6 +17,7 @@ from experiments.reports.eigenvalues import (
     new_figure,
 )
 from experiments.reports.theory import check_figure_format, save_figure
+from hil.design.lane import lane_loop
 from hil.design.sampled_plant import continuous, sampled_model
 from models.array_types import Array
 from models.linear.modes import named_modes
@@ -121,7 +122,7 @@ def plot_design(schedule: "GainSchedule", *, path: str | Path | None = None) -> 
 
 
 def _draw_gains(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
-    """Draw the six gains, two of one unit in each axes."""
+    """Draw the six gains, two of one unit in each axes; those on heading and place stand in the table."""
     panels = (
         ("gains on angles  [N m/rad]", ("φ", "δ")),
         ("gains on rates  [N m s/rad]", ("φ̇", "δ̇")),
@@ -162,7 +163,7 @@ def _draw_eigenvalues(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
 
 def _closed_loop(schedule: "GainSchedule", v: float) -> np.ndarray:
     """Eigenvalues [1/s] of the sampled loop at a speed, with gains as a run interpolates them."""
-    model = sampled_model(schedule.bicycle, v, schedule.loop)
+    model = (lane_loop if schedule.keeps_lane else sampled_model)(schedule.bicycle, v, schedule.loop)
     return continuous(model.closed_loop(schedule.gains(v)), model.dt)
 
 

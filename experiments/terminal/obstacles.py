@@ -49,6 +49,8 @@ ADVICE = {
     Cause.STALE_SAMPLE: "check the cable and what else loads the computer",
     Cause.DRIVE_WATCHDOG: "the time-out may be too short for this computer: see watchdog_s of the rig",
     Cause.DRIVE_OFF: "check the drive's supply",
+    Cause.PLACE_LOST: "hold it where its sensor sees it; look at the sensor's cable and settings",
+    Cause.BELT_EDGE: "put it in the middle of the belt",
     Cause.FOREIGN_COMMANDS: "end what else writes to its port, check its supply in case it restarted, and run again",
 }
 _OF_SYMPTOM = {
@@ -62,6 +64,8 @@ _OF_SYMPTOM = {
     Symptom.RATE_LOW: Cause.RATE_LOW,
     Symptom.LINK_NOISY: Cause.LINK_NOISY,
     Symptom.RATE_HIGH: Cause.RATE_HIGH,
+    Symptom.PLACE_LOST: Cause.PLACE_LOST,
+    Symptom.BELT_EDGE: Cause.BELT_EDGE,
 }
 _AT_REST = {
     Symptom.REST_RATE: Cause.CHECK_GYRO,

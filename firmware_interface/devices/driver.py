@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from firmware_interface.devices.link import ROLES, entry_points
+from firmware_interface.devices.link import ROLE_PLACE, ROLES, entry_points
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.messages import COMMAND_KIND_TORQUE
@@ -93,6 +93,8 @@ class Device:
         Keys of the rig file that are this device's own.
     examples : tuple of Example
         Messages to the computer.
+    prepare : callable or None
+        ``prepare(link, settings)`` writes settings that the compiled functions want into a fresh link's memory.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Device:
     traffic: Callable[[int, DeviceSettings], Traffic]
     settings: Mapping[str, DeviceSetting] = field(default_factory=dict)
     examples: tuple[ExampleMessage, ...] = ()
+    prepare: Callable[[Any, DeviceSettings], None] | None = None
 
     @property
     def hear(self) -> int:
@@ -121,7 +124,7 @@ class Device:
 
     def __repr__(self) -> str:
         """Name and what it can carry."""
-        carried = ", ".join(name for name, bit in ROLES.items() if self.carries & bit)
+        carried = ", ".join(name for name, bit in {**ROLES, "place": ROLE_PLACE}.items() if self.carries & bit)
         return f"Device({self.name!r}, carries {carried})"
 
     def settled(self, given: DeviceSettings) -> dict[str, float]:

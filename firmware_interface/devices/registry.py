@@ -10,6 +10,7 @@ DEVICES = {
     "vectornav": "vectornav",
     "vesc": "vesc",
     "odrive": "odrive",
+    "distance": "place.distance",
 }
 _OLD_PROTOCOLS = {  # (device, version of the node's protocol): 1 is spoken in old runs alone, 2 by old nodes too
     ("node", 1): "own_node_1",

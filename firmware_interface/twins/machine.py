@@ -63,6 +63,12 @@ class Station:
         self.line = PacedLine(self.port.fd, self._up)
         self._rx = np.zeros(RX_SIZE, np.uint8)
 
+    def see(self, plant: PlantLike) -> None:
+        """Let a sensor of place look at the bicycle; a plant on a stand has no place but the belt's middle."""
+        look = getattr(self.twin, "see", None)
+        if look is not None:
+            look(getattr(plant, "y_P", 0.0), getattr(plant, "psi", 0.0), float(getattr(plant, "phi", 0.0)))
+
     def step(self, t: float, now: float, readings: np.ndarray) -> None:
         """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s]."""
         n = self.line.read(self._rx)
@@ -140,6 +146,7 @@ class VirtualMachine:
             raise DeviceError(f"the plant of a machine must give {len(self._readings)} readings, found {len(readings)}")
         self._readings[:] = readings
         for station in self._stations:
+            station.see(self._plant)
             station.step(t, now, self._readings)
         self._k += 1
         self._write_report(t, now)

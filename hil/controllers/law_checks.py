@@ -31,6 +31,7 @@ LONGEST_LAW_STEP = 50e-6  # s, on the mean of a ride: a hundredth of a period at
 FAR_TOO_SLOW = 5.0  # times that, with a check of every index; no more rides are wanted then
 LAW_PATIENCE = 30.0  # s, for all steps, which take half a second at the longest
 _RATE, _FORCE = 10.0, 20.0  # 1/s, a fast motion's rate per angle; m/s^2, that an accelerometer may read
+_HEADING, _PLACE = 0.3, 0.5  # rad, m off the lane
 _HELD = 20  # steps of a ride in which a person holds the bicycle
 _LOST = 0.05  # share of steps without a fresh sample
 _WHY = {  # beginning of what is called -> what it means
@@ -131,6 +132,7 @@ def random_rides(lean: float, steer: float, torque: float, speed_max: float) -> 
     rng = np.random.default_rng(20)
     rates = dict.fromkeys(("phi_dot", "delta_dot", "psi_dot"), _RATE * steer)
     sizes = {"phi": lean, "delta": steer, **rates, "a_y_meas": _FORCE, "T": torque, "u_prev": torque, "T_cut": torque}
+    sizes |= {"psi": _HEADING, "y_P": _PLACE}
     told = np.zeros((LAW_STEPS, len(LAW_INPUTS)))
     scale = np.repeat(np.append(0.0, rng.choice([1.0, 0.1, 0.001], LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)
     for column, name in enumerate(LAW_INPUTS):

@@ -14,11 +14,11 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
-from hil.loop.law import LAW_INPUTS, Law, law_entry
+from hil.loop.law import LAW_INPUTS, REFERENCES, Law, law_entry
 from models.array_types import Array
 
 _V, _T_CUT, _FRESH, _STEERED = (LAW_INPUTS.index(name) for name in ("v", "T_cut", "fresh", "steered"))
-_N_SIGNALS = LAW_INPUTS.index("steered") + 1
+_N_SIGNALS = LAW_INPUTS.index(REFERENCES[0])
 _HEAD = 3  # m states, p inputs, n speeds; then p places of inputs, m flags of states that wait, and n rows
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 CONTROLLERS = {
     "riderless gain schedule 1": ("hil.design.schedule", "GainSchedule"),
+    "riderless lane schedule 1": ("hil.design.schedule", "GainSchedule"),
     "riderless state space 1": ("hil.controllers.lti", "LTIController"),
     "riderless compiled law 1": ("hil.controllers.compiled", "CompiledController"),
 }

@@ -11,18 +11,19 @@ error (`models.linear.prescribed_steer.driven_steer`), with the lag of its torqu
 """
 
 import math
-from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from firmware_interface.messages import SAMPLE
 from hil.controllers.controller import Controller, LinearLaw
+from hil.design.loop_parts import lane_part
 from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL, sample_driven, settled_drive
 from hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
 from hil.design.loop_parts.instruments import instrument_map as instrument_map
 from hil.design.loop_parts.instruments import yaw_rate as yaw_rate
+from hil.design.loop_parts.observer_part import OBSERVED as OBSERVED
+from hil.design.loop_parts.observer_part import observer_maps as observer_maps
 from hil.design.sampled_plant import (
     BICYCLE_PART,
     LOOP_STATES,
@@ -35,7 +36,8 @@ from hil.design.sampled_plant import (
     sample,
 )
 from hil.design.schedule import require_same_kind
-from hil.loop.observer import ESTIMATE, Observer, observe
+from hil.loop.observer import Observer
+from hil.loop.place.settings import PlaceSettings
 from models.array_types import Array
 from models.coordinates import PHI_DOT
 from models.coordinates import STATES as BICYCLE_STATES
@@ -43,7 +45,6 @@ from models.linear.perturbed import Variant
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
-OBSERVED = ("phi", "delta", "phi_dot", "delta_dot", "gyro_bias", "yaw_bias", "psi_dot")
 _DRIVE_SIGNALS = {"T": T_DRIVE, "T_meas": T_DRIVE, "u_prev": U_PREV}
 SINCE_KICK = 0.1  # s, from a kick to the beginning of a window, which opens as the kick ends
 USUAL_KICK, AFTER_KICK = 0.3, 0.5  # rad/s of lean rate, and s in which it tells on a law
@@ -61,25 +62,7 @@ OBSERVER_PART = slice(len(LOOP_STATES), len(WHOLE_LOOP_STATES))
 ESTIMATE_PART = slice(len(LOOP_STATES), len(LOOP_STATES) + len(BICYCLE_STATES))  # of the bicycle's four states
 PSI_DOT_EST = WHOLE_LOOP_STATES.index("psi_dot_est")
 
-
-def observer_maps(settings: np.void, v: float, steer_age: float = 0.0) -> tuple[Array, Array]:
-    """Matrices of the compiled observer at constant speed, ``o_next = E o + S y``: (7, 7) and (7, 4)."""
-    return _observer_maps(settings.tobytes(), settings.dtype, v, steer_age)
-
-
-@lru_cache(maxsize=1024)  # a search over bicycles asks for the same observer again and again
-def _observer_maps(packed: bytes, dtype: np.dtype, v: float, steer_age: float) -> tuple[Array, Array]:
-    settings = np.frombuffer(packed, dtype)[0]
-    columns = []
-    for name, is_state in [(n, True) for n in OBSERVED] + [(n, False) for n in MEASURED_CHANNELS]:
-        estimate, sample = np.zeros(1, ESTIMATE)[0], np.zeros(1, SAMPLE)[0]
-        estimate["v"], estimate["started"], sample["v_meas"] = v, 1, v
-        sample["t"], sample["steer_age"] = settings["dt"], steer_age
-        (estimate if is_state else sample)[name] = 1.0
-        observe(settings, estimate, sample, False)
-        columns.append([float(estimate[n]) for n in OBSERVED])
-    maps = np.array(columns).T
-    return maps[:, : len(OBSERVED)], maps[:, len(OBSERVED) :]
+_ESTIMATES_USED = tuple(len(LOOP_STATES) + OBSERVED.index(name) for name in ("psi_dot", "phi"))
 
 
 class LoopHardware(Protocol):
@@ -101,6 +84,8 @@ class LoopHardware(Protocol):
     def x_imu(self) -> float: ...
     @property
     def z_imu(self) -> float: ...
+    @property
+    def place(self) -> PlaceSettings | None: ...
 
 
 class SampledLoop:
@@ -128,6 +113,8 @@ class SampledLoop:
         s, by which a command is obeyed later than ``command_delay`` says, unknown to the observer.
     drive : InnerLoop or None
         Of a drive that obeys a steer rate or angle, as the controller commands; None: a torque.
+    place : PlaceSettings or None
+        Of the sensor of place, for a controller that keeps a lane; None: a usual one.
     """
 
     def __init__(
@@ -145,6 +132,7 @@ class SampledLoop:
         real: Variant | None = None,
         more_delay: float = 0.0,
         drive: InnerLoop | None = None,
+        place: PlaceSettings | None = None,
     ) -> None:
         require_same_kind(schedule, drive)
         self._drive = drive
@@ -161,6 +149,12 @@ class SampledLoop:
         if drive is not None and drive.integrates:
             self._motion.append(len(own))
             own += (DRIVE_INTEGRAL,)
+        self._lane = slice(0, 0)  # of heading and place in the bicycle, then in the tracker
+        if "y_P" in schedule.inputs:
+            self._lane = slice(len(own), len(own) + len(lane_part.LANE_PART_STATES))
+            self._motion[T_DRIVE:T_DRIVE] = range(len(own), len(own) + len(lane_part.LANE_PLANT_STATES))
+            self._tracking = (place or PlaceSettings()).as_record(bicycle, dt)
+            own += lane_part.LANE_PART_STATES
         self.states = own + tuple(f"u_prev_{i}" for i in range(2, 2 + whole))
         self._waiting = range(len(own), len(self.states))  # commands of two, three, ... samples ago
         self.output = np.zeros(len(self.states))
@@ -199,6 +193,7 @@ class SampledLoop:
             real=real,
             more_delay=more_delay,
             drive=rig.drive,
+            place=rig.place,
         )
 
     def __repr__(self) -> str:
@@ -215,7 +210,9 @@ class SampledLoop:
         """Bicycle and drive over one sample, and the output matrix (4, 6) to the instruments."""
         if self._plant is None or self._plant[0] != v:
             H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
-            if self._drive is None:
+            if self._lane.stop:
+                model = lane_part.sample_in_lane(self.real, v, self._timing)
+            elif self._drive is None:
                 model = sample(*self.real.system(v), self._timing)
             else:
                 model = sample_driven(self.real, v, self._drive, self._timing)
@@ -236,7 +233,9 @@ class SampledLoop:
         whole[np.ix_(motion, motion)] = model.F[:n, :n]
         whole[OBSERVER_PART, PLANT_PART] = S @ H
         whole[OBSERVER_PART, OBSERVER_PART] = E
-        told = self._told(law, whole[OBSERVER_PART], H)
+        if self._lane.stop:
+            lane_part.track(whole, self._tracking, read, self._lane, _ESTIMATES_USED)
+        told = self._told(law, whole, H)
         whole[U_PREV] = law.D @ told  # the next command, from the estimates just made
         whole[U_PREV, self._law_part] += law.C
         whole[self._law_part] = law.B @ told
@@ -250,12 +249,14 @@ class SampledLoop:
             whole[motion] += np.outer(model.G[:n], whole[U_PREV])
         return whole
 
-    def _told(self, law: LinearLaw, estimates: Array, H: Array) -> Array:
-        """Inputs of the law (p, m) from the state before, with the estimates (7, m) just made; references are zero."""
-        told = np.zeros((len(law.inputs), len(self.states)))
+    def _told(self, law: LinearLaw, whole: Array, H: Array) -> Array:
+        """Inputs of the law (p, m) from the state before; rows of ``whole`` are the estimates just made."""
+        told, estimates = np.zeros((len(law.inputs), len(self.states))), whole[OBSERVER_PART]
         for row, name in zip(told, law.inputs, strict=True):
             if name in OBSERVED:
                 row[:] = estimates[OBSERVED.index(name)]
+            elif name in lane_part.LANE_TOLD:
+                row[:] = whole[self._lane][lane_part.LANE_TOLD[name]]
             elif name in MEASURED_CHANNELS:
                 row[PLANT_PART] = H[MEASURED_CHANNELS.index(name)]
             elif name in _DRIVE_SIGNALS:
@@ -287,6 +288,8 @@ class SampledLoop:
         _, S = observer_maps(self._settings, v, self._steer_age)
         N = np.zeros((len(self.states), len(MEASURED_CHANNELS)))
         N[OBSERVER_PART] = S * stds
+        if self._lane.stop:
+            lane_part.track(N, self._tracking, v, self._lane, _ESTIMATES_USED, own=False)
         law = self.schedule.linearised(v)
         told = np.array([self._noise_told(name, N, stds) for name in law.inputs])
         N[U_PREV] = law.D @ told
@@ -299,6 +302,8 @@ class SampledLoop:
         """Noise of each instrument in one input of the law, (4,), with that in the estimates ``N`` (m, 4)."""
         if name in OBSERVED:
             return np.asarray(N[OBSERVER_PART][OBSERVED.index(name)])
+        if name in lane_part.LANE_TOLD:
+            return np.asarray(N[self._lane][lane_part.LANE_TOLD[name]])
         if name in MEASURED_CHANNELS:
             return np.diag(stds)[MEASURED_CHANNELS.index(name)]
         return np.zeros(len(stds))
@@ -352,6 +357,14 @@ class SampledLoop:
         found = np.linalg.lstsq(np.eye(m + 1) - own, np.vstack([law.B, law.D]) @ told, rcond=None)[0]
         return found[:m], found[m]
 
+    def _off_lane(self) -> list[Array]:
+        """Heading and place off the lane, as known to the tracker, one standard deviation each, (m,)."""
+        starts = []
+        for values in lane_part.USUAL_STARTS if self._lane.stop else ():
+            starts.append(np.zeros(len(self.states)))
+            starts[-1][self._lane] = values
+        return starts
+
     def slow_errors(self) -> Array:
         """Errors of the observer that outlast a kick, at their usual size: lean, roll and yaw bias; (m, 3)."""
         X = np.zeros((len(self.states), 3))
@@ -365,7 +378,7 @@ class SampledLoop:
         The slow errors of the observer, and what the states of the law, and of a drive that leads the steer, reach
         after a usual kick.
         """
-        X, hidden = self.slow_errors(), [*range(len(self.states))[self._law_part]]
+        X, hidden = np.column_stack([self.slow_errors(), *self._off_lane()]), [*range(len(self.states))[self._law_part]]
         hidden += self._motion[T_DRIVE:] if self._drive is not None else []
         if not hidden:
             return X

@@ -7,6 +7,7 @@ and the sideways place y_P [m] of the rear contact beside the bicycle's four (`m
     T_req = -K [phi, delta, phi_dot, delta_dot, psi, y_P, T_drive, u_prev]
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from math import radians
 
@@ -24,6 +25,7 @@ from models.linear.path import GROUND_STATES, LATERAL_STATES, extended_matrix
 from models.linear.whipple import input_matrix
 from models.parameters import Bicycle
 
+_IN_LANE = ("phi", "delta", "psi", "y_P")
 LANE_STATES = (*GROUND_STATES, "T_drive", "u_prev")
 
 
@@ -73,14 +75,42 @@ def lane_loop(bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledModel:
     return sample(extended_matrix(bicycle, v), b, timing, GROUND_STATES)
 
 
+def lane_mode(model: SampledModel, K: Array) -> complex:
+    """Eigenvalue [1/s], im >= 0, of the closed loop that moves heading and place most, for what lean and steer do.
+
+    Parameters
+    ----------
+    model : SampledModel
+        As of `lane_loop`.
+    K : (8,) array
+        As of `LaneKeeping`.
+    """
+    z, vectors = np.linalg.eig(model.F - np.outer(model.G, model.narrow(K)))
+    usual = LaneWeights()
+    shares = {name: np.abs(vectors[model.states.index(name)]) / getattr(usual, name) for name in _IN_LANE}
+    of_lane = np.hypot(shares["psi"], shares["y_P"]) / np.hypot(shares["phi"], shares["delta"])
+    most = int(np.argmax(np.where(z.imag >= 0.0, of_lane, 0.0)))
+    return complex(np.log(complex(z[most])) / model.dt)
+
+
 @dataclass(frozen=True)
 class LaneKeeping:
     """LQR that keeps a lane; ``weights`` of its cost."""
 
-    weights: LaneWeights = field(default_factory=LaneWeights)
+    weights: LaneWeights | Mapping[str, float] = field(default_factory=LaneWeights)
 
-    def gains(self, bicycle: Bicycle, v: float, timing: LoopTiming) -> Array:
-        """Gains K (8,) on `LANE_STATES` at the speed ``v`` [m/s]; 0 on a state that the loop does not have.
+    def __post_init__(self) -> None:
+        if isinstance(self.weights, Mapping):
+            object.__setattr__(self, "weights", _weights(self.weights))
+
+    def sampled(self, bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledModel:
+        """Model that the gains are for: `lane_loop`."""
+        return lane_loop(bicycle, v, timing)
+
+    def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
+        """Gains K (8,) on `hil.design.sampled_plant.LANE_GAIN_STATES` at the speed ``v`` [m/s], and the lane mode.
+
+        They are 0 on a state that the ``model``, as of `lane_loop`, does not have.
 
         Raises
         ------
@@ -88,16 +118,26 @@ class LaneKeeping:
             At this speed steer torque cannot balance the bicycle, or cannot move it sideways.
         """
         require_stabilisable(bicycle, v)
-        loop = lane_loop(bicycle, v, timing)
-        Q = np.zeros_like(loop.F)
-        Q[: len(GROUND_STATES), : len(GROUND_STATES)] = self.weights.Q
+        Q = np.zeros_like(model.F)
+        weights = self.weights
+        assert isinstance(weights, LaneWeights)
+        Q[: len(GROUND_STATES), : len(GROUND_STATES)] = weights.Q
         try:
-            K = dlqr_gain(loop.F, loop.G, Q, self.weights.T_delta**-2.0)
+            K = dlqr_gain(model.F, model.G, Q, weights.T_delta**-2.0)
         except LinAlgError as error:
             raise InputError(
                 f"no gains keep {bicycle.name} in its lane at {v:g} m/s ({error}): leave this speed out or change the "
                 "weights"
             ) from None
-        wide = np.zeros(len(LANE_STATES))
-        wide[[LANE_STATES.index(name) for name in loop.states]] = K
-        return wide
+        wide = model.widen(K)
+        mode = lane_mode(model, wide)
+        return wide, f"lane mode {mode.real:.2f}±{abs(mode.imag):.2f}i 1/s"
+
+
+def _weights(given: Mapping[str, float]) -> LaneWeights:
+    """Weights from a table of them; raises InputError for one that there is not."""
+    known = [item.name for item in fields(LaneWeights)]
+    for name in given:
+        if name not in known:
+            raise InputError(f"the weights of a lane are {', '.join(known)}, found {name!r}")
+    return LaneWeights(**given)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import BICYCLE_PART, DRIVE_PART, Z_ROUNDING, SampledModel
+from hil.design.sampled_plant import DRIVE_PART, LOOP_STATES, Z_ROUNDING, SampledModel
 from models.array_types import Array
 from models.tables import html_table
 
@@ -103,7 +103,8 @@ def _loop_gain(model: SampledModel, K: Array) -> Callable[[ArrayLike], Any]:
     """Loop transfer function L as a function of frequency [rad/s]."""
     k, n = model.narrow(K), len(model.states)
     split = np.zeros((2, n))
-    split[0, BICYCLE_PART], split[1, DRIVE_PART] = k[BICYCLE_PART], k[DRIVE_PART]
+    of_drive = np.isin(model.states, LOOP_STATES[DRIVE_PART])
+    split[0, ~of_drive], split[1, of_drive] = k[~of_drive], k[of_drive]
 
     def L(omega: ArrayLike) -> Any:
         z = np.exp(1j * np.asarray(omega, dtype=float) * model.dt)

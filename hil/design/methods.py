@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hil.design.lane import LaneKeeping
 from hil.design.lean import SteerIntoLean
 from hil.design.lqr import LQR
 from hil.design.margins import margins
@@ -41,6 +42,7 @@ METHODS: dict[str, Callable[..., Method]] = {
     "lean": SteerIntoLean,
     "off": Off,
     "match": Match,
+    "lane": LaneKeeping,
 }
 DESIGN_SPEEDS = tuple(np.arange(2.0, 8.25, 0.5).tolist())  # m/s, as of `riderless design`
 
@@ -89,7 +91,8 @@ def design(
     bicycle : Bicycle
         As of ``models.load_bicycle``.
     method : str
-        "lqr", "poles", "lean", "off" or "match", the names of ``METHODS``; of a rate or angle drive "lqr" or "cascade".
+        "lqr", "poles", "lean", "off", "match" or "lane", the names of ``METHODS``; of a rate or
+        angle drive "lqr" or "cascade".
     speeds : sequence of float
         Forward speeds [m/s], 0 or more, strictly increasing; by default 2 to 8 m/s every 0.5 m/s.
     timing : LoopTiming
@@ -102,13 +105,14 @@ def design(
         Of the method: for "lqr" ``weights`` (see `hil.design.lqr.Weights`); for "poles" ``zeta``, ``omega`` and
         ``real``, or ``raw`` (see `hil.design.poles.PolePlacement`); for "lean" ``k`` and ``v0`` (see
         `hil.design.lean.SteerIntoLean`); for "off" none; for "match" ``like`` and
-        ``what``. Under a rate or angle drive for "lqr" `SteerWeights`, for
+        ``what``; for "lane" ``weights`` (see `hil.design.lane.LaneWeights`).
+        Under a rate or angle drive for "lqr" `SteerWeights`, for
         "cascade" those of `hil.design.steered.cascade.LeanCascade`.
 
     Returns
     -------
     GainSchedule
-        Gains K (n, 6), closed-loop eigenvalues, margins and a note at each of the n speeds.
+        Gains K (n, 6), or (n, 8) of "lane", closed-loop eigenvalues, margins and a note at each of the n speeds.
 
     Raises
     ------
@@ -126,7 +130,7 @@ def design(
     tolerant = allow_unstable or getattr(law, "may_be_unstable", False)
     K, closed_loop, found, notes = [], [], [], []
     for speed in v.tolist():
-        model = sampled_steer(bicycle, speed, timing, drive) if drive else sampled_model(bicycle, speed, timing)
+        model = _model(law, bicycle, speed, timing, drive)
         gains, note = law.gains(bicycle, speed, model)
         eigenvalues = continuous(model.closed_loop(gains), timing.dt)
         if eigenvalues[0].real >= 0.0 and not tolerant:
@@ -150,6 +154,14 @@ def design(
         notes=tuple(notes),
         drive=drive,
     )
+
+
+def _model(law: Any, bicycle: Bicycle, v: float, timing: LoopTiming, drive: InnerLoop | None) -> SampledModel:
+    """Sampled model of which a method wants to know the gains: its own, where it has one."""
+    if drive:
+        return sampled_steer(bicycle, v, timing, drive)
+    own: Callable[..., SampledModel] | None = getattr(law, "sampled", None)
+    return own(bicycle, v, timing) if own else sampled_model(bicycle, v, timing)
 
 
 def checked_speeds(speeds: Sequence[float]) -> Array:

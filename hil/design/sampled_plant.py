@@ -26,6 +26,7 @@ from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
 
 LOOP_STATES = (*BICYCLE_STATES, "T_drive", "u_prev")
+LANE_GAIN_STATES = (*LOOP_STATES, "psi", "y_P")  # of gains that keep a lane: heading [rad] and place [m] come last
 T_DRIVE, U_PREV = 4, 5
 BICYCLE_PART = slice(0, T_DRIVE)  # of this state and of a schedule's gains: the bicycle's four states
 DRIVE_PART = slice(T_DRIVE, len(LOOP_STATES))  # and the rest: torque of the drive and previous command
@@ -57,17 +58,18 @@ class SampledModel:
         return f"<SampledModel: {1.0 / self.dt:g} Hz, states {', '.join(self.states)}>"
 
     def widen(self, K: ArrayLike) -> Array:
-        """Extend gains (n,) on this model's states to the six gains of a schedule, with 0 on states it lacks."""
-        wide = np.zeros(len(LOOP_STATES))
-        wide[[LOOP_STATES.index(name) for name in self.states]] = K
+        """Extend gains (n,) on this model's states to those of a schedule, six or eight, with 0 on states it lacks."""
+        of = LANE_GAIN_STATES if "y_P" in self.states else LOOP_STATES
+        wide = np.zeros(len(of))
+        wide[[of.index(name) for name in self.states]] = K
         return wide
 
     def narrow(self, K: ArrayLike) -> Array:
-        """Select the gains (n,) among the six of a schedule that act on this model's states."""
-        return np.asarray(K, dtype=float)[[LOOP_STATES.index(name) for name in self.states]]
+        """Select the gains (n,) among the six or eight of a schedule that act on this model's states."""
+        return np.asarray(K, dtype=float)[[LANE_GAIN_STATES.index(name) for name in self.states]]
 
     def closed_loop(self, K: ArrayLike) -> NDArray[np.complex128]:
-        """Eigenvalues z (n,) of the map over one sample under u = -K z, with K the six gains."""
+        """Eigenvalues z (n,) of the map over one sample under u = -K z, with K the six or eight gains."""
         return np.linalg.eigvals(self.F - np.outer(self.G, self.narrow(K))).astype(complex)
 
 

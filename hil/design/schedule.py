@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hil.controllers.controller import LinearLaw
 from hil.design.margins import MARGIN_HEADS, Margins
-from hil.design.sampled_plant import LOOP_STATES, LoopTiming
+from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
 from models.errors import InputError
 from models.file_format import load_toml
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 GAIN_INPUTS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")  # LOOP_STATES by the names of a law's signals
 SCHEDULE_FORMAT = "riderless gain schedule 1"
+LANE_INPUTS = (*GAIN_INPUTS, "psi", "y_P")  # LANE_GAIN_STATES by those names
+LANE_FORMAT = "riderless lane schedule 1"  # with heading and place: who does not know these must not read it
 STEER_FORMAT = "riderless steer schedule 1"  # of a rate or angle: who knows torque only must not read it
 
 
@@ -43,8 +45,9 @@ class GainSchedule:
         Rate, delay and drive lag the gains were designed for.
     v : (n,) array
         Forward speeds [m/s], strictly increasing; one is enough.
-    K : (n, 6) array
-        Gains [N m/rad, N m/rad, N m s/rad, N m s/rad, -, -].
+    K : (n, 6) or (n, 8) array
+        Gains [N m/rad, N m/rad, N m s/rad, N m s/rad, -, -], and of heading and place, [N m/rad, N m/m], where they
+        keep a lane.
     closed_loop : (n, m) complex array
         Eigenvalues log(z)/dt [1/s] of the whole sampled loop, m its number of states.
     margins : tuple of n Margins
@@ -75,7 +78,7 @@ class GainSchedule:
         n = len(self.v)
         if self.v.shape != (n,) or n == 0:
             raise InputError("a gain schedule wants at least one speed, found none: design it again")
-        if self.K.shape != (n, len(LOOP_STATES)):
+        if self.K.shape not in ((n, len(LOOP_STATES)), (n, len(LANE_GAIN_STATES))):
             raise InputError(
                 f"a gain schedule wants {len(LOOP_STATES)} gains at each of {n} speeds, found {self.K.shape}"
             )
@@ -116,7 +119,7 @@ class GainSchedule:
         return np.all(self.closed_loop.real < 0.0, axis=1)
 
     def gains(self, v: float) -> Array:
-        """Gains (6,) at forward speed ``v`` [m/s]: linear between speeds, beyond the ends as at the ends."""
+        """Gains (6,) or (8,) at forward speed ``v`` [m/s]: linear between speeds, beyond the ends as at the ends."""
         return np.array([np.interp(v, self.v, column) for column in self.K.T])
 
     @property
@@ -125,9 +128,19 @@ class GainSchedule:
         return not self.K.any()
 
     @property
+    def keeps_lane(self) -> bool:
+        """Gains on heading and place are among them."""
+        return self.K.shape[1] == len(LANE_GAIN_STATES)
+
+    @property
+    def gain_states(self) -> tuple[str, ...]:
+        """Names of the states that the gains are of, six or eight."""
+        return LANE_GAIN_STATES if self.keeps_lane else LOOP_STATES
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """Names of the signals that the gains are of."""
-        return GAIN_INPUTS
+        return LANE_INPUTS if self.keeps_lane else GAIN_INPUTS
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -135,12 +148,16 @@ class GainSchedule:
         return ()
 
     def linearised(self, v: float) -> LinearLaw:
-        """Law at speed ``v`` [m/s]: D = -K on the six estimates, no state."""
-        p = len(GAIN_INPUTS)
-        return LinearLaw(GAIN_INPUTS, np.zeros((0, 0)), np.zeros((0, p)), np.zeros(0), -self.gains(v))
+        """Law at speed ``v`` [m/s]: D = -K on the six or eight estimates, no state."""
+        p = len(self.inputs)
+        return LinearLaw(self.inputs, np.zeros((0, 0)), np.zeros((0, p)), np.zeros(0), -self.gains(v))
 
     def law(self) -> "Law":
         """Compiled law for the tick."""
+        if self.keeps_lane:
+            from hil.controllers.lane import lane_law
+
+            return lane_law(self.v, self.K)
         from hil.controllers.gains import gains_law  # who only reads gains does not wait for the compiler
 
         return gains_law(self.v, self.K)
@@ -156,7 +173,7 @@ class GainSchedule:
         return f"<GainSchedule: {self.method}{kind} for {self.bicycle.name}, {speeds}, {self.rate:g} Hz, {stability}>"
 
     def _repr_html_(self) -> str:
-        heads = ["v m/s", *(f"K {name}" for name in LOOP_STATES), "slowest pole 1/s", *MARGIN_HEADS, "note"]
+        heads = ["v m/s", *(f"K {name}" for name in self.gain_states), "slowest pole 1/s", *MARGIN_HEADS, "note"]
         rows = [
             [f"{v:g}", *(f"{k:.3g}" for k in K), f"{poles.real.max():.2f}", *margins.as_text(), note]
             for v, K, poles, margins, note in zip(
@@ -180,7 +197,7 @@ class GainSchedule:
         return data_frame(
             {
                 "v": self.v,
-                **{f"K_{name}": self.K[:, i] for i, name in enumerate(LOOP_STATES)},
+                **{f"K_{name}": self.K[:, i] for i, name in enumerate(self.gain_states)},
                 "slowest_pole": self.closed_loop.real.max(axis=1),
                 "gain_margin_down": [margins.gain[0] for margins in self.margins],
                 "gain_margin_up": [margins.gain[1] for margins in self.margins],
@@ -206,9 +223,9 @@ class GainSchedule:
             for i in range(len(self.v))
         ]
         head = {
-            "format": STEER_FORMAT if self.drive else SCHEDULE_FORMAT,
+            "format": STEER_FORMAT if self.drive else LANE_FORMAT if self.keeps_lane else SCHEDULE_FORMAT,
             "method": self.method,
-            "states": list(LOOP_STATES),
+            "states": list(self.gain_states),
             "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
             **({"drive": _drive_table(self.drive)} if self.drive else {}),
             "options": self.options,
@@ -234,7 +251,7 @@ class GainSchedule:
             data = load_toml(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
-        if data.get("format") not in (SCHEDULE_FORMAT, STEER_FORMAT):
+        if data.get("format") not in (SCHEDULE_FORMAT, LANE_FORMAT, STEER_FORMAT):
             raise InputError(
                 f"{where} wants format = {SCHEDULE_FORMAT!r}, found {data.get('format')!r}: "
                 "write it with `riderless design`"

@@ -115,6 +115,7 @@ class RunHeader:
         """Machine as it was agreed on with its devices; its calibration holds every key."""
         from hil.loop.limits import Limits
         from hil.loop.observer import Observer
+        from hil.loop.place.settings import PlaceSettings
         from hil.rig.rig import Rig, RigPort
         from models.linear.prescribed_steer import InnerLoop
 
@@ -123,6 +124,8 @@ class RunHeader:
             require_rig_numbers(settings)
             if "ports" in wired:
                 settings["ports"] = tuple(typed_values(RigPort, port) for port in wired["ports"])
+            if wired.get("place") is not None:
+                settings["place"] = typed_values(PlaceSettings, wired["place"])
             if wired.get("drive") is not None:
                 settings["drive"] = typed_values(InnerLoop, wired["drive"])
             return Rig(
@@ -359,6 +362,7 @@ def new_header(
                 **{name: getattr(rig, name) for name in _RIG_NUMBERS},
                 "std": dict(rig.std),
                 **({"drive": rig.drive} if rig.drive else {}),  # none in runs of before, and of a torque
+                **({"place": rig.place} if rig.place else {}),
                 "observer": vars(rig.observer),
                 "limits": rig.limits.as_dict(),
                 "calibration": vars(calibration),

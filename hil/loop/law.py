@@ -24,6 +24,7 @@ from models.array_types import Array
 
 ESTIMATED_SIGNALS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev", "v", "psi_dot")  # as of ESTIMATE
 MEASURED_SIGNALS = ("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas", "v_meas", "T_meas")  # as of SAMPLE
+LANE_SIGNALS = ("psi", "y_P")  # rad, m: heading and place off the lane; zero where no place is known
 REFERENCES = ("psi_dot_ref", "phi_ref", "delta_ref")  # rad/s, rad, rad; zero before the machine is RUNNING
 
 LOOP_SIGNALS = np.dtype(
@@ -33,6 +34,7 @@ LOOP_SIGNALS = np.dtype(
         ("dt", "f8"),  # s, nominal period
         ("fresh", "f8"),  # 1 where a usable sample came in since the last tick, else 0
         ("steered", "f8"),  # 1 where the machine is under control or ramps down, else 0: a person holds it
+        *((name, "f8") for name in LANE_SIGNALS),
     ]
 )
 LAW_INPUTS = (*(LOOP_SIGNALS.names or ()), *REFERENCES)  # in the order of a law that takes them by number

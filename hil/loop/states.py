@@ -63,6 +63,8 @@ class Cause(IntEnum):
     CHECK_GRAVITY = 34
     CHECK_MOUNTING = 35
     CHECK_GAINS = 36
+    PLACE_LOST = 37
+    BELT_EDGE = 38
 
 
 SENTENCES = {
@@ -103,6 +105,8 @@ SENTENCES = {
     Cause.CHECK_GRAVITY: "check not passed: the accelerometer does not read the size of gravity",
     Cause.CHECK_MOUNTING: "check not passed: by the accelerometer the machine is not upright",
     Cause.CHECK_GAINS: "check not passed: the gains are of other speeds",
+    Cause.PLACE_LOST: "the place of the bicycle is not known: its sensor is silent, or what it says cannot be",
+    Cause.BELT_EDGE: "a wheel came too near to the edge of the belt",
 }
 
 
@@ -120,6 +124,8 @@ class Symptom(IntFlag):
     RATE_LOW = 128
     LINK_NOISY = 256
     RATE_HIGH = 512
+    PLACE_LOST = 1024
+    BELT_EDGE = 2048
     # before a run, of `hil.loop.resting`; room is left for more of a ride
     REST_RATE = 1 << 12
     REST_FORCE = 1 << 13

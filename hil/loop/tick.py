@@ -14,13 +14,14 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.calibration import calibrate, drive_command
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER, ROLE_WHEEL, hear, say
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_PLACE, ROLE_STEER, ROLE_WHEEL, hear, say
 from firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
 from hil.loop.drives.following import follow_command
 from hil.loop.excitation import excitation_place, excitation_torque, is_released
 from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
+from hil.loop.place.tracker import tell_place, track_place
 from hil.loop.plausibility import judge_plausibility
 from hil.loop.resting import judge_rest
 from hil.loop.states import State
@@ -67,6 +68,7 @@ class LoopState(NamedTuple):
     calibration: np.void
     observer: np.void
     limits: np.void
+    tracking: np.void  # of heading and place, where the machine has a sensor of place
     law: np.void
     settings: np.ndarray  # (n,) of the law
     references: np.ndarray  # (r, 3) for the law, from the first tick under control on
@@ -79,6 +81,7 @@ class LoopState(NamedTuple):
     raw: np.void
     sample: np.void
     estimate: np.void
+    place: np.void
     signals: np.void  # what the law is told
     reference: np.void
     law_state: np.ndarray  # (m,) all that the law remembers
@@ -121,6 +124,10 @@ def tick(loop, wire, t_host, t_due, row):
     )
     held = supervisor.state == _CHECK or supervisor.state == _ARMED
     news.symptoms |= judge_rest(loop.limits, loop.observer.g, loop.resting, sample, news.fresh, held, news.dt)
+    if loop.tracking.on:
+        news.symptoms |= track_place(
+            loop.tracking, loop.place, loop.links, estimate, sample, news.fresh, not steered, news.dt
+        )
     news.other_gains = is_elsewhere(loop.law, estimate.v, loop.limits.gains_reach)
     place = excitation_place(loop.pulse, sample.t, supervisor.state == _RUNNING)
     news.released = is_released(loop.pulse, loop.freedom, place, loop.limits, estimate)
@@ -164,6 +171,9 @@ def _decode(loop, wire, t_host):
     for port in range(loop.links.size):
         link = loop.links[port]
         receiver = link.receiver
+        if link.role == ROLE_PLACE:  # at its own pace: `track_place` judges its silence, and what it says
+            hear(link, wire.rx[port], wire.n_rx[port])
+            continue
         broken_before, lost_before = _broken_frames(receiver), receiver.samples_lost
         came = hear(link, wire.rx[port], wire.n_rx[port])
         broken += _broken_frames(receiver) - broken_before
@@ -239,6 +249,8 @@ def _ask_law(loop, place, steered):
     if loop.supervisor.state == _DISARMED or loop.supervisor.state == _FAULT:
         loop.law_state[:] = 0.0  # it starts anew whenever the machine is armed
     tell_signals(loop.signals, loop.estimate, loop.sample, loop.news.T_req, loop.news.fresh, steered)
+    if loop.tracking.on:
+        tell_place(loop.place, loop.signals)
     follow_reference(loop.reference, loop.references, place, steered)
     return wished_torque(loop.law, loop.settings, loop.law_state, loop.signals, loop.reference, loop.wish)
 
@@ -337,7 +349,19 @@ def _fill_row(loop, t_host, t_due, row):
         row.frames_bad_version += receiver.frames_bad_version
         row.bytes_skipped += receiver.bytes_skipped
         row.samples_lost += receiver.samples_lost
+    _fill_place(loop, row)
     row.samples_stale = counters.samples_stale
     row.ticks_late = counters.ticks_late
     row.ticks_skipped = counters.ticks_skipped
     row.write_short = counters.write_short
+
+
+@njit(cache=True, nogil=True)
+def _fill_place(loop, row):
+    """Fill heading and place of one row; not a number where no place is sensed. Runs inside the tick."""
+    place = loop.place
+    if loop.tracking.on:
+        row.psi_est, row.x_est, row.y_est = place.psi, place.x, place.y
+        row.y_meas, row.place_age = place.y_meas, place.age
+    else:
+        row.psi_est = row.x_est = row.y_est = row.y_meas = row.place_age = math.nan

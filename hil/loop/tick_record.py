@@ -91,6 +91,13 @@ COUNTER_COLUMNS = (  # counted since the run began
     LogColumn("ticks_skipped", "u4", "count", "beats left out because the one before took too long, so far"),
     LogColumn("write_short", "u4", "count", "commands the port did not take whole so far"),
 )
-LOG_COLUMNS = {column.name: column for column in (*TICK_COLUMNS, *COUNTER_COLUMNS)}
+PLACE_COLUMNS = (  # not a number where the machine has no sensor of place; runs of before have none of them
+    LogColumn("psi_est", "f8", "rad", "heading off the lane, positive to the right"),
+    LogColumn("x_est", "f8", "m", "way of the rear contact along the lane since the release"),
+    LogColumn("y_est", "f8", "m", "place of the rear contact to the right of the lane's middle"),
+    LogColumn("y_meas", "f8", "m", "place that the sensor told last and that was taken, of what it sees"),
+    LogColumn("place_age", "f8", "s", "since a fix of place was last taken"),
+)
+LOG_COLUMNS = {column.name: column for column in (*TICK_COLUMNS, *COUNTER_COLUMNS, *PLACE_COLUMNS)}
 COUNTERS = tuple(column.name for column in COUNTER_COLUMNS)
 TICK = np.dtype([(column.name, column.kind) for column in LOG_COLUMNS.values()], align=True)

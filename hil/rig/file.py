@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
+from hil.loop.place.settings import PlaceSettings
 from hil.rig.armable import require_time_outs
 from hil.rig.rig import Rig, RigPort
 from hil.rig.toml_lines import describe_faults, find_key_lines, find_line_named
@@ -62,7 +63,7 @@ class _Strict(BaseModel):
 class _Port(_Strict):
     path: str | None = None
     baud: int = Field(default=921600, gt=0)
-    carries: tuple[Literal["imu", "steer", "wheel", "drive", "sensors"], ...] = ("sensors", "drive")
+    carries: tuple[Literal["imu", "steer", "wheel", "drive", "sensors", "place"], ...] = ("sensors", "drive")
     device: str = "node"
     settings: dict[str, float] = {}
 
@@ -106,6 +107,26 @@ class _Imu(_Strict):
     z_m: float = Field(default=-0.5, ge=-3.0, le=3.0)
 
 
+class _Place(_Strict):
+    """Sensor of place, belt, and what to do without a place."""
+
+    lost: Literal["stop", "balance"] = "stop"
+    belt_width_m: float | None = None
+    margin_m: float = 0.05
+    delay_s: float = 0.0
+    gate_m: float = 0.15
+    lost_after_s: float = 0.3
+    bandwidth_rad_per_s: float = 2.0
+    x_m: float = 0.0
+    z_m: float = -0.5
+
+    def settings(self) -> PlaceSettings:
+        """Values without the units in their names."""
+        units = ("_rad_per_s", "_m", "_s")
+        named = {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(self).items()}
+        return PlaceSettings(**named)
+
+
 class _Std(_Strict):
     """Standard deviations of what is known of the machine around the bicycle; the names as in the analysis."""
 
@@ -138,6 +159,7 @@ class _RigFile(_Strict):
     loop: _Loop = _Loop()
     drive: _Drive = _Drive()
     imu: _Imu = _Imu()
+    place: _Place | None = None
     observer: dict[str, float] = {}
     calibration: dict[str, Any] = {}
     limits: dict[str, dict[str, Any]] = {}
@@ -175,6 +197,7 @@ class _RigFile(_Strict):
             z_imu=self.imu.z_m,
             calibration=self.calibration,
             observer=observer,
+            place=self.place.settings() if self.place else None,
             limits=Limits.of_machine(self.limits, self.drive.kind),
             latency_days=self.loop.latency_test_days,
             std=self.std.quantities(),

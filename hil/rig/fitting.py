@@ -1,5 +1,6 @@
 """Do gains fit a machine? Every way to run them asks here: `run`, `simulate`, campaigns, and the same from Python."""
 
+from dataclasses import replace
 from math import isclose
 
 from hil.controllers.controller import Controller
@@ -7,8 +8,9 @@ from hil.design.sampled_plant import LoopTiming
 from hil.design.schedule import commanded_drive, require_same_kind
 from hil.loop.excitation import Excitation
 from hil.loop.law import REFERENCES
+from hil.loop.place.settings import PlaceSettings
 from hil.loop.reference import Reference
-from hil.rig.rig import Rig
+from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
@@ -35,6 +37,11 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
     InputError
     """
     require_same_kind(schedule, rig.drive)
+    if "y_P" in schedule.inputs and rig.place is None:
+        raise InputError(
+            f"the controller {schedule.method} keeps a lane, but the rig '{rig.name}' has no sensor of place: add a "
+            '[[port]] with carries = ["place"] and a table [place] to the rig, or take gains without place'
+        )
     if abs(schedule.loop.rate - rig.rate) > 1e-6 * rig.rate:
         raise InputError(
             f"the gains were designed for {schedule.loop.rate:g} Hz but the rig runs at {rig.rate:g} Hz: "
@@ -68,8 +75,20 @@ def require_followed(schedule: Controller, reference: Reference) -> None:
 
 
 def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:
-    """Make the emulated rig whose drive obeys what a controller commands, with the inner loop it was made for."""
-    return Rig(bicycle, drive=commanded_drive(schedule))
+    """Make the emulated rig whose drive obeys what a controller commands, with the inner loop it was made for.
+
+    Under one that keeps a lane it has a distance sensor across the belt.
+    """
+    rig = Rig(bicycle, drive=commanded_drive(schedule))
+    return with_emulated_place(rig) if "y_P" in schedule.inputs else rig
+
+
+def with_emulated_place(rig: Rig, belt_width: float | None = None) -> Rig:
+    """Add a distance sensor across the belt to a rig that has no sensor of place; ``belt_width`` [m], None: no edge."""
+    if rig.place is not None:
+        return rig
+    sensor = RigPort(device="distance", baud=115200, carries=("place",))
+    return replace(rig, ports=(*rig.ports, sensor), place=PlaceSettings(belt_width=belt_width))
 
 
 def describe_mismatch(

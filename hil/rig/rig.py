@@ -12,6 +12,7 @@ from firmware_interface.devices.registry import device
 from hil.design.sampled_plant import LoopTiming
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
+from hil.loop.place.settings import PlaceSettings
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
@@ -59,6 +60,7 @@ class Rig:
     std: Mapping[str, float] = field(
         default_factory=dict
     )  # of what is uncertain about it: drive_gain, speed_scale, ...
+    place: PlaceSettings | None = None  # of a machine with a sensor of place
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
 
     def __post_init__(self) -> None:
@@ -69,6 +71,7 @@ class Rig:
                 f"the ports of a rig must carry {', '.join(ROLES)} once each, together or apart ('sensors' is the "
                 f"first three), found {found}: say in each [[port]] what it carries"
             )
+        self._require_place()
         if self.drive_kind == "angle":
             self.limits.require_order((("steer_command", "steer"),))
         if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
@@ -79,12 +82,27 @@ class Rig:
         for port in self.ports:
             driver = device(port.device)
             if port.role & ~driver.carries:
-                able = ", ".join(name for name, part in ROLES.items() if part & driver.carries)
+                every = {**ROLES, "place": CARRIES["place"]}
+                able = ", ".join(name for name, part in every.items() if part & driver.carries)
                 raise InputError(
                     f"a {port.device} can carry {able}, found {', '.join(port.carries)}: correct what its [[port]] "
                     "carries"
                 )
             driver.require_room(port.role, driver.settled(port.settings), self.rate, port.baud)
+
+    def _require_place(self) -> None:
+        """Refuse two sensors of place, settings without one, and one in a node that tells no place."""
+        sensors = sum("place" in port.carries for port in self.ports)
+        if sensors > 1:
+            raise InputError(
+                f"a rig has one sensor of place, found {sensors} ports that carry it: leave out the others"
+            )
+        if bool(sensors) != (self.place is not None):
+            found = "[place] and no port that carries it" if self.place else "a port that carries place and no [place]"
+            raise InputError(
+                f'a sensor of place wants a [[port]] with carries = ["place"] and a table [place], found {found}: add '
+                "what is missing"
+            )
 
     def __repr__(self) -> str:
         devices = ", ".join(port.device for port in self.ports)

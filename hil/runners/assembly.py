@@ -15,6 +15,8 @@ from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
 from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
 from hil.loop.observer import ESTIMATE
+from hil.loop.place.settings import no_place
+from hil.loop.place.tracker import new_place
 from hil.loop.plausibility import new_monitor
 from hil.loop.reference import Reference
 from hil.loop.resting import RESTING
@@ -65,6 +67,7 @@ def new_loop(
             rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay, rig.drive
         ),
         limits=rig.limits.as_record(rig.drive_kind),
+        tracking=rig.place.as_record(rig.bicycle, rig.dt) if rig.place else no_place(),
         law=_law_record(law),
         settings=law.settings,
         references=reference.samples(rig.rate),
@@ -76,6 +79,7 @@ def new_loop(
         raw=_zero(RAW),
         sample=_zero(SAMPLE),
         estimate=_zero(ESTIMATE),
+        place=new_place(),
         signals=signals,
         reference=_zero(LOOP_REFERENCE),
         law_state=np.zeros(law.states),
@@ -117,6 +121,8 @@ def _links(rig: Rig, devices: Sequence[Introduction], protocol: int) -> np.ndarr
         link["scale"], link["per_amp"], link["unit"] = said.scale, said.per_amp, said.unit
         link["axis"] = settings.get("axis", 0)
         link["wheel_axis"] = settings.get("wheel_axis", -1)
+        if driver.prepare is not None:
+            driver.prepare(link, settings)
         links[i] = link
     return links
 

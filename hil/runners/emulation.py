@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import ROLE_DRIVE
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE
 from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND_KINDS
 from firmware_interface.twins.machine import MachineConfig, StationConfig
+from firmware_interface.twins.place.distance import PlaceFault, new_distance_twin
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.rig.rig import Rig, RigPort
@@ -25,6 +28,7 @@ class Emulation:
     surroundings: Surroundings = Surroundings()
     drive: SteerDrive = SteerDrive()  # lag, greatest torque and inner loop are the rig's
     noise: float = 1.0  # times that of the emulated instruments
+    place_faults: tuple[PlaceFault, ...] = ()  # of its sensor of place
 
     def __post_init__(self) -> None:
         if self.model not in PLANT_MODELS:
@@ -55,9 +59,14 @@ def _station(rig: Rig, port: RigPort, truth: Calibration | None) -> StationConfi
         angle_limit=_greatest(rig, "angle"),
         kind=COMMAND_KINDS.index(rig.drive_kind),
         bus=emulated_supply(rig),
-        settings={**driver.settled(port.settings), "baud": port.baud},
+        settings={**driver.settled(port.settings), "baud": port.baud, **_target(rig)},
     )
     return StationConfig(port.device, config, port.baud)
+
+
+def _target(rig: Rig) -> dict[str, float]:
+    """Place on the rear frame that a sensor of place sees [m], as a twin takes it."""
+    return {"target_x": rig.place.x, "target_z": rig.place.z} if rig.place else {}
 
 
 def emulated_node(rig: Rig) -> NodeConfig:
@@ -68,7 +77,8 @@ def emulated_node(rig: Rig) -> NodeConfig:
     InputError
         When the rig has other devices: they exist in real time only.
     """
-    if len(rig.ports) > 1 or rig.ports[0].device != "node" or rig.ports[0].role & ROLE_DRIVE == 0:
+    ports = [port for port in rig.ports if port.role != ROLE_PLACE]
+    if len(ports) > 1 or ports[0].device != "node" or rig.ports[0].role & ROLE_DRIVE == 0:
         found = ", ".join(port.device for port in rig.ports)
         raise InputError(
             f"simulated time knows a rig with one node that carries everything, found {found}: run this rig with "
@@ -84,6 +94,26 @@ def emulated_node(rig: Rig) -> NodeConfig:
         rate_limit=_greatest(rig, "rate"),
         angle_limit=_greatest(rig, "angle"),
     )
+
+
+def emulated_place(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> np.void | None:
+    """Make the distance sensor of a rig in simulated time, a record of DISTANCE_TWIN; None where it has none.
+
+    Raises
+    ------
+    InputError
+        When its sensor of place is another: that exists in real time only.
+    """
+    if rig.place is None:
+        return None
+    port = next(port for port in rig.ports if port.role == ROLE_PLACE)
+    if port.device != "distance":
+        raise InputError(
+            f"simulated time knows one sensor of place, a distance sensor, found {port.device}: run this rig with "
+            "`riderless run RIG --emulated`, in real time"
+        )
+    settings = device(port.device).settled(port.settings)
+    return new_distance_twin(settings, rig.place.x, rig.place.z, scenario.seed, emulation.place_faults, emulation.noise)
 
 
 def _greatest(rig: Rig, kind: str) -> float | None:

@@ -16,6 +16,7 @@ from firmware_interface.node.rules import open_session
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
+from firmware_interface.twins.place.distance import DISTANCE_TWIN, read_distance, send_distance
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
@@ -24,6 +25,7 @@ from hil.runners.assembly import SIMULATED_SESSION
 from hil.runners.operator import Operator
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
+from models.linear.path import PSI, Y_P
 from models.plant import plant as bicycle_plant
 from models.plant.plant import Plant
 from models.plant.sensors import READINGS
@@ -44,6 +46,8 @@ DIARY = np.dtype(
         ("tripped", "i1"),  # its watchdog is latched
         ("awake", "i1"),  # it took a sample at this instant
         ("fallen", "i1"),
+        ("psi", "f8"),  # rad, true heading
+        ("y_P", "f8"),  # m, true place of the rear contact
     ],
     align=True,
 )
@@ -58,12 +62,21 @@ class EmulatedMachine(NamedTuple):
     node: FaultyNode
     readings: np.ndarray  # (9,) f8, the same memory as `instruments`
     instruments: np.ndarray  # (1,) READINGS
-    wire: Wire  # bytes under way
+    wire: Wire  # bytes under way, of the node and of a sensor of place
+    place: np.void  # that sensor, a record of DISTANCE_TWIN; all zero where there is none
     k: np.ndarray  # (1,) i8, sampling instant
 
 
-def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> EmulatedMachine:
-    """Make plant and node as after power-up and a HELLO."""
+def new_bench(plant: Plant, config: NodeConfig, faults: Faults = (), place: np.void | None = None) -> EmulatedMachine:
+    """Make plant, node and sensor of place as after power-up and a HELLO.
+
+    Parameters
+    ----------
+    plant : Plant
+    config : NodeConfig
+    faults : Faults
+    place : record of DISTANCE_TWIN or None
+    """
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
     open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
     return EmulatedMachine(
@@ -73,7 +86,8 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = ()) -> Emulated
         node=node,
         readings=instruments.view(np.float64),
         instruments=instruments,
-        wire=new_wire(),
+        wire=new_wire(1 if place is None else 2),
+        place=np.zeros(1, DISTANCE_TWIN)[0] if place is None else place,
         k=np.zeros(1, np.int64),
     )
 
@@ -117,6 +131,10 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
         bicycle_plant.read_plant(bench.p, bench.s, bench.instruments)
         awake = sampling_instant(node, bench.readings, bus, t, t)
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
+        if bench.place.on:
+            x = bench.s[0].x
+            read_distance(bench.place, t, x[Y_P], x[PSI], x[PHI])
+            wire.n_rx[1] = send_distance(bench.place, t, wire.rx[1])
         tick(loop, wire, t, t, rows[i])
         post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
         rows[i].n_wire = tape_length(wire)
@@ -142,6 +160,8 @@ def _confide(bench, awake, t, entry):
     entry.tripped = firmware.tripped
     entry.awake = awake
     entry.fallen = s.fallen
+    entry.psi = s.x[PSI]
+    entry.y_P = s.x[Y_P]
 
 
 def run_in_lockstep(
@@ -153,6 +173,7 @@ def run_in_lockstep(
     watch: Callable[[np.void], None] | None = None,
     longest: float = 3600.0,
     faults: Faults = (),
+    place: np.void | None = None,
 ) -> None:
     """Run tick and plant in turn until the operator has finished.
 
@@ -174,13 +195,16 @@ def run_in_lockstep(
         Simulated time [s] after which the run is given up.
     faults : tuple of Fault
         What goes wrong with the node.
+    place : record of DISTANCE_TWIN or None
+        Sensor of place behind the second port.
 
     Raises
     ------
     InputError
         When the operator has not finished within ``longest``.
     """
-    bench, dt, tape = new_bench(plant, config, faults), 1.0 / config.rate_hz, new_tape(1, TICKS_PER_BATCH)
+    bench, dt = new_bench(plant, config, faults, place), 1.0 / config.rate_hz
+    tape = new_tape(len(bench.wire.n_rx), TICKS_PER_BATCH)
     diary = new_diary(0)
     with operator.heeding_signals():
         while True:

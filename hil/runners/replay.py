@@ -16,7 +16,7 @@ from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.provenance import PACKAGE_NAME, provenance
 from hil.loop.tick import LoopState, tick
-from hil.loop.tick_record import TICK
+from hil.loop.tick_record import PLACE_COLUMNS, TICK
 from hil.loop.wire_tape import Wire, new_wire, read_tape
 from hil.runners.assembly import new_loop
 from models.errors import InputError
@@ -87,7 +87,7 @@ def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, tota
         When its loop cannot be rebuilt, its rows have other columns than this version's, or it has no tape.
     """
     loop = rebuilt_loop(run.header)
-    if run.ticks.dtype != TICK:
+    if not _has_no_other(run.ticks.dtype):
         raise InputError(
             "wanted a run with this version's columns, found others: another version of the tick made it; replay it "
             f"with {run.header.made_by}"
@@ -103,7 +103,7 @@ def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, tota
             return Replay(done, commands, expected, f"ticks {expected} to {k - 1} are missing from the log")
         tape = np.frombuffer(raw, np.uint8)
         made = np.zeros(len(rows), TICK)
-        n, verdict, sent = _replay(loop, wire, again, tape, rows, made)
+        n, verdict, sent = _replay(loop, wire, again, tape, _as_now(rows), made)
         done, commands, expected = done + n, commands + sent, k + len(rows)
         difference = _difference(rows[:n], made[:n])
         if difference:
@@ -113,6 +113,24 @@ def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, tota
         if verdict == _OTHER_BYTES:
             return Replay(done, commands, int(k + n), "the bytes sent to the drive differ", _other_version(run.header))
     return Replay(done, commands, None, "")
+
+
+def _has_no_other(dtype: np.dtype) -> bool:
+    """True if all columns are of this version, which may have more: those of a place are younger than most runs."""
+    known = {(name, TICK[name]) for name in TICK.names or ()}
+    younger = {column.name for column in PLACE_COLUMNS}
+    own = {(name, dtype[name]) for name in dtype.names or ()}
+    return own <= known and {name for name, _ in known - own} <= younger
+
+
+def _as_now(rows: np.ndarray) -> np.ndarray:
+    """Rows with all columns of this version, zero in those that they do not have."""
+    if rows.dtype == TICK:
+        return rows
+    wide = np.zeros(len(rows), TICK)
+    for name in rows.dtype.names or ():
+        wide[name] = rows[name]
+    return wide
 
 
 def _other_version(header: RunHeader) -> str:

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hil.controllers.controller import Controller
 from hil.logs.header import RunHeader, new_header
 from hil.logs.log import Run, RunRecorder
@@ -15,13 +17,13 @@ from hil.rig.fitting import emulated_rig, require_fitting, require_followed, req
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node, emulated_plant
+from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
 from hil.runners.log_sink import Keeper, LogSink
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import RowWatcher
 from models.errors import InputError
 from models.parameters import Bicycle
-from models.plant.plant import Kick, Knock, Scenario, SteerDrive, Surroundings
+from models.plant.plant import LEFT_BELT, Kick, Knock, Scenario, SteerDrive, Surroundings
 
 LONGEST_SHORT_RUN = 3600.0  # s, after which a run of less than half of it is given up
 
@@ -209,6 +211,7 @@ class _Ride:
         self._excitation, self._reference, self._calibration = excitation, reference, rig.calibrated()
         self._loop = new_loop(rig, schedule, self._calibration.as_record(), excitation=excitation, reference=reference)
         self._plant = emulated_plant(rig, scenario, emulation)
+        self._place = emulated_place(rig, scenario, emulation)
 
     def header(self, label: str, extra: Mapping[str, Any] | None = None) -> RunHeader:
         """Header of its log."""
@@ -228,8 +231,19 @@ class _Ride:
         """Run for ``duration`` s of RUNNING, everything recorded in ``sink``."""
         operator, keep = Operator(duration), Keeper(sink, self._plant)
         longest = max(LONGEST_SHORT_RUN, 2.0 * duration)
-        lockstep.run_in_lockstep(self._loop, self._plant, emulated_node(self._rig), operator, keep, watch, longest)
+
+        def look(row: np.void) -> None:
+            if keep.fall == LEFT_BELT:
+                operator.end()
+            if watch is not None:
+                watch(row)
+
+        lockstep.run_in_lockstep(
+            self._loop, self._plant, emulated_node(self._rig), operator, keep, look, longest, place=self._place
+        )
         outcome = operator.outcome()
+        if keep.fall == LEFT_BELT and outcome.reason == "success":
+            return Outcome("fault", f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")
         if keep.fall and outcome.reason == "success":
             return Outcome("fault", f"the bicycle fell: {keep.fall}")
         return outcome

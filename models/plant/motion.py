@@ -278,6 +278,7 @@ def move(p, s, h):
     if rests:
         s.x[DELTA_DOT] = 0.0
     if s.fallen:
+        s.t_fall = s.t + h
         s.x[PHI_DOT] = s.x[DELTA_DOT] = s.x[ROTOR_DOT] = 0.0
     return h
 

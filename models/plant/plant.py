@@ -19,7 +19,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from models.coordinates import DELTA, DELTA_DOT, Q_THETA
+from models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA
 from models.errors import InputError
 from models.linear.path import LATERAL_STATES, PSI, Y_P
 from models.nonlinear.contact_forces import describe_status
@@ -60,7 +60,8 @@ __all__ = [
 ]
 
 NO_MOTION = (0.0,) * len(MOTION_STATES)
-FALL_REASONS = ("", "it leant or steered too far", "a wheel left the belt")  # what `STATE.fallen` says
+LEFT_BELT = "a wheel left the belt"
+FALL_REASONS = ("", "it leant or steered too far", LEFT_BELT)  # what `STATE.fallen` says
 
 
 @njit(cache=True, nogil=True)
@@ -258,6 +259,11 @@ class Plant:
         return self.s["x"][0, LATERAL_STATES].copy()
 
     @property
+    def phi(self) -> float:
+        """True lean, rad, positive to the right."""
+        return float(self.s["x"][0, PHI])
+
+    @property
     def psi(self) -> float:
         """True heading, rad, positive to the right."""
         return float(self.s["x"][0, PSI])
@@ -301,6 +307,11 @@ class Plant:
     def fall(self) -> str:
         """Cause of the fall; empty while it has not fallen."""
         return FALL_REASONS[self.s["fallen"][0]]
+
+    @property
+    def rode(self) -> float:
+        """Time from the release to the last fall [s]."""
+        return float(self.s["t_fall"][0] - self.s["t_release"][0])
 
     @property
     def status(self) -> str:

@@ -66,6 +66,7 @@ PLANT_STATE = np.dtype(
         ("x", "f8", (len(MOTION_STATES),)),
         ("held", "i8"),  # a person has it
         ("fallen", "i8"),  # and why
+        ("t_fall", "f8"),  # s, and when
         ("status", "i8"),  # flags of `models.nonlinear.contact_forces` seen since the release
         ("t_release", "f8"),
         ("enabled_for", "f8"),  # s, the drive without a break

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from hil.design.methods import GainSchedule
 from hil.loop.excitation import Excitation
+from hil.rig.fitting import with_emulated_place
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
 from models.linear.whipple import canonical_matrices
@@ -100,8 +101,11 @@ class Condition:
 
     @property
     def rig(self) -> Rig:
-        """Machine with this bicycle."""
-        return rig_with(self.machine, self.bicycle)
+        """Machine with this bicycle; an emulated one whose controller keeps a lane has a sensor of place."""
+        rig = rig_with(self.machine, self.bicycle)
+        if self.machine is None and "y_P" in self.schedule.inputs:
+            return with_emulated_place(rig, self.emulation.surroundings.belt_width)
+        return rig
 
     @property
     def duration(self) -> float:

@@ -207,14 +207,16 @@ class PlanInputs:
 def gentle_options(bicycle: Bicycle, method: str, drive: InnerLoop | None = None) -> dict[str, Any]:
     """Options of a method under which the weave lasts long enough to be measured: well damped, it is gone too soon.
 
-    LQR by Bryson's weights, but with torque counted as large from 0.03 N m; poles with a weave that is
-    damped by 0.2 and never slower than 4.5 rad/s, a cycle and a half between two kicks. Of a drive that obeys a
-    steer rate or angle the command counts as large from a tenth of the usual on.
+    LQR by Bryson's weights, but with torque counted as large from 0.03 N m, in a lane from 0.05 N m; poles with a
+    weave that is damped by 0.2 and never slower than 4.5 rad/s, a cycle and a half between two kicks. Of a drive that
+    obeys a steer rate or angle the command counts as large from a tenth of the usual on.
     """
     if drive is not None:
         return {"command": GENTLE_COMMAND[drive.kind]}
     if method == "lqr":
         return {"weights": {"T_delta": 0.03}}
+    if method == "lane":
+        return {"weights": {"T_delta": 0.05}}
     if method == "poles":
         return {"zeta": 0.2, "omega": lambda v: max(4.5, natural(bicycle, v)[0])}
     return {}

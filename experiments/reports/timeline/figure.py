@@ -55,7 +55,7 @@ class TimelineSignal:
 
 
 def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HEIGHT) -> "Figure":
-    """Lean and steer, torque and speed over time, below the states of the supervisor and the windows.
+    """Lean and steer, torque, place on the belt and speed over time, below the supervisor's states and the windows.
 
     Parameters
     ----------
@@ -123,6 +123,10 @@ def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
         panels.append(("deg/s" if in_radians else r.phi_dot_unit, [TimelineSignal("lean rate", rate, BLUE)]))
     if r.T_delta is not None:
         panels.append(("N m", [TimelineSignal("torque", np.asarray(r.T_delta), PURPLE)]))
+    if r.lane is not None:
+        front, rear = (np.interp(r.t, r.lane.t, y, np.nan, np.nan) for y in (r.lane.front, r.lane.rear))
+        wheels = [TimelineSignal("rear", rear, BLUE), TimelineSignal("front", front, VERMILION, (0, (3, 1.2)))]
+        panels.append(("m", wheels))
     return [*panels, ("m/s", [TimelineSignal("speed", np.asarray(r.v), GREEN)])]
 
 
@@ -158,6 +162,11 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
     ax.locator_params(axis="y", nbins=5 if tall else 3, min_n_ticks=3 if tall else 2)
     ax.tick_params(length=2.0, pad=1.5)
     ax.margins(y=0.08)
+    lane = timeline.response.lane
+    if unit == "m" and lane is not None and np.isfinite(lane.half_belt):
+        edges, along = [-lane.half_belt, lane.half_belt], ax.get_yaxis_transform()
+        ax.hlines(edges, 0.0, 1.0, color=INK_COLOUR, lw=1.2, transform=along)
+        ax.text(1.055, 0.93, "edges", transform=ax.transAxes, va="center", color=INK_COLOUR)
     low, high = ax.get_ylim()
     if high - low < 0.2:  # a constant speed is drawn flat, not its noise over the whole height
         ax.set_ylim(low - 0.1, high + 0.1)

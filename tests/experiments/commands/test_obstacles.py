@@ -64,6 +64,8 @@ SEEN = {  # event of the supervisor's table: a row that shows it, and what must 
     "samples seldom": (row(symptoms=Symptom.RATE_LOW), ("too seldom", "rate")),
     "link noisy": (row(symptoms=Symptom.LINK_NOISY), ("broken", "baud")),
     "samples too often": (row(symptoms=Symptom.RATE_HIGH), ("too often", "rate")),
+    "place lost": (row(symptoms=Symptom.PLACE_LOST), ("place", "sensor")),
+    "belt edge": (row(symptoms=Symptom.BELT_EDGE), ("belt", "middle")),
 }
 
 

@@ -19,12 +19,14 @@ SETTINGS = {
     "node": {},
     "vectornav": {},
     "vesc": {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0},
+    "distance": {},
     "odrive": {"torque_limit_Nm": 7.0, "wheel_axis": 1.0, "gear_ratio": 2.0},
 }
 SCALES = {  # as the devices introduce themselves
     "node": Introduction("node", RATE),
     "vectornav": Introduction("vectornav", RATE, gyro_lsb=2.0**-20, accel_lsb=2.0**-16),
     "vesc": Introduction("vesc", steer_counts_per_turn=360e6, scale=0.4, per_amp=0.4),
+    "distance": Introduction("distance sensor"),
     "odrive": Introduction("odrive", steer_counts_per_turn=1e6, scale=2.0, per_amp=0.2),
 }
 READINGS = np.array([0.1, -0.2, 0.3, 0.4, -0.5, -9.7, 0.25, 6.0, 1.2])
@@ -130,4 +132,6 @@ def linked(driver: Device, settings: dict, said: Introduction) -> np.void:
     link["role"], link["period_us"] = driver.carries, 1e6 / RATE
     link["scale"], link["per_amp"] = said.scale, said.per_amp
     link["axis"], link["wheel_axis"] = settings.get("axis", 0), settings.get("wheel_axis", -1)
+    if driver.prepare is not None:
+        driver.prepare(link, settings)
     return link

@@ -114,8 +114,9 @@ def test_after_noise_the_next_messages_are_heard(name, noise, start):
     link = fresh(name)
     fed(link, noise)
     undisturbed = fed(fresh(name), said[start:])
-    # a false start may swallow the 250 bytes it claims to need, and the message it ends in
-    assert fed(link, said[start:]) >= undisturbed - 250 // 20 - 2 > 0
+    # a false start may swallow the 250 bytes it claims to need, and the message it ends in; a line what it begins with
+    swallowed = 1 if name == "distance" else 250 // 20 + 2
+    assert fed(link, said[start:]) >= undisturbed - swallowed > 0
     assert link["receiver"]["frames_ok"] > 0
 
 

@@ -44,9 +44,10 @@ def test_every_method_fills_the_schedule(method):
     options = {"like": "Silver"} if method == "match" else {}
     schedule = design(load_bicycle("Silver"), method, [4.5, 5.0], LoopTiming(100.0, 0, 0.0), **options)
     assert schedule.method == method
-    assert schedule.K.shape == (2, 6)
-    assert schedule.closed_loop.shape == (2, 4)
-    assert np.all(schedule.K[:, 4:] == 0.0)
+    place = 2 if method == "lane" else 0  # heading and place
+    assert schedule.K.shape == (2, 6 + place)
+    assert schedule.closed_loop.shape == (2, 4 + place)
+    assert np.all(schedule.K[:, 4:6] == 0.0)
     assert len(schedule.margins) == len(schedule.notes) == 2
 
 
@@ -64,7 +65,7 @@ def test_interpolated_gains_balance_too(method, name):
 @pytest.mark.parametrize(
     ("method", "speeds", "options", "says"),
     [
-        ("pid", [5.0], {}, "one of lqr, poles, lean, off, match, found 'pid'"),
+        ("pid", [5.0], {}, "one of lqr, poles, lean, off, match, lane, found 'pid'"),
         ("lqr", [5.0], {"gain": 2.0}, "has the options weights, found 'gain'"),
         ("off", [5.0], {"gain": 2.0}, "has no options, found 'gain'"),
         ("lean", [5.0], {"k": np.nan}, "gain k"),
@@ -79,7 +80,7 @@ def test_interpolated_gains_balance_too(method, name):
         ("lqr", [np.nan], {}, "found nan m/s"),
         ("lqr", 5.0, {}, "a list of speeds in m/s, found 5.0"),
         ("lqr", ["fast"], {}, "found \\['fast'\\]: give numbers"),
-        ([4.0, 5.0], [5.0], {}, "one of lqr, poles, lean, off, match, found \\[4.0, 5.0\\]"),
+        ([4.0, 5.0], [5.0], {}, "one of lqr, poles, lean, off, match, lane, found \\[4.0, 5.0\\]"),
         ("lqr", [5.0], {"timing": 200.0}, "wants a LoopTiming, found 200.0"),
     ],
 )

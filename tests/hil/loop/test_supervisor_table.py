@@ -107,6 +107,8 @@ EVENTS = {
     "samples seldom": (symptom(Symptom.RATE_LOW), Cause.RATE_LOW),
     "link noisy": (symptom(Symptom.LINK_NOISY), Cause.LINK_NOISY),
     "samples too often": (symptom(Symptom.RATE_HIGH), Cause.RATE_HIGH),
+    "place lost": (symptom(Symptom.PLACE_LOST), Cause.PLACE_LOST),
+    "belt edge": (symptom(Symptom.BELT_EDGE), Cause.BELT_EDGE),
     "speed window": (shown(v=0.299), Cause.SPEED_WINDOW),
     "bus voltage": (felt(bus_meas=30.01), Cause.BUS_VOLTAGE),
     "saturated": (been(at_limit=0.501), Cause.SATURATED),

@@ -1,0 +1,1 @@
+"""Twins of the sensors of place, one a file."""
