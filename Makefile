@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all bench soak fuzz mutants lint format clean
+.PHONY: run test test-all docs docs-short bench soak fuzz mutants lint format clean
 .DELETE_ON_ERROR:
 
 # An environment whose interpreter is gone (half deleted, moved) heals itself.
@@ -38,6 +38,19 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest $(WORKERS) -m "not realtime"
 	$(BIN)/python -m pytest -m realtime
+
+# The site, in build/site. `docs-short` runs only the short examples of its gallery.
+DOCS_READY := $(VENV)/.ready-docs
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+docs: $(DOCS_READY)
+	GALLERY=all $(BIN)/sphinx-build -W --keep-going -q -d build/site-state docs build/site
+	@echo "the site: build/site/index.html"
+
+docs-short: $(DOCS_READY)
+	GALLERY=short $(BIN)/sphinx-build -W --keep-going -q -d build/site-state docs build/site
 
 bench: $(READY)
 	$(BIN)/python -m tests.tools.bench
