@@ -19,6 +19,7 @@ import re
 import shlex
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +94,7 @@ def _riderless(words: list[str]) -> None:
             cli.main()
     except SystemExit as end:
         if end.code:
-            print(said.getvalue().splitlines()[-1])
+            print(textwrap.fill(said.getvalue().strip().rpartition("\n")[2], COLUMNS, break_long_words=False))
     finally:
         sys.argv, console.screen._width = given, before
 
