@@ -37,10 +37,10 @@ autodoc_typehints = "none"  # numpydoc's sections say them
 
 gallery = os.environ.get("GALLERY", "all")
 if gallery != "none":
-    from site_builder.gallery import SETTINGS
+    from site_builder.gallery import FILES, SETTINGS
 
     extensions.append("sphinx_gallery.gen_gallery")
-    sphinx_gallery_conf = SETTINGS | {"filename_pattern": "plot_" if gallery == "all" else "short_"}
+    sphinx_gallery_conf = SETTINGS | {"filename_pattern": FILES[gallery]}
 
 
 def unplaced(folder):
