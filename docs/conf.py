@@ -9,12 +9,13 @@ sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 from pygments.lexers.special import TextLexer  # noqa: E402
 from site_builder import generated, mathml  # noqa: E402
+from site_builder.gallery import FILES, SETTINGS  # noqa: E402
 
 PARTS = ("lessons", "howto", "explanations", "reference")
 
 project = "riderless"
 author = copyright = "The riderless developers"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_gallery.gen_gallery"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["examples", "site_builder", "rigs", "campaigns", "gallery/README.rst"]
 nitpicky = False  # docstrings name types in words
@@ -35,12 +36,7 @@ numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc's sections say them
 
-gallery = os.environ.get("GALLERY", "all")
-if gallery != "none":
-    from site_builder.gallery import FILES, SETTINGS
-
-    extensions.append("sphinx_gallery.gen_gallery")
-    sphinx_gallery_conf = SETTINGS | {"filename_pattern": FILES[gallery]}
+sphinx_gallery_conf = SETTINGS | {"filename_pattern": FILES[os.environ.get("GALLERY", "all")]}
 
 
 def unplaced(folder):

@@ -16,7 +16,7 @@ for name, style in (("Benchmark", "-"), ("Silver", "--")):
     bicycle = rl.load_bicycle(name)
     reach = []
     for v in speeds:
-        A, B = rl.state_space(bicycle, v)
+        A, B = rl.system_matrix(bicycle, v), rl.input_matrix(bicycle)
         values, left = np.linalg.eig(A.T)
         reach.append(np.min(np.abs(left.T @ B[:, 1]) / np.linalg.norm(B[:, 1])))
     ax.loglog(speeds, reach, style, label=name)

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 from sphinx_gallery.scrapers import figure_rst
-from sphinx_gallery.sorting import FileNameSortKey
 
 FILES = {"all": r"/\d\d_", "short": r"/0[1235]_"}  # which examples run; the others stand there without their pictures
 MOVING = "moving.gif"  # that an example may write beside itself
@@ -24,7 +23,7 @@ SETTINGS = {
     "examples_dirs": "gallery",
     "gallery_dirs": "gallery_built",
     "image_scrapers": ("matplotlib", "site_builder.gallery.moving_picture"),
-    "within_subsection_order": FileNameSortKey,
+    "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": False,  # -W makes a failed example an error, after the others were run
     "download_all_examples": False,
     "remove_config_comments": True,

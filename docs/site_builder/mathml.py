@@ -1,7 +1,6 @@
 """Equations as MathML, which browsers draw by themselves: docutils translates the TeX."""
 
 from docutils.nodes import SkipNode
-from docutils.utils.math import wrap_math_code
 from docutils.utils.math.latex2mathml import tex2mathml
 
 
@@ -13,6 +12,5 @@ def inline(writer, node):
 
 def displayed(writer, node):
     """Write an equation on lines of its own."""
-    code = wrap_math_code(node.astext(), as_block=True)
-    writer.body.append(f'<div class="math">{tex2mathml(code, as_block=True)}</div>')
+    writer.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise SkipNode
