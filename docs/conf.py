@@ -17,7 +17,7 @@ project = "riderless"
 author = copyright = "The riderless developers"
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx_gallery.gen_gallery"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["examples", "site_builder", "rigs", "campaigns", "gallery/README.rst"]
+exclude_patterns = ["examples", "site_builder", "rigs", "campaigns", "gallery/README.rst", "**sg_execution_times.rst"]
 nitpicky = False  # docstrings name types in words
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]

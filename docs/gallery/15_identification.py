@@ -2,7 +2,7 @@
 Identification: what drive is in this machine?
 ==============================================
 
-A drive that makes 0.9 of what it is told, and a steer that rubs: both are found from three rides, and how well.
+A drive that makes 0.9 of what it is told, and a steer that rubs: both are found from three rides. The bars are two standard deviations.
 """
 
 import matplotlib.pyplot as plt
@@ -18,8 +18,9 @@ runs = [rl.simulate(bicycle, gains, speed=v, kicks=kicks, duration=9.0, drive=dr
 found = rl.identify_parameters(runs, ["drive_gain", "steer_damping"], prior="usual").found
 
 fig, axes = plt.subplots(1, 2, layout="constrained", figsize=(7, 3))
-for ax, name, value, truth in zip(axes, found.names, found.values, (0.9, 0.3), strict=True):
-    ax.plot(0, value, "o", label="found")
+rows = zip(axes, found.names, found.values, found.std, (0.9, 0.3), strict=True)
+for ax, name, value, std, truth in rows:
+    ax.errorbar(0, value, 2.0 * std, fmt="o", capsize=4, label="found")
     ax.axhline(truth, color="C1", ls="--", label="true")
     ax.set(title=name, xticks=[])
 axes[0].legend()

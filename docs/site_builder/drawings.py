@@ -96,10 +96,10 @@ def side_view() -> str:
     card.arrow(at(0, 0.14), at(b.w, 0.14), GREY, both=True)
     card.word(at(b.w / 2, 0.25), "w, wheelbase", GREY, "middle")
     card.word(at(foot + 0.03, 0.2), "c, trail", GREY)
-    card.line(at(foot, 0), at(foot, -0.62), colour=GREY, more="stroke-dasharray='3 4'")
+    card.line(at(foot, 0), at(foot, -0.92), colour=GREY, more="stroke-dasharray='3 4'")
     start = -90.0
-    card.turn(at(foot, 0), 0.55 * SCALE, start, start - b.lam * 180 / pi, RED)
-    card.word(at(foot + 0.03, -0.55), "λ, tilt", RED)
+    card.turn(at(foot, 0), 0.85 * SCALE, start, start - b.lam * 180 / pi, RED)
+    card.word(at(foot + 0.03, -0.82), "λ, tilt", RED)
     card.arrow(at(0, 0), at(0.36, 0), BLUE)
     card.word(at(0.3, 0.09), "x", BLUE)
     card.arrow(at(0, 0), at(0, 0.34), BLUE)

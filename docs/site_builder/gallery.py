@@ -25,6 +25,7 @@ SETTINGS = {
     "image_scrapers": ("matplotlib", "site_builder.gallery.moving_picture"),
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": False,  # -W makes a failed example an error, after the others were run
+    "write_computation_times": False,  # its tables would be fetched
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,

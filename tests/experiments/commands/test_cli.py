@@ -59,6 +59,7 @@ COMMANDS = (
     "analyze",
     "info",
     "export",
+    "cite",
 )
 
 
