@@ -42,7 +42,9 @@ sphinx_gallery_conf = SETTINGS | {"filename_pattern": FILES[os.environ.get("GALL
 def unplaced(folder):
     """Flat pages that no part of the site names: the reference lists them, so that a new page is never lost."""
     parts = "".join((folder / part / "index.md").read_text(encoding="utf-8") for part in PARTS)
-    return [path.stem for path in sorted(folder.glob("*.md")) if path.stem != "index" and f"../{path.stem}\n" not in parts]
+    return [
+        path.stem for path in sorted(folder.glob("*.md")) if path.stem != "index" and f"../{path.stem}\n" not in parts
+    ]
 
 
 def list_unplaced(app, docname, source):

@@ -2,7 +2,8 @@
 Identification: what drive is in this machine?
 ==============================================
 
-A drive that makes 0.9 of what it is told, and a steer that rubs: both are found from three rides. The bars are two standard deviations.
+A drive that makes 0.9 of what it is told, and a steer that rubs: both are found from three rides.
+The bars are two standard deviations.
 """
 
 import matplotlib.pyplot as plt

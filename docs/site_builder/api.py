@@ -20,7 +20,7 @@ def door_page() -> str:
         for room in ABOUT
         for name in import_module(room).__all__
     ]
-    head = "# Python: riderless\n\n`import riderless as rl` offers the names of the four rooms. Everything is in SI units.\n"
+    head = "# Python: riderless\n\n`import riderless as rl` offers the names of the four rooms. All in SI units.\n"
     return f"{head}\n{table(('name', 'room', 'what it is'), sorted(rows, key=lambda row: row[0].lower()))}"
 
 
@@ -34,7 +34,9 @@ def room_page(room: str) -> str:
         if names:
             parts.append(f"## {title}\n")
         for name in names:
-            parts.append(f"### {name}\n\n```{{eval-rst}}\n.. {directive}:: {room}.{name}\n{_members(module, name)}```\n")
+            parts.append(
+                f"### {name}\n\n```{{eval-rst}}\n.. {directive}:: {room}.{name}\n{_members(module, name)}```\n"
+            )
     return "\n".join(parts)
 
 

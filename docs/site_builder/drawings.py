@@ -30,7 +30,9 @@ class Drawing:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self.parts.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='{width}' {more}/>")
 
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], colour: str = INK, both: bool = False) -> None:
+    def arrow(
+        self, start: tuple[float, float], end: tuple[float, float], colour: str = INK, both: bool = False
+    ) -> None:
         """Draw an arrow, or with ``both`` a measure."""
         mark = {INK: "a", BLUE: "b", RED: "r", GREY: "g"}[colour]
         self.line(start, end, colour=colour, more=f"marker-end='url(#{mark})'" + f" marker-start='url(#{mark})'" * both)
@@ -135,7 +137,7 @@ def rear_view() -> str:
 
 def top_view() -> str:
     """Draw the bicycle from above, steered to the right and heading to the right."""
-    card = Drawing(320, 320, "Bicycle from above: positive steer and yaw are to the right")
+    card = Drawing(340, 320, "Bicycle from above: positive steer and yaw are to the right")
     heading, steer, length = radians(15.0), radians(25.0), 120.0
     rear = (130.0, 250.0)
     front = (rear[0] + length * sin(heading), rear[1] - length * cos(heading))
@@ -148,8 +150,15 @@ def top_view() -> str:
     card.arrow(rear, (rear[0], 60), GREY)
     card.word((122, 56), "x of the ground", GREY, "middle")
     card.line(rear, front, width=3)
-    card.line(front, (front[0] + 95 * sin(heading), front[1] - 95 * cos(heading)), colour=GREY, more="stroke-dasharray='5 5'")
-    card.line(front, (front[0] + 95 * sin(heading + steer), front[1] - 95 * cos(heading + steer)), colour=RED, more="stroke-dasharray='5 5'")
+    card.line(
+        front, (front[0] + 95 * sin(heading), front[1] - 95 * cos(heading)), colour=GREY, more="stroke-dasharray='5 5'"
+    )
+    card.line(
+        front,
+        (front[0] + 95 * sin(heading + steer), front[1] - 95 * cos(heading + steer)),
+        colour=RED,
+        more="stroke-dasharray='5 5'",
+    )
     wheel(rear, heading)
     wheel(front, heading + steer)
     card.turn(rear, 90.0, -90.0, -75.0, BLUE)

@@ -18,8 +18,8 @@ from site_builder.markdown import code, table
 
 HEAD = """# Files
 
-The files that you write, all in TOML. Each table is read from the program that checks the file: an unknown key, a wrong type
-or a value outside its range is refused with its line. The unit stands at the end of a key: `rate_Hz`, `drive_lag_s`.
+The files that you write, all in TOML. Each table is read from the program that checks the file: an unknown key, a wrong
+type or a value outside its range is refused with its line. The unit stands at the end of a key: `rate_Hz`, `drive_lag_s`.
 `riderless init FOLDER` writes a first one of each kind.
 """
 
@@ -61,7 +61,16 @@ def _rig() -> str:
     rows = []
     for name, (low, high, _) in RANGES.items():
         one = getattr(usual, name)
-        rows.append((code(name), one.unit, f"{one.value:g}", f"{low:g} to {high:g}", "each rig" * (name in MACHINE_LIMITS), one.reason))
+        rows.append(
+            (
+                code(name),
+                one.unit,
+                f"{one.value:g}",
+                f"{low:g} to {high:g}",
+                "each rig" * (name in MACHINE_LIMITS),
+                one.reason,
+            )
+        )
     parts.append(table(("limit", "unit", "default", "taken", "", "reason of the default"), rows))
     return "\n".join(parts)
 
@@ -85,7 +94,8 @@ def _mapping() -> str:
     return f"""## Mapping
 
 Says which column of somebody's log is what. [Somebody else's logs](../foreign-logs.md) has an example of every key.
-Keys at the top: {", ".join(map(code, mapping.PLAIN_KEYS))}. Keys of a quantity: {", ".join(map(code, mapping.COLUMN_KEYS))}.
+Keys at the top: {", ".join(map(code, mapping.PLAIN_KEYS))}.
+Keys of a quantity: {", ".join(map(code, mapping.COLUMN_KEYS))}.
 
 {table(("quantity", "required", "units"), rows)}
 {table(("other table", "keys"), others)}"""
@@ -96,7 +106,8 @@ def _gains() -> str:
 
     return f"""## Gains
 
-Written by `riderless design -o gains.toml`, and read by every command that takes `--controller`. You need not write one.
+Written by `riderless design -o gains.toml`, and read by every command that takes `--controller`.
+You need not write one.
 
 ```{{eval-rst}}
 .. automethod:: {GainSchedule.__module__}.GainSchedule.to_toml
@@ -153,5 +164,8 @@ def _shown(value: object) -> str:
 def _bounds(metadata: list) -> str:
     signs = (("gt", "above"), ("ge", "from"), ("lt", "below"), ("le", "to"), ("min_length", "at least"))
     return " ".join(
-        f"{word} {getattr(one, key):g}" for one in metadata for key, word in signs if getattr(one, key, None) is not None
+        f"{word} {getattr(one, key):g}"
+        for one in metadata
+        for key, word in signs
+        if getattr(one, key, None) is not None
     )

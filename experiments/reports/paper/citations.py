@@ -71,7 +71,9 @@ def _reasons(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "kooijman2008", "published measurements beside ours"
     if "era" in estimators:
         yield "juang1985", "the estimator era"
-    if any(condition.get("n", 0) > 1 for verdict in document.get("verdicts", ()) for condition in verdict["conditions"]):
+    if any(
+        condition.get("n", 0) > 1 for verdict in document.get("verdicts", ()) for condition in verdict["conditions"]
+    ):
         yield "dersimonian1986", "the effect between windows"
     if any((window.get("prediction") or {}).get("nonlinear") for window in windows):
         yield "moore2012", "the nonlinear model"
