@@ -95,7 +95,8 @@ def _mapping() -> str:
 
 Says which column of somebody's log is what. [Somebody else's logs](../foreign-logs.md) has an example of every key.
 Keys at the top: {", ".join(map(code, mapping.PLAIN_KEYS))}.
-Keys of a quantity: {", ".join(map(code, mapping.COLUMN_KEYS))}.
+Keys of a quantity:
+{", ".join(map(code, mapping.COLUMN_KEYS))}.
 
 {table(("quantity", "required", "units"), rows)}
 {table(("other table", "keys"), others)}"""

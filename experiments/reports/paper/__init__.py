@@ -1,1 +1,1 @@
-"""What a paper wants of a report: its sources, its tables, its figures."""
+"""Parts of a report that a paper takes over: sources, tables, figures."""
