@@ -19,8 +19,8 @@ from site_builder.markdown import code, table
 HEAD = """# Files
 
 The files that you write, all in TOML. Each table is read from the program that checks the file: an unknown key, a wrong
-type or a value outside its range is refused with its line. The unit stands at the end of a key: `rate_Hz`, `drive_lag_s`.
-`riderless init FOLDER` writes a first one of each kind.
+type or a value outside its range is refused with its line. The unit stands at the end of a key: `rate_Hz`,
+`drive_lag_s`. `riderless init FOLDER` writes a first one of each kind.
 """
 
 
