@@ -47,10 +47,12 @@ $(DOCS_READY): $(READY)
 
 docs: $(DOCS_READY)
 	GALLERY=all $(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/site-state docs build/site
+	$(BIN)/python -m tests.tools.offline build/site
 	@echo "the site: build/site/index.html"
 
 docs-short: $(DOCS_READY)
 	GALLERY=short $(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/site-state docs build/site
+	$(BIN)/python -m tests.tools.offline build/site
 
 # Wheel and sdist built, checked, installed in empty environments of each Python found, and used. Publishes nothing.
 release-check: $(READY)
