@@ -2,6 +2,7 @@
 
 import inspect
 from importlib import import_module
+from types import ModuleType
 
 from site_builder.markdown import table
 
@@ -16,7 +17,7 @@ ABOUT = {
 def door_page() -> str:
     """Write the list of all names that `import riderless` offers."""
     rows = [
-        (f"{{py:obj}}`{name} <{room}.{name}>`", f"`{room}`", _first_line(getattr(import_module(room), name)))
+        (f"{{py:obj}}`{name} <{_place(import_module(room), name)}>`", f"`{room}`", _first_line(room, name))
         for room in ABOUT
         for name in import_module(room).__all__
     ]
@@ -34,10 +35,16 @@ def room_page(room: str) -> str:
         if names:
             parts.append(f"## {title}\n")
         for name in names:
-            parts.append(
-                f"### {name}\n\n```{{eval-rst}}\n.. {directive}:: {room}.{name}\n{_members(module, name)}```\n"
-            )
+            place = _place(module, name)
+            parts.append(f"### {name}\n\n```{{eval-rst}}\n.. {directive}:: {place}\n{_members(module, name)}```\n")
     return "\n".join(parts)
+
+
+def _place(module: ModuleType, name: str) -> str:
+    """Where a name is documented: at the door, but for a folder that can be called as its function."""
+    if not isinstance(getattr(module, name), ModuleType):
+        return f"{module.__name__}.{name}"
+    return next(f"{home}.{name}" for home, names in module._PLACES.items() if name in names)
 
 
 def _members(module: object, name: str) -> str:
@@ -45,5 +52,6 @@ def _members(module: object, name: str) -> str:
     return "   :members:\n" if inspect.isclass(getattr(module, name)) else ""
 
 
-def _first_line(thing: object) -> str:
-    return (inspect.getdoc(thing) or "").split("\n\n")[0]
+def _first_line(room: str, name: str) -> str:
+    place = _place(import_module(room), name).rpartition(".")[0]
+    return (inspect.getdoc(getattr(import_module(place), name)) or "").split("\n\n")[0]

@@ -148,7 +148,7 @@ def top_view() -> str:
         card.line((centre[0] - dx, centre[1] - dy), (centre[0] + dx, centre[1] + dy), width=8)
 
     card.arrow(rear, (rear[0], 60), GREY)
-    card.word((122, 56), "x of the ground", GREY, "middle")
+    card.word((122, 74), "x, ahead", GREY, "end")
     card.line(rear, front, width=3)
     card.line(
         front, (front[0] + 95 * sin(heading), front[1] - 95 * cos(heading)), colour=GREY, more="stroke-dasharray='5 5'"

@@ -1,5 +1,6 @@
 """What the site is made of: every page has its place, every cause its first look, the generated pages are whole."""
 
+import re
 import sys
 from xml.etree import ElementTree
 
@@ -59,7 +60,9 @@ def test_the_pages_of_python_have_every_name(room):
     from importlib import import_module
 
     page, door = api.room_page(room), api.door_page()
-    assert all(f":: {room}.{name}\n" in page and f"{room}.{name}" in door for name in import_module(room).__all__)
+    for name in import_module(room).__all__:
+        assert re.search(rf":: {room}[\w.]*\.{name}\n", page), name
+        assert re.search(rf"`{name} <{room}[\w.]*\.{name}>`", door), name
 
 
 @pytest.mark.parametrize("draw", [drawings.side_view, drawings.rear_view, drawings.top_view])
