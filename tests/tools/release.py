@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.paths import ROOT
 
 DIST = ROOT / "build" / "dist"
-PYTHONS = [f"python3.{minor}" for minor in range(11, 16)]
+MINORS = range(11, 16)  # Python 3.11 and later
 USES = (  # what must work in an empty folder
     ("riderless", "--version"),
     ("riderless", "init", "lab"),
@@ -58,6 +58,18 @@ def use(package: Path, python: str) -> None:
             run(programs / program, *arguments, where=Path(folder))
 
 
+def pythons() -> list[str]:
+    """Interpreters found, one of each minor version: on the path, or kept by pyenv; an empty shim is none."""
+    found = []
+    for minor in MINORS:
+        kept = sorted(map(str, Path.home().glob(f".pyenv/versions/3.{minor}.*/bin/python")), reverse=True)
+        for one in (f"python3.{minor}", *kept):
+            if shutil.which(one) and not subprocess.run([one, "-c", "import venv"], capture_output=True).returncode:
+                found.append(one)
+                break
+    return found
+
+
 def main() -> None:
     """Build, check, install, use."""
     print(f"riderless {versions_agree()}")
@@ -67,7 +79,7 @@ def main() -> None:
     run(sys.executable, "-m", "twine", "check", "--strict", *packages)
     run(Path(sys.executable).with_name("check-wheel-contents"), *DIST.glob("*.whl"))
     print("built and checked:", ", ".join(p.name for p in packages))
-    for python in filter(shutil.which, PYTHONS):
+    for python in pythons():
         for package in packages:
             use(package, python)
             print(f"{python}: {package.name} installs and works")
