@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all bench soak fuzz mutants lint format clean
+.PHONY: run test test-all docs docs-short release-check test-oldest bench soak fuzz mutants lint format clean
 .DELETE_ON_ERROR:
 
 # An environment whose interpreter is gone (half deleted, moved) heals itself.
@@ -40,6 +40,32 @@ test: $(READY)
 test-all: $(READY)
 	$(BIN)/python -m pytest $(WORKERS) -m "not realtime"
 	$(BIN)/python -m pytest -m realtime
+
+# The site, in build/site. `docs-short` runs only the short examples of its gallery.
+DOCS_READY := $(VENV)/.ready-docs
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+docs: $(DOCS_READY)
+	GALLERY=all $(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/site-state docs build/site
+	$(BIN)/python -m tests.tools.offline build/site
+	@echo "the site: build/site/index.html"
+
+docs-short: $(DOCS_READY)
+	GALLERY=short $(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/site-state docs build/site
+	$(BIN)/python -m tests.tools.offline build/site
+
+# Wheel and sdist built, checked, installed in empty environments of each Python found, and used. Publishes nothing.
+release-check: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	$(BIN)/python -m tests.tools.release
+
+# The lowest versions that pyproject.toml allows, in an environment of their own.
+test-oldest:
+	$(PYTHON) -m venv --clear build/oldest
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
+	build/oldest/bin/python -m pytest -m "not slow and not realtime" tests/models tests/firmware_interface tests/hil tests/experiments/analysis
 
 bench: $(READY)
 	$(BIN)/python -m tests.tools.bench

@@ -49,6 +49,7 @@ ONE_DOOR = {  # what only these files may import
             "timeline/figure",
             "estimates/profiles",
             "hazards/sheet",
+            "paper/figures",
         )
     },
     "pyarrow": {"experiments/recordings/foreign/format_parquet.py", "hil/logs/export_columns.py"},

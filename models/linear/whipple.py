@@ -163,13 +163,15 @@ def input_matrix(bicycle: Bicycle) -> Array:
 def state_space(bicycle: Bicycle, v: float) -> "control.StateSpace":
     """Linear bicycle at speed ``v`` [m/s] as a python-control system.
 
-    States and outputs phi, delta, phi_dot, delta_dot; inputs T_phi, T_delta.
+    States and outputs phi, delta, phi_dot, delta_dot; inputs T_phi, T_delta. Its name has the speed in mm/s, as
+    python-control takes no points in names.
     """
     import control
 
     A, B = system_matrix(bicycle, v), input_matrix(bicycle)
+    name = f"{bicycle.name} at {1000.0 * v:.0f} mm/s".replace(".", "_")
     names: dict[str, Any] = {"states": list(STATES), "inputs": list(INPUTS), "outputs": list(STATES)}
-    return control.ss(A, B, np.eye(4), np.zeros((4, 2)), name=f"{bicycle.name} at {v:g} m/s", **names)
+    return control.ss(A, B, np.eye(4), np.zeros((4, 2)), name=name, **names)
 
 
 def _inverse(bicycle: Bicycle, M: Array) -> Array:

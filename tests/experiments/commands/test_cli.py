@@ -59,6 +59,8 @@ COMMANDS = (
     "analyze",
     "info",
     "export",
+    "cite",
+    "paper",
 )
 
 

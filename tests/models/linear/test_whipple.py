@@ -1,6 +1,7 @@
 """The linear bicycle against print, against an independent reference, and derived a second way."""
 
 import json
+from dataclasses import replace
 from math import cos, sin
 from typing import Any
 
@@ -180,3 +181,10 @@ def test_a_front_assembly_without_mass_has_no_centre_of_mass_and_needs_none():
     nearly = canonical_matrices(Bicycle(**{**fields, "mH": 1e-9, "mF": 1e-9}))
     for first, second in zip(massless, nearly, strict=True):
         np.testing.assert_allclose(first, second, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("v", [0.0, 4.5, 4.123456, 1e-3, 5])
+def test_a_control_system_is_made_at_any_speed(v):
+    """python-control refuses names with a point in them, as in "4.5 m/s"."""
+    bicycle = replace(catalogue.load_bicycle("Silver"), name="ours 2.1")
+    assert np.array_equal(state_space(bicycle, v).A, system_matrix(bicycle, v))

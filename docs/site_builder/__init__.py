@@ -1,0 +1,1 @@
+"""Parts of the site that a program writes: reference pages, drawings, equations."""

@@ -1,0 +1,28 @@
+"""`riderless paper`: table, figures and sources of a report, as a paper takes them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands._outputs import Force
+
+
+def paper(
+    report: Annotated[Path, typer.Argument(help="Folder of a report, or its report.json.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the files; made if it is not there.")] = Path(
+        "paper"
+    ),
+    force: Force = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Write a report's table (LaTeX, booktabs), figures of one and two columns (PDF), numbers (CSV) and sources."""
+    from experiments.reports.paper.folder import write_paper
+    from experiments.terminal.console import emit_json, print_line
+
+    written = write_paper(report, out, force)
+    if as_json:
+        emit_json({"report": str(report), "files": [str(path) for path in written]})
+        return
+    for path in written:
+        print_line(str(path))

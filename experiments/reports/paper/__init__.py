@@ -1,0 +1,1 @@
+"""Parts of a report that a paper takes over: sources, tables, figures."""

@@ -1,0 +1,43 @@
+"""Everything that a paper takes from a report, written into one folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from experiments.reports.files import make_folder
+from experiments.reports.paper.citations import cited_sources, read_numbers
+from experiments.reports.paper.figures import WIDTHS, eigenvalue_pdf
+from experiments.reports.paper.tables import conditions_csv, conditions_tex, paper_conditions, windows_csv
+from hil.output_file import OutputFile
+from models.errors import InputError
+
+
+def write_paper(report: Path, folder: Path, force: bool = False) -> list[Path]:
+    """Write table, figures, their numbers and sources of a report into a folder (made when absent); returns the files.
+
+    Raises
+    ------
+    InputError
+        There is no report, it has no condition, or a file is there already.
+    """
+    files = [(OutputFile(folder / name, "a file for a paper", force), content) for name, content in _contents(report)]
+    make_folder(folder)
+    for file, _ in files:
+        file.require_free()
+    for file, content in files:
+        file.write(content)
+    return [file.path for file, _ in files]
+
+
+def _contents(report: Path) -> Iterator[tuple[str, str | bytes]]:
+    """Names of the files and what is in them."""
+    document = read_numbers(report)
+    conditions = paper_conditions(document)
+    if not conditions:
+        raise InputError(f"the report {report} compares no window with theory, so it has no table: name another")
+    yield "report.tex", conditions_tex(str(document.get("title", "Report")), conditions)
+    yield "conditions.csv", conditions_csv(conditions)
+    yield "windows.csv", windows_csv(document)
+    for name, width in WIDTHS.items():
+        yield f"eigenvalues-{name}.pdf", eigenvalue_pdf(conditions, width)
+        yield f"eigenvalues-{name}.csv", conditions_csv(conditions)
+    yield "sources.bib", "\n\n".join(source.bibtex for source in cited_sources(report)) + "\n"

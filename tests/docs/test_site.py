@@ -1,0 +1,78 @@
+"""What the site is made of: every page has its place, every cause its first look, the generated pages are whole."""
+
+import re
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from experiments.cli import COMMANDS
+from hil.loop.limits import RANGES
+from hil.loop.states import Cause
+from models.parameter_table import PARAMETERS
+from tests.paths import DOCS
+from tests.sources import ROOMS
+
+sys.path.insert(0, str(DOCS))
+from site_builder import api, causes, commands, drawings, files
+
+LISTS = [DOCS / part / "index.md" for part in ("lessons", "howto", "explanations", "reference")]
+
+
+@pytest.mark.parametrize("path", LISTS, ids=lambda path: path.parent.name)
+def test_every_page_of_a_part_is_in_its_list(path):
+    listed = path.read_text(encoding="utf-8")
+    assert all(page.stem in listed for page in path.parent.glob("*.md") if page != path)
+
+
+def test_every_cause_is_told_with_what_to_look_at_first():
+    advice, meanings = (DOCS / "howto/troubleshooting.md").read_text(encoding="utf-8"), causes.page()
+    for cause in Cause:
+        assert f"`{cause.name}`" in advice, cause
+        assert f"| {cause.value} | `{cause.name}` |" in meanings, cause
+
+
+def test_the_page_of_commands_has_every_command_and_option():
+    page = commands.page()
+    assert all(f"## {name}\n" in page for name in COMMANDS)
+    assert all(
+        option in page for option in ("`--force`", "`--allow-unstable`", "`--rollout-m`", "--install-completion")
+    )
+
+
+def test_the_page_of_files_has_every_key():
+    page = files.page()
+    assert all(f"| `{name}` |" in page for name in (*PARAMETERS, *RANGES))
+    for key in (
+        "drive_lag_s",
+        "watchdog_s",
+        "share_of_limits",
+        "speeds_m_s",
+        "steer_into_lean",
+        "torque_constant_Nm_A",
+    ):
+        assert f"`{key}`" in page, key
+    assert "| `rate_Hz` | number | `200` | above 10 to 2000 |" in page
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_the_pages_of_python_have_every_name(room):
+    from importlib import import_module
+
+    page, door = api.room_page(room), api.door_page()
+    for name in import_module(room).__all__:
+        assert re.search(rf":: {room}[\w.]*\.{name}\n", page), name
+        assert re.search(rf"`{name} <{room}[\w.]*\.{name}>`", door), name
+
+
+@pytest.mark.parametrize("draw", [drawings.side_view, drawings.rear_view, drawings.top_view])
+def test_a_drawing_is_whole_and_its_words_lie_inside(draw):
+    card = ElementTree.fromstring(draw())
+    _, _, width, height = map(float, card.get("viewBox").split())
+    for word in card.iter("{http://www.w3.org/2000/svg}text"):
+        reach = 8.5 * len(word.text)  # pixels, about
+        x, y = float(word.get("x")), float(word.get("y"))
+        left = {"start": x, "middle": x - reach / 2, "end": x - reach}[word.get("text-anchor")]
+        assert left >= 0
+        assert left + reach <= width
+        assert 0 < y <= height
