@@ -47,6 +47,7 @@ class Dynamics:
     steer_torque: Callable[[float], Array] | None = None  # (m,): d x / dt, or after one sample, per N m on the steer
     drive: Callable[[float], Array] | None = None  # (m,): row that gives the torque of the drive on the steer [N m]
     feedback: Callable[[float], Array] | None = None  # (m,): row that gives the torque that is commanded [N m]
+    command: Callable[[float], Array] | None = None  # (m,): state after one sample, per N m added to the command
 
     def starts(self, v: float) -> Array:
         """Whole states (n, 4 + k) at speed ``v`` [m/s] of each unit state of the bicycle, then of the hidden starts."""

@@ -22,6 +22,7 @@ LAYERS = {  # inside a room, the lowest first; a folder imports only itself and 
         "theory",
         "recordings",
         "analysis",
+        "planning",
         "frequency",
         "reports",
         "emulation",

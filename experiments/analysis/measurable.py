@@ -107,7 +107,7 @@ def _kicked(loop: SampledLoop, v: float, kicks: list[Kick], spacing: float) -> R
     t: Array = loop.dt * np.arange(round((kicks[-1].t + spacing) / loop.dt), dtype=np.float64)
     F, N = loop.matrix(v), loop.noise(v, stds)
     draws = rng.standard_normal((len(t), len(stds)))
-    pushed = _rates_per_sample(loop.bicycle, kicks, t)
+    pushed = kick_rates(loop.bicycle, kicks, t)
     x, lean_rate = np.zeros(len(F)), np.empty(len(t))
     for k in range(len(t)):
         x = F @ x + N @ draws[k]
@@ -116,7 +116,7 @@ def _kicked(loop: SampledLoop, v: float, kicks: list[Kick], spacing: float) -> R
     return Response("kicked loop", "riderless", t, lean_rate, np.full(len(t), v))
 
 
-def _rates_per_sample(bicycle: Bicycle, kicks: list[Kick], t: Array) -> Array:
+def kick_rates(bicycle: Bicycle, kicks: list[Kick], t: Array) -> Array:
     """Lean and steer rate that the kicks add in each sample [rad/s], (n, 2): M^-1 times the impulse of that sample.
 
     A lateral force F at (x, z) on the rear frame leans by -z F and steers by x c cos(lam) / w F.

@@ -23,7 +23,7 @@ from experiments.analysis.estimators.coloured_noise import coloured_covariance
 from experiments.analysis.initial_state import PRIOR_SCALE
 from experiments.datatypes import Response, Window
 from experiments.dynamics import Dynamics, Theory
-from experiments.theory.forced_response import forced_response
+from experiments.theory.forced_response import commanded_response, forced_response
 from experiments.theory.free_response import BICYCLE_STARTS, MAP_SPEED_STEP, N_BICYCLE_STARTS, free_responses
 from experiments.theory.kalman import InnovationFilter, innovation_filter
 from experiments.theory.theory import theory_for
@@ -239,7 +239,10 @@ def _forced(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
     k, v = len(turning) // n, float(segment.v.mean())
     states = []
     for one, gain, size in zip(several, gains, friction, strict=True):
-        x = forced_response(one, v, segment.dt / k, gain * played - size * turning)
+        if one.dt is None:
+            x = forced_response(one, v, segment.dt / k, gain * played - size * turning)
+        else:
+            x = commanded_response(one, v, segment.dt / k, played, -size * turning)
         states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
     found = _shown(segment, theories, several, np.array(states))
     return {name: found[name][..., 0] for name in segment.channels}

@@ -37,6 +37,12 @@ def bicycle_and_timing(name: str, trust: bool = False) -> "tuple[Bicycle, LoopTi
     return catalogue.load_bicycle(name, trust), None
 
 
+def rig_for_plan(name: str, trust: bool = False) -> Rig:
+    """Rig of a file, or the emulated one of a bicycle by name or file; raises InputError."""
+    bicycle, timing = bicycle_and_timing(name, trust)
+    return Rig(bicycle) if timing is None else rig_of(Path(name), trust=trust)
+
+
 def _is_rig(path: Path) -> bool:
     """Does a TOML file have tables that only a rig has? One that cannot be read has none."""
     import tomllib

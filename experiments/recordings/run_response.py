@@ -44,7 +44,7 @@ COARSE_STEP = 0.005  # s
 SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is sought over
 REMARKS_KEPT = 20  # of a long run
 LANE_COLUMNS = ("psi_est", "y_est")  # absent in older runs, not a number where no place is sensed
-SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "v_read")
+SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "T_played", "v_read")
 _COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", *REPORT_COLUMNS, *LANE_COLUMNS)
 
 

@@ -12,11 +12,13 @@ from experiments.dynamics import Theory
 from experiments.mechanics import Mechanics
 from experiments.recordings.checked import Recorded
 from experiments.theory.theory import open_loop, steer_torque_rates
+from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
+from hil.rig.rig import Rig
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.perturbed import Variant
@@ -154,6 +156,7 @@ def recorded_part(
         free &= np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99
     else:
         free &= np.interp(t, t_device, _torque_since(run.header, ticks, course.began) != 0.0) == 0.0
+    played = kicks_by_drive(run.header, t, course.began)
     kicks = (m for m in run.markers if m.kind == "kick")
     response = Response(
         source=run.folder.name,
@@ -165,11 +168,13 @@ def recorded_part(
         delta=np.interp(t, t_device - ticks["steer_age"], ticks["delta_meas"]),
         psi_dot=even("psi_dot_meas"),
         T_delta=even("T_cmd"),
+        T_played=played,
         v_read=even("v_est"),
         free=free,
         # marked on the host's clock; the rows tell what the device's clock said then
         markers=(
             *(let_go_markers(header, t, free) if course.free_from is not None and t[0] <= course.free_from else ()),
+            *(() if played is None else kick_markers(t, played)),
             *(replace(m, t=float(np.interp(m.t, ticks["t_host"], t_device))) for m in kicks),
         ),
         bicycle=header.bicycle,
@@ -243,6 +248,21 @@ def _torque_since(header: RunHeader, ticks: np.ndarray, began: ControlStart | No
     return np.where(inside, np.append(samples, 0.0)[np.where(inside, n, -1)], 0.0)
 
 
+def kicks_by_drive(header: RunHeader, t: Array, began: ControlStart | None) -> Array | None:
+    """Torque of the drive's kicks [N m] at times ``t`` (n,) of the device's clock; None where it did not kick."""
+    if header.excitation.kind != "kicks" or began is None:
+        return None
+    samples = np.append(header.excitation.samples(header.rig.rate), 0.0)
+    place = (t - began.t) * header.rig.rate - 1.0
+    return np.interp(place, np.arange(len(samples)), samples, left=0.0, right=0.0)
+
+
+def kick_markers(t: Array, played: Array) -> tuple[Marker, ...]:
+    """Place a marker where each kick of the drive is over, for nothing before is free."""
+    on = np.abs(played) > 0.0
+    return tuple(Marker(float(t[i + 1]), "kick") for i in np.flatnonzero(on[:-1] & ~on[1:]))
+
+
 def instrument_noise(ticks: np.ndarray) -> Array:
     """Standard deviations (4,) of white noise in the readings of `MEASURED_CHANNELS`, while RUNNING.
 
@@ -276,12 +296,28 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
         return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header))
-    schedule = header.schedule
+    return replace(loop_theory(rig, header.schedule, header.controller, noise, steer_age), linear=is_linear(header))
+
+
+def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_age: float = 0.0) -> Theory:
+    """Theory of a rig's whole sampled loop under a controller.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : Controller
+    name : str
+        What the controller is called.
+    noise : (4,) array
+        Standard deviation of each reading, in the order of `MEASURED_CHANNELS`.
+    steer_age : float
+        How much older the steer angle is than the inertial readings [s].
+    """
 
     def build(real: Variant, more_delay: float) -> Dynamics:
         loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
         return Dynamics(
-            name=f"whole sampled loop, {header.controller}",
+            name=f"whole sampled loop, {name}",
             states=loop.states,
             matrix=lru_cache(SPEEDS_KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
             output=loop.output,
@@ -291,7 +327,8 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
             misread=lru_cache(SPEEDS_KEPT)(loop.misread),
             noise=lambda v: loop.noise(v, noise),
             reading={
-                name.removesuffix("_meas"): row for name, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)
+                channel.removesuffix("_meas"): row
+                for channel, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)
             },
             mechanics=Mechanics(
                 real.bicycle,
@@ -305,14 +342,14 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
             ),
             steer_torque=lambda v: _steer_torque_after(loop, v),
             drive=lambda v: real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
+            command=loop.input_vector,
         )
 
     return Theory(
-        f"whole sampled loop, {header.controller}",
-        bicycle,
+        f"whole sampled loop, {name}",
+        rig.bicycle,
         build,
         rig.std,
-        linear=is_linear(header),
         known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
     )
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.analysis.identification import Identification, identify
-from experiments.analysis.likelihood.forced_windows import forced_segments
+from experiments.analysis.likelihood.forced_windows import forced_segments, kicked_segments
 from experiments.analysis.likelihood.profile import REACH, Profile, profiles
 from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import find_windows
@@ -168,7 +168,8 @@ def segments_of(responses: Sequence[Response]) -> list[Segment]:
     """Cut all that recordings tell: windows of free motion, and parts forced by a known torque."""
     pieces = []
     for response in responses:
-        pieces += [Segment.of(response, window) for window in find_windows(response)[0]]
+        kicked = kicked_segments(response)
+        pieces += kicked or [Segment.of(response, window) for window in find_windows(response)[0]]
         pieces += forced_segments(response)
     return pieces
 

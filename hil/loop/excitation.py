@@ -130,6 +130,13 @@ def _push(e: Excitation, t: NDArray) -> NDArray:
     return np.sin(np.pi * t / e.duration)
 
 
+def _kicks(e: Excitation, t: NDArray) -> NDArray:
+    """Half a sine of ``f_high`` as each of the periods begins, to the right and to the left in turn."""
+    period = e.duration / e.periods
+    number, since = np.divmod(t, period)
+    return np.where(since < 0.5 / e.f_high, (-1.0) ** number * np.sin(2 * np.pi * e.f_high * since), 0.0)
+
+
 def _multisine(e: Excitation, t: NDArray) -> NDArray:
     """Every harmonic of the band at once, with Schroeder's phases (1970), which keep the peak low."""
     period = e.duration / e.periods
@@ -149,10 +156,11 @@ def _steps(e: Excitation, t: NDArray) -> NDArray:
     return 2.0 * level[(2 * e.f_high * t).astype(int)] - 1.0
 
 
-PERIODIC = ("multisine",)
+PERIODIC = ("kicks", "multisine")
 EXCITATION_KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
     "none": _none,
     "push": _push,
+    "kicks": _kicks,
     "sweep": _sweep,
     "multisine": _multisine,
     "steps": _steps,

@@ -7,7 +7,7 @@ is cut into stretches in which an error of the start grows by `MOST_GROWTH` at m
 import numpy as np
 
 from experiments.analysis.output_error import Segment
-from experiments.analysis.windows import make_window
+from experiments.analysis.windows import WindowRules, make_window
 from experiments.datatypes import Response
 from experiments.recordings.played_parts import played_parts
 from experiments.theory.theory import theory_for
@@ -15,6 +15,7 @@ from experiments.theory.theory import theory_for
 MAX_SPEED_CHANGE = 0.15  # m/s over a part; more, and the belt starts or stops in it
 MOST_GROWTH = 20.0  # times, of an error of the start within one stretch
 SHORTEST_STRETCH = 1.0  # s
+BEFORE_KICK = 0.1  # s of a window before the drive kicks, in which the motion so far shows
 
 
 def forced_segments(response: Response) -> list[Segment]:
@@ -25,6 +26,27 @@ def forced_segments(response: Response) -> list[Segment]:
         for first, last in _stretches(response, a, b)
     ]
     return [Segment.of(response, one) for one in windows if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE]
+
+
+def kicked_segments(response: Response) -> list[Segment]:
+    """Cut the windows of the drive's kicks, each from just before its kick until just before the next.
+
+    The torque of the kick is known, so the window need not wait until it is over: how far the bicycle goes for so much
+    torque says more of the drive than how it swings afterwards. None where anything else was not free.
+    """
+    if response.T_played is None or response.free is None or theory_for(response).dynamics().command is None:
+        return []
+    rules, dt = WindowRules(), response.dt
+    on = np.abs(response.T_played) > 0.0
+    starts = np.flatnonzero(~on[:-1] & on[1:]) + 1
+    before, longest = round(BEFORE_KICK / dt), round(rules.longest / dt)
+    usable, found = response.free | on, []
+    for start, following in zip(starts, [*starts[1:], len(on) + before], strict=True):
+        first, last = start - before, min(following - before, start + longest)
+        last = last if usable[start:last].all() else start + int(np.argmin(usable[start:last]))
+        if first >= 0 and usable[first:start].all() and (last - start) * dt >= rules.rest / 2.0:
+            found.append(make_window(response, first, last, f"kick by the drive at {response.t[start]:.2f} s"))
+    return [Segment.of(response, one) for one in found if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE]
 
 
 def _stretches(response: Response, a: int, b: int) -> list[tuple[int, int]]:

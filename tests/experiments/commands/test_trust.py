@@ -34,6 +34,7 @@ COMMAND_LINES = {
     "eig": ["eig", "odd.toml", "--speeds", "5"],
     "modes": ["modes", "odd.toml"],
     "turns": ["turns", "odd.toml", "--lean", "0", "--steer", "0"],
+    "plan": ["plan", "odd.toml", "--speeds", "5"],
     "design": ["design", "odd.toml", "--method", "off", "--speeds", "5"],
     "simulate": ["simulate", "odd.toml", "--model", "linear", "--duration", "-1"],
     "run": ["run", "--emulated", "--bike", "odd.toml", "--duration", "-1"],

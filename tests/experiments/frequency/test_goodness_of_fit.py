@@ -180,7 +180,7 @@ def test_a_multisine_repeats_itself_and_nothing_else_does():
     once, four = Excitation("multisine", 1.0, 10.0, 0.2, 4.0), Excitation("multisine", 1.0, 40.0, 0.2, 4.0, periods=4)
     assert four.samples(RATE) == pytest.approx(np.tile(once.samples(RATE), 4), abs=1e-9)
     with pytest.raises(
-        InputError, match="only multisine can repeat themselves, one time or more, found 3 periods of a"
+        InputError, match="only kicks and multisine can repeat themselves, one time or more, found 3 periods of a"
     ):
         Excitation("sweep", 1.0, 40.0, periods=3)
     with pytest.raises(InputError, match="found 0 periods"):

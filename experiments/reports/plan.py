@@ -1,0 +1,150 @@
+"""Plan of an experiment as tables and sentences, and as a document."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from experiments.planning.paper_windows import Sensors
+from experiments.planning.plan import ExperimentPlan, SensorPlan, gathered
+from experiments.reports.text import Sentence, TextBlock, TextTable
+
+MINUTE = 60.0  # s
+
+
+def plan_blocks(plan: ExperimentPlan) -> Iterator[TextBlock]:
+    """Tables and sentences of a plan, for the screen."""
+    goal = plan.goal
+    nuisance = [name for name in goal.free if name not in goal.labels]
+    for one in plan.plans:
+        yield _run_table(plan, one)
+    yield _sensor_table(plan)
+    if nuisance:
+        yield Sentence(f"free beside: {', '.join(nuisance)}, each within its own deviation where it has one")
+    for one in plan.plans:
+        for told in _told(plan, one):
+            yield Sentence(f"{sensor_words(one.sensors)}: {told}")
+    for reason in plan.left_out:
+        yield Sentence(f"left out: {reason}")
+
+
+def plan_document(plan: ExperimentPlan) -> dict[str, Any]:
+    """Document of `riderless plan --json`; SI, null where there is none."""
+    goal = plan.goal
+    return {
+        "asked": [
+            {"name": name, "unit": unit, "wanted": _number(wanted)}
+            for name, unit, wanted in zip(goal.labels, goal.units, goal.wanted, strict=True)
+        ],
+        "free": list(goal.free),
+        "time": plan.time,
+        "plans": [
+            {
+                "gyro_noise": one.sensors.gyro,
+                "steer_step": one.sensors.steer_step,
+                "accel_noise": one.sensors.accel,
+                "runs": dict(Counter(run.name for run in one.chosen)),
+                "taken": one.taken,
+                "stds": dict(zip(goal.labels, map(_number, one.stds), strict=True)),
+                "grid_stds": dict(zip(goal.labels, map(_number, one.grid_stds), strict=True)),
+                "stds_at_last": dict(zip(goal.labels, map(_number, one.stds_at_last), strict=True)),
+                "time_wanted": _number(one.time_wanted),
+                "one_run": {
+                    run.name: dict(zip(goal.labels, map(_number, goal.stds(gathered(goal, [run]))), strict=True))
+                    for run in one.measurements
+                },
+                "confounded": [
+                    {
+                        "asked": pair.asked,
+                        "other": pair.other,
+                        "correlation": pair.correlation,
+                        "parted_by": pair.by,
+                        "correlation_then": _number(pair.correlation_then),
+                        "share_with_other_known": pair.known_better,
+                    }
+                    for pair in one.confounded
+                ],
+            }
+            for one in plan.plans
+        ],
+        "left_out": list(plan.left_out),
+    }
+
+
+def sensor_words(sensors: Sensors) -> str:
+    """Name sensors by what they can do: "gyro 0.003 rad/s, encoder 0.018 deg"."""
+    return f"gyro {sensors.gyro:g} rad/s, encoder {np.degrees(sensors.steer_step):.2g} deg"
+
+
+def _sensor_key(sensors: Sensors) -> str:
+    return f"{sensors.gyro:g}, {np.degrees(sensors.steer_step):.2g}"
+
+
+def _run_table(plan: ExperimentPlan, one: SensorPlan) -> TextTable:
+    goal, counts = plan.goal, Counter(run.name for run in one.chosen)
+    return TextTable(
+        f"One run each, with {sensor_words(one.sensors)}",
+        ["run", *map(_headed, goal.labels, goal.units), "in plan"],
+        [
+            [
+                run.name,
+                *(f"{std:.2g}" for std in goal.stds(gathered(goal, [run]))),
+                str(counts[run.name]) if counts[run.name] else "-",
+            ]
+            for run in one.measurements
+        ],
+        f"Standard deviations after one such run of {one.measurements[0].duration:.0f} s; in plan: runs of it.",
+    )
+
+
+def _sensor_table(plan: ExperimentPlan) -> TextTable:
+    goal = plan.goal
+    rows = []
+    for one in plan.plans:
+        for i, label in enumerate(goal.labels):
+            rows.append(
+                [
+                    _sensor_key(one.sensors) if i == 0 else "",
+                    label,
+                    f"{one.stds[i]:.2g}",
+                    f"{one.grid_stds[i]:.2g}",
+                    f"{one.stds_at_last[i]:.2g}",
+                    _minutes(one.time_wanted) if i == 0 else "",
+                ]
+            )
+    return TextTable(
+        f"Standard deviations after {plan.time / MINUTE:g} min",
+        ["rad/s, deg", "asked", "plan", "grid", "at last", "min wanted"],
+        rows,
+        "rad/s, deg: noise of the gyro, step of the encoder; grid: all runs equally\noften; at last: however long; min "
+        "wanted: until all that is asked for is\nreached. By the sensors' noise alone: wind, belt and hand add to it.",
+        keys=2,
+    )
+
+
+def _told(plan: ExperimentPlan, one: SensorPlan) -> Iterator[str]:
+    """Sentences about one plan."""
+    goal = plan.goal
+    yield from map(str, one.confounded)
+    for i in np.flatnonzero(goal.wanted < one.stds_at_last):
+        yield (
+            f"{goal.labels[i]} +- {goal.wanted[i]:g} is never reached, however long: it stays at "
+            f"{one.stds_at_last[i]:.2g}, for what is known of the rest from elsewhere is no better"
+        )
+    if np.isfinite(one.time_wanted) and one.time_wanted > plan.time:
+        yield f"what is asked for takes about {_minutes(one.time_wanted)} min, {plan.time / MINUTE:g} are planned"
+
+
+def _headed(label: str, unit: str) -> str:
+    return f"{label} {unit}".strip()
+
+
+def _minutes(time: float) -> str:
+    if np.isnan(time):
+        return "-"
+    return f"{time / MINUTE:.2g}" if np.isfinite(time) else "never"
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
