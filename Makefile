@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all docs docs-short release-check test-oldest bench soak fuzz mutants lint format clean
+.PHONY: run test test-all docs docs-ready docs-short release-check test-oldest bench soak fuzz mutants lint format clean
 .DELETE_ON_ERROR:
 
 # An environment whose interpreter is gone (half deleted, moved) heals itself.
@@ -46,6 +46,8 @@ DOCS_READY := $(VENV)/.ready-docs
 $(DOCS_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
 	touch $@
+
+docs-ready: $(DOCS_READY)
 
 docs: $(DOCS_READY)
 	GALLERY=all $(BIN)/sphinx-build -W --keep-going -q -j 2 -d build/site-state docs build/site

@@ -70,7 +70,8 @@ def confounded_quantities(goal: Goal, told: Array, measurements: Sequence[Measur
             if abs(correlation) > HARDLY_APART:
                 pairs.append((correlation, i, j))
     pairs.sort(key=lambda pair: -abs(pair[0]))
-    seen, found = set[frozenset[str]](), []
+    seen: set[frozenset[str]] = set()
+    found: list[Confounded] = []
     for correlation, i, j in pairs:
         pair = frozenset((goal.labels[i], goal.free[j]))
         if pair not in seen and len(found) < MOST_NAMED:

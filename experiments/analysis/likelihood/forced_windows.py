@@ -41,7 +41,7 @@ def kicked_segments(response: Response) -> list[Segment]:
     starts = np.flatnonzero(~on[:-1] & on[1:]) + 1
     before, longest = round(BEFORE_KICK / dt), round(rules.longest / dt)
     usable, found = response.free | on, []
-    for start, following in zip(starts, [*starts[1:], len(on) + before], strict=True):
+    for start, following in zip(starts.tolist(), [*starts[1:].tolist(), len(on) + before], strict=True):
         first, last = start - before, min(following - before, start + longest)
         last = last if usable[start:last].all() else start + int(np.argmin(usable[start:last]))
         if first >= 0 and usable[first:start].all() and (last - start) * dt >= rules.rest / 2.0:

@@ -84,6 +84,17 @@ class OtherMachines:
 
         The roots are of lean and steer torque for each of `TORQUE_TIMES`. What n rows show is the beginning of what
         more rows would.
+
+        Parameters
+        ----------
+        response : Response
+            For the noise of its readings, where theory knows none.
+        v : float
+            Mean speed of the window [m/s].
+        k : int
+            Rows of the recording in a mean.
+        n : int
+            Means.
         """
         v = _shared_speed(v)
         found = self._driven.get((v, k))
