@@ -49,6 +49,9 @@ def steer_threats(kind: str) -> tuple[Threat, ...]:
 
 
 def without_torque(threats: Sequence[Threat]) -> tuple[Threat, ...]:
-    """Leave out the threats of a torque that is commanded, and of its reading alone."""
-    kept = (t for t in threats if t.what not in _OF_TORQUE and t.channels != ("T",))
-    return tuple(replace(threat, gross=None) for threat in kept)
+    """Leave out the threats of a torque that is commanded, and of its reading alone.
+
+    An encoder that lies may be found as a drive that disobeys: its reading is what the commands are held against.
+    """
+    kept = (replace(t, gross=None) for t in threats if t.what not in _OF_TORQUE and t.channels != ("T",))
+    return tuple(replace(t, causes=t.causes | DISOBEY_CAUSES) if t.channels == ("delta",) else t for t in kept)
