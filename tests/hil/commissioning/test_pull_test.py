@@ -37,7 +37,7 @@ def test_misprints_cost_their_rows_only():
         assert found.found[name].value == pytest.approx(value, abs=0.05), name
 
 
-@pytest.mark.parametrize("tables", [1, 4])
+@pytest.mark.parametrize("tables", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_intervals_hold_the_truth_as_often_as_they_say(tables):
     rng, held, runs = np.random.default_rng(3), dict.fromkeys(TRUTH, 0), 60
     for _ in range(runs):

@@ -51,6 +51,7 @@ def test_processes_change_nothing():
     assert [(p.name, p.low, p.high) for p in together] == [(p.name, p.low, p.high) for p in alone]
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_truth():
     """40 draws of 9 windows, noise other than that of the other tests: 95 % intervals, 80 of them."""
     truth, held = {"steer_damping": 0.3, "steer_stiffness": 0.5}, []

@@ -5,6 +5,8 @@ from tests.experiments.commands.odd_inputs.theory import LONG
 MAPPED = "-m mapping.toml"
 
 REFUSED = {
+    # what no report is
+    "wanted the folder of a report, with its report.json": ["cite nowhere", "paper nowhere -o out"],
     "mapping would be ignored: only files of others need that": [
         "analyze run -m mapping.toml",
         "plot run -m mapping.toml",

@@ -9,6 +9,10 @@ REFUSED = {
     "mB = 12060 kg looks like grams": ["eig silver-grams.toml"],
     "zB = 0.627 m is below the ground: z points down": ["eig silver-z-up.toml"],
     "lam = 1.204 rad (68.98 deg) looks like the head angle": ["eig silver-head-angle.toml"],
+    # a plan of what cannot be
+    "there is no bicycle 'Silvr' in the catalogue": ["plan Silvr"],
+    "wanted minutes above 0": ["plan Silver --minutes -1"],
+    "found 'nothing_known'": ["plan Silver --learn nothing_known"],
     # the command line itself
     "No such command": ["eigenvalues Silver"],
     "Missing argument": ["eig", "modes", "turns", "design"],
