@@ -41,7 +41,7 @@ def room_page(room: str) -> str:
 
 
 def _place(module: ModuleType, name: str) -> str:
-    """Where a name is documented: at the door, but for a folder that can be called as its function."""
+    """Find where a name is documented: at the door, but for a folder that can be called as its function."""
     if not isinstance(getattr(module, name), ModuleType):
         return f"{module.__name__}.{name}"
     return next(f"{home}.{name}" for home, names in module._PLACES.items() if name in names)

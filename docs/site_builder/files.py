@@ -129,7 +129,7 @@ def _keys(model: type[BaseModel], plain: bool = False) -> str:
 
 
 def _comments(model: type[BaseModel]) -> dict[str, str]:
-    """What the source says behind each key, of the model and of those it extends."""
+    """Read what the source says behind each key, of the model and of those it extends."""
     found: dict[str, str] = {}
     for one in reversed(model.__mro__):
         if issubclass(one, BaseModel) and one is not BaseModel:
