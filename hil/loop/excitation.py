@@ -2,7 +2,8 @@
 
 The supervisor limits the sum like any other wish. There can be moments without any torque as well, in which the
 bicycle is left to itself: everything but the torque goes on, and a limit ends them like anything else. A signal is
-described by a few numbers, which stand in the log's header, so that a replay plays the same.
+described by a few numbers, which stand in the log's header, so that a replay plays the same: on another processor
+too, for which sines come from the C library. numpy's own differ in the last bit between kinds of processors.
 """
 
 import math
@@ -114,6 +115,22 @@ class Excitation:
         return share
 
 
+@njit(cache=True)
+def _sines(x: NDArray) -> NDArray:
+    y = np.empty_like(x)
+    for i in range(x.size):
+        y.flat[i] = math.sin(x.flat[i])
+    return y
+
+
+@njit(cache=True)
+def _cosines(x: NDArray) -> NDArray:
+    y = np.empty_like(x)
+    for i in range(x.size):
+        y.flat[i] = math.cos(x.flat[i])
+    return y
+
+
 def _none(e: Excitation, t: NDArray) -> NDArray:
     return np.zeros_like(t)
 
@@ -121,20 +138,20 @@ def _none(e: Excitation, t: NDArray) -> NDArray:
 def _sweep(e: Excitation, t: NDArray) -> NDArray:
     """Sine whose frequency grows exponentially from ``f_low`` to ``f_high``."""
     grow = math.log(e.f_high / e.f_low) / e.duration
-    phase = e.f_low * t if grow == 0.0 else e.f_low * np.expm1(grow * t) / grow
-    return np.sin(2 * np.pi * phase)
+    phase = e.f_low * t if grow == 0.0 else e.f_low * np.array([math.expm1(x) for x in grow * t]) / grow
+    return _sines(2 * np.pi * phase)
 
 
 def _push(e: Excitation, t: NDArray) -> NDArray:
     """Half a sine to the right."""
-    return np.sin(np.pi * t / e.duration)
+    return _sines(np.pi * t / e.duration)
 
 
 def _kicks(e: Excitation, t: NDArray) -> NDArray:
     """Half a sine of ``f_high`` as each of the periods begins, to the right and to the left in turn."""
     period = e.duration / e.periods
     number, since = np.divmod(t, period)
-    return np.where(since < 0.5 / e.f_high, (-1.0) ** number * np.sin(2 * np.pi * e.f_high * since), 0.0)
+    return np.where(since < 0.5 / e.f_high, (-1.0) ** number * _sines(2 * np.pi * e.f_high * since), 0.0)
 
 
 def _multisine(e: Excitation, t: NDArray) -> NDArray:
@@ -146,7 +163,7 @@ def _multisine(e: Excitation, t: NDArray) -> NDArray:
             f"no whole period of {e.f_low:g} to {e.f_high:g} Hz fits into {period:g} s: lengthen the excitation"
         )
     n = np.arange(k.size)
-    sum_of = np.cos(2 * np.pi * np.outer(t, k) / period - np.pi * n * n / k.size).sum(axis=1)
+    sum_of = _cosines(2 * np.pi * np.outer(t, k) / period - np.pi * n * n / k.size).sum(axis=1)
     return sum_of / np.abs(sum_of).max()
 
 
