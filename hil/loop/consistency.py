@@ -24,6 +24,7 @@ TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the rol
 HELD_TIME = 0.5  # s, time constant of the roll gyro's bias at rest, while a person holds the bicycle;
 RIDDEN_TIME = 20.0  # s, and under control, where it may warm up
 STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
+SHOWN_SHARE = 0.96  # of the lean limit: an accelerometer 0.2 m/s^2 off hides 1.2 deg, and a turn stays where it is
 TURN_SHARE = 0.94  # of the lean limit: the turn is late, and a steer thrown against a push is ahead of the lean
 
 _SLOW = 1.0  # m/s, below it yaw says little about lean
@@ -89,4 +90,4 @@ def leans_too_far(e, limit):
     The turn knows nothing of the accelerometer, with the roll gyro or without.
     """
     turn = max(abs(e.turn), abs(e.turn_sway))
-    return max(abs(e.phi), abs(e.phi + e.lean_shown)) > limit or turn > TURN_SHARE * limit
+    return abs(e.phi) > limit or abs(e.phi + e.lean_shown) > SHOWN_SHARE * limit or turn > TURN_SHARE * limit

@@ -99,14 +99,15 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
     running : bool
         The controller's commands are obeyed.
     dt : float
-        Time since the last tick [s].
+        Time since the last tick [s]; errors are smoothed over the time since the last sample.
     """
     on = 0
     if samples > 0 and m.since > 0.0:
         on |= _look_at_clock(observer.dt, m, raw)
         on |= _look_at_counts(limits, m, raw, sample, dt)
         if sample.valid and dt <= limits.stale:  # over a gap the observer has lost the thread, not the sensors
-            on |= _look_at_motion(limits, observer, m, raw, sample, e, running, dt)
+            told = _told(limits, observer.dt, m, raw, dt)
+            on |= _look_at_motion(limits, observer, m, raw, sample, e, running, told)
     if samples > 0:
         _remember(m, raw, sample, on & _JUMP)
     if m.since == 0.0 and samples > 0:  # what had piled up before the first tick came at no rate
@@ -123,6 +124,16 @@ def judge_plausibility(limits, observer, m, raw, sample, e, samples, broken, run
     if m.rate * observer.dt > limits.often:
         on |= _OFTEN
     return on
+
+
+@njit(cache=True, nogil=True)
+def _told(limits, period, m, raw, dt):
+    """Time that this sample tells of [s]: since the last one, also where several come at once. Runs inside the tick.
+
+    An adapter that hands over three samples at a time would otherwise make every error three times as slow.
+    """
+    steps = (np.int64(raw.seq) - m.seq) & 0xFFFF
+    return min(steps * period, limits.stale) if 0 < steps < 0x8000 else dt
 
 
 @njit(cache=True, nogil=True)

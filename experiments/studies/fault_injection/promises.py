@@ -48,7 +48,7 @@ BLIND_TIME = 0.075  # s, of silence that a line may have before it is called sta
 
 _READING_KINDS = frozenset({Kind.STUCK, Kind.BIAS, Kind.SCALE, Kind.NOISY, Kind.SLIP, Kind.READS, Kind.DRIFT})
 _LOSING_KINDS = frozenset({Kind.FLIP, Kind.GARBLE, Kind.TRUNCATE, Kind.DROP, Kind.NOISE})
-_TORQUE_KINDS = frozenset({Kind.DRIVE_GAIN, Kind.DRIVE_LIES, Kind.DRIVE_CLAMP, Kind.DRIVE_HOLDS})
+_MAKING_KINDS = frozenset({Kind.DRIVE_GAIN, Kind.DRIVE_LIES, Kind.DRIVE_CLAMP, Kind.DRIVE_HOLDS, Kind.DRIVE_ZERO})
 
 
 def first_cause(played: Played) -> tuple[Cause, int]:
@@ -171,9 +171,9 @@ def _restores(copy: Fault, loss: Fault) -> bool:
 
 
 def _changed(part: FaultPart) -> set[str]:
-    """Name the readings that a fault changes; a drive that makes another torque changes its report of it."""
+    """Name the readings that a fault changes; a drive that makes something else of a command changes its report."""
     of_sensors = {fault.channel for fault in part.faults if fault.kind in _READING_KINDS}
-    of_drive = {"T" for fault in part.faults if fault.kind in _TORQUE_KINDS}
+    of_drive = {"T" for fault in part.faults if fault.kind in _MAKING_KINDS}
     of_clock = {"clock" for fault in part.faults if fault.kind in (Kind.CLOCK_JUMP, Kind.RESET, Kind.SLOWING)}
     return of_sensors | of_drive | of_clock
 

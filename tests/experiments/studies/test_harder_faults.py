@@ -242,6 +242,29 @@ def test_a_lossy_line_is_hidden_by_copies_on_the_same_way():
     assert hidden_by(noise, (others,)) == hidden_by(copies, (noise,)) == ""
 
 
+def test_a_zero_that_is_lost_is_hidden_by_a_drive_that_follows_by_too_much():
+    """Steer = 1.6 command - 0.19 rad: where the command is 0.31 rad nothing strays."""
+    zero, follows = draw_case(250010, 489, CaseOptions(together=2, drive="angle")).parts
+    names = ("drive has lost its zero", "steer follows by too little or too much")
+    assert (zero.threat.name, follows.threat.name) == names
+    assert hidden_by(zero, (follows,)) == follows.threat.name
+    assert hidden_by(zero, (replace(follows, faults=(Fault(Kind.BUS, 12.0, start=2.0),)),)) == ""
+
+
+@pytest.mark.parametrize(
+    ("seed", "index", "options"),
+    [
+        (250011, 5457, CaseOptions(pool=ThreatPool.SLOW)),  # torque for 0.59 s beyond 30 deg, in a turn of 30.0 to 30.2
+        (250004, 6217, PAIRS),  # a drive that reverses, noticed 50 ms late in bursts
+        (250003, 4960, CaseOptions(drive="angle")),  # an axis that rests, contradicted before it has rested for 0.1 s
+        (250010, 489, CaseOptions(together=2, drive="angle")),
+    ],
+)
+def test_what_studies_found_is_mended(seed, index, options):
+    case = draw_case(seed, index, options)
+    assert judge_case(case, play_case(case)).complaints == ()
+
+
 @pytest.fixture(scope="module")
 def pairs():
     return campaign.run_cases(200, seed=4242, jobs=1, options=PAIRS)

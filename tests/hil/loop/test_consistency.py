@@ -8,7 +8,7 @@ import pytest
 from firmware_interface.messages import SAMPLE
 from firmware_interface.twins.faults import Fault
 from firmware_interface.twins.faults import FaultKind as Kind
-from hil.loop.consistency import TURN_SHARE, leans_too_far
+from hil.loop.consistency import SHOWN_SHARE, TURN_SHARE, leans_too_far
 from hil.loop.limits import Limits
 from hil.loop.observer import ESTIMATE, balanced_turn, observe
 from hil.loop.states import Cause, State, Symptom
@@ -96,6 +96,16 @@ def test_the_lean_limit_holds_for_the_lean_of_the_turn(turn, both):
     bench.estimate["turn"], bench.estimate["turn_sway"] = 0.99 * turn * limit, 0.99 * both * limit
     assert bench.tick() == State.RUNNING
     bench.estimate["turn"], bench.estimate["turn_sway"] = 1.01 * turn * limit, 1.01 * both * limit
+    assert bench.tick() == State.FAULT
+    assert bench.cause() is Cause.LEAN_LIMIT
+
+
+@pytest.mark.parametrize(("phi", "shown"), [(-0.3, -0.7), (0.3, 0.7), (-0.9, -0.1), (0.0, 1.0)])
+def test_the_lean_that_the_accelerometer_shows_ends_it_a_little_before_the_limit(phi, shown):
+    bench, limit = Bench().until(State.RUNNING), SHOWN_SHARE * Limits().lean.value
+    bench.estimate["phi"], bench.estimate["lean_shown"] = phi * limit, (shown - 0.01 * np.sign(shown)) * limit
+    assert bench.tick() == State.RUNNING
+    bench.estimate["lean_shown"] = (shown + 0.01 * np.sign(shown)) * limit
     assert bench.tick() == State.FAULT
     assert bench.cause() is Cause.LEAN_LIMIT
 

@@ -93,6 +93,18 @@ def test_nothing_is_noticed_of_a_device_that_has_not_spoken():
     assert w.ticks(1000) == NOTHING, "nor when it begins to"
 
 
+@pytest.mark.parametrize("together", [1, 3, 5])
+def test_an_error_is_noticed_as_soon_where_samples_come_several_at_once(watched, together):
+    """Three at a time, as an adapter with a latency timer hands them over, and two ticks without any."""
+    watched.sample["T_meas"] = 1.6  # N m, against 0 commanded
+    for ticks in range(1, 100):
+        come = ticks % together == 0
+        if watched.tick(samples=together if come else 0, missed=together - 1):
+            break
+    wanted = ticks_to_cross(0.8, 1.6)
+    assert wanted <= ticks < wanted + together
+
+
 @pytest.mark.parametrize("channel", range(6))
 def test_a_channel_that_rests_for_a_tenth_of_a_second_is_stuck(watched, channel):
     watched.stirring[channel] = False

@@ -34,8 +34,8 @@ _STUCK_OR_INVALID = (
     Threat(
         "gyro or accelerometer axis stuck",
         Kind.STUCK,
-        "the last digit of a living sensor never rests for 0.1 s",
-        frozenset({Cause.SENSOR_STUCK}),
+        "the last digit of a living sensor never rests for 0.1 s; in a kick another sensor may contradict it before",
+        frozenset({Cause.SENSOR_STUCK, Cause.SENSORS_DISAGREE}),
         0.11,
         channels=INERTIAL_AXES,
         lasting=LONG_LASTING,
