@@ -21,7 +21,8 @@ def export(
 
     csv: three files, the rows, the markers, and units and header as JSON. parquet: one file with units and
     header in it. mat: MATLAB's version 5, structs ticks, units, meanings and markers. mcap: the log with its
-    index, also of a run that was killed. `riderless analyze` reads all of them.
+    index, also of a run that was killed. `riderless analyze` reads all of them. Beside mat lies a function
+    that plots it (MATLAB, Octave), beside csv and mcap a layout for PlotJuggler, beside mcap one for Foxglove.
     """
     from experiments.terminal.console import emit_json, progress_screen, screen
     from experiments.terminal.progress import passing

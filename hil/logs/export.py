@@ -31,6 +31,13 @@ EXPORT_FORMATS: dict[str, tuple[str, str, str]] = {
     "mat": (".mat", "hil.logs.export_columns", "export_mat"),
     "mcap": (".mcap", "hil.logs.export_mcap", "export_mcap"),
 }
+# format: what is written beside it for a program that opens it: module of `hil.logs.companions`, place, text
+_PLOTJUGGLER = ("plotjuggler", "plotjuggler_place", "plotjuggler_layout")
+COMPANIONS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "csv": (_PLOTJUGGLER,),
+    "mat": (("matlab", "matlab_place", "matlab_function"),),
+    "mcap": (_PLOTJUGGLER, ("foxglove", "foxglove_place", "foxglove_layout")),
+}
 
 
 class ColumnMeaning(NamedTuple):
@@ -48,7 +55,9 @@ def export_run(
     *,
     force: bool = False,
 ) -> tuple[Path, ...]:
-    """Write a run in one of ``EXPORT_FORMATS``, by default as ``ticks`` beside it; the files written.
+    """Write a run in one of ``EXPORT_FORMATS``, by default as ``ticks`` beside it; the files written, the table first.
+
+    Beside it are written what opens it: a function that draws it (MATLAB), layouts (PlotJuggler, Foxglove).
 
     Parameters
     ----------
@@ -75,12 +84,26 @@ def export_run(
     files = [path]
     if to == "csv" and path.name:
         files += [path.with_suffix(MARKERS_SUFFIX), path.with_suffix(HEADER_SUFFIX)]
-    outputs = [OutputFile(file, "the export", force, [_log_of(run)]) for file in files]
+    companions = _companions(to) if path.name else []
+    beside = [place(path) for place, _ in companions]
+    outputs = [OutputFile(file, "the export", force, [_log_of(run)]) for file in [*files, *beside]]
     for output in outputs:
         output.require_free()
     with ExitStack() as stack:
-        write(run, *[stack.enter_context(output.draft()) for output in outputs], told=on_progress)
-    return tuple(files)
+        drafts = [stack.enter_context(output.draft()) for output in outputs]
+        write(run, *drafts[: len(files)], told=on_progress)
+        for (_, content), draft in zip(companions, drafts[len(files) :], strict=True):
+            draft.write_text(content(run, path), encoding="utf-8")
+    return (*files, *beside)
+
+
+def _companions(to: str) -> list[tuple[Callable[[Path], Path], Callable[[Run, Path], str]]]:
+    """Place and text of each file beside a format."""
+    found = []
+    for name, place, content in COMPANIONS.get(to, ()):
+        module = import_module(f"hil.logs.companions.{name}")
+        found.append((getattr(module, place), getattr(module, content)))
+    return found
 
 
 def _log_of(run: Run) -> Path:

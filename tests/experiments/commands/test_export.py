@@ -160,7 +160,7 @@ def test_mcap_of_a_cut_log_has_its_index_again(run, tmp_path):
     (tmp_path / "cut" / "run.mcap").write_bytes(data[: len(data) * 2 // 3])
     cut = read_run(tmp_path / "cut")
     assert not cut.complete
-    (path,) = export_run(cut, "mcap")
+    path, *_ = export_run(cut, "mcap")
     with path.open("rb") as file:
         assert sum(1 for _ in make_reader(file).iter_messages("/tick")) == len(cut.ticks) > 100
     assert read_run(path).stop.reason == "killed"
@@ -187,7 +187,8 @@ def test_every_column_has_a_unit_and_the_docs_say_the_same():
 def test_the_command_names_all_its_files(run, tmp_path):
     arguments = ["export", str(run.folder), "--to", "csv", "-o", str(tmp_path / "a.csv")]
     said = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
-    assert [Path(name).name for name in said["files"]] == ["a.csv", "a.markers.csv", "a.header.json"]
+    names = ["a.csv", "a.markers.csv", "a.header.json", "a.csv.plotjuggler.xml"]
+    assert [Path(name).name for name in said["files"]] == names
     assert said["rows"] == len(run.ticks)
     refused = CliRunner().invoke(app, ["export", str(run.folder), "--to", "xls"])
     assert "csv, parquet, mat, mcap" in str(refused.exception)

@@ -186,7 +186,7 @@ def test_a_bicycle_called_like_a_path_writes_nowhere_else(tmp_path):
 
 
 def test_a_spreadsheet_computes_no_name(report):
-    _, (rows, markers, header) = report
+    _, (rows, markers, header, _) = report
     with markers.open(newline="", encoding="utf-8") as file:
         cells = [cell for row in csv.reader(file) for cell in row]
     texts = [cell for cell in cells if not re.fullmatch(r"-?[\d.e+-]+", cell)]

@@ -327,7 +327,7 @@ def test_folder_names_say_when_and_what_and_never_collide(tmp_path):
 def test_csv_reads_back_to_the_same_numbers(tmp_path):
     rows = random_rows(40)
     write_run(tmp_path / "run", rows)
-    ticks, markers, _ = export_run(read_run(tmp_path / "run"), "csv", tmp_path / "run.csv")
+    ticks, markers, *_ = export_run(read_run(tmp_path / "run"), "csv", tmp_path / "run.csv")
     with ticks.open(newline="") as file:
         names, *lines = csv.reader(file)
     assert names == list(TICK.names)
