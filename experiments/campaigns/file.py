@@ -13,7 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from experiments.campaigns.protocols import PROTOCOLS
 from experiments.campaigns.protocols.condition import Condition, Settings
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
-from hil.design.methods import METHODS, GainSchedule
+from hil.controllers.law_file import LAW_SUFFIX, name_law
+from hil.controllers.registry import read_controller_file
+from hil.design.compensators.methods import COMPENSATORS
+from hil.design.methods import METHODS
 from hil.design.steered.methods import STEER_METHODS
 from hil.rig.file import read_rig
 from hil.rig.rig import Rig
@@ -36,9 +39,14 @@ class _Controller(_Strict):
     name: str | None = None
     method: str | None = None
     options: dict[str, Any] | None = None
-    gains: str | None = None  # a file of `riderless design`
-    allow_mismatch: bool = False  # the gains may be for another bicycle, delay or drive lag
+    file: str | None = None  # of `riderless design`, a state space, or a law in Python
+    gains: str | None = None  # the same, by the older name
+    allow_mismatch: bool = False  # what the file has may be for another bicycle, delay or drive lag
     allow_unstable: bool = False  # under the gains a bicycle may fall by itself
+
+    @property
+    def path(self) -> str | None:
+        return self.file if self.file is not None else self.gains
 
 
 class _Belt(_Strict):
@@ -183,11 +191,11 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
     for i, given in enumerate(settings):
         conditions += PROTOCOLS[given.kind].plan(given, _chosen(bench, given, i))
     used = [rig_file] if rig_file else []
-    used += [folder / c.gains for c in file.controller if c.gains]
+    used += [folder / c.path for c in file.controller if c.path]
     return Campaign(
         name=file.name,
         conditions=tuple(conditions),
-        digest={called: _digest(table), **{str(p): _digest(_toml(p)) for p in used}},
+        digest={called: _digest(table), **{str(p): _digest_of(p) for p in used}},
         machine=machine,
         lockstep=file.time == "lockstep",
         most=file.share_of_limits,
@@ -213,6 +221,11 @@ def _digest(table: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
+def _digest_of(path: Path) -> str:
+    """Digest a file that a campaign names; of a law in Python every letter counts."""
+    return name_law(path).sha256[:16] if path.suffix == LAW_SUFFIX else _digest(_toml(path))
+
+
 def _settings(table: dict[str, Any], number: int, lines: Mapping[tuple[str | int, ...], int]) -> Settings:
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in PROTOCOLS:
@@ -231,7 +244,7 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
             f"rig {EMULATED_RIG}"
         )
     bicycles = (machine.bicycle,) if machine else tuple(map(_bicycle, file.bicycles or ("Benchmark",)))
-    methods = tuple(STEER_METHODS[machine.drive.kind] if machine and machine.drive else METHODS)
+    methods = tuple(STEER_METHODS[machine.drive.kind] if machine and machine.drive else {**METHODS, **COMPENSATORS})
     controllers = tuple(_controller(c, folder, methods) for c in file.controller)
     names = [c.name for c in controllers]
     if len(set(names)) < len(names):
@@ -250,25 +263,30 @@ def _bicycle(name: str) -> Bicycle:
 
 
 def _controller(given: _Controller, folder: Path, methods: tuple[str, ...]) -> NamedController:
-    if (given.method is None) == (given.gains is None):
+    _refuse_ignored_keys(given, methods)
+    allowed = given.allow_mismatch, given.allow_unstable
+    if given.path is None:
+        if given.method not in methods:
+            raise InputError(f"a controller's method is one of {', '.join(methods)}, found '{given.method}'")
+        return NamedController(given.name or given.method, given.method, given.options, None, None, *allowed)
+    path = folder / given.path
+    if path.suffix == LAW_SUFFIX:
+        return NamedController(given.name or path.stem, path.stem, None, None, path, *allowed)
+    made = read_controller_file(path)
+    return NamedController(given.name or made.method, made.method, None, made, None, *allowed)
+
+
+def _refuse_ignored_keys(given: _Controller, methods: tuple[str, ...]) -> None:
+    """Refuse two sources of one controller, options beside a file, and a mismatch that a design cannot have."""
+    name = given.name or given.method or given.path
+    if given.file is not None and given.gains is not None:
+        raise InputError(f"the [[controller]] {given.name or ''} has 'file' and 'gains', which mean the same: keep one")
+    if (given.method is None) == (given.path is None):
         raise InputError(
             f"a controller wants either a method ({', '.join(methods)}) or a file of gains, found "
-            f"{'both' if given.gains else 'neither'}: correct the [[controller]] {given.name or ''}".rstrip()
+            f"{'both' if given.path else 'neither'}: correct the [[controller]] {given.name or ''}".rstrip()
         )
-    _refuse_ignored_keys(given)
-    if given.gains is not None:
-        gains = GainSchedule.from_toml(folder / given.gains)
-        name = given.name or gains.method
-        return NamedController(name, gains.method, None, gains, given.allow_mismatch, given.allow_unstable)
-    if given.method not in methods:
-        raise InputError(f"a controller's method is one of {', '.join(methods)}, found '{given.method}'")
-    return NamedController(given.name or given.method, given.method, given.options, allow_unstable=given.allow_unstable)
-
-
-def _refuse_ignored_keys(given: _Controller) -> None:
-    """Refuse options beside a file of gains, which has its own, and a mismatch that a design cannot have."""
-    name = given.name or given.method or given.gains
-    if given.gains is not None and given.options is not None:
+    if given.path is not None and given.options is not None:
         raise InputError(f"the [[controller]] {name} has options and a file of gains, designed before: leave one out")
     if given.method is not None and given.allow_mismatch:
         raise InputError(f"the [[controller]] {name} is designed for its bicycle: leave allow_mismatch out")

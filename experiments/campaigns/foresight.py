@@ -362,7 +362,7 @@ def _at_speed(condition: Condition, v: float) -> Condition | None:
     """Condition at another speed; None where its controller has no gains there."""
     schedule = condition.schedule
     if not schedule.v[0] <= v <= schedule.v[-1]:
-        again = _designed_over(schedule, v, condition)
+        again = _designed_over(schedule, v, condition) if isinstance(schedule, GainSchedule) else None
         if again is None:
             return None
         schedule = again

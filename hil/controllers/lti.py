@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 LTI_FORMAT = "riderless state space 1"
 LTI_INPUTS = (
     *("phi", "delta", "phi_dot", "delta_dot", "psi_dot", "T", "u_prev"),  # estimates
+    *("psi", "y_P"),  # heading and place off the lane, of a rig with a sensor of place
     *("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas", "T_meas"),  # readings
     *("psi_dot_ref", "phi_ref", "delta_ref"),  # references
 )  # signals that are zero in upright riding; the speed chooses the matrices

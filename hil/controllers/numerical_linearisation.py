@@ -19,6 +19,8 @@ from models.errors import InputError
 USUAL_SIZES = {  # of a motion that windows are fitted to
     **dict.fromkeys(("phi", "delta", "delta_meas", "phi_ref", "delta_ref"), 0.02),  # rad, 1 deg
     **dict.fromkeys(("phi_dot", "delta_dot", "psi_dot", "phi_dot_meas", "psi_dot_meas", "psi_dot_ref"), 0.08),  # rad/s
+    "psi": 0.05,  # rad, in a lane
+    "y_P": 0.1,  # m
     "a_y_meas": 0.2,  # m/s^2
     **dict.fromkeys(("T", "u_prev", "T_meas"), 0.2),  # N m
 }

@@ -46,6 +46,17 @@ def read_controller(path: str | Path, bicycle: "Bicycle", timing: "LoopTiming") 
         from hil.controllers.compiled import read_law
 
         return read_law(path, bicycle, timing)
+    return read_controller_file(path)
+
+
+def read_controller_file(path: str | Path) -> Controller:
+    """Read a controller that says for which bicycle it is, as all but a Python file do.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no controller.
+    """
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have

@@ -35,7 +35,7 @@ from hil.design.sampled_plant import (
     continuous,
     sample,
 )
-from hil.design.schedule import require_same_kind
+from hil.design.schedule import needs_place, require_same_kind
 from hil.loop.observer import Observer
 from hil.loop.place.settings import PlaceSettings
 from models.array_types import Array
@@ -150,7 +150,7 @@ class SampledLoop:
             self._motion.append(len(own))
             own += (DRIVE_INTEGRAL,)
         self._lane = slice(0, 0)  # of heading and place in the bicycle, then in the tracker
-        if "y_P" in schedule.inputs:
+        if needs_place(schedule):
             self._lane = slice(len(own), len(own) + len(lane_part.LANE_PART_STATES))
             self._motion[T_DRIVE:T_DRIVE] = range(len(own), len(own) + len(lane_part.LANE_PLANT_STATES))
             self._tracking = (place or PlaceSettings()).as_record(bicycle, dt)

@@ -9,7 +9,7 @@ import numpy as np
 import tomli_w
 from numpy.typing import NDArray
 
-from hil.controllers.controller import LinearLaw
+from hil.controllers.controller import Controller, LinearLaw
 from hil.design.margins import MARGIN_HEADS, Margins
 from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming
 from models.array_types import Array
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 GAIN_INPUTS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev")  # LOOP_STATES by the names of a law's signals
 SCHEDULE_FORMAT = "riderless gain schedule 1"
 LANE_INPUTS = (*GAIN_INPUTS, "psi", "y_P")  # LANE_GAIN_STATES by those names
+_LANE_ONLY = frozenset(LANE_INPUTS) - frozenset(GAIN_INPUTS)
 LANE_FORMAT = "riderless lane schedule 1"  # with heading and place: who does not know these must not read it
 STEER_FORMAT = "riderless steer schedule 1"  # of a rate or angle: who knows torque only must not read it
 
@@ -281,6 +282,11 @@ class GainSchedule:
 def commanded_drive(schedule: object) -> InnerLoop | None:
     """Inner loop of the drive that a controller was made for; None: it commands a torque."""
     return schedule.drive if isinstance(schedule, GainSchedule) else None
+
+
+def needs_place(schedule: Controller) -> bool:
+    """Tell whether a controller uses heading or place, which a rig without a sensor of place does not know."""
+    return not _LANE_ONLY.isdisjoint(schedule.inputs)
 
 
 def require_same_kind(schedule: object, drive: InnerLoop | None) -> None:

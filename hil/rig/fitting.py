@@ -5,7 +5,7 @@ from math import isclose
 
 from hil.controllers.controller import Controller
 from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import commanded_drive, require_same_kind
+from hil.design.schedule import commanded_drive, needs_place, require_same_kind
 from hil.loop.excitation import Excitation
 from hil.loop.law import REFERENCES
 from hil.loop.place.settings import PlaceSettings
@@ -37,10 +37,10 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
     InputError
     """
     require_same_kind(schedule, rig.drive)
-    if "y_P" in schedule.inputs and rig.place is None:
+    if needs_place(schedule) and rig.place is None:
         raise InputError(
-            f"the controller {schedule.method} keeps a lane, but the rig '{rig.name}' has no sensor of place: add a "
-            '[[port]] with carries = ["place"] and a table [place] to the rig, or take gains without place'
+            f"the controller {schedule.method} uses heading and place, but the rig '{rig.name}' has no sensor of "
+            'place: add a [[port]] with carries = ["place"] and a table [place] to the rig, or take one without them'
         )
     if abs(schedule.loop.rate - rig.rate) > 1e-6 * rig.rate:
         raise InputError(
@@ -80,7 +80,7 @@ def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:
     Under one that keeps a lane it has a distance sensor across the belt.
     """
     rig = Rig(bicycle, drive=commanded_drive(schedule))
-    return with_emulated_place(rig) if "y_P" in schedule.inputs else rig
+    return with_emulated_place(rig) if needs_place(schedule) else rig
 
 
 def with_emulated_place(rig: Rig, belt_width: float | None = None) -> Rig:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from hil.design.methods import GainSchedule
+from hil.controllers.controller import Controller
+from hil.design.schedule import needs_place
 from hil.loop.excitation import Excitation
 from hil.rig.fitting import with_emulated_place
 from hil.rig.rig import Rig
@@ -68,7 +69,7 @@ class Condition:
     bicycle: Bicycle
     method: str
     v: float
-    schedule: GainSchedule
+    schedule: Controller
     scenario: Scenario
     emulation: Emulation = Emulation()
     machine: Rig | None = None
@@ -103,7 +104,7 @@ class Condition:
     def rig(self) -> Rig:
         """Machine with this bicycle; an emulated one whose controller keeps a lane has a sensor of place."""
         rig = rig_with(self.machine, self.bicycle)
-        if self.machine is None and "y_P" in self.schedule.inputs:
+        if self.machine is None and needs_place(self.schedule):
             return with_emulated_place(rig, self.emulation.surroundings.belt_width)
         return rig
 

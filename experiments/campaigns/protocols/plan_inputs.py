@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, Settings, hand_kick, rig_with
-from hil.design.methods import GainSchedule, LoopTiming, design
+from hil.controllers.controller import Controller
+from hil.controllers.registry import read_controller
+from hil.controllers.timing import LoopTiming
+from hil.design.compensators.methods import COMPENSATORS, design_compensator
+from hil.design.methods import design
 from hil.design.poles import natural
 from hil.design.schedule import require_same_kind
 from hil.rig.fitting import describe_mismatch
@@ -24,25 +29,26 @@ GAIN_SPEED_STEP = 0.25  # m/s, from one set of gains to the next
 
 @dataclass(frozen=True)
 class NamedController:
-    """Gains by name: a method with its options, or a schedule made before.
+    """Controller by name: a method with its options, one made before, or a person's law.
 
-    Without options the gains are gentle, so that the weave lasts long enough to be measured.
+    Without options a method's gains are gentle, so that the weave lasts long enough to be measured.
     """
 
     name: str
     method: str
     options: dict[str, Any] | None = None
-    gains: GainSchedule | None = None
-    allow_mismatch: bool = False  # the gains made before may be for another bicycle, delay or drive lag
+    made: Controller | None = None
+    law: Path | None = None  # Python file of a law, read for each bicycle
+    allow_mismatch: bool = False  # what was made before may be for another bicycle, delay or drive lag
     allow_unstable: bool = False  # under them a bicycle may fall by itself
 
     def __repr__(self) -> str:
-        return f"<NamedController '{self.name}': {self.method}{', gains made before' if self.gains else ''}>"
+        return f"<NamedController '{self.name}': {self.method}{', of a file' if self.made or self.law else ''}>"
 
     def schedule(
         self, bicycle: Bicycle, speeds: Sequence[float], timing: LoopTiming, drive: InnerLoop | None = None
-    ) -> GainSchedule:
-        """Design the gains, or give those made before; raises InputError.
+    ) -> Controller:
+        """Design the controller, or give the one made before; raises InputError.
 
         Parameters
         ----------
@@ -53,18 +59,21 @@ class NamedController:
         drive : InnerLoop or None
             Of the rig's drive; None: it obeys a torque.
         """
-        if self.gains is None:
+        made = read_controller(self.law, bicycle, timing) if self.law else self.made
+        if made is None:
             options = gentle_options(bicycle, self.method, drive) if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
+            if drive is None and self.method in COMPENSATORS:
+                return design_compensator(bicycle, self.method, speeds, timing, allow_unstable=True, **options)
             return design(bicycle, self.method, speeds, timing, allow_unstable=True, drive=drive, **options)
-        require_same_kind(self.gains, drive)
-        mismatch = describe_mismatch(self.gains, bicycle, timing, drive)
+        require_same_kind(made, drive)
+        mismatch = describe_mismatch(made, bicycle, timing, drive)
         if mismatch and not self.allow_mismatch:
             raise InputError(
                 f"the gains of controller '{self.name}' {mismatch}, or name the bicycles each protocol is for; "
                 "allow_mismatch = true in its [[controller]] runs them all the same"
             )
-        return self.gains
+        return made
 
 
 class Combination(NamedTuple):
@@ -99,13 +108,13 @@ class PlanInputs:
     emulation: Emulation = Emulation()
     machine: Rig | None = None
     seed: tuple[int, ...] = (1,)
-    designed: dict[tuple, GainSchedule] = field(default_factory=dict)
+    designed: dict[tuple, Controller] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         names = (", ".join(item.name for item in items) for items in (self.bicycles, self.controllers))
         return f"<PlanInputs: {' under '.join(names)}, seed {' '.join(map(str, self.seed))}>"
 
-    def schedule(self, bicycle: Bicycle, controller: NamedController, speeds: Sequence[float]) -> GainSchedule:
+    def schedule(self, bicycle: Bicycle, controller: NamedController, speeds: Sequence[float]) -> Controller:
         """Design the controller's gains over a grid that reaches over all ``speeds`` [m/s]; raises InputError."""
         grid = grid_over(speeds)
         key = (bicycle.name, controller.name, grid)
@@ -136,7 +145,7 @@ class PlanInputs:
                         yield Combination(bicycle, controller, v, repeat)
 
     def condition(
-        self, settings: Settings, run: Combination, schedule: GainSchedule, scenario: Scenario, **particulars: Any
+        self, settings: Settings, run: Combination, schedule: Controller, scenario: Scenario, **particulars: Any
     ) -> Condition:
         """Make the condition of one run from what all protocols share and the particulars of this one.
 
@@ -145,7 +154,7 @@ class PlanInputs:
         settings : Settings
             Of the protocol.
         run : Combination
-        schedule : GainSchedule
+        schedule : Controller
         scenario : Scenario
         **particulars
             Further attributes of `Condition`, and those that differ.
@@ -213,8 +222,10 @@ def gentle_options(bicycle: Bicycle, method: str, drive: InnerLoop | None = None
     """
     if drive is not None:
         return {"command": GENTLE_COMMAND[drive.kind]}
-    if method == "lqr":
+    if method in ("lqr", "lqg"):
         return {"weights": {"T_delta": 0.03}}
+    if method == "yaw_rate":
+        return {"options": gentle_options(bicycle, "lqr")}
     if method == "lane":
         return {"weights": {"T_delta": 0.05}}
     if method == "poles":

@@ -17,7 +17,7 @@ from hil.controllers.registry import controller_from_text, read_controller
 from hil.design.closed_loop import SampledLoop
 from hil.loop.limits import Limits
 from hil.loop.states import State
-from hil.rig.fitting import require_fitting
+from hil.rig.fitting import emulated_rig, require_fitting, with_emulated_place
 from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
 from models.errors import InputError
@@ -149,6 +149,31 @@ def test_a_run_under_a_smooth_law_is_predicted(ride):
     assert all(math.isfinite(c.prediction.frozen.real) for c in found.analysis.comparisons)
 
 
+LANE = """
+from numba import njit
+NAMES = {names}
+LAW = {{"inputs": NAMES, "settings": dict(zip(NAMES, {K})), "speeds": [3.5, 4.5]}}
+@njit
+def step(settings, state, signals, reference, out):
+    T = settings[0] * signals.phi + settings[1] * signals.delta + settings[2] * signals.phi_dot
+    T += settings[3] * signals.delta_dot + settings[4] * signals.T + settings[5] * signals.u_prev
+    out.T_req = -T - settings[6] * signals.psi - settings[7] * signals.y_P
+"""
+
+
+def test_a_law_with_heading_and_place_has_the_eigenvalues_of_the_same_gains(tmp_path):
+    gains = rl.design(SILVER, "lane", [3.5, 4.0, 4.5])
+    law = law_of(tmp_path, LANE.format(names=[*gains.inputs], K=gains.gains(4.0).tolist()))
+    on_lane = with_emulated_place(RIG)
+    one, other = (SampledLoop.of_rig(on_lane, each) for each in (law, gains))
+    assert one.states == other.states
+    assert_allclose(one.eigenvalues(4.0)[:10], other.eigenvalues(4.0)[:10], rtol=1e-3, atol=1e-3)
+    require_fitting(on_lane, law)
+    assert emulated_rig(SILVER, law).place is not None
+    with pytest.raises(InputError, match="uses heading and place, but the rig 'emulated' has no sensor of place"):
+        require_fitting(RIG, law)
+
+
 def test_a_law_that_switches_is_not_predicted_and_analysis_says_why(tmp_path):
     sliding = law_of(tmp_path, SLIDING, "sliding.py")
     require_sound(sliding, Limits())
@@ -177,6 +202,8 @@ def test_the_same_law_made_smooth_is_predicted(tmp_path):
         (["out.T_req = 0.1 + signals.phi"], "asks for 0.1 N m where everything is zero"),
         (["state[0] += signals.dt", "out.T_req = state[0]"], "moves its state x|asks for 0.005 N m"),
         (["out.T_req = signals.delta"], "uses delta, which is not among its inputs"),
+        (["out.T_req = 3.0 * signals.psi"], "uses psi, which is not among its inputs"),
+        (["out.T_req = 0.5 * signals.y_P"], "uses y_P, which is not among its inputs"),
     ],
 )
 def test_what_has_no_linearisation_is_refused(tmp_path, lines, sentence):
