@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: run test test-all docs docs-ready docs-short release-check test-oldest bench soak fuzz mutants lint format clean
+.PHONY: page-libraries run test test-all docs docs-ready docs-short release-check test-oldest bench soak fuzz mutants lint format clean
 .DELETE_ON_ERROR:
 
 # An environment whose interpreter is gone (half deleted, moved) heals itself.
@@ -68,6 +68,10 @@ test-oldest:
 	$(PYTHON) -m venv --clear build/oldest
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
 	build/oldest/bin/python -m pytest -m "not slow and not realtime" tests/models tests/firmware_interface tests/hil tests/experiments/analysis
+
+# The two libraries of the live page, from npm, as they lie in experiments/live/page/vendor; only to take newer ones. Wants Node.
+page-libraries:
+	cd tests/tools/page_libraries && npm ci --no-audit --no-fund && npm run --silent build
 
 bench: $(READY)
 	$(BIN)/python -m tests.tools.bench

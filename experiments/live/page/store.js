@@ -1,0 +1,142 @@
+// What the page knows: the last 120 s of rows, the newest digest, events, fits. Parts read it; only link.js writes it.
+
+export const COLUMNS = ["phi", "delta", "phi_dot", "delta_dot", "torque", "v", "y", "psi", "state"];
+const KEPT_S = 125;
+const MOST_EVENTS = 200;
+const MOST_FITS = 500;
+export const RUNNING = 3; // of `state` in the rows: the controller's wish, within limits
+
+class Rows {
+  constructor(rate) {
+    this.most = Math.ceil(KEPT_S * Math.min(Math.max(rate, 20), 1000));
+    this.t = new Float64Array(2 * this.most);
+    for (const name of COLUMNS) this[name] = new Float32Array(2 * this.most);
+    this.clear();
+  }
+
+  clear() {
+    this.first = 0;
+    this.end = 0;
+  }
+
+  get last() { return this.end - 1; }
+
+  push(batch) {
+    const times = batch.t;
+    if (times.length && this.end > this.first && times[0] <= this.t[this.last]) this.clear(); // somebody went back
+    for (let i = 0; i < times.length; i++) {
+      if (this.end === 2 * this.most) this.#moveDown();
+      this.t[this.end] = times[i];
+      for (const name of COLUMNS) {
+        const value = batch[name]?.[i];
+        this[name][this.end] = value === null || value === undefined ? NaN : value;
+      }
+      this.end++;
+      if (this.end - this.first > this.most) this.first++;
+    }
+  }
+
+  #moveDown() {
+    for (const name of ["t", ...COLUMNS]) this[name].copyWithin(0, this.first, this.end);
+    this.end -= this.first;
+    this.first = 0;
+  }
+
+  /** Newest value of a column, NaN where there is none. */
+  now(name) { return this.end > this.first ? this[name][this.last] : NaN; }
+
+  /** Index of the first row at or after a time. */
+  at(time) {
+    let low = this.first, high = this.end;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.t[middle] < time) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  /** Least and greatest of each bucket, as arrays to draw: at most two points a bucket, in their order of time. */
+  drawn(names, from, to, buckets) {
+    const width = (to - from) / buckets;
+    const out = [[], ...names.map(() => [])];
+    let i = Math.max(this.at(from), this.first);
+    if (i > this.first) i--;
+    const until = this.at(to + 1e-9);
+    while (i < until) {
+      const stop = Math.max(this.at(from + width * (Math.floor((this.t[i] - from) / width) + 1)), i + 1);
+      const end = Math.min(stop, until);
+      const two = end - i > 1;
+      out[0].push(this.t[i]);
+      if (two) out[0].push(this.t[end - 1]);
+      names.forEach((name, n) => {
+        const column = this[name];
+        let least = i, most = i;
+        for (let j = i; j < end; j++) {
+          if (!(column[j] >= column[least])) least = j;
+          if (!(column[j] <= column[most])) most = j;
+        }
+        const [a, b] = least <= most ? [least, most] : [most, least];
+        out[n + 1].push(finite(column[a]));
+        if (two) out[n + 1].push(finite(column[b]));
+      });
+      i = end;
+    }
+    return out;
+  }
+}
+
+const finite = (value) => (Number.isFinite(value) ? value : null);
+
+export const store = {
+  hello: null,
+  status: null,
+  rows: new Rows(200),
+  events: [],
+  fits: [],
+  campaign: null,
+  newsAt: null, // ms, performance.now() of the last message that carried news
+  newsClock: null, // the wall's clock then, for people
+  refused: "", // why the server does not want this page
+  version: { hello: 0, status: 0, events: 0, fits: 0, campaign: 0, rows: 0 },
+
+  take(message) {
+    const kind = message.type;
+    if (!this.hello && kind !== "hello") return; // nothing can be shown of a machine that is not known yet
+    if (kind === "hello") {
+      this.hello = message;
+      this.rows = new Rows(message.row_rate ?? 100);
+      this.events = [];
+      this.fits = [];
+      this.campaign = null;
+      this.status = null;
+      this.version.events = this.version.fits = 0;
+    } else if (kind === "rows") {
+      this.rows.push(message);
+    } else if (kind === "status") {
+      this.status = message;
+    } else if (kind === "event") {
+      this.events.push(message);
+      if (this.events.length > MOST_EVENTS) this.events.shift();
+    } else if (kind === "fit") {
+      this.fits.push(message);
+      if (this.fits.length > MOST_FITS) this.fits.shift();
+    } else if (kind === "campaign") {
+      this.campaign = message;
+    } else return; // of a newer server: nothing this page could show
+    const counted = { event: "events", fit: "fits" }[kind] ?? kind;
+    this.version[counted]++;
+    if (kind === "rows" || kind === "status") {
+      this.newsAt = performance.now();
+      this.newsClock = new Date();
+    }
+  },
+
+  may(what) { return Boolean(this.hello?.can?.includes(what)); },
+  get isReplay() { return this.hello?.kind === "replay"; },
+
+  /** Seconds since what is shown was so; infinite before the first news. */
+  age() {
+    if (this.newsAt === null) return Infinity;
+    return (performance.now() - this.newsAt) / 1000 + (this.status?.age_s ?? 0);
+  },
+};
