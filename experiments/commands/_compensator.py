@@ -19,8 +19,9 @@ def design_with_states(
     options: dict[str, Any],
     out: "OutputFile | None",
     as_json: bool,
+    plot: Path | None = None,
 ) -> None:
-    """Design, write and show.
+    """Design, write, draw and show.
 
     Parameters
     ----------
@@ -35,16 +36,20 @@ def design_with_states(
     out : OutputFile or None
         Where its matrices go.
     as_json : bool
+    plot : Path or None
+        Where its figure goes.
 
     Raises
     ------
     InputError
     """
     from experiments.analysis.measurable import emulated_loop
-    from experiments.reports.loop import FASTEST_SHOWN
+    from experiments.reports.loop import FASTEST_SHOWN, plot_compensator
     from experiments.reports.text import eigenvalue_text
     from experiments.terminal.console import emit_json, print_table, screen
     from hil.design.compensators.methods import design_compensator
+    from hil.design.margins import MARGIN_HEADS
+    from hil.design.whole_margins import whole_margins
     from hil.rig.stable import FASTEST_GROWTH
 
     made = design_compensator(bicycle, method, speeds, timing, **options)
@@ -52,10 +57,24 @@ def design_with_states(
         out.write(made.to_toml())
     loop = emulated_loop(made)
     found = {float(v): loop.eigenvalues(float(v)) for v in made.v}
+    margins = {v: whole_margins(loop, v) for v in found}
+    if plot is not None:
+        plot_compensator(made, loop, path=plot)
     if as_json:
-        rows = [{"v": v, "closed_loop": eigenvalues} for v, eigenvalues in found.items()]
+        rows = [
+            {
+                "v": v,
+                "closed_loop": eigenvalues,
+                "gain_margin": margins[v].gain,
+                "phase_margin": margins[v].phase,
+                "delay_margin": margins[v].delay,
+            }
+            for v, eigenvalues in found.items()
+        ]
         told = {"bike": bicycle.name, "method": made.method, "options": made.options, "rate": made.rate}
-        emit_json({**told, "inputs": made.inputs, "states": made.states, "path": _path(out), "rows": rows})
+        emit_json(
+            {**told, "inputs": made.inputs, "states": made.states, "path": _path(out), "figure": plot, "rows": rows}
+        )
         return
     print_table(
         f"{bicycle.name}, {made.method}: whole sampled loop, observer and controller included",
@@ -67,11 +86,17 @@ def design_with_states(
         f"Inputs: {', '.join(made.inputs)}.\n{len(made.states)} states of its own: {', '.join(made.states[:3])} ...\n"
         f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s.",
     )
+    print_table(
+        "Margins of that loop, broken where the torque command enters the drive",
+        ["v m/s", *MARGIN_HEADS],
+        [[f"{v:g}", *each.as_text()] for v, each in margins.items()],
+    )
     for v, each in found.items():
         if each[0].real > FASTEST_GROWTH:
             screen.print(f"at {v:g} m/s it falls, by {each[0].real:+.3g} 1/s: `riderless run` refuses this controller")
-    if out is not None:
-        screen.print(f"controller written to {_path(out)}", soft_wrap=True)
+    for what, file in (("controller", _path(out)), ("figure", plot)):
+        if file is not None:
+            screen.print(f"{what} written to {file}", soft_wrap=True)
 
 
 def _path(out: "OutputFile | None") -> Path | None:

@@ -28,7 +28,7 @@ def design(
     ] = "lqr",
     purpose: Annotated[
         Literal["balancing", "measuring"],
-        typer.Option("--for", help="measuring: gentle gains of lqr or poles, under which the weave lasts."),
+        typer.Option("--for", help="measuring: gentle gains (lqr, poles, lqg), under which the weave lasts."),
     ] = "balancing",
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "2:8:0.5",
     rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,
@@ -81,8 +81,7 @@ def design(
     options = _options(bicycle, method, purpose, option or [])
     loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
     if method in COMPENSATORS and inner_loop is None:
-        refuse_ignored(context, "plot", because=f"{method} has no gains to draw; leave it out")
-        design_with_states(bicycle, method, parse_speeds(speeds), loop, options, gains, as_json)
+        design_with_states(bicycle, method, parse_speeds(speeds), loop, options, gains, as_json, plot)
         return
     schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, drive=inner_loop, **options)
     if inner_loop is not None:

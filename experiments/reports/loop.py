@@ -19,6 +19,7 @@ from experiments.reports.eigenvalues import (
 from experiments.reports.theory import check_figure_format, save_figure
 from hil.design.lane import lane_loop
 from hil.design.sampled_plant import continuous, sampled_model
+from hil.design.whole_margins import whole_margins
 from models.array_types import Array
 from models.linear.modes import named_modes
 
@@ -26,7 +27,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from hil.controllers.controller import Controller
+    from hil.design.closed_loop import SampledLoop
+    from hil.design.margins import Margins
     from hil.design.schedule import GainSchedule
+    from models.parameters import Bicycle
 
 FINE_SPEEDS = 201  # of the eigenvalues between the designed speeds
 FASTEST_SHOWN = 25.0  # 1/s; drive and delay decay faster, the modes of a bicycle slower
@@ -100,25 +105,84 @@ def plot_design(schedule: "GainSchedule", *, path: str | Path | None = None) -> 
         eigenvalues = [figure.add_subplot(grid[1, i : i + 3]) for i in (0, 3)]
         margins = [figure.add_subplot(grid[2, i : i + 2]) for i in (0, 2, 4)]
         _draw_gains(gains, schedule)
-        _draw_eigenvalues(eigenvalues, schedule)
-        _draw_margins(margins, schedule)
-        low, high = float(schedule.v[0]), float(schedule.v[-1])
-        room = 0.03 * (high - low) or 0.5
-        for ax in (*gains, *eigenvalues, *margins):
-            ax.set_xlim(low - room, high + room)
-            ax.set_xlabel("v  [m/s]")
-        loop = schedule.loop
-        figure.suptitle(
-            f"{schedule.bicycle.name}, {schedule.method}: T_δ = −K z at {loop.rate:g} Hz, delay {loop.delay:.3g} sample"
-            f"{'s' * (loop.delay != 1)}, drive lag {1e3 * loop.drive_lag:.3g} ms",
-            x=0.012,
-            ha="left",
-            fontsize=11,
-            color=INK_COLOUR,
-        )
+        v = _fine_speeds(schedule.v)
+        between = np.array([_closed_loop(schedule, speed) for speed in v.tolist()])
+        _draw_eigenvalues(eigenvalues, schedule.bicycle, (v, between), (schedule.v, schedule.closed_loop))
+        _draw_margins(margins, schedule.v, schedule.margins)
+        _set_speeds((*gains, *eigenvalues, *margins), schedule.v)
+        _say_design(figure, schedule, "T_δ = −K z")
     if path is not None:
         save_figure(figure, Path(path))
     return figure
+
+
+def plot_compensator(made: "Controller", loop: "SampledLoop", *, path: str | Path | None = None) -> "Figure":
+    """Draw a controller with states over speed: eigenvalues of the whole sampled loop, and its margins.
+
+    Parameters
+    ----------
+    made : Controller
+        A state space, or another controller that is linearised.
+    loop : SampledLoop
+        Of the machine under it.
+    path : str or Path, optional
+        File to write as well, SVG, PDF or PNG.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written, or its suffix is no format of a figure.
+    """
+    if path is not None:
+        check_figure_format(Path(path))
+    with figure_style():
+        figure = new_figure(7.0, 5.9)
+        grid = figure.add_gridspec(2, 6)
+        eigenvalues = [figure.add_subplot(grid[0, i : i + 3]) for i in (0, 3)]
+        margins = [figure.add_subplot(grid[1, i : i + 2]) for i in (0, 2, 4)]
+        fine, designed = _fine_speeds(made.v), np.asarray(made.v)
+        seen = [(v, _padded([loop.eigenvalues(speed) for speed in v.tolist()])) for v in (fine, designed)]
+        _draw_eigenvalues(eigenvalues, made.bicycle, *seen)
+        _draw_margins(margins, designed, [whole_margins(loop, speed) for speed in designed.tolist()])
+        _set_speeds((*eigenvalues, *margins), designed)
+        _say_design(figure, made, f"{len(made.states)} states of its own")
+    if path is not None:
+        save_figure(figure, Path(path))
+    return figure
+
+
+def _fine_speeds(v: Array) -> Array:
+    return np.unique(np.append(np.linspace(v[0], v[-1], FINE_SPEEDS), v))
+
+
+def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
+    """Stack eigenvalues of speeds of which some have one more at z = 0, which is left out; far left in its place."""
+    out = np.full((len(rows), max(map(len, rows))), -np.inf, complex)
+    for row, found in zip(out, rows, strict=True):
+        row[: len(found)] = found
+    return out
+
+
+def _set_speeds(axes: Sequence["Axes"], v: Array) -> None:
+    """Let every panel reach over the speeds, and say so."""
+    low, high = float(v[0]), float(v[-1])
+    room = 0.03 * (high - low) or 0.5
+    for ax in axes:
+        ax.set_xlim(low - room, high + room)
+        ax.set_xlabel("v  [m/s]")
+
+
+def _say_design(figure: "Figure", made: "Controller", law: str) -> None:
+    """Write bicycle, method, law and timing above a figure."""
+    loop = made.loop
+    figure.suptitle(
+        f"{made.bicycle.name}, {made.method}: {law} at {loop.rate:g} Hz, delay {loop.delay:.3g} sample"
+        f"{'s' * (loop.delay != 1)}, drive lag {1e3 * loop.drive_lag:.3g} ms",
+        x=0.012,
+        ha="left",
+        fontsize=11,
+        color=INK_COLOUR,
+    )
 
 
 def _draw_gains(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
@@ -136,17 +200,21 @@ def _draw_gains(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
         ax.legend(loc="best", fontsize=8.5, handlelength=1.4)
 
 
-def _draw_eigenvalues(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
-    """Draw the closed loop at the designed speeds and, with interpolated gains, between them; dashed: uncontrolled."""
-    v = np.unique(np.append(np.linspace(schedule.v[0], schedule.v[-1], FINE_SPEEDS), schedule.v))
-    between = np.array([_closed_loop(schedule, float(speed)) for speed in v])
-    free = named_modes(schedule.bicycle, v)
+def _draw_eigenvalues(
+    axes: Sequence["Axes"],
+    bicycle: "Bicycle",
+    interpolated: tuple[Array, np.ndarray],
+    designed: tuple[Array, np.ndarray],
+) -> None:
+    """Draw the closed loop at the designed speeds and, interpolated, between them; dashed: uncontrolled."""
+    v, between = interpolated
+    free = named_modes(bicycle, v)
     low, high = _slow_range(between, free.all)
     for ax, part, name in zip(axes, (np.real, np.imag), ("Re λ  [1/s]", "Im λ  [rad/s]"), strict=True):
         waves = free.all.imag > 0.0
         uncontrolled = np.where(waves | ((free.all.imag == 0.0) & (part is np.real)), part(free.all), np.nan)
         ax.plot(v, uncontrolled, color=MUTED_COLOUR, lw=1.0, ls=(0, (4, 2)))
-        for values, speeds, size in ((between, v, 1.1), (schedule.closed_loop, schedule.v, 3.6)):
+        for speeds, values, size in ((v, between, 1.1), (*designed, 3.6)):
             shown = (values.imag >= 0.0) & (values.real >= low)
             for colour, which in ((BLUE, values.real < 0.0), (VERMILION, values.real >= 0.0)):
                 seen = shown & which & ((values.imag > 0.0) | (part is np.real))
@@ -176,23 +244,23 @@ def _slow_range(closed: np.ndarray, free: np.ndarray) -> tuple[float, float]:
     return float(real.min()) - room, float(real.max()) + room
 
 
-def _draw_margins(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
+def _draw_margins(axes: Sequence["Axes"], v: Array, margins: Sequence["Margins"]) -> None:
     """Draw margins in gain (the interval in which the factor may lie), phase and delay; none where unlimited."""
     gain, phase, delay = axes
-    down, up = np.array([margins.gain for margins in schedule.margins]).T
+    down, up = np.array([one.gain for one in margins]).T
     bars = np.maximum(down, LEAST_FACTOR), np.minimum(up, MOST_FACTOR)
-    gain.vlines(schedule.v, *bars, color=BLUE, lw=3.0)
+    gain.vlines(v, *bars, color=BLUE, lw=3.0)
     gain.axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
     gain.set(yscale="log", ylim=(LEAST_FACTOR, MOST_FACTOR))
     gain.set_yticks(GAIN_TICKS, [f"{factor:g}" for factor in GAIN_TICKS])
     gain.minorticks_off()
     gain.set_title("gain margin, factors", loc="left", fontsize=10)
     for ax, title, values in (
-        (phase, "phase margin  [deg]", np.degrees([margins.phase for margins in schedule.margins])),
-        (delay, "delay margin  [ms]", 1e3 * np.array([margins.delay for margins in schedule.margins])),
+        (phase, "phase margin  [deg]", np.degrees([one.phase for one in margins])),
+        (delay, "delay margin  [ms]", 1e3 * np.array([one.delay for one in margins])),
     ):
         limited = np.where(np.isfinite(values), values, np.nan)
-        ax.plot(schedule.v, limited, color=BLUE, marker="o", ms=3.5)
+        ax.plot(v, limited, color=BLUE, marker="o", ms=3.5)
         ax.set_ylim(0.0, 1.1 * np.nanmax(limited) if np.isfinite(limited).any() and np.nanmax(limited) > 0.0 else 1.0)
         ax.set_title(title, loc="left", fontsize=10)
         if not np.isfinite(limited).any():

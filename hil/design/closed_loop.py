@@ -135,7 +135,7 @@ class SampledLoop:
         place: PlaceSettings | None = None,
     ) -> None:
         require_same_kind(schedule, drive)
-        self._drive = drive
+        self.drive = drive
         self.bicycle, self.schedule, self.dt = bicycle, schedule, dt
         self.real = real or Variant(bicycle)
         delay = max((dt if command_delay is None else command_delay) + more_delay, MIN_DELAY) / dt
@@ -212,10 +212,10 @@ class SampledLoop:
             H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
             if self._lane.stop:
                 model = lane_part.sample_in_lane(self.real, v, self._timing)
-            elif self._drive is None:
+            elif self.drive is None:
                 model = sample(*self.real.system(v), self._timing)
             else:
-                model = sample_driven(self.real, v, self._drive, self._timing)
+                model = sample_driven(self.real, v, self.drive, self._timing)
             self._plant = v, model, H
         return self._plant[1:]
 
@@ -315,7 +315,7 @@ class SampledLoop:
         and so has a drive that leads the steer.
         """
         X = self._settled_start(v)
-        return X if not self.schedule.states and self._drive is None else self._moved_start(v, X)
+        return X if not self.schedule.states and self.drive is None else self._moved_start(v, X)
 
     def _moved_start(self, v: float, X: Array) -> Array:
         """Start (m, 4) of a loop that was kicked from rest a moment ago, so that its law remembers the motion since.
@@ -339,8 +339,8 @@ class SampledLoop:
         X[ESTIMATE_PART] = before
         X[PSI_DOT_EST] = yaw_rate(self.real, v) @ before
         X[self._law_part], X[[T_DRIVE, U_PREV, *self._waiting]] = self._settled(self.schedule.linearised(v), v)
-        if self._drive is not None:
-            X[self._motion[T_DRIVE:]] = settled_drive(self.real, v, self._drive, X[U_PREV])
+        if self.drive is not None:
+            X[self._motion[T_DRIVE:]] = settled_drive(self.real, v, self.drive, X[U_PREV])
         return X
 
     def _settled(self, law: LinearLaw, v: float) -> tuple[Array, Array]:
@@ -379,7 +379,7 @@ class SampledLoop:
         after a usual kick.
         """
         X, hidden = np.column_stack([self.slow_errors(), *self._off_lane()]), [*range(len(self.states))[self._law_part]]
-        hidden += self._motion[T_DRIVE:] if self._drive is not None else []
+        hidden += self._motion[T_DRIVE:] if self.drive is not None else []
         if not hidden:
             return X
         x = np.zeros(len(self.states))

@@ -80,14 +80,29 @@ def margins(model: SampledModel, K: ArrayLike) -> Margins:
         return Margins((1.0, 1.0), 0.0, 0.0)
     if not np.any(K):
         return Margins((0.0, inf), inf, inf)
-    loop = _loop_gain(model, K)
-    omega = np.geomspace(SLOWEST_CROSSING, pi / model.dt, CROSSING_POINTS)
+    # where the model integrates, L is infinite at z = 1 and bounds nothing
+    integrates = bool(np.min(np.abs(np.linalg.eigvals(model.F) - 1.0)) < Z_ROUNDING)
+    return margins_of(_loop_gain(model, K), model.dt, integrates)
+
+
+def margins_of(loop: Callable[[ArrayLike], Any], dt: float, integrates: bool) -> Margins:
+    """Margins of a stable loop from its transfer function, broken at the command.
+
+    Parameters
+    ----------
+    loop : callable
+        L at frequencies (n,) [rad/s], (n,) complex; the closed loop has poles where L = -1.
+    dt : float
+        Sampling interval [s].
+    integrates : bool
+        L is infinite at rest.
+    """
+    omega = np.geomspace(SLOWEST_CROSSING, pi / dt, CROSSING_POINTS)
     L = loop(omega)
 
     # L real and negative: the loop's gain may be divided by |L| before a pole sits on the unit circle.
     real = _crossings(lambda w: loop(w).imag, omega[:-1], L[:-1].imag)
-    # z = 1 and z = -1 are always real; where the model integrates, L is infinite at z = 1 and bounds nothing
-    at_rest = [] if np.min(np.abs(np.linalg.eigvals(model.F) - 1.0)) < Z_ROUNDING else [0.0]
+    at_rest = [] if integrates else [0.0]  # z = 1 and z = -1 are always real
     at_real = np.concatenate([loop(np.array([*at_rest, *real])), L[-1:]]).real
     factors = -1.0 / at_real[at_real < 0.0]
     gain = max(factors[factors < 1.0], default=0.0), min(factors[factors > 1.0], default=inf)
