@@ -16,7 +16,7 @@ MAY_IMPORT = {
 LAYERS = {  # inside a room, the lowest first; a folder imports only itself and what stands before it
     "models": ("", "bicycles", "linear", "nonlinear", "constrained", "plant"),
     "firmware_interface": ("", "node", "devices", "twins"),
-    "hil": ("", "guidance", "loop", "controllers", "design", "rig", "logs", "runners", "commissioning"),
+    "hil": ("", "guidance", "loop", "controllers", "design", "rig", "logs", "live", "runners", "commissioning"),
     "experiments": (
         "",  # datatypes
         "theory",
@@ -29,6 +29,7 @@ LAYERS = {  # inside a room, the lowest first; a folder imports only itself and 
         "campaigns",
         "studies",
         "terminal",
+        "live",
         "commands",
     ),
 }
@@ -61,6 +62,7 @@ ONE_DOOR = {  # what only these files may import
         "experiments/terminal/run_screen.py",
         "experiments/commands/monitor.py",
     },
+    "websockets": {"experiments/live/server.py", "experiments/live/watchers.py"},
 }
 CLOCKS = {"time", "datetime"}
 MAY_KNOW_TIME = {
@@ -77,6 +79,8 @@ MAY_KNOW_TIME = {
     "hil/runners/latency_certificate.py",  # the date of a latency test
     "experiments/emulation/hand.py",  # when a kick began
     "experiments/studies/fault_injection/realtime/bench.py",  # real faults happen in real time
+    "experiments/live/rows.py",  # when somebody was there last
+    "experiments/live/player.py",  # the pace of a replay
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced
     "experiments/commands/emulate.py",  # how long to emulate
 }

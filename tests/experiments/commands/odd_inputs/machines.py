@@ -30,11 +30,14 @@ REFUSED = {
         "calibrate rig.toml --emulated --fifo 99",
     ],
     "is not in the range": [
+        "live --port 70000",
         "latency --fifo 100",
         "run --emulated --fifo -1",
         "run --emulated --seed -1",
         "emulate Silver --seed -1",
     ],
+    "no run goes on on this computer": ["live --port 0"],
+    "wanted an address of this computer to serve the page on": ["live run --host 203.0.113.7 --port 0"],
     "Missing argument": ["calibrate"],
     "Got unexpected extra argument": ["run rig.toml extra.toml", "ports /dev/null", "warmup now"],
     # rig files

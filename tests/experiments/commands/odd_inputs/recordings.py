@@ -17,6 +17,7 @@ REFUSED = {
         "plot run -o run/run.mcap",
         "plot run -o picture.gif",
     ],
+    "wanted a run folder, found no run.mcap": ["live nowhere --port 0", "live void --port 0"],
     "Missing argument": ["analyze", "identify", "info", "export", "replay", "migrate", "plot"],
     "Got unexpected extra argument": ["info run run", "export run run"],
     "File name too long": [

@@ -1,0 +1,43 @@
+"""`riderless live`: the page beside a machine, or a finished run on the same page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.live.access import LOOPBACK, USUAL_PORT
+
+
+def live(
+    run: Annotated[
+        Path | None, typer.Argument(help="Finished run to look at again; without one, the run that is going on.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to serve on; any but this computer's own wants the token that is printed.")
+    ] = LOOPBACK[0],
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 for any that is free.")] = USUAL_PORT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print address and process as JSON.")] = False,
+) -> None:
+    """Show a run on a page in the browser: state, limits, traces, eigenvalues, events, and a STOP in reach.
+
+    It looks at the `run` or `campaign` that goes on in another terminal, and at the next one when that has ended. The
+    page is never the only stop: opening or closing it changes nothing at the machine. Ctrl-C ends it.
+    """
+    from experiments.live.ending import heed_ending
+    from experiments.live.launch import LiveServerProcess
+    from experiments.live.player import Player
+    from experiments.terminal.console import emit_json, screen
+    from models.errors import InputError
+
+    if run is None:
+        raise InputError(
+            "no run goes on on this computer: start `riderless run` in another terminal, or name a finished run"
+        )
+    teller = Player(run)
+    with LiveServerProcess(host, port) as server:
+        if as_json:
+            emit_json({"address": server.address, "port": server.port, "server": server.pid})
+        else:
+            screen.print(f"the page is at {server.address}", "Ctrl-C ends it", sep="\n", soft_wrap=True)
+        with heed_ending() as stopped:
+            teller.serve(server, stopped)

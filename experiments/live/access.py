@@ -1,0 +1,86 @@
+"""Admission to the live server: which addresses it may be called by, which pages may speak to it, and the token.
+
+A page of another site that a browser has open may try to reach a server on this computer. Its Origin gives it away, and
+a name that was bent to this computer (DNS rebinding) shows in Host. Other computers are let in by a token alone.
+"""
+
+import hmac
+import ipaddress
+import secrets
+import socket
+from dataclasses import dataclass, field
+from urllib.parse import parse_qs, urlsplit
+
+TOKEN_VARIABLE = "RIDERLESS_LIVE_TOKEN"  # an argument would be seen in the list of processes
+USUAL_PORT = 8765
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def new_token() -> str:
+    """Make a token that nobody can guess, 128 bits in letters that survive an address."""
+    return secrets.token_urlsafe(16)
+
+
+def is_loopback(host: str) -> bool:
+    """Is a host this computer alone?"""
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Rules of admission: hosts by which the server may be called, and the token that it asks for.
+
+    Parameters
+    ----------
+    port : int
+    host : str
+        On which it listens.
+    token : str
+        Empty on loopback only.
+    """
+
+    port: int
+    host: str = LOOPBACK[0]
+    token: str = field(default="", repr=False)
+
+    def refusal(self, host: str | None, origin: str | None) -> str:
+        """Say why a request with these headers is refused; empty if it is not."""
+        if host is None or not self._is_ours(host):
+            return "this server is called by another name than its own"
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return "a page of another site may not speak to this server"
+        return ""
+
+    def is_told(self, path: str) -> bool:
+        """Does the address carry the token? Compared in constant time."""
+        told = parse_qs(urlsplit(path).query).get("token", [""])[-1]
+        return not self.token or hmac.compare_digest(told.encode(), self.token.encode())
+
+    def _is_ours(self, host: str) -> bool:
+        try:
+            parts = urlsplit(f"//{host}")
+            name, port = (parts.hostname or "").lower(), parts.port or 80
+        except ValueError:
+            return False
+        if port != self.port:
+            return False
+        if name in LOOPBACK:
+            return True
+        if is_loopback(self.host):
+            return is_loopback(name)
+        own = socket.gethostname().lower()
+        return name in (self.host.lower(), own, f"{own}.local") or _is_number(name)
+
+
+def _is_number(name: str) -> bool:
+    """Is it an address in figures? No name server can bend that."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

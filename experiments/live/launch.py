@@ -1,0 +1,146 @@
+"""Live server started and spoken to: a socket bound here, a small process of its own, lines of JSON both ways."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+
+from experiments.live.access import LOOPBACK, TOKEN_VARIABLE, USUAL_PORT, is_loopback, new_token
+from experiments.live.schema import CONTROL
+from hil.live.layout import SharedAreas
+from models.errors import InputError
+
+_PATIENCE = 3.0  # s, for the server to end by itself
+_MOST_READ = 1 << 16  # bytes of requests at a time
+
+
+class LiveServerProcess:
+    """Live server in a process of its own; a context that ends it.
+
+    Parameters
+    ----------
+    host : str
+        To listen on; any but this computer's own loopback wants a token in the address, which is made here.
+    port : int
+        0 for any that is free.
+
+    Attributes
+    ----------
+    address : str
+        For a browser on this computer, or on another where ``host`` lets it in.
+
+    Raises
+    ------
+    InputError
+        The port is in use, or this computer has no such address.
+    """
+
+    def __init__(self, host: str = LOOPBACK[0], port: int = USUAL_PORT) -> None:
+        if find_spec("websockets") is None:
+            raise InputError("wanted the package websockets for the page, found none: pip install 'riderless[live]'")
+        listening = _bind(host, port)
+        self.port = int(listening.getsockname()[1])
+        self.token = "" if is_loopback(host) else new_token()
+        name = f"[{host}]" if ":" in host else host
+        self.address = f"http://{name}:{self.port}/" + (f"?token={self.token}" if self.token else "")
+        with listening:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "experiments.live.server", "--socket", str(listening.fileno()), "--host", host],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                pass_fds=(listening.fileno(),),
+                env={**os.environ, TOKEN_VARIABLE: self.token, "PYTHONPATH": _path_of_the_rooms()},
+                start_new_session=True,  # Ctrl-C is for the teller, which ends the server
+            )
+        assert self._process.stdin
+        assert self._process.stdout
+        os.set_blocking(self._process.stdout.fileno(), False)
+        self._rest = b""
+
+    @property
+    def pid(self) -> int:
+        """Number of the process."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Does it still run?"""
+        return self._process.poll() is None
+
+    def tell(self, text: str) -> None:
+        """Hand a message over, as `experiments.live.schema.as_text` writes it; nothing where the server is gone."""
+        assert self._process.stdin
+        with suppress(OSError, ValueError):
+            self._process.stdin.write(text.encode() + b"\n")
+            self._process.stdin.flush()
+
+    def read_run(self, areas: SharedAreas | None) -> None:
+        """Let the server read a run's memory, or none any more."""
+        self.tell(CONTROL + json.dumps({"rows": areas.rows, "orders": areas.orders} if areas else {}))
+
+    def requests(self) -> Iterator[dict[str, Any]]:
+        """Give what pages have asked for since the last call, validated by the server."""
+        assert self._process.stdout
+        with suppress(OSError):
+            while part := os.read(self._process.stdout.fileno(), _MOST_READ):
+                self._rest += part
+        *lines, self._rest = self._rest.split(b"\n")
+        for line in lines:
+            yield dict(json.loads(line))
+
+    def fileno(self) -> int:
+        """Descriptor that is readable when a page has asked for something."""
+        assert self._process.stdout
+        return self._process.stdout.fileno()
+
+    def close(self) -> None:
+        """End the server; harmless when it is gone."""
+        assert self._process.stdin
+        assert self._process.stdout
+        with suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    """Listen on an address; raises InputError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(32)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        in_use = isinstance(error, OSError) and error.errno == 98
+        why = (
+            f"wanted a free port for the page, found {port} in use: name another by --port, or 0 for any"
+            if in_use
+            else f"wanted an address of this computer to serve the page on, found {host}, port {port} "
+            f"({getattr(error, 'strerror', None) or error}): give one of its own by --host"
+        )
+        raise InputError(why) from None
+    return listening
+
+
+def _path_of_the_rooms() -> str:
+    """Search path with which the server finds the rooms that this process has."""
+    own = str(Path(__file__).parents[2])
+    return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH", "")]))

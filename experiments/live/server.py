@@ -1,0 +1,202 @@
+"""Live server: one small process between a run and the pages that look on.
+
+    python -m experiments.live.server --socket FD
+
+It knows no bicycle. What pages are to hear comes as lines of JSON on standard input, from the teller that started it;
+the rows of a run it reads itself from the memory that the run shares, so that they and STOP go on when the teller is
+busy or gone. What pages ask for goes to standard output, one line each, or into the run's memory.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from http import HTTPStatus
+from typing import Any
+
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.datastructures import Headers
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from experiments.live.access import LOOPBACK, TOKEN_VARIABLE, Admission
+from experiments.live.page_files import SAFETY_HEADERS, find_page_file
+from experiments.live.rows import SharedRun
+from experiments.live.schema import CONTROL, LARGEST_MESSAGE, PageHere, PageMessage, PageStop
+from experiments.live.watchers import MOST_PAGES, Measured, Watchers
+
+PERIOD = 1.0 / 30.0  # s between two batches of rows
+_WIRE_LIMIT = 1 << 16  # bytes that the library keeps before it makes a sender wait; nobody waits here
+_LONGEST_LINE = 1 << 24  # bytes, of the teller
+_REFUSED, _AWAY = 1008, 1013  # closing codes: against the rules; come again later
+
+
+class LiveServer:
+    """Server of the page and its messages.
+
+    Parameters
+    ----------
+    admission : Admission
+        Who may look on.
+    """
+
+    def __init__(self, admission: Admission) -> None:
+        self.watchers = Watchers()
+        self._admission = admission
+        self._run: SharedRun | None = None
+        self._over = asyncio.Event()
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Serve on a socket that listens already, until the teller closes its end."""
+        await _lines_of_stdin(self._heed_teller, self._over.set)
+        async with self._pages(listening):
+            while not self._over.is_set():
+                self._tell_rows()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._over.wait(), PERIOD)
+
+    def _pages(self, listening: socket.socket) -> Any:
+        return serve(
+            self._attend,
+            sock=listening,
+            process_request=self._admit,
+            compression=None,
+            max_size=LARGEST_MESSAGE,
+            write_limit=_WIRE_LIMIT,
+            server_header=None,
+            ping_interval=5.0,
+            ping_timeout=5.0,
+            open_timeout=5.0,
+            close_timeout=1.0,
+            logger=_silent(),
+        )
+
+    def _admit(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer a request: a file of the page, a refusal, or None to speak WebSocket."""
+        headers = request.headers
+        if refusal := self._admission.refusal(_only(headers, "Host"), _only(headers, "Origin")):
+            self.watchers.refused += 1
+            return _answer(HTTPStatus.FORBIDDEN, refusal.encode())
+        if request.path.split("?")[0] == "/ws":
+            return None
+        found = find_page_file(request.path)
+        if found is None:
+            return _answer(HTTPStatus.NOT_FOUND, b"there is no such file")
+        return _answer(HTTPStatus.OK, found.content, found.kind)
+
+    async def _attend(self, page: ServerConnection) -> None:
+        """Attend to one page for as long as it is there."""
+        assert page.request is not None
+        if not self._admission.is_told(page.request.path):
+            await page.close(_REFUSED, "the address wants its token: open the one that was printed")
+            return
+        if self.watchers.full:
+            await page.close(_AWAY, f"{MOST_PAGES} pages look on already: close one")
+            return
+        self.watchers.welcome(page)
+        measured = Measured()
+        try:
+            async for text in page:
+                taken = measured.take(text)
+                if isinstance(taken, str):
+                    self.watchers.refused += 1
+                    await page.close(_REFUSED, taken)
+                    return
+                self._heed_page(taken)
+        except ConnectionClosed:
+            pass  # a page may go whenever it likes
+        finally:
+            self.watchers.pages.discard(page)
+
+    def _heed_page(self, message: PageMessage) -> None:
+        """Do what a page asks for: STOP and presence at once, the rest by the teller or the run."""
+        if self._run is not None:
+            if isinstance(message, PageStop):
+                self._run.stop()
+            elif isinstance(message, PageHere):
+                self._run.here()
+                return
+            else:
+                self._run.ask(message.model_dump_json())
+        _to_teller(message.model_dump_json())
+
+    def _heed_teller(self, line: str) -> None:
+        """Take a line of the teller: a message for every page, or which run's memory to read."""
+        if not line.startswith(CONTROL):
+            self.watchers.tell(line)
+            return
+        told = json.loads(line[len(CONTROL) :])
+        if self._run is not None:
+            self._run.close()
+            self._run = None
+        if told.get("rows"):
+            with suppress(OSError, ValueError):  # the run has ended meanwhile; the teller will notice too
+                self._run = SharedRun(told["rows"], told["orders"])
+
+    def _tell_rows(self) -> None:
+        if self._run is not None and (self.watchers.pages or self._run.is_behind):
+            batch = self._run.batch()
+            if batch:
+                self.watchers.tell(batch)
+
+
+def _only(headers: Headers, name: str) -> str | None:
+    """Value of a header; one that comes twice is worth nothing."""
+    values = headers.get_all(name)
+    return values[0] if len(values) == 1 else ("" if values else None)
+
+
+def _answer(status: HTTPStatus, body: bytes, kind: str = "text/plain; charset=utf-8") -> Response:
+    headers = {**SAFETY_HEADERS, "Content-Type": kind, "Content-Length": str(len(body))}
+    return Response(status.value, status.phrase, Headers(headers), body)
+
+
+def _silent() -> logging.Logger:
+    """Logger that keeps nothing: an address may hold a token."""
+    logger = logging.getLogger("riderless.live")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    logger.disabled = True
+    return logger
+
+
+def _to_teller(text: str) -> None:
+    """Write a line to standard output; a teller that does not read, or is gone, is not waited for."""
+    with suppress(OSError):
+        os.write(1, text.encode() + b"\n")
+
+
+async def _lines_of_stdin(heed: Callable[[str], None], ended: Callable[[], None]) -> None:
+    """Call ``heed`` with every line of standard input, and ``ended`` at its end."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+
+    async def read() -> None:
+        while line := await reader.readline():
+            heed(line.decode().rstrip("\n"))
+        ended()
+
+    loop.create_task(read())  # noqa: RUF006  it ends with the server
+
+
+def serve_handed_socket(arguments: Sequence[str] | None = None) -> None:
+    """Serve on a socket that was handed over."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--socket", type=int, required=True)
+    parser.add_argument("--host", default=LOOPBACK[0])
+    told = parser.parse_args(arguments)
+    os.set_blocking(1, False)
+    with socket.socket(fileno=told.socket) as listening:
+        admission = Admission(listening.getsockname()[1], told.host, os.environ.pop(TOKEN_VARIABLE, ""))
+        with suppress(KeyboardInterrupt):
+            asyncio.run(LiveServer(admission).serve(listening))
+
+
+if __name__ == "__main__":
+    serve_handed_socket()
