@@ -109,7 +109,7 @@ class Response:
     phi: Array | None = None  # rad
     delta: Array | None = None  # rad, steer
     psi_dot: Array | None = None  # rad/s, yaw rate
-    T_delta: Array | None = None  # N m, steer torque applied or commanded
+    T_delta: Array | None = None  # steer torque applied or commanded, or what else the drive was commanded
     T_played: Array | None = None  # N m, known torque that was added to the controller's, as a hand at the bars does
     v_read: Array | None = None  # m/s, speed that the controller went by
     free: NDArray[np.bool_] | None = None  # where a free (unsteered or closed-loop) response may be sought
@@ -121,6 +121,7 @@ class Response:
     notes: tuple[Note, ...] = ()  # what a person wants done with its windows
     states: tuple[StateSpan, ...] = ()  # of the supervisor, in a run of ours
     lane: LanePath | None = None  # of a run of ours with a sensor of place
+    command_unit: str = "N m"  # of T_delta; rad/s or rad of a drive that obeys a steer rate or angle
     process_noise: ProcessNoise | None = None  # that drove the motion; None for none, or as long as nobody asked
 
     @property

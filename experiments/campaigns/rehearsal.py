@@ -24,7 +24,16 @@ from models.errors import InputError
 
 MAX_SHARE = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
 FALLEN_ANGLES = ("lean", "steer")  # an emulated bicycle has fallen before it is at the end of their ranges
-PEAK_UNITS = {"torque": "N m", "lean": "rad", "steer": "rad", "speed_min": "m/s", "speed_max": "m/s"}
+COMMAND_LIMITS = {"torque": "torque", "rate": "steer_rate", "angle": "steer_command"}  # of each kind of drive
+PEAK_UNITS = {
+    "torque": "N m",
+    "steer_rate": "rad/s",
+    "steer_command": "rad",
+    "lean": "rad",
+    "steer": "rad",
+    "speed_min": "m/s",
+    "speed_max": "m/s",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +43,7 @@ class DryRun:
     Attributes
     ----------
     shares : dict
-        Largest torque asked for, lean and steer, as shares of their limits.
+        Largest command asked for, lean and steer, as shares of their limits.
     refusal : str
         Why the condition must not be run, and what to change; empty if it may.
     response : Response or None
@@ -55,7 +64,10 @@ class DryRun:
 
     def said(self) -> str:
         """Put the shares into words: "lean 12 %, steer 5 %, torque 30 % of the limits"."""
-        return ", ".join(f"{name} {100 * share:.0f} %" for name, share in self.shares.items()) + " of the limits"
+        return (
+            ", ".join(f"{name.replace('_', ' ')} {100 * share:.0f} %" for name, share in self.shares.items())
+            + " of the limits"
+        )
 
 
 def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
@@ -86,8 +98,8 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
             else f"would reach {peaks[worst]:.3g} {PEAK_UNITS[worst]},"
         )
         refusal = (
-            f"{worst} {reach} {100 * shares[worst]:.0f} % of its limit of {limits[worst]:g} {PEAK_UNITS[worst]}, "
-            f"wanted at most {100 * most:.0f} %"
+            f"{worst.replace('_', ' ')} {reach} {100 * shares[worst]:.0f} % of its limit of {limits[worst]:g} "
+            f"{PEAK_UNITS[worst]}, wanted at most {100 * most:.0f} %"
         )
     return DryRun(condition, shares, f"{condition.name} is refused: {refusal}; {condition.remedy}")
 
@@ -134,7 +146,7 @@ def _opened(limits: Limits) -> Limits:
 
 
 def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float], Response | None]:
-    """Run it; how it ended, the largest torque asked for [N m], lean and steer [rad] under control, and the recording.
+    """Run it; how it ended, the largest command asked for, lean and steer [rad] under control, and the recording.
 
     There is a recording of kicked conditions that ended well.
     """
@@ -158,6 +170,6 @@ def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]
     if not len(rows):
         return outcome, {}, None
     asked = rows[(rows["verdict"] & Verdict.RELEASED) == 0]
-    torque = float(np.abs(asked["T_req"]).max()) if len(asked) else 0.0
+    command = float(np.abs(asked["T_req"]).max()) if len(asked) else 0.0
     lean, steer = (float(np.abs(rows[name]).max()) for name in ("phi_est", "delta_est"))
-    return outcome, {"torque": torque, "lean": lean, "steer": steer}, response
+    return outcome, {COMMAND_LIMITS[rig.drive_kind]: command, "lean": lean, "steer": steer}, response

@@ -22,6 +22,7 @@ from hil.rig.rig import Rig
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import COMMAND_UNITS
 from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
 
@@ -168,6 +169,7 @@ def recorded_part(
         delta=np.interp(t, t_device - ticks["steer_age"], ticks["delta_meas"]),
         psi_dot=even("psi_dot_meas"),
         T_delta=even("T_cmd"),
+        command_unit=COMMAND_UNITS[header.drive_kind],
         T_played=played,
         v_read=even("v_est"),
         free=free,

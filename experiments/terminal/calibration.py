@@ -1,6 +1,7 @@
 """Calibration in the terminal: the machine on its stand, a person at the keys, and what was found."""
 
 from contextlib import ExitStack
+from functools import partial
 from math import degrees
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 from experiments.emulation.workstand import StandIn
 from experiments.terminal.console import print_table, progress_screen, screen, verdict_line
 from experiments.terminal.keys import at_terminal, keys
+from experiments.terminal.operator import command_text
 from hil.commissioning.calibration_results import Notes
 from hil.commissioning.calibration_steps import calibration_phases
 from hil.commissioning.steps import Step, StepResult, go_through
 from hil.loop.states import Demand, State
+from hil.rig.rig import Rig
 
 
 class StoppedByPersonError(Exception):
@@ -75,7 +78,7 @@ class CalibrationBench:
                     steps,
                     self._tell,
                     excitation=phase.excitation,
-                    watch=self._watch,
+                    watch=partial(self._watch, phase.rig),
                     fifo=fifo,
                     ready=self._ready,
                 )
@@ -108,7 +111,7 @@ class CalibrationBench:
         self._began = self._began or "\n" in self._pressed()
         return self._began
 
-    def _watch(self, row: np.void) -> None:
+    def _watch(self, rig: Rig, row: np.void) -> None:
         if self._person is not None:
             self._person.see(row)
         step = self._step
@@ -117,7 +120,7 @@ class CalibrationBench:
         self._status.update(
             f"{State(int(row['state'])).name:<9} lean {degrees(row['phi_est']):+6.1f} deg  "
             f"steer {degrees(row['delta_meas']):+7.2f} deg  speed {row['v_meas']:+5.2f} m/s  "
-            f"torque {row['T_cmd']:+5.2f} N m"
+            + command_text(row["T_cmd"], rig)
         )
 
 

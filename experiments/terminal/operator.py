@@ -13,6 +13,7 @@ from hil.runners.operator import Operator
 PUSH_KEYS = {"[": -1, LEFT: -1, "]": 1, RIGHT: 1}  # to the left and to the right
 STOP_HINT = "any key stops"
 STOPPED_BY_KEY = "stopped by a key"
+_COMMAND_SHOWN = {"rate": ("rate", "deg/s"), "angle": ("asked", "deg")}
 
 
 def heed(pressed: str, operator: Operator, push: Callable[[int], None] | None = None) -> None:
@@ -59,9 +60,28 @@ def live_line(row: np.void, rig: Rig, operator: Operator, pushed: bool = False) 
             f"{state.name:<9} {_doing(state, operator, pushed)}",
             f"speed {row['v_est']:5.2f} m/s  lean {angle(row['phi_est']):+5.1f} of {angle(limits.lean.value):.0f} deg  "
             f"steer {angle(row['delta_est']):+5.1f} of {angle(limits.steer.value):.0f} deg",
-            f"torque {row['T_cmd']:+6.2f} of {limits.torque.value:g} N m   supply {row['bus_meas']:.1f} V",
+            f"{command_text(row['T_cmd'], rig, with_limit=True)}   supply {row['bus_meas']:.1f} V",
         )
     )
+
+
+def command_text(value: float, rig: Rig, with_limit: bool = False) -> str:
+    """Say a command in what the rig's drive obeys: "torque  +1.20 N m", "rate  +12.3 deg/s", "asked   +3.1 deg".
+
+    Parameters
+    ----------
+    value : float
+        Command [N m, rad/s or rad].
+    rig : Rig
+    with_limit : bool
+        The greatest command allowed is said too.
+    """
+    limits = rig.limits
+    if rig.drive_kind == "torque":
+        return f"torque {value:+6.2f}{f' of {limits.torque.value:g}' if with_limit else ''} N m"
+    name, unit = _COMMAND_SHOWN[rig.drive_kind]
+    most = limits.steer_rate if rig.drive_kind == "rate" else limits.steer_command
+    return f"{name} {degrees(value):+6.1f}{f' of {degrees(most.value):.0f}' if with_limit else ''} {unit}"
 
 
 def _doing(state: State, operator: Operator, pushed: bool) -> str:

@@ -25,7 +25,9 @@ from experiments.analysis.analyze import Analysis, analyze_responses
 from experiments.datatypes import Response
 from experiments.terminal.console import unmarked
 from experiments.terminal.live_eigenvalues import SoFar
+from experiments.terminal.operator import command_text
 from hil.loop.states import State
+from hil.rig.rig import Rig
 from hil.runners.operator import Outcome
 
 
@@ -39,6 +41,10 @@ class Planned(Protocol):
     @property
     def duration(self) -> float:
         """Time it will take [s]."""
+
+    @property
+    def rig(self) -> Rig:
+        """Machine that makes it."""
 
 
 class RunProgress(Protocol):
@@ -97,7 +103,8 @@ def watching(
             bar.update(
                 task,
                 completed=behind + min(t - start, condition.duration),
-                now=f"{condition.label:<24} {state.name:<8} lean {degrees:+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
+                now=f"{condition.label:<24} {state.name:<8} lean {degrees:+6.2f} deg  "
+                + command_text(row["T_cmd"], condition.rig),
             )
 
         def done(attempt: RunProgress) -> None:
@@ -222,7 +229,7 @@ class Board:
         self._bar.update(
             self._task,
             completed=self._behind + gone,
-            now=f"lean {np.degrees(row['phi_est']):+6.2f} deg  torque {row['T_cmd']:+6.2f} N m",
+            now=f"lean {np.degrees(row['phi_est']):+6.2f} deg  {command_text(row['T_cmd'], condition.rig)}",
         )
 
     def made(self, attempt: RunProgress) -> None:

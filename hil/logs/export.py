@@ -17,7 +17,13 @@ from hil.loop.tick_record import LOG_COLUMNS
 from hil.output_file import OutputFile
 from models.errors import InputError
 from models.harmless_text import harmless_cell
+from models.linear.prescribed_steer import COMMAND_UNITS
 
+COMMAND_COLUMNS = {  # in the unit of what the drive obeys: their meaning where that is no torque
+    "T_req": "steer {} the controller wished",
+    "T_cmd": "steer {} the supervisor allowed",
+    "T_est": "steer {} expected of the drive",
+}
 EXPORT_KEY = "riderless"  # name under which a table carries what is not in its columns
 HEADER_SUFFIX = ".header.json"  # of the file beside a table that can carry nothing
 MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
@@ -145,13 +151,28 @@ def export_document(run: Run) -> dict[str, Any]:
         "header": run.header.to_json(),
         "markers": [dataclasses.asdict(marker) for marker in run.markers],
         "stop": dataclasses.asdict(run.stop),
-        "columns": {name: column_meaning(name)._asdict() for name in run.ticks.dtype.names or ()},
+        "columns": {name: meaning._asdict() for name, meaning in column_meanings(run).items()},
     }
 
 
-def column_meaning(column: str) -> ColumnMeaning:
-    """Unit and meaning of a column, also of one that only another version writes."""
+def column_meanings(run: Run) -> dict[str, ColumnMeaning]:
+    """Unit and meaning of each column of a run, by name; those of the command in what its drive obeyed."""
+    return {name: column_meaning(name, run.header.drive_kind) for name in run.ticks.dtype.names or ()}
+
+
+def column_meaning(column: str, drive_kind: str = "torque") -> ColumnMeaning:
+    """Unit and meaning of a column, also of one that only another version writes.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    drive_kind : {"torque", "rate", "angle"}
+        Quantity that the drive obeyed.
+    """
     known = LOG_COLUMNS.get(column)
+    if known and column in COMMAND_COLUMNS and drive_kind != "torque":
+        return ColumnMeaning(COMMAND_UNITS[drive_kind], COMMAND_COLUMNS[column].format(drive_kind))
     return ColumnMeaning(known.unit, known.meaning) if known else ColumnMeaning("", "not a column of this version")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hil.logs.export import EXPORT_KEY, Told, column_meaning, export_document, nobody_told, rows_told
+from hil.logs.export import EXPORT_KEY, Told, column_meanings, export_document, nobody_told, rows_told
 from hil.logs.log import Run
 from hil.logs.stored_rows import StoredRows
 from models.errors import InputError
@@ -42,10 +42,11 @@ def export_mat(run: Run, path: Path, told: Told = nobody_told) -> None:
     texts = np.empty((len(run.markers), 2), object)  # cells
     for row, marker in zip(texts, run.markers, strict=True):
         row[:] = marker.kind, marker.text
+    told_of = column_meanings(run)
     content: dict[str, Any] = {
         "ticks": {name: ticks[name].reshape(-1, 1) for name in names},
-        "units": {name: column_meaning(name).unit for name in names},
-        "meanings": {name: column_meaning(name).meaning for name in names},
+        "units": {name: told_of[name].unit for name in names},
+        "meanings": {name: told_of[name].meaning for name in names},
         "markers": {
             "t": np.array([marker.t for marker in run.markers]).reshape(-1, 1),
             "kind": texts[:, :1],
@@ -76,9 +77,9 @@ def export_parquet(run: Run, path: Path, told: Told = nobody_told) -> None:
             "exporting to parquet needs the library pyarrow, which is not installed; install it: "
             "python -m pip install 'riderless[formats]'"
         ) from None
-    dtype = run.ticks.dtype
+    dtype, told_of = run.ticks.dtype, column_meanings(run)
     fields = [
-        pyarrow.field(name, pyarrow.from_numpy_dtype(dtype[name]), metadata=column_meaning(name)._asdict())
+        pyarrow.field(name, pyarrow.from_numpy_dtype(dtype[name]), metadata=told_of[name]._asdict())
         for name in dtype.names or ()
     ]
     schema = pyarrow.schema(fields, metadata={EXPORT_KEY: json.dumps(export_document(run))})

@@ -138,6 +138,12 @@ class RunHeader:
 
         return self._built("rig", build)
 
+    @property
+    def drive_kind(self) -> str:
+        """Quantity that the drive obeyed: torque, rate or angle; `T_req`, `T_cmd` and `T_est` are in its unit."""
+        drive = self._built("rig", lambda wired: wired.get("drive"))
+        return "torque" if drive is None else self.rig.drive_kind
+
     @cached_property
     def calibration(self) -> "Calibration":
         """Counts to SI, as the run used it."""

@@ -122,12 +122,20 @@ def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
         rate = np.degrees(r.phi_dot) if in_radians else np.asarray(r.phi_dot)
         panels.append(("deg/s" if in_radians else r.phi_dot_unit, [TimelineSignal("lean rate", rate, BLUE)]))
     if r.T_delta is not None:
-        panels.append(("N m", [TimelineSignal("torque", np.asarray(r.T_delta), PURPLE)]))
+        panels.append(_command_panel(r.T_delta, r.command_unit))
     if r.lane is not None:
         front, rear = (np.interp(r.t, r.lane.t, y, np.nan, np.nan) for y in (r.lane.front, r.lane.rear))
         wheels = [TimelineSignal("rear", rear, BLUE), TimelineSignal("front", front, VERMILION, (0, (3, 1.2)))]
         panels.append(("m", wheels))
     return [*panels, ("m/s", [TimelineSignal("speed", np.asarray(r.v), GREEN)])]
+
+
+def _command_panel(command: Array, unit: str) -> tuple[str, list[TimelineSignal]]:
+    """Panel of what the drive was commanded, a rate or an angle in degrees."""
+    if unit == "N m":
+        return unit, [TimelineSignal("torque", np.asarray(command), PURPLE)]
+    name = "rate asked" if unit == "rad/s" else "steer asked"
+    return unit.replace("rad", "deg"), [TimelineSignal(name, np.degrees(command), PURPLE)]
 
 
 def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSignal], tall: bool) -> None:

@@ -20,7 +20,7 @@ def foxglove_place(path: Path) -> Path:
 
 def foxglove_layout(run: Run, path: Path) -> str:
     """Write the layout; ``path`` is not in it, as the program opens data and layout apart."""
-    panels = panels_of(run.ticks.dtype.names or ())
+    panels = panels_of(run.ticks.dtype.names or (), run.header.drive_kind)
     configs = {f"Plot!riderless{number}": _plot(panel) for number, panel in enumerate(panels, start=1)}
     layout = {
         "configById": configs,

@@ -73,7 +73,7 @@ def matlab_function(run: Run, path: Path) -> str:
     function = matlab_place(path).stem
     lines = [
         f"    {_text(panel.title)}, {{{', '.join(map(_text, panel.columns))}}}"
-        for panel in panels_of(run.ticks.dtype.names or ())
+        for panel in panels_of(run.ticks.dtype.names or (), run.header.drive_kind)
     ]
     panels = "; ...\n".join(lines) + " ..."
     said = harmless(path.name)  # in comments

@@ -37,7 +37,7 @@ def plotjuggler_place(path: Path) -> Path:
 def plotjuggler_layout(run: Run, path: Path) -> str:
     """Write the layout for the data file at ``path`` (CSV, or MCAP by any other suffix)."""
     loader, settings, before = _LOADERS.get(path.suffix.lower(), _LOADERS[".mcap"])
-    panels = panels_of(run.ticks.dtype.names or ())
+    panels = panels_of(run.ticks.dtype.names or (), run.header.drive_kind)
     root = ET.Element("root")
     tabs = ET.SubElement(root, "tabbed_widget", {"parent": "main_window", "name": "Main Window"})
     tab = ET.SubElement(tabs, "Tab", containers="1", tab_name="run")

@@ -2,12 +2,15 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
 from experiments.campaigns.file import plan_campaign, read_campaign
+from experiments.campaigns.rehearsal import dry_run
 from models.errors import InputError
 from tests.paths import ROOT
 
@@ -19,6 +22,20 @@ def test_its_gains_are_designed_for_the_drive_of_its_rig():
     assert campaign.lockstep
     assert {condition.schedule.drive for condition in campaign.conditions} == {campaign.machine.drive}
     assert {condition.rig.drive_kind for condition in campaign.conditions} == {"rate"}
+
+
+def test_a_rehearsal_counts_the_rate_asked_for_against_its_own_limit():
+    condition = read_campaign(ROOT / FILE).conditions[0]
+    rehearsal = dry_run(condition)
+    assert rehearsal.refusal == ""
+    assert set(rehearsal.shares) == {"steer_rate", "lean", "steer"}
+    limits = condition.machine.limits
+    machine = replace(
+        condition.machine, limits=replace(limits, steer_rate=replace(limits.steer_rate, value=0.3, reason="low"))
+    )
+    refusal = dry_run(replace(condition, machine=machine)).refusal
+    asked = 100.0 * rehearsal.shares["steer_rate"] * limits.steer_rate.value / 0.3
+    assert re.search(rf"steer rate would reach 0.3\d+ rad/s, {asked:.0f} % of its limit of 0.3 rad/s", refusal)
 
 
 @pytest.mark.parametrize("method", ["poles", "off"])

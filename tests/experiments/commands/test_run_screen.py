@@ -3,6 +3,7 @@
 import math
 import shutil
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from hil.loop.tick_record import TICK
 from hil.rig.rig import Rig
 from hil.runners.operator import Operator
 from models import catalogue
+from models.linear.prescribed_steer import InnerLoop
 from tests.experiments.commands.terminal_screen import Screen
 from tests.experiments.commands.test_init import be_patient
 from tests.experiments.commands.test_run_keys import terminal
@@ -48,6 +50,22 @@ def test_each_state_says_how_to_stop_and_fits_60_columns(state, waiting, pushed)
     lines = live_line(row(state, **largest), RIG, operator, pushed).splitlines()
     assert max(map(len, lines)) <= NARROW, lines
     assert "any key" in lines[0]
+
+
+@pytest.mark.parametrize(
+    ("drive", "said"),
+    [
+        (InnerLoop(kind="rate", bandwidth=50.0), "rate  -57.3 of 344 deg/s"),  # 1 rad/s of 6 rad/s
+        (InnerLoop(kind="angle", bandwidth=50.0, damping=1.0), "asked  -57.3 of 40 deg"),
+    ],
+)
+def test_a_command_is_said_in_what_the_drive_obeys(drive, said):
+    lines = live_line(
+        row(State.RUNNING, T_cmd=-1.0, v_est=29.99), replace(RIG, drive=drive), Operator(1.0)
+    ).splitlines()
+    assert said in lines[-1]
+    assert "N m" not in lines[-1]
+    assert len(lines[-1]) <= NARROW
 
 
 def test_a_stopping_run_says_what_a_second_key_does_and_a_past_one_that_it_is_over():
