@@ -24,7 +24,7 @@ from models.errors import InputError
 
 MAX_SHARE = 0.9  # share of a limit that a rehearsal may reach: a hand is not as even as a rehearsed one
 FALLEN_ANGLES = ("lean", "steer")  # an emulated bicycle has fallen before it is at the end of their ranges
-COMMAND_LIMITS = {"torque": "torque", "rate": "steer_rate", "angle": "steer_command"}  # of each kind of drive
+LIMIT_OF_COMMAND = {"torque": "torque", "rate": "steer_rate", "angle": "steer_command"}  # of each kind of drive
 PEAK_UNITS = {
     "torque": "N m",
     "steer_rate": "rad/s",
@@ -172,4 +172,4 @@ def _rehearse(condition: Condition, rig: Rig) -> tuple[Outcome, dict[str, float]
     asked = rows[(rows["verdict"] & Verdict.RELEASED) == 0]
     command = float(np.abs(asked["T_req"]).max()) if len(asked) else 0.0
     lean, steer = (float(np.abs(rows[name]).max()) for name in ("phi_est", "delta_est"))
-    return outcome, {COMMAND_LIMITS[rig.drive_kind]: command, "lean": lean, "steer": steer}, response
+    return outcome, {LIMIT_OF_COMMAND[rig.drive_kind]: command, "lean": lean, "steer": steer}, response
