@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from hil.controllers.compiled import CompiledController, read_law
     from hil.controllers.law_file import name_law
     from hil.controllers.lti import LTIController
+    from hil.design.control_systems import ControlSystems, control_systems
     from hil.design.margins import Margins, margins
     from hil.design.methods import design
     from hil.design.sampled_plant import LoopTiming, sampled_model
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Cause",
     "CompiledController",
+    "ControlSystems",
     "Demand",
     "Emulation",
     "Excitation",
@@ -58,6 +60,7 @@ __all__ = [
     "Stop",
     "Symptom",
     "Verdict",
+    "control_systems",
     "design",
     "export_run",
     "margins",
@@ -75,6 +78,7 @@ _PLACES = {
     "hil.controllers.compiled": ("CompiledController", "read_law"),
     "hil.controllers.law_file": ("name_law",),
     "hil.controllers.lti": ("LTIController",),
+    "hil.design.control_systems": ("ControlSystems", "control_systems"),
     "hil.design.margins": ("Margins", "margins"),
     "hil.design.methods": ("design",),
     "hil.design.sampled_plant": ("LoopTiming", "sampled_model"),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         system_matrix,
     )
     from models.linear.zero_order_hold import zoh
+    from models.nonlinear.control_system import nonlinear_system
     from models.nonlinear.ensemble import Ensemble
     from models.nonlinear.hands_free import TurnFamily, hands_free_families
     from models.nonlinear.simulation import Trajectory, initial_state, simulate_nonlinear
@@ -68,6 +69,7 @@ __all__ = [
     "load_bicycle",
     "mode_shapes",
     "named_modes",
+    "nonlinear_system",
     "simulate_nonlinear",
     "state_space",
     "steady_turn_from_angles",
@@ -90,6 +92,7 @@ _PLACES = {
         "system_matrix",
     ),
     "models.linear.zero_order_hold": ("zoh",),
+    "models.nonlinear.control_system": ("nonlinear_system",),
     "models.nonlinear.ensemble": ("Ensemble",),
     "models.nonlinear.hands_free": ("TurnFamily", "hands_free_families"),
     "models.nonlinear.simulation": ("Trajectory", "initial_state", "simulate_nonlinear"),
