@@ -11,6 +11,8 @@ from models.lazy_door import lazy
 if TYPE_CHECKING:
     from models.catalogue import bicycle_names, load_bicycle
     from models.errors import InputError, UnusualBicycle
+    from models.exchange.files import bicycle_text, read_bicycle
+    from models.exchange.symbrim import SymbrimParts, bicycle_from_symbrim, symbrim_constants
     from models.linear.mode_shapes import ModeShape, mode_shapes
     from models.linear.modes import CriticalSpeeds, Modes, critical_speeds, eigenvalues, named_modes
     from models.linear.path import heading_rate, lateral_forces
@@ -54,10 +56,13 @@ __all__ = [
     "SteadyTurn",
     "SteerDrive",
     "Surroundings",
+    "SymbrimParts",
     "Trajectory",
     "TurnFamily",
     "UnusualBicycle",
+    "bicycle_from_symbrim",
     "bicycle_names",
+    "bicycle_text",
     "canonical_matrices",
     "critical_speeds",
     "eigenvalues",
@@ -70,10 +75,12 @@ __all__ = [
     "mode_shapes",
     "named_modes",
     "nonlinear_system",
+    "read_bicycle",
     "simulate_nonlinear",
     "state_space",
     "steady_turn_from_angles",
     "steady_turn_from_speed_and_radius",
+    "symbrim_constants",
     "system_matrix",
     "zoh",
 ]
@@ -81,6 +88,8 @@ __all__ = [
 _PLACES = {
     "models.catalogue": ("bicycle_names", "load_bicycle"),
     "models.errors": ("InputError", "UnusualBicycle"),
+    "models.exchange.files": ("bicycle_text", "read_bicycle"),
+    "models.exchange.symbrim": ("SymbrimParts", "bicycle_from_symbrim", "symbrim_constants"),
     "models.linear.mode_shapes": ("ModeShape", "mode_shapes"),
     "models.linear.modes": ("CriticalSpeeds", "Modes", "critical_speeds", "eigenvalues", "named_modes"),
     "models.linear.path": ("heading_rate", "lateral_forces"),

@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "experiments": {"models", "firmware_interface", "hil"},
 }
 LAYERS = {  # inside a room, the lowest first; a folder imports only itself and what stands before it
-    "models": ("", "bicycles", "linear", "nonlinear", "constrained", "plant"),
+    "models": ("", "bicycles", "exchange", "linear", "nonlinear", "constrained", "plant"),
     "firmware_interface": ("", "node", "devices", "twins"),
     "hil": ("", "guidance", "loop", "controllers", "design", "rig", "logs", "live", "runners", "commissioning"),
     "experiments": (

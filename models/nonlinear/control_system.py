@@ -28,13 +28,13 @@ def nonlinear_system(bicycle: Bicycle) -> "control.NonlinearIOSystem":
 
     p = pack_bicycle(bicycle)
 
-    def rates(t: float, x: Array, u: Array, params: dict[str, Any]) -> Array:
+    def _rates(t: float, x: Array, u: Array, params: dict[str, Any]) -> Array:
         x_dot = np.zeros(len(NONLINEAR_STATES))
         nonlinear_derivative(p, np.ascontiguousarray(x, float), np.ascontiguousarray(u, float), x_dot)
         return x_dot
 
     return control.nlsys(
-        rates,
+        _rates,
         None,
         states=list(NONLINEAR_STATES),
         inputs=list(NONLINEAR_INPUTS),

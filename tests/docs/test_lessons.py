@@ -6,7 +6,7 @@ from tests.paths import DOCS
 from tests.tools.lessons import agrees, blocks, walk
 
 LESSONS = sorted((DOCS / "lessons").glob("[0-9]*.md"))
-PAGES = [*LESSONS, DOCS / "howto/pandas.md", DOCS / "howto/python-control.md"]
+PAGES = [*LESSONS, DOCS / "howto/pandas.md", DOCS / "howto/python-control.md", DOCS / "howto/other-bicycles.md"]
 RIDES = [path for path in LESSONS if path.name[0] == "4"]  # in real time
 MOST_WORDS = 900  # of a lesson, without its code
 

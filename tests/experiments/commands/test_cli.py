@@ -60,6 +60,7 @@ COMMANDS = (
     "info",
     "export",
     "cite",
+    "convert",
     "paper",
 )
 

@@ -9,13 +9,17 @@ REFUSED = {
     "mB = 12060 kg looks like grams": ["eig silver-grams.toml"],
     "zB = 0.627 m is below the ground: z points down": ["eig silver-z-up.toml"],
     "lam = 1.204 rad (68.98 deg) looks like the head angle": ["eig silver-head-angle.toml"],
+    # a bicycle for other programs
+    "bicycles are written as toml, bicycleparameters, symbrim, not as 'yaml'": ["convert Silver --to yaml"],
+    "line 1 wants NAME = VALUE or NAME = VALUE +/- STD": ["convert words.txt"],
+    "there is no file nowhere.json": ["convert nowhere.json --to symbrim"],
     # a plan of what cannot be
     "there is no bicycle 'Silvr' in the catalogue": ["plan Silvr"],
     "wanted minutes above 0": ["plan Silver --minutes -1"],
     "found 'nothing_known'": ["plan Silver --learn nothing_known"],
     # the command line itself
     "No such command": ["eigenvalues Silver"],
-    "Missing argument": ["eig", "modes", "turns", "design"],
+    "Missing argument": ["convert", "eig", "modes", "turns", "design"],
     "Got unexpected extra argument": ["eig Silver Benchmark", "bikes Silver"],
     "No such option": ["eig Silver --speed 5", "bikes --jason"],
     "requires an argument": ["eig Silver --speeds"],

@@ -1,0 +1,42 @@
+"""`riderless convert`: a bicycle from and to the files of other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands._outputs import Force
+from experiments.commands._trust import Trust
+
+
+def convert(
+    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a file: .toml, .txt or .json.")],
+    to: Annotated[str, typer.Option(help="Format: toml, bicycleparameters or symbrim.")] = "toml",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; on the screen by default.")] = None,
+    force: Force = False,
+    trust: Trust = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read a bicycle of another program and write it for another program.
+
+    A .txt file is a parameter file of BicycleParameters (NAMEBenchmark.txt), a .json file holds constants of SymBRiM by
+    the names of its symbols.
+    """
+    from experiments.terminal.console import emit_json, print_line
+    from hil.output_file import OutputFile, files_read
+    from models.exchange.files import bicycle_text, read_bicycle
+
+    place = OutputFile(out, "the bicycle", force, files_read(bike)) if out else None
+    if place:
+        place.require_free()
+    bicycle = read_bicycle(bike, trust)
+    text = bicycle_text(bicycle, to)
+    if place:
+        place.write(text)
+    if as_json:
+        emit_json({"bike": bicycle.name, "to": to, "path": str(out) if out else None, "text": text})
+    elif out:
+        print_line(f"{bicycle.name} written to {out}")
+    else:
+        for line in text.splitlines():
+            print_line(line)

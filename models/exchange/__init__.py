@@ -1,0 +1,1 @@
+"""Bicycles in the formats of other programs: parameter files of BicycleParameters, constants of SymBRiM."""

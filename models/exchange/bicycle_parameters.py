@@ -1,0 +1,118 @@
+"""Parameter files of BicycleParameters (``NAMEBenchmark.txt``): lines ``w = 1.02 +/- 0.01``, read and written.
+
+The format, as that package's documentation has it: a name, an equals sign, one value or several with commas between
+them, whose mean counts, each with or without a standard deviation behind ``+/-``; ``#`` begins a comment.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+
+from models.bicycle_file import fields_of, nearest, shortened, trusted_for
+from models.errors import InputError
+from models.parameter_table import DISPENSABLE, PARAMETERS
+from models.parameters import Bicycle
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_VALUE = re.compile(
+    rf"\s*(?:({_NUMBER})(?:\s*\+/-\s*({_NUMBER}))?|\(({_NUMBER})\s*\+/-\s*({_NUMBER})\)([eE][+-]?\d{{1,3}}))\s*"
+)
+_SAME_AS = {"IRzz": "IRxx", "IFzz": "IFxx"}  # of a symmetric wheel
+_ZERO = ("yB", "yH")  # both frames are symmetric
+_SAME = 1e-6  # share by which two that should be one may differ
+FILE_ENDING = "Benchmark"  # of a file's name, before its suffix
+
+
+def bicycle_parameters_text(bicycle: Bicycle) -> str:
+    """Write the parameters as such a file, in full precision, with standard deviations where they are known."""
+    lines = [f"# {' '.join(bicycle.name.split())}, written by riderless; SI units"]
+    for name in PARAMETERS:
+        value, std = getattr(bicycle, name), bicycle.std.get(name, 0.0)
+        lines.append(f"{name} = {value!r}+/-{std!r}")
+    lines += [
+        f"{name} = {getattr(bicycle, same)!r}+/-{bicycle.std.get(same, 0.0)!r}" for name, same in _SAME_AS.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def read_bicycle_parameters_text(text: str, name: str, origin: str = "the file", trust: bool = False) -> Bicycle:
+    """Read such a file; a parameter that the linear model does not need may be missing.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        Of the bicycle, which the file does not hold.
+    origin : str
+        Name of the file, for messages.
+    trust : bool
+        Take what no bicycle has been seen with.
+
+    Raises
+    ------
+    InputError
+        A line is something else, a parameter is absent or not known, no bicycle has these, or none is known to.
+    """
+    try:
+        values, std = _values(text)
+        fields = fields_of(
+            {
+                "name": name,
+                "source": f"parameter file {origin}",
+                "parameters": values,
+                "missing": [key for key in DISPENSABLE if key not in values],
+                "std": {key: value for key, value in std.items() if value > 0.0},
+            }
+        )
+        bicycle = Bicycle(**fields)
+        reason = trusted_for(fields, trust)
+    except InputError as error:
+        raise InputError(f"{origin}: {error}") from None
+    return Bicycle(**{**bicycle.as_dict(), "trust": reason})
+
+
+def _values(text: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Values and standard deviations by parameter."""
+    values: dict[str, float] = {}
+    std: dict[str, float] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        said = line.split("#")[0].strip()
+        if not said:
+            continue
+        name, equals, given = (part.strip() for part in said.partition("="))
+        found = list(_numbers(given)) if equals else []
+        if not found:
+            raise InputError(f"line {number} wants NAME = VALUE or NAME = VALUE +/- STD, found {shortened(said)}")
+        if name not in PARAMETERS and name not in _SAME_AS and name not in _ZERO:
+            close = nearest(name, PARAMETERS, n=1)
+            raise InputError(
+                f"line {number} has the parameter {shortened(name)}, which no bicycle has"
+                + (f"; did you mean {close[0]}?" if close else "")
+            )
+        if name in values:
+            raise InputError(f"line {number} gives {name} a second time: keep one")
+        values[name] = sum(value for value, _ in found) / len(found)
+        std[name] = math.hypot(*(error for _, error in found)) / len(found)
+    for name, same in _SAME_AS.items():
+        if name in values and abs(values[name] - values.get(same, values[name])) > _SAME * abs(values[name]):
+            raise InputError(
+                f"{name} = {values[name]:g} kg m^2 must be {same} = {values[same]:g}: a wheel is symmetric"
+            )
+    for name in _ZERO:
+        if values.get(name, 0.0):
+            raise InputError(f"{name} = {values[name]:g} m must be 0: a bicycle is symmetric")
+    extra = (*_SAME_AS, *_ZERO)
+    return ({k: v for k, v in values.items() if k not in extra}, {k: v for k, v in std.items() if k not in extra})
+
+
+def _numbers(given: str) -> Iterator[tuple[float, float]]:
+    """Values with their standard deviations; none where one of them is no number."""
+    found = [_VALUE.fullmatch(part) for part in given.split(",")]
+    if not all(found):
+        return
+    for match in found:
+        assert match is not None
+        value, error, scaled, scaled_error, power = match.groups()
+        if scaled is not None:
+            value, error = scaled + power, scaled_error + power
+        yield float(value), abs(float(error or 0.0))

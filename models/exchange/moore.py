@@ -1,0 +1,111 @@
+"""Constants of Moore's Whipple bicycle (2012, ch. 3), which SymBRiM uses, from those of Meijaard et al. and back.
+
+Distances are along and across the steer axis, in a frame that leans back with it by ``lam``: a vector (x, z) of the
+upright bicycle is (x cos lam - z sin lam, x sin lam + z cos lam) there. ``d1`` and ``d3`` go from the rear and to the
+front wheel's centre across the steer axis, ``d2`` along it; ``l1, l2`` lead from the rear wheel's centre to the rear
+frame's centre of mass, ``l3, l4`` from the front wheel's to the front frame's. Bodies: c rear frame, d rear wheel,
+e front frame, f front wheel; ``11, 22, 33, 31`` are the elements xx, yy, zz, zx of their inertia in that frame.
+"""
+
+from collections.abc import Mapping
+from math import acos, atan2, cos, hypot, inf, sin
+from typing import Any
+
+import numpy as np
+
+from models.array_types import Array
+from models.bicycle_file import is_number, shortened
+from models.errors import InputError
+from models.parameters import Bicycle
+
+_TENSOR = {"11": (0, 0), "22": (1, 1), "33": (2, 2), "31": (2, 0)}
+_BODIES = {"c": "B", "e": "H"}  # frames
+_WHEELS = {"d": "R", "f": "F"}
+MOORE_CONSTANTS = (
+    *("rr", "rf", "d1", "d2", "d3", "l1", "l2", "l3", "l4", "g", "mc", "md", "me", "mf"),
+    *("id11", "id22", "if11", "if22"),
+    *(f"i{body}{element}" for body in _BODIES for element in _TENSOR),
+)
+
+
+def moore_constants(bicycle: Bicycle) -> dict[str, float]:
+    """Constants of Moore's Whipple bicycle by name (`MOORE_CONSTANTS`): m, kg, kg m^2, m/s^2."""
+    b, R = bicycle, _tilt(bicycle.lam)
+    d1, d3 = _across_and_along(R, b.w + b.c, b.rR)[0], -_across_and_along(R, b.c, b.rF)[0]
+    wheels = _across_and_along(R, b.w, b.rR - b.rF)  # from centre to centre
+    l1, l2 = _across_and_along(R, b.xB, b.zB + b.rR)
+    l3, l4 = _across_and_along(R, b.xH - b.w, b.zH + b.rF)
+    found = {"rr": b.rR, "rf": b.rF, "d1": d1, "d2": wheels[1], "d3": d3, "l1": l1, "l2": l2, "l3": l3, "l4": l4}
+    found |= {"g": b.g, "mc": b.mB, "md": b.mR, "me": b.mH, "mf": b.mF}
+    for body, ours in _WHEELS.items():
+        found |= {f"i{body}11": getattr(b, f"I{ours}xx"), f"i{body}22": getattr(b, f"I{ours}yy")}
+    for body, ours in _BODIES.items():
+        xx, xz, yy, zz = (getattr(b, f"I{ours}{axes}") for axes in ("xx", "xz", "yy", "zz"))
+        tensor = R @ np.array([[xx, 0.0, xz], [0.0, yy, 0.0], [xz, 0.0, zz]]) @ R.T
+        found |= {f"i{body}{element}": float(tensor[at]) for element, at in _TENSOR.items()}
+    return {name: float(found[name]) for name in MOORE_CONSTANTS}
+
+
+def bicycle_from_moore(constants: Mapping[str, float], name: str, source: str = "") -> Bicycle:
+    """Bicycle of these constants, whose names are `MOORE_CONSTANTS`.
+
+    Raises
+    ------
+    InputError
+        A constant is absent or no finite number, or no bicycle has them.
+    """
+    absent = [key for key in MOORE_CONSTANTS if key not in constants]
+    if absent:
+        raise InputError(
+            f"Moore's bicycle has the constants {', '.join(MOORE_CONSTANTS)}, found no {', '.join(absent)}"
+        )
+    wrong = next((key for key in MOORE_CONSTANTS if not is_number(constants[key])), "")
+    if wrong:
+        raise InputError(f"Moore's constants are finite numbers, found {wrong} = {shortened(constants[wrong])}")
+    k = {key: float(constants[key]) for key in MOORE_CONSTANTS}
+    across, along = k["d1"] + k["d3"], k["d2"]
+    apart = hypot(across, along)
+    if not abs(k["rr"] - k["rf"]) < apart < inf:
+        raise InputError(
+            f"wheels of radius {k['rr']:g} and {k['rf']:g} m cannot stand on one ground with their centres {apart:g} m "
+            "apart (d1 + d3 across, d2 along the steer axis): correct one of rr, rf, d1, d2, d3"
+        )
+    # the ground is level: rr - rf = d2 cos lam - (d1 + d3) sin lam
+    lam = acos((k["rr"] - k["rf"]) / apart) - atan2(across, along)
+    R = _tilt(lam)
+    w = float(R[0, 0] * across + R[2, 0] * along)
+    c = (k["rf"] * sin(lam) - k["d3"]) / cos(lam)
+    xB, zB = _forward_and_down(R, k["l1"], k["l2"])
+    xH, zH = _forward_and_down(R, k["l3"], k["l4"])
+    found = {"w": w, "c": c, "lam": lam, "xB": xB, "zB": zB - k["rr"], "xH": w + xH, "zH": zH - k["rf"]}
+    found |= {"g": k["g"], "rR": k["rr"], "rF": k["rf"], "mB": k["mc"], "mR": k["md"], "mH": k["me"], "mF": k["mf"]}
+    for body, ours in _WHEELS.items():
+        found |= {f"I{ours}xx": k[f"i{body}11"], f"I{ours}yy": k[f"i{body}22"]}
+    for body, ours in _BODIES.items():
+        xx, yy, zz, zx = (k[f"i{body}{element}"] for element in _TENSOR)
+        upright = R.T @ np.array([[xx, 0.0, zx], [0.0, yy, 0.0], [zx, 0.0, zz]]) @ R
+        found |= {
+            f"I{ours}xx": upright[0, 0],
+            f"I{ours}xz": upright[0, 2],
+            f"I{ours}yy": yy,
+            f"I{ours}zz": upright[2, 2],
+        }
+    fields: dict[str, Any] = {key: float(value) for key, value in found.items()}
+    return Bicycle(name=name, source=source, **fields)
+
+
+def _tilt(lam: float) -> Array:
+    """Rotation (3, 3) from the upright frame into the one along the steer axis."""
+    return np.array([[cos(lam), 0.0, -sin(lam)], [0.0, 1.0, 0.0], [sin(lam), 0.0, cos(lam)]])
+
+
+def _across_and_along(R: Array, x: float, z: float) -> tuple[float, float]:
+    """Vector (x forward, z down) across and along the steer axis."""
+    vector = R @ np.array([x, 0.0, z])
+    return float(vector[0]), float(vector[2])
+
+
+def _forward_and_down(R: Array, across: float, along: float) -> tuple[float, float]:
+    """Vector across and along the steer axis as (x forward, z down)."""
+    vector = R.T @ np.array([across, 0.0, along])
+    return float(vector[0]), float(vector[2])
