@@ -61,6 +61,7 @@ COMMANDS = (
     "export",
     "cite",
     "convert",
+    "package",
     "paper",
 )
 

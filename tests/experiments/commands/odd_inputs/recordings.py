@@ -5,6 +5,9 @@ from tests.experiments.commands.odd_inputs.theory import LONG
 MAPPED = "-m mapping.toml"
 
 REFUSED = {
+    # a data package
+    "a data package wants its licence, one of CC0-1.0, CC-BY-4.0": ["package run", "package run --licence mine"],
+    "found no run in log.csv": ["package log.csv --licence CC0-1.0"],
     # what no report is
     "wanted the folder of a report, with its report.json": ["cite nowhere", "paper nowhere -o out"],
     "mapping would be ignored: only files of others need that": [
@@ -34,7 +37,7 @@ REFUSED = {
     "oo many levels of symbolic links": ["analyze loop", "analyze loop.toml", "info loop", "export run -o loop"],
     # analyze: what is there
     "No such file or directory; check the path": ["analyze nowhere", "analyze run nowhere"],
-    "no run and no recording": ["analyze void"],
+    "no run and no recording": ["analyze void", "package void --licence CC0-1.0"],
     "wanted the columns of a known kind": [
         "plot mapping.toml",
         "analyze words.txt",
