@@ -200,7 +200,8 @@ def check_armed(rows: np.ndarray, over: bool) -> StepResult | None:
     state, cause = State(int(rows["state"][-1])), Cause(int(rows["cause"][-1]))
     if state is State.ARMED:
         return StepResult(True, "the drive switches on, and off by itself when commands stop coming")
-    if state is State.FAULT or over:
+    given_up = state is State.DISARMED and bool(np.any(rows["state"] == State.CHECK))
+    if state is State.FAULT or given_up or over:
         why = SENTENCES[cause] if cause else f"it is still in {state.name}"
         return StepResult(False, why)
     return None

@@ -60,7 +60,7 @@ def test_the_command_as_typed_in_another_folder_runs_that_very_bicycle(own_bicyc
         assert program == "riderless"
         assert path in typed
         done = subprocess.run(
-            [*CLI, *typed, "--yes-arm-unattended"],
+            [*CLI, *typed, "--duration", "2", "--yes-arm-unattended"],
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -1,5 +1,6 @@
 """No command opens a port of the network: nothing of ours listens that was not asked for."""
 
+import math
 import os
 import subprocess
 import sys
@@ -36,21 +37,24 @@ def network_sockets(pid):
                         yield target
 
 
-def looked_at(command, folder, longest):
-    """Start a command and look until it ends, or for so long [s]; sockets found, and how many processes were seen."""
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+def looked_at(command, folder, longest, after_saying=math.inf):
+    """Start a command and look until it ends, or for so long [s]; sockets found, and how many processes were seen.
+
+    ``after_saying``: end of the look, counted from its first word [s], of a command that goes on for ever or for long.
+    """
+    said = folder / "said"
+    with said.open("wb") as out:
+        process = subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
+        )
     found, most, end = set(), 0, time.monotonic() + longest
     try:
         while process.poll() is None and time.monotonic() < end:
             found |= set(network_sockets(process.pid))
             most = max(most, len(list(session_of(process.pid))))
+            if said.stat().st_size:
+                end = min(end, time.monotonic() + after_saying)
+                after_saying = math.inf
             time.sleep(0.02)
     finally:
         process.kill()
@@ -60,23 +64,25 @@ def looked_at(command, folder, longest):
 
 @pytest.mark.realtime
 @pytest.mark.parametrize(
-    ("arguments", "processes"),
+    ("arguments", "processes", "after_saying"),
     [
-        (["run", "--emulated", "--duration", "1"], 2),
-        (["emulate", "Silver", "--speed", "5"], 1),
-        (["campaign", "--lockstep"], 1),
-        (["monitor", "--emulated", "--duration", "1"], 2),
+        (["run", "--emulated", "--duration", "1"], 2, math.inf),
+        (["emulate", "Silver", "--speed", "5"], 1, 2.0),  # it says where it serves, and serves until it is told to end
+        (["campaign", "--lockstep"], 1, 5.0),  # one condition after the other, all alike
+        (["monitor", "--emulated", "--duration", "1"], 2, math.inf),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
-def test_no_command_is_on_the_network(tmp_path, arguments, processes):
-    found, most = looked_at([*CLI, *arguments], tmp_path, 20.0)
+def test_no_command_is_on_the_network(tmp_path, arguments, processes, after_saying):
+    found, most = looked_at([*CLI, *arguments], tmp_path, 20.0, after_saying)
     assert found == set()
+    assert (tmp_path / "said").stat().st_size > 0, "it came as far as to say something"
     assert most >= processes, "the emulated bicycle was looked at too"
 
 
 def test_who_listens_is_found(tmp_path):
-    code = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); time.sleep(30)"
-    assert looked_at([sys.executable, "-c", code], tmp_path, 3.0)[0]
-    code = "import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 0)); time.sleep(30)"
-    assert looked_at([sys.executable, "-c", code], tmp_path, 3.0)[0]
+    said = "print(1, flush=True); time.sleep(30)"
+    code = f"import socket, time; s = socket.create_server(('127.0.0.1', 0)); {said}"
+    assert looked_at([sys.executable, "-c", code], tmp_path, 20.0, 0.3)[0]
+    code = f"import socket, time; s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 0)); {said}"
+    assert looked_at([sys.executable, "-c", code], tmp_path, 20.0, 0.3)[0]

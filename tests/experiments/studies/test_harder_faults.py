@@ -365,10 +365,10 @@ def evaluate_sabotaged(sabotage, population, options):
 
 
 def test_a_search_finds_what_chance_hardly_does():
-    """With the comparisons of sensors asleep 300 searched cases find more than twice what 300 drawn ones do."""
-    options = CaseOptions(length=8.0, pool=ThreatPool.SLOW)
-    report = search_unsafe(300, 3, options, partial(evaluate_sabotaged, no_contradiction))
-    drawn = [draw_case(3, index, options) for index in range(300)]
+    """With the comparisons of sensors asleep 200 searched cases find more than twice what 200 drawn ones do."""
+    options = CaseOptions(length=6.0, pool=ThreatPool.SLOW)
+    report = search_unsafe(200, 3, options, partial(evaluate_sabotaged, no_contradiction))
+    drawn = [draw_case(3, index, options) for index in range(200)]
     found = sum(bool(judge_case(case, play_case(case, no_contradiction)).complaints) for case in drawn)
     assert report.unsafe > 2 * max(found, 1)
     assert report.level > 1.0

@@ -11,9 +11,9 @@ import pytest
 from experiments.emulation.workstand import start_by_hand
 from firmware_interface.devices.registry import device
 from hil.commissioning import preflight
-from hil.commissioning.steps import go_through
+from hil.commissioning.steps import check_armed, go_through
 from hil.design.methods import design
-from hil.loop.states import State
+from hil.loop.states import SENTENCES, Cause, State
 from hil.loop.tick_record import TICK
 from hil.rig.file import read_rig
 from models.linear.prescribed_steer import InnerLoop
@@ -23,10 +23,11 @@ from tests.paths import DOCS
 RIGS = DOCS / "rigs"
 FIFO = 20  # where it is permitted: other tests keep the processors busy
 EXAMPLES = ("node", "vectornav-vesc", "vectornav-odrive")
+SENSORS = 7  # of the steps, before the drive is switched on
 
 
-def findings(rig, push=True, bars=None, **truth):
-    """Verdicts by name of a whole check; ``truth`` is what differs from the rig's calibration."""
+def findings(rig, push=True, sensors=True, bars=None, **truth):
+    """Verdicts by name of a check; ``truth`` is what differs from the rig's calibration."""
     scales = {"gyro_lsb": 2.0**-17} if "gyro_lsb" not in truth else {}
     posture = get_context("spawn").RawArray("d", 3)
     schedule = design(rig.bicycle, "off", (5.0,), rig.timing)
@@ -36,7 +37,8 @@ def findings(rig, push=True, bars=None, **truth):
             posture[:] = step.posture
 
     def steps(agreed, devices):
-        return preflight.preflight_steps(agreed, devices) + ([preflight.push_step()] if push else [])
+        made = preflight.preflight_steps(agreed, devices)[0 if sensors else SENSORS :]
+        return made + ([preflight.push_step()] if push else [])
 
     real = rig.calibrated(**{**scales, **truth}) if truth else None
     with start_by_hand(rig, posture, bars, real, fifo=FIFO) as twin:
@@ -67,8 +69,9 @@ def test_example_rigs_are_in_order(name):
 )
 def test_a_steer_drive_is_pushed_gently_in_its_own_unit(drive):
     rig = replace(read_rig(RIGS / "node.toml"), drive=drive)
-    found, outcome = findings(rig)
+    found, outcome = findings(rig, sensors=False)
     assert bad(found) == [], found
+    assert len(found) == 2
     assert outcome.reason == "success"
     turned = float(re.search(r"turned \+([0-9.]+) deg", found["drive's direction"].sentence)[1])
     assert 1.5 < turned < 8.0
@@ -88,7 +91,7 @@ def test_signs_and_mounting_that_are_wrong_are_found():
 
 @pytest.mark.realtime
 def test_a_drive_that_steers_into_the_fall_is_found():
-    found, _ = findings(read_rig(RIGS / "vectornav-vesc.toml"), torque_sign=-1)
+    found, _ = findings(read_rig(RIGS / "vectornav-vesc.toml"), sensors=False, torque_sign=-1)
     assert bad(found) == ["drive's direction"]
     assert "torque_sign" in found["drive's direction"].sentence
 
@@ -96,8 +99,10 @@ def test_a_drive_that_steers_into_the_fall_is_found():
 @pytest.mark.realtime
 def test_offsets_tilt_and_an_early_stop_are_found():
     c, s = math.cos(0.15), math.sin(0.15)
+    rig = read_rig(RIGS / "vectornav-odrive.toml")
+    impatient = replace(rig.limits, check_timeout=replace(rig.limits.check_timeout, value=2.5))
     found, _ = findings(
-        read_rig(RIGS / "vectornav-odrive.toml"),
+        replace(rig, limits=impatient),
         push=False,
         bars=Bars(stop=0.5),
         mounting=((1.0, 0.0, 0.0), (0.0, c, -s), (0.0, s, c)),
@@ -147,6 +152,16 @@ def test_a_drive_that_is_refused_says_why():
     finding = preflight.check_push(fault, False)
     assert finding is not None
     assert "watchdog" in finding.sentence
+
+
+def test_a_check_that_is_given_up_is_told_at_once():
+    checked = np.full(400, State.DISARMED)
+    assert check_armed(rows(state=checked), False) is None, "it has not begun"
+    checked[100:300] = State.CHECK
+    assert check_armed(rows(state=checked)[:300], False) is None
+    finding = check_armed(rows(state=checked, cause=Cause.CHECK_UPRIGHT), False)
+    assert finding is not None
+    assert finding.sentence == SENTENCES[Cause.CHECK_UPRIGHT]
 
 
 def test_every_device_can_be_introduced_by_its_registry_name():
