@@ -159,7 +159,7 @@ def identify(
         if settled:
             break
     linearised = at(x)
-    covariance, cluster_robust = _covariance(linearised, width)
+    covariance, cluster_robust = robust_covariance(linearised, width)
     cost = sum(float(one.residual @ one.residual) for one in linearised) + float(np.sum((x * scale / width) ** 2))
     return Identification(
         names=tuple(names),
@@ -180,7 +180,7 @@ def identify(
     )
 
 
-def _covariance(segments: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
+def robust_covariance(segments: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
     """Sandwich covariance (p, p) from coloured residuals, or from the scatter between windows if that is larger."""
     p = len(width)
     known = np.diag(width**-2.0)

@@ -7,6 +7,7 @@ import numpy as np
 
 from experiments.analysis.analyze import Analysis, analyze_responses
 from experiments.campaigns.folder import FinishedRun
+from experiments.campaigns.learning.course import Course
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun
 from experiments.campaigns.run import Attempt, OperatorAnswer
@@ -53,6 +54,13 @@ class CampaignDisplay:
             Somebody stands beside a real bicycle, to be told what to do when.
         """
         return nullcontext()
+
+    def learning(self, course: Course) -> AbstractContextManager[object]:
+        """Show an experiment that runs itself as long as the context lasts."""
+        return nullcontext()
+
+    def learnt(self, course: Course) -> None:
+        """Show what is known after a run of an experiment that runs itself."""
 
     def watch(self, condition: Condition, row: np.void) -> None:
         """Show the newest row (TICK) of the run that is being made."""

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from experiments.campaigns.protocols import PROTOCOLS
+from experiments.campaigns.protocols.auto import Settings as Learning
 from experiments.campaigns.protocols.condition import Condition, Settings
 from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
 from hil.controllers.law_file import LAW_SUFFIX, name_law
@@ -27,6 +28,7 @@ from models.errors import InputError
 from models.file_format import load_toml, require_format
 from models.parameters import Bicycle
 from models.plant.environment import Surroundings
+from models.plant.steer_drive import SteerDrive
 
 EMULATED_RIG = "emulated"
 
@@ -55,6 +57,13 @@ class _Belt(_Strict):
     width_m: float = Field(gt=0.0, le=20.0)
 
 
+class _Emulated(_Strict):
+    """Errors of an emulated machine that nobody is told of: something to be found."""
+
+    drive_gain: float = Field(default=1.0, ge=0.1, le=3.0)
+    steer_damping_Nms_rad: float = Field(default=0.0, ge=0.0, le=20.0)
+
+
 class _File(_Strict):
     """Keys of a campaign file."""
 
@@ -67,6 +76,7 @@ class _File(_Strict):
     time: Literal["real", "lockstep"] = "real"
     share_of_limits: float = Field(default=0.9, gt=0.0, le=1.0)  # that a rehearsal may reach
     belt: _Belt | None = None
+    emulated: _Emulated = _Emulated()
     controller: tuple[_Controller, ...] = (_Controller(method="lqr"),)
     protocol: tuple[dict[str, Any], ...] = Field(min_length=1)
 
@@ -94,6 +104,8 @@ class Campaign:
         Its folder is called by it.
     usual : bool
         The treadmill campaign that needs no file: it is not rehearsed, and with other options it is another one.
+    learning : Settings of `protocols.auto`, or None
+        It runs itself: its conditions are the menu to choose from.
     """
 
     name: str
@@ -105,6 +117,7 @@ class Campaign:
     settings: Mapping[str, Any] | None = None
     stem: str = "campaign"
     usual: bool = False
+    learning: Learning | None = None
 
     def __repr__(self) -> str:
         time = "in simulated time" if self.lockstep else "in real time"
@@ -186,6 +199,7 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
     rig_file = None if file.rig == EMULATED_RIG else folder / file.rig
     machine = read_rig(rig_file) if rig_file else None
     settings = [_settings(item, i, lines) for i, item in enumerate(file.protocol)]
+    learning = _learning(settings)
     bench = _bench(file, machine, folder)
     conditions: list[Condition] = []
     for i, given in enumerate(settings):
@@ -200,7 +214,18 @@ def _planned(table: dict[str, Any], lines: Mapping[tuple[str | int, ...], int], 
         lockstep=file.time == "lockstep",
         most=file.share_of_limits,
         settings=table,
+        learning=learning,
     )
+
+
+def _learning(settings: Sequence[Settings]) -> Learning | None:
+    """Find what an experiment that runs itself is to learn; refuses one beside other protocols."""
+    found = [one for one in settings if isinstance(one, Learning)]
+    if found and len(settings) > 1:
+        raise InputError(
+            "an experiment that runs itself is a campaign of its own, found it beside other protocols: give each a file"
+        )
+    return found[0] if found else None
 
 
 def _toml(path: Path) -> dict[str, Any]:
@@ -252,10 +277,17 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
     return PlanInputs(
         bicycles=bicycles,
         controllers=controllers,
-        emulation=Emulation(file.model, Surroundings(belt_width=file.belt.width_m if file.belt else None)),
+        emulation=_emulation(file, machine),
         machine=machine,
         seed=(file.seed,),
     )
+
+
+def _emulation(file: _File, machine: Rig | None) -> Emulation:
+    """Settings of what an emulated bicycle is; its belt is as wide as the file says, or else the rig."""
+    width = file.belt.width_m if file.belt else machine.place.belt_width if machine and machine.place else None
+    drive = SteerDrive(gain=file.emulated.drive_gain, viscous=file.emulated.steer_damping_Nms_rad)
+    return Emulation(file.model, Surroundings(belt_width=width), drive)
 
 
 def _bicycle(name: str) -> Bicycle:

@@ -14,6 +14,7 @@ from experiments.frequency.goodness_of_fit import response_document
 from experiments.frequency.response import FrequencyResponse, add_response
 from experiments.recordings.read import read_named_run, read_recording
 from experiments.reports.gather import report_on
+from experiments.reports.page.course_section import CourseSection
 from hil.logs.json_values import plain
 
 FREQUENCY_FILE = "frequency_response.json"
@@ -56,6 +57,7 @@ def finish_campaign(
     campaign: Campaign,
     runs: Sequence[FinishedRun],
     analysed: Callable[[list[Response]], Analysis],
+    course: CourseSection | None = None,
 ) -> CampaignFindings:
     """Analyse the good runs in the order of the campaign, and write report and frequency responses.
 
@@ -68,6 +70,8 @@ def finish_campaign(
         All runs made, good or not.
     analysed : callable
         Analyses a list of responses, see `experiments.analysis.analyze.analyze`.
+    course : CourseSection or None
+        What an experiment that ran itself chose, and why.
     """
     good = {run.name: run.folder for run in runs if run.outcome.reason == "success"}
     kicked = [c for c in campaign.conditions if c.kicked and c.name in good]
@@ -84,5 +88,7 @@ def finish_campaign(
         (folder / FREQUENCY_FILE).write_text(text, encoding="utf-8")
     if kicked or played:
         logs = [run.folder for run in runs if run.name]
-        page = report_on(folder, campaign.name, analysis, logs, frequency=responses, no_frequency=unusable)
+        page = report_on(
+            folder, campaign.name, analysis, logs, frequency=responses, no_frequency=unusable, course=course
+        )
     return CampaignFindings(analysis, page, tuple(responses), tuple(unusable))

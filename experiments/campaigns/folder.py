@@ -82,7 +82,7 @@ def choose_folder(out: Path, stem: str, campaign: Campaign, resume: bool, always
         require_same_campaign(begun, campaign)
         return begun
     other = campaign.usual and not given and not _is_same(begun, campaign)  # has no file that might have changed
-    if always_new or other or not missing_conditions(campaign, read_runs(begun)):
+    if always_new or other or _is_finished(begun, campaign):
         if given:
             raise InputError(f"{out} holds a campaign already: give another --out, or --resume to go on with it")
         return new_folder(out, stem)
@@ -148,6 +148,13 @@ def missing_conditions(campaign: Campaign, runs: Sequence[FinishedRun]) -> list:
     """List the conditions that no run has met with success, in the campaign's order."""
     have = {run.name for run in runs if run.outcome.reason == "success"}
     return [condition for condition in campaign.conditions if condition.name not in have]
+
+
+def _is_finished(folder: Path, campaign: Campaign) -> bool:
+    """Tell whether the campaign in a folder has come to its end."""
+    if campaign.learning is not None:
+        return bool(read_campaign_record(folder).get("course", {}).get("ended"))
+    return not missing_conditions(campaign, read_runs(folder))
 
 
 def read_campaign_record(folder: Path) -> dict[str, Any]:

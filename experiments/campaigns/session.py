@@ -1,8 +1,9 @@
 """Campaigns from plan to report: plan, rehearse, run or go on, analyse."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ from experiments.campaigns.folder import (
     write_campaign_record,
 )
 from experiments.campaigns.foresight import Foresight, foresee
+from experiments.campaigns.learning.course import Course
+from experiments.campaigns.learning.document import course_document, course_section
+from experiments.campaigns.learning.runs import Asked, LearningRuns
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.protocols.treadmill import treadmill_conditions
 from experiments.campaigns.rehearsal import DryRun, dry_run, speed_outside
@@ -49,6 +53,8 @@ class CampaignResult:
         Of the conditions that were still to be run.
     findings : CampaignFindings or None
         None where a person stopped the campaign.
+    course : Course or None
+        Of one that runs itself: what was chosen and why, what is known, and how it ended.
     """
 
     campaign: Campaign
@@ -56,6 +62,7 @@ class CampaignResult:
     runs: tuple[FinishedRun, ...]
     rehearsals: tuple[DryRun, ...]
     findings: CampaignFindings | None
+    course: Course | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -64,8 +71,15 @@ class CampaignResult:
 
     @property
     def missing(self) -> list[Condition]:
-        """Conditions that no run has met with success."""
-        return missing_conditions(self.campaign, self.runs)
+        """Conditions that no run has met with success; of one that runs itself none, for it chooses."""
+        return [] if self.course else missing_conditions(self.campaign, self.runs)
+
+    @property
+    def complete(self) -> bool:
+        """Was everything made that was planned; of one that runs itself, is what was asked for reached?"""
+        if self.course is None:
+            return not self.missing
+        return self.course.ending is not None and (self.course.ending.kind == "reached" or not self.course.goal.asks)
 
     def __repr__(self) -> str:
         planned = len(self.campaign.conditions)
@@ -82,6 +96,7 @@ class CampaignResult:
             "runs": [run_as_json(run) for run in self.runs],
             "rehearsals": [one.as_json() for one in self.rehearsals],
             **(self.findings.as_json() if self.findings else {}),
+            **({"course": course_document(self.course)} if self.course else {}),
         }
 
 
@@ -167,7 +182,12 @@ def rehearse_each(campaign: Campaign, of: Sequence[Condition]) -> Iterator[DryRu
 def rehearse_campaign(
     campaign: Campaign, conditions: Sequence[Condition] | None = None, display: CampaignDisplay | None = None
 ) -> tuple[DryRun, ...]:
-    """Rehearse all conditions of a campaign, or some of them, in simulated time; nothing is kept of it."""
+    """Rehearse all conditions of a campaign, or some of them, in simulated time; nothing is kept of it.
+
+    One that runs itself is refused where nothing that it may choose would ever tell what is asked for.
+    """
+    if campaign.learning is not None:
+        LearningRuns.of(campaign)
     rehearsals = []
     with (display or CampaignDisplay()).rehearsing() as tell:
         for one in rehearse_each(campaign, campaign.conditions if conditions is None else conditions):
@@ -237,6 +257,8 @@ def run_campaign(
     require_place(folder)
     again = folder.exists()
     runs = read_runs(folder) if again else []
+    if campaign.learning is not None:
+        return _learn(campaign, folder, runs, partial(_attempts, campaign, folder, ports, fifo, screen), screen)
     left = missing_conditions(campaign, runs)
     if campaign.usual:
         _require_speeds(left)
@@ -254,7 +276,7 @@ def run_campaign(
         findings, interrupted = None, False
         try:
             with screen.running(campaign.conditions, runs, bool(ports)):
-                for attempt in _attempts(campaign, left, folder, ports, fifo, screen):
+                for attempt in _attempts(campaign, folder, ports, fifo, screen, left, screen.ask):
                     screen.made(attempt)
                     runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
                     write_campaign_record(folder, campaign, runs, **about)
@@ -264,6 +286,57 @@ def run_campaign(
         if not interrupted:
             findings = finish_campaign(folder, campaign, runs, screen.analyze)
     return CampaignResult(campaign, folder, tuple(runs), rehearsals, findings)
+
+
+def _learn(
+    campaign: Campaign,
+    folder: Path,
+    runs: list[FinishedRun],
+    attempts: Callable[[Sequence[Condition], Asked], Iterable[Attempt]],
+    screen: CampaignDisplay,
+) -> CampaignResult:
+    """Run a campaign that runs itself, or go on with it.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    folder : Path
+    runs : list of FinishedRun
+        Made before.
+    attempts : callable
+        Makes runs of conditions, asking a person, where there is one.
+    screen : CampaignDisplay
+    """
+    learning = LearningRuns.of(campaign)
+    course, longest = learning.course, max(one.duration for one in campaign.conditions)
+    room = round(60.0 * course.settings.minutes / longest) + 1
+    require_disk_room(folder, [(campaign.conditions[0].rig, longest)] * room)
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def note() -> None:
+        about = {"rehearsals": [one.as_json() for one in learning.rehearsals], "course": course_document(course)}
+        write_campaign_record(folder, campaign, runs, **about)
+
+    with lock_folder(folder):
+        note()
+        findings, interrupted = None, False
+        try:
+            with screen.learning(course):
+                learning.take_up(runs, screen)
+                if runs:
+                    screen.say(f"going on in {folder}: {len(learning.made)} runs are there; --new begins anew")
+                for attempt in learning.attempts(runs, lambda one, ask: attempts([one], ask), screen):
+                    screen.made(attempt)
+                    runs.append(FinishedRun(attempt.condition.name, attempt.folder, attempt.outcome))
+                    note()
+                    interrupted = attempt.outcome.cause.startswith("stopped by SIG")
+        except KeyboardInterrupt:
+            interrupted = True
+        made = replace(campaign, conditions=tuple(learning.made))
+        if not interrupted:
+            note()
+            findings = finish_campaign(folder, made, runs, screen.analyze, course_section(course))
+    return CampaignResult(made, folder, tuple(runs), tuple(learning.rehearsals), findings, course)
 
 
 def _require_speeds(conditions: Sequence[Condition]) -> None:
@@ -276,16 +349,29 @@ def _require_speeds(conditions: Sequence[Condition]) -> None:
 
 def _attempts(
     campaign: Campaign,
-    left: Sequence[Condition],
     folder: Path,
     ports: Sequence[str],
     fifo: int,
     screen: CampaignDisplay,
+    left: Sequence[Condition],
+    ask: Asked,
 ) -> Iterable[Attempt]:
-    """Run what is left in simulated time, in real time against twins, or on the bicycle behind the ports."""
+    """Run what is left in simulated time, in real time against twins, or on the bicycle behind the ports.
+
+    Parameters
+    ----------
+    campaign : Campaign
+    folder : Path
+    ports : sequence of str
+    fifo : int
+    screen : CampaignDisplay
+    left : sequence of Condition
+    ask : callable
+        Asks a person beside a real bicycle before each run.
+    """
     if campaign.lockstep:
         return runners.run_conditions_in_lockstep(left, folder, screen.watch)
     if not ports:
         return runners.run_in_real_time(left, folder, screen.watch, fifo)
     about = {"unattended": True} if screen.unattended else None
-    return runners.run_on_bicycle(left, folder, screen.watch, ports, screen.ask, screen.keys, screen.heed, fifo, about)
+    return runners.run_on_bicycle(left, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, about)

@@ -58,7 +58,7 @@ def campaign(
     from experiments.commands._rig_arguments import paths_of
     from experiments.commands._unattended import require_attended
     from experiments.commands._warmup_steps import compiling_for_campaigns
-    from experiments.terminal.campaign import show_finished, show_rehearsals
+    from experiments.terminal.campaign import show_course, show_finished, show_rehearsals
     from experiments.terminal.campaign_display import TerminalDisplay, UnattendedDisplay
     from experiments.terminal.console import emit_json, progress_screen
     from experiments.terminal.operator import heed
@@ -73,7 +73,7 @@ def campaign(
     if dry:
         refuse_ignored(context, "resume", because="--dry-run rehearses every condition; leave one of them out")
         made = rehearse_campaign(whole, display=display)
-        show_rehearsals(made, foresee_campaign(whole, made, display), as_json)
+        show_rehearsals(made, () if whole.learning else foresee_campaign(whole, made, display), as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
     if require_attended(paths, yes_arm_unattended):
@@ -84,17 +84,20 @@ def campaign(
         )
     if result.findings is None:
         chances = (1 if seed is None else seed, model) if whole.usual else None
+        to_make = "" if result.course else f" with {len(result.missing)} of {len(whole.conditions)} runs to make"
         progress_screen.print(
-            f"stopped with {len(result.missing)} of {len(whole.conditions)} runs to make; to go on: "
+            f"stopped{to_make}; to go on: "
             + _again(file, result.folder, chances, emulated, lockstep, port or [], fifo),
             soft_wrap=True,
         )
         raise typer.Exit(130)
     if as_json:
         emit_json(result.as_json())
+    elif result.course:
+        show_course(result.course, result.findings)
     else:
         show_finished(result.findings, result.folder)
-    if result.missing:
+    if not result.complete:
         raise typer.Exit(1)
 
 

@@ -132,6 +132,30 @@ def read_goal(theory: Theory, texts: Sequence[str], against: Mapping[str, float]
     )
 
 
+def asked_values(goal: Goal, bicycle: Bicycle, quantities: Mapping[str, float]) -> Array:
+    """Values (q,) of what is asked for, SI, where the free quantities have these values.
+
+    Parameters
+    ----------
+    goal : Goal
+    bicycle : Bicycle
+        As theory has it.
+    quantities : mapping of str to float
+        All that are free, SI.
+    """
+    found = []
+    for label in goal.labels:
+        what, _, part = label.partition(" ")
+        if AT_SPEED not in what:
+            found.append(float(quantities[what]))
+            continue
+        v = float(what.partition(AT_SPEED)[2])
+        values = np.linalg.eigvals(open_loop(bicycle).dynamics(quantities).matrix(v))
+        s = values[np.argmin(np.abs(values - complex(named_modes(bicycle, v).weave[0, 0])))]
+        found.append(float(s.real if part == "re" else abs(s.imag)))
+    return np.array(found)
+
+
 def _verdict_goal(theory: Theory, asked: Sequence[str], against: dict[str, float]) -> Goal:
     """Goal of telling theory from the same with other values of some quantities."""
     if len(asked) > 1:

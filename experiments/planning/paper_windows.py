@@ -16,11 +16,11 @@ from experiments.datatypes import Response
 from experiments.dynamics import Theory
 from experiments.recordings.run_response import averaged_samples
 from experiments.recordings.runs import loop_theory
-from experiments.theory.excited_loop import amplitude_within_limits
+from experiments.theory.excited_loop import amplitude_within_limits, excited_loop
 from experiments.theory.forced_response import commanded_response, propagate_input
 from experiments.theory.theory import open_loop
 from hil.controllers.controller import Controller
-from hil.design.closed_loop import yaw_rate
+from hil.design.closed_loop import SampledLoop, yaw_rate
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 from models.array_types import Array
@@ -58,6 +58,19 @@ class Sensors:
     def stds(self) -> Array:
         """Standard deviations (4,) in the order of `MEASURED_CHANNELS`."""
         return np.array([self.gyro, self.gyro, self.steer_step / np.sqrt(12.0), self.accel])
+
+    @classmethod
+    def of(cls, theory: Theory) -> "Sensors":
+        """Sensors as noisy as those of a recording, as its theory knows them; else the usual ones."""
+        reading = theory.dynamics().reading
+        if not {"phi_dot", "psi_dot", "delta", "a_y"} <= set(reading):
+            return cls()
+        size = {name: float(np.abs(row).max()) for name, row in reading.items()}
+        return cls(
+            gyro=float(np.hypot(size["phi_dot"], size["psi_dot"]) / np.sqrt(2.0)),
+            steer_step=size["delta"] * float(np.sqrt(12.0)),
+            accel=size["a_y"],
+        )
 
     def of_channels(self, samples: int) -> dict[str, float]:
         """Noise of each channel of a recording, in means over so many samples."""
@@ -97,6 +110,29 @@ def kick_amplitude(rig: Rig, controller: Controller, v: float, kick: PaperKick) 
     """
     one = Excitation("kicks", 1.0, 4.0, f_low=0.1, f_high=0.5 / kick.duration)
     return amplitude_within_limits(rig, controller, v, one, kick.size)
+
+
+def wheel_excursion(rig: Rig, controller: Controller, v: float, played: Array) -> float:
+    """Largest distance [m] of either wheel from the middle of its lane, from rest there.
+
+    Parameters
+    ----------
+    rig : Rig
+    controller : Controller
+        Keeps a lane.
+    v : float
+        Speed [m/s].
+    played : (n,) array
+        Torque on top of the controller's at each sample [N m].
+    """
+    loop, states = excited_loop(rig, controller, v), SampledLoop.of_rig(rig, controller).states
+    place, heading = states.index("y_P"), states.index("psi")
+    x, farthest = np.zeros(len(loop.B)), 0.0
+    for torque in played:
+        rear = float(x[place])
+        farthest = max(farthest, abs(rear), abs(rear + rig.bicycle.w * float(x[heading])))
+        x = loop.W @ x + loop.B * torque
+    return farthest
 
 
 def paper_window(

@@ -13,6 +13,7 @@ from experiments.recordings.published import Figure7, figure7
 from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import run_of
 from experiments.reports.html import ReportInput, write_report
+from experiments.reports.page.course_section import CourseSection
 from hil.design.schedule import GainSchedule
 from hil.logs.log import Run
 from hil.logs.provenance import provenance
@@ -31,6 +32,7 @@ def report_on(
     frequency: Sequence[FrequencyResponse] = (),
     no_frequency: Sequence[str] = (),
     force: bool = False,
+    course: CourseSection | None = None,
 ) -> Path:
     """Write the report of an analysis, with gains, timing and faults of our own runs; returns its page.
 
@@ -56,6 +58,8 @@ def report_on(
         Why a run that played one has no frequency response.
     force : bool
         The report may take the place of other files than those of an older report.
+    course : CourseSection, optional
+        What an experiment that ran itself chose, and why.
     """
     logs = [run if isinstance(run, Run) else run_of(run) for run in runs]
     schedules = {}
@@ -77,6 +81,7 @@ def report_on(
             hand_cut=hand_cut,
             frequency=frequency,
             no_frequency=no_frequency,
+            course=course,
             schedules=tuple(schedules.values()),
             timings={log.folder.name: log.ticks for log in logs if log.header.runner == "realtime"},
             runs=[_run_row(log) for log in logs],

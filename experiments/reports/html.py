@@ -22,6 +22,7 @@ from experiments.recordings.published import Figure7
 from experiments.reports import eigenvalues, files, loop
 from experiments.reports.answer import Answer, answer_of
 from experiments.reports.page import frequency_section
+from experiments.reports.page.course_section import CourseSection
 from experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows
 from experiments.reports.page.panels import bicycle_panels, panel_files
 from experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
@@ -58,6 +59,7 @@ class ReportInput:
     hand_cut: Sequence[BesideAuthors] = ()
     frequency: Sequence[FrequencyResponse] = ()  # of the runs that played a torque
     no_frequency: Sequence[str] = ()  # why a run that played one has none
+    course: CourseSection | None = None  # of an experiment that ran itself
     schedules: Sequence["GainSchedule"] = ()
     timings: Mapping[str, np.ndarray] = field(default_factory=dict)  # label -> TICK rows
     runs: Sequence[Mapping[str, Any]] = ()  # name, state, stop reason, counters (a mapping)
@@ -116,6 +118,7 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
         residuals=_residuals(windows),
         panels=panels,
         frequency=frequency,
+        course=report.course,
         remarks=[(r.source, remark) for r in report.responses for remark in r.remarks],
         zip=zip,
         windows=windows,
@@ -146,7 +149,10 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
     path = folder / files.REPORT_PAGE
     OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
     OutputFile(path, "the report", force=True).write(page)
-    files.save_figures(folder / files.REPORT_FIGURES, {**panel_files(panels), **frequency.files})
+    files.save_figures(
+        folder / files.REPORT_FIGURES,
+        {**panel_files(panels), **frequency.files, **(report.course.files if report.course else {})},
+    )
     return path
 
 
@@ -194,6 +200,7 @@ def _contents(
     """List the sections that the page has, each with its place, in order."""
     sections = [(f"bicycle-{i}", panel["bicycle"], True) for i, panel in enumerate(panels, start=1)]
     sections += [
+        ("course", "What was chosen, and why", report.course is not None),
         ("frequency", "Frequency responses", bool(frequency.rows or frequency.unusable)),
         ("conditions", "Conditions", bool(windows)),
         ("hand-cut", "Beside the windows cut by hand", bool(report.hand_cut)),
@@ -262,6 +269,7 @@ def _numbers(
         "windows": [_window_numbers(w) for w in windows],
         "rejected": report.rejected,
         "frequency_responses": frequency_section.frequency_numbers(report.frequency),
+        **({"course": report.course.numbers} if report.course else {}),
         "figure7": figure7_residuals(report.figure7) if report.figure7 is not None else None,
         "schedules": report.schedules,
         "timing_us": timing["rows"] if timing else [],

@@ -7,6 +7,8 @@ from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESE
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
 from experiments.campaigns.foresight import MORE_KICKS, Foresight
+from experiments.campaigns.learning.course import Course
+from experiments.campaigns.learning.document import course_blocks
 from experiments.campaigns.rehearsal import DryRun
 from experiments.reports.analysis_text import analysis_blocks, answer_blocks, frequency_blocks
 from experiments.terminal.console import emit_json, print_blocks, print_table, screen
@@ -61,6 +63,13 @@ def _show_foresight(table: Foresight) -> None:
         "Known better: with the first parameter named known twice as well.",
     )
     screen.print(table.advice(), soft_wrap=True)
+
+
+def show_course(course: Course, found: CampaignFindings) -> None:
+    """Print what an experiment that ran itself chose and knows, and where the rest is."""
+    print_blocks(course_blocks(course))
+    if found.page:
+        screen.print(f"report: {found.page}", soft_wrap=True)
 
 
 def show_finished(found: CampaignFindings, folder: Path) -> None:

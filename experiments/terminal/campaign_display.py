@@ -1,13 +1,15 @@
 """Display of a campaign on a terminal: board, progress of rehearsals and analysis, and the person's keys."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
 from experiments.analysis.analyze import Analysis
 from experiments.campaigns.display import CampaignDisplay
 from experiments.campaigns.folder import FinishedRun
+from experiments.campaigns.learning.course import Course
+from experiments.campaigns.learning.document import progress_words
 from experiments.campaigns.operator_prompts import operator_prompt
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun
@@ -16,7 +18,7 @@ from experiments.datatypes import Response
 from experiments.terminal.console import progress_screen, unmarked
 from experiments.terminal.keys import keys
 from experiments.terminal.operator import mark_echo
-from experiments.terminal.progress import Board, analysed, board_of
+from experiments.terminal.progress import Board, RunProgress, analysed, board_of, watching
 from hil.runners.operator import Operator, Outcome
 
 
@@ -34,6 +36,8 @@ class TerminalDisplay(CampaignDisplay):
     def __init__(self, heed: Callable[[str, Operator], None], listen: Callable[[], str] = input) -> None:
         self._heed, self._listen = heed, listen
         self._board: Board | None = None
+        self._watch: Callable[[Condition, np.void], None] | None = None
+        self._watched: Callable[[RunProgress], None] | None = None
         self._t = float("nan")  # s, of the newest row
 
     def say(self, text: str) -> None:
@@ -58,21 +62,38 @@ class TerminalDisplay(CampaignDisplay):
         with board_of(progress_screen, conditions, runs, person) as self._board:
             yield
 
+    @contextmanager
+    def learning(self, course: Course) -> Iterator[None]:
+        """Show a line with what runs, and a sentence after each run."""
+        with watching(progress_screen, course.menu[:0], "runs itself") as (self._watch, self._watched):
+            yield
+        self._watch = self._watched = None
+
+    def learnt(self, course: Course) -> None:
+        """Print what is known after a run, and why it was made."""
+        last = course.steps[-1].choice
+        self.say(f"{last.condition.name}: {last.why}")
+        self.say(f"  {progress_words(course)}")
+
     def watch(self, condition: Condition, row: np.void) -> None:
         """Show the newest row on the board."""
         self._t = float(row["t"])
         if self._board:
             self._board.watch(condition, row)
+        if self._watch:
+            self._watch(condition, row)
 
     def made(self, attempt: Attempt) -> None:
         """Enter a run that has ended on the board."""
         if self._board:
             self._board.made(attempt)
+        if self._watched:
+            self._watched(attempt)
 
     def ask(self, condition: Condition, last: Outcome | None) -> OperatorAnswer:
         """Ask beside the board whether to run."""
-        assert self._board, "questions are asked while the board is shown"
-        return operator_prompt(self.say, self._listen, self._board.aside)(condition, last)
+        aside = self._board.aside if self._board else nullcontext
+        return operator_prompt(self.say, self._listen, aside)(condition, last)
 
     def keys(self) -> AbstractContextManager[Callable[[], str]]:
         """Open the keyboard of the terminal."""

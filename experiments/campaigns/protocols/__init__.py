@@ -7,6 +7,7 @@ A protocol is a module with ``Settings``, what a campaign file may say of it (`c
 from types import ModuleType
 
 from experiments.campaigns.protocols import (
+    auto,
     coast_down,
     controllers,
     identification,
@@ -24,4 +25,5 @@ PROTOCOLS: dict[str, ModuleType] = {
     "controllers": controllers,
     "sine_sweep": sine_sweep,
     "identification": identification,
+    "auto": auto,
 }

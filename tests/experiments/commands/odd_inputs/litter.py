@@ -130,6 +130,11 @@ CAMPAIGNS = {
     "protocol-unknown-controller": ("kicks = 3", 'kicks = 3\ncontrollers = ["soft"]'),
     "protocol-unknown-bicycle": ("kicks = 3", 'kicks = 3\nbicycles = ["Rigid"]'),
 }
+AUTO = {
+    "no-belt": ("[belt]\nwidth_m = 1.2 ", ""),
+    "lqr": ('method = "lane"', 'method = "lqr"'),
+    "until": ('until = "drive_gain +- 0.0005', 'until = "drive_gain +- none'),
+}
 MAPPING = """bicycle = "DelftSbW2024"
 [time]
 column = "time"
@@ -174,12 +179,14 @@ def make_litter(folder: Path, run: Path) -> None:
     silver = (ROOT / "models/bicycles/Silver.toml").read_text(encoding="utf-8")
     rig = (DOCS / "rigs/node.toml").read_text(encoding="utf-8")
     campaign = (DOCS / "campaigns/treadmill.toml").read_text(encoding="utf-8")
+    auto = (DOCS / "campaigns/auto.toml").read_text(encoding="utf-8")
     gains = design(catalogue.load_bicycle("Silver"), "lqr", (4.0, 5.0)).to_toml()
     for name, text, odd in (
         ("silver", silver, BICYCLES),
         ("rig", rig, RIGS),
         ("gains", gains, GAINS),
         ("campaign", campaign, CAMPAIGNS),
+        ("campaign-auto", auto, AUTO),
         ("mapping", MAPPING, MAPPINGS),
     ):
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")

@@ -188,6 +188,9 @@ REFUSED = {
     "update riderless": [f"campaign campaign-later-format.toml {REHEARSED}"],
     "names the controller 'soft'": [f"campaign campaign-protocol-unknown-controller.toml {REHEARSED}"],
     "names the bicycle 'Rigid'": [f"campaign campaign-protocol-unknown-bicycle.toml {REHEARSED}"],
+    "must know the edges of its belt": [f"campaign campaign-auto-no-belt.toml {REHEARSED}"],
+    "keeps its lane, but the controller 'lqr' does not": [f"campaign campaign-auto-lqr.toml {REHEARSED}"],
+    "wanted a standard deviation above 0": [f"campaign campaign-auto-until.toml {REHEARSED}"],
     # faults
     "the number of cases must be 1 or more": ["faults --count 0", "faults --count -1"],
     "the seed must be": ["faults --seed -1 --count 2", "faults --case 1 --seed -1"],

@@ -1,0 +1,225 @@
+"""Course of an experiment that runs itself: which run comes next and why, what is known after it, and when it ends.
+
+Windows in, decisions out: nothing is run here. The same recordings lead to the same course, so a campaign that was
+killed takes up its recorded runs and goes on as if nothing had happened.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from experiments.analysis.output_error import Segment
+from experiments.campaigns.learning.endings import Ending, budget_spent, nothing_left, told_apart, unreachable
+from experiments.campaigns.protocols.auto import Settings
+from experiments.campaigns.protocols.condition import Condition
+from experiments.dynamics import Theory
+from experiments.planning.choice import Measurement, TimeCosts, next_measurement
+from experiments.planning.goal import asked_values, read_goal
+from experiments.planning.information import window_information
+from experiments.planning.knowledge import Estimate, Knowledge
+from experiments.planning.paper_windows import PaperKick, Sensors, paper_theory, paper_window
+from models.array_types import Array
+from models.errors import InputError
+
+MINUTE = 60.0  # s
+FORETOLD_ANEW = 0.5  # usual deviations that an estimate moves, until windows are foretold anew
+MOST_RUNS = 1000  # of one entry of the menu
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Run that was chosen, and why.
+
+    Attributes
+    ----------
+    condition : Condition
+    gain : float
+        Growth of the criterion that it promises, nat.
+    cost : float
+        s, of the run and what goes before it.
+    minutes : float
+        Spent when it is over.
+    second : str
+        Next best of the menu, and the share of the gain per time that it promises; empty where there is no other.
+    foretold : (q,) array
+        Standard deviations of what is asked for after it, SI.
+    """
+
+    condition: Condition
+    gain: float
+    cost: float
+    minutes: float
+    second: str
+    foretold: Array
+
+    @property
+    def rate(self) -> float:
+        """Growth of the criterion per minute, nat/min."""
+        return MINUTE * self.gain / self.cost
+
+    @property
+    def why(self) -> str:
+        """Reason in words."""
+        rate = f"{self.rate:.2g} nat/min"
+        return f"{rate}; next best {self.second}" if self.second else f"{rate}; nothing else is left"
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """Run that was chosen and made: values and standard deviations (q,) of what is asked for after it, SI."""
+
+    choice: Choice
+    windows: int
+    values: Array
+    stds: Array
+
+
+class Course:
+    """Decisions of an experiment that runs itself, and what it knows.
+
+    Parameters
+    ----------
+    menu : sequence of Condition
+        What there is to choose from.
+    settings : Settings
+        Of the protocol `auto`.
+    costs : TimeCosts
+
+    Raises
+    ------
+    InputError
+        What is asked for is not understood, or nothing on this menu would ever tell it.
+    """
+
+    def __init__(self, menu: Sequence[Condition], settings: Settings, costs: TimeCosts = TimeCosts()) -> None:
+        self.menu, self.settings, self.costs = tuple(menu), settings, costs
+        self.steps: list[Step] = []
+        self.dropped: dict[str, str] = {}  # label on the menu -> why it is not chosen any more
+        self.ending: Ending | None = None
+        self._sensors, self._heard = Sensors(), False
+        theory = self._theory(self.menu[0])
+        asked = [text for text in settings.until.split(",") if text.strip()]
+        self.goal = read_goal(theory, asked, settings.against)
+        self.bicycle, self.nominal = theory.bicycle, {name: theory.nominal(name) for name in self.goal.free}
+        self._knowledge = Knowledge(self.goal, self.nominal)
+        self._foretold: dict[str, Measurement] = {}
+        self._about = self.known.values
+        self._chosen: Choice | None = None
+        never = unreachable(self.goal, self.known, self._measurements())
+        if never is not None:
+            raise InputError(never.sentence)
+
+    @property
+    def known(self) -> Estimate:
+        """What is known now."""
+        return self._knowledge.estimate
+
+    @property
+    def values(self) -> Array:
+        """Values (q,) of what is asked for as known now, SI."""
+        return asked_values(self.goal, self.bicycle, self.known.quantities)
+
+    @property
+    def nominal_values(self) -> Array:
+        """Values (q,) of what is asked for as theory has them, SI."""
+        return asked_values(self.goal, self.bicycle, self.nominal)
+
+    @property
+    def minutes(self) -> float:
+        """Minutes spent as the plan counts them: each run, and what goes before it."""
+        return self.steps[-1].choice.minutes if self.steps else 0.0
+
+    def choose(self, recorded: str = "") -> Condition | None:
+        """Choose the next run; None where the experiment has ended, as `ending` says.
+
+        Parameters
+        ----------
+        recorded : str
+            Label of one that was chosen before and lies in the folder: it is taken, and nothing ends before it.
+        """
+        if not recorded and self._has_ended():
+            return None
+        measurements = self._measurements(recorded)
+        last = self.steps[-1].choice.condition.v if self.steps else None
+        information = self.known.information
+        now = self.goal.criterion.value(information)
+        times = [self.costs.before(one.v, last) + one.duration for one in measurements]
+        gains = [self.goal.criterion.value(information + one.information) - now for one in measurements]
+        names = [one.name for one in measurements]
+        if recorded:
+            best = names.index(recorded)
+        else:
+            best = next_measurement(measurements, information, self.goal.criterion, self.costs, last)
+            if self.minutes + times[best] / MINUTE > self.settings.minutes:
+                self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes)
+                return None
+        rates = np.array(gains) / times
+        order = [i for i in np.argsort(-rates, kind="stable") if i != best]
+        self._chosen = Choice(
+            condition=self._again(names[best]),
+            gain=gains[best],
+            cost=times[best],
+            minutes=self.minutes + times[best] / MINUTE,
+            second=f"{names[order[0]]} ({rates[order[0]] / rates[best]:.0%})" if order else "",
+            foretold=self.goal.stds(information + measurements[best].information),
+        )
+        return self._chosen.condition
+
+    def record(self, segments: Sequence[Segment]) -> Step:
+        """Take the windows of the run that was chosen last."""
+        assert self._chosen is not None, "a run is chosen before it is recorded"
+        if segments and not self._heard:  # from now on windows are foretold with the noise there is
+            self._sensors, self._heard, self._foretold = Sensors.of(segments[0].theory), True, {}
+        self._knowledge.add(segments)
+        step = Step(self._chosen, len(segments), self.values, self.known.stds)
+        self.steps.append(step)
+        if not segments:
+            self.drop(self._chosen.condition.label, "no window was found in its recording")
+        self._chosen = None
+        return step
+
+    def drop(self, label: str, why: str) -> None:
+        """Leave an entry of the menu out from now on."""
+        self.dropped[label] = why
+
+    def _has_ended(self) -> bool:
+        """Is it reached, or never to be, or is nothing left?"""
+        if self.goal.asks and self.known.shortfall <= 1.0:
+            self.ending = told_apart(self.goal, self.known, self.nominal, self.settings.against)
+        elif len(self.dropped) >= len(self.menu):
+            self.ending = nothing_left(self.dropped)
+        elif self.known.windows:
+            self.ending = unreachable(self.goal, self.known, self._measurements())
+        return self.ending is not None
+
+    def _measurements(self, recorded: str = "") -> list[Measurement]:
+        """Measurements of the menu, without those dropped, as foretold with what is known now."""
+        if np.abs(self.known.values - self._about).max() > FORETOLD_ANEW:
+            self._foretold, self._about = {}, self.known.values
+        wanted = [one for one in self.menu if one.label not in self.dropped or one.label == recorded]
+        for one in wanted:
+            if one.label not in self._foretold:
+                self._foretold[one.label] = self._measurement(one)
+        return [self._foretold[one.label] for one in wanted]
+
+    def _measurement(self, entry: Condition) -> Measurement:
+        """Foretell what a run of the menu tells."""
+        played, settings = entry.excitation, self.settings
+        about = dict(zip(self.goal.free, (self._about * self.goal.scales).tolist(), strict=True))
+        kick = PaperKick("drive", settings.share_of_limits, 0.5 / played.f_high)
+        window = paper_window(
+            self._theory(entry).move(about), entry.v, settings.spacing_s, kick, played.amplitude, self._sensors
+        )
+        told = settings.kicks * window_information(window, self.goal.free)
+        return Measurement(entry.label, told, entry.duration, entry.v)
+
+    def _theory(self, entry: Condition) -> Theory:
+        return paper_theory(entry.rig, entry.schedule, self._sensors)
+
+    def _again(self, label: str) -> Condition:
+        """Make the next run of an entry of the menu, with noise of its own where it is emulated."""
+        entry = next(one for one in self.menu if one.label == label)
+        number = 1 + sum(step.choice.condition.label == label for step in self.steps)
+        scenario = replace(entry.scenario, seed=(entry.scenario.seed + number - 1) % 2**31)
+        return replace(entry, scenario=scenario, repeat=number, repeats=MOST_RUNS)

@@ -1,0 +1,107 @@
+"""Course of an experiment that runs itself as a document, as a section of the report, and in words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from experiments.campaigns.learning.course import Course, Step
+from experiments.campaigns.learning.endings import known_words
+from experiments.campaigns.protocols.condition import Condition
+from experiments.reports.page.course_section import CourseRow, CourseSection
+from experiments.reports.text import Sentence, TextBlock, TextTable
+
+NOT_ENDED = "the course has not ended"
+
+
+def course_document(course: Course) -> dict[str, Any]:
+    """Describe a course as `campaign.json` and `--json` have it; SI."""
+    goal = course.goal
+    return {
+        "asked": [
+            {"name": name, "unit": unit, "wanted": float(wanted) if np.isfinite(wanted) else None}
+            for name, unit, wanted in zip(goal.labels, goal.units, goal.wanted, strict=True)
+        ],
+        "free": list(goal.free),
+        "minutes": course.minutes,
+        "values": dict(zip(goal.labels, map(float, course.values), strict=True)),
+        "stds": dict(zip(goal.labels, map(float, course.known.stds), strict=True)),
+        "steps": [_step_document(course, step) for step in course.steps],
+        "dropped": dict(course.dropped),
+        "ended": course.ending.kind if course.ending else "",
+        "sentence": course.ending.sentence if course.ending else "",
+    }
+
+
+def course_section(course: Course) -> CourseSection:
+    """Make the section of the report that shows a course."""
+    goal = course.goal
+    return CourseSection(
+        sentence=course.ending.sentence if course.ending else NOT_ENDED,
+        labels=goal.labels,
+        units=goal.units,
+        nominal=course.nominal_values,
+        wanted=goal.wanted,
+        rows=[
+            CourseRow(
+                step.choice.condition.name,
+                step.choice.why,
+                step.choice.minutes,
+                step.windows,
+                step.values,
+                step.stds,
+            )
+            for step in course.steps
+        ],
+        dropped=course.dropped,
+        numbers=course_document(course),
+    )
+
+
+def course_blocks(course: Course) -> Iterator[TextBlock]:
+    """Table of the runs, of what is known after each and the gain it was chosen for, and how it ended."""
+    goal = course.goal
+    yield TextTable(
+        "Runs chosen, and what is known after each",
+        ["run", "nat/min", "min", *goal.labels],
+        [
+            [
+                _short_name(step.choice.condition),
+                f"{step.choice.rate:.2g}",
+                f"{step.choice.minutes:.1f}",
+                *(f"{value:.4g} +- {std:.2g}" for value, std in zip(step.values, step.stds, strict=True)),
+            ]
+            for step in course.steps
+        ],
+        "SI; nat/min: expected growth of the logarithm of the information's determinant,\nfor which a run was chosen.",
+    )
+    for label, why in course.dropped.items():
+        yield Sentence(f"left out: {label}: {why}")
+    yield Sentence(course.ending.sentence if course.ending else NOT_ENDED)
+
+
+def progress_words(course: Course) -> str:
+    """Say in a line what is known: "drive_gain 0.932 +- 0.004 (wanted 0.01); 3 runs, 1.2 of 10 min"."""
+    runs = f"{len(course.steps)} run{'s' * (len(course.steps) != 1)}"
+    known = known_words(course.goal, course.known, course.values)
+    return f"{known}; {runs}, {course.minutes:.1f} of {course.settings.minutes:g} min"
+
+
+def _short_name(condition: Condition) -> str:
+    """Name a run of one bicycle for a table: "lane 6 m/s, 0.2 s, run 2"."""
+    kick = condition.tag.removeprefix("kicked ")
+    return f"{condition.controller} {condition.v:g} m/s, {kick}, run {condition.repeat}"
+
+
+def _step_document(course: Course, step: Step) -> dict[str, Any]:
+    labels, choice = course.goal.labels, step.choice
+    return {
+        "condition": choice.condition.name,
+        "why": choice.why,
+        "expected_gain": choice.gain,
+        "minutes": choice.minutes,
+        "windows": step.windows,
+        "values": dict(zip(labels, map(float, step.values), strict=True)),
+        "stds": dict(zip(labels, map(float, step.stds), strict=True)),
+        "stds_foretold": dict(zip(labels, map(float, choice.foretold), strict=True)),
+    }

@@ -1,0 +1,194 @@
+"""Experiment that runs itself: it chooses, learns, stops for the reason it says, and goes on after a kill."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.campaigns.file import plan_campaign
+from experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
+from experiments.campaigns.learning.course import Course
+from experiments.campaigns.session import run_campaign
+from experiments.recordings.read import read_recording
+from experiments.reports.identify import identify_parameters
+from hil.logs.log import RUN_FILE
+from hil.rig.rig import Rig
+from models import catalogue
+from models.errors import InputError
+
+TEXT = """
+name = "runs itself"
+bicycles = ["Silver"]
+time = "lockstep"
+[belt]
+width_m = 1.2
+[emulated]
+drive_gain = 0.9
+[[controller]]
+method = "lane"
+[[protocol]]
+kind = "auto"
+until = "drive_gain +- 0.00045"
+minutes = 5
+speeds_m_s = [5.0, 6.5]
+kicks_s = [0.2]
+"""
+
+
+def settings(**protocol):
+    import tomllib
+
+    table = tomllib.loads(TEXT)
+    table["protocol"][0] |= protocol
+    return table
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory):
+    """Campaign of a machine whose drive makes nine tenths of what it is told."""
+    return run_campaign(plan_campaign(settings()), tmp_path_factory.mktemp("auto"))
+
+
+def test_it_stops_when_it_knows_and_the_truth_is_in_its_interval(learnt):
+    course = learnt.course
+    assert course.ending.kind == "reached"
+    assert learnt.complete
+    assert len(course.steps) >= 2
+    (value,), (std,) = course.values, course.known.stds
+    assert std <= 0.00045 < course.steps[-2].stds[0]
+    assert value == pytest.approx(0.9, abs=4.0 * std)
+
+
+def test_its_estimate_is_that_of_riderless_identify(learnt):
+    found = identify_parameters(learnt.runs[0].folder, ["drive_gain"]).found
+    first = learnt.course.steps[0]
+    assert first.values == pytest.approx(found.values, abs=0.2 * found.std[0])
+    assert first.stds == pytest.approx(found.std, rel=0.1)
+
+
+def test_what_it_promised_is_what_it_found(learnt):
+    """Foretold from the noise of the sensors alone; found from the residuals, so about."""
+    for step in learnt.course.steps[1:]:
+        assert 0.8 < step.stds / step.choice.foretold < 2.0
+
+
+def test_report_and_record_say_what_was_chosen_and_why(learnt):
+    document = json.loads((learnt.folder / CAMPAIGN_FILE).read_text())["course"]
+    assert document["ended"] == "reached"
+    assert [step["condition"] for step in document["steps"]] == [run.name for run in learnt.runs]
+    assert all("nat/min" in step["why"] for step in document["steps"])
+    page = (learnt.folder / "report.html").read_text()
+    assert "What was chosen, and why" in page
+    assert document["steps"][0]["why"].split(";")[0] in page
+    assert json.loads((learnt.folder / "report.json").read_text())["course"]["steps"] == document["steps"]
+
+
+def test_it_keeps_to_its_belt(learnt):
+    for run in learnt.runs:
+        lane = read_recording(run.folder).lane
+        assert 0.05 < lane.farthest < lane.half_belt == 0.6
+
+
+def test_the_same_recordings_lead_to_the_same_course(learnt, tmp_path):
+    again = run_campaign(plan_campaign(settings()), learnt.folder, resume=True)
+    assert [run.name for run in again.runs] == [run.name for run in learnt.runs]  # nothing is run again
+    assert np.array_equal(again.course.values, learnt.course.values)
+
+
+def test_it_chooses_what_tells_most_for_its_time():
+    campaign = plan_campaign(settings(speeds_m_s=[5.0, 6.5], kicks_s=[0.1, 0.2]))
+    course = Course(campaign.conditions, campaign.learning)
+    chosen = course.choose()
+    alone = {}
+    for entry in campaign.conditions:
+        one = Course([entry], campaign.learning)
+        one.choose()
+        alone[entry.label] = one._chosen.rate
+    assert chosen.label == max(alone, key=alone.get)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"until": "drive_gain +- none"}, "wanted a standard deviation above 0"),
+        ({"until": "happiness +- 1"}, "happiness"),
+        ({"until": "verdict"}, "a verdict wants another model"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_a_sentence(change, words, tmp_path):
+    with pytest.raises(InputError, match=words):
+        run_campaign(plan_campaign(settings(**change)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"belt": None}, "must know the edges of its belt, found none: .*width_m in the campaign file"),
+        ({"controller": [{"method": "lqr"}]}, "keeps its lane, but the controller 'lqr' does not"),
+        ({"bicycles": ["Silver", "Benchmark"]}, "about one bicycle, found Silver, Benchmark"),
+    ],
+)
+def test_a_machine_that_cannot_keep_to_its_belt_does_not_run_itself(change, words):
+    table = {key: value for key, value in {**settings(), **change}.items() if value is not None}
+    with pytest.raises(InputError, match=words):
+        plan_campaign(table)
+
+
+def test_a_rig_without_edges_does_not_run_itself():
+    from experiments.campaigns.protocols.auto import Settings, plan
+    from experiments.campaigns.protocols.plan_inputs import NamedController, PlanInputs
+    from hil.rig.fitting import with_emulated_place
+
+    bicycle = catalogue.load_bicycle("Silver")
+    given = Settings(kind="auto", until="drive_gain", speeds_m_s=(5.0,))
+    bench = PlanInputs((bicycle,), (NamedController("lane", "lane"),), machine=Rig(bicycle))
+    with pytest.raises(InputError, match="has no sensor of place"):
+        plan(given, bench)
+    with pytest.raises(InputError, match=r"belt_width_m in \[place\] of the rig"):
+        plan(given, replace(bench, machine=with_emulated_place(Rig(bicycle))))
+
+
+def test_what_can_never_be_known_is_said_before_anything_runs(tmp_path):
+    """Rigid is known no better than its deviations say, and several of these look like a weak drive."""
+    never = plan_campaign(settings(until="drive_gain +- 0.00001", speeds_m_s=[5.0]) | {"bicycles": ["Rigid"]})
+    with pytest.raises(InputError, match=r"is never reached, however long .*drive_gain is hardly told from") as refused:
+        run_campaign(never, tmp_path)
+    assert "correlation" in str(refused.value)
+    assert not list(tmp_path.glob("*/*"))
+
+
+def test_the_budget_ends_it_and_says_how_much_longer(tmp_path):
+    made = run_campaign(plan_campaign(settings(until="drive_gain +- 0.0002", minutes=0.4)), tmp_path)
+    assert made.course.ending.kind == "spent"
+    assert "the 0.4 minutes are spent: drive_gain +-" in made.course.ending.sentence
+    assert "minutes would do" in made.course.ending.sentence
+    assert not made.complete
+
+
+def test_a_killed_one_goes_on_as_if_nothing_had_been(learnt, tmp_path):
+    file = tmp_path / "auto.toml"
+    file.write_text(TEXT)
+    command = [sys.executable, "-m", "experiments.cli", "campaign", str(file), "-o", str(tmp_path / "runs"), "--json"]
+    folder = tmp_path / "runs" / "auto"
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    end = time.monotonic() + 300.0
+    while len(list(folder.glob(f"*/{RUN_FILE}"))) < 2:
+        assert first.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.002)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    before = {run.folder.name: (run.folder / RUN_FILE).read_bytes() for run in read_runs(folder)}
+    again = run_campaign(file, tmp_path / "runs")
+    after = {run.folder.name: (run.folder / RUN_FILE).read_bytes() for run in read_runs(folder)}
+    assert before.items() <= after.items()
+    assert [one.choice.condition.name for one in again.course.steps] == [
+        one.choice.condition.name for one in learnt.course.steps
+    ]
+    assert again.course.values == pytest.approx(learnt.course.values, rel=1e-9)
