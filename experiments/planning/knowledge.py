@@ -17,13 +17,13 @@ from models.array_types import Array
 from models.errors import InputError
 
 RELINEARISED = 0.2  # usual deviations
-GAUSS_NEWTON_STEPS = 4  # of Gauss and Newton after each run
-LONGEST_STEP = 3.0  # usual deviations, of one step: farther on the line is not the motion
+STEPS_AFTER_RUN = 4  # of Gauss and Newton after each run
+STEP_LIMIT = 3.0  # usual deviations, of one step: farther on the line is not the motion
 LEAST_WINDOWS = 3  # before an interval is believed
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class KnownSoFar:
     """Values (p,) of a goal's quantities and their covariance (p, p), both in scales, from a number of windows."""
 
     goal: Goal
@@ -52,7 +52,7 @@ class Estimate:
         return self.goal.shortfall(self.information) if self.windows >= LEAST_WINDOWS else np.inf
 
     def __repr__(self) -> str:
-        return f"<Estimate: {self.windows} windows, {', '.join(self.goal.labels)}>"
+        return f"<KnownSoFar: {self.windows} windows, {', '.join(self.goal.labels)}>"
 
 
 class Knowledge:
@@ -63,14 +63,14 @@ class Knowledge:
         self._nominal = np.array([nominal[name] for name in goal.free]) / goal.scales
         self._segments: list[Segment] = []
         self._found: list[tuple[Array, Linearisation]] = []
-        self.estimate = Estimate(goal, self._nominal.copy(), np.asarray(np.linalg.inv(goal.known)), 0)
+        self.estimate = KnownSoFar(goal, self._nominal.copy(), np.asarray(np.linalg.inv(goal.known)), 0)
 
-    def add(self, segments: Sequence[Segment]) -> Estimate:
+    def add(self, segments: Sequence[Segment]) -> KnownSoFar:
         """Take new windows into account."""
         self._segments += segments
         x = self.estimate.values
         self._found += [(x, self._linearised(segment, x)) for segment in segments]
-        for _ in range(GAUSS_NEWTON_STEPS):
+        for _ in range(STEPS_AFTER_RUN):
             x = self._solved(x)
             stale = [i for i, (about, _) in enumerate(self._found) if np.abs(x - about).max() > RELINEARISED]
             if not stale:
@@ -78,7 +78,7 @@ class Knowledge:
             for i in stale:
                 self._found[i] = (x, self._linearised(self._segments[i], x))
         if self._found:
-            self.estimate = Estimate(self.goal, x, self._covariance(x), len(self._found))
+            self.estimate = KnownSoFar(self.goal, x, self._covariance(x), len(self._found))
         return self.estimate
 
     def _linearised(self, segment: Segment, x: Array) -> Linearisation:
@@ -98,7 +98,7 @@ class Knowledge:
             b += J.T @ (J @ about - one.residual)
         step = np.linalg.solve(A, b) - before
         for _ in range(10):  # a bicycle that cannot be is none: half the way there
-            x = before + step * min(1.0, LONGEST_STEP / max(float(np.abs(step).max()), 1e-12))
+            x = before + step * min(1.0, STEP_LIMIT / max(float(np.abs(step).max()), 1e-12))
             if self._possible(x):
                 return np.asarray(x)
             step = 0.5 * step

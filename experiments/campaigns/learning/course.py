@@ -17,12 +17,12 @@ from experiments.dynamics import Theory
 from experiments.planning.choice import Measurement, TimeCosts, next_measurement
 from experiments.planning.goal import asked_values, read_goal
 from experiments.planning.information import window_information
-from experiments.planning.knowledge import Estimate, Knowledge
+from experiments.planning.knowledge import Knowledge, KnownSoFar
 from experiments.planning.paper_windows import PaperKick, Sensors, paper_theory, paper_window
 from models.array_types import Array
 from models.errors import InputError
 
-MINUTE = 60.0  # s
+MINUTE_S = 60.0  # s
 FORETOLD_ANEW = 0.5  # usual deviations that an estimate moves, until windows are foretold anew
 MOST_RUNS = 1000  # of one entry of the menu
 
@@ -56,7 +56,7 @@ class Choice:
     @property
     def rate(self) -> float:
         """Growth of the criterion per minute, nat/min."""
-        return MINUTE * self.gain / self.cost
+        return MINUTE_S * self.gain / self.cost
 
     @property
     def why(self) -> str:
@@ -66,7 +66,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class CourseStep:
     """Run that was chosen and made: values and standard deviations (q,) of what is asked for after it, SI."""
 
     choice: Choice
@@ -94,7 +94,7 @@ class Course:
 
     def __init__(self, menu: Sequence[Condition], settings: Settings, costs: TimeCosts = TimeCosts()) -> None:
         self.menu, self.settings, self.costs = tuple(menu), settings, costs
-        self.steps: list[Step] = []
+        self.steps: list[CourseStep] = []
         self.dropped: dict[str, str] = {}  # label on the menu -> why it is not chosen any more
         self.ending: Ending | None = None
         self._sensors, self._heard = Sensors(), False
@@ -111,8 +111,8 @@ class Course:
             raise InputError(never.sentence)
 
     @property
-    def known(self) -> Estimate:
-        """What is known now."""
+    def known(self) -> KnownSoFar:
+        """KnownSoFar as it is now."""
         return self._knowledge.estimate
 
     @property
@@ -151,7 +151,7 @@ class Course:
             best = names.index(recorded)
         else:
             best = next_measurement(measurements, information, self.goal.criterion, self.costs, last)
-            if self.minutes + times[best] / MINUTE > self.settings.minutes:
+            if self.minutes + times[best] / MINUTE_S > self.settings.minutes:
                 self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes)
                 return None
         rates = np.array(gains) / times
@@ -160,19 +160,19 @@ class Course:
             condition=self._again(names[best]),
             gain=gains[best],
             cost=times[best],
-            minutes=self.minutes + times[best] / MINUTE,
+            minutes=self.minutes + times[best] / MINUTE_S,
             second=f"{names[order[0]]} ({rates[order[0]] / rates[best]:.0%})" if order else "",
             foretold=self.goal.stds(information + measurements[best].information),
         )
         return self._chosen.condition
 
-    def record(self, segments: Sequence[Segment]) -> Step:
+    def record(self, segments: Sequence[Segment]) -> CourseStep:
         """Take the windows of the run that was chosen last."""
         assert self._chosen is not None, "a run is chosen before it is recorded"
         if segments and not self._heard:  # from now on windows are foretold with the noise there is
             self._sensors, self._heard, self._foretold = Sensors.of(segments[0].theory), True, {}
         self._knowledge.add(segments)
-        step = Step(self._chosen, len(segments), self.values, self.known.stds)
+        step = CourseStep(self._chosen, len(segments), self.values, self.known.stds)
         self.steps.append(step)
         if not segments:
             self.drop(self._chosen.condition.label, "no window was found in its recording")

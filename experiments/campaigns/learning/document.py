@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.campaigns.learning.course import Course, Step
+from experiments.campaigns.learning.course import Course, CourseStep
 from experiments.campaigns.learning.endings import known_words
 from experiments.campaigns.protocols.condition import Condition
 from experiments.reports.page.course_section import CourseRow, CourseSection
@@ -93,7 +93,7 @@ def _short_name(condition: Condition) -> str:
     return f"{condition.controller} {condition.v:g} m/s, {kick}, run {condition.repeat}"
 
 
-def _step_document(course: Course, step: Step) -> dict[str, Any]:
+def _step_document(course: Course, step: CourseStep) -> dict[str, Any]:
     labels, choice = course.goal.labels, step.choice
     return {
         "condition": choice.condition.name,

@@ -10,7 +10,7 @@ from scipy.special import chdtrc
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.planning.choice import Measurement
 from experiments.planning.goal import Goal
-from experiments.planning.knowledge import Estimate
+from experiments.planning.knowledge import KnownSoFar
 from experiments.planning.telling_apart import confounded_quantities
 from models.array_types import Array
 
@@ -20,19 +20,19 @@ MOST_TIMES = 1e3  # times the time so far, up to which it is said how long it wo
 
 @dataclass(frozen=True)
 class Ending:
-    """How an experiment that runs itself ended, and why in a sentence."""
+    """Ending of an experiment that runs itself, and its reason in a sentence."""
 
     kind: Literal["reached", "never", "spent", "nothing left", "stopped"]
     sentence: str
 
 
-def told_apart(goal: Goal, known: Estimate, nominal: Mapping[str, float], against: Mapping[str, float]) -> Ending:
+def told_apart(goal: Goal, known: KnownSoFar, nominal: Mapping[str, float], against: Mapping[str, float]) -> Ending:
     """Ending of an experiment that knows what was asked; of a verdict it says which model is rejected.
 
     Parameters
     ----------
     goal : Goal
-    known : Estimate
+    known : KnownSoFar
     nominal, against : mapping of str to float
         Values of the quantities in theory and in the other model, SI.
     """
@@ -47,14 +47,14 @@ def told_apart(goal: Goal, known: Estimate, nominal: Mapping[str, float], agains
     return Ending("reached", f"the two models are told apart: {' and '.join(said)}")
 
 
-def model_p(goal: Goal, known: Estimate, values: Mapping[str, float]) -> float:
+def model_p(goal: Goal, known: KnownSoFar, values: Mapping[str, float]) -> float:
     """Probability of an estimate so far away, where a model with these values (SI) of what is asked holds."""
     away = goal.rows @ known.values - np.array([values[name] for name in goal.labels])
     covariance = goal.rows @ known.covariance @ goal.rows.T
     return float(chdtrc(len(goal.labels), away @ np.linalg.solve(covariance, away)))
 
 
-def unreachable(goal: Goal, known: Estimate, measurements: Sequence[Measurement]) -> Ending | None:
+def unreachable(goal: Goal, known: KnownSoFar, measurements: Sequence[Measurement]) -> Ending | None:
     """Ending of an experiment that would never reach what is asked for, however long; None where it would."""
     if not goal.asks:
         return None
@@ -74,13 +74,13 @@ def unreachable(goal: Goal, known: Estimate, measurements: Sequence[Measurement]
     return Ending("never", f"{' and '.join(stays)}: {because}")
 
 
-def budget_spent(goal: Goal, known: Estimate, minutes: float, allowed: float) -> Ending:
+def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float) -> Ending:
     """Ending of an experiment whose minutes are spent; it says how long what is asked for would take.
 
     Parameters
     ----------
     goal : Goal
-    known : Estimate
+    known : KnownSoFar
     minutes, allowed : float
         Spent, and to be spent.
     """
@@ -98,7 +98,7 @@ def nothing_left(dropped: Mapping[str, str]) -> Ending:
     return Ending("nothing left", f"nothing is left to choose: {reasons}")
 
 
-def known_words(goal: Goal, known: Estimate, values: Array | None = None) -> str:
+def known_words(goal: Goal, known: KnownSoFar, values: Array | None = None) -> str:
     """Standard deviations reached beside those wanted, with the values (q,) where they are given, SI."""
     told = []
     for i, (label, unit, std, wanted) in enumerate(zip(goal.labels, goal.units, known.stds, goal.wanted, strict=True)):

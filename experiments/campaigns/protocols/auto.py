@@ -20,7 +20,7 @@ FIRST_DRIVE_KICK = 1.5  # s under control before the drive kicks
 
 
 class Settings(Common):
-    """What is to be learnt and how well, in how many minutes, and what there is to choose from."""
+    """Quantities to be learnt and how well, the minutes for it, and the menu to choose from."""
 
     until: str = Field(min_length=1)  # "drive_gain +- 0.01, steer_damping", "weave@5 +- 0.05", "verdict"
     against: dict[str, float] = Field(default_factory=dict)  # of a verdict: values of quantities in the other model, SI

@@ -9,7 +9,7 @@ import numpy as np
 from experiments.reports.eigenvalues import GRID_COLOUR, MUTED_COLOUR, SERIES_STYLES, figure_style, new_figure
 from models.array_types import Array
 
-PANELS_ACROSS = 2
+COURSES_ACROSS = 2
 BAR = 1.96  # standard deviations to either side, 95 %
 
 
@@ -66,8 +66,8 @@ class CourseSection:
     @property
     def figure(self) -> Any:
         """Draw each quantity over the minutes: value with its 95 % interval, and theory's value."""
-        down = -(-len(self.labels) // PANELS_ACROSS)
-        across = min(PANELS_ACROSS, len(self.labels))
+        down = -(-len(self.labels) // COURSES_ACROSS)
+        across = min(COURSES_ACROSS, len(self.labels))
         minutes = np.array([row.minutes for row in self.rows])
         with figure_style():
             figure = new_figure(3.6 * across + 0.4, 2.3 * down + 0.3)
