@@ -39,12 +39,14 @@ if TYPE_CHECKING:
     from models.plant.scenario import Kick, Knock, Scenario
     from models.plant.sensors import Instruments
     from models.plant.steer_drive import SteerDrive
+    from models.plant.tyres import FrontTyre
 
 __all__ = [
     "Bicycle",
     "CanonicalMatrices",
     "CriticalSpeeds",
     "Ensemble",
+    "FrontTyre",
     "InputError",
     "Instruments",
     "Kick",
@@ -116,6 +118,7 @@ _PLACES = {
     "models.plant.scenario": ("Kick", "Knock", "Scenario"),
     "models.plant.sensors": ("Instruments",),
     "models.plant.steer_drive": ("SteerDrive",),
+    "models.plant.tyres": ("FrontTyre",),
 }
 if not TYPE_CHECKING:  # a type checker reads the imports above
     __getattr__, __dir__ = lazy(__name__, {name: module for module, names in _PLACES.items() for name in names})

@@ -16,6 +16,7 @@ from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.records import PLANT_MODELS
+from models.plant.tyres import FrontTyre
 
 USUAL_SUPPLY = 24.0  # V
 
@@ -29,6 +30,7 @@ class Emulation:
     drive: SteerDrive = SteerDrive()  # lag, greatest torque and inner loop are the rig's
     noise: float = 1.0  # times that of the emulated instruments
     place_faults: tuple[PlaceFault, ...] = ()  # of its sensor of place
+    tyre: FrontTyre = FrontTyre()
 
     def __post_init__(self) -> None:
         if self.model not in PLANT_MODELS:
@@ -138,4 +140,5 @@ def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulatio
         replace(quiet, **{name: emulation.noise * getattr(quiet, name) for name in levels}),
         emulation.model,
         emulation.surroundings,
+        emulation.tyre,
     )

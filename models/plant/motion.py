@@ -118,13 +118,13 @@ def loads(p, s, t, x, v, T):
     v : float
         Forward speed, m/s.
     T : float
-        Torque that the drive reports, N m.
+        Torque that the drive passes on, N m.
     """
     around = p.surroundings
     T_phi, T_delta = linear_dynamics.unbalance(p) if p.model == LINEAR else nonlinear_dynamics.unbalance(p, s)
     T_phi += contact(around.wheels, x[PHI], x[PHI_DOT])
     T_rear = p.rR * resistance(around, v)
-    T_delta += s.T_noise + contact(around.stops, x[DELTA], x[DELTA_DOT])
+    T_delta += s.T_noise + contact(around.stops, x[DELTA], x[DELTA_DOT]) + s.tyre_torque
     if p.drive.backlash == 0.0:
         T_delta += p.drive.gain * T
     else:
@@ -196,7 +196,7 @@ def steer_slip(p, s, x):
     v, v_dot = forward(p, s, s.t, x)
     if p.model != LINEAR:
         nonlinear_dynamics.place(p, s, x, v)
-    T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, s.drive.T)
+    T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T))
     holding = holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     return steer_drive.slip_side(p.drive, x[DELTA_DOT], holding)
 
@@ -213,7 +213,7 @@ def motion_derivative(p, s, t, x, T, side):
     x : tuple
         Motion, in the order of `MOTION_STATES`.
     T : float
-        Torque that the drive reports, N m.
+        Torque that the drive passes on, N m.
     side : float
         Side to which the steer slips, +1 or -1; 0 where dry friction holds it.
     """

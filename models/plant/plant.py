@@ -46,8 +46,10 @@ from models.plant.records import (
 from models.plant.scenario import Kick, Knock, Scenario
 from models.plant.sensors import READINGS, Instruments
 from models.plant.steer_drive import TIME_RESOLUTION, SteerDrive
+from models.plant.tyres import FrontTyre, tyre_torque_after
 
 __all__ = [
+    "FrontTyre",
     "Instruments",
     "Kick",
     "Knock",
@@ -123,6 +125,25 @@ def hold_or_release(p, s, enabled, dt):
 
 
 @njit(cache=True, nogil=True)
+def derivative_now(p, s):
+    """Time derivative of the motion at present."""
+    T = steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T)
+    x = motion(s)
+    return motion_derivative(p, s, s.t, x, T, steer_slip(p, s, x))
+
+
+@njit(cache=True, nogil=True)
+def roll_tyre(p, s, h):
+    """Let the front tyre roll on for `h` seconds; in a person's hands and on its side it is at ease."""
+    if s.held or s.fallen:
+        s.tyre_torque = 0.0
+        return
+    x = motion(s)
+    v, _ = forward(p, s, s.t, x)
+    s.tyre_torque = tyre_torque_after(p.tyre, s.tyre_torque, h, v, x, derivative_now(p, s))
+
+
+@njit(cache=True, nogil=True)
 def advance_plant(p, s, kicks, T_cmd, enabled, dt):
     """Carry the machine on by `dt` seconds with one command.
 
@@ -159,7 +180,9 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
             steer_servo.drive_steer(p, s, h)
         if not (s.held or s.fallen):
             h = move(p, s, h)
-        s.drive.T = steer_drive.torque_after(p.drive, s.drive, h)
+        steer_drive.carry_on(p.drive, s.drive, h, s.held or s.fallen)
+        if p.tyre.active:
+            roll_tyre(p, s, h)
         s.t += h
     s.t = max(s.t, t_end)
 
@@ -182,7 +205,7 @@ def read_plant(p, s, out):
     v, v_dot = forward(p, s, s.t, x)
     a_belt = 0.0 if p.floor else v_dot
     still = s.held or s.fallen
-    x_dot = NO_MOTION if still else motion_derivative(p, s, s.t, x, s.drive.T, steer_slip(p, s, x))
+    x_dot = NO_MOTION if still else derivative_now(p, s)
     if p.surroundings.coasting:
         v_dot = x_dot[V]
     if p.model == LINEAR:
@@ -209,6 +232,7 @@ class Plant:
     model : str
         Equations of motion, a name in `models.plant.records.PLANT_MODELS`.
     surroundings : Surroundings
+    tyre : FrontTyre
 
     Attributes
     ----------
@@ -231,8 +255,9 @@ class Plant:
         instruments: Instruments = Instruments(),
         model: str = "linear",
         surroundings: Surroundings = Surroundings(),
+        tyre: FrontTyre = FrontTyre(),
     ) -> None:
-        self.p = pack_plant(bicycle, scenario, drive, instruments, model, surroundings)
+        self.p = pack_plant(bicycle, scenario, drive, instruments, model, surroundings, tyre)
         self.s = initial_plant_state(bicycle, scenario)
         self.kicks = pack_kicks(scenario)
         self._readings = np.zeros(1, READINGS)

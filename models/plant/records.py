@@ -14,6 +14,7 @@ from models.plant.scenario import MAX_SPEED_CORNERS, Knock, Scenario
 from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
 from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
 from models.plant.steer_servo import SERVO_SETTINGS, SERVO_STATE, pack_servo, servo_step
+from models.plant.tyres import TYRE_SETTINGS, FrontTyre, pack_tyre
 
 LINEAR, NONLINEAR = 0, 1
 PLANT_MODELS = {"linear": LINEAR, "nonlinear": NONLINEAR}
@@ -45,6 +46,7 @@ PLANT_PARAMETERS = np.dtype(
         ("step", "f8"),  # s, longest step
         ("drive", DRIVE_SETTINGS),
         ("servo", SERVO_SETTINGS),
+        ("tyre", TYRE_SETTINGS),
         ("mesh", CONTACT),  # of the drive's teeth
         ("instruments", INSTRUMENTS),
         ("surroundings", SURROUNDINGS),
@@ -76,6 +78,7 @@ PLANT_STATE = np.dtype(
         ("kick", "i8"),  # number of the first that is not over
         ("push", "f8", (KICK_VALUES,)),  # that one, KICK_BEGIN ...
         ("T_noise", "f8"),  # N m, random steer torque at present
+        ("tyre_torque", "f8"),  # N m, of the front tyre on the steer at present
         ("gust", "f8"),  # N, random part of the wind at present
         ("drive", DRIVE_STATE),
         ("servo", SERVO_STATE),
@@ -99,6 +102,7 @@ def pack_plant(
     instruments: Instruments,
     model: str,
     surroundings: Surroundings,
+    tyre: FrontTyre = FrontTyre(),
 ) -> NDArray:
     """Pack everything that stays constant into one ``PLANT_PARAMETERS`` array.
 
@@ -111,6 +115,7 @@ def pack_plant(
     model : str
         Equations of motion, a name in `PLANT_MODELS`.
     surroundings : Surroundings
+    tyre : FrontTyre
 
     Raises
     ------
@@ -136,6 +141,7 @@ def pack_plant(
     p["w"], p["c"], p["g"], p["rR"] = bicycle.w, bicycle.c, bicycle.g, bicycle.rR
     p["drive"] = tuple(getattr(drive, name) for name in DRIVE_SETTINGS.names or ())
     pack_servo(p["servo"], drive, 1.0 / M_inv[DELTA, DELTA])
+    pack_tyre(p["tyre"], tyre, bicycle)
     play = 0.5 * drive.backlash if drive.backlash > 0.0 else None
     p["mesh"] = stiff(play, M_inv[DELTA, DELTA] + 1.0 / max(drive.rotor, ROTOR_MIN), MESH_RATE)
     instruments.pack(p["instruments"])

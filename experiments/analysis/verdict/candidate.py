@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
 LIKELIHOOD_BOUND = 6.63  # of chi-square, 99 % with one degree of freedom: within it two causes cannot be told apart
 
 
@@ -21,6 +22,14 @@ class CandidateCause:
     outside: str = ""  # why it cannot be that, if it cannot; ``moved`` is then as near as it can be
     would_explain: float = 0.0  # of the motion's chi-square, if it could be anything
     unit: str = ""  # SI
+    chi2_before: float = float("nan")  # chi-square of the eigenvalues with nothing moved, told as ``chi2_left`` is
+
+    def useful(self, chi2: float) -> bool:
+        """Tell whether it leaves at most half of the misfit; ``chi2`` is that of the verdict, where no other is known.
+
+        The verdict's lets the runs differ by as much as they do; that of a cause lets them by what they then still do.
+        """
+        return self.chi2_left <= USEFUL * (self.chi2_before if self.chi2_before > chi2 else chi2)
 
 
 def indistinguishable(causes: Sequence[CandidateCause]) -> list[CandidateCause]:

@@ -57,7 +57,8 @@ def find_causes(
             tried.append(_on_eigenvalues(group, leftover, nominal, cause))
         except InputError:  # a machine that cannot be is no candidate
             continue
-    tried.sort(key=lambda cause: cause.chi2_left)
+    before = leftover.chi2([c for _, c in group])
+    tried = sorted((replace(one, chi2_before=before) for one in tried), key=lambda cause: cause.chi2_left)
     untried = found[CAUSES_PREDICTED_AGAIN:]
     return (tried + untried)[:CAUSES_REPORTED] + _impossible_but_better(ranked, found)
 

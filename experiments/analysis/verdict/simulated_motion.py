@@ -24,7 +24,8 @@ from models.linear.whipple import totals
 from models.linear.zero_order_hold import zoh
 
 _LONGEST_STEP = 0.005  # s, of continuous dynamics
-START_ROUNDS = 3  # times the start is corrected for what the part does to the motion
+START_ROUNDS = 8  # times, at most, that the start is corrected for what the part does to the motion
+START_SETTLED = 2e-3  # of the motion, by which a correction still moves it
 _N_STATES = len(STATES)
 
 
@@ -39,7 +40,8 @@ class MachineSteps:
     left: Array  # (n,)
     weight: Array  # (n,)
     torque: Array  # (m,) change per N m on the steer held over a step
-    rows: Array  # (3, m): torque of the drive, curvature of the front wheel's path, side force on it
+    rows: Array  # (3, m): torque of the drive; curvature of the front wheel's path and side force, by work on the steer
+    side_per_torque: float  # side force of `rows` per N m on the steer
     embed: Array  # (m, 4 + k) states from starts
 
     @classmethod
@@ -62,9 +64,13 @@ class MachineSteps:
         rows = np.zeros((3, m))
         if dynamics.drive is not None:
             rows[0] = dynamics.drive(v0)
-        rows[1:, :_N_STATES], drive = _tyre_rows(theory.variant({})[0], v0)
-        rows[1:] += np.outer(drive, rows[0])
-        return cls(h, every, v, F, left, weight, torque, rows, dynamics.starts(float(v[0])))
+        real = theory.variant({})[0]
+        work = _work_on_steer(real)
+        rows[1:, :_N_STATES], on_axis = _tyre_rows(real, v0)
+        rows[1:] += np.outer(on_axis, rows[0])
+        rows[1:] *= work[:, np.newaxis]
+        side_per_torque = float(work[1] * on_axis[1])
+        return cls(h, every, v, F, left, weight, torque, rows, side_per_torque, dynamics.starts(float(v[0])))
 
     @property
     def driven(self) -> bool:
@@ -93,6 +99,7 @@ class MachineSteps:
             self.weight,
             self.torque,
             self.rows,
+            self.side_per_torque,
             self.embed @ start,
         )
         return np.asarray(found[:: self.every])
@@ -122,6 +129,16 @@ def _tyre_rows(real: Variant, v: float) -> tuple[Array, Array]:
     moment = moment - speed * (t.ST * unit[PHI_DOT] + t.SF * sin_lam * unit[DELTA_DOT])
     side = cos_lam * moment / b.w
     return np.array([curvature, side]), np.array([0.0, cos_lam * float(yaw_moment(axis)) / b.w])
+
+
+def _work_on_steer(real: Variant) -> Array:
+    """Steer torques that do the work of a torque about the vertical at the front contact, and of one about its axis.
+
+    A steer turns the wheel about the vertical by cos(lam), and by mu = c cos(lam) / w with the frame that it makes yaw.
+    The rows of `_tyre_rows` have the curvature about the vertical, and the side force already times cos(lam).
+    """
+    yaws_with = 1.0 + real.bicycle.c / real.bicycle.w
+    return np.array([np.cos(real.bicycle.lam) * yaws_with, yaws_with])
 
 
 @dataclass(frozen=True)
@@ -160,11 +177,48 @@ class RiddenMotion:
 
     def lean_rate(self, element: SteerElement, size: float) -> Array:
         """Lean rate (n,) with a part of this size, less its mean, from the start that then fits best."""
-        x, linear = self.start.x, self.start.x
-        change = np.zeros((self.window.stop - self.window.start, 2))
+        x, change = self._start_with(element, size)
+        return np.asarray(self.start.unit_responses @ x + change[:, 0])
+
+    def _start_with(self, element: SteerElement, size: float) -> tuple[Array, Array]:
+        """Start (4 + k,) that fits best with a part, and what the part then changes (n, 2), less its mean.
+
+        The start is corrected by what linear theory would make of that change, again and again. Where the part
+        changes much in a short window such corrections overshoot or run away: each is mixed with those before it
+        (Anderson 1965), and the start that was corrected least is taken.
+        """
+        scale = np.linalg.norm(self._unit_motions.reshape(-1, len(self.start.x)), axis=0)
+        x, starts, corrections = self.start.x, [], []
+        best = (np.inf, x, np.zeros((self.window.stop - self.window.start, 2)))
         for _ in range(START_ROUNDS):
             change = self.machine.ride(x, element, size) - self._unit_motions @ x
             change -= change.mean(axis=0)
-            x = linear - sum(K @ change[:, i] for i, K in enumerate(self._influences))
-        change = self.machine.ride(x, element, size) - self._unit_motions @ x
-        return np.asarray(self.start.unit_responses @ x + change[:, 0] - change[:, 0].mean())
+            wanted = self.start.x - sum(K @ change[:, i] for i, K in enumerate(self._influences))
+            starts.append(x)
+            corrections.append(wanted - x)
+            left = float(np.linalg.norm(scale * corrections[-1]))
+            if not np.isfinite(left):
+                break
+            if left < best[0]:
+                best = left, x, change
+            if left < START_SETTLED * np.linalg.norm(scale * x):
+                break
+            x = _mixed(starts, corrections, scale)
+        return best[1], best[2]
+
+
+def _mixed(starts: Sequence[Array], corrections: Sequence[Array], scale: Array) -> Array:
+    """Next start (m,) from those so far and their corrections, as if these were linear in them (Anderson 1965).
+
+    Parameters
+    ----------
+    starts, corrections : sequences of (m,)
+    scale : (m,)
+        What a unit of each number of a start moves, to measure corrections by.
+    """
+    following = starts[-1] + corrections[-1]
+    if len(starts) == 1:
+        return following
+    of_starts, of_corrections = np.diff(starts, axis=0).T, np.diff(corrections, axis=0).T
+    weights = np.linalg.lstsq(scale[:, np.newaxis] * of_corrections, scale * corrections[-1], rcond=1e-6)[0]
+    return np.asarray(following - (of_starts + of_corrections) @ weights)

@@ -175,7 +175,7 @@ def _play_torque(size, memory, h, delta, delta_dot, free_delta_dot, mobility, dr
 
 
 @njit(cache=True, nogil=True)
-def ride_element(kind, size, h, v, F, left, weight, torque, rows, x0):
+def ride_element(kind, size, h, v, F, left, weight, torque, rows, side_per_torque, x0):
     """Ride a linear machine with an element; in this file, as compiled code knows only its own file's changes.
 
     Parameters
@@ -188,7 +188,7 @@ def ride_element(kind, size, h, v, F, left, weight, torque, rows, x0):
         Speed at each step [m/s].
     F, left, weight
         As of `experiments.theory.free_response.step_maps`.
-    torque, rows
+    torque, rows, side_per_torque
         As of `experiments.analysis.verdict.simulated_motion.MachineSteps`.
     x0 : (m,)
         State at the start.
@@ -218,6 +218,8 @@ def ride_element(kind, size, h, v, F, left, weight, torque, rows, x0):
             drive += rows[0, b] * x[b]
             twist += rows[1, b] * x[b]
             side += rows[2, b] * x[b]
+        if kind == PNEUMATIC_TRAIL:
+            side += side_per_torque * memory[0]  # of the acceleration that the tyre itself gives the steer
         added = element_torque(
             kind, size, memory, h, v[i], x[DELTA], x[DELTA_DOT], after[DELTA_DOT], mobility, drive, twist, side
         )

@@ -8,8 +8,7 @@ from scipy.special import chdtrc
 from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
-USEFUL = 0.5  # share of chi-square that a cause may leave at most to be called one
-
+MUCH_MORE = 1.5  # times the verdict's chi-square, from where on that with which causes are told apart is said too
 
 MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's motion
     "drive_gain": "turn the bars against a spring balance, to know the drive's torque",
@@ -54,7 +53,7 @@ def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, 
     """
     if untold:
         return f"; {untold}"
-    usable = [cause for cause in causes if cause.chi2_left <= USEFUL * chi2]
+    usable = [cause for cause in causes if cause.useful(chi2)]
     if not usable or usable[0] is not causes[0]:
         return f", and no single quantity would{_impossible(causes)}"
     first = usable[0]
@@ -63,10 +62,18 @@ def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, 
     return (
         f"; with {first.name} at {with_unit(first, first.moved)} instead of {first.nominal:.4g}, "
         f"{abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
+        f"{_told_apart(first, chi2)}"
         f"{_left_unexplained(first, dof)}"
         + (f"; these data cannot tell that from {', '.join(alike)}" if alike else "")
         + _impossible(causes)
     )
+
+
+def _told_apart(cause: CandidateCause, chi2: float) -> str:
+    """Say what a cause is held against, where that is not the verdict's own chi-square."""
+    if not cause.chi2_before > MUCH_MORE * chi2:
+        return ""
+    return f" ({cause.chi2_before:.0f} without it, by the measure that tells causes apart)"
 
 
 def with_unit(cause: CandidateCause, value: float) -> str:

@@ -132,3 +132,29 @@ def test_drive_refuses_a_delay_in_milliseconds_and_a_gain_that_is_no_number():
         SteerDrive(delay=5.0)
     with pytest.raises(InputError, match="gain"):
         SteerDrive(gain=np.nan)
+
+
+@pytest.mark.parametrize(("T", "arrives"), [(0.03, 0.0), (-0.05, 0.0), (0.2, 0.15), (-1.0, -0.95)])
+def test_a_dead_band_is_left_out_of_every_torque(T, arrives):
+    p, _ = make(dead_band=0.05)
+    assert steer_drive.passed_on(p, 0.7, T) == pytest.approx(arrives)
+
+
+def test_hysteresis_lags_behind_on_the_way_up_and_down():
+    """By hand: up to 1, where 0.9 arrives; nothing moves until the torque has come back by twice the size."""
+    p, _ = make(hysteresis=0.1)
+    passed, seen = 0.0, []
+    for T in (0.05, 0.5, 1.0, 0.9, 0.81, 0.6, -1.0, -0.85):
+        passed = steer_drive.passed_on(p, passed, T)
+        seen.append(passed)
+    assert seen == pytest.approx([0.0, 0.4, 0.9, 0.9, 0.9, 0.7, -0.9, -0.9])
+
+
+def test_a_drive_at_rest_forgets_from_where_it_came():
+    p, s = make(hysteresis=0.1, lag=0.0)
+    follow(p, s, 0.0, 1.0)
+    steer_drive.carry_on(p, s, 1e-3, False)
+    assert s["passed"] == pytest.approx(0.9)
+    assert steer_drive.torque_nodes(p, s, 1e-3) == pytest.approx((0.9, 0.9, 0.9))
+    steer_drive.carry_on(p, s, 1e-3, True)
+    assert s["passed"] == 0.0
