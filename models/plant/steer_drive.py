@@ -228,7 +228,16 @@ def passed_on(p, before, T):
 
 @njit(cache=True, nogil=True)
 def carry_on(p, s, h, resting):
-    """Let `h` seconds pass in which no command falls due; a drive that is ``resting`` forgets from where it came."""
+    """Let time pass in which no command falls due.
+
+    Parameters
+    ----------
+    p, s : DRIVE_SETTINGS and DRIVE_STATE records
+    h : float
+        s.
+    resting : bool
+        It forgets from where it came.
+    """
     s.T = torque_after(p, s, h)
     s.passed = 0.0 if resting else passed_on(p, s.passed, s.T)
 

@@ -25,7 +25,7 @@ from models.linear.zero_order_hold import zoh
 
 _LONGEST_STEP = 0.005  # s, of continuous dynamics
 START_ROUNDS = 8  # times, at most, that the start is corrected for what the part does to the motion
-START_SETTLED = 2e-3  # of the motion, by which a correction still moves it
+CORRECTION_SETTLED = 2e-3  # of the motion, by which a correction still moves it
 _N_STATES = len(STATES)
 
 
@@ -201,7 +201,7 @@ class RiddenMotion:
                 break
             if left < best[0]:
                 best = left, x, change
-            if left < START_SETTLED * np.linalg.norm(scale * x):
+            if left < CORRECTION_SETTLED * np.linalg.norm(scale * x):
                 break
             x = _mixed(starts, corrections, scale)
         return best[1], best[2]
