@@ -81,6 +81,7 @@ MAY_KNOW_TIME = {
     "experiments/studies/fault_injection/realtime/bench.py",  # real faults happen in real time
     "experiments/live/rows.py",  # when somebody was there last
     "experiments/live/player.py",  # the pace of a replay
+    "experiments/live/play.py",  # when something happened, and how long a fallen bicycle rests
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced
     "experiments/commands/emulate.py",  # how long to emulate
 }

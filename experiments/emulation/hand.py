@@ -29,20 +29,22 @@ class Hand:
     Attributes
     ----------
     memory : shared array of doubles
-        For `start_pushed_twin`.
+        For the plant that it kicks, in the other process.
     """
 
+    room = 7  # numbers in the memory
+
     def __init__(self, draw: Callable[[int], Kick]) -> None:
-        self.memory = get_context("spawn").RawArray("d", 7)
+        self.memory = get_context("spawn").RawArray("d", self.room)
         self._draw = draw
         self._told = 0.0
 
-    def push(self, side: int) -> None:
-        """Ask for a kick; one that is asked for while another is under way is lost."""
+    def push(self, side: int, strength: float = 1.0) -> None:
+        """Ask for a kick, ``strength`` times as hard; one that is asked for while another is under way is lost."""
         if self.memory[_ASKED] > self.memory[_DONE]:
             return
         kick = self._draw(side)
-        self.memory[_IMPULSE], self.memory[_DURATION] = kick.impulse, kick.duration
+        self.memory[_IMPULSE], self.memory[_DURATION] = strength * kick.impulse, kick.duration
         self.memory[_X], self.memory[_Z] = kick.x, kick.z
         self.memory[_ASKED] += 1.0
 

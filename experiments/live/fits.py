@@ -4,6 +4,7 @@ They take seconds of a processor, so they are made in a process of their own, wh
 """
 
 import os
+import signal
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import suppress
 from math import hypot, isfinite
@@ -106,5 +107,6 @@ def _said(c: Comparison) -> str:
 
 
 def _go_last() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that asked
     with suppress(OSError):
         os.nice(_NICE)

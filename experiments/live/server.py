@@ -53,12 +53,13 @@ class LiveServer:
 
     async def serve(self, listening: socket.socket) -> None:
         """Serve on a socket that listens already, until the teller closes its end."""
-        await _lines_of_stdin(self._heed_teller, self._over.set)
+        reading = await _lines_of_stdin(self._heed_teller, self._over.set)
         async with self._pages(listening):
             while not self._over.is_set():
                 self._tell_rows()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._over.wait(), PERIOD)
+        reading.cancel()
 
     def _pages(self, listening: socket.socket) -> Any:
         return serve(
@@ -171,18 +172,20 @@ def _to_teller(text: str) -> None:
         os.write(1, text.encode() + b"\n")
 
 
-async def _lines_of_stdin(heed: Callable[[str], None], ended: Callable[[], None]) -> None:
-    """Call ``heed`` with every line of standard input, and ``ended`` at its end."""
+async def _lines_of_stdin(heed: Callable[[str], None], ended: Callable[[], None]) -> "asyncio.Task[None]":
+    """Call ``heed`` with every line of standard input, and ``ended`` at its end; the caller keeps the task alive."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
 
     async def read() -> None:
-        while line := await reader.readline():
-            heed(line.decode().rstrip("\n"))
-        ended()
+        try:
+            while line := await reader.readline():
+                heed(line.decode().rstrip("\n"))
+        finally:
+            ended()
 
-    loop.create_task(read())  # noqa: RUF006  it ends with the server
+    return loop.create_task(read())
 
 
 def serve_handed_socket(arguments: Sequence[str] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 export const COLUMNS = ["phi", "delta", "phi_dot", "delta_dot", "torque", "v", "y", "psi", "state"];
 const KEPT_S = 125;
+const GAP_S = 0.3;
 const MOST_EVENTS = 200;
 const MOST_FITS = 500;
 export const RUNNING = 3; // of `state` in the rows: the controller's wish, within limits
@@ -64,8 +65,13 @@ class Rows {
     const until = this.at(to + 1e-9);
     while (i < until) {
       const stop = Math.max(this.at(from + width * (Math.floor((this.t[i] - from) / width) + 1)), i + 1);
-      const end = Math.min(stop, until);
+      let end = Math.min(stop, until);
+      for (let j = i + 1; j < end; j++) if (this.t[j] - this.t[j - 1] > GAP_S) end = j;
       const two = end - i > 1;
+      if (out[0].length && this.t[i] - this.t[i - 1] > GAP_S) { // nothing is known between two runs
+        out[0].push(this.t[i - 1] + 1e-6);
+        for (let n = 1; n < out.length; n++) out[n].push(null);
+      }
       out[0].push(this.t[i]);
       if (two) out[0].push(this.t[end - 1]);
       names.forEach((name, n) => {

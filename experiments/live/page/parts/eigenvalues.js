@@ -41,7 +41,7 @@ export function onHello() {
   drawn.append(clip("clip-re", TOP), clip("clip-im", TOP + HALF + GAP));
   for (const [family, className] of [["uncontrolled", "free"], ["controlled", "held"]]) {
     for (const branch of theory[family]) {
-      const hue = HUES[branch.name] ?? "purple";
+      const hue = hueOf(branch.name);
       drawn.append(path(branch.v, branch.re, x, re, `${className} ${hue}`, "clip-re"));
       drawn.append(path(branch.v, branch.im.map((value) => (value > 0.01 ? value : null)), x, im, `${className} ${hue}`, "clip-im"));
     }
@@ -51,16 +51,20 @@ export function onHello() {
   drawn.append(pointer, dots);
   holder.replaceChildren(drawn);
   holder.setAttribute("aria-label", "Real and imaginary parts of the eigenvalues over speed, with the fits so far; the numbers are in the table below");
-  const modes = [...new Set([...theory.uncontrolled, ...theory.controlled].map((branch) => branch.name))];
+  const modes = [...new Set([...theory.uncontrolled, ...theory.controlled].map((branch) => baseOf(branch.name)))];
   $("plane-key").replaceChildren(
-    ...modes.map((mode) => element("span", { class: `key ${HUES[mode] ?? "purple"}` }, mode)),
+    ...modes.map((mode) => element("span", { class: `key ${hueOf(mode)}` }, mode)),
     element("span", {}, "whole line: with this controller; broken: without; ● fit with 95 %; ◇ predicted"));
 }
+
+/** "weave, second" is a weave. */
+function baseOf(name) { return name.split(",")[0]; }
+function hueOf(name) { return HUES[baseOf(name)] ?? "purple"; }
 
 function limitsOf(theory) {
   const branches = [...theory.uncontrolled, ...theory.controlled];
   const xRange = [Math.min(...branches.map((one) => one.v[0])), Math.max(...branches.map((one) => one.v.at(-1)))];
-  const seen = branches.filter((one) => one.name in HUES && one.name !== "caster"); // the others are far to the left
+  const seen = branches.filter((one) => baseOf(one.name) in HUES && one.name !== "caster"); // the others are far to the left
   const all = (part) => seen.flatMap((one) => one[part]).filter((value) => Number.isFinite(value));
   const least = Math.max(Math.min(...all("re"), -1), -15), most = Math.min(Math.max(...all("re"), 1), 15);
   const reRange = [least - 0.5, most + 0.5], imRange = [0, Math.max(...all("im"), 2) * 1.1];
@@ -105,7 +109,7 @@ export function draw() {
 }
 
 function dotsOf(fit, i) {
-  const x = scales.x(fit.speed), hue = HUES[fit.mode] ?? "blue";
+  const x = scales.x(fit.speed), hue = hueOf(fit.mode);
   const newest = i === store.fits.length - 1 ? " newest" : "";
   const out = [];
   for (const [part, interval, expected, y] of [["re", "u_re", "predicted_re", scales.re], ["im", "u_im", "predicted_im", scales.im]]) {

@@ -12,6 +12,7 @@ export function start() {
   $("kick-right").addEventListener("click", () => kick("right"));
   $("break").addEventListener("click", () => send({ type: "fault", name: $("fault").value }));
   $("controller").addEventListener("change", () => send({ type: "controller", name: $("controller").value }));
+  $("again").addEventListener("click", again);
   $("strength").addEventListener("input", tell);
   $("wind").addEventListener("input", () => { tell(); later("wind", () => send({ type: "wind", force: Number($("wind").value) })); });
   $("set-speed").addEventListener("input", () => { tell(); later("speed", () => send({ type: "speed", speed: Number($("set-speed").value) })); });
@@ -27,6 +28,8 @@ function later(name, act) { // a slider that is drawn along sends its last place
 function kick(side) {
   if (store.may("kick")) send({ type: "kick", side, strength: Number($("strength").value) });
 }
+
+function again() { send({ type: "controller", name: $("controller").value }); }
 
 function tell() {
   say($("strength-text"), `${number(Number($("strength").value), 1)} x`);
@@ -48,7 +51,7 @@ function heed(event) {
   if (code === "ArrowLeft" || code === "ArrowRight") { if (!event.repeat) kick(code === "ArrowLeft" ? "left" : "right"); }
   else if (code === "ArrowUp" || code === "ArrowDown") nudge("set-speed", code === "ArrowUp" ? STEP["set-speed"] : -STEP["set-speed"]);
   else if (code === "KeyA" || code === "KeyD") nudge("wind", code === "KeyD" ? STEP.wind : -STEP.wind);
-  else if (code === "KeyS") send({ type: "controller", name: $("controller").value });
+  else if (code === "KeyS") again();
   else if (/^Digit[1-9]$/.test(code)) {
     const choice = $("controller").options[Number(code.at(-1)) - 1];
     if (!choice) return;
@@ -76,6 +79,7 @@ export function onHello() {
     $(id).hidden = document.querySelector(`label[for="${id}"]`).hidden = !(store.may(id) && $(id).options.length);
   }
   $("break").hidden = $("fault").hidden;
+  $("again").hidden = $("controller").hidden;
   $("choices").hidden = $("controller").hidden && $("fault").hidden;
   $("strength").max = play?.strength_max ?? 3;
   $("wind").min = -(play?.wind_max ?? 20);

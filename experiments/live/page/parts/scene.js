@@ -181,7 +181,7 @@ function bicycle(b) {
   motor.position.x = 0.085;
   tilted.add(motor);
   const arrow = torqueArrow();
-  arrow.group.position.set(0, bar[1] + 0.12, 0);
+  arrow.group.position.set(0, bar[1] + 0.07, 0);
   tilted.add(arrow.group);
 
   const shadow = new T.Mesh(new T.PlaneGeometry(b.w + b.rR + b.rF, 0.24), flat("shadow", { transparent: true, opacity: 0.28, depthWrite: false }));
@@ -204,7 +204,7 @@ function torqueArrow() {
   const perStep = arc.geometry.index.count / 40;
   return { group, set(share) {
     const size = Math.sqrt(Math.min(Math.abs(share), 1)); // a root, so that small torques are seen
-    group.visible = size > 0.03;
+    group.visible = size > 0.12;
     const steps = Math.max(Math.round(40 * size), 1), a = (-ARC * steps) / 40;
     arc.geometry.setDrawRange(0, steps * perStep);
     head.position.set(radius * Math.cos(a), 0, -radius * Math.sin(a));
@@ -253,6 +253,7 @@ function drawTrail() {
 
 export function draw(now) {
   if (!scene || (software && now - drawnAt < SLOW_MS)) return;
+  const passed = (now - drawnAt) / 1000;
   drawnAt = now;
   const { b } = bike;
   bike.whole.position.set(pose.x, 0, pose.y);
@@ -271,7 +272,7 @@ export function draw(now) {
   world.ground.position.x = Math.round(pose.x / TILE) * TILE;
   if (!store.hello.belt_width) world.ground.position.z = Math.round(pose.y / TILE) * TILE;
   for (const edge of world.edges) edge.position.x = pose.x;
-  look();
+  look(Math.min(passed, 1));
   renderer.render(scene, camera);
 }
 
@@ -290,9 +291,10 @@ function showKick() {
   if (world.kick.visible) world.kick.scale.z = /right/.test(kick.text) ? -1 : 1;
 }
 
-function look() {
-  heading += 0.05 * (pose.psi - heading);
-  place += (store.hello.belt_width ? 0.02 : 0.1) * (pose.y - place);
+function look(passed) {
+  const follow = (lag) => 1 - Math.exp(-passed / lag); // s
+  heading += follow(0.8) * (pose.psi - heading);
+  place += follow(store.hello.belt_width ? 2 : 0.25) * (pose.y - place);
   if (Math.abs(pose.y - place) > 3) place = pose.y;
   const narrow = camera.aspect < 1.2 ? 1.25 : 1;
   const distance = 3.5 * narrow, a = turned - (store.hello.belt_width ? 0 : heading) ;

@@ -1,0 +1,114 @@
+"""Emulated machine for `riderless play`: refused where it would be a wired one, and started."""
+
+import os
+import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.errors import InputError
+
+if TYPE_CHECKING:
+    from experiments.live.play import Toy
+    from hil.rig.rig import Rig
+
+CONTROLLERS = ("lqr", "poles", "lean", "lqg", "off")
+_PATIENCE = 0.2  # s without a sample or a command; the greatest that a rig may have
+_SPEEDS = (2.0, 8.0)  # m/s, for which a method's gains are designed
+
+
+def emulated_rig_of_name(name: str, trust: bool) -> "Rig":
+    """Rig of a bicycle or of a rig file; raises InputError where a wired bicycle is named."""
+    from experiments.commands._rig_arguments import rig_for_plan
+
+    if name.startswith("/dev/"):
+        raise InputError(
+            f"play is for an emulated bicycle, found the port {name}: a wired one wants `riderless run --port {name}`"
+        )
+    rig = rig_for_plan(name, trust)
+    wired = [port.path for port in rig.ports if port.path]
+    if wired:
+        raise InputError(
+            f"play is for an emulated bicycle, found a rig wired to {', '.join(wired)} in {name}: give a bicycle, "
+            f"or run that one with `riderless run {name}`"
+        )
+    return _patient(rig)
+
+
+def _patient(rig: "Rig") -> "Rig":
+    """Give a rig the patience of a toy: a computer at home does other things beside, and nobody is hurt."""
+    from dataclasses import replace
+
+    limits = replace(
+        rig.limits,
+        stale=replace(rig.limits.stale, value=_PATIENCE, reason="a toy waits for a busy computer"),
+        late=replace(rig.limits.late, value=rig.rate, reason="a toy may be late at every tick"),
+    )
+    return replace(rig, watchdog=_PATIENCE, limits=limits)
+
+
+def require_playable(rig: "Rig", controller: str, speed: float) -> None:
+    """Refuse a controller or a speed [m/s] that cannot be played with; raises InputError."""
+    if controller not in CONTROLLERS:
+        raise InputError(f"--controller must be one of {', '.join(CONTROLLERS)}, found {controller!r}")
+    slowest, fastest = play_speeds(rig)
+    if not slowest <= speed <= fastest:
+        raise InputError(f"--speed must be {slowest:g} to {fastest:g} m/s for this rig, found {speed:g} m/s")
+
+
+def play_speeds(rig: "Rig") -> tuple[float, float]:
+    """Slowest and fastest speed of the belt [m/s] that rig and gains allow."""
+    return max(rig.limits.speed_min.value, _SPEEDS[0]), min(rig.limits.speed_max.value, _SPEEDS[1])
+
+
+@contextmanager
+def started_toy(rig: "Rig", speed: float, model: str, seed: int, out: Path) -> "Iterator[Toy]":
+    """Start the emulated bicycle; it ends with the context.
+
+    Parameters
+    ----------
+    rig : Rig
+    speed : float
+        Of the belt at first [m/s].
+    model : str
+        Equations of motion.
+    seed : int
+        Of kicks and noise.
+    out : Path
+        Folder for the logs.
+
+    Raises
+    ------
+    InputError, DeviceError
+    """
+    import numpy as np
+
+    from experiments.campaigns.protocols.condition import hand_kick
+    from experiments.commands._rig_arguments import gains_of
+    from experiments.emulation.plaything import Playmate, start_plaything
+    from experiments.live.play import Toy
+    from hil.runners.emulation import Emulation
+    from models.plant.scenario import Scenario
+
+    rng, speeds = np.random.default_rng(seed), play_speeds(rig)
+    playmate = Playmate(lambda side: hand_kick(rig.bicycle, 0.0, side, rng, model), speed)
+    scenario = Scenario(speed=((0.0, speeds[0]), (1.0, speeds[1])), seed=seed)  # the playmate's belt is between them
+    emulation = Emulation(model)
+    with start_plaything(rig, scenario, emulation, playmate) as twin:
+        yield Toy(
+            rig=rig,
+            paths=twin.paths,
+            playmate=playmate,
+            choose=lambda name: gains_of(name, rig, told=speeds),
+            controllers=CONTROLLERS,
+            speeds=speeds,
+            out=out,
+            extra={"scenario": scenario, "emulation": emulation},
+        )
+
+
+def open_browser(address: str) -> None:
+    """Open the page where there is a screen; a browser in the terminal would be in the way."""
+    if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(address)

@@ -1,0 +1,56 @@
+"""`riderless play`: an emulated bicycle in the browser, to kick and to break."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.commands._trust import Trust
+from experiments.live.access import LOOPBACK, USUAL_PORT
+
+
+def play(
+    bike: Annotated[str, typer.Argument(help="Name in the catalogue, or a TOML file.")] = "Benchmark",
+    controller: Annotated[str, typer.Option(help="To begin with: lqr, poles, lean, lqg, off.")] = "lqr",
+    speed: Annotated[float, typer.Option(help="Of the belt to begin with, m/s.")] = 4.6,
+    model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
+    seed: Annotated[int, typer.Option(min=0, help="Of kicks and sensor noise.")] = 1,
+    host: Annotated[str, typer.Option(help="Address to serve on; another than this computer's own wants a token.")] = (
+        LOOPBACK[0]
+    ),
+    port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port of the page; 0 for any.")] = USUAL_PORT,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; print the address only.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Keep the rides' logs here.")] = None,
+    trust: Trust = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print address and process as JSON.")] = False,
+) -> None:
+    """Ride an emulated bicycle in the browser, without hardware: kick it, blow at it, break it, change its controller.
+
+    The page opens by itself. The arrows kick left and right and change the speed, A and D blow, 1 to 9 choose a
+    controller, space stops and S starts again; after a fall it starts again by itself. Ctrl-C ends it.
+    """
+    import tempfile
+    from contextlib import ExitStack
+
+    from experiments.commands._toy import emulated_rig_of_name, open_browser, require_playable, started_toy
+    from experiments.live.ending import heed_ending
+    from experiments.live.launch import LiveServerProcess
+    from experiments.live.play import PlaySession
+    from experiments.terminal.console import emit_json, progress_screen, screen
+
+    rig = emulated_rig_of_name(bike, trust)
+    require_playable(rig, controller, speed)
+    with ExitStack() as stack:
+        server = stack.enter_context(LiveServerProcess(host, port))
+        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="riderless-play-")))
+        progress_screen.print("starting the virtual bicycle (the first time, compiling takes half a minute) ...")
+        stopped = stack.enter_context(heed_ending())
+        toy = stack.enter_context(started_toy(rig, speed, model, seed, folder))
+        if as_json:
+            emit_json({"address": server.address, "port": server.port, "server": server.pid})
+        else:
+            told = "arrows kick and change the speed, space stops, S starts again; Ctrl-C here ends it"
+            screen.print(f"the page is at {server.address}", told, sep="\n", soft_wrap=True)
+        if not no_browser:
+            open_browser(server.address)
+        PlaySession(toy, controller, server).play(stopped)

@@ -1,0 +1,167 @@
+"""Emulated bicycle to play with: kicks, wind, speed and faults, asked for while it rides."""
+
+import math
+from collections.abc import Callable, MutableSequence
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.emulation.hand import Hand, PushedPlant
+from firmware_interface.twins.virtual_node import VirtualProcess, spawn
+from hil.rig.rig import Rig
+from hil.runners.emulation import Emulation, emulated_machine
+from models.errors import InputError
+from models.plant.plant import Kick, Scenario
+from models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
+
+_WIND, _SPEED, _FAULT = range(Hand.room, Hand.room + 3)
+QUICKEST = 1.0  # m/s^2, at which the belt changes its speed
+
+
+class PlayFault(NamedTuple):
+    """Fault of an emulated machine: what a person calls it, and what is broken."""
+
+    name: str
+    what: str
+
+
+FAULTS = (
+    PlayFault("none", "everything works"),
+    PlayFault("drive dead", "the drive makes no torque, and says so"),
+    PlayFault("drive weak", "the drive makes half of the torque, and says so"),
+    PlayFault("steer encoder 4 deg off", "the steer angle reads too far to the right"),
+    PlayFault("gyro stuck", "the gyro repeats its last reading"),
+    PlayFault("wheel sensor silent", "the wheel reads no speed"),
+)
+NONE, DEAD, WEAK, STEER_OFF, GYRO_STUCK, NO_WHEEL = range(len(FAULTS))
+STEER_ERROR = math.radians(4.0)
+
+
+class Playmate(Hand):
+    """Hand of a person who plays: kicks as `Hand`, and wind, speed and faults besides.
+
+    Parameters
+    ----------
+    draw : callable
+        Gives the kick to the right (1) or left (-1); its time is not used.
+    speed : float
+        Of the belt at first [m/s].
+    """
+
+    room = Hand.room + 3
+
+    def __init__(self, draw: Callable[[int], Kick], speed: float) -> None:
+        super().__init__(draw)
+        self.speed = speed
+
+    @property
+    def speed(self) -> float:
+        """Speed that the belt is to have [m/s]."""
+        return float(self.memory[_SPEED])
+
+    @speed.setter
+    def speed(self, v: float) -> None:
+        self.memory[_SPEED] = v
+
+    @property
+    def wind(self) -> float:
+        """Steady force of the wind [N], positive to the right."""
+        return float(self.memory[_WIND])
+
+    @wind.setter
+    def wind(self, force: float) -> None:
+        self.memory[_WIND] = force
+
+    def break_as(self, name: str) -> None:
+        """Break the machine as a name of `FAULTS` says, or mend it by "none"; raises InputError."""
+        names = [fault.name for fault in FAULTS]
+        if name not in names:
+            raise InputError(f"no fault is called {name!r}: there is {', '.join(names)}")
+        self.memory[_FAULT] = names.index(name)
+
+    @property
+    def broken(self) -> str:
+        """Name of the fault that is on."""
+        return FAULTS[int(self.memory[_FAULT])].name
+
+
+class PlayedPlant(PushedPlant):
+    """Emulated bicycle that a `Playmate` plays with; a plant as the twins want one.
+
+    Parameters
+    ----------
+    rig, scenario, emulation
+        As for `hil.runners.emulation.emulated_plant`.
+    memory : shared array of doubles
+        Of the playmate.
+    """
+
+    def __init__(self, rig: Rig, scenario: Scenario, emulation: Emulation, memory: MutableSequence[float]) -> None:
+        super().__init__(rig, scenario, emulation, memory)
+        self._wished = float(memory[_SPEED])
+        self._stuck = np.zeros(3)
+        self._set_profile(0.0, self._wished, self._wished)
+
+    def advance(self, T_cmd: float, enabled: bool, dt: float) -> None:
+        """Let ``dt`` [s] pass under the drive's command, as far as the drive obeys it."""
+        self._calm["wind"] = self._memory[_WIND]
+        self._take_speed()
+        fault = int(self._memory[_FAULT])
+        super().advance({DEAD: 0.0, WEAK: 0.5}.get(fault, 1.0) * T_cmd, enabled, dt)
+
+    def read(self) -> np.void:
+        """Take one sample of the instruments, as they are now."""
+        reading, fault = super().read(), int(self._memory[_FAULT])
+        gyro = ("phi_dot", "theta_dot", "psi_dot")
+        if fault == GYRO_STUCK:
+            for axis, value in zip(gyro, self._stuck, strict=True):
+                reading[axis] = value
+        else:
+            self._stuck[:] = [reading[axis] for axis in gyro]
+        if fault == STEER_OFF:
+            reading["delta"] += STEER_ERROR
+        elif fault == NO_WHEEL:
+            reading["wheel_rate"] = 0.0
+        return reading
+
+    def _take_speed(self) -> None:
+        """Let the belt go to the speed that is wished: at once while the bicycle is held, else gently."""
+        wished, plant = float(self._memory[_SPEED]), self._plant
+        if not plant.released:
+            if plant.p["n_speed"][0] > 1 or wished != self._wished:
+                self._set_profile(0.0, wished, wished)
+        elif wished != self._wished:
+            since = plant.t - float(plant.s["t_release"][0])
+            self._set_profile(since, plant.v, wished)
+        self._wished = wished
+
+    def _set_profile(self, begin: float, v: float, wished: float) -> None:
+        """Set the speed profile: ``v`` [m/s] until ``begin`` [s after the release], then gently on to another."""
+        p, s = self._plant.p, self._plant.s
+        lasts = abs(wished - v) / QUICKEST
+        p["speed"][0, :2] = 0.0
+        p["speed"][0, 0, [CORNER_TIME, CORNER_SPEED]] = begin, v
+        if lasts > 0.0:
+            p["speed"][0, 0, CORNER_SLOPE] = math.copysign(QUICKEST, wished - v)
+            p["speed"][0, 1, [CORNER_TIME, CORNER_SPEED]] = begin + lasts, wished
+        p["n_speed"][0] = 2 if lasts > 0.0 else 1
+        s["segment"][0] = 0
+
+
+def start_plaything(rig: Rig, scenario: Scenario, emulation: Emulation, playmate: Playmate) -> VirtualProcess:
+    """Start an emulated bicycle that can be played with and wait until it serves.
+
+    Parameters
+    ----------
+    rig : Rig
+    scenario : Scenario
+        Its speeds count for nothing: the playmate says how fast the belt is.
+    emulation : Emulation
+    playmate : Playmate
+
+    Raises
+    ------
+    DeviceError
+        When it cannot start.
+    """
+    return spawn(PlayedPlant, emulated_machine(rig), (rig, scenario, emulation, playmate.memory))

@@ -1,0 +1,322 @@
+"""Play: an emulated bicycle on the page that arms and starts itself again, and whatever a person does to it."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.emulation.plaything import FAULTS, Playmate
+from experiments.live.fits import FoundFits, ask_fits, new_fitter
+from experiments.live.hello import hello_of
+from experiments.live.launch import LiveServerProcess
+from experiments.live.narrator import Narrator
+from experiments.live.player import rows_message
+from experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, PlayChoices, as_text
+from hil.controllers.controller import Controller
+from hil.logs.folders import run_folder
+from hil.logs.header import RunHeader, new_header
+from hil.rig.rig import Rig
+from hil.runners.operator import Operator, Outcome
+from hil.runners.session import run_realtime
+from models.errors import InputError
+
+LONGEST_RIDE = 300.0  # s; then a new log begins, so that fits stay quick
+STOP_ON_PAGE = "STOP on the page"
+_BATCH, _DIGEST, _LOOK = 1.0 / 30.0, 0.1, 0.05  # s between rows, digests, looks while it rests
+_PICKED_UP = 2.0  # s that a fallen bicycle rests
+_WINDOW = 3.5  # s after a kick at which its window is whole
+_FASTEST_ANSWER = 1e-3  # s
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Emulated machine to play with, and how it is controlled.
+
+    Parameters
+    ----------
+    rig : Rig
+    paths : sequence of str
+        Pseudo-terminals of the emulated machine.
+    playmate : Playmate
+        Does to it what is asked for.
+    choose : callable
+        Controller of a name.
+    controllers : sequence of str
+        Names to choose from.
+    speeds : (float, float)
+        Slowest and fastest speed of the belt [m/s].
+    out : Path
+        Folder of the runs' folders.
+    extra : dict
+        What a log is to hold of the emulation.
+    """
+
+    rig: Rig
+    paths: Sequence[str]
+    playmate: Playmate
+    choose: Callable[[str], Controller]
+    controllers: Sequence[str]
+    speeds: tuple[float, float]
+    out: Path
+    extra: dict[str, Any]
+
+
+class PlaySession:
+    """Rides one after another, each told to the page and heeding it.
+
+    Parameters
+    ----------
+    toy : Toy
+    controller : str
+        Name of the first one.
+    server : LiveServerProcess
+
+    Attributes
+    ----------
+    wanted : str
+        Name of the controller of this ride, or of the next.
+    zero : float
+        Host clock from which the page counts [s].
+    """
+
+    def __init__(self, toy: Toy, controller: str, server: LiveServerProcess) -> None:
+        self.toy, self.server = toy, server
+        self.wanted = controller
+        self._again = False  # a person wants another ride
+        self.zero = time.monotonic()
+        self._stopped: Callable[[], bool] = lambda: False
+
+    def play(self, stopped: Callable[[], bool]) -> None:
+        """Play until ``stopped()`` or the server is gone."""
+        self._stopped = stopped
+        greeted = ""
+        with new_fitter() as fitter:
+            while not self.over:
+                self._again = False
+                name, schedule = self._controller(greeted)
+                if name != greeted:
+                    self.server.tell(as_text(self._hello(name, schedule)))
+                    greeted = name
+                self.toy.playmate.break_as(FAULTS[0].name)
+                outcome = _Ride(self, schedule, fitter).go()
+                if not (self.over or self._again):
+                    self._rest(outcome)
+            fitter.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def over(self) -> bool:
+        """Has play ended?"""
+        return self._stopped() or not self.server.alive
+
+    def _controller(self, before: str) -> tuple[str, Controller]:
+        """Design what is wanted; where that cannot be had, what was before."""
+        with self.telling("starting", ""):
+            try:
+                return self.wanted, self.toy.choose(self.wanted)
+            except InputError as refused:
+                self.event("note", f"{self.wanted}: {refused}")
+                if not before:
+                    raise
+                self.wanted = before
+                return before, self.toy.choose(before)
+
+    def header(self, schedule: Controller) -> RunHeader:
+        """Describe the next ride, as the log of it will."""
+        rig = self.toy.rig
+        return new_header(rig, schedule, rig.calibrated(), runner="realtime", label=self.label())
+
+    def label(self) -> str:
+        """Words for the next ride."""
+        return f"{self.wanted} at {self.toy.playmate.speed:g} m/s"
+
+    def _hello(self, name: str, schedule: Controller) -> LiveHello:
+        toy = self.toy
+        play = PlayChoices(
+            faults=[LiveChoice(name=fault.name, what=fault.what) for fault in FAULTS],
+            controllers=[LiveChoice(name=one) for one in toy.controllers],
+            controller=name,
+            speed=toy.playmate.speed,
+            speed_min=toy.speeds[0],
+            speed_max=toy.speeds[1],
+        )
+        return hello_of(
+            self.header(schedule),
+            kind="play",
+            title=f"{toy.rig.bicycle.name} bicycle, emulated",
+            can=["stop", "kick", "wind", "speed", "fault", "controller"],
+            play=play,
+        )
+
+    def event(self, kind: Any, text: str, t: float | None = None) -> None:
+        """Tell the page that something happened at ``t`` [s, host clock], by default now."""
+        at = (time.monotonic() if t is None else t) - self.zero
+        self.server.tell(as_text(LiveEvent(t=at, kind=kind, text=text)))
+
+    def heed(self, stop: Callable[[str], None]) -> None:
+        """Do what pages have asked for; ``stop`` ends a ride and is told why."""
+        playmate = self.toy.playmate
+        for request in self.server.requests():
+            match request["type"]:
+                case "stop":
+                    stop(STOP_ON_PAGE)
+                case "kick":
+                    playmate.push(1 if request["side"] == "right" else -1, request["strength"])
+                case "wind":
+                    playmate.wind = request["force"]
+                case "speed":
+                    playmate.speed = float(np.clip(request["speed"], *self.toy.speeds))
+                case "fault" if request["name"] in [fault.name for fault in FAULTS]:
+                    playmate.break_as(request["name"])
+                    self.event("note", f"fault asked for: {request['name']}")
+                case "controller" if request["name"] in self.toy.controllers:
+                    self.wanted, self._again = request["name"], True
+                    stop(f"another ride is asked for, with {request['name']}")
+
+    def _rest(self, outcome: Outcome) -> None:
+        """Wait until it starts again: by itself after a fall, when asked to after a STOP."""
+        stopped = outcome.reason == "abort"
+        began = time.monotonic()
+        words = "stopped: S or 'start again' starts it" if stopped else "picked up: starts again at once"
+        with self.telling(words, outcome.cause):
+            while not (self.over or self._again):
+                self.heed(lambda why: None)
+                if not stopped and time.monotonic() - began > _PICKED_UP:
+                    return
+                time.sleep(_LOOK)
+
+    @contextmanager
+    def telling(self, words: str, why: str) -> Iterator[threading.Event]:
+        """Tell pages the same digest ten times a second while something else takes its time; setting it ends that."""
+        over = threading.Event()
+
+        def tell() -> None:
+            while not over.is_set():
+                t = time.monotonic() - self.zero
+                told = LiveStatus(t=t, state=words, code="DISARMED", why=why, still=True, age_s=0.0)
+                self.server.tell(as_text(told))
+                over.wait(_DIGEST)
+
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield over
+        finally:
+            over.set()
+            teller.join()
+
+
+class _Ride:
+    """One ride: a run in real time, of which the page hears."""
+
+    def __init__(self, session: PlaySession, schedule: Controller, fitter: ProcessPoolExecutor) -> None:
+        self._session, self._schedule, self._fitter = session, schedule, fitter
+        self._toy, self._server = session.toy, session.server
+        self._narrator = Narrator(session.header(schedule), session.zero)
+        self._operator = Operator(LONGEST_RIDE)
+        self.folder = run_folder(self._toy.out, self._toy.rig.bicycle.name, session.wanted)
+        self._rows: list[np.void] = []
+        self._batch_at = self._digest_at = -np.inf
+        self._began: float | None = None
+        self._kicked_at = np.inf  # of the newest kick that has not been fitted
+        self._asked: Future[FoundFits] | None = None
+        self._told: set[int] = set()  # windows, by their beginning in tenths of a second
+
+    def go(self) -> Outcome:
+        """Ride until it falls, is stopped, or the ride is long enough."""
+        toy = self._toy
+        with self._session.telling("starting", "") as started:
+            self._started = started
+            return run_realtime(
+                self.folder,
+                toy.rig,
+                self._schedule,
+                list(toy.paths),
+                LONGEST_RIDE,
+                label=self._session.label(),
+                extra=toy.extra,
+                watch=self._watch,
+                operator=self._operator,
+                allow_mismatch=True,
+                allow_unstable=True,
+                speeds=(toy.playmate.speed,),
+            )
+
+    def _watch(self, row: np.void) -> None:
+        """Tell the newest row, and heed the page."""
+        session, operator, now = self._session, self._operator, float(row["t_host"])
+        self._started.set()
+        if self._began is None:
+            self._began = now
+        if session.over:
+            operator.interrupt("play has ended")
+        session.heed(self._stop)
+        self._tell_kicks()
+        if not self._rows or row["k"] != self._rows[-1]["k"]:
+            self._rows.append(row)
+        if now - self._batch_at >= _BATCH:
+            self._batch_at = now
+            self._tell_rows()
+        if now - self._digest_at >= _DIGEST:
+            self._digest_at = now
+            self._tell_digest(row)
+            self._look_for_fits(now)
+
+    def _stop(self, why: str) -> None:
+        if not self._operator.interrupted:
+            self._session.event("stop", why)
+        self._operator.interrupt(why)
+
+    def _tell_kicks(self) -> None:
+        for t, text in self._toy.playmate.news():
+            if t is not None:
+                self._operator.marks.append((t, "kick", text))
+                self._kicked_at = t
+            self._session.event("kick" if t is not None else "note", text, t)
+
+    def _tell_rows(self) -> None:
+        rows, self._rows = np.array(self._rows), []
+        self._server.tell(as_text(rows_message(rows, self._session.zero)))
+        for event in self._narrator.events(rows):
+            self._server.tell(as_text(event))
+
+    def _tell_digest(self, row: np.void) -> None:
+        log = next(self.folder.glob("*.mcap"), None)
+        size = log.stat().st_size if log else None
+        age = max(time.monotonic() - float(row["t_host"]), _FASTEST_ANSWER)
+        room = os.statvfs(self._toy.out)
+        told = self._narrator.status(
+            row,
+            recording=str(self.folder),
+            recording_bytes=size,
+            disk_left=room.f_bavail * room.f_frsize,
+            age_s=age,
+        )
+        self._server.tell(as_text(told))
+
+    def _look_for_fits(self, now: float) -> None:
+        """Ask for the fits once a kick's window is whole; tell those that are new."""
+        if self._asked is None and now - self._kicked_at > _WINDOW:
+            self._kicked_at = np.inf
+            self._asked = ask_fits(self._fitter, self.folder)
+        if self._asked is None or not self._asked.done() or self._began is None:
+            return
+        found, self._asked = self._asked.result(), None
+        shift = self._began - self._session.zero
+        for fit in found.fits:
+            key = round(10.0 * (fit.t_start or 0.0))
+            if key in self._told:
+                continue
+            self._told.add(key)
+            times = {"t_start": fit.t_start, "t_end": fit.t_end}
+            moved = {name: None if t is None else t + shift for name, t in times.items()}
+            self._server.tell(as_text(fit.model_copy(update=moved)))
+            agreement = "" if fit.z is None else f", {fit.z:.1f} standard deviations from the prediction"
+            found_at = f"{fit.mode} at {fit.speed:.2f} m/s: {fit.re:.2f}, {fit.im:.2f} i"
+            self._session.event("verdict", found_at + agreement)
