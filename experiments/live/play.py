@@ -27,7 +27,7 @@ from hil.runners.operator import Operator, Outcome
 from hil.runners.session import run_realtime
 from models.errors import InputError
 
-LONGEST_RIDE = 300.0  # s; then a new log begins, so that fits stay quick
+LONGEST_PLAYED = 300.0  # s; then a new log begins, so that fits stay quick
 STOP_ON_PAGE = "STOP on the page"
 _BATCH, _DIGEST, _LOOK = 1.0 / 30.0, 0.1, 0.05  # s between rows, digests, looks while it rests
 _PICKED_UP = 2.0  # s that a fallen bicycle rests
@@ -219,7 +219,7 @@ class _Ride:
         self._session, self._schedule, self._fitter = session, schedule, fitter
         self._toy, self._server = session.toy, session.server
         self._narrator = Narrator(session.header(schedule), session.zero)
-        self._operator = Operator(LONGEST_RIDE)
+        self._operator = Operator(LONGEST_PLAYED)
         self.folder = run_folder(self._toy.out, self._toy.rig.bicycle.name, session.wanted)
         self._rows: list[np.void] = []
         self._batch_at = self._digest_at = -np.inf
@@ -238,7 +238,7 @@ class _Ride:
                 toy.rig,
                 self._schedule,
                 list(toy.paths),
-                LONGEST_RIDE,
+                LONGEST_PLAYED,
                 label=self._session.label(),
                 extra=toy.extra,
                 watch=self._watch,
