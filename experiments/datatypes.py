@@ -122,6 +122,7 @@ class Response:
     states: tuple[StateSpan, ...] = ()  # of the supervisor, in a run of ours
     lane: LanePath | None = None  # of a run of ours with a sensor of place
     command_unit: str = "N m"  # of T_delta; rad/s or rad of a drive that obeys a steer rate or angle
+    steer_late: float = 0.0  # s, by which the steer follows such a command late
     process_noise: ProcessNoise | None = None  # that drove the motion; None for none, or as long as nobody asked
 
     @property

@@ -52,6 +52,7 @@ class WindowRules:
     unrest_noise: float = 4.0  # ... times the background: a way back smaller than both is no turning point
     again: float = 1.25  # times the smallest swing before, and by ...
     pushed: float = 0.25  # ... this share of the first: what decays and then grows so has been pushed again
+    push: float = 0.15  # s, a push by hand; a drive that turns the steer against it turns the motion while it lasts
     begun: float = 0.15  # s that a push may have lasted when the motion turns: half the longest push by hand
     speed_change: float = 0.2  # of the mean speed, over which one eigenvalue means nothing
     speed_rise: float = 0.15  # m/s^2; a free bicycle slows down: somebody pushes
@@ -245,6 +246,9 @@ def cut_window(
     affordable = kick.listed or (faded - kick.end) * dt >= rules.settle_needs
     settle = rules.settle if affordable else 0.0
     start = kick.end + round(settle / dt)
+    if response.steer_late > 0.0:  # that drive turns the motion back while the push goes on
+        start = max(start, kick.onset + row_count(rules.push + response.steer_late, dt))
+        settle = max(settle, round((start - kick.end) * dt, 3))
     least = rules.least_marked if kick.listed else rules.least_cycles
     if faded < last:
         ends["it fades"] = max(faded, start + round(least * cycle))

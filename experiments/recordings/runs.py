@@ -170,6 +170,7 @@ def recorded_part(
         psi_dot=even("psi_dot_meas"),
         T_delta=even("T_cmd"),
         command_unit=COMMAND_UNITS[header.drive_kind],
+        steer_late=header.rig.drive.lag if header.rig.drive else 0.0,
         T_played=played,
         v_read=even("v_est"),
         free=free,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
@@ -12,8 +13,9 @@ from models.linear.prescribed_steer import InnerLoop
 
 STEER_DRIVES = {
     "rate": InnerLoop(kind="rate", bandwidth=100.0, damping=1.0),
-    "angle": InnerLoop(kind="angle", bandwidth=80.0, damping=1.0),
+    "angle": InnerLoop(kind="angle", bandwidth=40.0, damping=1.0),  # a quicker one swings with its own lag of 5 ms
 }
+STEER_OPTIONS = {"angle cascade": {"command": 0.02}}  # rad, large: stable though the drive is 10 ms late
 CASE_GAIN_SPEEDS = tuple(3.0 + 0.5 * i for i in range(10))  # m/s, of the gains
 
 
@@ -62,5 +64,6 @@ def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
     kind, _, law = method.rpartition(" ")
     rig = Rig(catalogue.load_bicycle(bicycle), drive=STEER_DRIVES.get(kind))
     if rig.drive is not None:
-        return rig, design(rig.bicycle, law, CASE_GAIN_SPEEDS, rig.timing, drive=rig.drive)
+        options: dict[str, Any] = STEER_OPTIONS.get(method, {})
+        return rig, design(rig.bicycle, law, CASE_GAIN_SPEEDS, rig.timing, drive=rig.drive, **options)
     return rig, design(rig.bicycle, method, CASE_GAIN_SPEEDS, LoopTiming(rate=rig.rate, drive_lag=rig.drive_lag))

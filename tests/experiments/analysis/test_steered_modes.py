@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from experiments import analyze
-from experiments.campaigns.protocols.condition import hand_kick
+from experiments.campaigns.protocols.condition import RELEASE_DELAY, hand_kick
 from experiments.campaigns.protocols.plan_inputs import gentle_options
 from hil.design.methods import design
+from hil.loop.states import State
 from hil.runners.simulated_run import simulate
 from models import load_bicycle
 from models.linear.prescribed_steer import InnerLoop
@@ -17,6 +18,23 @@ from models.linear.prescribed_steer import InnerLoop
 DRIVE = InnerLoop(kind="rate", bandwidth=50.0, damping=1.0)
 V = 6.0  # m/s
 KICKS = 0.6 + 3.2 * np.arange(3)  # s after the release
+
+
+@pytest.mark.parametrize("name", ["Pista", "Fisher"])
+def test_windows_open_after_the_push_where_the_drive_turns_the_motion_back_sooner(name):
+    """Under the cascade that only balances the lean rate turns 0.03 s before the push has ended."""
+    bicycle = load_bicycle(name)
+    gains = design(bicycle, "cascade", [V - 0.25, V, V + 0.25], drive=DRIVE)
+    rng = np.random.default_rng(7)
+    kicks = [hand_kick(bicycle, float(t), (-1) ** i, rng, lean_rate=0.25) for i, t in enumerate(KICKS)]
+    run = simulate(bicycle, gains, speed=V, kicks=kicks, duration=10.2, seed=3)
+    released = run.ticks["t"][run.ticks["state"] == State.RUNNING][0] + RELEASE_DELAY
+    found = analyze(run).comparisons
+    assert len(found) >= 2
+    for one in found:
+        last = max(released + kick.t + kick.duration for kick in kicks if released + kick.t < one.window.t_start)
+        assert one.window.t_start > last + DRIVE.lag
+        assert np.all(np.abs([one.z_re, one.z_im]) < 2.0), one
 
 
 @pytest.mark.parametrize("name", ["Silver", "Rigid", "DelftSbW2024", "Balanceassistv1", "Fisher", "Pista"])

@@ -4,12 +4,15 @@ import pytest
 
 from experiments.studies.fault_injection.cases import CaseOptions, draw_case
 from experiments.studies.fault_injection.judge import judge_case
+from experiments.studies.fault_injection.machines import VARIED_SPEEDS, rig_and_gains
 from experiments.studies.fault_injection.ride_plan import FaultOnset
 from experiments.studies.fault_injection.simulate import play_case
 from experiments.studies.fault_injection.threats.fault_list import THREATS, ThreatPool, threats_of
 from experiments.studies.fault_injection.threats.steer_faults import steer_threats
 from firmware_interface.twins.faults import FaultKind as Kind
+from hil.design.closed_loop import SampledLoop
 from hil.loop.states import State
+from hil.rig.stable import FASTEST_GROWTH
 from models.errors import InputError
 
 KINDS = ("rate", "angle")
@@ -30,6 +33,16 @@ def test_it_meets_every_fault_but_those_of_a_torque(kind):
     assert CaseOptions(drive=kind).flags == f" --drive {kind}"
     with pytest.raises(InputError, match="--drive must be torque, rate or angle, found 'speed'"):
         CaseOptions(drive="speed")
+
+
+@pytest.mark.parametrize("bicycle", ["Silver", "Crescendo", "Balanceassistv1", "Fisher", "Pista"])
+@pytest.mark.parametrize("method", ["rate cascade", "angle lqr", "angle cascade"])
+def test_its_machines_may_be_armed_even_with_a_drive_that_is_late(bicycle, method):
+    """A loop that swings by itself is no ride on which a fault could be judged."""
+    rig, gains = rig_and_gains(bicycle, method)
+    for late in (0.0, 0.01):  # s, the most that a ride has for its circumstance
+        loop = SampledLoop.of_rig(rig, gains, more_delay=late)
+        assert max(loop.eigenvalues(v)[0].real for v in (VARIED_SPEEDS[0], 5.0, VARIED_SPEEDS[1])) < FASTEST_GROWTH
 
 
 @pytest.mark.parametrize("kind", KINDS)
