@@ -126,6 +126,8 @@ def ask_and_listen(
 
 
 def _write(port: SerialPort, data: bytes) -> None:
+    if not data:  # whoever only listens, on a line that may be no terminal
+        return
     try:
         os.write(port.fd, data)
     except BlockingIOError:

@@ -105,10 +105,9 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
 
 
 def _in_simulated_time(rig: Rig) -> Rig:
-    """Machine with our node, and a distance sensor across the belt where it has a sensor of place."""
-    sensed = rig.place is not None
+    """Machine with our node, and its sensor of place where it has one."""
     place = replace(rig.place, delay=0.0) if rig.place is not None else None
-    ports = (RigPort(), RigPort(device="distance", baud=115200, carries=("place",)))[: 1 + sensed]
+    ports = (RigPort(), *(port for port in rig.ports if port.carries == ("place",)))
     return replace(rig, ports=ports, place=place, clock="device", command_delay=None, latency_days=0.0)
 
 

@@ -68,6 +68,11 @@ def _values(row: "np.void") -> "Table":
         ("frames", f"{row['frames_ok']}", "good", "broken", f"{bad}", ""),
         ("drive", _bits(row, "status", "STATUS_") or "off", "", "faults", _bits(row, "faults", "FAULT_") or "none", ""),
     ]
+    if math.isfinite(row["place_age"]) or math.isfinite(row["y_meas"]):
+        seen = "never" if math.isnan(row["y_meas"]) else f"{row['y_meas']:+.3f}"
+        cells.append(("place to the right", seen, "m", "place's age", f"{1e3 * row['place_age']:.0f}", "ms"))
+    elif not math.isnan(row["y_est"]):
+        cells.append(("place to the right", "never", "", "place's age", "-", ""))
     for cell in cells:
         t.add_row(*cell)
     return t

@@ -87,6 +87,16 @@ class PushedPlant:
         self._plant.advance(T_cmd, enabled, dt)
 
     @property
+    def x_P(self) -> float:
+        """True way of the rear contact [m]."""
+        return self._plant.x_P
+
+    @property
+    def pace(self) -> float:
+        """Speed at which a person goes along with it [m/s]."""
+        return self._plant.pace
+
+    @property
     def y_P(self) -> float:
         """True place of the rear contact [m], as a sensor of place wants it."""
         return self._plant.y_P

@@ -61,6 +61,7 @@ class Traffic(NamedTuple):
     up: int  # to the computer
     down: int  # from it
     what: str  # the arithmetic, in words
+    rate: float | None = None  # Hz, of a device that speaks at its own pace; None: once a period of the loop
 
 
 class ExampleMessage(NamedTuple):
@@ -95,6 +96,8 @@ class Device:
         Messages to the computer.
     prepare : callable or None
         ``prepare(link, settings)`` writes settings that the compiled functions want into a fresh link's memory.
+    over_udp : bool
+        It sends UDP packets to a port of this computer, and hears nothing.
     """
 
     name: str
@@ -106,6 +109,7 @@ class Device:
     settings: Mapping[str, DeviceSetting] = field(default_factory=dict)
     examples: tuple[ExampleMessage, ...] = ()
     prepare: Callable[[Any, DeviceSettings], None] | None = None
+    over_udp: bool = False
 
     @property
     def hear(self) -> int:
@@ -164,7 +168,10 @@ class Device:
         DeviceError
             If the busier way needs more than ``baud``.
         """
+        if self.over_udp:
+            return
         traffic = self.traffic(carries, settings)
+        rate = traffic.rate or rate
         busiest = max(traffic.up, traffic.down)
         needed = busiest * BITS_PER_BYTE * rate
         if needed > baud:

@@ -11,6 +11,9 @@ DEVICES = {
     "vesc": "vesc",
     "odrive": "odrive",
     "distance": "place.distance",
+    "nmea": "place.nmea",
+    "ubx": "place.ubx",
+    "camera": "place.camera",
 }
 _OLD_PROTOCOLS = {  # (device, version of the node's protocol): 1 is spoken in old runs alone, 2 by old nodes too
     ("node", 1): "own_node_1",

@@ -13,12 +13,13 @@ from importlib import import_module
 import numpy as np
 
 from firmware_interface.devices.link import ROLE_DRIVE, RX_SIZE
-from firmware_interface.devices.registry import DEVICES
+from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.twins.faults import READING_NAMES, TO_COMPUTER, TO_NODE, Faults, pack_faults
 from firmware_interface.twins.faulty_link import fetch, new_mail, post
 from firmware_interface.twins.paced_line import PacedLine, carry_until
+from firmware_interface.twins.place.packet_line import PacketLine, PacketOutlet
 from firmware_interface.twins.pseudo_port import PseudoPort
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
 from firmware_interface.twins.virtual_node import PlantLike, Report
@@ -50,6 +51,16 @@ class MachineConfig:
         return VirtualMachine(plant, self, faults, report)
 
 
+def _outlet(config: StationConfig, up: np.void) -> tuple[PseudoPort | PacketOutlet, PacedLine]:
+    """Make the port of a device, and the line on which ``up`` comes to it."""
+    driver = device(config.device)
+    if not driver.over_udp:
+        port = PseudoPort()
+        return port, PacedLine(port.fd, up)
+    outlet = PacketOutlet()
+    return outlet, PacketLine(outlet.fd, up, driver.traffic(config.twin.carries, config.twin.settings).up)
+
+
 class Station:
     """Twin, its pseudo-terminal, and the bytes under way on its line."""
 
@@ -57,17 +68,17 @@ class Station:
         self.twin: Twin = import_module(f"firmware_interface.twins.{DEVICES[config.device]}").make(config.twin)
         self.drives = bool(config.twin.carries & ROLE_DRIVE)
         self._faults = pack_faults(config.line_faults + faults)
-        self._up, self._down = (new_mail(BITS_PER_BYTE / config.baud) for _ in range(2))
-        self.port = PseudoPort()
+        pace = 0.0 if device(config.device).over_udp else BITS_PER_BYTE / config.baud
+        self._up, self._down = (new_mail(pace) for _ in range(2))
+        self.port, self.line = _outlet(config, self._up)
         self.path = self.port.path
-        self.line = PacedLine(self.port.fd, self._up)
         self._rx = np.zeros(RX_SIZE, np.uint8)
 
     def see(self, plant: PlantLike) -> None:
         """Let a sensor of place look at the bicycle; a plant on a stand has no place but the belt's middle."""
         look = getattr(self.twin, "see", None)
         if look is not None:
-            look(getattr(plant, "y_P", 0.0), getattr(plant, "psi", 0.0), float(getattr(plant, "phi", 0.0)))
+            look(*(float(getattr(plant, name, 0.0)) for name in ("x_P", "y_P", "psi", "phi", "pace")))
 
     def step(self, t: float, now: float, readings: np.ndarray) -> None:
         """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s]."""

@@ -14,6 +14,7 @@ from firmware_interface.devices.driver import Introduction
 from hil.commissioning.sensor_calibration import EARTH_GRAVITY
 from hil.commissioning.steps import STEER_BEYOND_STOPS, WHEEL_TURN_RATE, HandPosture, Step, StepResult, check_armed
 from hil.loop.excitation import Excitation
+from hil.loop.place.settings import PlaceSettings
 from hil.loop.resting import describe_rest
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.rig.rig import Rig
@@ -38,6 +39,7 @@ def preflight_steps(rig: Rig, devices: Sequence[Introduction]) -> list[Step]:
     return [
         Step("stream", _stream_of(rig), "stand back: nobody touches the bicycle", longest=10.0),
         Step("supply", _supply_of(rig), longest=5.0),
+        *([Step("place", _place_of(rig.place), longest=5.0)] if rig.place else []),
         Step("at rest", _at_rest_of(rig), "hold the bicycle upright and still", longest=10.0),
         Step(
             "lean",
@@ -113,6 +115,23 @@ def _supply_of(rig: Rig) -> Callable[[np.ndarray, bool], StepResult | None]:
             return StepResult(False, "no usable sample")
         bus = float(np.median(new))
         return StepResult(low <= bus <= high, f"{bus:.1f} V, wanted {low:g} to {high:g} V")
+
+    return look
+
+
+def _place_of(place: PlaceSettings) -> Callable[[np.ndarray, bool], StepResult | None]:
+    """Make the check of the sensor of place: fixes that agree come often enough, and on the belt."""
+
+    def look(rows: np.ndarray, over: bool) -> StepResult | None:
+        lately = rows["place_age"][-max(1, len(rows) // 4) :]
+        if not len(rows) or rows["t_host"][-1] - rows["t_host"][0] < REST_DURATION or not np.isfinite(lately).all():
+            return StepResult(False, "no fixes that agree with each other") if over else None
+        y, oldest = float(np.median(rows["y_meas"][-len(lately) :])), float(lately.max())
+        apart = f"fixes up to {1e3 * oldest:.0f} ms apart, wanted {1e3 * place.lost_after:.0f} ms"
+        sentence = f"{y:+.3f} m to the right, {apart}"
+        if abs(y) > place.edge:
+            return StepResult(False, f"{sentence}; it stands on the belt: correct the sensor's zero in the rig")
+        return StepResult(oldest < place.lost_after, sentence)
 
     return look
 

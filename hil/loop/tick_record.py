@@ -93,7 +93,12 @@ COUNTER_COLUMNS = (  # counted since the run began
 )
 PLACE_COLUMNS = (  # not a number where the machine has no sensor of place; runs of before have none of them
     LogColumn("psi_est", "f8", "rad", "heading off the lane, positive to the right"),
-    LogColumn("x_est", "f8", "m", "way of the rear contact along the lane since the release"),
+    LogColumn(
+        "x_est",
+        "f8",
+        "m",
+        "way of the rear contact along the lane, from the release or the datum of its sensor",
+    ),
     LogColumn("y_est", "f8", "m", "place of the rear contact to the right of the lane's middle"),
     LogColumn("y_meas", "f8", "m", "place that the sensor told last and that was taken, of what it sees"),
     LogColumn("place_age", "f8", "s", "since a fix of place was last taken"),

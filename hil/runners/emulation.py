@@ -9,7 +9,8 @@ from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE
 from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND_KINDS
 from firmware_interface.twins.machine import MachineConfig, StationConfig
-from firmware_interface.twins.place.distance import PlaceFault, new_distance_twin
+from firmware_interface.twins.place.sending import new_place_twin
+from firmware_interface.twins.place.sensor import PlaceFault
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.rig.rig import Rig, RigPort
@@ -99,23 +100,19 @@ def emulated_node(rig: Rig) -> NodeConfig:
 
 
 def emulated_place(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> np.void | None:
-    """Make the distance sensor of a rig in simulated time, a record of DISTANCE_TWIN; None where it has none.
-
-    Raises
-    ------
-    InputError
-        When its sensor of place is another: that exists in real time only.
-    """
+    """Make the sensor of place of a rig in simulated time, a record of PLACE_TWIN; None where it has none."""
     if rig.place is None:
         return None
     port = next(port for port in rig.ports if port.role == ROLE_PLACE)
-    if port.device != "distance":
-        raise InputError(
-            f"simulated time knows one sensor of place, a distance sensor, found {port.device}: run this rig with "
-            "`riderless run RIG --emulated`, in real time"
-        )
-    settings = device(port.device).settled(port.settings)
-    return new_distance_twin(settings, rig.place.x, rig.place.z, scenario.seed, emulation.place_faults, emulation.noise)
+    return new_place_twin(
+        port.device,
+        device(port.device).settled(port.settings),
+        x=rig.place.x,
+        z=rig.place.z,
+        seed=scenario.seed,
+        faults=emulation.place_faults,
+        noise=emulation.noise,
+    )
 
 
 def _greatest(rig: Rig, kind: str) -> float | None:

@@ -16,7 +16,8 @@ from firmware_interface.node.rules import open_session
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
-from firmware_interface.twins.place.distance import DISTANCE_TWIN, read_distance, send_distance
+from firmware_interface.twins.place.sending import send_place
+from firmware_interface.twins.place.sensor import PLACE_TWIN, see_place
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
@@ -28,6 +29,7 @@ from models.errors import InputError
 from models.linear.path import PSI, Y_P
 from models.plant import plant as bicycle_plant
 from models.plant.plant import Plant
+from models.plant.records import CORNER_SPEED, X_P
 from models.plant.sensors import READINGS
 
 TICKS_PER_BATCH = 50  # ticks between two looks of the operator: few enough to react, many enough to be fast
@@ -63,7 +65,7 @@ class EmulatedMachine(NamedTuple):
     readings: np.ndarray  # (9,) f8, the same memory as `instruments`
     instruments: np.ndarray  # (1,) READINGS
     wire: Wire  # bytes under way, of the node and of a sensor of place
-    place: np.void  # that sensor, a record of DISTANCE_TWIN; all zero where there is none
+    place: np.void  # that sensor, a record of PLACE_TWIN; all zero where there is none
     k: np.ndarray  # (1,) i8, sampling instant
 
 
@@ -75,7 +77,7 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = (), place: np.v
     plant : Plant
     config : NodeConfig
     faults : Faults
-    place : record of DISTANCE_TWIN or None
+    place : record of PLACE_TWIN or None
     """
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
     open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
@@ -87,7 +89,7 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = (), place: np.v
         readings=instruments.view(np.float64),
         instruments=instruments,
         wire=new_wire(1 if place is None else 2),
-        place=np.zeros(1, DISTANCE_TWIN)[0] if place is None else place,
+        place=np.zeros(1, PLACE_TWIN)[0] if place is None else place,
         k=np.zeros(1, np.int64),
     )
 
@@ -133,8 +135,10 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
         wire.n_rx[0] = fetch(node.up, t, wire.rx[0])
         if bench.place.on:
             x = bench.s[0].x
-            read_distance(bench.place, t, x[Y_P], x[PSI], x[PHI])
-            wire.n_rx[1] = send_distance(bench.place, t, wire.rx[1])
+            if bench.s[0].held:  # a person goes along
+                bench.place.walked += dt * bench.p[0].speed[0, CORNER_SPEED]
+            see_place(bench.place, t, x[X_P], x[Y_P], x[PSI], x[PHI])
+            wire.n_rx[1] = send_place(bench.place, t, wire.rx[1])
         tick(loop, wire, t, t, rows[i])
         post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
         rows[i].n_wire = tape_length(wire)
@@ -195,7 +199,7 @@ def run_in_lockstep(
         Simulated time [s] after which the run is given up.
     faults : tuple of Fault
         What goes wrong with the node.
-    place : record of DISTANCE_TWIN or None
+    place : record of PLACE_TWIN or None
         Sensor of place behind the second port.
 
     Raises

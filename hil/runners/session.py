@@ -15,7 +15,8 @@ from firmware_interface.devices.driver import DeviceRequirements, Introduction
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_STEER
 from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
-from firmware_interface.port import SerialPort, open_port
+from firmware_interface.port import SerialPort
+from firmware_interface.udp_port import open_line
 from hil.controllers.controller import Controller
 from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
@@ -168,7 +169,10 @@ def open_devices(rig: Rig, paths: Sequence[str]) -> Iterator[tuple[list[int], li
     """
     rig.limits.require_plausible()
     with ExitStack() as stack:
-        ports = [stack.enter_context(open_port(p, w.baud)) for p, w in zip(paths, rig.ports, strict=True)]
+        ports = [
+            stack.enter_context(open_line(path, wired.baud, wired.device, device(wired.device).over_udp))
+            for path, wired in zip(paths, rig.ports, strict=True)
+        ]
         devices = introduce_devices(rig, ports)
         rig, calibration = agree_with_devices(rig, devices)
         yield [port.fd for port in ports], devices, rig, calibration

@@ -299,6 +299,11 @@ class Plant:
         return float(self.s["x"][0, Y_P])
 
     @property
+    def pace(self) -> float:
+        """Speed [m/s] at which a person who holds it goes along, on the road; 0 once it is released."""
+        return float(self.p["speed"][0, 0, CORNER_SPEED]) if self.s["held"][0] else 0.0
+
+    @property
     def x_P(self) -> float:
         """True distance the rear contact has gone forward, m; on a treadmill along the belt."""
         return float(self.s["x"][0, X_P])

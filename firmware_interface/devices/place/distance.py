@@ -160,7 +160,7 @@ def _require_settings(settings: DeviceSettings) -> None:
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
-    return Traffic(_USUAL_LINE, 0, f"a line of {_USUAL_LINE} bytes at most each period")
+    return Traffic(_USUAL_LINE, 0, f"a line of {_USUAL_LINE} bytes at most each time", settings["rate_Hz"])
 
 
 DEVICE = Device(

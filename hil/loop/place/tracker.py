@@ -11,6 +11,10 @@ with a = exp(-bandwidth T) the place moves by (1 - a^3) r, v psi by 1.5 (1 - a)^
 -(1 - a)^3 r / T^2 (the fading-memory filter: Morrison, Introduction to Sequential Smoothing and Prediction, 1969).
 Errors die as exp(-bandwidth t) whatever the rate of the fixes, and their delay moves nothing.
 
+A sensor that tells x as well is compared in the plane: r is the difference across the heading of then, and that along
+it corrects the way. So circles are followed like lanes, and a place that stands still is found at once. Not so on a
+belt, which moves under it.
+
 While a person holds the bicycle it points along the lane, and its place is that of the fixes.
 """
 
@@ -32,6 +36,7 @@ MOST_BIAS = 0.1  # rad/s, left of a yaw gyro: more and the fixes lie, or the gyr
 FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved while the same number came again
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
 _LEAST_T, _MOST_T = 1e-3, 0.3  # s, between fixes
+_FARTHEST_REFUSED = 3.0  # m, of the way between two fixes that agree
 _LOST, _EDGE = int(Symptom.PLACE_LOST), int(Symptom.BELT_EDGE)
 
 PLACE = np.dtype(
@@ -45,21 +50,25 @@ PLACE = np.dtype(
         ("age", "f8"),  # s, since the last fix that was taken
         ("t_fix", "f8"),  # s, when that was
         ("y_meas", "f8"),  # m, what it said
-        ("refused", "f8"),  # m, the last fix that was an outlier
+        ("refused", "f8"),  # m, the last fix that was an outlier: y,
+        ("refused_x", "f8"),  # and x
         ("doubts", "f8"),  # share of the fixes that were outliers, of late
         ("agree", "i8"),  # fixes in a row that agree with each other
         ("known", "i8"),
         ("lost", "i8"),
         ("seq", "i8"),  # of the last fix heard
-        ("y_mm", "i8"),  # and what it said
+        ("x_mm", "i8"),  # and what it said
+        ("y_mm", "i8"),
+        ("plane", "i8"),  # it tells x too
         ("moved", "f8"),  # m, by the gyro, since it said something else
-        ("target", "f8"),  # m, place of what the sensor sees, at the last sample
+        ("target", "f8"),  # m, place of what the sensor sees, at the last sample: y,
+        ("along", "f8"),  # and x
         ("head", "i8"),  # where the next sample goes in the ring
         ("filled", "i8"),
         ("past_t", "f8", (PAST,)),
         ("past_target", "f8", (PAST,)),
         ("past_psi", "f8", (PAST,)),
-        ("past_x", "f8", (PAST,)),
+        ("past_along", "f8", (PAST,)),
     ],
     align=True,
 )
@@ -134,16 +143,18 @@ def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
     psi_dot = yaw_rate * math.cos(phi) + pitch_rate * math.sin(phi) - p.bias
     before = p.psi
     if held:
-        p.psi = p.bias = p.x = 0.0
+        p.psi = p.bias = 0.0
+        p.x = p.x + h * v if p.plane else 0.0
     else:
         p.psi += 0.5 * h * (psi_dot + p.psi_dot)
         p.x += h * v * math.cos(0.5 * (before + p.psi))
         p.y += h * v * math.sin(0.5 * (before + p.psi))
     p.psi_dot = psi_dot
-    target = p.y + o.x * math.sin(p.psi) - o.z * math.sin(phi)
-    p.moved += target - p.target
-    p.target = target
-    p.past_t[p.head], p.past_target[p.head], p.past_psi[p.head], p.past_x[p.head] = t, target, p.psi, p.x
+    target = p.y + o.x * math.sin(p.psi) - o.z * math.sin(phi) * math.cos(p.psi)
+    along = p.x + o.x * math.cos(p.psi) + o.z * math.sin(phi) * math.sin(p.psi)
+    p.moved += along - p.along if p.plane else target - p.target
+    p.target, p.along = target, along
+    p.past_t[p.head], p.past_target[p.head], p.past_psi[p.head], p.past_along[p.head] = t, target, p.psi, along
     p.head = (p.head + 1) % PAST
     p.filled = min(p.filled + 1, PAST)
 
@@ -151,20 +162,23 @@ def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
 @njit(cache=True, nogil=True)
 def _take_fix(o, p, fix, v, held):
     """Correct the past by a new fix, and what came of it since. Runs inside the tick."""
-    if fix.y_mm != p.y_mm:
-        p.y_mm, p.moved = fix.y_mm, 0.0
+    if fix.y_mm != p.y_mm or (p.plane and fix.x_mm != p.x_mm):
+        p.x_mm, p.y_mm, p.moved = fix.x_mm, fix.y_mm, 0.0
     elif abs(p.moved) > max(FROZEN_MOTION, 1e-3 * FROZEN_SIGMAS * fix.sigma_mm):
-        return  # it has moved, by the gyro, and the sensor has not seen it
+        return  # it has moved, by the gyro or the wheel, and the sensor has not seen it
     t = p.t - 1e-6 * fix.age_us - o.delay
-    newer, target, psi, x = _past_at(p, t)
+    newer, target, psi, along = _past_at(p, t)
     if newer < 0 or not fix.has & FIX_Y:
         return
-    y = 1e-3 * fix.y_mm
-    r = y - target
+    p.plane = 1 if fix.has & FIX_X and math.isinf(o.half_belt) else 0
+    y, r, r_along, heading = 1e-3 * fix.y_mm, 1e-3 * fix.y_mm - target, 0.0, 0.0
+    if p.plane:
+        d_x, d_y, heading = 1e-3 * fix.x_mm - along, r, psi
+        r, r_along = d_y * math.cos(psi) - d_x * math.sin(psi), d_x * math.cos(psi) + d_y * math.sin(psi)
     T = min(max(t - p.t_fix, _LEAST_T), _MOST_T)
-    if (p.known or not held) and abs(r) > o.gate:
+    if (p.known or not held) and math.hypot(r, r_along) > o.gate:
         p.doubts += DOUBTS_WEIGHT * (1.0 - p.doubts)
-        _doubt(o, p, y, r)
+        _doubt(o, p, y, 1e-3 * fix.x_mm, r, r_along, heading)
         return
     p.doubts -= DOUBTS_WEIGHT * p.doubts
     p.t_fix, p.y_meas = t, y
@@ -173,16 +187,16 @@ def _take_fix(o, p, fix, v, held):
     if p.known:
         p.age = 0.0
     if held:
-        r *= 1.0 - math.exp(-HELD_BANDWIDTH * T) if p.agree > 1 else 1.0
-        shift_place(o, p, newer, t, v, r, 0.0, 0.0)
+        part = 1.0 - math.exp(-HELD_BANDWIDTH * T) if p.agree > 1 else 1.0
+        shift_place(o, p, newer, t, v, part * r, 0.0, 0.0, part * r_along, heading)
         return
     d_y, d_psi, d_bias = third_order_gains(o.bandwidth, T, v)
-    turned = 0.0
-    if fix.has & FIX_PSI and abs(1e-6 * fix.psi_urad - psi) < MOST_HEADING:
-        turned = (1.0 - math.exp(-o.bandwidth * T)) * (1e-6 * fix.psi_urad - psi)
-    if fix.has & FIX_X:
-        p.x += (1.0 - math.exp(-o.bandwidth * T)) * (1e-3 * fix.x_mm - x)
-    shift_place(o, p, newer, t, v, d_y * r, d_psi * r + turned, d_bias * r)
+    turned, part = 0.0, 1.0 - math.exp(-o.bandwidth * T)
+    if fix.has & FIX_PSI:
+        off = 1e-6 * fix.psi_urad - psi
+        off -= 2.0 * math.pi * np.rint(off / (2.0 * math.pi))
+        turned = part * off if abs(off) < MOST_HEADING else 0.0
+    shift_place(o, p, newer, t, v, d_y * r, d_psi * r + turned, d_bias * r, part * r_along, heading)
 
 
 @njit(cache=True, nogil=True)
@@ -198,24 +212,30 @@ def third_order_gains(bandwidth, T, v):
 
 
 @njit(cache=True, nogil=True)
-def _doubt(o, p, y, r):
+def _doubt(o, p, y, x, r, r_along, heading):
     """Take note of a fix beyond the gate; of a place that is lost, enough that agree find it again."""
-    p.agree = p.agree + 1 if abs(y - p.refused) < o.gate and not p.known else 0
-    p.refused = y
+    same = abs(y - p.refused) < o.gate and (p.plane == 0 or abs(x - p.refused_x) < _FARTHEST_REFUSED)
+    p.agree = p.agree + 1 if same and not p.known else 0
+    p.refused, p.refused_x = y, x
     if p.agree >= ENOUGH_FIXES:
+        d_x = r_along * math.cos(heading) - r * math.sin(heading)
+        d_y = r_along * math.sin(heading) + r * math.cos(heading) if p.plane else r
         for i in range(p.filled):
-            p.past_target[i] += r
-        p.y += r
-        p.target += r
+            p.past_target[i] += d_y
+            p.past_along[i] += d_x
+        p.y += d_y
+        p.target += d_y
+        p.x += d_x
+        p.along += d_x
         p.bias, p.known, p.age = 0.0, 1, 0.0
 
 
 @njit(cache=True, nogil=True)
 def _past_at(p, t):
-    """Find how it was at ``t``: samples since then (-1: too long ago), target, heading and x. Runs inside the tick."""
+    """Find how it was at ``t``: samples since then (-1: too long ago), target, heading, way. Runs inside the tick."""
     after = (p.head - 1) % PAST
     if t >= p.past_t[after]:
-        return 0, p.past_target[after], p.past_psi[after], p.past_x[after]
+        return 0, p.past_target[after], p.past_psi[after], p.past_along[after]
     for newer in range(1, p.filled):
         at = (p.head - 1 - newer) % PAST
         if p.past_t[at] <= t:
@@ -224,14 +244,14 @@ def _past_at(p, t):
                 newer,
                 p.past_target[at] + part * (p.past_target[after] - p.past_target[at]),
                 p.past_psi[at] + part * (p.past_psi[after] - p.past_psi[at]),
-                p.past_x[at] + part * (p.past_x[after] - p.past_x[at]),
+                p.past_along[at] + part * (p.past_along[after] - p.past_along[at]),
             )
         after = at
     return -1, 0.0, 0.0, 0.0
 
 
 @njit(cache=True, nogil=True)
-def shift_place(o, p, newer, t, v, d_y, d_psi, d_bias):
+def shift_place(o, p, newer, t, v, d_y, d_psi, d_bias, d_along=0.0, heading=0.0):
     """Correct place, heading and bias of the time ``t`` and carry that on to now. Runs inside the tick.
 
     Parameters
@@ -244,25 +264,36 @@ def shift_place(o, p, newer, t, v, d_y, d_psi, d_bias):
     v : float
         Forward speed [m/s].
     d_y, d_psi, d_bias : float
-        Corrections [m, rad, rad/s].
+        Corrections of the place across the heading, of the heading and of the bias [m, rad, rad/s].
+    d_along : float
+        Of the place along the heading [m].
+    heading : float
+        Of that time [rad]; 0 where the place is that off a lane.
     """
+    c, d = math.cos(heading), math.sin(heading)
     for i in range(newer):
         at = (p.head - 1 - i) % PAST
         s = p.past_t[at] - t
         turned = d_psi - s * d_bias
+        across = d_y + v * s * (d_psi - 0.5 * s * d_bias) + o.x * turned
         p.past_psi[at] += turned
-        p.past_target[at] += d_y + v * s * (d_psi - 0.5 * s * d_bias) + o.x * turned
+        p.past_target[at] += across * c + d_along * d
+        p.past_along[at] += d_along * c - across * d
     s = p.t - t
     turned = d_psi - s * d_bias
+    across = d_y + v * s * (d_psi - 0.5 * s * d_bias)
     p.psi += turned
-    moved = d_y + v * s * (d_psi - 0.5 * s * d_bias)
-    p.y += moved
-    p.target += moved + o.x * turned
+    p.y += across * c + d_along * d
+    p.x += d_along * c - across * d
+    across += o.x * turned
+    p.target += across * c + d_along * d
+    p.along += d_along * c - across * d
     p.bias += d_bias
     if newer == 0:  # the fix is of the last sample itself
         at = (p.head - 1) % PAST
         p.past_psi[at] += turned
-        p.past_target[at] += moved + o.x * turned
+        p.past_target[at] += across * c + d_along * d
+        p.past_along[at] += d_along * c - across * d
 
 
 @njit(cache=True, nogil=True)

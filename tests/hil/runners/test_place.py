@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from firmware_interface.twins.place.distance import PlaceFault
+from firmware_interface.twins.place.sensor import PlaceFault
 from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.place.settings import PlaceSettings

@@ -7,7 +7,9 @@ from firmware_interface.devices.link import new_link
 from firmware_interface.devices.place import distance
 from firmware_interface.devices.registry import device
 from firmware_interface.messages import FIX_Y
-from firmware_interface.twins.place.distance import PlaceFault, new_distance_twin, read_distance, send_distance
+from firmware_interface.twins.place.distance import send_distance
+from firmware_interface.twins.place.sending import new_place_twin
+from firmware_interface.twins.place.sensor import PlaceFault, see_place
 
 SETTINGS = {name: setting.default for name, setting in distance.DEVICE.settings.items()}
 
@@ -67,12 +69,12 @@ def test_any_bytes_leave_it_in_order():
 
 def sent(faults=(), seconds=3.0, y=0.123, noise=1.0, **settings):
     """Fixes (t, y [mm]) that the driver makes of the twin's bytes at 200 Hz."""
-    twin = new_distance_twin(SETTINGS | settings, z=-0.5, seed=3, faults=faults, noise=noise)
+    twin = new_place_twin("distance", SETTINGS | settings, z=-0.5, seed=3, faults=faults, noise=noise)
     link, out, rows, seq = new_link(), np.zeros(256, np.uint8), [], 0
     distance.prepare(link, SETTINGS | settings)
     for k in range(round(200 * seconds)):
         t = k / 200
-        read_distance(twin, t, y(t) if callable(y) else y, 0.0, 0.02)
+        see_place(twin, t, 0.0, y(t) if callable(y) else y, 0.0, 0.02)
         distance.receive(link, out, send_distance(twin, t, out))
         if link["fix"]["seq"] != seq:
             seq = int(link["fix"]["seq"])

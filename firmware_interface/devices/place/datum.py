@@ -1,0 +1,148 @@
+"""Datum of a satellite receiver: latitude and longitude to metres along the lane and to the right of it.
+
+The origin is a point on the lane's middle, ``lane_deg`` the direction in which it is ridden, clockwise from true north.
+On the WGS84 ellipsoid, with M and N its radii of curvature at the origin (meridian and prime vertical)::
+
+    north = M dlat + 0.5 N sin(lat) cos(lat) dlon^2          east = N cos(lat + dlat) dlon
+    x = north cos(lane) + east sin(lane)                     y = -north sin(lane) + east cos(lane)
+
+good to a millimetre within 1 km of the origin. Farther than `FARTHEST_FIX` from it nothing is a fix.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.devices.driver import DeviceSetting, DeviceSettings
+from firmware_interface.errors import DeviceError
+from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
+
+FARTHEST_FIX = 5000.0  # m, from the origin
+SEMI_MAJOR, FLATTENING = 6378137.0, 1.0 / 298.257223563  # m, 1: of WGS84
+_E2 = FLATTENING * (2.0 - FLATTENING)
+NO_SOLUTION, AUTONOMOUS, RTK_FLOAT, RTK_FIXED = 0, 1, 2, 3  # how good a position is, the better the larger
+SOLUTIONS = ("no solution", "a position without RTK", "RTK float", "RTK fixed")
+LEAST_HEADING_SPEED = 1.0  # m/s, below which a course says nothing about a heading
+# places in the link's memory, of every receiver
+LAT, LON, LANE, AGE_US, SIGMA_MM, LEAST, COURSE, OWN = range(8)  # from OWN on a driver has its own
+
+RECEIVER_SETTINGS = {
+    "lat_deg": DeviceSetting(None, "deg", "latitude of a point on the lane's middle, north positive"),
+    "lon_deg": DeviceSetting(None, "deg", "its longitude, east positive"),
+    "lane_deg": DeviceSetting(None, "deg", "direction in which the lane is ridden, clockwise from true north"),
+    "rate_Hz": DeviceSetting(10.0, "Hz", "at which it sends positions"),
+    "latency_ms": DeviceSetting(80.0, "ms", "from the epoch of a position to the end of its message"),
+    "sigma_mm": DeviceSetting(20.0, "mm", "standard deviation of a coordinate"),
+    "rtk": DeviceSetting(2.0, "", "worst position that counts: 2 RTK fixed, 1 RTK float, 0 any"),
+    "course": DeviceSetting(0.0, "", "1: the course over ground corrects the heading too"),
+}
+_RANGES = {
+    "lat_deg": (-89.0, 89.0),
+    "lon_deg": (-180.0, 180.0),
+    "lane_deg": (-360.0, 360.0),
+    "rate_Hz": (1, 100),
+    "latency_ms": (0, 250),
+    "sigma_mm": (1, 5000),
+    "rtk": (0, 2),
+    "course": (0, 1),
+}
+
+
+def require_receiver_settings(name: str, settings: DeviceSettings) -> None:
+    """Refuse settings of the receiver ``name`` [of the registry] that mean nothing; raises DeviceError."""
+    for key, (least, most) in _RANGES.items():
+        if not least <= settings[key] <= most:
+            raise DeviceError(
+                f"the setting {key} of a {name} must lie between {least:g} and {most:g} "
+                f"{RECEIVER_SETTINGS[key].unit}".rstrip()
+                + f", found {settings[key]:g}: correct it under its [[port]]"
+            )
+    for key in ("rtk", "course"):
+        if settings[key] != round(settings[key]):
+            raise DeviceError(
+                f"the setting {key} of a {name} must be a whole number, found {settings[key]:g}: correct it under its "
+                "[[port]]"
+            )
+
+
+def prepare_receiver(link: np.void, settings: DeviceSettings) -> None:
+    """Write the settings into the memory of a fresh link."""
+    memory = link["memory"]
+    memory[LAT], memory[LON] = round(1e9 * settings["lat_deg"]), round(1e9 * settings["lon_deg"])
+    memory[LANE] = round(1e6 * math.radians(settings["lane_deg"]))
+    memory[AGE_US], memory[SIGMA_MM] = round(1e3 * settings["latency_ms"]), round(settings["sigma_mm"])
+    memory[LEAST], memory[COURSE] = 1 + round(settings["rtk"]), round(settings["course"])
+
+
+@njit(cache=True, nogil=True)
+def ground_place(lat0, lon0, lane, lat, lon):
+    """Place x along the lane and y to the right of it [m] of a position.
+
+    Parameters
+    ----------
+    lat0, lon0 : int
+        Origin [1e-9 deg].
+    lane : float
+        Direction of the lane [rad], clockwise from north.
+    lat, lon : int
+        Position [1e-9 deg].
+
+    Runs inside the tick.
+    """
+    begin, degree = 1e-9 * math.radians(1.0) * lat0, 1e-9 * math.radians(1.0)
+    dlat, dlon = degree * (lat - lat0), degree * (lon - lon0)
+    if dlon > math.pi:
+        dlon -= 2.0 * math.pi
+    elif dlon < -math.pi:
+        dlon += 2.0 * math.pi
+    bent = 1.0 - _E2 * math.sin(begin) ** 2
+    vertical = SEMI_MAJOR / math.sqrt(bent)
+    meridian = vertical * (1.0 - _E2) / bent
+    north = meridian * dlat + 0.5 * vertical * math.sin(begin) * math.cos(begin) * dlon * dlon
+    east = vertical * math.cos(begin + dlat) * dlon
+    c, s = math.cos(lane), math.sin(lane)
+    return north * c + east * s, east * c - north * s
+
+
+@njit(cache=True, nogil=True)
+def take_position(link, lat, lon, solution, sigma_mm):
+    """Make a position the newest fix; 1 if it is good and near enough. Runs inside the tick.
+
+    Parameters
+    ----------
+    link : record of LINK_STATE
+    lat, lon : int
+        1e-9 deg
+    solution : int
+        NO_SOLUTION to RTK_FIXED.
+    sigma_mm : int
+        Standard deviation of a coordinate [mm].
+    """
+    memory, fix = link.memory, link.fix
+    if solution < memory[LEAST]:
+        return 0
+    x, y = ground_place(memory[LAT], memory[LON], 1e-6 * memory[LANE], lat, lon)
+    if not abs(x) + abs(y) < FARTHEST_FIX:
+        return 0
+    fix.seq += 1
+    fix.has = FIX_X | FIX_Y
+    fix.x_mm, fix.y_mm = np.int64(np.rint(1e3 * x)), np.int64(np.rint(1e3 * y))
+    fix.age_us = memory[AGE_US]
+    fix.sigma_mm = min(max(sigma_mm, 1), 65535)
+    return 1
+
+
+@njit(cache=True, nogil=True)
+def take_course(link, course, speed):
+    """Give the newest fix a heading: the course over ground [rad, clockwise from north] at a speed [m/s].
+
+    Runs inside the tick.
+    """
+    memory, fix = link.memory, link.fix
+    if memory[COURSE] == 0 or speed < LEAST_HEADING_SPEED:
+        return
+    off = course - 1e-6 * memory[LANE]
+    off -= 2.0 * math.pi * np.rint(off / (2.0 * math.pi))
+    fix.has |= FIX_PSI
+    fix.psi_urad = np.int64(np.rint(1e6 * off))
