@@ -1,9 +1,10 @@
-"""Files to begin with: an example rig, bicycle and campaign in a folder, and what to type next.
+"""Files to begin with: an example of each kind of file that a person writes, in a folder, and what to type next.
 
 The examples are those of the docs; `starter/` holds links to them, so that they are in an installed package too.
 """
 
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,6 +18,14 @@ NEXT_STEPS = (  # what to type in the folder, and what it is for
     ("riderless analyze runs -o report", "eigenvalues of the runs beside the theory, as a page"),
     ("riderless campaign campaign.toml --lockstep", "many runs in simulated time, one report"),
 )
+MORE_STEPS = (  # for the files that only some need
+    ("riderless simulate Silver --controller my_law.py --speed 5 --kick 0.6,4 -o flight", "your law, flown"),
+    ("python try_driver.py", "bytes for your driver"),
+    ("python their_log.py", "make a log of somebody else"),
+    ("riderless analyze theirs.csv --mapping mapping.toml", "and read it"),
+)
+# as in docs/starter, which lessons 5 to 7 explain; `.txt`, so that no program takes them for parts of this package
+_PROGRAMS = ("my_law.py", "wheel_text.py", "try_driver.py", "their_log.py")
 _ABOUT = """# Where to begin
 
 | file | what it is |
@@ -24,10 +33,17 @@ _ABOUT = """# Where to begin
 | `bicycle.toml` | the 25 parameters of the bicycle, of {bike} for a start: put in your own |
 | `rig.toml` | devices, rates and limits of the machine: every limit with your reason |
 | `campaign.toml` | which runs to make, with how many kicks |
+| `my_law.py` | a controller in Python: steer into the lean |
+| `wheel_text.py`, `try_driver.py` | a driver of a device, and bytes to try it with |
+| `mapping.toml`, `their_log.py` | what the columns of somebody else's log are, and a program that makes such a log |
 
 In this folder:
 
 {steps}
+
+With a law, a driver and a mapping of your own (lessons 5 to 7 of the documentation):
+
+{more}
 
 On your own machine: `riderless ports` names its ports for `rig.toml`; then the same without `--emulated`.
 """
@@ -50,14 +66,22 @@ def starter_files(bike: str) -> dict[str, str]:
     bicycle = files("models.bicycles").joinpath(f"{bike}.toml").read_text(encoding="utf-8")
     here = files("experiments.campaigns").joinpath("starter")
     rig, campaign = (here.joinpath(name).read_text(encoding="utf-8") for name in ("rig.toml", "campaign.toml"))
-    width = max(len(command) for command, _ in NEXT_STEPS)
-    steps = "\n".join(f"    {command:<{width}}   # {why}" for command, why in NEXT_STEPS)
+    mapping = here.joinpath("mapping.toml").read_text(encoding="utf-8")
+    programs = {name: here.joinpath(f"{name}.txt").read_text(encoding="utf-8") for name in _PROGRAMS}
     return {
         "bicycle.toml": _with(bicycle, "name", "my bicycle"),
         "rig.toml": _with(_with(rig, "name", "my rig"), "bicycle", "bicycle.toml"),
         "campaign.toml": _without(_with(campaign, "rig", "rig.toml"), "bicycles"),
-        "README.md": _ABOUT.format(bike=bike, steps=steps),
+        "mapping.toml": mapping,
+        **programs,
+        "README.md": _ABOUT.format(bike=bike, steps=_listed(NEXT_STEPS), more=_listed(MORE_STEPS)),
     }
+
+
+def _listed(steps: Sequence[tuple[str, str]]) -> str:
+    """Lines of commands with what they are for."""
+    width = max(len(command) for command, _ in steps)
+    return "\n".join(f"    {command:<{width}}   # {why}" for command, why in steps)
 
 
 def write_starter(folder: Path, bike: str = "Benchmark") -> list[Path]:

@@ -1,4 +1,4 @@
-"""`riderless init`: an example rig, bicycle and campaign to begin with."""
+"""`riderless init`: an example of each file that a person writes, to begin with."""
 
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +13,11 @@ def init(
     ),
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write an example rig, bicycle and campaign into a folder, and say what to type next. Overwrites nothing."""
+    """Write example files into a folder, and say what to type next. Overwrites nothing.
+
+    A bicycle, a rig and a campaign; a controller in Python; a driver of a device with bytes to try it; a mapping of
+    somebody else's log.
+    """
     import shlex
 
     from experiments.campaigns.starter import NEXT_STEPS, write_starter

@@ -1,5 +1,6 @@
 """`riderless init`: from an installed package to a first run, typing only what it prints."""
 
+import json
 import os
 import re
 import shlex
@@ -10,14 +11,16 @@ import sys
 import pytest
 
 from experiments.campaigns.file import read_campaign
-from experiments.campaigns.starter import NEXT_STEPS
+from experiments.campaigns.starter import MORE_STEPS, NEXT_STEPS
 from hil.rig.file import read_rig
 from models import catalogue
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
 from tests.paths import DOCS, ROOT
 from tests.sources import ROOMS
+from tests.tools.lessons import blocks
 
-NAMES = ("bicycle.toml", "rig.toml", "campaign.toml", "README.md")
+PROGRAMS = ("my_law.py", "wheel_text.py", "try_driver.py", "their_log.py")
+NAMES = ("bicycle.toml", "rig.toml", "campaign.toml", "mapping.toml", *PROGRAMS, "README.md")
 
 
 PATIENCE = {"stale": 0.2, "late": 200.0, "seldom": 0.5, "check_timeout": 60.0}
@@ -100,11 +103,49 @@ def test_an_installed_package_has_the_examples_and_each_exists_once(installed, t
         copy = installed / f"experiments/campaigns/starter/{name}.toml"
         assert not copy.is_symlink()
         assert copy.read_text(encoding="utf-8") == (DOCS / example).read_text(encoding="utf-8")
-    command = [sys.executable, "-m", "experiments.cli", "init", "lab"]
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    done = from_package(installed, tmp_path, "-m", "experiments.cli", "init", "lab")
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (tmp_path / "lab").iterdir()) == sorted(NAMES)
+
+
+def from_package(installed, folder, *words):
+    """Python of the installed package, run in a folder."""
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True, timeout=550
+    )
+
+
+@pytest.mark.slow  # everything is compiled anew there; the lessons run the same files every time
+def test_the_driver_the_log_and_the_mapping_work_from_an_installed_package(installed, tmp_path):
+    cli = ("-m", "experiments.cli")
+    assert from_package(installed, tmp_path, *cli, "init", ".").returncode == 0
+    tried = from_package(installed, tmp_path, "try_driver.py")
+    assert "16702 mrad/s" in tried.stdout, tried.stderr
+    assert "2 good lines, 1 damaged" in tried.stdout
+    assert "-1.07+5.01j" in from_package(installed, tmp_path, "their_log.py").stdout
+    read = from_package(installed, tmp_path, *cli, "analyze", "theirs.csv", "--mapping", "mapping.toml", "--json")
+    (window,) = json.loads(read.stdout)["windows"]
+    assert (window["re"], window["im"]) == (pytest.approx(-1.07, abs=0.05), pytest.approx(5.01, abs=0.05))
+
+
+@pytest.mark.slow
+def test_the_law_flies_from_an_installed_package(installed, tmp_path):
+    assert from_package(installed, tmp_path, "-m", "experiments.cli", "init", ".").returncode == 0
+    command, _ = MORE_STEPS[0]
+    done = from_package(installed, tmp_path, "-m", "experiments.cli", *shlex.split(command)[1:])
+    assert "flight: success" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("page", ["5-somebody-elses-log", "6-a-controller", "7-a-device-driver"])
+def test_a_lesson_explains_the_very_files(page):
+    text = (DOCS / f"lessons/{page}.md").read_text(encoding="utf-8")
+    named = [block for block in blocks(text) if block.file]
+    assert named
+    for block in named:
+        assert (DOCS / "starter" / block.file).read_text(encoding="utf-8") == block.body, block.file
+        assert block.file in NAMES
+    assert "`riderless init`" in text
 
 
 @pytest.mark.realtime
