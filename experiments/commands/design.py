@@ -108,7 +108,11 @@ def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) ->
     from experiments.commands._rig_arguments import design_methods
     from models.errors import InputError
 
-    options = dict(_option(text) for text in given)
+    named = [_option(text) for text in given]
+    options = dict(named)
+    twice = next((name for name in options if sum(name == one for one, _ in named) > 1), None)
+    if twice is not None:
+        raise InputError(f"--set {twice} is given twice: leave one of them out")
     if purpose == "balancing":
         return options
     gentle = gentle_options(bicycle, method)

@@ -101,7 +101,9 @@ def _options(length: float | None, together: int, threats: str, bicycles: str | 
 
     if threats not in list(ThreatPool):
         raise InputError(f"--threats must be one of {', '.join(ThreatPool)}, found {threats!r}; choose one")
-    names = tuple(name.strip() for name in bicycles.split(",")) if bicycles else ()
+    names = () if bicycles is None else tuple(name.strip() for name in bicycles.split(","))
+    if "" in names:
+        raise InputError(f"--bicycles wants names of the catalogue, as Silver,Pista, found {bicycles!r}; correct it")
     return CaseOptions(length, together, ThreatPool(threats), names, drive)
 
 

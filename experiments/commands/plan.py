@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from hil.rig.rig import Rig
 
 
+MOST_MINUTES = 10_000.0  # a week of days and nights
+
+
 def plan(
+    context: typer.Context,
     bike: Annotated[
         str, typer.Argument(help="Name in the catalogue, a bicycle's TOML file, or a rig file: its bicycle and timing.")
     ],
@@ -48,14 +52,20 @@ def plan(
     than its deviations say. The best plan of the time given stands beside an equally spaced grid; in words, what
     cannot be told apart, and what would part it.
     """
+    from experiments.commands._ignored_options import refuse_ignored
     from experiments.commands._rig_arguments import rig_for_plan
     from experiments.planning.plan import plan_experiment
     from experiments.reports.plan import plan_blocks, plan_document
     from experiments.terminal.console import emit_json, print_blocks, progress_screen
     from models.errors import InputError
 
-    if not 0.0 < minutes <= 10_000.0:
-        raise InputError(f"wanted minutes above 0, found --minutes {minutes:g}: say how long all runs may take")
+    if not 0.0 < minutes <= MOST_MINUTES:
+        raise InputError(
+            f"wanted minutes above 0 and at most {MOST_MINUTES:g}, found --minutes {minutes:g}: say how long all runs "
+            "may take"
+        )
+    if kick == "hand":
+        refuse_ignored(context, "kick_share", "kick_s", because="a hand kicks as hands do; take --kick drive or both")
     lab = _lab(rig_for_plan(bike, trust), controllers, speeds, _kicks(kick, kick_share, kick_s))
     with progress_screen.status("foretelling windows") as status:
         found = plan_experiment(
@@ -144,6 +154,8 @@ def _numbers(option: str, text: str, least: float, most: float, unit: str) -> li
 
 def _against(text: str) -> dict[str, float]:
     """Read "steer_damping = 0.3, drive_gain = 0.9"; raises InputError."""
+    from math import isfinite
+
     from models.errors import InputError
 
     found = {}
@@ -152,5 +164,7 @@ def _against(text: str) -> dict[str, float]:
         try:
             found[name.strip()] = float(value)
         except ValueError:
-            raise InputError(f"wanted --against as 'steer_damping = 0.3', found '{part.strip()}'") from None
+            found[name.strip()] = float("nan")
+        if not isfinite(found[name.strip()]):
+            raise InputError(f"wanted --against as 'steer_damping = 0.3', found '{part.strip()}'")
     return found

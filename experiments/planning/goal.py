@@ -102,6 +102,10 @@ def read_goal(theory: Theory, texts: Sequence[str], against: Mapping[str, float]
     asked = [_target(text) for text in texts]
     if not asked:
         raise InputError(f"wanted what is to be learnt, found nothing: {HOW}")
+    names = [what for what, _ in asked]
+    if len(set(names)) < len(names):
+        twice = next(what for what in names if names.count(what) > 1)
+        raise InputError(f"'{twice}' is asked for twice: leave one of them out")
     if any(what == VERDICT for what, _ in asked):
         return _verdict_goal(theory, [what for what, _ in asked], dict(against or {}))
     if against:

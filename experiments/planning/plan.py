@@ -131,7 +131,8 @@ def plan_experiment(
         measurements, refused = paper_measurements(lab, goal, one, tell)
         left_out |= dict.fromkeys(refused)
         if not measurements:
-            raise InputError(f"nothing can be measured so: {'; '.join(left_out)}")
+            reasons = "; ".join(left_out) or "nobody kicks an uncontrolled bicycle but a hand: take --kick hand or both"
+            raise InputError(f"nothing can be measured so: {reasons}")
         plans.append(plan_with(lab, goal, time, one, measurements))
     return ExperimentPlan(goal, time, tuple(plans), tuple(left_out))
 

@@ -102,6 +102,8 @@ class LaneKeeping:
     def __post_init__(self) -> None:
         if isinstance(self.weights, Mapping):
             object.__setattr__(self, "weights", _weights(self.weights))
+        elif not isinstance(self.weights, LaneWeights):
+            raise InputError(f"a lane wants its weights by name, such as y_P = 0.2, found {self.weights!r}")
 
     def sampled(self, bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledModel:
         """Model that the gains are for: `lane_loop`."""

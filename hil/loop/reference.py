@@ -45,13 +45,11 @@ class Reference:
                 f"a step of a reference wants a time and {', '.join(REFERENCES)}, found {list(self.steps)!r}"
             ) from None
         times = table[:, 0]
-        if (
-            not np.isfinite(table).all()
-            or np.any(np.diff(times) <= 0.0)
-            or np.any((times < 0.0) | (times > LONGEST_REFERENCE))
-        ):
+        if not np.isfinite(table).all():
+            raise InputError(f"the steps of a reference want finite numbers, found {table.tolist()}: correct them")
+        if np.any(np.diff(times) <= 0.0) or np.any((times < 0.0) | (times > LONGEST_REFERENCE)):
             raise InputError(
-                "the steps of a reference want finite numbers and times from 0 s on that increase, found the times "
+                f"the steps of a reference want times from 0 to {LONGEST_REFERENCE:g} s that increase, found the times "
                 f"{times.tolist()} s: sort them"
             )
         for (name, (most, unit)), values in zip(LARGEST_REFERENCE.items(), table[:, 1:].T, strict=True):

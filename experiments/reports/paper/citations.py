@@ -52,7 +52,7 @@ def read_numbers(report: Path) -> dict[str, Any]:
         raise InputError(
             f"{wanted}, found none at {path} ({error.strerror}); `riderless analyze RUN -o REPORT` writes one"
         ) from None
-    except ValueError:
+    except (ValueError, RecursionError):  # the last: nested without end
         raise InputError(f"{wanted}, found something else in {path}; name another") from None
     if not isinstance(document, dict) or not isinstance(document.get("windows"), list) or "provenance" not in document:
         raise InputError(f"{wanted}, found something else in {path}; name another")

@@ -39,7 +39,7 @@ def test_a_reference_is_read_from_words_and_from_a_file(tmp_path):
         ("psi_dot=fast", "a reference is NAME=VALUE or NAME=VALUE@SECONDS"),
         ("psi_dot=20", "a reference psi_dot_ref of 20 rad/s is beyond 3 rad/s: is it in degrees"),
         ("psi_dot=nan", "want finite numbers"),
-        ("psi_dot=0.1@-2", "times from 0 s on that increase"),
+        ("psi_dot=0.1@-2", "times from 0 to 86400 s that increase"),
         ("nowhere.csv", "the reference nowhere.csv cannot be read"),
         ("no_time", "wants a column t in s"),
         ("a_word", "wants a number in each cell"),

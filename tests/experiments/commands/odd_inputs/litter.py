@@ -207,6 +207,9 @@ def _words(folder: Path, silver: str) -> None:
     (folder / "latin1.toml").write_text(silver.replace("Delft", "D\u00e9lft"), encoding="latin-1")
     (folder / "words.txt").write_text("no more than words\n")
     (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    for name, text in {"list": "[1, 2]", "object": "{}", "deep": 5000 * "[" + 5000 * "]"}.items():
+        (folder / f"report-{name}").mkdir()
+        (folder / f"report-{name}" / "report.json").write_text(text)
     (folder / "folder.toml").mkdir()
     (folder / "void").mkdir()
     (folder / "loop.toml").symlink_to("loop.toml")

@@ -9,7 +9,11 @@ REFUSED = {
     "a data package wants its licence, one of CC0-1.0, CC-BY-4.0": ["package run", "package run --licence mine"],
     "found no run in log.csv": ["package log.csv --licence CC0-1.0"],
     # what no report is
-    "wanted the folder of a report, with its report.json": ["cite nowhere", "paper nowhere -o out"],
+    "wanted the folder of a report, with its report.json": [
+        f"{command}{folder}{out}"
+        for command, out in (("cite ", ""), ("paper ", " -o out"))
+        for folder in ("nowhere", "void", "words.txt", "picture.png", "report-list", "report-object", "report-deep")
+    ],
     "mapping would be ignored: only files of others need that": [
         "analyze run -m mapping.toml",
         "plot run -m mapping.toml",
