@@ -1,11 +1,11 @@
-"""What the readme says of the commands is so."""
+"""What the page of commands says is so."""
 
 import re
 
 from experiments.cli import COMMANDS
 from tests.paths import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+AT_A_GLANCE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 
 
 def source_of(command):
@@ -14,13 +14,13 @@ def source_of(command):
 
 def test_which_commands_have_json():
     without = {name for name in COMMANDS if '"--json"' not in source_of(name)}
-    sentence = re.search(r"all but (.+?) have `--json`", README)
+    sentence = re.search(r"all but (.+?) have `--json`", AT_A_GLANCE)
     assert sentence
     assert set(re.findall(r"`(\w+)`", sentence[1])) == without
 
 
 def test_every_command_is_in_the_table():
-    named = set(re.findall(r"`riderless (\w+)", README))
+    named = set(re.findall(r"`riderless (\w+)", AT_A_GLANCE))
     assert set(COMMANDS) <= named
 
 

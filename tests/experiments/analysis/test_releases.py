@@ -13,7 +13,7 @@ from tests.experiments.commands.test_cli import call
 from tests.experiments.synthetic import damped, kicked
 from tests.paths import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+AT_A_GLANCE = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
 
 
 def let_go(held=0.0, d=-0.6, w=4.0, amplitude=0.4, noise=0.003, **changes):
@@ -67,7 +67,7 @@ def riderless(capsys, monkeypatch):
 
 def test_the_readmes_own_simulation_can_be_analysed(riderless, tmp_path):
     """Seen: `simulate --x0` of the readme, then `analyze`: no window."""
-    (command,) = re.findall(r"`riderless (simulate \S+ .*--x0 \S+ -o) RUN`", README)
+    (command,) = re.findall(r"`riderless (simulate \S+ .*--x0 \S+ -o) RUN`", AT_A_GLANCE)
     run = tmp_path / "run"
     code, *_ = riderless(*command.split(), run)
     assert code == 0
