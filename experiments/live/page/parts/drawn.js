@@ -33,7 +33,7 @@ export function onHello() {
     svg("line", { x1: -90, x2: 60, class: "frame" }), svg("line", { x1: -118, x2: -62, class: "tyre" }));
   const steered = svg("g", {}, svg("line", { x1: -28, x2: 28, class: "tyre" }), svg("line", { y1: -28, y2: 28, class: "fork" }));
   steerFrom.append(svg("g", { transform: "translate(60 0)" }, steered));
-  const lean = svg("g", {}, svg("line", { y1: 0, y2: -2 * b.rR * SCALE, class: "tyre wide" }), svg("line", { y1: -2 * b.rR * SCALE, y2: -1.02 * SCALE, class: "frame" }));
+  const lean = svg("g", { class: "lean" }, svg("line", { y1: 0, y2: -2 * b.rR * SCALE, class: "tyre wide" }), svg("line", { y1: -2 * b.rR * SCALE, y2: -1.02 * SCALE, class: "frame" }));
   const bars = svg("g", { transform: `translate(0 ${-0.98 * SCALE})` }, svg("line", { x1: -0.28 * SCALE, x2: 0.28 * SCALE, class: "fork" }));
   lean.append(bars);
   const push = svg("path", { class: "torque" });

@@ -1,0 +1,231 @@
+"""The live page in a real Chromium, before a real server: what a person reads, and what a press does."""
+
+import http.server
+import threading
+from math import degrees, radians
+
+import pytest
+
+from experiments.live.schema import LiveStatus, Obstacle
+from tests.experiments.live.page.looking import RIG, Teller, a_browser, a_page, await_that
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with a_browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def teller(request):
+    made = Teller(getattr(request, "param", "live"))
+    yield made
+    made.close()
+
+
+def test_state_obstacles_and_numbers_are_told_in_words(browser, teller):
+    teller.status = LiveStatus(
+        state="checking before it arms",
+        code="CHECK",
+        still=True,
+        obstacles=[Obstacle(what="supply 19.2 V, wanted 20 to 30 V", do="charge or connect the battery")],
+        age_s=0.0,
+        battery=19.2,
+        link_errors=2,
+    )
+    teller.fit(
+        speed=4.6, mode="weave", re=-3.25, im=4.85, u_re=0.1, u_im=0.05, predicted_re=-3.2, predicted_im=4.9, z=1
+    )
+    with a_page(browser, teller.address) as page:
+        page.wait_for_selector("text=checking before it arms")
+        found = page.inner_text("#obstacle-list")
+        assert "supply 19.2 V, wanted 20 to 30 V" in found
+        assert "charge or connect the battery" in found
+        page.wait_for_selector(f"text=+{degrees(teller.lean):.1f} deg")
+        page.wait_for_selector("text=4.60 m/s")
+        lean = page.get_by_role("meter", name="lean, deg")
+        assert float(lean.get_attribute("aria-valuemax")) == pytest.approx(degrees(RIG.limits.lean.value), abs=0.01)
+        assert page.inner_text('#health-list [data-key="battery"] dd').endswith("19.2 V")
+        fit = page.inner_text("#fits tbody")
+        assert "−3.25 ± 0.20, 4.85 ± 0.10 i" in fit  # 1.96 standard uncertainties
+        assert page.locator("#page").evaluate("e => getComputedStyle(e).filter") == "none"
+
+
+def test_what_is_old_is_grey_and_says_since_when(browser, teller):
+    with a_page(browser, teller.address) as page:
+        page.wait_for_selector('body[data-news="yes"]')
+        teller.be_silent()
+        page.wait_for_selector('body[data-news="no"]')
+        assert page.evaluate("riderless.store.age()") > 0.5
+        assert page.inner_text("#age-text").startswith("not live since ")
+        assert "grayscale(1)" in page.locator("#page").evaluate("e => getComputedStyle(e).filter")
+        assert page.is_enabled("#stop")
+        teller.be_silent(False)
+        page.wait_for_selector('body[data-news="yes"]')
+        port = teller.server.port
+        teller.close()
+        page.wait_for_selector("text=not live since")
+        page.keyboard.press("Space")
+        page.wait_for_selector("text=not connected: use the machine's own stop")
+        again = Teller(port=port, title="Another machine")
+        try:
+            page.wait_for_selector("text=Another machine")  # without a hand at the page
+            page.wait_for_selector('body[data-news="yes"]')
+        finally:
+            again.close()
+
+
+@pytest.mark.parametrize("teller", ["play"], indirect=True)
+def test_stop_is_heard_from_everywhere_and_says_what_the_next_does(browser, teller):
+    with a_page(browser, teller.address) as page:
+        assert page.inner_text("#stop-word") == "STOP"
+        page.focus("#wind")
+        page.keyboard.down("Space")
+        for _ in range(3):
+            page.keyboard.down("Space")  # held
+        page.keyboard.up("Space")
+        page.wait_for_selector("text=switches off at once")
+        assert page.inner_text("#stop-word") == "OFF"
+        page.click("#stop")
+        assert len(teller.heard("stop", 2)) == 2
+        teller.status = LiveStatus(state="stopped", code="DISARMED", still=True, age_s=0.0)
+        page.wait_for_selector("text=ramps down")
+        page.focus("#kick-left")
+        page.keyboard.press("Space")  # on another button too
+        assert len(teller.heard("stop", 3)) == 3
+        assert not [one for one in teller.asked if one["type"] == "kick"]
+
+
+@pytest.mark.parametrize("teller", ["play"], indirect=True)
+def test_a_toy_is_played_with_by_keys_and_sliders(browser, teller):
+    with a_page(browser, teller.address) as page:
+        page.locator("#strength").fill("2")
+        page.locator("#page").click(position={"x": 2, "y": 2})
+        page.keyboard.press("ArrowLeft")
+        page.click("#kick-right")
+        told = [(one["side"], one["strength"]) for one in teller.heard("kick", 2)]
+        assert told == [("left", 2.0), ("right", 2.0)]
+        page.keyboard.press("d")
+        assert teller.heard("wind")[-1]["force"] == 2.0
+        page.keyboard.press("ArrowUp")
+        assert teller.heard("speed")[-1]["speed"] == pytest.approx(4.8)
+        page.keyboard.press("2")
+        assert teller.heard("controller")[-1]["name"] == "off"
+        page.select_option("#fault", "drive dead")
+        page.click("#break")
+        assert teller.heard("fault")[-1]["name"] == "drive dead"
+
+
+@pytest.mark.parametrize("teller", ["replay"], indirect=True)
+def test_a_replay_is_sought_and_paced_and_not_called_live(browser, teller):
+    with a_page(browser, teller.address) as page:
+        page.wait_for_selector("text=replay, not live")
+        assert page.is_hidden("#stop")
+        page.click("#windows button >> nth=0")
+        assert teller.heard("seek")[-1]["t"] == 3.0
+        page.locator("#pace").fill("1")
+        assert teller.heard("pace")[-1]["pace"] == pytest.approx(10.0)
+        page.click("#pause")
+        assert teller.heard("pace", 2)[-1]["pace"] == 0.0
+
+
+@pytest.mark.slow
+def test_two_pages_and_a_reloaded_one_hear_the_same(browser, teller):
+    teller.event("kick", "kicked to the left, 4.0 N s")
+    with a_page(browser, teller.address) as one, a_page(browser, teller.address) as two:
+        for page in (one, two):
+            page.wait_for_selector("#event-list >> text=kicked to the left, 4.0 N s")
+        one.reload()
+        one.wait_for_selector("#event-list >> text=kicked to the left, 4.0 N s")
+        teller.lean = radians(-7.0)
+        for page in (one, two):
+            page.wait_for_selector("text=−7.0 deg")
+
+
+def test_a_page_of_another_origin_hears_nothing(browser, teller, tmp_path):
+    (tmp_path / "index.html").write_text("<!doctype html><title>elsewhere</title>", encoding="utf-8")
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, directory=str(tmp_path), **kwargs)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as elsewhere:
+        threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{elsewhere.server_port}/index.html")
+        heard = page.evaluate(
+            """port => new Promise(done => {
+                const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`);
+                socket.onopen = () => socket.send('{"type":"stop"}');
+                socket.onmessage = () => done("a message");
+                socket.onclose = () => done("closed");
+            })""",
+            teller.server.port,
+        )
+        context.close()
+        elsewhere.shutdown()
+    assert heard == "closed"
+    assert not teller.asked
+
+
+@pytest.mark.slow
+def test_a_phone_has_stop_under_the_thumb_and_nothing_beside_the_screen(browser, teller):
+    with a_page(browser, teller.address, 400, 800) as page:
+        page.wait_for_selector('body[data-news="yes"]')
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        for _ in range(2):
+            stop = page.locator("#stop").bounding_box()
+            assert stop["y"] > 600
+            assert stop["y"] + stop["height"] <= 800
+            assert stop["width"] > 300
+            page.evaluate("scrollTo(0, document.body.scrollHeight)")
+
+
+@pytest.mark.slow
+def test_the_bicycle_is_drawn_flat_or_deep(browser, teller):
+    with a_page(browser, teller.address) as page:
+        page.wait_for_selector("#scene svg")  # a processor draws here: flat costs the loop less
+        lean = page.locator("#scene svg .lean")
+        await_that(lambda: "rotate(5.00)" in (lean.get_attribute("transform") or ""))
+        if page.is_visible("#view"):
+            page.click("#view")
+            page.wait_for_selector("#scene canvas")
+            await_that(lambda: page.evaluate("riderless.measured.deep && riderless.measured.pictures > 2"))
+
+
+def test_a_browser_without_scripts_gets_one_sentence(browser, teller):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(teller.address)
+    assert page.inner_text("body").strip().startswith("This browser is too old for the page")
+    assert page.is_hidden("#top")
+    context.close()
+
+
+SIZES = [(1280, 800, "light")]
+MORE_SIZES = [(1280, 800, "dark"), (400, 800, "light"), (400, 800, "dark"), (1920, 1080, "light"), (1920, 1080, "dark")]
+
+
+@pytest.mark.parametrize("teller", ["play"], indirect=True)
+@pytest.mark.parametrize(
+    ("width", "height", "scheme"), [*SIZES, *(pytest.param(*one, marks=pytest.mark.slow) for one in MORE_SIZES)]
+)
+def test_everybody_can_use_it(browser, teller, width, height, scheme):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe, which judges pages, is not installed"
+    )
+    teller.status = LiveStatus(
+        state="not armed", code="DISARMED", why="a cause", obstacles=[Obstacle(what="a thing", do="a deed")], age_s=0.0
+    )
+    teller.event("kick", "kicked to the left, 4.0 N s")
+    with a_page(browser, teller.address, width, height, scheme) as page:
+        page.wait_for_selector("text=a deed")
+        page.evaluate("riderless.store.age = () => 0")  # axe keeps the page too busy to hear the news, and grey is pale
+        found = axe.Axe().run(page).response["violations"]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in grave] == []
