@@ -9,6 +9,7 @@ from typing import Any
 from experiments.analysis.analyze import Analysis
 from experiments.campaigns.file import Campaign
 from experiments.campaigns.folder import FinishedRun
+from experiments.campaigns.foreseen import foreseen_sections
 from experiments.datatypes import Response
 from experiments.frequency.goodness_of_fit import response_document
 from experiments.frequency.response import FrequencyResponse, add_response
@@ -89,6 +90,13 @@ def finish_campaign(
     if kicked or played:
         logs = [run.folder for run in runs if run.name]
         page = report_on(
-            folder, campaign.name, analysis, logs, frequency=responses, no_frequency=unusable, course=course
+            folder,
+            campaign.name,
+            analysis,
+            logs,
+            frequency=responses,
+            no_frequency=unusable,
+            course=course,
+            foreseen=foreseen_sections(folder),
         )
     return CampaignFindings(analysis, page, tuple(responses), tuple(unusable))

@@ -21,6 +21,7 @@ from experiments.campaigns.folder import (
     run_as_json,
     write_campaign_record,
 )
+from experiments.campaigns.foreseen import foreseen_record, foreseen_sentence
 from experiments.campaigns.foresight import Foresight, foresee
 from experiments.campaigns.learning.course import Course
 from experiments.campaigns.learning.document import course_document, course_section
@@ -211,6 +212,7 @@ def run_campaign(
     *,
     resume: bool = False,
     new: bool = False,
+    foresight: bool = False,
     ports: Sequence[str] = (),
     fifo: int = 0,
     display: CampaignDisplay | None = None,
@@ -232,6 +234,8 @@ def run_campaign(
         There must be something to go on with.
     new : bool
         Begin anew, whatever was begun before.
+    foresight : bool
+        Say before the first run which errors of the machine the runs would show, and keep it for the report.
     ports : sequence of str
         Paths of the wired rig's ports, to run on a real bicycle, of which `display` asks a person before each run.
     fifo : int
@@ -266,9 +270,12 @@ def run_campaign(
     if any(one.refusal for one in rehearsals):
         raise InputError("; ".join(one.refusal for one in rehearsals if one.refusal))
     require_disk_room(folder, [(condition.rig, condition.duration) for condition in left])
+    foreseen = foresee_campaign(campaign, rehearsals, screen) if foresight else ()
+    for table in foreseen:
+        screen.say(foreseen_sentence(table))
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
-        about = {"rehearsals": [one.as_json() for one in rehearsals]}
+        about = {"rehearsals": [one.as_json() for one in rehearsals], **foreseen_record(folder, foreseen)}
         write_campaign_record(folder, campaign, runs, **about)
         if again:
             planned = len(campaign.conditions)

@@ -27,6 +27,9 @@ def campaign(
             "--dry-run", help="Rehearse every condition against the limits, say which errors would be seen, no more."
         ),
     ] = False,
+    foresee: Annotated[
+        bool, typer.Option("--foresee", help="Say before the runs which errors they would show; the report has it too.")
+    ] = False,
     emulated: Annotated[bool, typer.Option("--emulated", help="Emulate the devices of a wired rig.")] = False,
     lockstep: Annotated[bool, typer.Option("--lockstep", help="Simulated time, no serial line: much faster.")] = False,
     port: Annotated[list[str] | None, typer.Option(help="Serial port; once for each port of the rig.")] = None,
@@ -72,15 +75,26 @@ def campaign(
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
     if dry:
         refuse_ignored(context, "resume", because="--dry-run rehearses every condition; leave one of them out")
+        refuse_ignored(context, "foresee", because="--dry-run says it anyway; leave one of them out")
         made = rehearse_campaign(whole, display=display)
         show_rehearsals(made, () if whole.learning else foresee_campaign(whole, made, display), as_json)
         raise typer.Exit(1 if any(one.refusal for one in made) else 0)
+    if foresee and (whole.usual or whole.learning is not None):
+        raise InputError("--foresee wants a campaign file whose conditions are planned: leave it out, or give one")
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
     if require_attended(paths, yes_arm_unattended):
         display = UnattendedDisplay(heed)
     with compiling_for_campaigns() if whole.lockstep else nullcontext():
         result = run_campaign(
-            whole, out, whole.lockstep, resume=resume, new=new, ports=paths, fifo=fifo, display=display
+            whole,
+            out,
+            whole.lockstep,
+            resume=resume,
+            new=new,
+            foresight=foresee,
+            ports=paths,
+            fifo=fifo,
+            display=display,
         )
     if result.findings is None:
         chances = (1 if seed is None else seed, model) if whole.usual else None

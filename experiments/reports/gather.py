@@ -14,6 +14,7 @@ from experiments.recordings.run_response import response_of_run
 from experiments.recordings.runs import run_of
 from experiments.reports.html import ReportInput, write_report
 from experiments.reports.page.course_section import CourseSection
+from experiments.reports.page.foreseen_section import ForeseenSection
 from hil.design.schedule import GainSchedule
 from hil.logs.log import Run
 from hil.logs.provenance import provenance
@@ -33,6 +34,7 @@ def report_on(
     no_frequency: Sequence[str] = (),
     force: bool = False,
     course: CourseSection | None = None,
+    foreseen: Sequence[ForeseenSection] = (),
 ) -> Path:
     """Write the report of an analysis, with gains, timing and faults of our own runs; returns its page.
 
@@ -60,6 +62,8 @@ def report_on(
         The report may take the place of other files than those of an older report.
     course : CourseSection, optional
         What an experiment that ran itself chose, and why.
+    foreseen : sequence of ForeseenSection
+        What a campaign was said to see before it was run.
     """
     logs = [run if isinstance(run, Run) else run_of(run) for run in runs]
     schedules = {}
@@ -82,6 +86,7 @@ def report_on(
             frequency=frequency,
             no_frequency=no_frequency,
             course=course,
+            foreseen=foreseen,
             schedules=tuple(schedules.values()),
             timings={log.folder.name: log.ticks for log in logs if log.header.runner == "realtime"},
             runs=[_run_row(log) for log in logs],

@@ -6,7 +6,7 @@ embedded as JSON (also written beside it, `report.json`). Figures are drawn by t
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from experiments.reports import eigenvalues, files, loop
 from experiments.reports.answer import Answer, answer_of
 from experiments.reports.page import frequency_section
 from experiments.reports.page.course_section import CourseSection
+from experiments.reports.page.foreseen_section import ForeseenSection
 from experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows
 from experiments.reports.page.panels import bicycle_panels, panel_files
 from experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
@@ -60,6 +61,7 @@ class ReportInput:
     frequency: Sequence[FrequencyResponse] = ()  # of the runs that played a torque
     no_frequency: Sequence[str] = ()  # why a run that played one has none
     course: CourseSection | None = None  # of an experiment that ran itself
+    foreseen: Sequence[ForeseenSection] = ()  # what a campaign was said to see before it was run
     schedules: Sequence["GainSchedule"] = ()
     timings: Mapping[str, np.ndarray] = field(default_factory=dict)  # label -> TICK rows
     runs: Sequence[Mapping[str, Any]] = ()  # name, state, stop reason, counters (a mapping)
@@ -119,6 +121,7 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
         panels=panels,
         frequency=frequency,
         course=report.course,
+        foreseen=report.foreseen,
         remarks=[(r.source, remark) for r in report.responses for remark in r.remarks],
         zip=zip,
         windows=windows,
@@ -201,6 +204,7 @@ def _contents(
     sections = [(f"bicycle-{i}", panel["bicycle"], True) for i, panel in enumerate(panels, start=1)]
     sections += [
         ("course", "What was chosen, and why", report.course is not None),
+        ("foreseen", "What was to be seen", bool(report.foreseen)),
         ("frequency", "Frequency responses", bool(frequency.rows or frequency.unusable)),
         ("conditions", "Conditions", bool(windows)),
         ("hand-cut", "Beside the windows cut by hand", bool(report.hand_cut)),
@@ -270,6 +274,7 @@ def _numbers(
         "rejected": report.rejected,
         "frequency_responses": frequency_section.frequency_numbers(report.frequency),
         **({"course": report.course.numbers} if report.course else {}),
+        **({"foreseen": [asdict(one) for one in report.foreseen]} if report.foreseen else {}),
         "figure7": figure7_residuals(report.figure7) if report.figure7 is not None else None,
         "schedules": report.schedules,
         "timing_us": timing["rows"] if timing else [],

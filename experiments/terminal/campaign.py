@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESEEN_POWER
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.campaigns.findings import FREQUENCY_FILE, CampaignFindings
-from experiments.campaigns.foresight import MORE_KICKS, Foresight
+from experiments.campaigns.foreseen import error_rows, foresight_caption, foresight_head
+from experiments.campaigns.foresight import Foresight
 from experiments.campaigns.learning.course import Course
 from experiments.campaigns.learning.document import course_blocks
 from experiments.campaigns.rehearsal import DryRun
@@ -48,19 +48,9 @@ def _show_foresight(table: Foresight) -> None:
     print_table(
         f"Errors of {table.bicycle} that this campaign would show: the smallest rejected in "
         f"{10 * FORESEEN_POWER:.0f} of 10 (p < {FORESEEN_LEVEL:g})",
-        ["error", "seen from", f"{MORE_KICKS} x kicks", "1 more speed", "known better", "hidden by deviations of"],
-        [
-            [
-                f"{one.name} {one.shown_in}",
-                *map(one.text, (one.seen, one.more_kicks, one.one_more_speed)),
-                one.text(one.known_better),
-                ", ".join(one.hidden_by),
-            ]
-            for one in table.errors
-        ],
-        caption=f"Windows expected: {table.windows}, with the noise of the instruments alone: wind and "
-        f"belt add to it. The verdict rejects at p < {SIGNIFICANCE:g}: {table.larger_for_verdict:.2g} times these. "
-        "Known better: with the first parameter named known twice as well.",
+        foresight_head(),
+        error_rows(table),
+        caption=foresight_caption(table),
     )
     screen.print(table.advice(), soft_wrap=True)
 

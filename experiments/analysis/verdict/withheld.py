@@ -10,6 +10,7 @@ UNCALIBRATED = {  # estimator: why no p is given for its fits (docs/truth.md has
     "era": "windows fitted by era reject true models ten times as often as p says, as noise moves its poles by more "
     "than to first order; fit them with --estimator single_mode or several_modes",
 }
+BLIND_TO_WIND = ("four_state",)  # estimators whose errors count no random torques
 GREATEST_DRIVEN_SHARE = 0.2  # of the measured lean rate, that wind, belt or road may drive in the windows
 
 WindowsOfBicycle = Sequence[tuple[Response, Comparison]]
@@ -29,6 +30,12 @@ def why_withheld(group: WindowsOfBicycle) -> str:
 
 def why_not_in_wind(group: WindowsOfBicycle) -> str:
     """Reason for which the random torques in these windows forbid a verdict; empty if they do not."""
+    blind = next((c.fit.estimator for r, c in group if r.process_noise and c.fit.estimator in BLIND_TO_WIND), "")
+    if blind:
+        return (
+            f"wind, belt or road moved it, and the errors of windows fitted by {blind} count none of that; fit them "
+            "with --estimator single_mode or several_modes"
+        )
     share = driven_share(group)
     if share > GREATEST_DRIVEN_SHARE:
         return (

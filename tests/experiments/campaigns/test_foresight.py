@@ -189,7 +189,7 @@ def cache_of_one(function):
 
 
 @pytest.mark.usefixtures("_foreseen_once")
-def test_a_dry_run_says_what_would_be_seen(capsys, monkeypatch):
+def test_a_dry_run_says_what_would_be_seen(tmp_path, capsys, monkeypatch):
     code, out, _ = call(capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--dry-run", "--json")
     assert code == 0
     table = json.loads(out)["would_see"][0]
@@ -203,6 +203,30 @@ def test_a_dry_run_says_what_would_be_seen(capsys, monkeypatch):
     code, out, _ = call(capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--dry-run")
     assert "Errors of Silver that this campaign would show" in out
     assert "one more condition, best Silver poles" in out
+    _told_before_the_runs_and_in_the_report(table, tmp_path, capsys, monkeypatch)
+
+
+def _told_before_the_runs_and_in_the_report(table, tmp_path, capsys, monkeypatch):
+    code, _, err = call(
+        capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--out", tmp_path, "--foresee", "--json"
+    )
+    assert code == 0
+    size = f"{1e2 * table['errors'][0]['smallest_seen']:.2g}"
+    said = f"errors of Silver that these runs would show in 8 of 10 (p < 0.05), each alone: drive_gain by {size} %, "
+    assert said in " ".join(err.split())
+    folder = tmp_path / "first_look"
+    assert json.loads((folder / "campaign.json").read_text())["would_see"] == [table]
+    shown = json.loads((folder / "report.json").read_text())["foreseen"][0]
+    assert shown["rows"][0][:2] == ["drive_gain %", size]
+    page = (folder / "report.html").read_text()
+    assert "What was to be seen, said before the runs" in page
+    assert "2 x kicks" in page
+
+
+def test_a_usual_campaign_foresees_nothing(capsys, monkeypatch):
+    code, _, err = call(capsys, monkeypatch, "campaign", "--foresee", "--lockstep")
+    assert code == 2
+    assert "--foresee wants a campaign file whose conditions are planned" in " ".join(err.split())
 
 
 def test_a_coasting_bicycle_shows_nothing_of_its_drive(tmp_path, capsys, monkeypatch):
