@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.analysis.identification import Identification, identify
-from experiments.analysis.likelihood.forced_windows import forced_segments, kicked_segments
+from experiments.analysis.likelihood.forced_windows import forced_segments, kicked_segments, require_known_input
 from experiments.analysis.likelihood.profile import REACH, Profile, profiles
 from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import find_windows
@@ -160,6 +160,7 @@ def identify_parameters(
     if prior == "usual":
         known = {name: theory.usual(name) for name in names}
     found = identify(pieces, names, known)
+    require_known_input(pieces, found.changes)
     likelihood = profiles(pieces, found, jobs=jobs, on_progress=on_progress) if profile else ()
     return IdentificationResult(found, theory.bicycle.name, tuple(likelihood))
 
