@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from experiments.commands._law import LawFileOption, know_law, require_law_used
 from experiments.commands._max_memory import DEFAULT, MaxMemory
 from experiments.commands._outputs import Force
 
@@ -13,6 +14,10 @@ def export(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     to: Annotated[str, typer.Option(help="Format: csv, parquet, mat or mcap.")] = "csv",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write; beside the run by default.")] = None,
+    law_states: Annotated[
+        bool, typer.Option("--law-states", help="Add the controller's states, which a replay of the run finds again.")
+    ] = False,
+    controller: LawFileOption = None,
     force: Force = False,
     max_memory: MaxMemory = DEFAULT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -32,7 +37,14 @@ def export(
 
     use_memory(max_memory)
 
+    know_law(controller)
     log = read_run(run, stored=True)
+    require_law_used(controller, [log.header])
+    if law_states:
+        from hil.runners.replay import with_law_states
+
+        with passing(progress_screen, "ticks") as tell:
+            log = with_law_states(log, tell)
     with passing(progress_screen, "rows") as tell:
         files = export_run(log, to, out, tell, force=force)
     lost = getattr(log.ticks, "lost", 0)  # found only now in a log that stays in its file

@@ -24,6 +24,7 @@ COMMAND_COLUMNS = {  # in the unit of what the drive obeys: their meaning where 
     "T_cmd": "steer {} the supervisor allowed",
     "T_est": "steer {} expected of the drive",
 }
+STATE_PREFIX = "law_"  # of a controller's states, which `hil.runners.replay.with_law_states` adds to the rows
 EXPORT_KEY = "riderless"  # name under which a table carries what is not in its columns
 HEADER_SUFFIX = ".header.json"  # of the file beside a table that can carry nothing
 MARKERS_SUFFIX = ".markers.csv"  # of the one with what happened at known times
@@ -170,6 +171,8 @@ def column_meaning(column: str, drive_kind: str = "torque") -> ColumnMeaning:
     drive_kind : {"torque", "rate", "angle"}
         Quantity that the drive obeyed.
     """
+    if column.startswith(STATE_PREFIX):
+        return ColumnMeaning("", f"state {column.removeprefix(STATE_PREFIX)} of the controller, after the tick")
     known = LOG_COLUMNS.get(column)
     if known and column in COMMAND_COLUMNS and drive_kind != "torque":
         return ColumnMeaning(COMMAND_UNITS[drive_kind], COMMAND_COLUMNS[column].format(drive_kind))

@@ -6,12 +6,13 @@ again, bit for bit. Where it does not, the program has changed, or the log has b
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 
 from firmware_interface.node.protocol import PROTOCOL_VERSION
+from hil.logs.export import STATE_PREFIX
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.provenance import PACKAGE_NAME, provenance
@@ -113,6 +114,52 @@ def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, tota
         if verdict == _OTHER_BYTES:
             return Replay(done, commands, int(k + n), "the bytes sent to the drive differ", _other_version(run.header))
     return Replay(done, commands, None, "")
+
+
+def with_law_states(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Run:
+    """Add to the rows of a run what its controller remembered after each tick, as columns ``law_`` and a state's name.
+
+    The log holds no states: they follow from its raw bytes, and are those of the run to the last bit where the replay
+    is bit-identical, which is required.
+
+    Parameters
+    ----------
+    run : Run
+    on_progress : callable
+        Told how many ticks have been replayed, of how many.
+
+    Raises
+    ------
+    InputError
+        As of `replay`; the replay differs; or the controller remembers nothing.
+    """
+    names = run.header.schedule.states
+    if not names:
+        raise InputError(
+            f"the controller {run.header.controller} of the run {run.folder.name} has no states: leave --law-states out"
+        )
+    result = replay(run)
+    if not result.identical:
+        raise InputError(f"the states of a controller follow from a replay, which differs here: {result.sentence}")
+    loop = rebuilt_loop(run.header)
+    wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
+    again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
+    one, found = np.zeros(1, TICK), []
+    for _, rows, raw in run.batches():
+        on_progress(sum(map(len, found)), len(run.ticks))
+        states, as_now, tape = np.zeros((len(rows), len(names))), _as_now(rows), np.frombuffer(raw, np.uint8)
+        ends = np.cumsum(rows["n_wire"], dtype=np.int64)
+        for i, (end, length) in enumerate(zip(ends.tolist(), rows["n_wire"].tolist(), strict=True)):
+            _replay(loop, wire, again, tape[end - length : end], as_now[i : i + 1], one)
+            states[i] = loop.law_state[: len(names)]
+        columns = [(name, rows.dtype[name]) for name in rows.dtype.names or ()]
+        wide = np.zeros(len(rows), columns + [(f"{STATE_PREFIX}{name}", np.dtype("f8")) for name in names])
+        for name in rows.dtype.names or ():
+            wide[name] = rows[name]
+        for name, column in zip(names, states.T, strict=True):
+            wide[f"{STATE_PREFIX}{name}"] = column
+        found.append(wide)
+    return replace(run, ticks=np.concatenate(found))
 
 
 def _has_no_other(dtype: np.dtype) -> bool:
