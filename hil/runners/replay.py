@@ -144,9 +144,10 @@ def with_law_states(run: Run, on_progress: Callable[[int, int], None] = lambda d
     loop = rebuilt_loop(run.header)
     wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
     again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
-    one, found = np.zeros(1, TICK), []
+    one = np.zeros(1, TICK)
+    found: list[np.ndarray] = []
     for _, rows, raw in run.batches():
-        on_progress(sum(map(len, found)), len(run.ticks))
+        on_progress(sum(len(each) for each in found), len(run.ticks))
         states, as_now, tape = np.zeros((len(rows), len(names))), _as_now(rows), np.frombuffer(raw, np.uint8)
         ends = np.cumsum(rows["n_wire"], dtype=np.int64)
         for i, (end, length) in enumerate(zip(ends.tolist(), rows["n_wire"].tolist(), strict=True)):
