@@ -10,6 +10,7 @@ from experiments.analysis.verdict.candidate import indistinguishable
 from experiments.analysis.verdict.simulated_motion import RiddenMotion
 from experiments.theory.theory import lean_feedback
 from hil.runners.emulation import Emulation
+from models.plant.environment import Surroundings
 from models.plant.steer_drive import SteerDrive
 from models.plant.tyres import FrontTyre
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
@@ -68,3 +69,13 @@ def test_the_start_that_fits_best_is_found(name, size):
     y = ridden[motion.window.rows, 0]
     found = again.lean_rate(ELEMENTS[name], size)
     assert np.std(y - found) < 2e-3 * np.std(y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [0.06, 0.1, 0.15])
+def test_a_steer_stop_is_taken_for_no_other_part(tmp_path, stop):
+    """It is over when most windows begin; where it is not, the verdict is withheld."""
+    found = lockstep(tmp_path, Emulation(surroundings=Surroundings(steer_stops=stop)), ("3.8", "5.0", "3.0", "5.6"))
+    (verdict,) = found.verdicts
+    assert verdict.explained is not False
+    assert verdict.causes == ()
