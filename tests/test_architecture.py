@@ -82,6 +82,7 @@ MAY_KNOW_TIME = {
     "experiments/live/rows.py",  # when somebody was there last
     "experiments/live/player.py",  # the pace of a replay
     "experiments/live/play.py",  # when something happened, and how long a fallen bicycle rests
+    "experiments/live/beside.py",  # how old what is shown is
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced
     "experiments/commands/emulate.py",  # how long to emulate
 }

@@ -12,6 +12,7 @@ from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun
 from experiments.campaigns.run import Attempt, OperatorAnswer
 from experiments.datatypes import Response
+from hil.live.feed import LiveFeed
 from hil.runners.operator import Operator, Outcome
 
 
@@ -22,9 +23,12 @@ class CampaignDisplay:
     ----------
     unattended : bool
         A real bicycle is armed with nobody at a terminal; the logs say so.
+    feed : LiveFeed or None
+        Memory by which others look on; of one display alone.
     """
 
     unattended = False
+    feed: LiveFeed | None = None
 
     def say(self, text: str) -> None:
         """Tell a person a sentence."""

@@ -13,6 +13,7 @@ import numpy as np
 from experiments.campaigns.protocols.condition import Condition
 from experiments.emulation.spawn import start_twin
 from firmware_interface.twins.virtual_node import VirtualProcess
+from hil.live.feed import LiveFeed
 from hil.logs.folders import new_folder
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import run_realtime
@@ -63,7 +64,7 @@ def run_conditions_in_lockstep(
 
 
 def run_in_real_time(
-    conditions: Iterable[Condition], out: Path, watch: ConditionWatcher, fifo: int = 0
+    conditions: Iterable[Condition], out: Path, watch: ConditionWatcher, fifo: int = 0, feed: LiveFeed | None = None
 ) -> Iterator[Attempt]:
     """Run the conditions in real time, each against its twin; the next twin starts meanwhile.
 
@@ -79,6 +80,8 @@ def run_in_real_time(
         Given a condition and its newest row (TICK) now and then.
     fifo : int
         Real-time priority 1 to 90 of loop and bicycle; 0 for none.
+    feed : LiveFeed or None
+        Memory by which others look on, and press STOP.
     """
     waiting = list(conditions)
     if not waiting:
@@ -94,7 +97,7 @@ def run_in_real_time(
                     coming.append(starter.submit(_twin, following, fifo))
                 for _ in range(MAX_ATTEMPTS):
                     with twin:
-                        attempt = _attempt(condition, twin.paths, out, watch, fifo)
+                        attempt = _attempt(condition, twin.paths, out, watch, fifo, feed)
                     yield attempt
                     if attempt.outcome.reason == "abort":
                         return
@@ -118,6 +121,7 @@ def run_on_bicycle(
     heed: Callable[[str, Operator], None],
     fifo: int = 0,
     about: dict | None = None,
+    feed: LiveFeed | None = None,
 ) -> Iterator[Attempt]:
     """Run the conditions on a real bicycle, each when a person says so, and again if they want it.
 
@@ -139,6 +143,8 @@ def run_on_bicycle(
         Real-time priority 1 to 90 of the loop; 0 for none.
     about : dict
         What else the headers of the logs are to hold.
+    feed : LiveFeed or None
+        Memory by which others look on, and press STOP.
     """
     for condition in conditions:
         last: Outcome | None = None
@@ -151,7 +157,14 @@ def run_on_bicycle(
             operator = Operator(condition.duration)
             with keys() as pressed:
                 attempt = _run(
-                    condition, ports, out, _heeding(condition, operator, pressed, heed, watch), fifo, operator, about
+                    condition,
+                    ports,
+                    out,
+                    _heeding(condition, operator, pressed, heed, watch),
+                    fifo,
+                    operator,
+                    about,
+                    feed,
                 )
             last = attempt.outcome
             yield attempt
@@ -179,9 +192,16 @@ def _twin(condition: Condition, fifo: int) -> VirtualProcess:
     return start_twin(condition.rig, condition.scenario, condition.emulation, fifo)
 
 
-def _attempt(condition: Condition, ports: Sequence[str], out: Path, watch: ConditionWatcher, fifo: int) -> Attempt:
+def _attempt(
+    condition: Condition,
+    ports: Sequence[str],
+    out: Path,
+    watch: ConditionWatcher,
+    fifo: int,
+    feed: LiveFeed | None,
+) -> Attempt:
     about = {"scenario": condition.scenario, "emulation": condition.emulation}
-    return _run(condition, ports, out, partial(watch, condition), fifo, Operator(condition.duration), about)
+    return _run(condition, ports, out, partial(watch, condition), fifo, Operator(condition.duration), about, feed)
 
 
 def _run(
@@ -192,6 +212,7 @@ def _run(
     fifo: int,
     operator: Operator,
     about: dict | None = None,
+    feed: LiveFeed | None = None,
 ) -> Attempt:
     folder = new_folder(out, condition.name)
     outcome = run_realtime(
@@ -209,5 +230,6 @@ def _run(
         allow_mismatch=condition.allow_mismatch,
         allow_unstable=condition.allow_unstable,
         speeds=[v for _, v in condition.scenario.speed],
+        feed=feed,
     )
     return Attempt(condition, outcome.folder or folder, outcome)

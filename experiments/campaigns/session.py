@@ -379,6 +379,8 @@ def _attempts(
     if campaign.lockstep:
         return runners.run_conditions_in_lockstep(left, folder, screen.watch)
     if not ports:
-        return runners.run_in_real_time(left, folder, screen.watch, fifo)
+        return runners.run_in_real_time(left, folder, screen.watch, fifo, screen.feed)
     about = {"unattended": True} if screen.unattended else None
-    return runners.run_on_bicycle(left, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, about)
+    return runners.run_on_bicycle(
+        left, folder, screen.watch, ports, ask, screen.keys, screen.heed, fifo, about, screen.feed
+    )

@@ -1,10 +1,11 @@
 """`riderless campaign`: the main job, from bicycles to a report."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._unattended import ArmUnattended
 
 
@@ -42,6 +43,7 @@ def campaign(
     fifo: Annotated[
         int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90 of loop and bicycle; 0 for none.")
     ] = 0,
+    live: LivePage = False,
     yes_arm_unattended: ArmUnattended = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -70,7 +72,8 @@ def campaign(
     whole, display = open_campaign(file, lockstep, seed, model), TerminalDisplay(heed)
     wired = whole.machine is not None and not (whole.usual or emulated or whole.lockstep)
     if whole.lockstep:
-        refuse_ignored(context, "fifo", because="simulated time has no priority; leave it out, or run in real time")
+        why = "simulated time has no priority, and is over before anybody looks; leave it out, or run in real time"
+        refuse_ignored(context, "fifo", "live", because=why)
     if port and not wired:
         raise InputError("--port wants a campaign file with a wired rig, in real time and not --emulated: leave it out")
     if dry:
@@ -84,18 +87,10 @@ def campaign(
     paths = paths_of(whole.machine, port or []) if wired and whole.machine else []
     if require_attended(paths, yes_arm_unattended):
         display = UnattendedDisplay(heed)
+    display.feed = None if whole.lockstep else feed_of(live)
     with compiling_for_campaigns() if whole.lockstep else nullcontext():
-        result = run_campaign(
-            whole,
-            out,
-            whole.lockstep,
-            resume=resume,
-            new=new,
-            foresight=foresee,
-            ports=paths,
-            fifo=fifo,
-            display=display,
-        )
+        how: dict[str, Any] = {"resume": resume, "new": new, "foresight": foresee, "ports": paths, "fifo": fifo}
+        result = run_campaign(whole, out, whole.lockstep, display=display, **how)
     if result.findings is None:
         chances = (1 if seed is None else seed, model) if whole.usual else None
         to_make = "" if result.course else f" with {len(result.missing)} of {len(whole.conditions)} runs to make"

@@ -1,5 +1,6 @@
 """`riderless live`: the page beside a machine, or a finished run on the same page."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ def live(
         str, typer.Option(help="Address to serve on; any but this computer's own wants the token that is printed.")
     ] = LOOPBACK[0],
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 for any that is free.")] = USUAL_PORT,
+    process: Annotated[int | None, typer.Option(hidden=True, help="Number of the process whose runs to show.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and process as JSON.")] = False,
 ) -> None:
     """Show a run on a page in the browser: state, limits, traces, eigenvalues, events, and a STOP in reach.
@@ -23,21 +25,26 @@ def live(
     It looks at the `run` or `campaign` that goes on in another terminal, and at the next one when that has ended. The
     page is never the only stop: opening or closing it changes nothing at the machine. Ctrl-C ends it.
     """
+    from experiments.live.beside import LiveTeller
     from experiments.live.ending import heed_ending
     from experiments.live.launch import LiveServerProcess
     from experiments.live.player import Player
     from experiments.terminal.console import emit_json, screen
+    from hil.live.layout import find_shared_areas
     from models.errors import InputError
 
-    if run is None:
+    if run is None and process is None and next(find_shared_areas(), None) is None:
         raise InputError(
             "no run goes on on this computer: start `riderless run` in another terminal, or name a finished run"
         )
-    teller = Player(run)
-    with LiveServerProcess(host, port) as server:
+    player = Player(run) if run is not None else None
+    with LiveServerProcess(host, port) as server, heed_ending() as stopped:
         if as_json:
             emit_json({"address": server.address, "port": server.port, "server": server.pid})
         else:
-            screen.print(f"the page is at {server.address}", "Ctrl-C ends it", sep="\n", soft_wrap=True)
-        with heed_ending() as stopped:
-            teller.serve(server, stopped)
+            screen.print(f"the page is at {server.address}", soft_wrap=True)
+        sys.stdout.flush()
+        if player:
+            player.serve(server, stopped)
+        else:
+            LiveTeller(server, process).serve(stopped)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from experiments.commands._live_page import LivePage, feed_of
 from experiments.commands._trust import Trust
 from experiments.commands._unattended import ArmUnattended
 
@@ -56,6 +57,7 @@ def run(
         bool,
         typer.Option("--allow-unstable", help="Run gains under which the bicycle falls by itself, or nobody can say."),
     ] = False,
+    live: LivePage = False,
     yes: Annotated[bool, typer.Option("--yes", help="Arm without waiting for Enter.")] = False,
     yes_arm_unattended: ArmUnattended = False,
     trust: Trust = False,
@@ -94,9 +96,11 @@ def run(
     find_latency_test(rig, fifo)
     folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
+    how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
     operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
+        shown.feed = feed_of(live, ["kick"] if emulated else [])
         try:
             with shown.starting() as step:
                 if emulated:
@@ -114,13 +118,11 @@ def run(
                 duration,
                 extra=extra,
                 watch=shown.watch,
-                fifo=fifo,
-                cpu=cpu,
                 operator=operator,
                 reference=asked,
-                allow_mismatch=allow_mismatch,
-                allow_unstable=allow_unstable,
                 speeds=told,
+                **how,
+                feed=shown.feed,
             )
             outcome = shown.with_remarks(outcome)
         except StoppedBeforeRunError as stopped:

@@ -35,10 +35,10 @@ def ask_fits(fitter: ProcessPoolExecutor, path: Path, **how: Any) -> "Future[Fou
 
 
 class FoundFits:
-    """Fits and windows of a recording, times counted from its first row."""
+    """Fits and windows of a recording until ``t_end`` [s]; times are counted from its first row."""
 
-    def __init__(self, fits: list[LiveFit], windows: list[ShownWindow]) -> None:
-        self.fits, self.windows = fits, windows
+    def __init__(self, fits: list[LiveFit], windows: list[ShownWindow], t_end: float = 0.0) -> None:
+        self.fits, self.windows, self.t_end = fits, windows, t_end
 
 
 def fits_of(path: Path, **how: Any) -> FoundFits:
@@ -67,7 +67,8 @@ def fits_of(path: Path, **how: Any) -> FoundFits:
         ShownWindow(t_start=r.t_start + shift, t_end=r.t_end + shift, text=r.reason, rejected=True)
         for r in analysis.rejected
     ]
-    return FoundFits([fit_message(c, shift) for c in analysis.comparisons], windows)
+    fits = [fit_message(c, shift) for c in analysis.comparisons]
+    return FoundFits(fits, windows, float(response.t[-1]) + shift)
 
 
 def time_shift(path: Path, response: Response) -> float:

@@ -31,17 +31,18 @@ _UNITS: dict[str, Any] = {"torque": "N m", "rate": "rad/s", "angle": "rad"}
 _WITH_REASONS = ("lean", "steer", "torque", "speed_min", "speed_max", "bus_min", "bus_max")
 
 
-def hello_of(header: RunHeader, **about: Any) -> LiveHello:
+def hello_of(header: RunHeader, planned: float | None = None, **about: Any) -> LiveHello:
     """Describe a run of ours for a page.
 
     Parameters
     ----------
     header : RunHeader
+    planned : float or None
+        Time under control [s].
     **about
         Fields of `LiveHello` that the header does not tell: kind, title, run, can, play, replay.
     """
     rig, schedule, off = header.rig, header.schedule, header.controller == "off"
-    planned = header.condition.get("duration") or header.content.get("duration")
     return LiveHello(
         label=header.label,
         rate=rig.rate,
@@ -51,7 +52,7 @@ def hello_of(header: RunHeader, **about: Any) -> LiveHello:
         gain_speeds=[] if off else _speeds_of(schedule),
         controller=header.controller,
         belt_width=rig.place.belt_width if rig.place else None,
-        duration=float(planned) if planned else None,
+        duration=planned,
         **bicycle_fields(rig.bicycle, None if off else _loop_of(header, rig, schedule)),
         **about,
     )

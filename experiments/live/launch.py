@@ -42,8 +42,7 @@ class LiveServerProcess:
     """
 
     def __init__(self, host: str = LOOPBACK[0], port: int = USUAL_PORT) -> None:
-        if find_spec("websockets") is None:
-            raise InputError("wanted the package websockets for the page, found none: pip install 'riderless[live]'")
+        require_websockets()
         listening = _bind(host, port)
         self.port = int(listening.getsockname()[1])
         self.token = "" if is_loopback(host) else new_token()
@@ -117,6 +116,12 @@ class LiveServerProcess:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def require_websockets() -> None:
+    """Refuse to serve a page without the package for it; raises InputError."""
+    if find_spec("websockets") is None:
+        raise InputError("wanted the package websockets for the page, found none: pip install 'riderless[live]'")
 
 
 def _bind(host: str, port: int) -> socket.socket:

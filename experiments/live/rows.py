@@ -48,20 +48,20 @@ class SharedRun:
         self.row_bytes, self.ring_rows = int(described["row_bytes"]), int(described["ring_rows"])
         self.rate = float("inf")
         self._head = int(described["head"])
-        self._memory: mmap.mmap = layout.open_area(rows)
+        self.memory: mmap.mmap = layout.open_area(rows)
         self._orders: mmap.mmap = layout.open_area(orders, writable=True)
         self._structs = {name: struct.Struct(f"<{kind}") for name, (_, kind) in self.columns.items()}
         self._run, self._next, self._zero = 0, 0, math.nan
 
     def close(self) -> None:
         """Give the memory back."""
-        self._memory.close()
+        self.memory.close()
         self._orders.close()
 
     @property
     def made(self) -> int:
         """Rows made so far."""
-        return layout.read_counter(self._memory, self._head)
+        return layout.read_counter(self.memory, self._head)
 
     @property
     def is_behind(self) -> bool:
@@ -70,11 +70,15 @@ class SharedRun:
 
     def run_text(self) -> dict[str, Any]:
         """Description of the run that it makes now: folder and header; empty before the first."""
-        return dict(json.loads(layout.read_shared_text(self._memory, layout.RUN_TEXT)[1] or "{}"))
+        return dict(json.loads(layout.read_shared_text(self.memory, layout.RUN_TEXT)[1] or "{}"))
+
+    def zero(self) -> float:
+        """Host clock of the run's first row, from which a page counts [s]; not a number before there is one."""
+        return self._first_time(math.nan) if self.made else math.nan
 
     def batch(self) -> str:
         """Make the message with the rows since the last one; empty where there are none."""
-        run = layout.text_number(self._memory, layout.RUN_TEXT)
+        run = layout.text_number(self.memory, layout.RUN_TEXT)
         if run % 2 or not run:
             return ""
         if run != self._run:
@@ -87,7 +91,7 @@ class SharedRun:
         first = max(self._next, made - LONGEST_BATCH * step, made - self.ring_rows // 2)
         first += -first % step
         found = [row for i in range(first, made, step) if (row := self._row(i)) is not None]
-        self._next = max(self._next, made - (made - first) % step if made > first else first)
+        self._next = made
         if not found:
             return ""
         names = ("t", *ROW_COLUMNS, *CODES)
@@ -100,19 +104,44 @@ class SharedRun:
         k = self._value("k", at)
         t = float(self._value("t_host", at))
         if math.isnan(self._zero):
-            self._zero = t if i == 0 else float(self._first_time(t))
+            self._zero = self._first_time(t)
         shown = (_rounded(name, self._value(SHOWN[name], at)) for name in ROW_COLUMNS)
         row = (round(t - self._zero, _DIGITS["t"]), *shown, *(int(self._value(name, at)) for name in CODES))
         torn = self._value("k", at) != k or self.made - i >= self.ring_rows
         return None if torn else row
 
     def _first_time(self, t: float) -> float:
-        """Host clock of the run's first row, as the run tells it; else of the first that was seen [s]."""
-        _, text = layout.read_shared_text(self._memory, layout.DIGEST_TEXT)
+        """Host clock of the run's first row: it is in the ring, or the run tells it; else of the first seen [s]."""
+        if self.made < self.ring_rows:
+            return float(self._value("t_host", layout.RING_AT))
+        _, text = layout.read_shared_text(self.memory, layout.DIGEST_TEXT)
         return float((json.loads(text) if text else {}).get("t_zero", t))
 
     def _value(self, name: str, at: int) -> Any:
-        return self._structs[name].unpack_from(self._memory, at + self.columns[name][0])[0]
+        return self._structs[name].unpack_from(self.memory, at + self.columns[name][0])[0]
+
+    def newest(self, first: int) -> Any:
+        """Rows of TICK from ``first`` on, (n,), those that are still there and whole; numpy's, unlike all else here."""
+        import numpy as np
+
+        made = self.made
+        at = np.arange(max(0 if made < first else first, made - self.ring_rows // 2), made) % self.ring_rows
+        kinds = {
+            name: (np.dtype({"Q": "u8", "q": "i8", "d": "f8", "I": "u4"}[k]), o)
+            for name, (o, k) in self.columns.items()
+        }
+        layout_of_row = np.dtype(
+            {
+                "names": list(kinds),
+                "formats": [k for k, _ in kinds.values()],
+                "offsets": [o for _, o in kinds.values()],
+                "itemsize": self.row_bytes,
+            }
+        )
+        ring = np.frombuffer(self.memory, layout_of_row, self.ring_rows, layout.RING_AT)
+        rows = ring[at]
+        del ring  # it would keep the memory open
+        return rows
 
     def stop(self) -> None:
         """Press STOP: the loop ramps down, at the second time it switches off."""

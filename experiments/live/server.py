@@ -14,7 +14,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
@@ -53,13 +53,13 @@ class LiveServer:
 
     async def serve(self, listening: socket.socket) -> None:
         """Serve on a socket that listens already, until the teller closes its end."""
-        reading = await _lines_of_stdin(self._heed_teller, self._over.set)
+        listener = asyncio.create_task(self._listen_to_teller(await _stdin_lines()))
         async with self._pages(listening):
             while not self._over.is_set():
                 self._tell_rows()
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._over.wait(), PERIOD)
-        reading.cancel()
+        listener.cancel()
 
     def _pages(self, listening: socket.socket) -> Any:
         return serve(
@@ -126,6 +126,14 @@ class LiveServer:
                 self._run.ask(message.model_dump_json())
         _to_teller(message.model_dump_json())
 
+    async def _listen_to_teller(self, lines: asyncio.StreamReader) -> None:
+        """Heed every line of the teller, until it closes its end."""
+        try:
+            while line := await lines.readline():
+                self._heed_teller(line.decode().rstrip("\n"))
+        finally:
+            self._over.set()
+
     def _heed_teller(self, line: str) -> None:
         """Take a line of the teller: a message for every page, or which run's memory to read."""
         if not line.startswith(CONTROL):
@@ -140,7 +148,7 @@ class LiveServer:
                 self._run = SharedRun(told["rows"], told["orders"])
 
     def _tell_rows(self) -> None:
-        if self._run is not None and (self.watchers.pages or self._run.is_behind):
+        if self._run is not None and self.watchers.said.hello and (self.watchers.pages or self._run.is_behind):
             batch = self._run.batch()
             if batch:
                 self.watchers.tell(batch)
@@ -172,20 +180,11 @@ def _to_teller(text: str) -> None:
         os.write(1, text.encode() + b"\n")
 
 
-async def _lines_of_stdin(heed: Callable[[str], None], ended: Callable[[], None]) -> "asyncio.Task[None]":
-    """Call ``heed`` with every line of standard input, and ``ended`` at its end; the caller keeps the task alive."""
-    loop = asyncio.get_running_loop()
+async def _stdin_lines() -> asyncio.StreamReader:
+    """Open standard input to be read line by line."""
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-
-    async def read() -> None:
-        try:
-            while line := await reader.readline():
-                heed(line.decode().rstrip("\n"))
-        finally:
-            ended()
-
-    return loop.create_task(read())
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    return reader
 
 
 def serve_handed_socket(arguments: Sequence[str] | None = None) -> None:

@@ -11,6 +11,7 @@ from experiments.campaigns.folder import FinishedRun
 from experiments.campaigns.learning.course import Course
 from experiments.campaigns.learning.document import progress_words
 from experiments.campaigns.operator_prompts import operator_prompt
+from experiments.campaigns.progress_shown import campaign_so_far
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun
 from experiments.campaigns.run import Attempt, OperatorAnswer
@@ -38,6 +39,10 @@ class TerminalDisplay(CampaignDisplay):
         self._board: Board | None = None
         self._watch: Callable[[Condition, np.void], None] | None = None
         self._watched: Callable[[RunProgress], None] | None = None
+        self._planned: Sequence[Condition] = ()
+        self._good: list[str] = []
+        self._outcomes: dict[str, str] = {}
+        self._now = ""
         self._t = float("nan")  # s, of the newest row
 
     def say(self, text: str) -> None:
@@ -59,6 +64,9 @@ class TerminalDisplay(CampaignDisplay):
     @contextmanager
     def running(self, conditions: Sequence[Condition], runs: Sequence[FinishedRun], person: bool) -> Iterator[None]:
         """Show the board of the campaign."""
+        self._planned = conditions
+        self._good = [run.name for run in runs if run.outcome.reason == "success"]
+        self._tell_page()
         with board_of(progress_screen, conditions, runs, person) as self._board:
             yield
 
@@ -78,6 +86,9 @@ class TerminalDisplay(CampaignDisplay):
     def watch(self, condition: Condition, row: np.void) -> None:
         """Show the newest row on the board."""
         self._t = float(row["t"])
+        if condition.name != self._now:
+            self._now = condition.name
+            self._tell_page()
         if self._board:
             self._board.watch(condition, row)
         if self._watch:
@@ -85,10 +96,20 @@ class TerminalDisplay(CampaignDisplay):
 
     def made(self, attempt: Attempt) -> None:
         """Enter a run that has ended on the board."""
+        self._outcomes[attempt.condition.label] = attempt.outcome.reason
+        if attempt.outcome.reason == "success":
+            self._good.append(attempt.condition.name)
+        self._now = ""
+        self._tell_page()
         if self._board:
             self._board.made(attempt)
         if self._watched:
             self._watched(attempt)
+
+    def _tell_page(self) -> None:
+        """Tell whoever looks on how far the campaign is."""
+        if self.feed is not None and self._planned:
+            self.feed.tell_campaign(campaign_so_far(self._planned, self._good, self._now, self._outcomes))
 
     def ask(self, condition: Condition, last: Outcome | None) -> OperatorAnswer:
         """Ask beside the board whether to run."""

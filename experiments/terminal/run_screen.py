@@ -16,6 +16,7 @@ from experiments.terminal.keys import ENTER, at_terminal, keys, split_keys
 from experiments.terminal.obstacles import beyond_gains, obstacles
 from experiments.terminal.operator import PUSH_KEYS, STOP_HINT, STOPPED_BY_KEY, heed, live_line, mark_echo
 from hil.controllers.controller import Controller
+from hil.live.feed import LiveFeed
 from hil.loop.states import State
 from hil.rig.rig import Rig
 from hil.runners.operator import Operator, Outcome
@@ -38,6 +39,8 @@ class RunScreen:
     ----------
     hand : Hand or None
         Kicks an emulated bicycle.
+    feed : LiveFeed or None
+        Memory by which others look on, and ask for kicks.
     waited_for : list of str
         What was in the way of arming when it was last looked at.
     """
@@ -46,6 +49,7 @@ class RunScreen:
         self, pressed: Callable[[], str], live: Live, rig: Rig, schedule: Controller, operator: Operator
     ) -> None:
         self.hand: Hand | None = None
+        self.feed: LiveFeed | None = None
         self.waited_for: list[str] = []
         self._pressed, self._live = pressed, live
         self._rig, self._schedule, self._operator = rig, schedule, operator
@@ -91,6 +95,9 @@ class RunScreen:
         heed(typed, operator, hand.push if hand else None)
         if echo := mark_echo(typed, float(row["t"])):
             self._said, self._said_at = echo, now
+        for wish in self.feed.wishes() if self.feed else ():
+            if hand and wish.get("type") == "kick":
+                hand.push(-1 if wish["side"] == "left" else 1, wish["strength"])
         for t, text in hand.news() if hand else ():
             if t is not None:
                 operator.marks.append((t, "kick", text))

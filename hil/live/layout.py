@@ -3,9 +3,9 @@
 Two areas without a name in any folder (`memfd_create`), gone when the last process that has them open ends; other
 processes of the same user find them under `/proc/PID/fd`.
 
-`ROWS_AREA` the run alone can write (it is sealed where the kernel can do that): a description, two texts, the counters
-of the ring, and the ring of rows of TICK that the loop itself fills. A row is whole while the counter of rows made has
-not passed it by a whole ring, and the number `k` in it is the same before and after it was read.
+`ROWS_AREA` the run alone can write (it is sealed where the kernel can do that): a description, three texts, the
+counters of the ring, and the ring of rows of TICK that the loop itself fills. A row is whole while the counter of rows
+made has not passed it by a whole ring, and the number `k` in it is the same before and after it was read.
 
 `ORDERS_AREA` everybody of the same user may write: how often STOP was pressed, when somebody last said to be there, and
 what was asked of an emulated machine.
@@ -22,7 +22,8 @@ from typing import Any, NamedTuple
 LAYOUT_VERSION = 1
 ROWS_AREA, ORDERS_AREA = "riderless-live-rows", "riderless-live-orders"
 DESCRIPTION, RUN_TEXT, DIGEST_TEXT = (0, 8192), (8192, 1 << 20), (8192 + (1 << 20), 1 << 16)  # (offset, bytes)
-COUNTERS_AT = DIGEST_TEXT[0] + DIGEST_TEXT[1]
+CAMPAIGN_TEXT = (DIGEST_TEXT[0] + DIGEST_TEXT[1], 1 << 16)
+COUNTERS_AT = CAMPAIGN_TEXT[0] + CAMPAIGN_TEXT[1]
 COUNTER_PLACES = 64  # of 8 bytes
 RING_AT = COUNTERS_AT + 4096
 ORDERS_BYTES = 8192

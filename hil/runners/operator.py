@@ -49,6 +49,7 @@ class Operator:
         self.running_since: float | None = None
         self.over_since: float | None = None
         self.interrupted = ""
+        self.presses = 0  # of STOP on a page that looks on, heeded so far
         self._cause = Cause.NONE
         self._was_armed = False
 

@@ -22,6 +22,8 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.devices.link import ROLE_IMU, hear
+from hil.live.feed import LiveFeed, no_presses
+from hil.live.layout import STOP_PRESSES
 from hil.loop.states import Demand
 from hil.loop.tick import FAREWELL_FRAMES, LoopState, farewell, tick
 from hil.loop.tick_record import TICK
@@ -44,6 +46,8 @@ _SHARED = {
     "freedom",
     "orders",
 }  # parts of a Loop the tick only reads
+_STOP, _OFF = int(Demand.STOP), int(Demand.OFF)
+STOPPED_ON_PAGE = "stopped on the live page"
 _LOOK = 0.02  # s between two looks of the operator
 _ATTENDED_ns = 1_000_000_000  # a program that has not looked for so long has hung; a person stands beside it
 
@@ -119,7 +123,7 @@ def _keep_for_rehearsal(wire, spare):
 
 
 @njit(cache=True, nogil=True)
-def _loop(ports, lead, device_clock, period, loop, wire, scouts, ghost, spare, ring, tape, flow, scratch):
+def _loop(ports, lead, device_clock, period, loop, wire, scouts, ghost, spare, ring, tape, flow, presses, scratch):
     """Wait, read, tick, write, record, until told to quit. Times in ns."""
     orders, half, early = loop.orders, period // 2, min(_EARLY_ns, period // 4)
     count = np.zeros(1, np.int32)
@@ -151,6 +155,9 @@ def _loop(ports, lead, device_clock, period, loop, wire, scouts, ghost, spare, r
             flow[BEAT_AT] = woken
         orders.attended = woken - flow[BEAT_AT] < _ATTENDED_ns
         orders.late = woken - wanted > half
+        pressed = presses[STOP_PRESSES]  # on a page that looks on: the first ramps down, the second switches off
+        if pressed > 0:
+            orders.demand = min(orders.demand, _STOP if pressed == 1 else _OFF)
         head = flow[RING_HEAD]
         row = ring[head % ring.size]
         tick(loop, wire, woken * 1e-9, due * 1e-9, row)
@@ -194,6 +201,7 @@ def run_loop(
     clock: str = "device",
     fifo: int = 0,
     cpu: int | None = None,
+    feed: LiveFeed | None = None,
 ) -> Recorder:
     """Run the tick in real time until the operator has finished.
 
@@ -219,11 +227,14 @@ def run_loop(
         Who beats time.
     fifo, cpu : int
         Real-time priority, 0 for none; the processor to stay on, None for any.
+    feed : LiveFeed or None
+        Memory by which others look on, and press STOP.
     """
     ports, period = libc.poll_set(fds), round(1e9 / rate)
     lead = int(np.flatnonzero(loop.links["role"] & ROLE_IMU)[0])
     wire, scratch = new_wire(len(fds)), np.zeros(1, libc.TIMESPEC)
-    recorder = Recorder(record, BEAT_AT + 1)
+    recorder = Recorder(record, BEAT_AT + 1, feed)
+    presses = no_presses() if feed is None else feed.presses
 
     scouts, ghost, spare = loop.links.copy(), _ghost(loop), new_wire(len(fds))
 
@@ -242,6 +253,7 @@ def run_loop(
                 recorder.ring,
                 recorder.tape,
                 recorder.flow,
+                presses,
                 scratch,
             )
 
@@ -258,6 +270,7 @@ def run_loop(
                 loop.orders["recording"] = recorder.keeps_up
                 if row is None:
                     continue
+                heed_presses(operator, int(presses[STOP_PRESSES]), float(row["t_host"]))
                 operator.watch(row)
                 loop.orders["demand"] = operator.demand
                 if watch is not None:
@@ -272,6 +285,24 @@ def run_loop(
     return recorder
 
 
+def heed_presses(operator: Operator, pressed: int, t: float) -> None:
+    """Let the operator follow what the loop does when STOP is pressed on a page, as a key does; say so in the log.
+
+    Parameters
+    ----------
+    operator : Operator
+    pressed : int
+        How often it was pressed in this run.
+    t : float
+        Of the newest row [s, host clock].
+    """
+    while pressed and operator.presses < pressed:
+        operator.presses += 1
+        again = "again: off at once" if operator.presses > 1 else "ramps down"
+        operator.marks.append((t, "operator", f"STOP on the live page, {again}"))
+        operator.interrupt(STOPPED_ON_PAGE)
+
+
 def warm_up_loop(loop: LoopState) -> None:
     """Compile (or load) everything the loop runs, on pipes that nobody writes to."""
     pipes = [os.pipe() for _ in loop.links]
@@ -283,8 +314,8 @@ def warm_up_loop(loop: LoopState) -> None:
         flow[QUIT] = 1
         wire, scratch = new_wire(len(pipes)), np.zeros(1, libc.TIMESPEC)
         ring, tape, ghost, spare = np.zeros(8, TICK), np.zeros(8, np.uint8), _ghost(loop), new_wire(len(pipes))
-        scouts = loop.links.copy()
-        _loop(libc.poll_set(readers), 0, True, 1, loop, wire, scouts, ghost, spare, ring, tape, flow, scratch)
+        scouts, presses = loop.links.copy(), no_presses()
+        _loop(libc.poll_set(readers), 0, True, 1, loop, wire, scouts, ghost, spare, ring, tape, flow, presses, scratch)
     finally:
         for pipe in pipes:
             for fd in pipe:

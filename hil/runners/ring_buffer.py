@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hil.live.feed import RING_ROWS, LiveFeed
 from hil.loop.tick_record import TICK
 
 Rows = np.ndarray  # (n,) of TICK
-RING_ROWS = 8192
 TAPE_BYTES = 1 << 20
 MOST_WAITING_ROWS = 1024  # rows that may wait before the log counts as hanging: 5 s at 200 Hz
 RING_HEAD, RING_TAIL, TAPE_HEAD, TAPE_TAIL, DROPPED_ROWS = range(5)
@@ -30,12 +30,16 @@ class Recorder:
         recording, not the loop; the supervisor then ramps the torque down.
     flows : int
         Places in ``flow``, of which the recorder needs the first `FLOWS`.
+    feed : LiveFeed or None
+        Its ring and flow are taken, so that others see the rows too.
     """
 
-    def __init__(self, record: Callable[[Rows, np.ndarray], None], flows: int = FLOWS) -> None:
-        self.ring = np.zeros(RING_ROWS, TICK)
+    def __init__(
+        self, record: Callable[[Rows, np.ndarray], None], flows: int = FLOWS, feed: LiveFeed | None = None
+    ) -> None:
+        self.ring = np.zeros(RING_ROWS, TICK) if feed is None else feed.ring
         self.tape = np.zeros(TAPE_BYTES, np.uint8)
-        self.flow = np.zeros(flows, np.int64)
+        self.flow = np.zeros(flows, np.int64) if feed is None else feed.flow
         self.failure: Exception | None = None
         self._record = record
         self._over = threading.Event()

@@ -18,6 +18,8 @@ from firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
 from firmware_interface.port import SerialPort
 from firmware_interface.udp_port import open_line
 from hil.controllers.controller import Controller
+from hil.live.feed import LiveFeed
+from hil.live.shown_run import joined_watchers, shown_run
 from hil.logs.append_only import LogLostError
 from hil.logs.header import new_header
 from hil.logs.writer import RunWriter
@@ -57,6 +59,7 @@ def run_realtime(
     allow_unstable: bool = False,
     speeds: Sequence[float] = (),
     reference: Reference = Reference(),
+    feed: LiveFeed | None = None,
 ) -> Outcome:
     """Run on serial ports and write the log.
 
@@ -92,6 +95,8 @@ def run_realtime(
         Corners of the planned profile of speed [m/s]; by default all speeds of the gains that the rig allows.
     reference : Reference
         That the controller follows.
+    feed : LiveFeed or None
+        Memory by which others look on, and press STOP.
 
     Raises
     ------
@@ -128,8 +133,10 @@ def run_realtime(
             extra={"timing": settings, "latency": latency.as_dict() if latency else None, **(extra or {})},
         )
         with RunWriter(folder, header) as writer:
-            keep = Keeper(writer, marks=operator.marks)
-            recorder = realtime.run_loop(fds, loop, rig.rate, operator, keep, watch, rig.clock, fifo, cpu)
+            with shown_run(feed, writer, header, operator, duration) as (sink, show):
+                keep = Keeper(sink, marks=operator.marks)
+                seen = joined_watchers(show, watch)
+                recorder = realtime.run_loop(fds, loop, rig.rate, operator, keep, seen, rig.clock, fifo, cpu, feed)
             outcome = replace(_outcome(operator, recorder, paths), remarks=tuple(_remarks(keep, loop, recorder)))
             outcome = _closed(writer, outcome, recorder)
     return outcome

@@ -244,7 +244,7 @@ def test_everything_slow_is_done_before_a_port_is_opened(around, tmp_path):
     given = around.given
     assert (given.fds, given.rate, given.operator.duration) == ([11, 12], 200.0, 0.0)
     assert given.state.pulse["expiry_ms"] == 40
-    assert given.rest == (None, "device", 0, None)
+    assert given.rest == (None, "device", 0, None, None)
 
 
 def test_what_the_caller_wants_is_what_is_run(around, tmp_path, monkeypatch):
@@ -278,7 +278,7 @@ def test_what_the_caller_wants_is_what_is_run(around, tmp_path, monkeypatch):
     assert header.content["latency"] == {"rate": 200.0}
     assert header.excitation == Excitation("push", 1.0, 0.1)
     assert around.given.operator is operator
-    assert around.given.rest == (seen.append, "host", 0, None)
+    assert around.given.rest == (seen.append, "host", 0, None, None)
     assert around.given.state.excitation.size == 20
     assert outcome.remarks == ("2 rows were made and could not be kept: the log has gaps",)
     assert read_run(tmp_path / "run").stop.dropped == 2

@@ -1,0 +1,229 @@
+"""Teller beside a running machine: finds the run, says what it is, and goes on to tell what happens.
+
+Rows and STOP need no teller: the server reads and writes the run's memory itself. Nothing here can slow the loop, and
+nothing that happens here reaches the machine.
+"""
+
+import json
+import select
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.live.fits import FoundFits, ask_fits, new_fitter
+from experiments.live.hello import hello_of
+from experiments.live.launch import LiveServerProcess
+from experiments.live.narrator import Narrator
+from experiments.live.rows import SharedRun
+from experiments.live.schema import LiveCampaign, LiveEvent, LiveFit, LiveStatus, PlayChoices, as_text
+from hil.live import layout
+from hil.logs.header import RunHeader
+from models.errors import InputError
+
+DIGEST_EVERY = 0.1  # s
+_LOOK_FOR_RUNS = 0.5  # s
+_FITS_EVERY = 2.0  # s, at least; and four times what they take
+_SETTLED = 0.3  # s that a window must have ended before its fit is shown: more rows may move its end
+_FITS_WAIT = 10.0  # s for the last ones when a run has ended
+
+
+class LiveTeller:
+    """Teller of one process's runs, one after the other.
+
+    Parameters
+    ----------
+    server : LiveServerProcess
+    pid : int or None
+        Process to look at; None for the newest that runs, and the next when that has ended.
+    """
+
+    def __init__(self, server: LiveServerProcess, pid: int | None = None) -> None:
+        self._server, self._pid = server, pid
+        self._areas: layout.SharedAreas | None = None
+        self._shared: SharedRun | None = None
+        self._number = 0  # of the text that describes the run
+        self._narrator: Narrator | None = None
+        self._folder = Path()
+        self._row = self._marker = 0  # rows and markers told so far
+        self._campaign = ""
+        self._fits: dict[tuple[str, float], LiveFit] = {}
+        self._asked: Future[FoundFits] | None = None
+        self._asked_at = self._next_fits = -np.inf
+        self._told_fits: set[float] = set()
+        self._fitter: ProcessPoolExecutor
+        self._last: dict[str, Any] = {}
+
+    def serve(self, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Tell until ``stopped()``, the server is gone, or the one process that was meant has ended."""
+        with ExitStack() as stack:
+            self._fitter = stack.enter_context(new_fitter())
+            looked = -np.inf
+            while not stopped() and self._server.alive:
+                now = time.monotonic()
+                if self._shared is None and now - looked >= _LOOK_FOR_RUNS:
+                    looked = now
+                    self._look_for_a_run()
+                elif self._shared is not None:
+                    self._tell(now)
+                select.select([self._server.fileno()], [], [], DIGEST_EVERY)
+                for _ in self._server.requests():
+                    pass  # the server has done what there was to do
+                if self._pid is not None and self._shared is None and not Path(f"/proc/{self._pid}").exists():
+                    return
+
+    def _look_for_a_run(self) -> None:
+        """Open the memory of the process that was meant, or of the newest."""
+        found = layout.areas_of(self._pid) if self._pid is not None else next(layout.find_shared_areas(), None)
+        if found is None:
+            return
+        try:
+            self._shared = SharedRun(found.rows, found.orders)
+        except (OSError, ValueError):
+            return
+        self._areas, self._number, self._campaign, self._fits = found, 0, "", {}
+        self._server.read_run(found)
+
+    def _tell(self, now: float) -> None:
+        shared = self._shared
+        assert shared is not None
+        assert self._areas is not None
+        if not Path(f"/proc/{self._areas.pid}").exists():
+            self._end()
+            return
+        number = layout.text_number(shared.memory, layout.RUN_TEXT)
+        if number and number % 2 == 0 and number != self._number:
+            self._begin(number, shared.run_text())
+        if self._narrator is None:
+            return
+        digest = json.loads(layout.read_shared_text(shared.memory, layout.DIGEST_TEXT)[1] or "{}")
+        rows = shared.newest(self._row)
+        if len(rows):
+            if np.isnan(self._narrator.t_zero):
+                self._narrator.t_zero = shared.zero()
+            self._row = shared.made
+            for event in self._narrator.events(rows):
+                self._server.tell(as_text(event))
+            self._last = {"row": rows[-1].copy()}
+        self._tell_markers(digest)
+        if self._last:
+            self._tell_status(digest)
+        self._tell_campaign()
+        self._look_at_fits(now, over=bool(digest.get("over")))
+
+    def _begin(self, number: int, run: dict[str, Any]) -> None:
+        """Say what run this is."""
+        header = RunHeader.from_json(run["header"])
+        self._number, self._row, self._marker, self._last = number, 0, 0, {}
+        self._folder = Path(run["folder"])
+        self._narrator = Narrator(header, float("nan"))
+        self._told_fits = set()
+        self._next_fits = -np.inf
+        play = run.get("play")
+        try:
+            hello = hello_of(
+                header,
+                kind="play" if play else "live",
+                title=header.label or self._folder.name,
+                run=run["folder"],
+                planned=run.get("duration"),
+                presence=bool(run.get("presence")),
+                can=["stop", *run.get("can", [])],
+                play=PlayChoices.model_validate(play) if play else None,
+            )
+        except InputError as error:
+            self._server.tell(as_text(LiveEvent(t=None, kind="note", text=str(error))))
+            return
+        self._server.tell(as_text(hello))
+        for fit in self._fits.values():
+            self._server.tell(as_text(fit))
+        self._campaign = ""
+
+    def _end(self) -> None:
+        """Say that the program is gone; what it showed last stays on the pages, and gets old."""
+        self._server.read_run(None)
+        if self._narrator is not None:
+            over = LiveStatus(state="the program that ran the machine has ended", code="ENDED", still=True)
+            self._server.tell(as_text(over))
+        if self._shared is not None:
+            self._shared.close()
+        self._shared = self._narrator = self._areas = None
+
+    def _tell_markers(self, digest: dict[str, Any]) -> None:
+        assert self._narrator is not None
+        for number, t, kind, text in digest.get("markers", []):
+            if number > self._marker and not np.isnan(self._narrator.t_zero):
+                self._marker = number
+                event = self._narrator.marker(t, kind, text)
+                if event is not None:
+                    self._server.tell(as_text(event))
+
+    def _tell_status(self, digest: dict[str, Any]) -> None:
+        assert self._narrator is not None
+        row, now = self._last["row"], time.monotonic()
+        names = ("time_left", "recording_bytes", "disk_left", "waiting", "over")
+        about = {name: digest[name] for name in names if name in digest}
+        if digest.get("interrupted"):
+            about["why"] = digest["interrupted"]
+        status = self._narrator.status(
+            row, recording=str(self._folder), age_s=max(0.0, now - float(row["t_host"])), **about
+        )
+        self._server.tell(as_text(status))
+
+    def _tell_campaign(self) -> None:
+        assert self._shared is not None
+        text = layout.read_shared_text(self._shared.memory, layout.CAMPAIGN_TEXT)[1]
+        if text and text != self._campaign:
+            self._campaign = text
+            told = LiveCampaign.model_validate_json(text)
+            self._server.tell(as_text(with_fits(told, list(self._fits.values()))))
+
+    def _look_at_fits(self, now: float, over: bool) -> None:
+        """Ask for the fits of the log as far as it is, now and then, and show those that are new."""
+        if self._asked is not None and self._asked.done():
+            found, took = self._asked.result(), now - self._asked_at
+            self._asked = None
+            self._next_fits = now + max(_FITS_EVERY, 4.0 * took)
+            self._show_fits(found, over)
+        if self._asked is None and now >= self._next_fits and self._row:
+            self._asked, self._asked_at = ask_fits(self._fitter, self._folder), now
+            self._next_fits = np.inf
+
+    def _show_fits(self, found: FoundFits, over: bool) -> None:
+        for fit in found.fits:
+            start, end = round(fit.t_start or 0.0, 1), fit.t_end or 0.0
+            if any(abs(start - known) < 0.5 for known in self._told_fits):
+                continue
+            if end > found.t_end - _SETTLED and not over:
+                continue
+            self._told_fits.add(start)
+            self._fits[str(self._folder), start] = fit
+            self._server.tell(as_text(LiveEvent(t=fit.t_start, kind="kick", text="a kick: its motion was fitted")))
+            self._server.tell(as_text(fit))
+            self._server.tell(as_text(LiveEvent(t=fit.t_end, kind="verdict", text=fit_in_words(fit))))
+            self._campaign = ""  # its table has a new figure
+
+
+def fit_in_words(fit: LiveFit) -> str:
+    """Say a fit in a sentence."""
+    predicted = ""
+    if fit.predicted_re is not None and fit.predicted_im is not None:
+        predicted = f", predicted {fit.predicted_re:+.2f} {fit.predicted_im:+.2f}i"
+    z = f" (z {fit.z:.1f})" if fit.z is not None else ""
+    return f"{fit.mode} at {fit.speed:.2f} m/s: {fit.re:+.2f} {fit.im:+.2f}i 1/s{predicted}{z}"
+
+
+def with_fits(campaign: LiveCampaign, fits: list[LiveFit]) -> LiveCampaign:
+    """Campaign whose conditions show the mean of their fits."""
+    conditions = []
+    for one in campaign.conditions:
+        own = [fit for fit in fits if fit.condition == one.label]
+        if own:
+            mean = {"re": float(np.mean([f.re for f in own])), "im": float(np.mean([f.im for f in own]))}
+            one = one.model_copy(update={**mean, "fits": len(own), "speed": float(np.mean([f.speed for f in own]))})
+        conditions.append(one)
+    return campaign.model_copy(update={"conditions": conditions})

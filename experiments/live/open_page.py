@@ -1,0 +1,33 @@
+"""Page opened beside this process, which is about to run a machine."""
+
+import os
+import socket
+import subprocess
+import sys
+
+from experiments.live.access import LOOPBACK, USUAL_PORT
+from experiments.live.launch import require_websockets
+
+
+def open_page() -> None:
+    """Start `riderless live` for the runs of this process; it says its address and ends with this process.
+
+    Raises
+    ------
+    InputError
+        The package that serves the page is not there.
+    """
+    require_websockets()
+    command = [sys.executable, "-m", "experiments.cli", "live", "--process", str(os.getpid()), "--port", str(_port())]
+    subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
+
+
+def _port() -> int:
+    """Choose the usual port, or any where that is taken."""
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind((LOOPBACK[0], USUAL_PORT))
+        except OSError:
+            return 0
+    return USUAL_PORT

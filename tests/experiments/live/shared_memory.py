@@ -1,0 +1,51 @@
+"""A run's shared memory for the tests, filled by this process as a loop would fill it."""
+
+import json
+import os
+import time
+
+import numpy as np
+
+from hil.live import layout
+from hil.live.feed import LiveFeed
+
+
+def new_feed(rate=200.0):
+    """A feed with a run of which no row was made yet."""
+    feed = LiveFeed()
+    feed.begin({"folder": "/nowhere", "rate": rate, "duration": 10.0, "header": {}})
+    return feed
+
+
+def make_rows(feed, n, rate=200.0):
+    """Let ``n`` more rows come, numbered from 1, at even times from 100 s on."""
+    head = int(feed.flow[0])
+    for i in range(head, head + n):
+        row = feed.ring[i % len(feed.ring)]
+        row["k"], row["t_host"], row["state"] = i + 1, 100.0 + i / rate, 3
+        row["phi_est"], row["y_est"] = 0.001 * (i % 500), np.nan
+        feed.flow[0] = i + 1
+
+
+def areas():
+    """Where others find this process's memory: that of the newest feed."""
+    newest = {}
+    for number in sorted(int(link) for link in os.listdir("/proc/self/fd")):
+        try:
+            target = os.readlink(f"/proc/self/fd/{number}")
+        except OSError:
+            continue
+        for area in (layout.ROWS_AREA, layout.ORDERS_AREA):
+            if target.startswith(f"/memfd:{area}"):
+                newest[area] = f"/proc/{os.getpid()}/fd/{number}"
+    return layout.SharedAreas(os.getpid(), newest[layout.ROWS_AREA], newest[layout.ORDERS_AREA])
+
+
+def hear(connection, kind, patience=10.0):
+    """The next message of a kind that a page hears, within so many seconds."""
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        message = json.loads(connection.recv(timeout=max(0.01, end - time.monotonic())))
+        if message["type"] == kind:
+            return message
+    raise AssertionError(f"no {kind} within {patience} s")

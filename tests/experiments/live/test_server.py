@@ -1,0 +1,260 @@
+"""The live server as a process of its own, spoken to over sockets."""
+
+import http.client
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from experiments.live.launch import LiveServerProcess
+from experiments.live.schema import SERVER_MESSAGES, LiveEvent, as_text
+from experiments.live.watchers import MOST_PAGES
+from hil.live import layout
+from models.errors import InputError
+from tests.experiments.live.shared_memory import areas, hear, make_rows, new_feed
+
+HELLO = json.dumps(
+    {
+        "type": "hello",
+        "schema": 1,
+        "kind": "live",
+        "title": "a test",
+        "bicycle": {"name": "Silver", "parameters": {}},
+        "rate": 200.0,
+        "limits": {"lean": 0.5, "steer": 0.7, "command": 7, "torque": 7, "speed_min": 0.3, "speed_max": 10},
+    },
+    separators=(",", ":"),
+)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with LiveServerProcess(port=0) as process:
+        process.tell(HELLO)
+        yield process
+
+
+MALFORMED = [
+    "",
+    "x",
+    "[]",
+    "null",
+    '{"type":"arm"}',
+    '{"type":"stop","more":1}',
+    '{"type":"kick","side":"up"}',
+    "{" * 300,
+]
+MALFORMED += [
+    '{"type":"kick","side":"left","strength":9}',
+    '{"type":"pace","pace":-1}',
+    '{"type":"seek","t":"NaN"}',
+    b"0",
+]
+
+
+def page(server, path="/ws", **how):
+    return connect(f"ws://127.0.0.1:{server.port}{path}", max_size=None, **how)
+
+
+def end_of(connection):
+    """How the server closes a connection, whatever it still says."""
+    try:
+        while True:
+            connection.recv(timeout=10)
+    except ConnectionClosed as closed:
+        return closed
+
+
+def sockets_of(pid):
+    """How many sockets a process has open."""
+    return sum(os.readlink(link).startswith("socket:") for link in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def get(server, path, headers=None):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection.request("GET", path, headers=headers or {})
+    answer = connection.getresponse()
+    return answer, answer.read()
+
+
+def test_a_late_page_hears_what_was_said_before_it_came(server):
+    server.tell(as_text(LiveEvent(t=1.0, kind="note", text="before")))
+    time.sleep(0.2)
+    with page(server) as early:
+        assert hear(early, "hello")["title"] == "a test"
+        assert hear(early, "event")["text"] == "before"
+        server.tell(as_text(LiveEvent(t=2.0, kind="note", text="now")))
+        assert hear(early, "event")["text"] == "now"
+
+
+def test_rows_and_stop_go_on_without_a_teller(server):
+    feed = new_feed()
+    server.read_run(areas())
+    with page(server) as looking:
+        make_rows(feed, 50)
+        rows = SERVER_MESSAGES.validate_python(hear(looking, "rows"))
+        assert len(rows.t) == len(rows.phi) == len(rows.state) > 0
+        for wanted in (1, 2):
+            looking.send('{"type":"stop"}')
+            end = time.monotonic() + 5.0
+            while feed.presses[layout.STOP_PRESSES] < wanted and time.monotonic() < end:
+                time.sleep(0.002)
+            assert feed.presses[layout.STOP_PRESSES] == wanted
+        looking.send('{"type":"kick","side":"right","strength":0.5}')
+        end = time.monotonic() + 5.0
+        wishes = []
+        while not wishes and time.monotonic() < end:
+            wishes = list(feed.wishes())
+        assert wishes == [{"type": "kick", "side": "right", "strength": 0.5}]
+    server.read_run(None)
+
+
+def test_other_sites_and_other_names_are_refused(server):
+    own = f"127.0.0.1:{server.port}"
+    assert get(server, "/", {"Host": own})[0].status == 200
+    for host in ("evil.example", f"evil.example:{server.port}", "127.0.0.1:1", ""):
+        assert get(server, "/", {"Host": host})[0].status == 403, host
+    with pytest.raises(InvalidStatus):
+        page(server, origin="http://evil.example").__enter__()
+    with pytest.raises(InvalidStatus):
+        page(server, origin=f"http://127.0.0.1:{server.port + 1}").__enter__()
+    with page(server, origin=f"http://{own}") as looking:
+        hear(looking, "hello")
+
+
+def test_only_files_of_the_page_are_handed_out(server):
+    answer, body = get(server, "/")
+    assert b"<html" in body
+    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+    for path in ("/../server.py", "/%2e%2e/server.py", "/..%2fserver.py", "/.git/config", "/server.py", "//etc/passwd"):
+        assert get(server, path)[0].status in (400, 404), path
+    assert get(server, "/main.js?token=x")[0].status == 200
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    MALFORMED,
+)
+def test_a_malformed_message_ends_its_page_alone(server, wrong):
+    with page(server) as other, page(server) as bad:
+        bad.send(wrong)
+        assert end_of(bad).rcvd.code == 1008
+        server.tell(as_text(LiveEvent(t=3.0, kind="note", text=repr(wrong)[:20])))
+        while hear(other, "event")["text"] != repr(wrong)[:20]:
+            pass
+
+
+def test_a_long_message_and_a_flood_end_their_page(server):
+    with page(server) as bad:
+        bad.send("x" * 100_000)
+        end_of(bad)
+    with page(server) as bad:
+        with suppress(ConnectionClosed):
+            for _ in range(2000):
+                bad.send('{"type":"here"}')
+        assert "too many" in str(end_of(bad))
+
+
+def test_eight_pages_look_on_and_no_more(server):
+    with ExitStack() as pages:
+        for _ in range(MOST_PAGES):
+            hear(pages.enter_context(page(server)), "hello")
+        with page(server) as ninth, pytest.raises(ConnectionClosed) as closed:
+            ninth.recv(timeout=10)
+        assert "close one" in str(closed.value)
+
+
+def test_a_page_that_never_reads_is_dropped_and_never_waited_for(server):
+    deaf = socket.create_connection(("127.0.0.1", server.port))
+    deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    deaf.sendall(
+        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % server.port
+    )
+    with page(server) as looking:
+        hear(looking, "hello")
+        with_both = sockets_of(server.pid)
+        text = "x" * 200_000
+        for i in range(40):  # 8 MB, more than the system and the server keep for anybody
+            server.tell(as_text(LiveEvent(t=float(i), kind="note", text=text)))
+            while hear(looking, "event")["t"] != float(i):
+                pass
+        end = time.monotonic() + 10.0
+        while sockets_of(server.pid) == with_both and time.monotonic() < end:
+            time.sleep(0.05)
+        assert sockets_of(server.pid) == with_both - 1, "it was cut off, and it alone"
+    deaf.close()
+
+
+def test_another_address_wants_its_token():
+    with LiveServerProcess("0.0.0.0", 0) as server:
+        server.tell(HELLO)
+        assert server.token
+        assert server.token in server.address
+        for path in ("/ws", "/ws?token=", "/ws?token=wrong", f"/ws?token={server.token}x", f"/ws?t={server.token}"):
+            with page(server, path) as refused, pytest.raises(ConnectionClosed) as closed:
+                refused.recv(timeout=10)
+            assert closed.value.rcvd.code == 1008
+        with page(server, f"/ws?token={server.token}") as looking:
+            hear(looking, "hello")
+        command = Path(f"/proc/{server.pid}/cmdline").read_text()
+        assert server.token not in command, "a list of processes would show it"
+
+
+def test_the_server_knows_no_bicycle_and_stays_small(server):
+    listed = subprocess.run(
+        [sys.executable, "-c", "import sys, experiments.live.server; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    for heavy in ("numba", "scipy", "numpy", "mcap", "google.protobuf", "hil.logs.log", "matplotlib", "typer"):
+        assert heavy not in listed
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    kept = int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1])
+    assert kept < 60_000, f"{kept} kB"
+
+
+def test_a_port_in_use_is_said_in_a_sentence(server):
+    with pytest.raises(InputError, match=f"found {server.port} in use"):
+        LiveServerProcess(port=server.port)
+
+
+def test_a_server_whose_teller_is_gone_ends():
+    code = (
+        "from experiments.live.launch import LiveServerProcess; import os;"
+        "s = LiveServerProcess(port=0); print(s.pid, flush=True); os._exit(9)"
+    )
+    pid = int(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False).stdout)
+    end = time.monotonic() + 20.0
+    while os.path.exists(f"/proc/{pid}") and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not os.path.exists(f"/proc/{pid}")
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_malformed_messages(server):
+    feed = new_feed()
+    server.read_run(areas())
+    sent = 0
+    while sent < 100_000:
+        with page(server) as bad, suppress(ConnectionClosed):
+            for _ in range(50):
+                bad.send('{"type":"arm","at":"once"}')
+                sent += 1
+    with page(server) as looking:
+        hear(looking, "hello")
+        looking.send('{"type":"stop"}')
+        end = time.monotonic() + 5.0
+        while not feed.presses[layout.STOP_PRESSES] and time.monotonic() < end:
+            time.sleep(0.01)
+    assert feed.presses[layout.STOP_PRESSES] == 1
+    server.read_run(None)
