@@ -40,7 +40,8 @@ def why_not_in_wind(group: WindowsOfBicycle) -> str:
     if share > GREATEST_DRIVEN_SHARE:
         return (
             f"wind, belt or road moved it {share:.2f} times as much as its kicks, and errors are known up to "
-            f"{GREATEST_DRIVEN_SHARE:g} times only; kick harder, or where it is calmer"
+            f"{GREATEST_DRIVEN_SHARE:g} times only; kick harder, or where it is calmer; "
+            "in still air see that the steer meets no stop"
         )
     if 0 < len(group) < FEWEST_WINDOWS and _may_be_wind(group):
         found = "one window does" if len(group) == 1 else "two windows do"
