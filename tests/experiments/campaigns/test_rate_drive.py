@@ -1,4 +1,4 @@
-"""Campaign under a drive that obeys a steer rate: the third part of `make run`."""
+"""Campaigns under a drive that obeys a steer rate (the third part of `make run`) or a steer angle."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import pytest
 
 from experiments.campaigns.file import plan_campaign, read_campaign
 from experiments.campaigns.rehearsal import dry_run
+from experiments.campaigns.session import run_campaign
 from models.errors import InputError
 from tests.paths import ROOT
 
@@ -60,3 +61,12 @@ def test_every_kick_is_found_and_agrees_with_the_prediction(tmp_path):
     assert all(abs(window["z_re"]) < 3.0 and abs(window["z_im"]) < 3.0 for window in found["windows"])
     assert all(verdict["p"] > 0.01 for verdict in found["verdicts"])
     assert "<svg" in (tmp_path / "rate_drive" / "report.html").read_text()
+
+
+def test_modes_under_an_angle_drive_agree_with_the_prediction_where_the_cascade_lets_them_last(tmp_path):
+    result = run_campaign(ROOT / "docs/campaigns/angle_drive.toml", tmp_path)
+    assert result.missing == []
+    found = result.findings.as_json()
+    assert len(found["windows"]) == 4, "every kick"
+    assert all(abs(window["z_re"]) < 3.0 and abs(window["z_im"]) < 3.0 for window in found["windows"])
+    assert all(verdict["p"] > 0.01 for verdict in found["verdicts"])

@@ -348,7 +348,7 @@ def test_the_drivers_examples_are_rejected(example):
 def test_traffic_counts_a_batch_and_a_torque():
     settings = DEVICE.settled(SETTINGS)
     traffic = DEVICE.traffic(ALL, settings)
-    assert len(b"c 0 -10.0000 *NN\n" + BATCH) == traffic.down
+    assert len(b"p 0 -10.000000*NN\n" + BATCH) == traffic.down, "an angle is the longest of its set-points"
     assert sum(map(len, lines_of(answered("8", "-1.234567 -1.234567", "0", "-12.34567", *ANSWERS[4:])))) <= traffic.up
     assert DEVICE.traffic(ROLE_DRIVE, settings).down == traffic.down - len(b"f 0 *86\nf 1 *87\n")
 
