@@ -25,7 +25,7 @@ from experiments.reports.page import frequency_section
 from experiments.reports.page.course_section import CourseSection
 from experiments.reports.page.foreseen_section import ForeseenSection
 from experiments.reports.page.numbered import NumberedWindow, least_agreeing, numbered_windows
-from experiments.reports.page.panels import bicycle_panels, panel_files
+from experiments.reports.page.panels import bicycle_panels, curve_numbers, panel_files
 from experiments.reports.page.recordings import parameter_rows, recording_pictures, rejected_by_reason
 from experiments.reports.page.window_pictures import window_picture
 from experiments.theory.theory import bicycle_for
@@ -108,7 +108,10 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
     drawn = {one.response.source for one in recordings}
     bicycles = list({b.name: b for b in map(bicycle_for, report.responses)}.values()) if windows else []
     numbers = json.dumps(
-        plain(_numbers(report, answer, windows, timing)), indent=1, allow_nan=False, ensure_ascii=False
+        plain(_numbers(report, answer, windows, timing) | {"curves": curve_numbers(panels)}),
+        indent=1,
+        allow_nan=False,
+        ensure_ascii=False,
     )
     numbers = harmless(numbers, keep="\n")
     page = environment.get_template("report.html").render(

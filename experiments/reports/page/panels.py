@@ -35,17 +35,29 @@ def bicycle_panels(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -
         published = figure7 if name == "Silver" else None
         speeds = _speeds(own, published)
         series = _series(own, speeds)
+        others = _open_loop_curves(bicycle, speeds, series)
         panel: dict[str, Any] = {
             "bicycle": name,
-            "eigenvalues": eigenvalues.eigenvalue_figure(series, _open_loop_curves(bicycle, speeds, series), published),
+            "eigenvalues": eigenvalues.eigenvalue_figure(series, others, published),
             "residuals": eigenvalues.residual_figure(series) if own else None,
             "plane": complex_plane.plane_figure(series) if own else None,
             "shares": _shares(own),
             "origin": origin_text(own),
             "figure7": figure7_residuals(published) if published is not None else None,
+            "curves": [*(one.curve for one in series if one.curve is not None), *others],
         }
         panels.append(panel)
     return panels
+
+
+def curve_numbers(panels: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Collect the predicted curves over speed of all panels [m/s, 1/s]; those of k modes as k curves."""
+    return [
+        {"bicycle": panel["bicycle"], "label": curve.label, "v": curve.v, "re": column.real, "im": column.imag}
+        for panel in panels
+        for curve in panel["curves"]
+        for column in np.atleast_2d(curve.values.T)
+    ]
 
 
 def _speeds(windows: Sequence[NumberedWindow], figure7: Figure7 | None) -> np.ndarray:

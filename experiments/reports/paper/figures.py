@@ -2,30 +2,35 @@
 
 from collections.abc import Sequence
 from io import BytesIO
+from typing import Any
 
 import numpy as np
 
 from experiments.reports.eigenvalues import figure_style, make_texts_harmless, new_figure
 from experiments.reports.files import COLUMN_WIDTH, PRINT_STYLE
-from experiments.reports.paper.tables import PaperCondition
+from experiments.reports.paper.tables import PaperCondition, PaperCurve
 
 PAGE_WIDTH = 7.2  # in, 183 mm: two columns of most journals
 WIDTHS = {"one-column": COLUMN_WIDTH, "two-column": PAGE_WIDTH}
 PAPER_TEXT = 8.0  # pt
 BLACK, GREY = "#000000", "#808080"
+CURVE_ROOM = 0.5  # m/s, by which curves go beyond what was measured
+LEGEND_ROW = 0.14  # in
+DASHES = ((1, 0), (5, 2), (1, 1.5), (6, 2, 1, 2), (9, 3))  # one after another, by label
 
 
-def eigenvalue_pdf(conditions: Sequence[PaperCondition], width: float) -> bytes:
+def eigenvalue_pdf(conditions: Sequence[PaperCondition], width: float, curves: Sequence[PaperCurve] = ()) -> bytes:
     """Draw measured eigenvalues over speed beside those of the model, as a PDF that holds its fonts.
 
     Measured values are filled circles with bars of 95 %, like for like open squares, frozen ones crosses: they differ
-    in form, not in colour alone.
+    in form, not in colour alone. Curves are the predicted eigenvalues over speed; those of one label have one dash.
 
     Parameters
     ----------
     conditions : sequence of PaperCondition
     width : float
         Of the figure [in].
+    curves : sequence of PaperCurve
     """
     from matplotlib.backends.backend_pdf import FigureCanvasPdf
 
@@ -43,12 +48,46 @@ def eigenvalue_pdf(conditions: Sequence[PaperCondition], width: float) -> bytes:
             ax.errorbar(v, measured, bars, fmt="o", color=BLACK, ms=3.5, capsize=2, lw=1, label="measured")
             ax.plot(v, like, "s", color=BLACK, mfc="none", ms=6.5, mew=0.8, label="like for like")
             ax.plot(v, frozen, "x", color=GREY, ms=4.5, mew=1.2, label="frozen")
+            _draw_curves(ax, part, curves, sorted(v))
             ax.set_ylabel(f"{'Re' if part == 'real' else 'Im'} λ  [{unit}]", fontsize=PAPER_TEXT)
             ax.tick_params(labelsize=PAPER_TEXT - 1)
         for ax in axes if wide else axes[-1:]:
             ax.set_xlabel("speed [m/s]", fontsize=PAPER_TEXT)
-        axes[0].legend(fontsize=PAPER_TEXT - 1)
+        if curves:  # below the axes, where no curve runs
+            handles, labels = axes[0].get_legend_handles_labels()
+            rows = -(-len(labels) // (3 if wide else 2))
+            figure.set_figheight(figure.get_figheight() + LEGEND_ROW * rows)
+            columns = 3 if wide else 2
+            figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=PAPER_TEXT - 2)
+        else:
+            axes[0].legend(fontsize=PAPER_TEXT - 1)
         make_texts_harmless(figure)
         drawn = BytesIO()
         FigureCanvasPdf(figure).print_pdf(drawn, metadata={"CreationDate": None})
     return drawn.getvalue()
+
+
+def _draw_curves(ax: Any, part: str, curves: Sequence[PaperCurve], v: Sequence[float]) -> None:
+    """Draw the curves' part inside what was measured and half a metre per second around it."""
+    labels = list(dict.fromkeys((one.bicycle, one.label) for one in curves))
+    bicycles = {bicycle for bicycle, _ in labels}
+    measured = ax.get_ylim()
+    drawn = set()
+    for one in curves:
+        key = (one.bicycle, one.label)
+        speeds, values = np.array(one.v), np.array([getattr(value, part) for value in one.values])
+        inside = (speeds >= v[0] - CURVE_ROOM) & (speeds <= v[-1] + CURVE_ROOM)
+        words = f"{one.bicycle}, {one.label}" if len(bicycles) > 1 else one.label
+        dash = DASHES[labels.index(key) % len(DASHES)]
+        ax.plot(
+            speeds[inside],
+            values[inside],
+            color=GREY,
+            lw=0.9,
+            dashes=dash,
+            label="" if key in drawn else f"theory: {words}",
+            zorder=1,
+        )
+        drawn.add(key)
+    if curves and not (part == "imag" and measured[0] > 0.0):
+        ax.set_ylim(measured[0] - 0.6 * np.ptp(measured), measured[1] + 0.6 * np.ptp(measured))

@@ -6,7 +6,14 @@ from pathlib import Path
 from experiments.reports.files import make_folder
 from experiments.reports.paper.citations import cited_sources, read_numbers
 from experiments.reports.paper.figures import WIDTHS, eigenvalue_pdf
-from experiments.reports.paper.tables import conditions_csv, conditions_tex, paper_conditions, windows_csv
+from experiments.reports.paper.tables import (
+    conditions_csv,
+    conditions_tex,
+    curves_csv,
+    paper_conditions,
+    paper_curves,
+    windows_csv,
+)
 from hil.output_file import OutputFile
 from models.errors import InputError
 
@@ -37,7 +44,10 @@ def _contents(report: Path) -> Iterator[tuple[str, str | bytes]]:
     yield "report.tex", conditions_tex(str(document.get("title", "Report")), conditions)
     yield "conditions.csv", conditions_csv(conditions)
     yield "windows.csv", windows_csv(document)
+    curves = paper_curves(document)
+    if curves:
+        yield "curves.csv", curves_csv(curves)
     for name, width in WIDTHS.items():
-        yield f"eigenvalues-{name}.pdf", eigenvalue_pdf(conditions, width)
+        yield f"eigenvalues-{name}.pdf", eigenvalue_pdf(conditions, width, curves)
         yield f"eigenvalues-{name}.csv", conditions_csv(conditions)
     yield "sources.bib", "\n\n".join(source.bibtex for source in cited_sources(report)) + "\n"

@@ -15,6 +15,7 @@ WINDOW_COLUMNS = (
     *("recording", "bicycle", "t_start_s", "t_end_s", "v_m_s", "re_1_s", "re_std_1_s", "im_rad_s", "im_std_rad_s"),
     *("like_re_1_s", "like_im_rad_s", "frozen_re_1_s", "frozen_im_rad_s", "estimator"),
 )
+CURVE_COLUMNS = ("bicycle", "curve", "v_m_s", "re_1_s", "im_rad_s")
 TEX_SPECIAL = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -52,6 +53,35 @@ def paper_conditions(document: Mapping[str, Any]) -> list[PaperCondition]:
         for row in kind["pooled"]
     ]
     return sorted(found, key=lambda one: (one.v, one.label))
+
+
+class PaperCurve(NamedTuple):
+    """Predicted eigenvalue over speed; nan where there is none."""
+
+    bicycle: str
+    label: str
+    v: list[float]  # m/s
+    values: list[complex]  # 1/s
+
+
+def paper_curves(document: Mapping[str, Any]) -> list[PaperCurve]:
+    """Curves of a report's numbers; none in one of an older version."""
+    found = []
+    for one in document.get("curves", ()):
+        values = [complex(_number(re), _number(im)) for re, im in zip(one["re"], one["im"], strict=True)]
+        found.append(PaperCurve(one["bicycle"], one["label"], [_number(v) for v in one["v"]], values))
+    return found
+
+
+def curves_csv(curves: Sequence[PaperCurve]) -> str:
+    """Write the curves as CSV, one row a speed."""
+    rows = (
+        (one.bicycle, one.label, v, *_parts(value))
+        for one in curves
+        for v, value in zip(one.v, one.values, strict=True)
+        if value == value  # not nan
+    )
+    return _csv(CURVE_COLUMNS, rows)
 
 
 def conditions_csv(conditions: Sequence[PaperCondition]) -> str:

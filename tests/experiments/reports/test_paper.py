@@ -96,6 +96,29 @@ def test_a_figure_survives_printing_in_grey(report, tmp_path):
     assert np.ptp(drawn[..., :3].astype(int), axis=-1).max() < 40
 
 
+def test_curves_of_theory_are_drawn_and_stand_beside(report, tmp_path):
+    """Each in the legend; where there is no eigenvalue (null) there is no row."""
+    import pypdfium2
+
+    document = json.loads((report / "report.json").read_text())
+    v = [3.5, 4.0, 4.5, 5.0]
+    curves = [
+        {"bicycle": "ours", "label": "open loop", "v": v, "re": [-0.1, -0.6, -0.9, -1.2], "im": [2.5, 3.0, 4.0, 5.4]},
+        {"bicycle": "ours", "label": "capsize", "v": v, "re": [None, -1.0, -0.8, -0.5], "im": [None, 0.0, 0.0, 0.0]},
+    ]
+    (report / "report.json").write_text(json.dumps(document | {"curves": curves}))
+    write_paper(report, tmp_path / "paper")
+    rows = list(csv.DictReader((tmp_path / "paper/curves.csv").open()))
+    assert [(row["curve"], float(row["v_m_s"]), float(row["re_1_s"])) for row in rows] == [
+        *(("open loop", *pair) for pair in zip(v, curves[0]["re"], strict=True)),
+        *(("capsize", *pair) for pair in zip(v[1:], curves[1]["re"][1:], strict=True)),
+    ]
+    page = pypdfium2.PdfDocument(tmp_path / "paper/eigenvalues-one-column.pdf")[0]
+    words = " ".join(page.get_textpage().get_text_range().split())
+    assert words.count("theory: open loop") == words.count("theory: capsize") == 1
+    assert page.get_width() == pytest.approx(72.0 * 3.5, abs=1.0)
+
+
 def test_a_report_without_windows_has_no_table(report, tmp_path):
     document = json.loads((report / "report.json").read_text())
     (report / "report.json").write_text(json.dumps(document | {"summary": {}, "windows": []}))
