@@ -29,6 +29,7 @@ def play(
     The page opens by itself. The arrows kick left and right and change the speed, A and D blow, 1 to 9 choose a
     controller, space stops and S starts again; after a fall it starts again by itself. Ctrl-C ends it.
     """
+    import sys
     import tempfile
     from contextlib import ExitStack
 
@@ -51,6 +52,7 @@ def play(
         else:
             told = "arrows kick and change the speed, space stops, S starts again; Ctrl-C here ends it"
             screen.print(f"the page is at {server.address}", told, sep="\n", soft_wrap=True)
+        sys.stdout.flush()  # whoever reads it from a pipe waits for the address
         if not no_browser:
             open_browser(server.address)
         PlaySession(toy, controller, server).play(stopped)

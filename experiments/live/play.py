@@ -90,6 +90,7 @@ class PlaySession:
         self.toy, self.server = toy, server
         self.wanted = controller
         self._again = False  # a person wants another ride
+        self._ended = False  # by a signal, which a ride hears in place of us
         self.zero = time.monotonic()
         self._stopped: Callable[[], bool] = lambda: False
 
@@ -105,7 +106,9 @@ class PlaySession:
                     self.server.tell(as_text(self._hello(name, schedule)))
                     greeted = name
                 self.toy.playmate.break_as(FAULTS[0].name)
-                outcome = _Ride(self, schedule, fitter).go()
+                ride = _Ride(self, schedule, fitter)
+                outcome = ride.go()
+                self._ended = ride.ended_by_signal
                 if not (self.over or self._again):
                     self._rest(outcome)
             fitter.shutdown(wait=False, cancel_futures=True)
@@ -113,7 +116,7 @@ class PlaySession:
     @property
     def over(self) -> bool:
         """Has play ended?"""
-        return self._stopped() or not self.server.alive
+        return self._ended or self._stopped() or not self.server.alive
 
     def _controller(self, before: str) -> tuple[str, Controller]:
         """Design what is wanted; where that cannot be had, what was before."""
@@ -224,6 +227,7 @@ class _Ride:
         self._rows: list[np.void] = []
         self._batch_at = self._digest_at = -np.inf
         self._began: float | None = None
+        self._stopped = False  # by a page
         self._kicked_at = np.inf  # of the newest kick that has not been fitted
         self._asked: Future[FoundFits] | None = None
         self._told: set[int] = set()  # windows, by their beginning in tenths of a second
@@ -248,6 +252,11 @@ class _Ride:
                 speeds=(toy.playmate.speed,),
             )
 
+    @property
+    def ended_by_signal(self) -> bool:
+        """Did Ctrl-C or another signal end the ride?"""
+        return bool(self._operator.interrupted) and not self._stopped
+
     def _watch(self, row: np.void) -> None:
         """Tell the newest row, and heed the page."""
         session, operator, now = self._session, self._operator, float(row["t_host"])
@@ -271,6 +280,7 @@ class _Ride:
     def _stop(self, why: str) -> None:
         if not self._operator.interrupted:
             self._session.event("stop", why)
+        self._stopped = True
         self._operator.interrupt(why)
 
     def _tell_kicks(self) -> None:
