@@ -49,6 +49,7 @@ TESTS: dict[str, tuple[str, ...]] = {  # the quickest to notice first; a second 
     "hil/loop/tick.py": _TICK_TESTS,
     "hil/controllers/gains.py": ("hil/loop/test_tick_requests.py",),
     "hil/loop/plausibility.py": _PLAUSIBILITY_TESTS,
+    "hil/loop/drives/following.py": ("hil/loop/test_following.py",),
     "hil/loop/observer.py": ("hil/loop/test_observer_step.py", "hil/loop/test_observer.py"),
     "firmware_interface/calibration.py": _CALIBRATION_TESTS,
     "hil/runners/session.py": ("hil/runners/test_session.py",),

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from firmware_interface.messages import COMMAND_KINDS, SAMPLE
-from hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO, follow_command, look_at_steer
+from hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO, follow_command, following_map, look_at_steer
 from hil.loop.limits import Limit, Limits
 from hil.loop.observer import ESTIMATE, follow_drive
 from hil.loop.plausibility import new_monitor
@@ -48,6 +48,11 @@ def test_the_expected_steer_is_the_lag_of_the_drive_integrated(loop, delay):
         before = u
         assert e["T"] == pytest.approx(z[0], abs=1e-8)
         assert e["u_prev"] == u
+
+
+def test_a_lag_of_first_order_remembers_no_rate():
+    decay = following_map(InnerLoop(kind="rate", bandwidth=40.0), 0.01)
+    assert decay == pytest.approx(np.array([[0.67032, 0.0], [0.0, 0.0]]), abs=1e-6)  # exp(-0.4)
 
 
 @pytest.mark.parametrize("loop", LOOPS[1:4:2], ids=str)
@@ -125,3 +130,11 @@ def test_torque_beyond_its_limit_is_noticed_and_at_its_limit_not(kind):
     limits = {"torque": Limit(3.0, "N m", "a test")}
     assert Watched(kind, **limits).until_noticed(lambda t: 0.0, lambda t: 0.0, torque=-3.0) is None
     assert Watched(kind, **limits).until_noticed(lambda t: 0.0, lambda t: 0.0, torque=-4.5) is not None
+
+
+def test_a_zero_lost_at_the_release_is_told_0_74_s_later():
+    """Hands off after 0.6 s; of twice the limit half is seen after 0.2 s ln 2."""
+    w = Watched("angle")
+    w.sample["delta_meas"] = 2.0 * Limits().follow_error.value
+    noticed = (look_at_steer(w.limits, w.m, w.sample, w.e, True, DT, 0.05) for _ in range(400))
+    assert DT * next(k for k, told in enumerate(noticed, 1) if told) == pytest.approx(0.74, abs=2 * DT)
