@@ -51,8 +51,9 @@ def shown_run(
         yield writer, None
         return
     folder = writer.folder.absolute()
-    rate = float(header.content["rig"]["rate"])
-    feed.begin({"folder": str(folder), "rate": rate, "duration": duration, "header": header.to_json(), "can": feed.can})
+    rig = header.content["rig"]
+    told = {"folder": str(folder), "rate": float(rig["rate"]), "duration": duration, "can": feed.can}
+    feed.begin({**told, "presence": bool(rig.get("present")), "header": header.to_json()})
     sink = SharedSink(writer, feed)
     shown_at = disk_at = -inf
     on_disk: dict[str, int] = {}

@@ -120,7 +120,7 @@ class RunHeader:
         from models.linear.prescribed_steer import InnerLoop
 
         def build(wired: Mapping[str, Any]) -> Rig:
-            settings = {key: wired[key] for key in ("name", "clock", "std", *_RIG_NUMBERS) if key in wired}
+            settings = {key: wired[key] for key in ("name", "clock", "std", "present", *_RIG_NUMBERS) if key in wired}
             require_rig_numbers(settings)
             if "ports" in wired:
                 settings["ports"] = tuple(typed_values(RigPort, port) for port in wired["ports"])
@@ -369,6 +369,7 @@ def new_header(
                 "std": dict(rig.std),
                 **({"drive": rig.drive} if rig.drive else {}),  # none in runs of before, and of a torque
                 **({"place": rig.place} if rig.place else {}),
+                **({"present": True} if rig.present else {}),
                 "observer": vars(rig.observer),
                 "limits": rig.limits.as_dict(),
                 "calibration": vars(calibration),

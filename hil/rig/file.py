@@ -127,6 +127,12 @@ class _Place(_Strict):
         return PlaceSettings(**named)
 
 
+class _Operator(_Strict):
+    """Demands on the person who runs the machine."""
+
+    present: bool = False
+
+
 class _Std(_Strict):
     """Standard deviations of what is known of the machine around the bicycle; the names as in the analysis."""
 
@@ -164,6 +170,7 @@ class _RigFile(_Strict):
     calibration: dict[str, Any] = {}
     limits: dict[str, dict[str, Any]] = {}
     std: _Std = _Std()
+    operator: _Operator = _Operator()
 
     def _bicycle(self, folder: Path) -> Bicycle:
         """Load the bicycle; its own file is sought in the rig's folder first."""
@@ -201,4 +208,5 @@ class _RigFile(_Strict):
             limits=Limits.of_machine(self.limits, self.drive.kind),
             latency_days=self.loop.latency_test_days,
             std=self.std.quantities(),
+            present=self.operator.present,
         )

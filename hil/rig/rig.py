@@ -62,6 +62,7 @@ class Rig:
     )  # of what is uncertain about it: drive_gain, speed_scale, ...
     place: PlaceSettings | None = None  # of a machine with a sensor of place
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
+    present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down
 
     def __post_init__(self) -> None:
         carried = [CARRIES[name] & part for port in self.ports for name in port.carries for part in ROLES.values()]

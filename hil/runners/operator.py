@@ -6,7 +6,7 @@ The same object drives the lockstep and the real-time runner, so that a run mean
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 
 from hil.loop.states import SENTENCES, Cause, Demand, State
 
+NOBODY_THERE = "stopped because nobody was at the live page any more, and the rig asks for a present operator"
 _AFTERMATH = 0.3  # s recorded after a fault or stop, to see the torque gone
 
 
@@ -49,9 +50,20 @@ class Operator:
         self.running_since: float | None = None
         self.over_since: float | None = None
         self.interrupted = ""
+        self._attendance: Callable[[float], bool] | None = None
+        self._held = False  # until somebody is there
         self.presses = 0  # of STOP on a page that looks on, heeded so far
         self._cause = Cause.NONE
         self._was_armed = False
+
+    def require_presence(self, attendance: Callable[[float], bool]) -> None:
+        """Arm only while somebody is there, and ramp down when they are gone.
+
+        ``attendance`` says whether somebody is there at a time of the clock of `t_host` [s].
+        """
+        self._attendance = attendance
+        if not self.waiting:
+            self.demand, self._held = Demand.OFF, True
 
     def arm(self) -> None:
         """Arm, the explicit act of a person."""
@@ -85,6 +97,15 @@ class Operator:
         self.seen = t
         if self.waiting and not self.interrupted:
             return
+        if self._attendance is not None and not self.interrupted:
+            there = self._attendance(t)
+            if self._held and not there:
+                return
+            if self._held:
+                self._held, self.demand = False, Demand.RUN
+            elif not there:
+                self.marks.append((t, "operator", NOBODY_THERE))
+                self.interrupt(NOBODY_THERE)
         if int(row["cause"]):
             self._cause = Cause(int(row["cause"]))
         if state in (State.CHECK, State.ARMED):

@@ -39,6 +39,7 @@ from hil.runners.warmup import warm_up
 from models.errors import InputError
 
 RowWatcher = Callable[[np.void], None]
+ABSENT_AFTER = 1.0  # s without a word of a page
 COMMAND_ROUNDING = 1e-3  # rad/s or rad: a node tells its limits in whole counts
 
 
@@ -106,6 +107,11 @@ def run_realtime(
         When gains, rig and device do not fit together, could never be armed or do not balance it, or the rig wants a
         latency test and there is none, or the disk has no room for the log.
     """
+    if rig.present and feed is None:
+        raise InputError(
+            f"the rig '{rig.name}' asks for a present operator ([operator] present), and nobody can look on at this "
+            "run: use `riderless run --live` or `riderless campaign --live` on Linux, or leave that out of the rig"
+        )
     require_fitting(rig, schedule, allow_mismatch)
     require_followed(schedule, reference)
     require_armable(rig, schedule)
@@ -118,6 +124,8 @@ def run_realtime(
         require_armable(rig, schedule)  # again, with the time-out that the drive has
         loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation, reference=reference)
         operator = operator or Operator(duration)
+        if rig.present and feed is not None:
+            operator.require_presence(lambda t: feed.beheld(t) < ABSENT_AFTER)
         with realtime.privileges(fifo, cpu) as settings:
             pass
         header = new_header(
