@@ -22,10 +22,12 @@ class Rows {
 
   get last() { return this.end - 1; }
 
-  push(batch) {
+  push(batch, mayGoBack) {
     const times = batch.t;
-    if (times.length && this.end > this.first && times[0] <= this.t[this.last]) this.clear(); // somebody went back
+    const newest = this.end > this.first ? this.t[this.last] : -Infinity;
+    if (mayGoBack && times[0] <= newest) this.clear();
     for (let i = 0; i < times.length; i++) {
+      if (!mayGoBack && times[i] <= newest) continue; // told once more to a page that has come back
       if (this.end === 2 * this.most) this.#moveDown();
       this.t[this.end] = times[i];
       for (const name of COLUMNS) {
@@ -109,15 +111,16 @@ export const store = {
     const kind = message.type;
     if (!this.hello && kind !== "hello") return; // nothing can be shown of a machine that is not known yet
     if (kind === "hello") {
+      const same = message.kind !== "replay" && JSON.stringify(this.hello) === JSON.stringify(message);
       this.hello = message;
-      this.rows = new Rows(message.row_rate ?? 100);
+      if (!same) this.rows = new Rows(message.row_rate ?? 100); // else the link was cut for a while
       this.events = [];
       this.fits = [];
       this.campaign = null;
       this.status = null;
       this.version.events = this.version.fits = 0;
     } else if (kind === "rows") {
-      this.rows.push(message);
+      this.rows.push(message, this.isReplay);
     } else if (kind === "status") {
       this.status = message;
     } else if (kind === "event") {
