@@ -244,6 +244,8 @@ def _forced(segment: Segment, theories: Sequence[Theory]) -> dict[str, Array]:
         else:
             x = commanded_response(one, v, segment.dt / k, played, -size * turning)
         states.append(x.reshape(n, k, -1).mean(axis=1)[..., None])
+    most = max(x.shape[1] for x in states)  # a delay beyond one sample has more states
+    states = [np.pad(x, ((0, 0), (0, most - x.shape[1]), (0, 0))) for x in states]
     found = _shown(segment, theories, several, np.array(states))
     return {name: found[name][..., 0] for name in segment.channels}
 

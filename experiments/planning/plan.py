@@ -216,12 +216,12 @@ def equal_grid(measurements: Sequence[Measurement], costs: TimeCosts, time: floa
     """Plan a grid: all measurements in turn, each as often as there is time for, what is left spread evenly."""
     order = sorted(measurements, key=lambda one: one.v)
     n = 1
-    while time_taken(_spread(order, n + 1), costs) <= time:
+    while time_taken(spread_evenly(order, n + 1), costs) <= time:
         n += 1
-    return _spread(order, n)
+    return spread_evenly(order, n)
 
 
-def _spread(order: Sequence[Measurement], n: int) -> list[Measurement]:
+def spread_evenly(order: Sequence[Measurement], n: int) -> list[Measurement]:
     """Take n measurements of those in order, as evenly as can be."""
     return [order[int((i + 0.5) * len(order) / n)] for i in range(n)]
 

@@ -12,6 +12,8 @@ from experiments.dynamics import Theory
 from experiments.mechanics import Mechanics
 from experiments.recordings.checked import Recorded
 from experiments.theory.theory import open_loop, steer_torque_rates
+from firmware_interface.devices.link import ROLE_PLACE
+from firmware_interface.devices.registry import device
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
@@ -37,6 +39,7 @@ ANALYSED_COLUMNS = (
     *("k", "t", "t_host", "valid", "state", "verdict", "steer_age", "phi_dot_meas", "v_meas", "phi_est", "delta_meas"),
     *("psi_dot_meas", "T_cmd", "v_est", *MEASURED_CHANNELS),
 )
+MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
 LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
@@ -317,6 +320,8 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
         How much older the steer angle is than the inertial readings [s].
     """
 
+    sigma = fix_deviation(rig)
+
     def build(real: Variant, more_delay: float) -> Dynamics:
         loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
         return Dynamics(
@@ -328,9 +333,9 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
             dt=loop.dt,
             hidden=lru_cache(SPEEDS_KEPT)(loop.hidden_starts),
             misread=lru_cache(SPEEDS_KEPT)(loop.misread),
-            noise=lambda v: loop.noise(v, noise),
+            noise=lambda v: np.column_stack([loop.noise(v, noise), loop.place_noise(v, sigma)]),
             reading={
-                channel.removesuffix("_meas"): row
+                channel.removesuffix("_meas"): np.append(row, 0.0)
                 for channel, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)
             },
             mechanics=Mechanics(
@@ -355,6 +360,16 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
         rig.std,
         known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
     )
+
+
+def fix_deviation(rig: Rig) -> float:
+    """Standard deviation [m] of a fix of place if one came with every sample; 0 without a sensor that tells."""
+    for port in rig.ports:
+        settings = device(port.device).settled(port.settings) if port.role & ROLE_PLACE else {}
+        if {"sigma_mm", "rate_Hz"} <= settings.keys():
+            every_sample = max(rig.rate / settings["rate_Hz"], 1.0)
+            return float(1e-3 * np.hypot(settings["sigma_mm"], MILLIMETRE_STEP) * np.sqrt(every_sample))
+    return 0.0
 
 
 def theory_alone(header: RunHeader) -> Theory:

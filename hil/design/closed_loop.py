@@ -11,7 +11,6 @@ error (`models.linear.prescribed_steer.driven_steer`), with the lag of its torqu
 """
 
 import math
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from hil.controllers.controller import Controller, LinearLaw
 from hil.design.loop_parts import lane_part
 from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL, sample_driven, settled_drive
+from hil.design.loop_parts.hardware import LoopHardware as LoopHardware
 from hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
 from hil.design.loop_parts.instruments import instrument_map as instrument_map
 from hil.design.loop_parts.instruments import yaw_rate as yaw_rate
@@ -63,29 +63,6 @@ ESTIMATE_PART = slice(len(LOOP_STATES), len(LOOP_STATES) + len(BICYCLE_STATES)) 
 PSI_DOT_EST = WHOLE_LOOP_STATES.index("psi_dot_est")
 
 _ESTIMATES_USED = tuple(len(LOOP_STATES) + OBSERVED.index(name) for name in ("psi_dot", "phi"))
-
-
-class LoopHardware(Protocol):
-    """Part of a rig that its sampled loop depends on; `hil.rig.rig.Rig` has all of it."""
-
-    @property
-    def bicycle(self) -> Bicycle: ...
-    @property
-    def observer(self) -> Observer: ...
-    @property
-    def dt(self) -> float: ...
-    @property
-    def drive(self) -> InnerLoop | None: ...
-    @property
-    def drive_lag(self) -> float: ...
-    @property
-    def command_delay(self) -> float | None: ...
-    @property
-    def x_imu(self) -> float: ...
-    @property
-    def z_imu(self) -> float: ...
-    @property
-    def place(self) -> PlaceSettings | None: ...
 
 
 class SampledLoop:
@@ -297,6 +274,30 @@ class SampledLoop:
         if not self._waiting:
             N[self._motion] += np.outer(self._plant_at(v)[0].G[: len(self._motion)], N[U_PREV])
         return N
+
+    def place_noise(self, v: float, sigma: float) -> Array:
+        """Change of the next state by one sample's noise of the sensor of place, (m,); none without a lane.
+
+        Parameters
+        ----------
+        v : float
+            Speed [m/s].
+        sigma : float
+            Standard deviation [m] of a fix, if one came with every sample.
+        """
+        N = np.zeros((len(self.states), 1))
+        if not self._lane.stop:
+            return N[:, 0]
+        N[self._lane, 0] = lane_part.fix_noise(self._tracking, v, sigma)
+        law = self.schedule.linearised(v)
+        told = np.array(
+            [N[self._lane][lane_part.LANE_TOLD[x]] if x in lane_part.LANE_TOLD else [0.0] for x in law.inputs]
+        )
+        N[U_PREV] = law.D @ told
+        N[self._law_part] = law.B @ told
+        if not self._waiting:
+            N[self._motion] += np.outer(self._plant_at(v)[0].G[: len(self._motion)], N[U_PREV])
+        return N[:, 0]
 
     def _noise_told(self, name: str, N: Array, stds: Array) -> Array:
         """Noise of each instrument in one input of the law, (4,), with that in the estimates ``N`` (m, 4)."""

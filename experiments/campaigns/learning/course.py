@@ -106,7 +106,7 @@ class Course:
         self._foretold: dict[str, Measurement] = {}
         self._about = self.known.values
         self._chosen: Choice | None = None
-        never = unreachable(self.goal, self.known, self._measurements())
+        never = unreachable(self.goal, self.known, self.measurements())
         if never is not None:
             raise InputError(never.sentence)
 
@@ -140,7 +140,7 @@ class Course:
         """
         if not recorded and self._has_ended():
             return None
-        measurements = self._measurements(recorded)
+        measurements = self.measurements(recorded)
         last = self.steps[-1].choice.condition.v if self.steps else None
         information = self.known.information
         now = self.goal.criterion.value(information)
@@ -190,10 +190,10 @@ class Course:
         elif len(self.dropped) >= len(self.menu):
             self.ending = nothing_left(self.dropped)
         elif self.known.windows:
-            self.ending = unreachable(self.goal, self.known, self._measurements())
+            self.ending = unreachable(self.goal, self.known, self.measurements())
         return self.ending is not None
 
-    def _measurements(self, recorded: str = "") -> list[Measurement]:
+    def measurements(self, recorded: str = "") -> list[Measurement]:
         """Measurements of the menu, without those dropped, as foretold with what is known now."""
         if np.abs(self.known.values - self._about).max() > FORETOLD_ANEW:
             self._foretold, self._about = {}, self.known.values

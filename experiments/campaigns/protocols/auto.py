@@ -6,12 +6,14 @@ often is decided between runs (`experiments.campaigns.learning`).
 
 from dataclasses import replace
 
+import numpy as np
 from pydantic import Field
 
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import Combination, PlanInputs
 from experiments.planning.paper_windows import PaperKick, kick_amplitude, wheel_excursion
+from experiments.theory.excited_loop import excited_loop
 from hil.loop.excitation import Excitation
 from hil.rig.fitting import with_emulated_place
 from models.errors import InputError
@@ -30,6 +32,7 @@ class Settings(Common):
     kicks: int = Field(default=3, ge=1, le=100)  # in a run, to either side in turn
     spacing_s: float = Field(default=4.0, ge=1.0, le=60.0)
     share_of_limits: float = Field(default=0.3, gt=0.0, lt=1.0)  # that a kick uses of lean, steer and torque
+    most_lean_deg: float = Field(default=2.5, gt=0.0, le=20.0)  # by theory, which is linear
     share_of_belt: float = Field(default=0.6, gt=0.0, lt=1.0)  # from the middle to the edge, that a kick may use
 
 
@@ -113,8 +116,10 @@ def _condition(
         periods=settings.kicks,
     )
     within = kick_amplitude(rig, schedule, run.v, PaperKick("drive", settings.share_of_limits, time))
-    per_torque = wheel_excursion(rig, schedule, run.v, replace(played, amplitude=1.0, delay=0.0).samples(rig.rate))
-    played = replace(played, amplitude=min(within, settings.share_of_belt * edge / per_torque))
+    unit = replace(played, amplitude=1.0, delay=0.0).samples(rig.rate)
+    on_belt = settings.share_of_belt * edge / wheel_excursion(rig, schedule, run.v, unit)
+    small = np.radians(settings.most_lean_deg) / excited_loop(rig, schedule, run.v).peaks(unit)["lean"]
+    played = replace(played, amplitude=min(within, on_belt, small))
     return bench.condition(
         settings,
         run,

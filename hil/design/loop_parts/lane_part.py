@@ -68,6 +68,21 @@ def tracker_maps(settings: np.void, v: float) -> tuple[Array, Array]:
     return maps[:, : len(TRACKED)], maps[:, len(TRACKED) :]
 
 
+def fix_noise(settings: np.void, v: float, sigma: float) -> Array:
+    """Change (6,) of `LANE_PART_STATES` by the noise of one fix.
+
+    Parameters
+    ----------
+    settings : record of PLACE_SETTINGS
+    v : float
+        Forward speed that the loop goes by [m/s].
+    sigma : float
+        Standard deviation [m] of a fix, if one came with every sample.
+    """
+    _, S = tracker_maps(settings, v)
+    return np.concatenate([np.zeros(len(LANE_PLANT_STATES)), sigma * S[:, -1]])
+
+
 def track(whole: Array, settings: np.void, v: float, lane: slice, estimates: tuple[int, ...], own: bool = True) -> None:
     """Fill the tracker's rows of a map over one sample, from those of the estimates just made.
 

@@ -85,3 +85,11 @@ def test_half_the_noise_is_half_the_deviation(machine):
         window = paper_window(paper_theory(rig, gains, sensors), V, SPACING, KICK, 1.0, sensors)
         stds.append(np.sqrt(np.diag(np.linalg.inv(window_information(window, FREE)))))
     assert stds[1] == pytest.approx(0.5 * stds[0], rel=0.03)
+
+
+def test_a_delay_is_sought_beside_a_known_torque(machine):
+    """A delay beyond one sample gives the loop one state more."""
+    rig, gains = machine
+    window = paper_window(paper_theory(rig, gains, Sensors()), V, SPACING, KICK, 1.0)
+    told = window_information(window, ("drive_gain", "more_delay"))
+    assert np.linalg.eigvalsh(told).min() > 0.0
