@@ -1,4 +1,4 @@
-"""Noise of a sensor of place in theory's loop, beside the heading that it makes in an emulated one that nobody kicks."""
+"""Noise of a sensor of place in theory's loop, beside the heading that it makes in an emulated bicycle left alone."""
 
 import numpy as np
 import pytest
