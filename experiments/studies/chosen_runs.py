@@ -84,11 +84,11 @@ def study_chosen_runs(
         labels = {"chosen": None, "best grid": best_grid(campaign, first), "all in turn": all_in_turn(first)}
         for plan, given in labels.items():
             tell(f"seed {seed}, {plan}")
-            course = course_of(campaign, given)
+            course = course_by_labels(campaign, given)
             yield StudiedPlan(seed, plan, len(course.steps), truth, course.values, course.known.stds)
 
 
-def course_of(campaign: Campaign, labels: Sequence[str] | None) -> Course:
+def course_by_labels(campaign: Campaign, labels: Sequence[str] | None) -> Course:
     """Make the runs of a menu that are named, or those that the experiment chooses, in simulated time."""
     assert campaign.learning is not None, "only a campaign of the protocol auto runs itself"
     course = Course(campaign.conditions, campaign.learning)
