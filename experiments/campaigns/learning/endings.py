@@ -15,6 +15,7 @@ from experiments.planning.telling_apart import confounded_quantities
 from models.array_types import Array
 
 WITHOUT_END = 1e6  # times each run of the menu: what more of it would ever tell
+MOST_HIDING = 3  # quantities named
 MOST_TIMES = 1e3  # times the time so far, up to which it is said how long it would take
 
 
@@ -62,8 +63,8 @@ def unreachable(goal: Goal, known: KnownSoFar, measurements: Sequence[Measuremen
     at_last = known.information + WITHOUT_END * per_run
     if goal.shortfall(at_last) <= 1.0:
         return None
-    alike = [str(one) for one in confounded_quantities(goal, known.information + per_run, measurements)]
-    because = "; ".join(alike) or "what is known of the rest from elsewhere is no better"
+    alike = [str(one) for one in confounded_quantities(goal, at_last, measurements)]
+    because = "; ".join(alike) or hidden_words(goal, at_last)
     if goal.difference is not None:
         return Ending("never", f"theory and the other model are never told apart, however long: {because}")
     stays = [
@@ -72,6 +73,29 @@ def unreachable(goal: Goal, known: KnownSoFar, measurements: Sequence[Measuremen
         if std > goal.wanted[i]
     ]
     return Ending("never", f"{' and '.join(stays)}: {because}")
+
+
+def hidden_words(goal: Goal, information: Array) -> str:
+    """Say which quantities hide what is asked for, the one to know better first.
+
+    Parameters
+    ----------
+    goal : Goal
+    information : (p, p)
+        When all has been measured without end.
+    """
+    before, shares = goal.stds(information), {}
+    for j, name in enumerate(goal.free):
+        if name not in goal.labels:
+            unit = np.eye(len(goal.free))[j]
+            shares[name] = float(np.min(goal.stds(information + WITHOUT_END**2 * np.outer(unit, unit)) / before))
+    first = sorted(shares, key=lambda name: shares[name])[:MOST_HIDING]
+    if not first:
+        return "more runs tell no more"
+    return (
+        f"it is not told from {', '.join(first)}, which are known no better than their deviations say; {first[0]} "
+        f"known from elsewhere would leave {shares[first[0]]:.0%} of its deviation"
+    )
 
 
 def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float) -> Ending:
