@@ -15,7 +15,7 @@ from experiments.planning.telling_apart import confounded_quantities
 from models.array_types import Array
 
 WITHOUT_END = 1e6  # times each run of the menu: what more of it would ever tell
-MOST_HIDING = 3  # quantities named
+_MOST_NAMED = 3  # quantities named
 MOST_TIMES = 1e3  # times the time so far, up to which it is said how long it would take
 
 
@@ -89,7 +89,7 @@ def hidden_words(goal: Goal, information: Array) -> str:
         if name not in goal.labels:
             unit = np.eye(len(goal.free))[j]
             shares[name] = float(np.min(goal.stds(information + WITHOUT_END**2 * np.outer(unit, unit)) / before))
-    first = sorted(shares, key=lambda name: shares[name])[:MOST_HIDING]
+    first = sorted(shares, key=lambda name: shares[name])[:_MOST_NAMED]
     if not first:
         return "more runs tell no more"
     return (
