@@ -61,7 +61,8 @@ class LiveTeller:
     def serve(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Tell until ``stopped()``, the server is gone, or the one process that was meant has ended."""
         with ExitStack() as stack:
-            self._fitter = stack.enter_context(new_fitter())
+            self._fitter = new_fitter()
+            stack.callback(self._fitter.shutdown, wait=False, cancel_futures=True)  # a fit under way is not waited for
             looked = -np.inf
             while not stopped() and self._server.alive:
                 now = time.monotonic()

@@ -83,8 +83,7 @@ class Player:
                 if asked is not None and asked.done():
                     self._found, asked = asked.result(), None
                     self._begin()
-            if asked is not None:
-                asked.cancel()
+            fitter.shutdown(wait=False, cancel_futures=True)  # a fit under way is not waited for
 
     def _begin(self) -> None:
         """Tell the whole once more: hello, marks and fits; then go on where it was."""
