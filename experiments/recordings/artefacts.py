@@ -55,17 +55,19 @@ def mend_flaws(recorded: Recorded, rules: FlawRules | None = None) -> Recorded:
     Raises
     ------
     InputError
-        Most of the lean rate or of the speed is missing.
+        Most of the lean rate or of the speed is missing, or there is no row at all.
     """
     rules = rules or FlawRules()
     n = len(recorded.response.t)
+    if not n:
+        raise InputError(f"{recorded.response.source} holds no row: it ended before the first one; name another")
     used = np.zeros(n, bool)
     for quantity in (*RESPONSE_SIGNALS, *BESIDE_SIGNALS):
         values = recorded.signal(quantity)
         if values is None:
             continue
         lost = ~np.isfinite(values)
-        if n and lost.mean() > rules.mostly:
+        if lost.mean() > rules.mostly:
             recorded = _without(recorded, quantity, float(lost.mean()))
             continue
         serves = quantity not in BESIDE_SIGNALS

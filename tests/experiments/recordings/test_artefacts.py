@@ -51,6 +51,15 @@ def test_nothing_is_found_where_nothing_is_wrong():
     assert rows_not_free(swinging()) is None
 
 
+def test_a_recording_without_rows_is_refused():
+    recorded = swinging()
+    kept = {name: getattr(recorded.response, name) for name in ("t", "phi_dot", "delta", "v", "T_delta", "phi", "free")}
+    empty = {name: np.asarray(values)[:0] for name, values in kept.items() if values is not None}
+    nothing = replace(recorded, response=replace(recorded.response, **empty))
+    with pytest.raises(InputError, match="made holds no row"):
+        mend_flaws(nothing)
+
+
 def test_missing_values_are_bridged_named_and_not_free():
     recorded = with_rows("phi_dot", slice(500, 520), np.nan)
     response = mend_flaws(recorded).response
