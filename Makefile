@@ -75,6 +75,7 @@ page-libraries:
 
 bench: $(READY)
 	$(BIN)/python -m tests.tools.bench
+	$(BIN)/python -m tests.tools.bench_live
 
 soak: $(READY)
 	$(BIN)/python -m tests.tools.soak --minutes 30

@@ -13,10 +13,11 @@ import socket
 import tempfile
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import numpy as np
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from experiments.emulation.spawn import start_twin
@@ -61,7 +62,7 @@ def areas_of_this() -> layout.SharedAreas:
 
 def reading(port: int, over: threading.Event) -> None:
     """Read what a page is sent, and draw nothing."""
-    with connect(f"ws://127.0.0.1:{port}/ws", max_size=None) as page:
+    with suppress(ConnectionClosed), connect(f"ws://127.0.0.1:{port}/ws", max_size=None) as page:
         while not over.is_set():
             try:
                 json.loads(page.recv(timeout=0.2))
@@ -151,8 +152,9 @@ def _click_in_a_run(rig, schedule, fifo, feed: LiveFeed, page, after: float) -> 
 
 
 def _drain(page) -> None:
-    for _ in page:
-        pass
+    with suppress(ConnectionClosed):
+        for _ in page:
+            pass
 
 
 def _deaf_page(port: int) -> socket.socket:
