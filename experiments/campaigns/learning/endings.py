@@ -84,7 +84,8 @@ def hidden_words(goal: Goal, information: Array) -> str:
     information : (p, p)
         When all has been measured without end.
     """
-    before, shares = goal.stds(information), {}
+    before = goal.stds(information)
+    shares: dict[str, float] = {}
     for j, name in enumerate(goal.free):
         if name not in goal.labels:
             unit = np.eye(len(goal.free))[j]
