@@ -67,6 +67,8 @@ class Knowledge:
 
     def add(self, segments: Sequence[Segment]) -> KnownSoFar:
         """Take new windows into account."""
+        if not segments:
+            return self.estimate
         self._segments += segments
         x = self.estimate.values
         self._found += [(x, self._linearised(segment, x)) for segment in segments]

@@ -192,3 +192,13 @@ def test_a_killed_one_goes_on_as_if_nothing_had_been(learnt, tmp_path):
         one.choice.condition.name for one in learnt.course.steps
     ]
     assert again.course.values == pytest.approx(learnt.course.values, rel=1e-9)
+
+
+def test_a_first_run_without_a_window_is_left_out_and_nothing_is_known():
+    campaign = plan_campaign(settings())
+    course = Course(campaign.conditions, campaign.learning)
+    first = course.choose()
+    step = course.record([])
+    assert step.windows == course.known.windows == 0
+    assert "no window" in course.dropped[first.label]
+    assert course.choose().label != first.label
