@@ -189,9 +189,15 @@ class RunHeader:
         """Reference that the controller followed; none in runs of before."""
         from hil.loop.reference import Reference
 
-        if not self.content.get("reference"):
-            return Reference()
-        return self._built("reference", lambda followed: typed_values(Reference, followed))
+        given = self.content.get("reference")
+        return self._built("reference", lambda r: typed_values(Reference, r)) if given else Reference()
+
+    @cached_property
+    def route(self) -> Any:
+        """Path that was ridden, a `hil.guidance.route.Route`; a straight lane in runs of before."""
+        from hil.guidance.route import Route
+
+        return self._built("route", lambda ridden: Route(**ridden)) if self.content.get("route") else Route()
 
     @property
     def excitation_clock(self) -> str:

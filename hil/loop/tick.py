@@ -21,6 +21,7 @@ from hil.loop.drives.following import follow_command
 from hil.loop.excitation import excitation_place, excitation_torque, is_released
 from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
+from hil.loop.place.route import follow_route
 from hil.loop.place.tracker import tell_place, track_place
 from hil.loop.plausibility import judge_plausibility
 from hil.loop.resting import judge_rest
@@ -71,6 +72,7 @@ class LoopState(NamedTuple):
     tracking: np.void  # of heading and place, where the machine has a sensor of place
     law: np.void
     settings: np.ndarray  # (n,) of the law
+    route: np.ndarray  # (n, 10) that is ridden; no row: a straight lane
     references: np.ndarray  # (r, 3) for the law, from the first tick under control on
     excitation: np.ndarray  # (m,) N m, added to the controller's wish from the first tick under control on
     freedom: np.ndarray  # (n,) share of its limits up to which the bicycle is left to itself at each such tick; often 0
@@ -82,6 +84,7 @@ class LoopState(NamedTuple):
     sample: np.void
     estimate: np.void
     place: np.void
+    on_route: np.void
     signals: np.void  # what the law is told
     reference: np.void
     law_state: np.ndarray  # (m,) all that the law remembers
@@ -251,8 +254,10 @@ def _ask_law(loop, place, steered):
     tell_signals(loop.signals, loop.estimate, loop.sample, loop.news.T_req, loop.news.fresh, steered)
     if loop.tracking.on:
         tell_place(loop.place, loop.signals)
+        follow_route(loop.route, loop.on_route, loop.place, loop.signals, steered)
     follow_reference(loop.reference, loop.references, place, steered)
-    return wished_torque(loop.law, loop.settings, loop.law_state, loop.signals, loop.reference, loop.wish)
+    wish = wished_torque(loop.law, loop.settings, loop.law_state, loop.signals, loop.reference, loop.wish)
+    return wish + loop.on_route.T if loop.on_route.T != 0.0 else wish
 
 
 @njit(cache=True, nogil=True)

@@ -3,9 +3,12 @@
 from dataclasses import replace
 from math import isclose
 
+import numpy as np
+
 from hil.controllers.controller import Controller
 from hil.design.sampled_plant import LoopTiming
 from hil.design.schedule import commanded_drive, needs_place, require_same_kind
+from hil.guidance.route import Route
 from hil.loop.excitation import Excitation
 from hil.loop.law import REFERENCES
 from hil.loop.place.settings import PlaceSettings
@@ -15,6 +18,7 @@ from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
 
+MOST_ACROSS = 0.5  # rad, off the lane, up to which a place across it tells enough of the heading
 SAME_PARAMETER = 1e-6  # relative; files keep every digit
 SAME_DELAY = 0.1  # samples: less than the beat of a drive that obeys when its command comes
 SAME_LAG = 0.1  # of the lag itself: a calibration measures it anew, and no better
@@ -71,6 +75,51 @@ def require_followed(schedule: Controller, reference: Reference) -> None:
             raise InputError(
                 f"the controller {schedule.method} follows {', '.join(follows) or 'no reference'}, found "
                 f"one of {name}: leave it out, or take a controller that does, such as yaw_rate"
+            )
+
+
+def require_route_kept(rig: Rig, schedule: Controller, route: Route, linear: bool = False) -> None:
+    """Refuse a route under a controller that keeps no lane, off the belt, or too winding.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : Controller
+    route : Route
+    linear : bool
+        The bicycle is the emulated one, with linear equations of motion: those know small headings only.
+
+    Raises
+    ------
+    InputError
+    """
+    if not route.rows:
+        return
+    if "y_P" not in schedule.inputs:
+        raise InputError(
+            f"the controller {schedule.method} keeps no lane, so it follows no path such as {route.name}: take gains "
+            "of the method lane"
+        )
+    table, sensors = route.table(), [port.device for port in rig.ports if "place" in port.carries]
+    turned = float(np.abs(table[:, 3]).max())
+    across_only = "distance" in sensors or (rig.place is not None and rig.place.belt_width is not None)
+    if across_only and turned > MOST_ACROSS:
+        raise InputError(
+            f"the path {route.name} turns by {np.degrees(turned):.0f} deg off the lane, and a place known across "
+            f"the lane alone serves up to {np.degrees(MOST_ACROSS):.0f} deg: take a sensor that tells x too, off a belt"
+        )
+    if linear and turned > MOST_ACROSS:
+        raise InputError(
+            f"the path {route.name} turns by {np.degrees(turned):.0f} deg off the lane, and the linear plant knows "
+            'small headings only: take the nonlinear one, model="nonlinear"'
+        )
+    if rig.place is not None and rig.place.belt_width is not None:
+        front = table[:, 2] + rig.bicycle.w * np.sin(table[:, 3])
+        farthest = float(np.maximum(np.abs(table[:, 2]), np.abs(front)).max())
+        if farthest > rig.place.edge:
+            raise InputError(
+                f"the path {route.name} leads a wheel {farthest:.2f} m from the middle, and the belt's edge less the "
+                f"margin is at {rig.place.edge:.2f} m: choose a narrower path"
             )
 
 

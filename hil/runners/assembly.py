@@ -11,10 +11,12 @@ from firmware_interface.devices.registry import device_of_run
 from firmware_interface.messages import COMMAND, RAW, SAMPLE
 from firmware_interface.node.protocol import PROTOCOL_VERSION
 from hil.controllers.controller import Controller
+from hil.guidance.route import Route
 from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
 from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
 from hil.loop.observer import ESTIMATE
+from hil.loop.place.route import ON_ROUTE
 from hil.loop.place.settings import no_place
 from hil.loop.place.tracker import new_place
 from hil.loop.plausibility import new_monitor
@@ -35,6 +37,7 @@ def new_loop(
     excitation: Excitation = Excitation(),
     protocol: int = PROTOCOL_VERSION,
     reference: Reference = Reference(),
+    route: Route = Route(),
 ) -> LoopState:
     """Assemble a disarmed loop.
 
@@ -54,6 +57,8 @@ def new_loop(
         Version of the node's protocol; an older one for the replay of an old run.
     reference : Reference
         That the controller follows.
+    route : Route
+        Path that is ridden.
     """
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
@@ -70,6 +75,7 @@ def new_loop(
         tracking=rig.place.as_record(rig.bicycle, rig.dt) if rig.place else no_place(),
         law=_law_record(law),
         settings=law.settings,
+        route=route.table(),
         references=reference.samples(rig.rate),
         excitation=excitation.samples(rig.rate),
         freedom=excitation.freedom(rig.rate),
@@ -80,6 +86,7 @@ def new_loop(
         sample=_zero(SAMPLE),
         estimate=_zero(ESTIMATE),
         place=new_place(),
+        on_route=_zero(ON_ROUTE),
         signals=signals,
         reference=_zero(LOOP_REFERENCE),
         law_state=np.zeros(law.states),

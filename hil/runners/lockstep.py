@@ -50,6 +50,7 @@ DIARY = np.dtype(
         ("fallen", "i1"),
         ("psi", "f8"),  # rad, true heading
         ("y_P", "f8"),  # m, true place of the rear contact
+        ("x_P", "f8"),  # m, and its way along the lane
     ],
     align=True,
 )
@@ -166,6 +167,7 @@ def _confide(bench, awake, t, entry):
     entry.fallen = s.fallen
     entry.psi = s.x[PSI]
     entry.y_P = s.x[Y_P]
+    entry.x_P = s.x[X_P]
 
 
 def run_in_lockstep(

@@ -41,6 +41,7 @@ _SHARED = {
     "limits",
     "law",
     "settings",
+    "route",
     "references",
     "excitation",
     "freedom",

@@ -69,7 +69,14 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
         )
     calibration = header.calibration.as_record()
     return new_loop(
-        header.rig, header.schedule, calibration, header.devices, header.excitation, header.protocol, header.reference
+        header.rig,
+        header.schedule,
+        calibration,
+        header.devices,
+        header.excitation,
+        header.protocol,
+        header.reference,
+        header.route,
     )
 
 

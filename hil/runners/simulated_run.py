@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from hil.controllers.controller import Controller
+from hil.guidance.route import Route
 from hil.logs.header import RunHeader, new_header
 from hil.logs.log import Run, RunRecorder
 from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.rig.armable import require_armable
-from hil.rig.fitting import emulated_rig, require_fitting, require_followed, require_playable_on
+from hil.rig.fitting import emulated_rig, require_fitting, require_followed, require_playable_on, require_route_kept
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
@@ -43,6 +44,7 @@ def simulate(
     noise: float = 1.0,
     excitation: Excitation = Excitation(),
     reference: Reference = Reference(),
+    route: Route = Route(),
     scenario: Scenario | None = None,
     rig: Rig | None = None,
     label: str = "",
@@ -78,6 +80,8 @@ def simulate(
         Torque played on top of the controller's.
     reference : Reference
         That the controller follows.
+    route : Route
+        Path that is ridden, as `hil.guidance.route.plan_route` makes it.
     scenario : Scenario
         Everything that happens to the bicycle, instead of ``speed``, ``kicks``, ``seed`` and ``x0``.
     rig : Rig
@@ -109,7 +113,7 @@ def simulate(
         )
     require_pushes_within(scenario, duration)
     emulation = Emulation(model, surroundings, drive, noise)
-    ride = _Ride(machine, gains, scenario, emulation, excitation, allow_mismatch, reference)
+    ride = _Ride(machine, gains, scenario, emulation, excitation, allow_mismatch, reference, route)
     recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))
     outcome = ride.play(recorder, scenario.release_after + duration)
     return recorder.run(outcome.reason, outcome.cause)
@@ -143,6 +147,7 @@ def run_lockstep(
     extra: Mapping[str, Any] | None = None,
     allow_mismatch: bool = False,
     reference: Reference = Reference(),
+    route: Route = Route(),
 ) -> Outcome:
     """Run against the plant in memory and write the log.
 
@@ -170,13 +175,15 @@ def run_lockstep(
         The gains may be for another bicycle, delay or drive lag.
     reference : Reference
         That the controller follows.
+    route : Route
+        Path that is ridden, as `hil.guidance.route.plan_route` makes it.
 
     Raises
     ------
     InputError
         When gains and rig do not fit together or could never be armed, or the folder is in use.
     """
-    ride = _Ride(rig, schedule, scenario, emulation, excitation, allow_mismatch, reference)
+    ride = _Ride(rig, schedule, scenario, emulation, excitation, allow_mismatch, reference, route)
     with RunWriter(folder, ride.header(label or folder.name, extra), simulated=True) as writer:
         outcome = ride.play(writer, duration, watch)
         writer.close(outcome.reason, outcome.cause)
@@ -201,15 +208,19 @@ class _Ride:
         excitation: Excitation,
         allow_mismatch: bool,
         reference: Reference = Reference(),
+        route: Route = Route(),
     ) -> None:
         require_fitting(rig, schedule, allow_mismatch)
         require_followed(schedule, reference)
+        require_route_kept(rig, schedule, route, linear=emulation.model == "linear")
         require_playable_on(rig, excitation)
         require_armable(rig, schedule, float(scenario.speed[0][1]))
         self._rig, self._schedule = rig, schedule
-        self._told = {"scenario": scenario, "emulation": emulation}
+        self._told = {"scenario": scenario, "emulation": emulation, **({"route": route} if route.rows else {})}
         self._excitation, self._reference, self._calibration = excitation, reference, rig.calibrated()
-        self._loop = new_loop(rig, schedule, self._calibration.as_record(), excitation=excitation, reference=reference)
+        self._loop = new_loop(
+            rig, schedule, self._calibration.as_record(), excitation=excitation, reference=reference, route=route
+        )
         self._plant = emulated_plant(rig, scenario, emulation)
         self._place = emulated_place(rig, scenario, emulation)
 

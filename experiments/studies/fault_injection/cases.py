@@ -14,8 +14,9 @@ from experiments.studies.fault_injection.circumstances import (
     Circumstances,
     draw_circumstances,
 )
-from experiments.studies.fault_injection.draw_faults import FOREVER, SEED_RANGE, Draws, draw_faults
+from experiments.studies.fault_injection.draw_faults import FOREVER, SEED_RANGE, Draws, draw_faults, draw_place_faults
 from experiments.studies.fault_injection.machines import (
+    PLACED_SPACE,
     STEER_DRIVES,
     USUAL_SPACE,
     VARIED_BICYCLES,
@@ -34,6 +35,7 @@ from experiments.studies.fault_injection.ride_plan import (
 from experiments.studies.fault_injection.threats.fault_list import ThreatPool, threats_of
 from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD, Order, Shape, Threat
 from firmware_interface.twins.faults import Faults
+from firmware_interface.twins.place.sensor import PlaceFault
 from hil.loop.states import Demand
 from models.errors import InputError
 from models.plant.scenario import Kick, Scenario
@@ -75,6 +77,11 @@ class CaseOptions:
         if self.drive not in ("torque", *STEER_DRIVES):
             raise InputError(f"--drive must be torque, {' or '.join(STEER_DRIVES)}, found {self.drive!r}; choose one")
         _ = self.plan, self.space  # which refuse a length and a bicycle of nonsense
+        if self.pool is ThreatPool.PLACE and (self.bicycles or self.drive != "torque" or self.together != 1):
+            raise InputError(
+                "--threats place has bicycles and sensors of its own, one fault each and a torque drive: leave out "
+                "--bicycles, --drive and --together"
+            )
         if self.pool is ThreatPool.NONE and self.together != 1:
             raise InputError(f"with no faults none come together, found {self.together}: leave one of the two out")
         if not 1 <= self.together <= MOST_TOGETHER:
@@ -88,6 +95,8 @@ class CaseOptions:
     @property
     def space(self) -> RideSpace:
         """Bicycles and speeds that the rides are drawn from."""
+        if self.pool is ThreatPool.PLACE:
+            return PLACED_SPACE
         usual = USUAL_SPACE
         if self.bicycles or self.pool.varied:
             usual = varied_space(self.bicycles or VARIED_BICYCLES)
@@ -112,20 +121,23 @@ class FaultPart:
     moment: FaultOnset
     onset: float  # s since power-up
     faults: Faults = ()
+    place_faults: tuple[PlaceFault, ...] = ()  # of the sensor of place
 
     @property
     def over(self) -> float:
         """End of the fault [s since power-up]; infinite if it lasts."""
         if self.threat.shape is Shape.GROWS:
             return math.inf
-        end = max((fault.stop for fault in self.faults), default=math.inf)
+        stops = [fault.stop for fault in self.faults] + [fault.stop for fault in self.place_faults]
+        end = max(stops, default=math.inf)
         return end if end < FOREVER else math.inf
 
     @property
     def grown(self) -> float:
         """Moment from which all of the fault is there [s since power-up]."""
         grows = self.threat.shape is Shape.GROWS
-        return max((fault.stop if grows else fault.start for fault in self.faults), default=self.onset)
+        starts = [fault.stop if grows else fault.start for fault in self.faults]
+        return max([*starts, *(fault.start for fault in self.place_faults)], default=self.onset)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +154,7 @@ class FaultCase:
     onset: float  # s since power-up
     faults: Faults
     orders: tuple[tuple[float, Demand], ...]  # s since power-up, and what the operator demands from then on
+    place_faults: tuple[PlaceFault, ...] = ()  # of the first
     others: tuple[FaultPart, ...] = ()  # further faults of the set; ``faults`` are those of the first
     circumstances: Circumstances = Circumstances()
     options: CaseOptions = CaseOptions()
@@ -163,7 +176,7 @@ class FaultCase:
     @property
     def parts(self) -> tuple[FaultPart, ...]:
         """Faults of the set, the first one first."""
-        return (FaultPart(self.threat, self.moment, self.onset, self.faults), *self.others)
+        return (FaultPart(self.threat, self.moment, self.onset, self.faults, self.place_faults), *self.others)
 
     @property
     def all_faults(self) -> Faults:
@@ -252,6 +265,7 @@ def compose_case(
         moment=moment,
         onset=parts[0].onset,
         faults=parts[0].faults,
+        place_faults=parts[0].place_faults,
         orders=_orders(plan, parts),
         others=tuple(parts[1:]),
         circumstances=about,
@@ -288,7 +302,7 @@ def _later_kicks(bicycle: str, method: str, plan: RidePlan, noise: int) -> list[
 def _part(threat: Threat, moment: FaultOnset, onset: float, draws: Draws) -> FaultPart:
     if isinstance(threat.what, Order):
         onset = round(onset / SAMPLE_PERIOD) * SAMPLE_PERIOD  # a person is heard at the next tick
-    return FaultPart(threat, moment, onset, draw_faults(threat, onset, draws))
+    return FaultPart(threat, moment, onset, draw_faults(threat, onset, draws), draw_place_faults(threat, onset, draws))
 
 
 def _further_onset(plan: RidePlan, first: float, draws: Draws) -> tuple[FaultOnset, float]:

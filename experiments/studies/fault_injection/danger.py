@@ -54,6 +54,14 @@ def measure_danger(played: Played, lean_limit: float) -> Danger:
     return Danger(float(lean[torque].max(initial=0.0)), leaning, longest_old_command(played), lean_limit)
 
 
+def farthest_under_torque(played: Played) -> float:
+    """Find how far a wheel truly was from the middle of the belt while there was torque [m]; 0 without any."""
+    diary, bicycle = played.diary, played.rig.bicycle
+    torque = np.abs(diary["T"]) > NO_TORQUE
+    front = diary["y_P"] + bicycle.w * np.sin(diary["psi"])
+    return float(np.maximum(np.abs(diary["y_P"]), np.abs(front))[torque].max(initial=0.0))
+
+
 def last_torque(played: Played) -> float:
     """Find the end of the torque on the steer [s since power-up]; 0 if there never was any."""
     torque = np.flatnonzero(np.abs(played.diary["T"]) > NO_TORQUE)

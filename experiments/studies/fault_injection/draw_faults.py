@@ -4,8 +4,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from experiments.studies.fault_injection.threats.fault_spec import Order, Shape, Threat
+from experiments.studies.fault_injection.threats.fault_spec import Order, PlaceKind, Shape, Threat
 from firmware_interface.twins.faults import Fault, Faults
+from firmware_interface.twins.place.sensor import PlaceFault
 
 FOREVER = 1e5  # s
 SEED_RANGE = 2**31
@@ -26,7 +27,7 @@ class Draws(Protocol):
 
 def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
     """Draw the faults of a threat that begins at ``onset`` [s since power-up]; none where none is in the machine."""
-    if threat.what is None or isinstance(threat.what, Order):
+    if threat.what is None or isinstance(threat.what, (Order, PlaceKind)):
         return ()
     channel = str(draws.choice(threat.channels))
     size = _size(threat, draws)
@@ -47,6 +48,14 @@ def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
     ends = [onset + lasting * i / steps for i in range(steps)] + [FOREVER]
     sizes = [threat.right + (size - threat.right) * (i + 1) / steps for i in range(steps)]
     return tuple(fault(part, *ends[i : i + 2]) for i, part in enumerate(sizes))
+
+
+def draw_place_faults(threat: Threat, onset: float, draws: Draws) -> tuple[PlaceFault, ...]:
+    """Draw the faults of the sensor of place; none where the threat is another."""
+    if not isinstance(threat.what, PlaceKind):
+        return ()
+    size, lasting = _size(threat, draws), float(draws.uniform(*threat.lasting))
+    return (PlaceFault(threat.what.value, onset, onset + lasting, size),) if lasting > 0.0 else ()
 
 
 def _size(threat: Threat, draws: Draws) -> float:

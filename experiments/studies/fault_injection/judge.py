@@ -7,6 +7,7 @@ What is demanded of every case, whatever the fault:
   none but while the machine was RUNNING or in RAMPDOWN;
 * once a cause was kept the torque was gone within the time of a ramp, or at once if it had to be at once;
 * a bicycle that truly leans beyond the limit, whatever its sensors say, gets no torque for longer than `LEANING_TIME`;
+* no wheel leaves the belt under torque, where there is one and something aboard shows the fault;
 * no command that is old, recorded, repeated or forged moved the drive for longer than `OLD_COMMAND_TIME`;
 * the log's rows follow one another without a gap, from the first to the last, the onset among them.
 
@@ -27,6 +28,7 @@ from experiments.studies.fault_injection.danger import (
     NO_TORQUE,
     OLD_COMMAND_TIME,
     Danger,
+    farthest_under_torque,
     last_torque,
     measure_danger,
 )
@@ -84,6 +86,7 @@ def judge_case(case: FaultCase, played: Played, limits: Limits = CASE_LIMITS) ->
         danger = measure_danger(played, limits.lean.value)
         if danger.leaning > LEANING_TIME and all(part.threat.unseen for part in case.parts):
             declared = NOT_SEEN
+        complaints += _belt(case, played)
         complaints += [*_answer(case, played, limits), *_dangers(danger, declared)]
     if refusal:
         complaints.append("was armed, and should have been refused")
@@ -116,6 +119,15 @@ def _dangers(danger: Danger, declared: str) -> list[str]:
     if danger.old > OLD_COMMAND_TIME + TIME_ROUNDING:
         wrong.append(f"torque for {danger.old:.3f} s by commands of which none was new")
     return wrong
+
+
+def _belt(case: FaultCase, played: Played) -> list[str]:
+    """Demand that no wheel left the belt under torque, unless nothing aboard shows the fault."""
+    place = played.rig.place
+    if place is None or place.belt_width is None or any(part.threat.unseen for part in case.parts):
+        return []
+    farthest = farthest_under_torque(played)
+    return [f"a wheel was {farthest:.2f} m from the middle of the belt"] if farthest > 0.5 * place.belt_width else []
 
 
 def _bounds(case: FaultCase, played: Played, limits: Limits, declared: str) -> list[str]:

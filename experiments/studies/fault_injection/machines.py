@@ -1,13 +1,14 @@
 """Machines of the cases: bicycles, each with a controller, and the speeds at which they ride."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
 from hil.design.steered.methods import STEER_METHODS
-from hil.rig.rig import Rig
+from hil.loop.place.settings import PlaceSettings
+from hil.rig.rig import Rig, RigPort
 from models import catalogue
 from models.linear.prescribed_steer import InnerLoop
 
@@ -16,6 +17,22 @@ STEER_DRIVES = {
     "angle": InnerLoop(kind="angle", bandwidth=40.0, damping=1.0),  # a quicker one swings with its own lag of 5 ms
 }
 STEER_OPTIONS = {"angle cascade": {"command": 0.02}}  # rad, large: stable though the drive is 10 ms late
+PLACE_SENSORS = {  # behind a second port, and how the rig takes it: on a belt, or with a datum on the road
+    "distance": (RigPort(device="distance", baud=115200, carries=("place",)), PlaceSettings(belt_width=2.0)),
+    "camera": (
+        RigPort(device="camera", carries=("place",), settings={"x0_mm": 500.0, "y0_mm": 200.0, "lane_deg": 3.0}),
+        PlaceSettings(belt_width=2.0, z=-0.8),
+    ),
+    "ubx": (
+        RigPort(
+            device="ubx",
+            baud=115200,
+            carries=("place",),
+            settings={"lat_deg": 52.0, "lon_deg": 4.36, "lane_deg": 30.0},
+        ),
+        PlaceSettings(gate=0.3, lost_after=0.6, bandwidth=1.5, z=-1.0),
+    ),
+}
 CASE_GAIN_SPEEDS = tuple(3.0 + 0.5 * i for i in range(10))  # m/s, of the gains
 
 
@@ -39,6 +56,10 @@ USUAL_SPACE = RideSpace(  # of sudden faults; the limits of the slow ones were t
     ),
     (4.0, 6.0),
 )
+PLACED_SPACE = RideSpace(
+    tuple((bicycle, f"{sensor} lane") for bicycle in ("Silver", "Benchmark", "Fisher") for sensor in PLACE_SENSORS),
+    (3.5, 6.0),
+)
 VARIED_METHODS, VARIED_SPEEDS = ("lqr", "poles"), (3.5, 7.0)
 VARIED_BICYCLES = ("Rigid", "DelftSbW2024", "Balanceassistv1", "Browserins", "Stratos_computed", "Fisher", "Pista")
 
@@ -60,9 +81,16 @@ def steered_space(space: RideSpace, kind: str) -> RideSpace:
 
 @cache
 def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
-    """Make the emulated rig of a bicycle and design its gains; the method may begin with the kind of its drive."""
+    """Make the emulated rig of a bicycle and design its gains.
+
+    The method may begin with the kind of its drive, or with its sensor of place.
+    """
     kind, _, law = method.rpartition(" ")
     rig = Rig(catalogue.load_bicycle(bicycle), drive=STEER_DRIVES.get(kind))
+    if kind in PLACE_SENSORS:
+        port, place = PLACE_SENSORS[kind]
+        rig = replace(rig, ports=(*rig.ports, port), place=place)
+        return rig, design(rig.bicycle, law, CASE_GAIN_SPEEDS, rig.timing)
     if rig.drive is not None:
         options: dict[str, Any] = STEER_OPTIONS.get(method, {})
         return rig, design(rig.bicycle, law, CASE_GAIN_SPEEDS, rig.timing, drive=rig.drive, **options)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from models.errors import InputError
 
 ARM_AT, RUN_AT = 0.3, 1.7  # s since power-up
-SHORT_RIDE, LONG_RIDE, LONGEST_RIDE = 1.9, 30.0, 60.0  # s under control
+SHORT_RIDE, PLACE_RIDE, LONG_RIDE, LONGEST_RIDE = 1.9, 14.0, 30.0, 60.0  # s under control
 AFTERMATH = 0.8  # s, from the stop to the end of the case
 CASE_RELEASE_DELAY = 0.4  # s after the drive was enabled
 CASE_KICK_DELAY = 0.4  # s after the release

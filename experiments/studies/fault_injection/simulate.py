@@ -27,7 +27,7 @@ from hil.loop.wire_tape import RX_SIZE, new_tape
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
-from hil.runners.emulation import emulated_node
+from hil.runners.emulation import Emulation, emulated_node, emulated_place
 from hil.runners.session import agree_with_devices
 from models.errors import InputError
 from models.plant.plant import Plant
@@ -67,8 +67,9 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
     rig, schedule = rig_and_gains(*case.machine)
     rig = replace(rig, limits=CASE_LIMITS)
     config = emulated_node(rig)
+    sensors = [Introduction(port.device) for port in rig.ports[1:]]
     try:
-        rig, calibration = agree_with_devices(rig, [node_introduction(config, case.all_faults)])
+        rig, calibration = agree_with_devices(rig, [node_introduction(config, case.all_faults), *sensors])
     except (DeviceError, InputError) as error:
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
     about = case.circumstances
@@ -78,9 +79,10 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
     if rig.drive is not None:  # play is emulated behind a torque only
         drive = replace(drive, inner_loop=rig.drive, backlash=0.0)
     plant = Plant(rig.bicycle, case.scenario, drive, about.instruments, about.model, about.surroundings)
-    bench = lockstep.new_bench(plant, config, case.all_faults)
+    place = emulated_place(rig, case.scenario, Emulation(place_faults=case.place_faults))
+    bench = lockstep.new_bench(plant, config, case.all_faults, place)
     n = round(case.plan.end_at * rig.rate)
-    rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(1, LOOK_TICKS)
+    rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(len(rig.ports), LOOK_TICKS)
     orders = [(round(t * rig.rate), demand) for t, demand in case.orders]
     looks = sorted({*range(0, n, LOOK_TICKS), *(k for k, _ in orders)})
     tapes: list[bytes] = []

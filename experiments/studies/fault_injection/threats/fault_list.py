@@ -3,11 +3,12 @@
 from enum import StrEnum
 
 from experiments.studies.fault_injection.circumstances import CIRCUMSTANCES
-from experiments.studies.fault_injection.ride_plan import LONG_RIDE, SHORT_RIDE
+from experiments.studies.fault_injection.ride_plan import LONG_RIDE, PLACE_RIDE, SHORT_RIDE
 from experiments.studies.fault_injection.threats.attack_faults import ATTACK_THREATS
 from experiments.studies.fault_injection.threats.fault_spec import Threat
 from experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
 from experiments.studies.fault_injection.threats.machine_faults import MACHINE_THREATS
+from experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
 from experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THREATS
 from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
 from experiments.studies.fault_injection.threats.steer_faults import steer_threats, without_torque
@@ -20,6 +21,7 @@ FAMILIES = {
     "sensor": SENSOR_THREATS,
     "slow": SLOW_THREATS,
     "attack": ATTACK_THREATS,
+    "place": PLACE_THREATS,
     "none": HEALTHY,
     "steer": (*steer_threats("rate"), *steer_threats("angle")),
 }
@@ -33,6 +35,7 @@ class ThreatPool(StrEnum):
     SLOW = "slow"
     ATTACK = "attack"
     ALL = "all"
+    PLACE = "place"
     NONE = "none"
 
     @property
@@ -43,6 +46,8 @@ class ThreatPool(StrEnum):
     @property
     def usual_length(self) -> float:
         """Time under control where none is asked for [s]."""
+        if self is ThreatPool.PLACE:
+            return PLACE_RIDE
         return LONG_RIDE if self.varied else SHORT_RIDE
 
 
@@ -55,6 +60,7 @@ def threats_of(pool: ThreatPool, drive: str = "torque") -> tuple[Threat, ...]:
         ThreatPool.SUDDEN: THREATS,
         ThreatPool.SLOW: SLOW_THREATS,
         ThreatPool.ATTACK: ATTACK_THREATS,
+        ThreatPool.PLACE: PLACE_THREATS,
         ThreatPool.NONE: HEALTHY,
         ThreatPool.ALL: (*THREATS, *SLOW_THREATS, *ATTACK_THREATS),
     }[pool]

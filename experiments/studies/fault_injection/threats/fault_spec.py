@@ -52,6 +52,19 @@ class Order(Enum):
     OFF = "off"
 
 
+class PlaceKind(Enum):
+    """Fault of the sensor of place; the value is one of `PLACE_FAULTS` of its twin."""
+
+    SILENT = "silent"
+    FROZEN = "frozen"
+    OUTLIERS = "outliers"  # size: share of the fixes
+    DRIFT = "drift"  # m/s
+    LATE = "late"  # s
+    NOISY = "noisy"  # times the usual
+    JUMP = "jump"  # m
+    FLOAT = "float"
+
+
 class Shape(Enum):
     """Course of a fault over time."""
 
@@ -68,7 +81,7 @@ class Threat:
     Attributes
     ----------
     name : str
-    what : FaultKind, Order or None
+    what : FaultKind, Order, PlaceKind or None
         None: nothing is wrong.
     why : str
         The reason for the promise.
@@ -111,7 +124,7 @@ class Threat:
     """
 
     name: str
-    what: Kind | Order | None
+    what: Kind | Order | PlaceKind | None
     why: str
     causes: frozenset[Cause] = frozenset()
     detected: float | None = None

@@ -1,0 +1,101 @@
+"""Route: a path with what it asks of a bicycle at a speed, checked against limits before anybody rides it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hil.guidance.path import Path
+from hil.guidance.rideable import RideLimits, require_rideable
+from models.array_types import Array
+from models.errors import InputError
+from models.parameters import Bicycle
+
+ROUTE_SPACING = 0.1  # m, at least, between its rows
+RUN_UP_TIME = 2.0  # s of straight lane before the path begins
+_COLUMNS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Route:
+    """Path that a run follows; without rows a straight lane.
+
+    Attributes
+    ----------
+    name : str
+    speed : float
+        For which it was made [m/s].
+    rows : sequence of (s, x, y, psi, kappa, phi, delta, phi_dot, delta_dot, T)
+        SI units; s increases.
+
+    Raises
+    ------
+    InputError
+        Rows that are no route.
+    """
+
+    name: str = ""
+    speed: float = 0.0
+    rows: Sequence[Sequence[float]] = ()
+
+    def __post_init__(self) -> None:
+        table = np.array(self.rows, float).reshape(-1, _COLUMNS) if len(self.rows) else np.zeros((0, _COLUMNS))
+        if not np.isfinite(table).all() or np.any(np.diff(table[:, 0]) <= 0.0):
+            raise InputError(f"the route {self.name} wants finite numbers and lengths that increase: make it anew")
+
+    def table(self) -> Array:
+        """Rows as an array (n, 10)."""
+        return np.array(self.rows, float).reshape(-1, _COLUMNS) if len(self.rows) else np.zeros((0, _COLUMNS))
+
+    def __repr__(self) -> str:
+        return f"<Route {self.name or 'straight'} at {self.speed:g} m/s, {len(self.rows)} rows>"
+
+
+def plan_route(bicycle: Bicycle, path: Path, v: float, limits: RideLimits, rounds: int = 1) -> Route:
+    """Make the route of a path at the speed ``v`` [m/s], `RUN_UP_TIME` of straight lane before it.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    path : Path
+    v : float
+    limits : RideLimits
+        As of `require_rideable`.
+    rounds : int
+        How often a closed path is ridden.
+
+    Raises
+    ------
+    InputError
+        The path asks for more than the limits allow.
+    """
+    path = _unrolled(path, rounds) if path.closed else path
+    demand = require_rideable(bicycle, path, v, limits)
+    keep = np.flatnonzero(np.diff(np.floor(demand.s / ROUTE_SPACING), prepend=-np.inf) > 0)
+    s = demand.s[keep]
+    places = np.array([path.at(float(each)) for each in s])
+    before = s < 0.0  # straight on, backwards
+    places[before] = np.column_stack([s[before], *np.zeros((3, int(before.sum())))])
+    places[:, 0] += RUN_UP_TIME * v
+    asked = [demand.phi, demand.delta, demand.phi_dot, demand.delta_dot, demand.T_delta]
+    table = np.column_stack([s, places, *(each[keep] for each in asked)])
+    return Route(path.name, v, tuple(map(tuple, table.tolist())))
+
+
+def _unrolled(path: Path, rounds: int) -> Path:
+    """Open path of several rounds of a closed one, which begins straight."""
+    if not 1 <= rounds <= 100:
+        raise InputError(f"a closed path is ridden 1 to 100 times, found {rounds}")
+    turn = float(path.psi[-1] - path.psi[0])
+    s = np.concatenate([path.s[1:] + i * path.length for i in range(rounds)])
+    psi = np.concatenate([path.psi[1:] + i * turn for i in range(rounds)])
+    first = (path.s[:1], path.x[:1], path.y[:1], path.psi[:1], path.kappa[:1])
+    again = [np.tile(each[1:], rounds) for each in (path.x, path.y, path.kappa)]
+    return Path(
+        f"{path.name}, {rounds} times" if rounds > 1 else path.name,
+        np.concatenate([first[0], s]),
+        np.concatenate([first[1], again[0]]),
+        np.concatenate([first[2], again[1]]),
+        np.concatenate([first[3], psi]),
+        np.concatenate([first[4], again[2]]),
+    )

@@ -1,0 +1,88 @@
+"""Path that the loop rides: where the bicycle is on it, and what the law is told in place of its own motion.
+
+The law that keeps a lane knows lean, steer, their rates, torque, heading and place as they are off a straight lane. On
+a path it is told each of them less what the path asks for there, and what the path asks of the torque is added to its
+wish::
+
+    T_req = T_path(s) + law(phi - phi_path(s), delta - delta_path(s), ..., psi - psi_path(s), lateral)
+
+with s the length at the nearest point of the path, found from where it was a tick ago. The path lies along the lane
+from where the bicycle came under control.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+ROUTE_COLUMNS = ("s", "x", "y", "psi", "kappa", "phi", "delta", "phi_dot", "delta_dot", "T")
+_S, _X, _Y, _PSI, _KAPPA, _PHI, _DELTA, _PHI_DOT, _DELTA_DOT, _T = range(len(ROUTE_COLUMNS))
+_MOST_STEPS = 50  # rows that are gone through in a tick
+
+ON_ROUTE = np.dtype(
+    [
+        ("row", "i8"),  # of the route, where the bicycle is
+        ("begin", "f8"),  # m, way of the bicycle along the lane when it came under control
+        ("s", "f8"),  # m, along it
+        ("lateral", "f8"),  # m, to the right of it
+        ("heading", "f8"),  # rad, off it
+        ("T", "f8"),  # N m, that it asks for there
+    ]
+)
+
+
+def no_route() -> np.ndarray:
+    """Route of a straight lane, (0, 10): the law is told what it was always told."""
+    return np.zeros((0, len(ROUTE_COLUMNS)))
+
+
+@njit(cache=True, nogil=True)
+def follow_route(route, at, place, signals, steered):
+    """Find where on the route the bicycle is, and tell the law how far it is off; fills ``at``. Runs inside the tick.
+
+    Parameters
+    ----------
+    route : (n, 10) array
+        Columns as ROUTE_COLUMNS; no row: a straight lane.
+    at : record of ON_ROUTE
+    place : record of PLACE
+    signals : record of LOOP_SIGNALS
+        Lean, steer, their rates, torque, heading and place become those off the route.
+    steered : bool
+        Where not, the route begins anew.
+    """
+    at.T = 0.0
+    if not steered:
+        at.row, at.begin = 0, place.x
+    if route.shape[0] < 2 or place.lost or not steered:
+        return
+    i, along, here = at.row, 0.0, place.x - at.begin
+    for _ in range(_MOST_STEPS):
+        c, d = math.cos(route[i, _PSI]), math.sin(route[i, _PSI])
+        along = (here - route[i, _X]) * c + (place.y - route[i, _Y]) * d
+        if along >= route[i + 1, _S] - route[i, _S] and i < route.shape[0] - 2:
+            i += 1
+        elif along < 0.0 and i > 0:
+            i -= 1
+        else:
+            break
+    part = min(max(along / (route[i + 1, _S] - route[i, _S]), 0.0), 1.0)
+    at.row, at.s = i, _between(route, i, part, _S)
+    psi = _between(route, i, part, _PSI)
+    x, y = _between(route, i, part, _X), _between(route, i, part, _Y)
+    at.lateral = (place.y - y) * math.cos(psi) - (here - x) * math.sin(psi)
+    at.heading = place.psi - psi
+    at.T = _between(route, i, part, _T)
+    signals.psi, signals.y_P = at.heading, at.lateral
+    signals.phi -= _between(route, i, part, _PHI)
+    signals.delta -= _between(route, i, part, _DELTA)
+    signals.phi_dot -= _between(route, i, part, _PHI_DOT)
+    signals.delta_dot -= _between(route, i, part, _DELTA_DOT)
+    signals.psi_dot -= signals.v * _between(route, i, part, _KAPPA)
+    signals.T -= at.T
+    signals.u_prev -= at.T
+
+
+@njit(cache=True, nogil=True)
+def _between(route, i, part, column):
+    return route[i, column] + part * (route[i + 1, column] - route[i, column])

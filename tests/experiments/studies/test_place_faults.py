@@ -1,0 +1,64 @@
+"""Faults of the sensor of place: promises kept, and broken where the monitor is put out of action."""
+
+from dataclasses import replace
+
+import pytest
+
+from experiments.studies.fault_injection.campaign import run_cases
+from experiments.studies.fault_injection.cases import CaseOptions, draw_case
+from experiments.studies.fault_injection.danger import farthest_under_torque
+from experiments.studies.fault_injection.judge import judge_case
+from experiments.studies.fault_injection.simulate import play_case
+from experiments.studies.fault_injection.threats.fault_list import ThreatPool
+from experiments.studies.fault_injection.threats.fault_spec import PlaceKind
+from experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
+from firmware_interface.twins.place.sensor import PLACE_FAULTS
+from models.errors import InputError
+
+PLACE = CaseOptions(pool=ThreatPool.PLACE)
+NAMES = [threat.name for threat in PLACE_THREATS]
+
+
+def test_every_fault_of_a_twin_is_a_threat():
+    assert {threat.what.value for threat in PLACE_THREATS} == set(PLACE_FAULTS) == {kind.value for kind in PlaceKind}
+
+
+def test_promises_are_kept():
+    results = run_cases(2 * len(NAMES), seed=5, jobs=1, options=PLACE)
+    assert [result.complaints for result in results if result.complaints] == []
+    outcomes = {name: {result.outcome for result in results if result.threat == name} for name in NAMES}
+    assert outcomes["fixes lost"] == outcomes["place jumps"] == {"PLACE_LOST"}
+    assert outcomes["place drifts a little"] == outcomes["some fixes far off"] == {"rode through"}
+
+
+def test_a_tracker_that_believes_everything_breaks_them():
+    def believe(loop):
+        loop.tracking["gate"], loop.tracking["lost_after"] = 1e6, 1e6
+
+    index = NAMES.index("fixes lost")
+    for number in (index, index + len(NAMES)):
+        case = draw_case(5, number, PLACE)
+        assert judge_case(case, play_case(case)).complaints == ()
+        assert any("not noticed" in complaint for complaint in judge_case(case, play_case(case, believe)).complaints)
+
+
+def test_off_the_belt_counts_unless_nothing_shows_the_fault():
+    index = NAMES.index("place drifts")
+    for number in range(index, index + 20 * len(NAMES), len(NAMES)):
+        case = draw_case(5, number, PLACE)
+        if "ubx" in case.machine[1]:
+            continue
+        played = play_case(case, lambda loop: None)
+        if farthest_under_torque(played) > 1.0:
+            break
+    else:
+        pytest.fail("none of them left the belt")
+    assert judge_case(case, played).complaints == ()
+    judged = replace(case, threat=replace(case.threat, unseen=False))
+    assert any("from the middle of the belt" in complaint for complaint in judge_case(judged, played).complaints)
+
+
+@pytest.mark.parametrize("more", [{"together": 2}, {"drive": "rate"}, {"bicycles": ("Pista",)}])
+def test_what_they_cannot_be_combined_with_is_refused(more):
+    with pytest.raises(InputError, match="--threats place has bicycles and sensors of its own"):
+        CaseOptions(pool=ThreatPool.PLACE, **more)
