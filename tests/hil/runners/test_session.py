@@ -80,19 +80,22 @@ def test_ports_are_opened_in_order_at_their_speed_and_closed_whatever_happens(mo
     events = []
 
     @contextmanager
-    def opened(path, baud):
-        events.append(("open", path, baud))
+    def opened(path, baud, device, over_udp):
+        events.append(("open", path, baud, device, over_udp))
         yield SimpleNamespace(fd=10 + len(events))
         events.append(("close", path))
 
-    monkeypatch.setattr(session, "open_port", opened)
+    monkeypatch.setattr(session, "open_line", opened)
     monkeypatch.setattr(session, "introduce_devices", lambda rig, ports: [SENSORS, DRIVE])
     rig = rig_of(ports=APART)
     with session.open_devices(rig, ["/dev/x", "/dev/y"]) as (fds, devices, agreed, calibration):
         assert fds == [11, 12]
         assert devices == [SENSORS, DRIVE]
         assert (agreed.watchdog, calibration.gyro_lsb) == (0.04, 2e-3)
-        assert events == [("open", "/dev/x", 500_000), ("open", "/dev/y", APART[1].baud)]
+        assert events == [
+            ("open", "/dev/x", 500_000, APART[0].device, False),
+            ("open", "/dev/y", APART[1].baud, APART[1].device, False),
+        ]
     assert events[2:] == [("close", "/dev/y"), ("close", "/dev/x")]
     with pytest.raises(ValueError, match="zip"), session.open_devices(rig, ["/dev/x"]):
         pass
