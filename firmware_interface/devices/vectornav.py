@@ -33,7 +33,7 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_IMU, new_link
+from firmware_interface.devices.link import ROLE_IMU, new_link, say_nothing
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.node.protocol import laid_over
@@ -79,20 +79,6 @@ def receive(link, rx, n):
         elif start >= 0 or not _begins_ours(held, 0, stop):
             _pass_over(receiver)
     return samples
-
-
-@njit(cache=True, nogil=True)
-def speak(link, command, send, out):
-    """Write nothing: the sensor streams by itself.
-
-    Parameters
-    ----------
-    link, command, send, out
-        As for `link.say`.
-
-    Runs inside the tick.
-    """
-    return 0
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -374,7 +360,7 @@ DEVICE = Device(
     name="vectornav",
     carries=ROLE_IMU,
     receive=receive,
-    speak=speak,
+    speak=say_nothing,
     introduce=introduce,
     traffic=_traffic,
     settings={"async_port": DeviceSetting(1.0, "", "the sensor's serial port that we are on, 1 or 2")},

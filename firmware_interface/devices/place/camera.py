@@ -30,7 +30,7 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, new_link
+from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
 from firmware_interface.devices.place.fixed_frame import (
     drop_byte,
     drop_frame,
@@ -38,9 +38,10 @@ from firmware_interface.devices.place.fixed_frame import (
     signed_number,
     whole_number,
 )
+from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
-from firmware_interface.port import SerialPort, ask_and_listen
+from firmware_interface.port import SerialPort
 
 PACKET_LENGTH, PACKET_VERSION = 44, 1
 PACKET_MAGIC = b"RLPP"
@@ -122,20 +123,6 @@ def _take_packet(link, data):
     return 1
 
 
-@njit(cache=True, nogil=True)
-def speak(link, command, send, out):
-    """Say nothing; returns 0 bytes.
-
-    Parameters
-    ----------
-    link, command, send, out
-        As for `link.say`.
-
-    Runs inside the tick.
-    """
-    return np.int64(0)
-
-
 def prepare_camera(link: np.void, settings: DeviceSettings) -> None:
     """Write the settings into the memory of a fresh link."""
     side, memory = round(settings["y_to_the_right"]), link["memory"]
@@ -154,18 +141,17 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         For an impossible setting, silence, or packets that are not good enough.
     """
     _require_settings(wants.settings)
-    link, heard = new_link(), 0
+    link = new_link()
     prepare_camera(link, wants.settings)
-    for data in ask_and_listen(port, lambda k: b"", _LISTEN):
-        heard += len(data)
-        if receive(link, np.frombuffer(bytearray(data) or bytearray(1), np.uint8), len(data)) > 0:
-            return Introduction(name=f"camera, quality {link['memory'][_SEEN] - 1}")
+    good, heard = listen_for_fix(port, link, receive, _LISTEN)
+    if good:
+        return Introduction(name=f"camera, quality {link['memory'][_SEEN] - 1}")
     if link["memory"][_SEEN]:
         found = f"quality {link['memory'][_SEEN] - 1}"
     elif link["receiver"]["frames_bad_version"]:
         found = "another version"
     else:
-        found = f"{heard} bytes of other packets" if heard else "silence"
+        found = f"{len(heard)} bytes of other packets" if heard else "silence"
     raise DeviceError(
         f"the camera should send packets of version {PACKET_VERSION} with x and y and a quality of "
         f"{wants.settings['least_quality']:g} or more to {port.path}, found {found}: start its program, and correct "
@@ -185,12 +171,7 @@ _RANGES = {
 
 
 def _require_settings(settings: DeviceSettings) -> None:
-    for name, (least, most) in _RANGES.items():
-        if not least <= settings[name] <= most:
-            raise DeviceError(
-                f"the setting {name} of a camera must lie between {least:g} and {most:g}, found {settings[name]:g}: "
-                "correct it under its [[port]]"
-            )
+    require_in_range("a camera", settings, _RANGES, DEVICE.settings)
     if settings["y_to_the_right"] not in (1.0, -1.0):
         raise DeviceError(
             f"the setting y_to_the_right of a camera must be 1 (z down) or -1 (z up), found "
@@ -206,7 +187,7 @@ DEVICE = Device(
     name="camera",
     carries=ROLE_PLACE,
     receive=receive,
-    speak=speak,
+    speak=say_nothing,
     introduce=introduce,
     traffic=_traffic,
     prepare=prepare_camera,

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.devices.driver import DeviceSetting, DeviceSettings
+from firmware_interface.devices.place.listening import require_in_range
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
 
@@ -51,19 +52,39 @@ _RANGES = {
 
 def require_receiver_settings(name: str, settings: DeviceSettings) -> None:
     """Refuse settings of the receiver ``name`` [of the registry] that mean nothing; raises DeviceError."""
-    for key, (least, most) in _RANGES.items():
-        if not least <= settings[key] <= most:
-            raise DeviceError(
-                f"the setting {key} of a {name} must lie between {least:g} and {most:g} "
-                f"{RECEIVER_SETTINGS[key].unit}".rstrip()
-                + f", found {settings[key]:g}: correct it under its [[port]]"
-            )
+    require_in_range(f"a {name}", settings, _RANGES, RECEIVER_SETTINGS)
     for key in ("rtk", "course"):
         if settings[key] != round(settings[key]):
             raise DeviceError(
                 f"the setting {key} of a {name} must be a whole number, found {settings[key]:g}: correct it under its "
                 "[[port]]"
             )
+
+
+def why_no_position(receiver: str, wanted: str, link: np.void, seen: int, heard: bytes) -> str:
+    """Make the sentence for a receiver that gave no position that is good enough.
+
+    Parameters
+    ----------
+    receiver : str
+        Kind and port.
+    wanted : str
+        Messages that count.
+    link : record of LINK_STATE
+    seen : int
+        One more than the last solution, 0 for no message.
+    heard : bytes
+    """
+    if seen == 0:
+        found = f"{len(heard)} bytes without one" if heard else "silence"
+        return (
+            f"the {receiver} should send {wanted}, found {found}: switch it on for this port in the receiver, or "
+            "correct the baud rate"
+        )
+    return (
+        f"the {receiver} should have {SOLUTIONS[int(link['memory'][LEAST])]} within 5 km of the rig's datum, found "
+        f"{SOLUTIONS[seen - 1]}: wait for its corrections, or correct rtk, lat_deg and lon_deg under its [[port]]"
+    )
 
 
 def prepare_receiver(link: np.void, settings: DeviceSettings) -> None:

@@ -22,10 +22,11 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE
+from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
+from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import FIX_Y
-from firmware_interface.port import SerialPort, ask_and_listen
+from firmware_interface.port import SerialPort
 
 LONGEST_READING = np.int64(40)  # bytes without its end
 _USUAL_LINE = 10  # bytes with its end, such as "-0123.4\r\n"
@@ -97,20 +98,6 @@ def _is_digit(byte):
     return _ZERO <= byte <= _NINE
 
 
-@njit(cache=True, nogil=True)
-def speak(link, command, send, out):
-    """Say nothing; returns 0 bytes.
-
-    Parameters
-    ----------
-    link, command, send, out
-        As for `link.say`.
-
-    Runs inside the tick.
-    """
-    return np.int64(0)
-
-
 def prepare(link: np.void, settings: DeviceSettings) -> None:
     """Write the settings into the memory of a fresh link."""
     link["memory"][_FIELD] = round(settings["field"])
@@ -129,14 +116,11 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         For an impossible setting, silence, or lines without that number.
     """
     _require_settings(wants.settings)
-    from firmware_interface.devices.link import new_link
-
-    link, heard = new_link(), b""
+    link = new_link()
     prepare(link, wants.settings)
-    for data in ask_and_listen(port, lambda k: b"", _LISTEN):
-        heard = (heard + data)[-200:]
-        if receive(link, np.frombuffer(bytearray(data) or bytearray(1), np.uint8), len(data)) > 0:
-            return Introduction(name="distance sensor")
+    good, heard = listen_for_fix(port, link, receive, _LISTEN)
+    if good:
+        return Introduction(name="distance sensor")
     found = repr(heard[-60:].decode("ascii", "replace")) if heard else "silence"
     raise DeviceError(
         f"the distance sensor on {port.path} should send lines with {1 + round(wants.settings['field'])} number"
@@ -145,13 +129,11 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     )
 
 
+_RANGES = {"field": (0, 9), "rate_Hz": (1, 1000), "latency_ms": (0, 250), "sigma_mm": (0, 1000)}
+
+
 def _require_settings(settings: DeviceSettings) -> None:
-    for name, least, most in (("field", 0, 9), ("rate_Hz", 1, 1000), ("latency_ms", 0, 250), ("sigma_mm", 0, 1000)):
-        if not least <= settings[name] <= most:
-            raise DeviceError(
-                f"the setting {name} of a distance sensor must lie between {least} and {most}, found "
-                f"{settings[name]:g}: correct it under its [[port]]"
-            )
+    require_in_range("a distance sensor", settings, _RANGES, DEVICE.settings)
     if not 0.0 < abs(settings["mm_per_unit"]) <= 1e4:
         raise DeviceError(
             f"the setting mm_per_unit of a distance sensor must be other than 0 and at most 10000, found "
@@ -167,7 +149,7 @@ DEVICE = Device(
     name="distance",
     carries=ROLE_PLACE,
     receive=receive,
-    speak=speak,
+    speak=say_nothing,
     introduce=introduce,
     traffic=_traffic,
     prepare=prepare,

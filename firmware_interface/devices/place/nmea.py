@@ -24,10 +24,9 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, new_link
+from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
 from firmware_interface.devices.place.datum import (
     AUTONOMOUS,
-    LEAST,
     NO_SOLUTION,
     OWN,
     RECEIVER_SETTINGS,
@@ -39,9 +38,11 @@ from firmware_interface.devices.place.datum import (
     require_receiver_settings,
     take_course,
     take_position,
+    why_no_position,
 )
+from firmware_interface.devices.place.listening import listen_for_fix
 from firmware_interface.errors import DeviceError
-from firmware_interface.port import SerialPort, ask_and_listen
+from firmware_interface.port import SerialPort
 
 LONGEST_SENTENCE = np.int64(120)  # bytes from $ to the check: 82 by the standard, more with high precision
 KNOT = 1852.0 / 3600.0  # m/s
@@ -209,20 +210,6 @@ def _angle(number, negative):
     return -angle if negative else angle
 
 
-@njit(cache=True, nogil=True)
-def speak(link, command, send, out):
-    """Say nothing; returns 0 bytes.
-
-    Parameters
-    ----------
-    link, command, send, out
-        As for `link.say`.
-
-    Runs inside the tick.
-    """
-    return np.int64(0)
-
-
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Listen for a position that is good enough.
 
@@ -232,29 +219,15 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         For an impossible setting, silence, or a position that is not good enough.
     """
     require_receiver_settings("nmea", wants.settings)
-    link, heard = new_link(), 0
+    link = new_link()
     prepare_receiver(link, wants.settings)
-    for data in ask_and_listen(port, lambda k: b"", _LISTEN):
-        heard += len(data)
-        if receive(link, np.frombuffer(bytearray(data) or bytearray(1), np.uint8), len(data)) > 0:
-            return Introduction(name=f"NMEA receiver, {SOLUTIONS[link['memory'][_SEEN] - 1]}")
-    raise DeviceError(_why_no_fix(port.path, link, heard))
-
-
-def _why_no_fix(path: str, link: np.void, heard: int) -> str:
-    """Sentence for a receiver that gave no fix."""
-    seen = int(link["memory"][_SEEN])
-    if seen == 0:
-        found = f"{heard} bytes without one" if heard else "silence"
-        return (
-            f"the NMEA receiver on {path} should send $GPGGA, $GNGGA, $GPRMC or $GNRMC, found {found}: switch them "
-            "on for this port in the receiver, or correct the baud rate"
+    found, heard = listen_for_fix(port, link, receive, _LISTEN)
+    if not found:
+        wanted = "$GPGGA, $GNGGA, $GPRMC or $GNRMC"
+        raise DeviceError(
+            why_no_position(f"NMEA receiver on {port.path}", wanted, link, int(link["memory"][_SEEN]), heard)
         )
-    return (
-        f"the NMEA receiver on {path} should have {SOLUTIONS[int(link['memory'][LEAST])]} within 5 km of the rig's "
-        f"datum, found {SOLUTIONS[seen - 1]}: wait for its corrections, or correct rtk, lat_deg and lon_deg under its "
-        "[[port]]"
-    )
+    return Introduction(name=f"NMEA receiver, {SOLUTIONS[link['memory'][_SEEN] - 1]}")
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
@@ -265,7 +238,7 @@ DEVICE = Device(
     name="nmea",
     carries=ROLE_PLACE,
     receive=receive,
-    speak=speak,
+    speak=say_nothing,
     introduce=introduce,
     traffic=_traffic,
     prepare=prepare_receiver,

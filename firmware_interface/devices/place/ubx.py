@@ -26,10 +26,9 @@ from firmware_interface.devices.driver import (
     Introduction,
     Traffic,
 )
-from firmware_interface.devices.link import ROLE_PLACE, new_link
+from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
 from firmware_interface.devices.place.datum import (
     AUTONOMOUS,
-    LEAST,
     NO_SOLUTION,
     OWN,
     RECEIVER_SETTINGS,
@@ -40,6 +39,7 @@ from firmware_interface.devices.place.datum import (
     require_receiver_settings,
     take_course,
     take_position,
+    why_no_position,
 )
 from firmware_interface.devices.place.fixed_frame import (
     drop_byte,
@@ -48,8 +48,9 @@ from firmware_interface.devices.place.fixed_frame import (
     signed_number,
     whole_number,
 )
+from firmware_interface.devices.place.listening import listen_for_fix
 from firmware_interface.errors import DeviceError
-from firmware_interface.port import SerialPort, ask_and_listen
+from firmware_interface.port import SerialPort
 
 PVT_LENGTH = 100  # bytes with its head and check
 _BEGINNING = np.array([0xB5, 0x62, 0x01, 0x07, 92, 0], np.uint8)
@@ -109,20 +110,6 @@ def _take_solution(link, data):
     return 1
 
 
-@njit(cache=True, nogil=True)
-def speak(link, command, send, out):
-    """Say nothing; returns 0 bytes.
-
-    Parameters
-    ----------
-    link, command, send, out
-        As for `link.say`.
-
-    Runs inside the tick.
-    """
-    return np.int64(0)
-
-
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     """Listen for a solution that is good enough.
 
@@ -132,30 +119,15 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         For an impossible setting, silence, or a solution that is not good enough.
     """
     require_receiver_settings("ubx", wants.settings)
-    link, heard = new_link(), 0
+    link = new_link()
     prepare_receiver(link, wants.settings)
-    for data in ask_and_listen(port, lambda k: b"", _LISTEN):
-        heard += len(data)
-        if receive(link, np.frombuffer(bytearray(data) or bytearray(1), np.uint8), len(data)) > 0:
-            seen = SOLUTIONS[link["memory"][_SEEN] - 1]
-            return Introduction(name=f"UBX receiver, {seen}, {link['fix']['sigma_mm']} mm")
-    raise DeviceError(_why_no_fix(port.path, link, heard))
-
-
-def _why_no_fix(path: str, link: np.void, heard: int) -> str:
-    """Sentence for a receiver that gave no fix."""
-    seen = int(link["memory"][_SEEN])
-    if seen == 0:
-        found = f"{heard} bytes without one" if heard else "silence"
-        return (
-            f"the UBX receiver on {path} should send NAV-PVT (class 01, id 07), found {found}: switch it on for this "
-            "port in the receiver, or correct the baud rate"
+    found, heard = listen_for_fix(port, link, receive, _LISTEN)
+    if not found:
+        wanted = "NAV-PVT (class 01, id 07)"
+        raise DeviceError(
+            why_no_position(f"UBX receiver on {port.path}", wanted, link, int(link["memory"][_SEEN]), heard)
         )
-    return (
-        f"the UBX receiver on {path} should have {SOLUTIONS[int(link['memory'][LEAST])]} within 5 km of the rig's "
-        f"datum, found {SOLUTIONS[seen - 1]}: wait for its corrections, or correct rtk, lat_deg and lon_deg under its "
-        "[[port]]"
-    )
+    return Introduction(name=f"UBX receiver, {SOLUTIONS[link['memory'][_SEEN] - 1]}, {link['fix']['sigma_mm']} mm")
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
@@ -166,7 +138,7 @@ DEVICE = Device(
     name="ubx",
     carries=ROLE_PLACE,
     receive=receive,
-    speak=speak,
+    speak=say_nothing,
     introduce=introduce,
     traffic=_traffic,
     prepare=prepare_receiver,
