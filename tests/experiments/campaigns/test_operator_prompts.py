@@ -66,7 +66,7 @@ def test_each_condition_waits_for_a_person(tmp_path, file, monkeypatch, answers,
     if outcomes[0] == "fault":
         answers, left = ["go", "go", "skip", "go"], ["fault", "success", "success"]
 
-    def run(condition, ports, out, watch, fifo, operator, about=None):
+    def run(condition, ports, out, watch, fifo, operator, about=None, feed=None):
         ran.append(condition.name)
         reason = left.pop(0)
         cause = "stopped by SIGINT" if reason == "stopped" else "because"

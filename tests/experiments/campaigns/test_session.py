@@ -137,7 +137,7 @@ def wired(tmp_path, monkeypatch):
     path = tmp_path / "wired.toml"
     path.write_text(WIRED)
 
-    def run(condition, ports, out, watch, fifo, operator, about=None):
+    def run(condition, ports, out, watch, fifo, operator, about=None, feed=None):
         assert ports == ["/dev/x"]
         return Attempt(condition, out / "none", Outcome("fault", "nothing was run"))
 

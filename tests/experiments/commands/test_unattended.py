@@ -120,7 +120,7 @@ def test_an_unattended_campaign_tries_each_condition_once_and_says_so(tmp_path, 
 
     told = []
 
-    def run(condition, ports, out, watch, fifo, operator, about=None):
+    def run(condition, ports, out, watch, fifo, operator, about=None, feed=None):
         told.append(about)
         return Attempt(condition, out / "none", Outcome("fault", "nothing was run"))
 
