@@ -132,7 +132,7 @@ def test_a_spoilt_run_is_kept_and_made_again_and_a_person_is_obeyed(tmp_path, mo
     left, started = list(reasons), []
     Twin.stopped = 0
 
-    def attempt(condition, ports, out, watch, fifo):
+    def attempt(condition, ports, out, watch, fifo, feed=None):
         reason = left.pop(0)
         return campaign.Attempt(condition, out / str(len(left)), Outcome(reason, "because"))
 
