@@ -160,7 +160,6 @@ def identify_parameters(
     if prior == "usual":
         known = {name: theory.usual(name) for name in names}
     found = identify(pieces, names, known)
-    require_known_input(pieces, found.changes)
     likelihood = profiles(pieces, found, jobs=jobs, on_progress=on_progress) if profile else ()
     return IdentificationResult(found, theory.bicycle.name, tuple(likelihood))
 
@@ -171,7 +170,9 @@ def segments_of(responses: Sequence[Response]) -> list[Segment]:
     for response in responses:
         kicked = kicked_segments(response)
         pieces += kicked or [Segment.of(response, window) for window in find_windows(response)[0]]
-        pieces += forced_segments(response)
+        forced = forced_segments(response)
+        require_known_input(response, forced)
+        pieces += forced
     return pieces
 
 

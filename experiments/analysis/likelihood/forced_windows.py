@@ -4,12 +4,11 @@ A bicycle that its controller alone keeps upright falls from any start under the
 is cut into stretches in which an error of the start grows by `MOST_GROWTH` at most, each with a start of its own.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 
-from experiments.analysis.output_error import Segment, linearise
+from experiments.analysis.output_error import Segment
 from experiments.analysis.windows import WindowRules, make_window
 from experiments.datatypes import Response
 from experiments.recordings.played_parts import played_parts
@@ -19,9 +18,9 @@ from models.errors import InputError
 MAX_SPEED_CHANGE = 0.15  # m/s over a part; more, and the belt starts or stops in it
 MOST_GROWTH = 20.0  # times, of an error of the start within one stretch
 SHORTEST_STRETCH = 1.0  # s
-LEAST_EXPLAINED = (
-    0.3  # of the lean rate, by the torque: with 0.24 a mass was off by 2.5 standard deviations, with 0.4 by 0.9
-)
+LEAST_PLAYED = 0.05  # of the torque; noise alone leaves 0.03 (slow) to 0.09 (fast), steps of 0.1 N m 0.10 to 0.29
+_ANSWERED = 8  # rows back that a controller's states reach
+_ROWS_PER_UNKNOWN = 10  # fewer tell nothing
 BEFORE_KICK = 0.1  # s of a window before the drive kicks, in which the motion so far shows
 
 
@@ -56,41 +55,40 @@ def kicked_segments(response: Response) -> list[Segment]:
     return [Segment.of(response, one) for one in found if abs(one.v_start - one.v_end) < MAX_SPEED_CHANGE]
 
 
-def require_known_input(segments: Sequence[Segment], values: Mapping[str, float]) -> None:
-    """Refuse logs in which the known torque hardly moves the bicycle: then noise does, which came back as that torque.
+def require_known_input(response: Response, segments: Sequence[Segment]) -> None:
+    """Refuse a log in which nothing was played: a torque that only answers what was measured carries its noise back.
 
-    Of logs with the whole torque of a controller, which answers the noise of its own sensors. Where nothing else moves
-    the bicycle the two go together, and output error finds a confident wrong answer.
+    Of logs with the whole torque of a controller. Where no signal of its own moves the bicycle, torque and noise go
+    together and output error finds a confident wrong answer (Ljung 1999, System Identification, section 13.4). What is
+    played shows in the torque as what no linear answer to the last measured rows makes.
 
     Parameters
     ----------
+    response : Response
     segments : sequence of Segment
-        All that was identified from.
-    values : mapping of str to float
-        Quantities as found, SI.
+        Its parts with a known torque, as `forced_segments` cuts them.
 
     Raises
     ------
     InputError
-        The torque explains less than `LEAST_EXPLAINED` of the lean rate.
+        Less than `LEAST_PLAYED` of the torque is its own.
     """
-    forced = [one for one in segments if one.played is not None and one.filter is None]
-    if not forced:
+    whole = [one.window for one in segments if one.filter is None]
+    if not whole or response.T_played is None or response.delta is None or response.phi_dot_unit != "rad/s":
         return
-    left, without = 0.0, 0.0  # sums of squares of the lean rate
-    for one in forced:
-        y = one.channels["phi_dot"]
-        for torque in (True, False):
-            asked = one if torque else replace(one, played=None)
-            curve = linearise(asked, values, (), np.empty(0), {}).curves["phi_dot"]
-            squares = float(np.sum((y - curve) ** 2))
-            left, without = (left + squares, without) if torque else (left, without + squares)
-    explained = 1.0 - left / max(without, np.finfo(float).tiny)
-    if explained < LEAST_EXPLAINED:
+    k = np.concatenate([np.arange(window.start + _ANSWERED, window.stop) for window in whole])
+    torque, measured = response.T_played, (response.phi_dot, response.delta)
+    past = [y[k - i] for y in (torque, *measured) for i in range(1, _ANSWERED + 1)]
+    rows = np.column_stack([*past, *(y[k] for y in measured), np.ones(len(k))])
+    if len(k) < _ROWS_PER_UNKNOWN * rows.shape[1]:
+        return
+    answer = rows @ np.linalg.lstsq(rows, torque[k], rcond=None)[0]
+    own = float(np.std(torque[k] - answer)) / max(float(np.std(torque[k])), np.finfo(float).tiny)
+    if own < LEAST_PLAYED:
         raise InputError(
-            f"no known input moves the bicycle: the logged torque explains {100.0 * max(explained, 0.0):.0f} % of the "
-            f"lean rate, wanted {100.0 * LEAST_EXPLAINED:.0f} %, and noise that comes back as torque misleads; play a "
-            "torque on top of the controller's, or kick the bicycle, and record again"
+            f"no known input moves the bicycle: all but {100.0 * own:.1f} % of the logged torque answers lean rate and "
+            f"steer, wanted {100.0 * LEAST_PLAYED:.0f} %, and noise that comes back as torque misleads; play a torque "
+            "on top of the controller's, or kick the bicycle, and record again"
         )
 
 

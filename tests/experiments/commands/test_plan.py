@@ -94,7 +94,7 @@ def test_a_verdict_is_what_tells_two_models_apart(monkeypatch, capsys):
         (("Silver", "--against", "drive_gain = 0.9"), "the other model would be ignored"),
         (("Silver", "--learn", "verdict", "--against", "drive_gain = 1"), "has the same drive_gain as theory"),
         (("Silver", "--learn", "verdict", "--against", "drive_gain"), "wanted --against as 'steer_damping = 0.3'"),
-        (("Silver", "--minutes", "0"), "wanted minutes above 0, found --minutes 0"),
+        (("Silver", "--minutes", "0"), "wanted minutes above 0 and at most 10000, found --minutes 0"),
         (("Silver", "--minutes", "0.1"), "one run takes 17 s, and there are 6 s"),
         (("Silver", "--speeds", "0:2:1"), "wanted speeds above 0 m/s, found 0"),
         (("Silver", "--kick", "foot"), "wanted a kick by drive, hand or both, found 'foot'"),

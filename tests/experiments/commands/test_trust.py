@@ -37,6 +37,8 @@ COMMAND_LINES = {
     "plan": ["plan", "odd.toml", "--speeds", "5"],
     "design": ["design", "odd.toml", "--method", "off", "--speeds", "5"],
     "simulate": ["simulate", "odd.toml", "--model", "linear", "--duration", "-1"],
+    "convert": ["convert", "odd.toml"],
+    "play": ["play", "odd.toml", "--port", "1"],
     "run": ["run", "--emulated", "--bike", "odd.toml", "--duration", "-1"],
     "emulate": ["emulate", "odd.toml", "--duration", "-1"],
     "analyze": ["analyze", "log.csv", "--mapping", "m.toml", "--bicycle", "odd.toml"],

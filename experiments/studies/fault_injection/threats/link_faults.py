@@ -61,8 +61,8 @@ LINK_THREATS = (
     Threat(
         "silence near the watchdog's time",
         Kind.DROP,
-        "the watchdog may or may not strike first",
-        SILENT_CAUSES,
+        "the watchdog may or may not strike first; a drive that it let go does not follow",
+        SILENT_CAUSES | {Cause.DRIVE_DISOBEYS},
         rides=True,
         lasting=(0.014, 0.05),
         ways=(TO_COMPUTER, TO_NODE, BOTH_WAYS),

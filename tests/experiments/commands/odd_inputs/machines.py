@@ -41,7 +41,6 @@ REFUSED = {
     "--controller must be one of lqr, poles, lean, lqg, off, found 'magic'": ["play --controller magic"],
     "--speed must be 2 to 8 m/s for this rig": ["play --speed 20", "play --speed nan", "play --speed -1"],
     "no model is called 'cubic'": ["play --model cubic --port 0 --no-browser"],
-    "no run goes on on this computer": ["live --port 0"],
     "wanted an address of this computer to serve the page on": ["live run --host 203.0.113.7 --port 0"],
     "Missing argument": ["calibrate"],
     "Got unexpected extra argument": ["run rig.toml extra.toml", "ports /dev/null", "warmup now"],
