@@ -30,6 +30,8 @@ MAY_READ_LAWS = {  # only where a person gives the path: the command line, a cam
     "hil/controllers/registry.py",
     "experiments/commands/_law.py",
     "experiments/commands/_rig_arguments.py",
+    "experiments/campaigns/file.py",  # a campaign file that a person names may name a law
+    "experiments/campaigns/protocols/plan_inputs.py",
 }
 RUNNERS = {"exec_module", "run_path", "run_module", "eval", "exec", "compile", "__import__", "execfile", "breakpoint"}
 SHELLS = {("os", "system"), ("os", "popen"), ("subprocess", "getoutput"), ("subprocess", "getstatusoutput")}

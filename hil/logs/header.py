@@ -141,8 +141,8 @@ class RunHeader:
     @property
     def drive_kind(self) -> str:
         """Quantity that the drive obeyed: torque, rate or angle; `T_req`, `T_cmd` and `T_est` are in its unit."""
-        drive = self._built("rig", lambda wired: wired.get("drive"))
-        return "torque" if drive is None else self.rig.drive_kind
+        wired = self.content.get("rig")  # a log of a person's own making may have none
+        return self.rig.drive_kind if isinstance(wired, Mapping) and wired.get("drive") is not None else "torque"
 
     @cached_property
     def calibration(self) -> "Calibration":

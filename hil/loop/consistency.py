@@ -90,4 +90,6 @@ def leans_too_far(e, limit):
     The turn knows nothing of the accelerometer, with the roll gyro or without.
     """
     turn = max(abs(e.turn), abs(e.turn_sway))
-    return abs(e.phi) > limit or abs(e.phi + e.lean_shown) > SHOWN_SHARE * limit or turn > TURN_SHARE * limit
+    shown = abs(e.phi + e.lean_shown)
+    doubted = shown > abs(e.phi) and shown > SHOWN_SHARE * limit
+    return abs(e.phi) > limit or doubted or turn > TURN_SHARE * limit

@@ -65,7 +65,12 @@ def test_interpolated_gains_balance_too(method, name):
 @pytest.mark.parametrize(
     ("method", "speeds", "options", "says"),
     [
-        ("pid", [5.0], {}, "one of lqr, poles, lean, off, match, lane, found 'pid'"),
+        (
+            "pid",
+            [5.0],
+            {},
+            "lean, off, match, lane, or with states of its own lqg or yaw_rate, found 'pid'",
+        ),
         ("lqr", [5.0], {"gain": 2.0}, "has the options weights, found 'gain'"),
         ("off", [5.0], {"gain": 2.0}, "has no options, found 'gain'"),
         ("lean", [5.0], {"k": np.nan}, "gain k"),
@@ -80,7 +85,12 @@ def test_interpolated_gains_balance_too(method, name):
         ("lqr", [np.nan], {}, "found nan m/s"),
         ("lqr", 5.0, {}, "a list of speeds in m/s, found 5.0"),
         ("lqr", ["fast"], {}, "found \\['fast'\\]: give numbers"),
-        ([4.0, 5.0], [5.0], {}, "one of lqr, poles, lean, off, match, lane, found \\[4.0, 5.0\\]"),
+        (
+            [4.0, 5.0],
+            [5.0],
+            {},
+            "lean, off, match, lane, or with states of its own lqg or yaw_rate, found \\[4.0, 5.0\\]",
+        ),
         ("lqr", [5.0], {"timing": 200.0}, "wants a LoopTiming, found 200.0"),
     ],
 )
