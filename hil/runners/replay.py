@@ -80,7 +80,11 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
     )
 
 
-def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Replay:
+def replay(
+    run: Run,
+    on_progress: Callable[[int, int], None] = lambda done, total: None,
+    on_states: Callable[[np.ndarray, np.ndarray], None] = lambda rows, states: None,
+) -> Replay:
     """Replay a run as far as its tape reaches.
 
     Parameters
@@ -88,6 +92,9 @@ def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, tota
     run : Run
     on_progress : callable
         Told how many ticks have been replayed, of how many.
+    on_states : callable
+        Given, batch by batch, the rows of the run that were replayed (n) and what its controller remembered after each
+        of these ticks (n x its states).
 
     Raises
     ------
@@ -102,6 +109,7 @@ def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, tota
         )
     if not run.tapes:
         raise InputError(f"the run {run.folder} holds no raw bytes: it cannot be replayed")
+    n_states = len(run.header.schedule.states)
     wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
     again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
     done, commands, expected = 0, 0, 1
@@ -110,8 +118,9 @@ def replay(run: Run, on_progress: Callable[[int, int], None] = lambda done, tota
         if k != expected:
             return Replay(done, commands, expected, f"ticks {expected} to {k - 1} are missing from the log")
         tape = np.frombuffer(raw, np.uint8)
-        made = np.zeros(len(rows), TICK)
-        n, verdict, sent = _replay(loop, wire, again, tape, _as_now(rows), made)
+        made, states = np.zeros(len(rows), TICK), np.zeros((len(rows), n_states))
+        n, verdict, sent = _replay(loop, wire, again, tape, _as_now(rows), made, states)
+        on_states(rows[:n], states[:n])
         done, commands, expected = done + n, commands + sent, k + len(rows)
         difference = _difference(rows[:n], made[:n])
         if difference:
@@ -145,29 +154,22 @@ def with_law_states(run: Run, on_progress: Callable[[int, int], None] = lambda d
         raise InputError(
             f"the controller {run.header.controller} of the run {run.folder.name} has no states: leave --law-states out"
         )
-    result = replay(run)
+    wider: list[np.ndarray] = []
+    result = replay(run, on_progress, lambda rows, states: wider.append(_with_columns(rows, names, states)))
     if not result.identical:
         raise InputError(f"the states of a controller follow from a replay, which differs here: {result.sentence}")
-    loop = rebuilt_loop(run.header)
-    wire, again = new_wire(len(loop.links)), new_wire(len(loop.links))
-    again = Wire(wire.rx, wire.n_rx, again.tx, again.n_tx)
-    one = np.zeros(1, TICK)
-    found: list[np.ndarray] = []
-    for _, rows, raw in run.batches():
-        on_progress(sum(len(each) for each in found), len(run.ticks))
-        states, as_now, tape = np.zeros((len(rows), len(names))), _as_now(rows), np.frombuffer(raw, np.uint8)
-        ends = np.cumsum(rows["n_wire"], dtype=np.int64)
-        for i, (end, length) in enumerate(zip(ends.tolist(), rows["n_wire"].tolist(), strict=True)):
-            _replay(loop, wire, again, tape[end - length : end], as_now[i : i + 1], one)
-            states[i] = loop.law_state[: len(names)]
-        columns = [(name, rows.dtype[name]) for name in rows.dtype.names or ()]
-        wide = np.zeros(len(rows), columns + [(f"{STATE_PREFIX}{name}", np.dtype("f8")) for name in names])
-        for name in rows.dtype.names or ():
-            wide[name] = rows[name]
-        for name, column in zip(names, states.T, strict=True):
-            wide[f"{STATE_PREFIX}{name}"] = column
-        found.append(wide)
-    return replace(run, ticks=np.concatenate(found))
+    return replace(run, ticks=np.concatenate(wider))
+
+
+def _with_columns(rows: np.ndarray, names: tuple[str, ...], states: np.ndarray) -> np.ndarray:
+    """Rows (n) with the states (n x names) beside them."""
+    columns = [(name, rows.dtype[name]) for name in rows.dtype.names or ()]
+    wide = np.zeros(len(rows), columns + [(f"{STATE_PREFIX}{name}", np.dtype("f8")) for name in names])
+    for name, _ in columns:
+        wide[name] = rows[name]
+    for name, column in zip(names, states.T, strict=True):
+        wide[f"{STATE_PREFIX}{name}"] = column
+    return wide
 
 
 def _has_no_other(dtype: np.dtype) -> bool:
@@ -196,8 +198,11 @@ def _other_version(header: RunHeader) -> str:
 
 
 @njit(cache=True, nogil=True)
-def _replay(loop, wire, again, tape, rows, made):
-    """Replay ``rows``; how many said the same bytes, why it ended, and how many frames were compared."""
+def _replay(loop, wire, again, tape, rows, made, states):
+    """Replay ``rows``; how many said the same bytes, why it ended, and how many frames were compared.
+
+    ``made`` takes what the tick writes, ``states`` what its controller remembers.
+    """
     place, sent = 0, 0
     for i in range(rows.size):
         place = read_tape(wire, tape, place)
@@ -211,6 +216,7 @@ def _replay(loop, wire, again, tape, rows, made):
         orders.tested = row.tested
         orders.late = row.late
         tick(loop, again, row.t_host, row.t_due, made[i])
+        states[i] = loop.law_state[: states.shape[1]]
         for port in range(wire.n_tx.size):
             if wire.n_tx[port] != again.n_tx[port]:
                 return i, _OTHER_BYTES, sent
