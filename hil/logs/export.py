@@ -2,7 +2,6 @@
 
 import csv
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from importlib import import_module
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from hil.logs.json_values import strict_json
 from hil.logs.log import RUN_FILE, Run
 from hil.logs.stored_rows import FEW_ROWS, in_stretches
 from hil.loop.tick_record import LOG_COLUMNS
@@ -143,7 +143,7 @@ def export_csv(run: Run, path: Path, markers: Path, header: Path, told: Told = n
     rows = (row for some in rows_told(run, told) for row in some.tolist())
     _write(path, run.ticks.dtype.names or (), rows)
     _write(markers, ("t", "kind", "text"), map(dataclasses.astuple, run.markers))
-    header.write_text(json.dumps(export_document(run), indent=1), encoding="utf-8")
+    header.write_text(strict_json(export_document(run), indent=1), encoding="utf-8")
 
 
 def export_document(run: Run) -> dict[str, Any]:

@@ -1,12 +1,12 @@
 """Export of a run, column by column with units: MAT (version 5) for MATLAB and Octave, and Parquet."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from hil.logs.export import EXPORT_KEY, Told, column_meanings, export_document, nobody_told, rows_told
+from hil.logs.json_values import strict_json
 from hil.logs.log import Run
 from hil.logs.stored_rows import StoredRows
 from models.errors import InputError
@@ -52,7 +52,7 @@ def export_mat(run: Run, path: Path, told: Told = nobody_told) -> None:
             "kind": texts[:, :1],
             "text": texts[:, 1:],
         },
-        EXPORT_KEY: json.dumps(export_document(run)),
+        EXPORT_KEY: strict_json(export_document(run)),
     }
     with path.open("wb") as file:  # savemat would add a suffix to a name of the user's choice
         savemat(file, content, do_compression=True)
@@ -82,7 +82,7 @@ def export_parquet(run: Run, path: Path, told: Told = nobody_told) -> None:
         pyarrow.field(name, pyarrow.from_numpy_dtype(dtype[name]), metadata=told_of[name]._asdict())
         for name in dtype.names or ()
     ]
-    schema = pyarrow.schema(fields, metadata={EXPORT_KEY: json.dumps(export_document(run))})
+    schema = pyarrow.schema(fields, metadata={EXPORT_KEY: strict_json(export_document(run))})
     # given a name, pyarrow would delete whatever lies there when writing fails
     with path.open("wb") as file, parquet.ParquetWriter(file, schema) as writer:
         for rows in rows_told(run, told, _GROUP_ROWS):

@@ -1,11 +1,14 @@
 """Conversion of arrays, dataclasses, complex numbers and paths to what JSON holds."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+_SPELLED = {"Infinity": np.inf, "-Infinity": -np.inf, "NaN": np.nan}  # what JSON has no number for
 
 
 def json_value(value: Any) -> Any:
@@ -43,3 +46,25 @@ def plain(value: Any) -> Any:
         return plain(json_value(value))
     except TypeError:
         return str(value)
+
+
+def strict_json(document: Any, indent: int | None = None) -> str:
+    """Text of a document that every JSON reader takes: a number that is not finite is its word, as "Infinity"."""
+    return json.dumps(_spelled(document), indent=indent, allow_nan=False)
+
+
+def numbers_again(document: Any) -> Any:
+    """Turn the words of `strict_json` back into the numbers they stand for; numbers of older files stay."""
+    if isinstance(document, Mapping):
+        return {key: numbers_again(item) for key, item in document.items()}
+    if isinstance(document, list):
+        return [numbers_again(item) for item in document]
+    return _SPELLED.get(document, document) if isinstance(document, str) else document
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _spelled(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(item) for item in value]
+    return json.dumps(value) if isinstance(value, float) and not np.isfinite(value) else value

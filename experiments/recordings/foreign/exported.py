@@ -11,6 +11,7 @@ from experiments.recordings.foreign.table import MIN_RECORDING_ROWS, Table
 from experiments.recordings.runs import recorded_run
 from hil.logs.export import EXPORT_KEY, HEADER_SUFFIX
 from hil.logs.header import RunHeader
+from hil.logs.json_values import numbers_again
 from hil.logs.log import Marker, Run, Stop
 from hil.loop.tick_record import TICK
 from models.errors import InputError
@@ -80,7 +81,7 @@ def _document(table: Table) -> dict[str, Any]:
         for key, kind in (("header", dict), ("columns", dict), ("stop", dict), ("markers", list)):
             if not isinstance(document.get(key) if isinstance(document, dict) else None, kind):
                 raise ValueError(f"no {key}")
-        return document
+        return {**document, "header": numbers_again(document["header"])}
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"wanted the header of the run that {table.source} was exported from, found none in it and none at "

@@ -11,9 +11,12 @@ from typer.testing import CliRunner
 
 from experiments.analysis.analyze import analyze_responses
 from experiments.cli import app
+from experiments.recordings.foreign.exported import exported_run
+from experiments.recordings.foreign.formats import read_table
 from experiments.recordings.read import find_recordings, read_recording
 from hil.logs import export_columns
 from hil.logs.export import EXPORT_FORMATS, export_run
+from hil.logs.json_values import numbers_again
 from hil.logs.log import Marker, read_run
 from hil.loop.states import State
 from hil.loop.tick_record import LOG_COLUMNS, TICK
@@ -134,6 +137,27 @@ def test_csv_has_units_and_header_beside(run, exported):
     assert find_recordings([path.parent]) == [
         path.parent / f"silver.{suffix}" for suffix in ("csv", "mat", "mcap", "parquet")
     ]
+
+
+def test_the_header_is_json_for_every_reader(run, exported, tmp_path):
+    """A limit that is infinite is a word there; files of before, which had the bare word, read as they did."""
+    import pyarrow.parquet
+    from scipy.io import loadmat
+
+    def no_number(word):
+        raise AssertionError(f"{word} is not JSON")
+
+    assert "Infinity" in json.dumps(run.header.to_json())
+    beside = exported["csv"].with_suffix(".header.json").read_text()
+    of_parquet = pyarrow.parquet.read_schema(exported["parquet"]).metadata[b"riderless"].decode()
+    for text in (beside, of_parquet, str(loadmat(exported["mat"], squeeze_me=True)["riderless"])):
+        document = json.loads(text, parse_constant=no_number)
+        assert numbers_again(document["header"]) == run.header.to_json()
+    document["header"] = run.header.to_json()
+    for text in (beside, json.dumps(document)):
+        (tmp_path / "a.csv").write_bytes(exported["csv"].read_bytes())
+        (tmp_path / "a.header.json").write_text(text)
+        assert exported_run(read_table(tmp_path / "a.csv")).header == run.header
 
 
 def test_mcap_is_whole_for_other_readers(run, exported):
