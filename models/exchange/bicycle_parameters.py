@@ -13,9 +13,10 @@ from models.errors import InputError
 from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameters import Bicycle
 
-_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?"
+_PLAIN = r"[+-]?(?:\d+\.?\d*|\.\d+)"
+_NUMBER = rf"{_PLAIN}(?:[eE][+-]?\d{{1,3}})?"
 _VALUE = re.compile(
-    rf"\s*(?:({_NUMBER})(?:\s*\+/-\s*({_NUMBER}))?|\(({_NUMBER})\s*\+/-\s*({_NUMBER})\)([eE][+-]?\d{{1,3}}))\s*"
+    rf"\s*(?:({_NUMBER})(?:\s*\+/-\s*({_NUMBER}))?|\(({_PLAIN})\s*\+/-\s*({_PLAIN})\)([eE][+-]?\d{{1,3}}))\s*"
 )
 _SAME_AS = {"IRzz": "IRxx", "IFzz": "IFxx"}  # of a symmetric wheel
 _ZERO = ("yB", "yH")  # both frames are symmetric

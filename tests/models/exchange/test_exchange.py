@@ -100,6 +100,7 @@ def test_what_a_parameter_file_may_hold():
     [
         ("w", "line 30 wants NAME = VALUE"),
         ("w = one", "line 30 wants NAME = VALUE"),
+        ("w = (1.02e0+/-0.01)e0", "line 30 wants NAME = VALUE"),
         ("ww = 1", "did you mean w?"),
         ("w = 1", "line 30 gives w a second time"),
         ("yB = 0.1", "yB = 0.1 m must be 0"),

@@ -30,6 +30,7 @@ from hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_document
 from hil.rig.file import read_rig
 from models.catalogue import load_bicycle
 from models.errors import InputError
+from models.exchange.files import BICYCLE_FORMATS, bicycle_text, read_bicycle
 from tests.tools.fuzz_files import seeds
 from tests.tools.fuzz_files.logs import mutated_log, mutated_schema, put_together
 from tests.tools.fuzz_files.mutate import encoded, mutated_bytes, mutated_text, mutated_tree
@@ -79,6 +80,32 @@ def _toml(kind: str) -> Callable[[Random], bytes]:
         return encoded(rng, text)
 
     return make
+
+
+def _symbrim(rng: Random) -> bytes:
+    """Mutants of SymBRiM's constants: mostly of what they say."""
+    text = rng.choice(seeds.exchanged_texts("symbrim"))
+    if rng.random() < 0.7:
+        return encoded(rng, json.dumps(mutated_tree(rng, json.loads(text))))
+    return mutated_bytes(rng, text.encode()) if rng.random() < 0.2 else encoded(rng, mutated_text(rng, text))
+
+
+def _converted(path: Path, rng: Random) -> Sequence[Step]:
+    """Read a bicycle as `riderless convert` does, and write it for each program; what was written must read."""
+    bicycle = read_bicycle(path, trust=rng.random() < 0.5)
+
+    def written(to: str) -> None:
+        copy = path.with_name(f"copy{_EXCHANGED[to]}")
+        copy.write_text(bicycle_text(bicycle, to), encoding="utf-8")
+        try:
+            read_bicycle(copy, trust=True)
+        except InputError as error:
+            raise AssertionError(f"what was written as {to} is refused: {error}") from error
+
+    return [lambda to=to: written(to) for to in BICYCLE_FORMATS]
+
+
+_EXCHANGED = {"toml": ".toml", "bicycleparameters": ".txt", "symbrim": ".json"}
 
 
 def _log(rng: Random) -> bytes:
@@ -193,6 +220,8 @@ READERS: dict[str, FuzzedReader] = {
     "log": FuzzedReader(".mcap", _log, _log_steps),
     "rig": FuzzedReader(".toml", _toml("rig"), _one(lambda path: read_rig(path).calibrated())),
     "bicycle": FuzzedReader(".toml", _toml("bicycle"), _one(load_bicycle, migrated=False)),
+    "bicycleparameters": FuzzedReader(".txt", _text(lambda: seeds.exchanged_texts("bicycleparameters")), _converted),
+    "symbrim": FuzzedReader(".json", _symbrim, _converted),
     "gains": FuzzedReader(".toml", _toml("gains"), _one(GainSchedule.from_toml)),
     "campaign": FuzzedReader(".toml", _toml("campaign"), _one(read_campaign)),
     "mapping": FuzzedReader(".toml", _toml("mapping"), _mapping_steps, _table_for_mapping),

@@ -12,6 +12,8 @@ import tomli_w
 
 from hil.logs.export import HEADER_SUFFIX, MARKERS_SUFFIX, export_run
 from hil.logs.log import read_run
+from models.catalogue import load_bicycle
+from models.exchange.files import bicycle_text
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.experiments.recordings.foreign_log import in_their_units, signals
 from tests.paths import DOCS, ROOT
@@ -154,6 +156,16 @@ def toml_texts(kind: str) -> list[str]:
     if kind == "mapping":
         return [MAPPING, FULL_MAPPING.replace("DelftSbW2024", "Silver")]
     return [path.read_text(encoding="utf-8") for path in sorted(OLD_GAINS.glob("*.toml"))]
+
+
+@cache
+def exchanged_texts(to: str) -> list[str]:
+    """Bicycles as other programs have them: as we write them, and as those programs do."""
+    ours = [bicycle_text(load_bicycle(name), to) for name in ("Benchmark", "Silver")]
+    if to == "symbrim":
+        return [*ours, json.dumps(json.loads(ours[0])["constants"])]
+    plain = "".join(line.split("+/-")[0] + "\n" for line in ours[1].splitlines() if "=" in line)
+    return [*ours, plain + "yB = 0.0\n", ours[0].replace("+/-0.0", ", (0.102 +/- 0.001)e+01", 1)]
 
 
 def _small_campaign(path: Path) -> str:
