@@ -49,6 +49,7 @@ ONE_DOOR = {  # what only these files may import
             "complex_plane",
             "theory",
             "timeline/figure",
+            "timeline/path_map",
             "estimates/profiles",
             "hazards/sheet",
             "paper/figures",

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from hil.controllers.controller import Controller
+from hil.guidance.route import Route
 from hil.loop.reference import Reference
 from hil.rig.rig import Rig
 from hil.runners.emulation import Emulation
@@ -40,6 +41,7 @@ class SweepCase:
     label: str
     allow_mismatch: bool = False  # the gains may be for another bicycle, delay or drive lag
     reference: Reference = Reference()  # that the controller follows
+    route: Route = Route()  # path that is ridden
 
     def __repr__(self) -> str:
         return f"<SweepCase '{self.label}': {self.rig.bicycle.name}, {self.duration:g} s>"
@@ -98,6 +100,7 @@ def simulate_case(work: tuple[SweepCase, Path], watch: Callable[[SweepCase, np.v
         case.emulation,
         allow_mismatch=case.allow_mismatch,
         reference=case.reference,
+        route=case.route,
     )
 
 

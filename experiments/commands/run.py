@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from experiments.commands._live_page import LivePage, feed_of
+from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
 from experiments.commands._trust import Trust
 from experiments.commands._unattended import ArmUnattended
 
@@ -32,7 +33,7 @@ def run(
         str,
         typer.Option(
             help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
-            "off, lqg, yaw_rate."
+            "off, lqg, yaw_rate, lane (with --path)."
         ),
     ] = "lqr",
     reference: Annotated[
@@ -41,8 +42,9 @@ def run(
             help="That the controller follows: psi_dot=0.2 (rad/s), psi_dot=0.2@3 from 3 s on, or a CSV file."
         ),
     ] = "",
+    path: PathOption = None,
     speed: Annotated[float, typer.Option(help="Treadmill speed of the emulated bicycle, m/s.")] = 5.0,
-    duration: Annotated[float, typer.Option(help="s under control.")] = 10.0,
+    duration: Annotated[float, typer.Option(help="s under control; by default 10, or to the end of --path.")] = 10.0,
     fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
     cpu: Annotated[int | None, typer.Option(help="Processor to keep the loop on; any by default.")] = None,
     model: Annotated[str, typer.Option(help="Equations of motion of the emulated bicycle: linear or nonlinear.")] = (
@@ -87,16 +89,22 @@ def run(
 
     rig, emulation = rig_of(rig_file, bike, trust), Emulation(model)
     _refuse_ignored(context, rig)
+    ride, controller = asked_path(context), controller_for(context, controller)
+    speed = (ride.speed if ride else None) or speed
+    rig = rig if rig_file or ride is None else emulated_rig_on(rig.bicycle)
     paths = [] if emulated else paths_of(rig, port or [])
     require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
     require_existing(fifo, cpu)
     told = (speed,) if emulated else ()
     schedule = gains_of(controller, rig, allow_mismatch, told)
     asked = _require_rideable(rig, schedule, told, allow_unstable, reference)
+    route = route_of(ride, rig, schedule, speed, emulated and model == "linear")
+    duration = ride_duration(context, route)
     find_latency_test(rig, fifo)
     folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
     how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
+    how |= {"reference": asked, "speeds": told, "route": route}
     operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
@@ -105,25 +113,13 @@ def run(
             with shown.starting() as step:
                 if emulated:
                     step("starting the virtual bicycle")
-                    extra = {"scenario": _kicked(rig, speed, duration, seed), "emulation": emulation}
+                    extra = {"scenario": _kicked(rig, speed, 0.0 if path else duration, seed), "emulation": emulation}
                     shown.hand = Hand(_kicks(rig, seed, model))
                     paths = stack.enter_context(start_twin(rig, **extra, fifo=fifo, hand=shown.hand)).paths
                 step("loading the loop")
                 warm_up(rig, schedule)
-            outcome = run_realtime(
-                folder,
-                rig,
-                schedule,
-                paths,
-                duration,
-                extra=extra,
-                watch=shown.watch,
-                operator=operator,
-                reference=asked,
-                speeds=told,
-                **how,
-                feed=shown.feed,
-            )
+            how |= {"extra": extra, "watch": shown.watch, "feed": shown.feed}
+            outcome = run_realtime(folder, rig, schedule, paths, duration, operator=operator, **how)
             outcome = shown.with_remarks(outcome)
         except StoppedBeforeRunError as stopped:
             outcome = Outcome("abort", str(stopped))

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from experiments.commands._path import PathOption, asked_path, controller_for, emulated_rig_on, ride_duration, route_of
 from experiments.commands._trust import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from experiments.campaigns.sweeps import SweepCase
+    from hil.rig.path_file import AskedPath
     from hil.rig.rig import Rig
     from hil.runners.emulation import Emulation
     from models.plant.plant import Kick, Knock, Scenario
@@ -32,12 +34,15 @@ def simulate(
     model: Annotated[str, typer.Option(help="Equations of motion: linear or nonlinear.")] = "nonlinear",
     speed: Annotated[str, typer.Option(help="m/s; several as FROM:TO:STEP or a list.")] = "5",
     x0: Annotated[str, typer.Option(help="phi,delta,phi_dot,delta_dot at the release, deg and deg/s.")] = "0,0,0,0",
-    duration: Annotated[float, typer.Option(help="s after the release.")] = 10.0,
+    path: PathOption = None,
+    duration: Annotated[
+        float, typer.Option(help="s after the release; by default 10, or to the end of --path.")
+    ] = 10.0,
     controller: Annotated[
         str,
         typer.Option(
             help="File as written by `riderless design`, a law in Python (my_law.py), or a method: lqr, poles, lean, "
-            "off, lqg, yaw_rate."
+            "off, lqg, yaw_rate, lane (with --path)."
         ),
     ] = "off",
     reference: Annotated[
@@ -115,9 +120,11 @@ def simulate(
         ),
         SteerDrive(coulomb=friction, backlash=radians(backlash)),
     )
-    scenarios = [_scenario(v, n, start, pushes, floor) for v in parse_speeds(speed) for n in range(seed, seed + seeds)]
+    ride, controller = asked_path(context), controller_for(context, controller)
+    speeds = parse_speeds(speed) if ride is None or ride.speed is None else [ride.speed]
+    scenarios = [_scenario(v, n, start, pushes, floor) for v in speeds for n in range(seed, seed + seeds)]
     made = bike.split(","), trust, controller, reference, allow_mismatch
-    cases = _cases(*made, scenarios, emulation, duration, seeds > 1)
+    cases = _cases(context, ride, *made, scenarios, emulation, seeds > 1)
     out = out or run_folder("runs", "simulated", bike, cases[0].schedule.method)
     folders = [out] if len(cases) == 1 else [new_folder(out, case.label) for case in cases]
     if len(set(folders)) < len(folders):
@@ -154,6 +161,8 @@ def _refuse_ignored(context: typer.Context) -> None:
 
 
 def _cases(
+    context: typer.Context,
+    ride: "AskedPath | None",
     bikes: "Sequence[str]",
     trust: bool,
     controller: str,
@@ -161,7 +170,6 @@ def _cases(
     allow_mismatch: bool,
     scenarios: "Sequence[Scenario]",
     emulation: "Emulation",
-    duration: float,
     seeded: bool,
 ) -> "list[SweepCase]":
     """Every bicycle in every scenario, under gains of a file or of a method; ``seeded`` labels name the seed."""
@@ -175,17 +183,21 @@ def _cases(
 
     cases, asked = [], Reference.parse(reference)
     for name in bikes:
-        rig = emulated_rig_of(catalogue.load_bicycle(name.strip(), trust), controller)
+        bicycle = catalogue.load_bicycle(name.strip(), trust)
+        belt = emulation.surroundings.belt_width
+        rig = emulated_rig_of(bicycle, controller) if ride is None else emulated_rig_on(bicycle, belt)
         schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
         require_followed(schedule, asked)
         for scenario in scenarios:
             v = scenario.speed[0][1]
             require_armable(rig, schedule, v)
+            route = route_of(ride, rig, schedule, v, emulation.model == "linear")
+            duration = ride_duration(context, route, scenario.release_after)
             require_pushes_within(scenario, duration)
             _require_start_within(rig, scenario)
             label = f"{rig.bicycle.name} {schedule.method} {v:g} m/s" + (f" seed {scenario.seed}" if seeded else "")
             length = scenario.release_after + duration
-            cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, asked))
+            cases.append(SweepCase(rig, schedule, scenario, emulation, length, label, allow_mismatch, asked, route))
     return cases
 
 

@@ -1,10 +1,11 @@
 """Route: a path with what it asks of a bicycle at a speed, checked against limits before anybody rides it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hil.guidance.demand import RUN_UP
 from hil.guidance.path import Path
 from hil.guidance.rideable import RideLimits, require_rideable
 from models.array_types import Array
@@ -13,6 +14,8 @@ from models.parameters import Bicycle
 
 ROUTE_SPACING = 0.1  # m, at least, between its rows
 RUN_UP_TIME = 2.0  # s of straight lane before the path begins
+RUN_OUT_TIME = 2.0  # s of straight lane that is ridden behind it
+MOST_END_CURVATURE = 1e-3  # 1/m, at the ends of a path
 _COLUMNS = 10
 
 
@@ -43,6 +46,13 @@ class Route:
         if not np.isfinite(table).all() or np.any(np.diff(table[:, 0]) <= 0.0):
             raise InputError(f"the route {self.name} wants finite numbers and lengths that increase: make it anew")
 
+    @property
+    def ride_time(self) -> float:
+        """Time from the beginning of control to `RUN_OUT_TIME` behind the path's end [s]; 0 without rows."""
+        if not len(self.rows):
+            return 0.0
+        return float(self.rows[-1][0]) / self.speed - RUN_UP + RUN_UP_TIME + RUN_OUT_TIME
+
     def table(self) -> Array:
         """Rows as an array (n, 10)."""
         return np.array(self.rows, float).reshape(-1, _COLUMNS) if len(self.rows) else np.zeros((0, _COLUMNS))
@@ -67,9 +77,9 @@ def plan_route(bicycle: Bicycle, path: Path, v: float, limits: RideLimits, round
     Raises
     ------
     InputError
-        The path asks for more than the limits allow.
+        The path asks for more than the limits allow, or begins or ends in a bend.
     """
-    path = _unrolled(path, rounds) if path.closed else path
+    path = begun_straight(_unrolled(path, rounds) if path.closed else path)
     demand = require_rideable(bicycle, path, v, limits)
     keep = np.flatnonzero(np.diff(np.floor(demand.s / ROUTE_SPACING), prepend=-np.inf) > 0)
     s = demand.s[keep]
@@ -80,6 +90,27 @@ def plan_route(bicycle: Bicycle, path: Path, v: float, limits: RideLimits, round
     asked = [demand.phi, demand.delta, demand.phi_dot, demand.delta_dot, demand.T_delta]
     table = np.column_stack([s, places, *(each[keep] for each in asked)])
     return Route(path.name, v, tuple(map(tuple, table.tolist())))
+
+
+def begun_straight(path: Path) -> Path:
+    """Move and turn a path so that it begins at the origin along x.
+
+    Raises
+    ------
+    InputError
+        It begins or ends in a bend, which jumps from the straight before it or to that after it.
+    """
+    for where, kappa in (("begins", float(path.kappa[0])), ("ends", float(path.kappa[-1]))):
+        if abs(kappa) > MOST_END_CURVATURE:
+            raise InputError(
+                f"the path {path.name} {where} in a bend of {1.0 / abs(kappa):.3g} m, and the bicycle comes and goes "
+                "straight: its curvature would jump there; give it a straight end"
+            )
+    x, y, psi = path.x - path.x[0], path.y - path.y[0], float(path.psi[0])
+    if psi == 0.0:
+        return replace(path, x=x, y=y)
+    c, s = np.cos(psi), np.sin(psi)
+    return replace(path, x=c * x + s * y, y=c * y - s * x, psi=path.psi - psi)
 
 
 def _unrolled(path: Path, rounds: int) -> Path:

@@ -19,6 +19,8 @@ from models.linear.prescribed_steer import InnerLoop
 from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
 
 MOST_ACROSS = 0.5  # rad, off the lane, up to which a place across it tells enough of the heading
+EMULATED_DATUM = {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0}
+EMULATED_RTK = PlaceSettings(gate=0.3, lost_after=0.6, bandwidth=1.5, z=-1.0)  # 20 mm, 10 Hz, 80 ms
 SAME_PARAMETER = 1e-6  # relative; files keep every digit
 SAME_DELAY = 0.1  # samples: less than the beat of a drive that obeys when its command comes
 SAME_LAG = 0.1  # of the lag itself: a calibration measures it anew, and no better
@@ -78,13 +80,14 @@ def require_followed(schedule: Controller, reference: Reference) -> None:
             )
 
 
-def require_route_kept(rig: Rig, schedule: Controller, route: Route, linear: bool = False) -> None:
+def require_route_kept(rig: Rig, schedule: Controller | None, route: Route, linear: bool = False) -> None:
     """Refuse a route under a controller that keeps no lane, off the belt, or too winding.
 
     Parameters
     ----------
     rig : Rig
-    schedule : Controller
+    schedule : Controller or None
+        None: of which controller nothing is known yet.
     route : Route
     linear : bool
         The bicycle is the emulated one, with linear equations of motion: those know small headings only.
@@ -95,7 +98,7 @@ def require_route_kept(rig: Rig, schedule: Controller, route: Route, linear: boo
     """
     if not route.rows:
         return
-    if "y_P" not in schedule.inputs:
+    if schedule is not None and "y_P" not in schedule.inputs:
         raise InputError(
             f"the controller {schedule.method} keeps no lane, so it follows no path such as {route.name}: take gains "
             "of the method lane"
@@ -111,7 +114,7 @@ def require_route_kept(rig: Rig, schedule: Controller, route: Route, linear: boo
     if linear and turned > MOST_ACROSS:
         raise InputError(
             f"the path {route.name} turns by {np.degrees(turned):.0f} deg off the lane, and the linear plant knows "
-            'small headings only: take the nonlinear one, model="nonlinear"'
+            'small headings only: take the nonlinear one, model="nonlinear" or --model nonlinear'
         )
     if rig.place is not None and rig.place.belt_width is not None:
         front = table[:, 2] + rig.bicycle.w * np.sin(table[:, 3])
@@ -138,6 +141,14 @@ def with_emulated_place(rig: Rig, belt_width: float | None = None) -> Rig:
         return rig
     sensor = RigPort(device="distance", baud=115200, carries=("place",))
     return replace(rig, ports=(*rig.ports, sensor), place=PlaceSettings(belt_width=belt_width))
+
+
+def with_emulated_receiver(rig: Rig) -> Rig:
+    """Add a satellite receiver with RTK to a rig that has no sensor of place: it tells x too, off a belt."""
+    if rig.place is not None:
+        return rig
+    sensor = RigPort(device="ubx", baud=115200, carries=("place",), settings=EMULATED_DATUM)
+    return replace(rig, ports=(*rig.ports, sensor), place=EMULATED_RTK)
 
 
 def describe_mismatch(

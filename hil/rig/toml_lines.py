@@ -77,5 +77,7 @@ def _short(value: object) -> str:
 
 def _unit(key: str) -> str:
     """Unit that a key's name ends in."""
+    if rate := re.search(r"_(m|rad)_per_s$", key):
+        return f" {rate.group(1)}/s"
     units = {"Hz": "Hz", "s": "s", "m": "m", "days": "days", "Nm": "N m", "A": "A"}
     return f" {units[end]}" if "_" in key and (end := key.rsplit("_", 1)[-1]) in units else ""

@@ -18,6 +18,7 @@ from firmware_interface.messages import COMMAND_KIND_TORQUE, COMMAND_KINDS
 from firmware_interface.port import SerialPort
 from firmware_interface.udp_port import open_line
 from hil.controllers.controller import Controller
+from hil.guidance.route import Route
 from hil.live.feed import LiveFeed
 from hil.live.shown_run import joined_watchers, shown_run
 from hil.logs.append_only import LogLostError
@@ -27,7 +28,7 @@ from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.loop.tick import LoopState
 from hil.rig.armable import require_armable
-from hil.rig.fitting import require_fitting, require_followed
+from hil.rig.fitting import require_fitting, require_followed, require_route_kept
 from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
 from hil.runners import realtime
@@ -61,6 +62,7 @@ def run_realtime(
     speeds: Sequence[float] = (),
     reference: Reference = Reference(),
     feed: LiveFeed | None = None,
+    route: Route = Route(),
 ) -> Outcome:
     """Run on serial ports and write the log.
 
@@ -98,6 +100,8 @@ def run_realtime(
         That the controller follows.
     feed : LiveFeed or None
         Memory by which others look on, and press STOP.
+    route : Route
+        Path that is ridden, as `hil.guidance.route.plan_route` makes it.
 
     Raises
     ------
@@ -114,6 +118,8 @@ def run_realtime(
         )
     require_fitting(rig, schedule, allow_mismatch)
     require_followed(schedule, reference)
+    told = dict(extra or {}) | ({"route": route} if route.rows else {})
+    require_route_kept(rig, schedule, route, linear=getattr(told.get("emulation"), "model", "") == "linear")
     require_armable(rig, schedule)
     require_stable(rig, schedule, speeds, allow_unstable)
     latency = find_latency_test(rig, fifo)
@@ -122,7 +128,7 @@ def run_realtime(
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         require_armable(rig, schedule)  # again, with the time-out that the drive has
-        loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation, reference=reference)
+        loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation, reference=reference, route=route)
         operator = operator or Operator(duration)
         if rig.present and feed is not None:
             operator.require_presence(lambda t: feed.beheld(t) < ABSENT_AFTER)
@@ -138,7 +144,7 @@ def run_realtime(
             devices=devices,
             excitation=excitation,
             reference=reference,
-            extra={"timing": settings, "latency": latency.as_dict() if latency else None, **(extra or {})},
+            extra={"timing": settings, "latency": latency.as_dict() if latency else None, **told},
         )
         with RunWriter(folder, header) as writer:
             with shown_run(feed, writer, header, operator, duration) as (sink, show):

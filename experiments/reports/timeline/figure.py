@@ -17,6 +17,7 @@ from experiments.reports.eigenvalues import (
     VERMILION,
     figure_style,
 )
+from experiments.reports.timeline.path_map import draw_path
 from experiments.reports.timeline.recorded import AGREES, DIFFERS, REJECTED, Timeline, decimated
 from hil.loop.states import State
 from models.array_types import Array
@@ -31,6 +32,7 @@ LEFT_MARGIN, RIGHT_MARGIN = 0.52, 0.82  # in, for the numbers and for the names 
 TITLE_LINE, TITLE_CHARACTERS = 0.15, 118  # in, and of a line
 TOP, BOTTOM, STRIP = 0.05, 0.2, 0.30  # in; the strip shows states and windows
 COLUMNS = 700  # of a picture, over which a long signal keeps its lowest and highest values
+MAP_HEIGHT, MAP_BOTTOM, MAP_TOP, MAP_RIGHT = 2.6, 0.3, 0.35, 0.2  # in, of a path seen from above, and its margins
 LEAST_FOR_A_NAME = 0.06  # of the width: a shorter span has no room for its name
 MARKS = {AGREES: "✓", DIFFERS: "✗", REJECTED: ""}
 WINDOW_STYLES: dict[str, dict[str, Any]] = {
@@ -67,12 +69,15 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
     """
     from matplotlib.figure import Figure
 
-    panels = _panels(timeline)
+    panels, map_height = _panels(timeline), 0.0
+    if timeline.ridden is not None and title:
+        map_height = MAP_HEIGHT
+        height += map_height
     top = TOP + (TITLE_LINE * (len(_wrapped(title)) + 1.4) if title else 0.0)
     style = {"font.size": 7.5 if title else 7.0, "lines.linewidth": 0.9, "figure.constrained_layout.use": False}
     with figure_style(style):
         figure = Figure(figsize=(WIDTH, height))
-        strip_share = STRIP / (height - top - BOTTOM)
+        strip_share = STRIP / (height - top - BOTTOM - map_height)
         axes = figure.subplots(
             1 + len(panels),
             1,
@@ -82,7 +87,7 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
                 "left": LEFT_MARGIN / WIDTH,
                 "right": 1.0 - RIGHT_MARGIN / WIDTH,
                 "top": 1.0 - top / height,
-                "bottom": BOTTOM / height,
+                "bottom": (BOTTOM + map_height) / height,
                 "hspace": 0.12,
             },
         )
@@ -94,6 +99,10 @@ def timeline_figure(timeline: Timeline, title: str = "", height: float = TALL_HE
             _draw(ax, timeline, unit, signals, height > COMPACT_HEIGHT)
         axes[-1].set_xlim(first, max(last, first + timeline.response.dt))
         axes[-1].annotate("t [s]", (1.01, 0.0), (0, -9), "axes fraction", "offset points", va="center")
+        if map_height and timeline.ridden is not None:
+            below, wide = MAP_BOTTOM / height, 1.0 - (LEFT_MARGIN + MAP_RIGHT) / WIDTH
+            tall = (map_height - MAP_BOTTOM - MAP_TOP) / height
+            draw_path(figure.add_axes((LEFT_MARGIN / WIDTH, below, wide, tall)), timeline.ridden)
         if title:
             x, lines = LEFT_MARGIN / WIDTH, [*_wrapped(title), KEY]
             for i, line in enumerate(lines):
@@ -123,7 +132,10 @@ def _panels(timeline: Timeline) -> list[tuple[str, list[TimelineSignal]]]:
         panels.append(("deg/s" if in_radians else r.phi_dot_unit, [TimelineSignal("lean rate", rate, BLUE)]))
     if r.T_delta is not None:
         panels.append(_command_panel(r.T_delta, r.command_unit))
-    if r.lane is not None:
+    if timeline.ridden is not None:
+        beside = np.interp(r.t, timeline.ridden.t, timeline.ridden.lateral, np.nan, np.nan)
+        panels.append(("m", [TimelineSignal("off path", beside, BLUE)]))
+    elif r.lane is not None:
         front, rear = (np.interp(r.t, r.lane.t, y, np.nan, np.nan) for y in (r.lane.front, r.lane.rear))
         wheels = [TimelineSignal("rear", rear, BLUE), TimelineSignal("front", front, VERMILION, (0, (3, 1.2)))]
         panels.append(("m", wheels))
@@ -171,7 +183,7 @@ def _draw(ax: "Axes", timeline: Timeline, unit: str, signals: list[TimelineSigna
     ax.tick_params(length=2.0, pad=1.5)
     ax.margins(y=0.08)
     lane = timeline.response.lane
-    if unit == "m" and lane is not None and np.isfinite(lane.half_belt):
+    if unit == "m" and timeline.ridden is None and lane is not None and np.isfinite(lane.half_belt):
         edges, along = [-lane.half_belt, lane.half_belt], ax.get_yaxis_transform()
         ax.hlines(edges, 0.0, 1.0, color=INK_COLOUR, lw=1.2, transform=along)
         ax.text(1.055, 0.93, "edges", transform=ax.transAxes, va="center", color=INK_COLOUR)

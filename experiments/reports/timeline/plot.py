@@ -1,5 +1,6 @@
 """Picture of one recording over time, as `riderless plot` draws it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from experiments.recordings.read import find_recordings, is_run
@@ -9,6 +10,7 @@ from experiments.reports.result import AnalysisResult
 from experiments.reports.theory import check_figure_format, save_figure
 from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import states_text, timeline_of
+from experiments.reports.timeline.ridden_path import ridden_path
 from hil.output_file import OutputFile, files_read
 from models.errors import InputError
 
@@ -66,5 +68,6 @@ def plot_recording(
         title.append(f"{states_text(response.states)}; {run.stop.reason}: {run.stop.cause}")
     title.append(result.answer.headline)
     timeline = timeline_of(response, numbered, result.rejected)
+    timeline = replace(timeline, ridden=ridden_path(run) if run is not None else None)
     save_figure(timeline_figure(timeline, "\n".join(title)), path)
     return path, result

@@ -7,6 +7,7 @@ import numpy as np
 
 from experiments.analysis.onsets.kicks import KickRules, find_kicks
 from experiments.datatypes import Comparison, Rejected, Response, StateSpan
+from experiments.reports.timeline.ridden_path import RiddenPath
 from models.array_types import Array
 
 AGREES, DIFFERS, REJECTED = "agrees", "differs", "rejected"
@@ -29,6 +30,7 @@ class Timeline:
     response: Response
     kicks: tuple[float, ...]  # s
     windows: tuple[WindowSpan, ...]
+    ridden: RiddenPath | None = None  # where it was asked to ride a path
 
 
 def timeline_of(

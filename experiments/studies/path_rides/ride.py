@@ -1,6 +1,6 @@
 """Ride of a task: the real loop, a receiver with RTK, the nonlinear plant, and the true place afterwards."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,12 +10,11 @@ from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.guidance.rideable import RideLimits
 from hil.guidance.route import Route, plan_route
-from hil.loop.place.settings import PlaceSettings
 from hil.loop.states import Cause, Demand, State
 from hil.loop.tick_record import TICK
 from hil.loop.wire_tape import new_tape
-from hil.rig.fitting import require_route_kept
-from hil.rig.rig import Rig, RigPort
+from hil.rig.fitting import require_route_kept, with_emulated_receiver
+from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
@@ -25,9 +24,7 @@ from models.plant.plant import Scenario, Surroundings
 
 RIDE_ARM_FROM, RIDE_RUN_FROM, RIDE_LET_GO = 1.0, 2.5, 0.5  # s since power-up, and after the drive was enabled
 _LOOK = 50  # ticks
-RIDE_DATUM = {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0}
 RIDE_WEIGHTS = {"y_P": 0.05}  # m: half the usual, for wind
-RTK_PLACE = PlaceSettings(gate=0.3, lost_after=0.6, bandwidth=1.5, z=-1.0)  # 20 mm, 10 Hz, 80 ms
 
 
 @dataclass(frozen=True)
@@ -44,8 +41,7 @@ class RideResult:
 
 def rtk_rig(bicycle: str) -> Rig:
     """Emulated machine with our node and a receiver with RTK."""
-    port = RigPort(device="ubx", baud=115200, carries=("place",), settings=RIDE_DATUM)
-    return replace(Rig(load_bicycle(bicycle)), ports=(RigPort(), port), place=RTK_PLACE)
+    return with_emulated_receiver(Rig(load_bicycle(bicycle)))
 
 
 def ride_task(task: RideTask, bicycle: str, seed: int) -> RideResult:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hil.guidance.path import Path
-from hil.guidance.shapes import circle, figure_of_eight, lane_change
+from hil.guidance.shapes import circle, figure_of_eight, lane_change, obstacle_avoidance, slalom
 
 GUSTS = 1.5  # N rms, with 1 s between gusts that know nothing of each other
 RUNNING_IN = 3.0  # s after the release that do not count: a hand lets go
@@ -63,5 +63,7 @@ def ride_tasks() -> tuple[RideTask, ...]:
         RideTask("circle of 10 m, 4 m/s", ((0.0, 4.0),), circle(10.0, 2.0), 0.0, 0.0, "rms", near),
         RideTask("figure of eight of 12 m, 4 m/s", ((0.0, 4.0),), figure_of_eight(12.0), 0.0, 0.0, "rms", near),
         RideTask("lane change of 1 m in 10 m, 5 m/s", ((0.0, 5.0),), change, 0.0, 0.0, "overshoot", far),
+        RideTask("ISO 3888-2, 4 m/s", ((0.0, 4.0),), obstacle_avoidance(0.6), 0.0, 0.0, "rms", near),
+        RideTask("slalom of 8 m, 0.6 m, 3 m/s", ((0.0, 3.0),), slalom(8.0, 0.6, 6), 0.0, 0.0, "rms", near),
         RideTask("lane, 2.5 to 7 m/s at 0.3 m/s^2", ramp, None, 0.0, 22.0, "most", far),
     )

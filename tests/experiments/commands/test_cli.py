@@ -63,6 +63,7 @@ COMMANDS = (
     "convert",
     "package",
     "paper",
+    "path",
 )
 
 

@@ -13,6 +13,8 @@ RIDDEN = (
     ("circle of 10 m, 4 m/s", "Benchmark"),
     ("figure of eight of 12 m, 4 m/s", "Silver"),
     ("lane change of 1 m in 10 m, 5 m/s", "Benchmark"),
+    ("ISO 3888-2, 4 m/s", "Silver"),
+    ("slalom of 8 m, 0.6 m, 3 m/s", "Benchmark"),
     ("lane, 2.5 to 7 m/s at 0.3 m/s^2", "Silver"),
 )
 

@@ -167,6 +167,15 @@ MAPPINGS = {
     "delimiter": ("[time]", '[text]\ndelimiter = "tab and comma"\n[time]'),
 }
 
+PATHS = {
+    "no-speed": ("speed_m_per_s", "# speed_m_per_s"),
+    "knot": ('shape = "circle"', 'shape = "knot"'),
+    "tight": ("radius_m = 12.0", "radius_m = 2.0"),
+    "nan": ("radius_m = 12.0", "radius_m = nan"),
+    "wide": ("radius_m = 12.0", "width_m = 12.0"),
+    "backwards": ("speed_m_per_s = 4.0", "speed_m_per_s = -4.0"),
+}
+
 
 def spoil(text: str, old: str, new: str) -> str:
     """The text with one thing replaced wherever it stands."""
@@ -188,6 +197,7 @@ def make_litter(folder: Path, run: Path) -> None:
         ("campaign", campaign, CAMPAIGNS),
         ("campaign-auto", auto, AUTO),
         ("mapping", MAPPING, MAPPINGS),
+        ("path", (DOCS / "path_files/circle.toml").read_text(encoding="utf-8"), PATHS),
     ):
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
         for what, (old, new) in odd.items():
@@ -200,6 +210,7 @@ def make_litter(folder: Path, run: Path) -> None:
 def _words(folder: Path, silver: str) -> None:
     """Files that are no TOML, or hardly."""
     (folder / "empty.toml").write_text("")
+    (folder / "path-points.toml").write_text('shape = "points"\nfile = "nowhere.csv"\n')
     (folder / "torn.toml").write_text("name = [")
     (folder / "half.toml").write_text(silver[: len(silver) // 2 + 3], encoding="utf-8")
     (folder / "binary.toml").write_bytes(bytes(range(256)))

@@ -104,6 +104,9 @@ REFUSED = {
     "std.drive_gain: input should be": ["check rig-std.toml", "check rig-std-nan.toml"],
     "update riderless": ["check rig-later-format.toml"],
     # ports
+    "the linear plant knows small headings only": ["run --emulated --bike Silver --path path.toml"],
+    "keeps no lane, so it follows no path": ["run --emulated --path path.toml --controller lqr --model nonlinear"],
+    "uses heading and place": ["run rig.toml --port nowhere --path path.toml"],
     "no bicycle to talk to": ["run"],
     "no port": [
         "run rig.toml",

@@ -15,7 +15,24 @@ REFUSED = {
         "simulate Benchmark --controller gains.toml --speed 4.5 --duration 1 -o OUT"
     ],
     "a kick at 20 s comes after the end of the run": ["simulate Silver --kick 20,4 --duration 1 -o OUT"],
-    "Missing argument": ["simulate"],
+    "keeps no lane, so it follows no path": ["simulate Silver --path path.toml --controller lqr -o OUT"],
+    "a place known across": ["simulate Silver --path path.toml --belt 2 -o OUT"],
+    "no path file can be read": ["path nowhere.toml", "path void", "simulate Silver --path nowhere.toml -o OUT"],
+    "wants a shape among": ["path path-knot.toml", "path empty.toml", "path silver.toml"],
+    "says no speed_m_per_s": ["path path-no-speed.toml", "simulate Silver --path path-no-speed.toml -o OUT"],
+    "of lean at 10 m, and 80 % of the limit are 23.8 deg": ["path path-tight.toml Silver"],
+    "radius_m: input should be greater than 0 m (found nan m)": ["path path-nan.toml"],
+    "width_m: extra inputs are not permitted": ["path path-wide.toml"],
+    "line 4, speed_m_per_s: input should be greater than 0 m/s (found -4.0 m/s)": ["path path-backwards.toml"],
+    "the path nowhere.csv cannot be read": ["path path-points.toml", "path nowhere.csv"],
+    "wants columns x and y in m": ["path log.csv"],
+    "the limits are 0.3 to 10 m/s": ["path path.toml Silver --speed 40", "path path.toml Silver --speed nan"],
+    "it is another kind of file": [
+        "path gains.toml",
+        "campaign gains.toml",
+        f"campaign campaign-rig-is-gains.toml {REHEARSED}",
+    ],
+    "Missing argument": ["simulate", "path"],
     "Got unexpected extra argument": ["simulate Silver Benchmark -o OUT"],
     "is not a valid int": [
         "simulate Silver --seed 1.5 -o OUT",
@@ -135,7 +152,6 @@ REFUSED = {
     ],
     "is not valid TOML": ["campaign words.txt", "campaign torn.toml", "campaign log.csv"],
     "is neither a campaign file": ["campaign empty.toml", "campaign silver.toml", "campaign mapping.toml"],
-    "it is another kind of file": ["campaign gains.toml", f"campaign campaign-rig-is-gains.toml {REHEARSED}"],
     "the campaign's folder": [
         "campaign campaign.toml -o words.txt --lockstep",
         "campaign campaign.toml -o words.txt/runs --lockstep",

@@ -1,0 +1,101 @@
+"""Option of a path that is ridden, for `run` and `simulate`: read, checked, and how long it takes."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hil.controllers.controller import Controller
+    from hil.guidance.route import Route
+    from hil.rig.path_file import AskedPath
+    from hil.rig.rig import Rig
+    from models.parameters import Bicycle
+
+PathOption = Annotated[
+    Path | None,
+    typer.Option("--path", help="Path that is ridden: a TOML file, or a CSV file of points x, y in m (docs/paths.md)."),
+]
+
+
+def given_by_hand(context: typer.Context, name: str) -> bool:
+    """Tell whether somebody typed an option."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def controller_for(context: typer.Context, controller: str) -> str:
+    """Choose the method of design that rides a path where nobody chose another."""
+    return controller if context.params["path"] is None or given_by_hand(context, "controller") else "lane"
+
+
+def emulated_rig_on(bicycle: "Bicycle", belt: float | None = None) -> "Rig":
+    """Make the emulated rig that rides a path: a receiver with RTK, or a sensor across a belt so wide [m]."""
+    from hil.rig.fitting import with_emulated_place, with_emulated_receiver
+    from hil.rig.rig import Rig
+
+    return with_emulated_receiver(Rig(bicycle)) if belt is None else with_emulated_place(Rig(bicycle), belt)
+
+
+def asked_path(context: typer.Context) -> "AskedPath | None":
+    """Read the file of --path; None if none was given. What it says of the speed gives way to a --speed that was typed.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, or one without a speed where none was typed.
+    """
+    from dataclasses import replace
+
+    from hil.rig.path_file import read_path_file, speed_of
+
+    file = context.params["path"]
+    if file is None:
+        return None
+    asked = read_path_file(Path(file))
+    if given_by_hand(context, "speed"):
+        return replace(asked, speed=None)
+    speed_of(asked, Path(file))
+    return asked
+
+
+def route_of(
+    asked: "AskedPath | None", rig: "Rig", schedule: "Controller", speed: float, linear: bool = False
+) -> "Route":
+    """Make the route of a path for a machine; without a path one without rows.
+
+    Parameters
+    ----------
+    asked : AskedPath or None
+    rig : Rig
+    schedule : Controller
+    speed : float
+        m/s
+    linear : bool
+        The bicycle is the emulated one, with linear equations of motion.
+
+    Raises
+    ------
+    InputError
+        As `hil.rig.path_file.plan_ride`.
+    """
+    from hil.guidance.route import Route
+    from hil.rig.path_file import plan_ride
+
+    return Route() if asked is None else plan_ride(asked, rig, schedule, speed, linear)
+
+
+def ride_duration(context: typer.Context, route: "Route", held: float = 0.0) -> float:
+    """Choose how long a ride lasts [s]: as --duration says where somebody typed it, else to the path's end.
+
+    Parameters
+    ----------
+    context : typer.Context
+        Of a command with --duration.
+    route : Route
+    held : float
+        Time [s] for which a person holds the bicycle under control, which --duration does not count.
+    """
+    if not route.rows or given_by_hand(context, "duration"):
+        return float(context.params["duration"])
+    return route.ride_time - held
