@@ -6,9 +6,11 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 from tests.paths import ROOT
+from tests.sources import ROOMS
 
 DIST = ROOT / "build" / "dist"
 MINORS = range(11, 16)  # Python 3.11 and later
@@ -18,6 +20,11 @@ USES = (  # what must work in an empty folder
     ("riderless", "eig", "lab/bicycle.toml", "--speeds", "5"),
     ("riderless", "design", "lab/bicycle.toml", "--speeds", "4:6:1", "-o", "lab/gains.toml"),
     ("python", "-c", "import riderless as rl; rl.load_bicycle('Silver')"),
+)
+FLIES = (  # and what compiles the loop, which takes a minute: once
+    ("riderless", "simulate", "lab/bicycle.toml", "--controller", "lab/gains.toml", "--duration", "3", "-o", "run"),
+    ("riderless", "replay", "run"),
+    ("riderless", "export", "run", "--to", "csv"),
 )
 
 
@@ -38,7 +45,13 @@ def versions_agree() -> str:
     return str(version)
 
 
-def use(package: Path, python: str) -> None:
+def left_out(wheel: Path) -> list[str]:
+    """Files of the rooms that a clone has and the wheel has not."""
+    packed = set(zipfile.ZipFile(wheel).namelist())
+    return sorted(set(run("git", "ls-files", *ROOMS, "riderless.py").split()) - packed)
+
+
+def use(package: Path, python: str, uses: tuple[tuple[str, ...], ...]) -> None:
     """Install a package into an empty environment and use it in an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
         run(python, "-m", "venv", "env", where=Path(folder))
@@ -54,7 +67,7 @@ def use(package: Path, python: str) -> None:
             package,
             where=Path(folder),
         )
-        for program, *arguments in USES:
+        for program, *arguments in uses:
             run(programs / program, *arguments, where=Path(folder))
 
 
@@ -78,10 +91,15 @@ def main() -> None:
     packages = sorted(DIST.iterdir())
     run(sys.executable, "-m", "twine", "check", "--strict", *packages)
     run(Path(sys.executable).with_name("check-wheel-contents"), *DIST.glob("*.whl"))
+    for wheel in DIST.glob("*.whl"):
+        if lacking := left_out(wheel):
+            sys.exit(f"{wheel.name} lacks {', '.join(lacking)}: name them in package-data of pyproject.toml")
     print("built and checked:", ", ".join(p.name for p in packages))
-    for python in pythons():
+    first, *_ = found = pythons()
+    for python in found:
         for package in packages:
-            use(package, python)
+            flies = python == first and package.suffix == ".whl"
+            use(package, python, (*USES, *FLIES) if flies else USES)
             print(f"{python}: {package.name} installs and works")
 
 
