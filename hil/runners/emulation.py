@@ -17,6 +17,7 @@ from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.records import PLANT_MODELS
+from models.plant.side_slip import SideSlip
 from models.plant.tyres import FrontTyre
 
 USUAL_SUPPLY = 24.0  # V
@@ -32,6 +33,7 @@ class Emulation:
     noise: float = 1.0  # times that of the emulated instruments
     place_faults: tuple[PlaceFault, ...] = ()  # of its sensor of place
     tyre: FrontTyre = FrontTyre()
+    slip: SideSlip = SideSlip()
 
     def __post_init__(self) -> None:
         if self.model not in PLANT_MODELS:
@@ -138,4 +140,5 @@ def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulatio
         emulation.model,
         emulation.surroundings,
         emulation.tyre,
+        emulation.slip,
     )

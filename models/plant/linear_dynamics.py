@@ -100,12 +100,12 @@ def front_contact(p, x):
 
 
 @njit(cache=True, nogil=True)
-def read(p, x, x_dot, v, v_dot, a_belt, out):
+def read(p, s, x, x_dot, v, v_dot, a_belt, out):
     """Write what the inertial instruments would feel.
 
     Parameters
     ----------
-    p : PLANT_PARAMETERS record
+    p, s : PLANT_PARAMETERS and PLANT_STATE records
     x, x_dot : tuples
         Motion and its rate, in the order of `MOTION_STATES`.
     v, v_dot : float
@@ -119,6 +119,9 @@ def read(p, x, x_dot, v, v_dot, a_belt, out):
     psi_ddot = (v * x[DELTA_DOT] + v_dot * x[DELTA] + p.c * delta_ddot) * p.yaw
     a_frame = v_dot - a_belt
     a_rear = v * psi_dot + (v_dot - a_frame) * x[PSI]  # y_P'' = (v psi)', along the axes of the frame
+    if p.slip.active:
+        psi_ddot += p.slip.yaw[0] * s.slip.rates[0] + p.slip.yaw[1] * s.slip.rates[1]
+        a_rear += s.slip.rates[0]
     out.phi_dot, out.theta_dot, out.psi_dot = x[PHI_DOT], 0.0, psi_dot
     out.a_x, out.a_z = a_frame, -p.g
     out.a_y = sensors.lateral_force(p.instruments, a_rear, psi_ddot, x_dot[PHI_DOT], x[PHI], p.g)

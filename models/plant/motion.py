@@ -122,9 +122,9 @@ def loads(p, s, t, x, v, T):
     """
     around = p.surroundings
     T_phi, T_delta = linear_dynamics.unbalance(p) if p.model == LINEAR else nonlinear_dynamics.unbalance(p, s)
-    T_phi += contact(around.wheels, x[PHI], x[PHI_DOT])
+    T_phi += s.slip.torque[0] + contact(around.wheels, x[PHI], x[PHI_DOT])
     T_rear = p.rR * resistance(around, v)
-    T_delta += s.T_noise + contact(around.stops, x[DELTA], x[DELTA_DOT]) + s.tyre_torque
+    T_delta += s.T_noise + contact(around.stops, x[DELTA], x[DELTA_DOT]) + s.tyre_torque + s.slip.torque[1]
     if p.drive.backlash == 0.0:
         T_delta += p.drive.gain * T
     else:
@@ -228,6 +228,9 @@ def motion_derivative(p, s, t, x, T, side):
     if side == 0.0:
         delta_ddot = 0.0  # not to rounding only, or the axis would creep
     psi_dot, y_dot, x_dot = linear_dynamics.track(p, x, v) if p.model == LINEAR else nonlinear_dynamics.track(s)
+    if p.slip.active:
+        psi_dot += p.slip.yaw[0] * s.slip.now[0] + p.slip.yaw[1] * s.slip.now[1]
+        y_dot += s.slip.now[0]
     rotor_ddot = 0.0
     if p.drive.backlash > 0.0:
         mesh = contact(p.mesh, x[ROTOR] - x[DELTA], x[ROTOR_DOT] - x[DELTA_DOT])

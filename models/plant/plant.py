@@ -24,7 +24,7 @@ from models.errors import InputError
 from models.linear.path import LATERAL_STATES, PSI, Y_P
 from models.nonlinear.contact_forces import describe_status
 from models.parameters import Bicycle
-from models.plant import linear_dynamics, nonlinear_dynamics, sensors, steer_drive, steer_servo
+from models.plant import linear_dynamics, nonlinear_dynamics, sensors, side_slip, steer_drive, steer_servo
 from models.plant.environment import Surroundings, next_gust
 from models.plant.motion import forward, motion, motion_derivative, move, steer_slip
 from models.plant.records import (
@@ -45,6 +45,7 @@ from models.plant.records import (
 )
 from models.plant.scenario import Kick, Knock, Scenario
 from models.plant.sensors import READINGS, Instruments
+from models.plant.side_slip import SideSlip
 from models.plant.steer_drive import TIME_RESOLUTION, SteerDrive
 from models.plant.tyres import FrontTyre, tyre_torque_after
 
@@ -144,6 +145,17 @@ def roll_tyre(p, s, h):
 
 
 @njit(cache=True, nogil=True)
+def slip_tyres(p, s, h):
+    """Let the tyres slip sideways for `h` seconds; in a person's hands and on its side they grip."""
+    if s.held or s.fallen:
+        side_slip.grip_again(s.slip)
+        return
+    x = motion(s)
+    v, _ = forward(p, s, s.t, x)
+    side_slip.slip_on(p.slip, s.slip, h, v, x, derivative_now(p, s))
+
+
+@njit(cache=True, nogil=True)
 def advance_plant(p, s, kicks, T_cmd, enabled, dt):
     """Carry the machine on by `dt` seconds with one command.
 
@@ -183,6 +195,8 @@ def advance_plant(p, s, kicks, T_cmd, enabled, dt):
         steer_drive.carry_on(p.drive, s.drive, h, s.held or s.fallen)
         if p.tyre.active:
             roll_tyre(p, s, h)
+        if p.slip.active:
+            slip_tyres(p, s, h)
         s.t += h
     s.t = max(s.t, t_end)
 
@@ -209,7 +223,7 @@ def read_plant(p, s, out):
     if p.surroundings.coasting:
         v_dot = x_dot[V]
     if p.model == LINEAR:
-        linear_dynamics.read(p, x, x_dot, v, v_dot, a_belt, out)
+        linear_dynamics.read(p, s, x, x_dot, v, v_dot, a_belt, out)
     else:
         if still:
             nonlinear_dynamics.stand_still(p, s, x)
@@ -233,6 +247,7 @@ class Plant:
         Equations of motion, a name in `models.plant.records.PLANT_MODELS`.
     surroundings : Surroundings
     tyre : FrontTyre
+    slip : SideSlip
 
     Attributes
     ----------
@@ -256,8 +271,9 @@ class Plant:
         model: str = "linear",
         surroundings: Surroundings = Surroundings(),
         tyre: FrontTyre = FrontTyre(),
+        slip: SideSlip = SideSlip(),
     ) -> None:
-        self.p = pack_plant(bicycle, scenario, drive, instruments, model, surroundings, tyre)
+        self.p = pack_plant(bicycle, scenario, drive, instruments, model, surroundings, tyre, slip)
         self.s = initial_plant_state(bicycle, scenario)
         self.kicks = pack_kicks(scenario)
         self._readings = np.zeros(1, READINGS)

@@ -12,6 +12,7 @@ from models.parameters import Bicycle
 from models.plant.environment import AIR_DENSITY, CONTACT, SURROUNDINGS, Surroundings, stiff
 from models.plant.scenario import MAX_SPEED_CORNERS, Knock, Scenario
 from models.plant.sensors import INSTRUMENTS, INSTRUMENTS_STATE, NOISE, Instruments
+from models.plant.side_slip import SLIP_SETTINGS, SLIP_STATE, SideSlip, pack_slip
 from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, ROTOR_MIN, SteerDrive
 from models.plant.steer_servo import SERVO_SETTINGS, SERVO_STATE, pack_servo, servo_step
 from models.plant.tyres import TYRE_SETTINGS, FrontTyre, pack_tyre
@@ -47,6 +48,7 @@ PLANT_PARAMETERS = np.dtype(
         ("drive", DRIVE_SETTINGS),
         ("servo", SERVO_SETTINGS),
         ("tyre", TYRE_SETTINGS),
+        ("slip", SLIP_SETTINGS),
         ("mesh", CONTACT),  # of the drive's teeth
         ("instruments", INSTRUMENTS),
         ("surroundings", SURROUNDINGS),
@@ -79,6 +81,7 @@ PLANT_STATE = np.dtype(
         ("push", "f8", (KICK_VALUES,)),  # that one, KICK_BEGIN ...
         ("T_noise", "f8"),  # N m, random steer torque at present
         ("tyre_torque", "f8"),  # N m, of the front tyre on the steer at present
+        ("slip", SLIP_STATE),  # of the tyres, sideways
         ("gust", "f8"),  # N, random part of the wind at present
         ("drive", DRIVE_STATE),
         ("servo", SERVO_STATE),
@@ -103,6 +106,7 @@ def pack_plant(
     model: str,
     surroundings: Surroundings,
     tyre: FrontTyre = FrontTyre(),
+    slip: SideSlip = SideSlip(),
 ) -> NDArray:
     """Pack everything that stays constant into one ``PLANT_PARAMETERS`` array.
 
@@ -116,6 +120,7 @@ def pack_plant(
         Equations of motion, a name in `PLANT_MODELS`.
     surroundings : Surroundings
     tyre : FrontTyre
+    slip : SideSlip
 
     Raises
     ------
@@ -142,6 +147,7 @@ def pack_plant(
     p["drive"] = tuple(getattr(drive, name) for name in DRIVE_SETTINGS.names or ())
     pack_servo(p["servo"], drive, 1.0 / M_inv[DELTA, DELTA])
     pack_tyre(p["tyre"], tyre, bicycle)
+    pack_slip(p["slip"], slip, bicycle, M_inv, model == "linear")
     play = 0.5 * drive.backlash if drive.backlash > 0.0 else None
     p["mesh"] = stiff(play, M_inv[DELTA, DELTA] + 1.0 / max(drive.rotor, ROTOR_MIN), MESH_RATE)
     instruments.pack(p["instruments"])

@@ -5,7 +5,7 @@ contact; where it carries a side force, that acts behind the middle of the conta
 vertical at the contact, and both follow with the path rolled, as rubber has to be bent first. The steer turns the
 wheel there by cos(lam), and the frame that it makes yaw adds mu = c cos(lam) / w: that is the torque's work on it.
 
-The wheel still goes where it points (no side slip). Kicks and wind are left out of the side force.
+The wheel still goes where it points (side slip: `side_slip.py`). Kicks and wind are left out of the side force.
 """
 
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from models.errors import InputError
 from models.linear.path import heading_rate, lateral_forces
 from models.parameters import Bicycle
 
+REAR, FRONT = 0, 1  # wheels, as `lateral_forces` has them
 SLOWEST_ROLL = 0.1  # m/s, below which a path has no curvature that could be told
 
 TYRE_SETTINGS = np.dtype(
@@ -80,9 +81,14 @@ def pack_tyre(p: np.void, tyre: FrontTyre, bicycle: Bicycle) -> None:
     p["spin_per_delta"] = heading_rate(bicycle, 1.0, unit[DELTA])
     p["spin_per_delta_dot"] = heading_rate(bicycle, 1.0, unit[DELTA_DOT]) + np.cos(bicycle.lam)
     p["twisting"], p["trail"] = of_steer * tyre.twisting, of_steer * tyre.trail
-    still = np.zeros(len(STATES))
-    p["force"] = [
-        lateral_forces(bicycle, v, x, x_dot)[1]
+    p["force"] = force_coefficients(bicycle, FRONT)
+
+
+def force_coefficients(bicycle: Bicycle, wheel: int) -> list[float]:
+    """Side force [N] on a wheel by phi_ddot, delta_ddot, v phi_dot, v delta_dot and v^2 delta, without slip."""
+    unit, still = np.eye(len(STATES)), np.zeros(len(STATES))
+    return [
+        float(lateral_forces(bicycle, v, x, x_dot)[wheel])
         for v, x, x_dot in (
             (0.0, still, unit[PHI_DOT]),
             (0.0, still, unit[DELTA_DOT]),
