@@ -13,15 +13,16 @@ from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.joint_fit import NAME as FOUR_STATE
 from experiments.analysis.joint_fit import fit_cuts
 from experiments.analysis.next_steps import next_steps
-from experiments.analysis.process_noise.estimate import with_process_noise
+from experiments.analysis.process_noise.estimate import OURS, with_process_noise
 from experiments.analysis.process_noise.fits import in_random_torques
 from experiments.analysis.process_noise.wording import noise_json
+from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle, without_stops
 from experiments.analysis.verdict.goodness_of_fit import GoodnessOfFit, verdicts
 from experiments.analysis.window_notes import apply_notes
 from experiments.analysis.windows import find_windows, make_window
 from experiments.datatypes import Comparison, Fit, Rejected, Response, Window
 from experiments.theory.modes import kicked_mode
-from experiments.theory.theory import dynamics_for
+from experiments.theory.theory import dynamics_for, theory_for
 from hil.controllers.controller import NotLinearError
 from models.errors import InputError
 
@@ -89,13 +90,18 @@ def analyze_responses(
     """
     comparisons: list[Comparison] = []
     rejected: list[Rejected] = []
+    stops = stops_by_bicycle(responses)
     for response in responses:
         if why := unpredicted(response):
             rejected.append(Rejected(response.source, float(response.t[0]), float(response.t[-1]), why))
             on_progress(response)
             continue
         if given is None:
-            windows, refused = apply_notes(response, find_windows(response))  # a person's notes have the last word
+            found, refused = find_windows(response)
+            if response.kind == OURS:
+                found, at_stops = without_stops(response, found, stops.get(theory_for(response).bicycle.name, ()))
+                refused = sorted([*refused, *at_stops], key=lambda part: part.t_start)
+            windows, refused = apply_notes(response, (found, refused))  # a person's notes have the last word
         else:
             windows, refused = [given_window(response, *given)], []
         fits = []

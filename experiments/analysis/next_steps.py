@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from experiments.analysis.steer_parts.steer_stops import stops_by_bicycle
 from experiments.analysis.windows import WindowRules
 from experiments.datatypes import Comparison, Rejected, Response
 from experiments.theory.modes import kicked_mode
@@ -53,11 +54,18 @@ def next_steps(
         return []
     sources = {response.source for response in without}
     reasons = [r.reason for r in rejected if r.source in sources]
-    steps = []
+    steps = [
+        f"the steer of {name} met {stop.phrase}: kick less, or give it more way"
+        for name, stops in stops_by_bicycle(without).items()
+        for stop in stops
+    ]
+    damped = []
     if any(word in reason for reason in reasons for word in GONE_TOO_SOON):
-        steps += [said for response in without for said in damped_too_well(response)]
-    known = {"no kick", "too small"} if steps else set()  # it was kicked, and well enough to see that
-    steps += [remedy for word, remedy in REMEDIES if word not in known and any(word in reason for reason in reasons)]
+        damped = [said for response in without for said in damped_too_well(response)]
+    known = {"no kick", "too small"} if damped else set()  # it was kicked, and well enough to see that
+    steps += damped + [
+        remedy for word, remedy in REMEDIES if word not in known and any(word in reason for reason in reasons)
+    ]
     return [*dict.fromkeys(steps), LAST_RESORT]
 
 

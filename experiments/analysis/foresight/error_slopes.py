@@ -13,8 +13,8 @@ import numpy as np
 
 from experiments.analysis.difference_noise import difference_influence
 from experiments.analysis.initial_state import estimate_initial_state, measured_speed
-from experiments.analysis.verdict.simulated_motion import MachineSteps
-from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
+from experiments.analysis.steer_parts.simulated_motion import MachineSteps
+from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
 from experiments.datatypes import Comparison, Dynamics, Response, Theory, Window
 from experiments.theory.free_response import BICYCLE_STARTS, free_response
 from experiments.theory.theory import theory_for
@@ -115,7 +115,7 @@ class _Kicked:
             return 0.0 * self._shown(self.states, self.dynamics)
         start = np.zeros(machine.embed.shape[1])
         start[BICYCLE_STARTS] = self.x
-        return (machine.ride(start, DRY_FRICTION, size) - machine.ride(start, None, 0.0))[self.rows]
+        return (machine.ride(start, ((DRY_FRICTION, size),)) - machine.ride(start))[self.rows]
 
     def _change(self, moved: Dynamics) -> Array:
         states = free_response(moved, *_speeds(self.response, self.since))[..., BICYCLE_STARTS]

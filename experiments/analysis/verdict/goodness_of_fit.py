@@ -11,15 +11,17 @@ from functools import cache
 from typing import Any
 
 from experiments.analysis.compare import windows_by_bicycle
+from experiments.analysis.steer_parts.steer_stops import SteerStop, stops_by_bicycle
 from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.causes import find_causes
 from experiments.analysis.verdict.conditions import CampaignFit, ConditionMeans, fit_campaign
 from experiments.analysis.verdict.guard import attempt
 from experiments.analysis.verdict.leftover import Leftover
+from experiments.analysis.verdict.pairs import CausePair, find_pairs, one_is_not_enough
 from experiments.analysis.verdict.power import Detectable, power_table
 from experiments.analysis.verdict.uncertain_parameters import ParameterPosterior
 from experiments.analysis.verdict.withheld import why_withheld
-from experiments.analysis.verdict.wording import what_would_explain
+from experiments.analysis.verdict.wording import of_stops, of_two, what_would_explain
 from experiments.datatypes import Comparison, Response
 from experiments.notebook import plus_minus, value_table
 from experiments.theory.theory import theory_for
@@ -43,6 +45,8 @@ class GoodnessOfFit:
     withheld: str = ""  # why p is nan and nothing is judged; empty where it is
     power: tuple[Detectable, ...] = ()  # smallest deviations that would have been seen
     drive_gain: float = 1.0  # torque per torque told that theory goes by, as the drive reports it
+    pairs: tuple[CausePair, ...] = ()  # two causes at once, the best first; empty where one is enough
+    stops: tuple[SteerStop, ...] = ()  # that the steer met; windows with them are left out
     untold: str = ""  # why the joint test or the search for causes could not be made, if it could not
 
     @property
@@ -53,13 +57,17 @@ class GoodnessOfFit:
     @property
     def sentence(self) -> str:
         """Verdict in words."""
+        return f"{self._judgement}{of_stops(self.stops)}"
+
+    @property
+    def _judgement(self) -> str:
         if self.withheld:
             return f"the verdict on the model of {self.bicycle} is withheld: {self.withheld}"
         numbers = f"chi-square {self.chi2:.1f} with {self.dof} degrees of freedom, p = {self.p:.2g}{self._reported}"
         if self.explained:
             return f"the model of {self.bicycle} explains these data ({numbers})"
         lacking = f"the model of {self.bicycle} does not explain these data ({numbers})"
-        return f"{lacking}{what_would_explain(self.causes, self.chi2, self.dof, self.untold)}"
+        return f"{lacking}{what_would_explain(self.causes, self.chi2, self.dof, self.untold)}{of_two(self.pairs)}"
 
     @property
     def _reported(self) -> str:
@@ -108,8 +116,9 @@ def verdicts(
     def telling(name: str) -> Callable[[str], None]:
         return lambda what: tell(f"verdict on {name}: {what}")
 
-    groups = windows_by_bicycle(responses, comparisons)
-    return [bicycle_verdict(name, group, causes, telling(name)) for name, group in groups.items()]
+    groups, stops = windows_by_bicycle(responses, comparisons), stops_by_bicycle(responses)
+    found = [bicycle_verdict(name, group, causes, telling(name)) for name, group in groups.items()]
+    return [replace(verdict, stops=tuple(stops.get(verdict.bicycle, ()))) for verdict in found]
 
 
 def bicycle_verdict(
@@ -141,6 +150,10 @@ def bicycle_verdict(
     if causes and fit.p < SIGNIFICANCE:
         found, untold = attempt("the search for causes", lambda: find_causes(group, leftover, tell), found)
     unknown: tuple[Detectable, ...] = ()
+    pairs: list[CausePair] = []
+    if found and one_is_not_enough(found, 2 * len(fit.conditions)):
+        dof = 2 * len(fit.conditions)
+        pairs, _ = attempt("the search for pairs", lambda: find_pairs(group, leftover(), found, dof, tell), pairs)
     power, _ = attempt("the power", lambda: power_table(group, leftover().covariance, SIGNIFICANCE), unknown)
     return GoodnessOfFit(
         bicycle=bicycle,
@@ -154,5 +167,6 @@ def bicycle_verdict(
         withheld=withheld,
         power=power,
         drive_gain=theory_for(group[0][0]).nominal("drive_gain") if group else 1.0,
+        pairs=tuple(pairs),
         untold=untold,
     )

@@ -11,10 +11,11 @@ from functools import partial
 import numpy as np
 
 from experiments.analysis.estimators import estimate_alike
+from experiments.analysis.steer_parts.simulated_motion import RiddenMotion
+from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS, STOPS, SteerElement
+from experiments.analysis.steer_parts.steer_stops import find_steer_stops
 from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.leftover import Leftover, WindowGroup, some_windows, with_moved_prediction
-from experiments.analysis.verdict.simulated_motion import RiddenMotion
-from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS, SteerElement
 from experiments.datatypes import Comparison, Fit
 
 FIRST_SIZE = 0.25  # of the usual size
@@ -29,6 +30,7 @@ class RiddenWindows:
 
     def __init__(self, group: WindowGroup) -> None:
         self._ridden: list[tuple[Comparison, RiddenMotion, Fit]] = []
+        self._stopped = bool(find_steer_stops(list({response.key: response for response, _ in group}.values())))
         for response, c in group:
             motion = RiddenMotion.of(response, c.window) if c.fit.influence.size else None
             if motion is not None and np.isfinite([c.z_re, c.z_im]).all():
@@ -36,7 +38,9 @@ class RiddenWindows:
                 self._ridden.append((c, motion, without))
 
     def suit(self, element: SteerElement) -> bool:
-        """Tell whether any window's machine can have such a part."""
+        """Tell whether any window's machine can have such a part; stops only where the steer was seen to meet some."""
+        if element.kind == STOPS and not self._stopped:
+            return False
         return bool(self._ridden) and any(motion.suits(element) for _, motion, _ in self._ridden)
 
     def predicted(self, element: SteerElement, size: float) -> list[Comparison]:
@@ -125,7 +129,7 @@ def _eigenvalue(c: Comparison, motion: RiddenMotion, element: SteerElement, size
     """Eigenvalue [1/s] that the window's estimator finds in the motion with a part on the steer; nan where it fails."""
     if size == 0.0:
         return near.eigenvalue
-    y = motion.lean_rate(element, size)
+    y = motion.lean_rate(((element, size),))
     if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
         return complex(np.nan, np.nan)
     return estimate_alike(motion.response.t[c.window.rows], y, near, quick=True).eigenvalue

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import chdtrc
 
+from experiments.analysis.steer_parts.steer_stops import SteerStop
 from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
+from experiments.analysis.verdict.pairs import CausePair, alike_pairs
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
 MUCH_MORE = 1.5  # times the verdict's chi-square, from where on that with which causes are told apart is said too
@@ -21,6 +23,7 @@ MEASURE_NEXT = {  # what tells a cause from the others, without the bicycle's mo
     "steer_stop": "turn the bars to both ends, to know the steer at which they stop",
     "tyre_twisting": "ride with other tyre pressures: a tyre's torque goes with its contact",
     "tyre_trail": "ride with other tyre pressures: a tyre's torque goes with its contact",
+    "tyre_slip": "ride with other tyre pressures: a tyre's slip goes with its contact",
     "speed_scale": "roll out the wheel between two marks, to know its radius under load",
     "steer_scale": "photograph the bars at two angles, to know the encoder's scale",
     "steer_lag": "knock the bars and the frame at once, to know the lag between encoder and gyro",
@@ -74,6 +77,29 @@ def _told_apart(cause: CandidateCause, chi2: float) -> str:
     if not cause.chi2_before > MUCH_MORE * chi2:
         return ""
     return f" ({cause.chi2_before:.0f} without it, by the measure that tells causes apart)"
+
+
+def of_two(pairs: Sequence[CausePair]) -> str:
+    """Say what two causes at once would explain; empty where none were tried, or none would explain more than one."""
+    if not pairs:
+        return ""
+    best = pairs[0]
+    moved = " and ".join(f"{one.name} at {with_unit(one, one.moved)}" for one in (best.first, best.second))
+    alike = [" with ".join(pair.names) for pair in alike_pairs(pairs)]
+    left = f"chi-square would be {best.chi2_left:.1f}"
+    if best.p_left < STILL_UNEXPLAINED:
+        left += f", and that is unexplained too (p = {best.p_left:.2g})"
+    return f"; two causes at once, fitted because one is not enough: with {moved} {left}" + (
+        f"; these data cannot tell that pair from {', '.join(alike)}" if alike else ""
+    )
+
+
+def of_stops(stops: Sequence[SteerStop]) -> str:
+    """Say which stops the steer met; empty where it met none."""
+    if not stops:
+        return ""
+    met = " and ".join(stop.phrase for stop in stops)
+    return f"; the steer met {met}, and windows in which it did are left out: kick less, or give it more way"
 
 
 def with_unit(cause: CandidateCause, value: float) -> str:

@@ -7,15 +7,17 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.stats import chi2
 
+from experiments.analysis.steer_parts.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
+from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
 from experiments.analysis.verdict.candidate import indistinguishable
-from experiments.analysis.verdict.simulated_motion import MachineSteps, RiddenMotion, _tyre_rows
-from experiments.analysis.verdict.steer_elements import STEER_ELEMENTS
 from experiments.theory.free_response import simulate_free_response
 from experiments.theory.theory import lean_feedback, open_loop
 from hil.runners.emulation import Emulation
 from models import catalogue
 from models.linear.perturbed import Variant
 from models.linear.whipple import input_matrix, system_matrix, totals
+from models.plant.plant import Plant, Scenario
+from models.plant.side_slip import SideSlip
 from models.plant.steer_drive import SteerDrive
 from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
 from tests.experiments.simulated import recording
@@ -59,8 +61,8 @@ def test_friction_agrees_with_another_route():
     smooth = solve_ivp(
         lambda _, x: A @ x - coulomb * np.tanh(x[3] / 1e-3) * b, (0.0, t[-1]), x0, "LSODA", t, rtol=1e-8, atol=1e-10
     ).y
-    ours = motion.machine.ride(x0, ELEMENTS["coulomb_friction"], coulomb)
-    without = motion.machine.ride(x0, None, 0.0)
+    ours = motion.machine.ride(x0, ((ELEMENTS["coulomb_friction"], coulomb),))
+    without = motion.machine.ride(x0)
     effect = np.abs(smooth[2] - without[:, 0]).max()
     assert effect > 0.02
     assert np.abs(ours[:, 0] - smooth[2]).max() < 0.05 * effect
@@ -68,9 +70,9 @@ def test_friction_agrees_with_another_route():
 
 def test_a_stop_holds_the_handlebar():
     motion = motion_of(open_loop(SILVER))
-    free = motion.machine.ride(motion.start.x, None, 0.0)
+    free = motion.machine.ride(motion.start.x)
     limit = 0.5 * np.abs(free[:, 1]).max()
-    held = motion.machine.ride(motion.start.x, ELEMENTS["steer_stop"], 1.0 / limit)
+    held = motion.machine.ride(motion.start.x, ((ELEMENTS["steer_stop"], 1.0 / limit),))
     begun = np.abs(held[:, 1]) <= limit
     assert np.abs(held[int(np.argmax(begun)) :, 1]).max() < 1.1 * limit
 
@@ -88,6 +90,23 @@ def test_side_force_is_what_yaw_needs_in_a_steady_turn():
     t = totals(SILVER)
     assert curvature == pytest.approx(delta * np.cos(SILVER.lam) / SILVER.w, rel=1e-6)
     assert side == pytest.approx(t.mT * t.xT / SILVER.w * v**2 * curvature * np.cos(SILVER.lam), rel=0.05)
+
+
+@pytest.mark.parametrize("compliance", [0.02, 0.1])
+def test_tyres_slip_as_the_emulated_ones(compliance):
+    """The plant's agree with a library's integration of four degrees of freedom (`test_side_slip.py`)."""
+    motion, v, x0 = motion_of(open_loop(SILVER)), 5.0, (0.02, 0.01, 0.4, -0.3)
+    ours = motion.machine.ride(np.array(x0), ((ELEMENTS["tyre_slip"], compliance),))
+    without = motion.machine.ride(np.array(x0))
+    plant = Plant(SILVER, Scenario(speed=((0.0, v),), x0=x0, held=False), slip=SideSlip(compliance=compliance))
+    found = [plant.state]
+    for _ in range(len(ours) - 1):
+        plant.advance(0.0, False, motion.response.dt)
+        found.append(plant.state)
+    truth = np.array(found)[:, [2, 1]]
+    effect = np.abs(truth - without).max(axis=0)
+    assert (effect > 0.003).all()
+    assert (np.abs(ours - truth)[40:].max(axis=0) < 0.03 * effect).all()  # but for the ringing at the start
 
 
 def test_a_drive_that_does_not_exist_has_no_dead_band():

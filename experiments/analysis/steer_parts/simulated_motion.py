@@ -1,4 +1,4 @@
-"""Motion of a window's machine with one more part on its steer axis, from the start that then fits best.
+"""Motion of a window's machine with more parts on its steer axis, from the start that then fits best.
 
 The linear dynamics of theory (`experiments.dynamics.Dynamics`: bicycle, drive, sampled observer and gains as flown)
 step at the measured speed; the part adds its torque, held over a step. What the part changes is the difference to the
@@ -12,7 +12,14 @@ from functools import cached_property
 import numpy as np
 
 from experiments.analysis.initial_state import InitialState, estimate_initial_state
-from experiments.analysis.verdict.steer_elements import NEEDS_DRIVE, NO_ELEMENT, SteerElement, ride_element
+from experiments.analysis.steer_parts.slip_steps import SlipSteps, slip_steps
+from experiments.analysis.steer_parts.steer_elements import (
+    ACTING_ORDER,
+    NEEDS_DRIVE,
+    TYRE_SLIP,
+    SteerElement,
+    ride_elements,
+)
 from experiments.datatypes import Dynamics, Response, Window
 from experiments.theory.free_response import step_maps
 from experiments.theory.theory import theory_for
@@ -27,6 +34,7 @@ _LONGEST_STEP = 0.005  # s, of continuous dynamics
 START_ROUNDS = 8  # times, at most, that the start is corrected for what the part does to the motion
 CORRECTION_SETTLED = 2e-3  # of the motion, by which a correction still moves it
 _N_STATES = len(STATES)
+Parts = Sequence[tuple[SteerElement, float]]  # on the steer axis, each with its size, SI
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,7 @@ class MachineSteps:
     torque: Array  # (m,) change per N m on the steer held over a step
     rows: Array  # (3, m): torque of the drive; curvature of the front wheel's path and side force, by work on the steer
     side_per_torque: float  # side force of `rows` per N m on the steer
+    slip: SlipSteps  # of the tyres
     embed: Array  # (m, 4 + k) states from starts
 
     @classmethod
@@ -70,28 +79,28 @@ class MachineSteps:
         rows[1:] += np.outer(on_axis, rows[0])
         rows[1:] *= work[:, np.newaxis]
         side_per_torque = float(work[1] * on_axis[1])
-        return cls(h, every, v, F, left, weight, torque, rows, side_per_torque, dynamics.starts(float(v[0])))
+        slip = slip_steps(dynamics, real, v0, h)
+        return cls(h, every, v, F, left, weight, torque, rows, side_per_torque, slip, dynamics.starts(float(v[0])))
 
     @property
     def driven(self) -> bool:
         """Tell whether a drive of known torque turns the steer."""
         return bool(self.rows[0].any())
 
-    def ride(self, start: Array, element: SteerElement | None, size: float) -> Array:
+    def ride(self, start: Array, parts: Parts = ()) -> Array:
         """Lean rate and steer (n, 2) at the recording's samples.
 
         Parameters
         ----------
         start : (4 + k,)
             As `InitialState.x`.
-        element : SteerElement or None
-        size : float
-            SI.
+        parts : sequence of (SteerElement, float)
+            On the steer axis, each with its size, SI.
         """
-        kind = element.kind if element else NO_ELEMENT
-        found = ride_element(
-            kind,
-            size,
+        acting = sorted(parts, key=lambda part: ACTING_ORDER.index(part[0].kind))
+        found = ride_elements(
+            np.array([element.kind for element, _ in acting], np.int64),
+            np.array([size for _, size in acting], float),
             self.h,
             self.v,
             self.F,
@@ -100,6 +109,7 @@ class MachineSteps:
             self.torque,
             self.rows,
             self.side_per_torque,
+            self.slip,
             self.embed @ start,
         )
         return np.asarray(found[:: self.every])
@@ -162,6 +172,8 @@ class RiddenMotion:
 
     def suits(self, element: SteerElement) -> bool:
         """Tell whether this machine can have such a part."""
+        if element.kind == TYRE_SLIP:
+            return self.machine.slip.possible
         return self.machine.driven or element.kind not in NEEDS_DRIVE
 
     @cached_property
@@ -173,17 +185,17 @@ class RiddenMotion:
     def _unit_motions(self) -> Array:
         """Lean rate and steer (n, 2, 4 + k) without a part, from unit starts: without one the motion is linear."""
         units = np.eye(len(self.start.x))
-        return np.stack([self.machine.ride(unit, None, 0.0) for unit in units], axis=-1)
+        return np.stack([self.machine.ride(unit) for unit in units], axis=-1)
 
-    def lean_rate(self, element: SteerElement, size: float) -> Array:
-        """Lean rate (n,) with a part of this size, less its mean, from the start that then fits best."""
-        x, change = self._start_with(element, size)
+    def lean_rate(self, parts: Parts) -> Array:
+        """Lean rate (n,) with parts of these sizes, less its mean, from the start that then fits best."""
+        x, change = self._start_with(parts)
         return np.asarray(self.start.unit_responses @ x + change[:, 0])
 
-    def _start_with(self, element: SteerElement, size: float) -> tuple[Array, Array]:
-        """Start (4 + k,) that fits best with a part, and what the part then changes (n, 2), less its mean.
+    def _start_with(self, parts: Parts) -> tuple[Array, Array]:
+        """Start (4 + k,) that fits best with some parts, and what they then change (n, 2), less its mean.
 
-        The start is corrected by what linear theory would make of that change, again and again. Where the part
+        The start is corrected by what linear theory would make of that change, again and again. Where a part
         changes much in a short window such corrections overshoot or run away: each is mixed with those before it
         (Anderson 1965), and the start that was corrected least is taken.
         """
@@ -191,7 +203,7 @@ class RiddenMotion:
         x, starts, corrections = self.start.x, [], []
         best = (np.inf, x, np.zeros((self.window.stop - self.window.start, 2)))
         for _ in range(START_ROUNDS):
-            change = self.machine.ride(x, element, size) - self._unit_motions @ x
+            change = self.machine.ride(x, parts) - self._unit_motions @ x
             change -= change.mean(axis=0)
             wanted = self.start.x - sum(K @ change[:, i] for i, K in enumerate(self._influences))
             starts.append(x)

@@ -15,14 +15,25 @@ from numba import njit
 
 from experiments.dynamics import PhysicalRange
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
+from models.linear.side_slip import roll_slip
 
-NO_ELEMENT, COULOMB, DEAD_BAND, HYSTERESIS, STOPS, _PLAY, TWISTING, PNEUMATIC_TRAIL = range(8)
+_NO_ELEMENT, COULOMB, DEAD_BAND, HYSTERESIS, STOPS, _PLAY, TWISTING, PNEUMATIC_TRAIL, TYRE_SLIP = range(9)
 RELAXATION_LENGTH = 0.1  # m, of a bicycle's tyre (Doria et al. 2013: 0.08 to 0.3)
 _ROTOR = 0.002  # kg m^2, what turns on the drive's side of the play; as `models.plant.steer_drive.SteerDrive` has it
 _MESH_STEPS = 20  # of one step, while teeth meet
 _MESH_RATE, _MESH_DAMPING = 1000.0, 0.5  # rad/s at which tooth rings on tooth, and share of critical damping
 _MEMORY = 4  # numbers that an element may remember
 NEEDS_DRIVE = (DEAD_BAND, HYSTERESIS)  # without one there is nothing to change
+ACTING_ORDER = (
+    DEAD_BAND,
+    HYSTERESIS,
+    TYRE_SLIP,
+    TWISTING,
+    PNEUMATIC_TRAIL,
+    _PLAY,
+    STOPS,
+    COULOMB,
+)  # last what holds the axis
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,14 @@ STEER_ELEMENTS = (
         PhysicalRange(0.0, 0.05, "the side force acts behind the middle of the contact, within half its length"),
         "pneumatic trail: lever of the front tyre's side force as it slips",
     ),
+    SteerElement(
+        "tyre_slip",
+        TYRE_SLIP,
+        "rad",
+        0.05,
+        PhysicalRange(0.0, 0.5, "a tyre that slips by half a radian for its own load is none"),
+        "side slip of both tyres: angle at which a side force would be as large as the load",
+    ),
 )
 
 
@@ -118,7 +137,7 @@ def element_torque(kind, size, memory, h, v, delta, delta_dot, free_delta_dot, m
     twist, side : float
         Curvature of the front wheel's path [1/m], and side force on it [N].
     """
-    if size == 0.0 or kind == NO_ELEMENT:
+    if size == 0.0 or kind == _NO_ELEMENT:
         return 0.0
     if kind == COULOMB:
         return min(max(-free_delta_dot / mobility, -size), size)
@@ -175,13 +194,48 @@ def _play_torque(size, memory, h, delta, delta_dot, free_delta_dot, mobility, dr
 
 
 @njit(cache=True, nogil=True)
-def ride_element(kind, size, h, v, F, left, weight, torque, rows, side_per_torque, x0):
-    """Ride a linear machine with an element; in this file, as compiled code knows only its own file's changes.
+def _slip_on(slip, compliance, h, v, needed, now, after, rates, tau):
+    """Let both tyres slip on over a step; their torques on lean and steer, mean of it, are written.
 
     Parameters
     ----------
-    kind, size
-        Of the element.
+    slip : SlipSteps
+    compliance : float
+        rad.
+    h, v : float
+        s, m/s.
+    needed : (2,)
+        Side forces without slip [N], mean of the step.
+    now, after, rates, tau : (4,), (4,), (2,), (2,)
+        Slip and side forces, both moved on; slip accelerations [m/s^2]; torques [N m].
+    """
+    roll_slip(h, v, RELAXATION_LENGTH, slip.loads / compliance, slip.admittance, slip.across, needed, now, after)
+    for i in range(2):
+        rates[i] = (after[i] - now[i]) / h
+    for i in range(2):
+        tau[i] = 0.0
+        for wheel in range(2):
+            tau[i] -= slip.P[i, wheel] * rates[wheel] + 0.5 * v * slip.R[i, wheel] * (now[wheel] + after[wheel])
+    now[:] = after
+
+
+@njit(cache=True, nogil=True)
+def _read_slip(slip, a, v, now, rates, tau):
+    """Change of state ``a`` by what yaw gyro and accelerometer read of the slip."""
+    yaw = slip.yaw[0] * now[0] + slip.yaw[1] * now[1]
+    sideways = v * yaw + rates[0] + slip.x_imu * (slip.yaw[0] * rates[0] + slip.yaw[1] * rates[1])
+    sideways += slip.sideways[0] * tau[0] + slip.sideways[1] * tau[1]
+    return slip.readings[a, 0] * yaw + slip.readings[a, 1] * sideways
+
+
+@njit(cache=True, nogil=True)
+def ride_elements(kinds, sizes, h, v, F, left, weight, torque, rows, side_per_torque, slip, x0):
+    """Ride a linear machine with elements; in this file, as compiled code knows only its own file's changes.
+
+    Parameters
+    ----------
+    kinds, sizes : (e,)
+        Of the elements, in the order in which they act.
     h : float
         Step [s].
     v : (n,)
@@ -189,7 +243,8 @@ def ride_element(kind, size, h, v, F, left, weight, torque, rows, side_per_torqu
     F, left, weight
         As of `experiments.theory.free_response.step_maps`.
     torque, rows, side_per_torque
-        As of `experiments.analysis.verdict.simulated_motion.MachineSteps`.
+        As of `experiments.analysis.steer_parts.simulated_motion.MachineSteps`.
+    slip : SlipSteps
     x0 : (m,)
         State at the start.
 
@@ -200,7 +255,9 @@ def ride_element(kind, size, h, v, F, left, weight, torque, rows, side_per_torqu
     """
     n, m = len(v), len(x0)
     out = np.empty((n, 2))
-    x, after, memory = x0.copy(), np.empty(m), np.zeros(_MEMORY)
+    x, after, memories = x0.copy(), np.empty(m), np.zeros((len(kinds), _MEMORY))
+    slipping, after_slip, tau = np.zeros(4), np.zeros(4), np.zeros(2)
+    rates, needed = np.zeros(2), np.zeros(2)
     mobility = torque[DELTA_DOT]
     for i in range(n):
         out[i, 0], out[i, 1] = x[PHI_DOT], x[DELTA]
@@ -213,16 +270,44 @@ def ride_element(kind, size, h, v, F, left, weight, torque, rows, side_per_torqu
                     step += share * (F[here + 1, a, b] - F[here, a, b])
                 total += step * x[b]
             after[a] = total
-        drive, twist, side = 0.0, 0.0, 0.0
+        drive, twist, side, delta, delta_dot = 0.0, 0.0, 0.0, x[DELTA], x[DELTA_DOT]
         for b in range(m):
             drive += rows[0, b] * x[b]
             twist += rows[1, b] * x[b]
             side += rows[2, b] * x[b]
-        if kind == PNEUMATIC_TRAIL:
-            side += side_per_torque * memory[0]  # of the acceleration that the tyre itself gives the steer
-        added = element_torque(
-            kind, size, memory, h, v[i], x[DELTA], x[DELTA_DOT], after[DELTA_DOT], mobility, drive, twist, side
-        )
+        for wheel in range(2):
+            needed[wheel] = 0.0
+            for b in range(m):
+                needed[wheel] += 0.5 * slip.needed[wheel, b] * (x[b] + after[b])
         for a in range(m):
-            x[a] = after[a] + added * torque[a]
+            x[a] = after[a]
+        for e in range(len(kinds)):
+            if kinds[e] == TYRE_SLIP:
+                if sizes[e] > 0.0:
+                    for a in range(m):  # what the instruments read of the slip, and of its torques, at the step's start
+                        x[a] += _read_slip(slip, a, v[i], slipping, rates, tau)
+                    _slip_on(slip, sizes[e], h, v[i], needed, slipping, after_slip, rates, tau)
+                    for a in range(m):
+                        x[a] += slip.lean[a] * tau[0] + torque[a] * tau[1]
+                continue
+            memory = memories[e]
+            of_itself = side_per_torque * memory[0] if kinds[e] == PNEUMATIC_TRAIL else 0.0  # the tyre moves the steer
+            added = element_torque(
+                kinds[e],
+                sizes[e],
+                memory,
+                h,
+                v[i],
+                delta,
+                delta_dot,
+                x[DELTA_DOT],
+                mobility,
+                drive,
+                twist,
+                side + of_itself,
+            )
+            if kinds[e] == DEAD_BAND or kinds[e] == HYSTERESIS:
+                drive += added  # what the next part gets of it
+            for a in range(m):
+                x[a] += added * torque[a]
     return out

@@ -1,0 +1,70 @@
+"""Two causes at once: found with their sizes where no single one is enough, and left alone where one is."""
+
+import pytest
+
+from experiments.analysis.verdict.candidate import CandidateCause
+from experiments.analysis.verdict.pairs import CausePair, one_is_not_enough
+from experiments.analysis.verdict.wording import of_two
+from hil.runners.emulation import Emulation
+from models.plant.steer_drive import SteerDrive
+from models.plant.tyres import FrontTyre
+from tests.experiments.analysis.verdict.test_goodness_of_fit import lockstep
+
+FOUR = ("3.8", "5.0", "3.0", "5.6")
+
+
+def cause(name, left, deviations=1.0, moved=0.9, unit=""):
+    return CandidateCause(name, 1.0, moved, deviations, False, 1.0, left, unit=unit)
+
+
+@pytest.mark.parametrize(
+    ("causes", "wanted"),
+    [
+        ([cause("drive_gain", 5.0)], False),
+        ([cause("drive_gain", 30.0)], True),
+        ([cause("xB", 5.0, deviations=30.0)], True),
+        ([cause("drive_gain", float("nan"))], True),
+        ([], True),
+    ],
+)
+def test_a_pair_is_tried_only_where_one_is_not_enough(causes, wanted):
+    assert one_is_not_enough(causes, 8) is wanted
+
+
+def test_a_pair_is_said_to_be_fitted_and_how_much_is_left():
+    first, second = cause("drive_gain", 30.0), cause("coulomb_friction", 40.0, moved=0.05, unit="N m")
+    other = CausePair(first, cause("xH", 50.0), 26.0, 3e-4)
+    said = of_two([CausePair(first, second, 25.0, 4e-4), other])
+    assert "two causes at once, fitted because one is not enough: with drive_gain at 0.9 and " in said
+    assert "coulomb_friction at 0.05 N m chi-square would be 25.0, and that is unexplained too (p = 0.0004)" in said
+    assert said.endswith("these data cannot tell that pair from drive_gain with xH")
+    assert of_two([]) == ""
+
+
+def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path):
+    """Before, xH or frame inertia was named, with chi-square in the tens left."""
+    found = lockstep(tmp_path, Emulation(drive=SteerDrive(gain=0.9, coulomb=0.05)), FOUR[1:]).verdicts[0]
+    assert not found.explained
+    best = found.pairs[0]
+    sizes = {one.name: one.moved for one in (best.first, best.second)}
+    assert sizes == {"drive_gain": pytest.approx(0.9, abs=0.01), "coulomb_friction": pytest.approx(0.05, rel=0.1)}
+    assert best.p_left > 0.01
+    assert "two causes at once" in found.sentence
+
+
+@pytest.mark.slow
+def test_twisting_and_trail_of_a_tyre_are_named_and_measured(tmp_path):
+    found = lockstep(tmp_path, Emulation(tyre=FrontTyre(twisting=1.0, trail=0.01)), FOUR).verdicts[0]
+    pairs = {frozenset(pair.names): pair for pair in found.pairs}
+    best = pairs[frozenset({"tyre_twisting", "tyre_trail"})]
+    sizes = {one.name: one.moved for one in (best.first, best.second)}
+    assert sizes == {"tyre_twisting": pytest.approx(1.0, rel=0.2), "tyre_trail": pytest.approx(0.01, rel=0.2)}
+    assert best.p_left > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drive", [{"gain": 0.9}, {"delay": 0.02}, {"coulomb": 0.05}])
+def test_one_cause_is_not_made_two(tmp_path, drive):
+    found = lockstep(tmp_path, Emulation(drive=SteerDrive(**drive)), FOUR).verdicts[0]
+    assert not found.explained
+    assert found.pairs == ()
