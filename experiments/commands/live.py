@@ -1,4 +1,4 @@
-"""`riderless live`: the page beside a machine, or a finished run on the same page."""
+"""`riderless live`: the page beside a machine, or a finished run or a log of others on the same page."""
 
 import sys
 from pathlib import Path
@@ -11,8 +11,17 @@ from experiments.live.access import LOOPBACK, USUAL_PORT
 
 def live(
     run: Annotated[
-        Path | None, typer.Argument(help="Finished run to look at again; without one, the run that is going on.")
+        Path | None,
+        typer.Argument(help="Finished run, or a log of others, to look at again; without one, the run that goes on."),
     ] = None,
+    mapping: Annotated[
+        str, typer.Option("--mapping", "-m", help="Of a log of others: TOML file that says which column is what.")
+    ] = "",
+    preset: Annotated[str, typer.Option(help="Of a log of others: its kind, where it is not recognised.")] = "",
+    bicycle: Annotated[str, typer.Option(help="Of a log of others: a name or a TOML file.")] = "",
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Show a log of others also where physics contradicts a unit or a sign.")
+    ] = False,
     host: Annotated[
         str, typer.Option(help="Address to serve on; any but this computer's own wants the token that is printed.")
     ] = LOOPBACK[0],
@@ -23,21 +32,26 @@ def live(
     """Show a run on a page in the browser: state, limits, traces, eigenvalues, events, and a STOP in reach.
 
     It looks at the `run` or `campaign` that goes on in another terminal, and at the next one when that has ended. The
-    page is never the only stop: opening or closing it changes nothing at the machine. Ctrl-C ends it.
+    page is never the only stop: opening or closing it changes nothing at the machine. A finished run, and a log of
+    others as `riderless analyze` reads it, plays at 0.1 to 10 times its speed. Ctrl-C ends it.
     """
     from experiments.live.beside import LiveTeller
     from experiments.live.ending import heed_ending
     from experiments.live.launch import LiveServerProcess
-    from experiments.live.player import Player
+    from experiments.live.replay.player import Player
+    from experiments.recordings.read import refuse_unused
     from experiments.terminal.console import emit_json, screen
     from hil.live.layout import find_shared_areas
     from models.errors import InputError
 
+    how = {"mapping": mapping, "preset": preset, "bicycle": bicycle, "trust": trust}
+    if run is None and any(how.values()):
+        refuse_unused(0, **how)
     if run is None and process is None and next(find_shared_areas(), None) is None:
         raise InputError(
             "no run goes on on this computer: start `riderless run` in another terminal, or name a finished run"
         )
-    player = Player(run) if run is not None else None
+    player = Player(run, **how) if run is not None else None
     with LiveServerProcess(host, port) as server, heed_ending() as stopped:
         if as_json:
             emit_json({"address": server.address, "port": server.port, "server": server.pid})

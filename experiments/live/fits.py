@@ -49,7 +49,7 @@ def fits_of(path: Path, **how: Any) -> FoundFits:
     path : Path
         Run folder, log, or file of others.
     **how
-        As `read_recording` takes it: mapping, preset, bicycle.
+        As `read_recording` takes it: mapping, preset, bicycle, trust.
     """
     try:
         response = read_recording(path, **how)

@@ -17,7 +17,7 @@ from experiments.live.fits import FoundFits, ask_fits, new_fitter
 from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
 from experiments.live.narrator import Narrator
-from experiments.live.player import rows_message
+from experiments.live.replay.row_messages import rows_message
 from experiments.live.schema import LiveChoice, LiveEvent, LiveHello, LiveStatus, PlayChoices, as_text
 from hil.controllers.controller import Controller
 from hil.logs.folders import run_folder

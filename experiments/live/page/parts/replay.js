@@ -45,6 +45,13 @@ export function onHello() {
   const { start, end, windows } = store.hello.replay;
   $("seek").min = start;
   $("seek").max = end;
+  const share = (t) => (100 * (t - start)) / Math.max(end - start, 1e-9);
+  $("window-line").replaceChildren(...windows.map((one) => {
+    const mark = element("span", { class: one.rejected ? "rejected" : "" });
+    mark.style.left = `${share(one.t_start)}%`;
+    mark.style.width = `${Math.max(share(one.t_end) - share(one.t_start), 0.2)}%`;
+    return mark;
+  }));
   $("windows").replaceChildren(...windows.map((one) => {
     const button = element("button", { type: "button", class: one.rejected ? "rejected" : "" }, `${number(one.t_start, 1)} s ${one.text}`);
     button.addEventListener("click", () => go(one.t_start));

@@ -46,7 +46,7 @@ export function onHello() {
   const hello = store.hello;
   pressed = 0;
   unsent = false;
-  say($("title"), [hello.title, hello.label].filter(Boolean).join(" · "));
+  say($("title"), [...new Set([hello.title, hello.label])].filter(Boolean).join(" · "));
   document.title = `${hello.title} – riderless`;
   keepPresence();
   document.body.dataset.kind = hello.kind;

@@ -17,6 +17,8 @@ REFUSED = {
     "mapping would be ignored: only files of others need that": [
         "analyze run -m mapping.toml",
         "plot run -m mapping.toml",
+        "live run -m mapping.toml --port 0",
+        "live -m mapping.toml --port 0",
     ],
     "bicycle would be ignored: only files of others need that": ["plot run --bicycle Silver"],
     "a figure is written as .svg, .pdf, .png": [
@@ -45,6 +47,7 @@ REFUSED = {
     "wanted the columns of a known kind": [
         "plot mapping.toml",
         "analyze words.txt",
+        "live log.csv --port 0",
         "analyze log.csv",
         "identify log.csv --free drive_gain",
     ],

@@ -1,4 +1,4 @@
-"""Replay of a finished run on the page, at any pace, from any time."""
+"""Replay of a finished run, or of a log of others, on the page, at any pace, from any time."""
 
 import select
 import time
@@ -10,13 +10,11 @@ from typing import Any
 import numpy as np
 
 from experiments.live.fits import FoundFits, ask_fits, new_fitter
-from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
-from experiments.live.narrator import Narrator
-from experiments.live.rows import CODES, MOST_ROWS_PER_SECOND, SHOWN
-from experiments.live.schema import ROW_COLUMNS, LiveHello, LiveRows, ReplayLine, as_text
-from experiments.recordings.runs import run_of
-from models.errors import InputError
+from experiments.live.replay.recordings import recording_to_show
+from experiments.live.replay.row_messages import rows_message
+from experiments.live.rows import MOST_ROWS_PER_SECOND
+from experiments.live.schema import LiveHello, ReplayLine, as_text
 
 FRAME = 1.0 / 30.0  # s
 STATUS_EVERY = 0.1  # s
@@ -24,55 +22,45 @@ LEAD_SHOWN = 10.0  # s before the place that was sought which a page gets with i
 
 
 class Player:
-    """Player of one run of ours.
+    """Player of one recording.
 
     Parameters
     ----------
     path : Path
-        Run folder or log.
+        Run folder, log, or a file of others.
+    **how
+        As `experiments.recordings.read.read_recording` takes it: mapping, preset, bicycle, trust.
 
     Raises
     ------
     InputError
-        There is no run, or an empty one.
+        There is nothing to read, or nothing in it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, **how: Any) -> None:
         self._server: LiveServerProcess
-        self._path = path
-        self.run = run_of(path)
-        self._ticks: Any = self.run.ticks
-        if len(self._ticks) < 2:
-            raise InputError(f"wanted a run with rows to look at, found {len(self._ticks)} in {path}: give another")
-        self._times = np.asarray(self._ticks["t_host"][:], dtype=float)
+        self._path, self._how = path, how
+        self.recording = recording_to_show(path, **how)
+        self._times = np.asarray(self.recording.rows["t_host"][:], dtype=float)
         self._zero = float(self._times[0])
         self._times = self._times - self._zero
         self.end = float(self._times[-1])
         self.t, self.pace = 0.0, 1.0
         self._sent = 0  # rows before this one have been sent
         self._told_at = -np.inf
-        self._narrator = Narrator(self.run.header, self._zero)
         self._found: FoundFits | None = None
-        self._step = max(1, round(float(self.run.header.rig.rate) / MOST_ROWS_PER_SECOND))
+        self._step = max(1, round(self.recording.rate / MOST_ROWS_PER_SECOND))
 
     def hello(self) -> LiveHello:
-        """First message: the run, its time line and its windows as far as they are known."""
+        """First message: the recording, its time line and its windows as far as they are known."""
         windows = self._found.windows if self._found else []
-        header = self.run.header
-        return hello_of(
-            header,
-            kind="replay",
-            title=header.label or self.run.folder.name,
-            run=str(self.run.folder),
-            can=["seek", "pace"],
-            replay=ReplayLine(start=0.0, end=self.end, windows=windows),
-        )
+        return self.recording.hello(ReplayLine(start=0.0, end=self.end, windows=windows))
 
     def serve(self, server: LiveServerProcess, stopped: Callable[[], bool] = lambda: False) -> None:
         """Play until ``stopped()`` or the server is gone."""
         self._server = server
         with new_fitter() as fitter:
-            asked: Future[FoundFits] | None = ask_fits(fitter, self._path)
+            asked: Future[FoundFits] | None = ask_fits(fitter, self._path, **self._how)
             self._begin()
             before = time.monotonic()
             while not stopped() and self._server.alive:
@@ -88,10 +76,8 @@ class Player:
     def _begin(self) -> None:
         """Tell the whole once more: hello, marks and fits; then go on where it was."""
         self._server.tell(as_text(self.hello()))
-        for marker in self.run.markers:
-            event = self._narrator.marker(marker.t, marker.kind, marker.text)
-            if event is not None:
-                self._server.tell(as_text(event))
+        for event in self.recording.events():
+            self._server.tell(as_text(event))
         for fit in self._found.fits if self._found else ():
             self._server.tell(as_text(fit))
         self._jump(self.t)
@@ -116,28 +102,14 @@ class Player:
         self._send_rows()
         if abs(time.monotonic() - self._told_at) >= STATUS_EVERY:
             self._told_at = time.monotonic()
-            row = self._ticks[max(0, min(int(np.searchsorted(self._times, self.t, "right")) - 1, len(self._times) - 1))]
+            newest = max(0, min(int(np.searchsorted(self._times, self.t, "right")) - 1, len(self._times) - 1))
             pace = 0.0 if self.t >= self.end else self.pace
-            self._server.tell(as_text(self._narrator.status(row, pace=pace, age_s=0.0, recording=str(self.run.folder))))
+            self._server.tell(as_text(self.recording.status(self.recording.rows[newest], pace=pace, age_s=0.0)))
 
     def _send_rows(self) -> None:
         until = int(np.searchsorted(self._times, self.t, "right"))
         picked = np.arange(self._sent + (-self._sent) % self._step, until, self._step)
         self._sent = until
         if len(picked):
-            self._server.tell(as_text(rows_message(self._ticks[picked[0] : picked[-1] + 1][:: self._step], self._zero)))
-
-
-def rows_message(rows: np.ndarray, zero: float) -> LiveRows:
-    """Message of rows (n,) of a log, older ones too; times counted from ``zero`` [s, host clock]."""
-    names = rows.dtype.names or ()
-
-    def column(name: str) -> list[float | None]:
-        if name not in names:
-            return [None] * len(rows)
-        values = np.round(rows[name].astype(float), 5)
-        return [float(x) if np.isfinite(x) else None for x in values]
-
-    columns: dict[str, Any] = {name: column(SHOWN[name]) for name in ROW_COLUMNS}
-    columns |= {name: [int(x) for x in rows[name]] for name in CODES}
-    return LiveRows(t=[round(float(t) - zero, 4) for t in rows["t_host"]], **columns)
+            rows = self.recording.rows[picked[0] : picked[-1] + 1][:: self._step]
+            self._server.tell(as_text(rows_message(rows, self._zero)))
