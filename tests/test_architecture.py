@@ -81,7 +81,8 @@ MAY_KNOW_TIME = {
     "experiments/emulation/hand.py",  # when a kick began
     "experiments/studies/fault_injection/realtime/bench.py",  # real faults happen in real time
     "experiments/live/rows.py",  # when somebody was there last
-    "experiments/live/player.py",  # the pace of a replay
+    "experiments/live/replay/player.py",  # the pace of a replay
+    "experiments/live/emulated.py",  # when something happened
     "experiments/live/play.py",  # when something happened, and how long a fallen bicycle rests
     "experiments/live/beside.py",  # how old what is shown is
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced

@@ -15,7 +15,26 @@ from models.plant.plant import Kick, Scenario
 from models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
 
 _WIND, _SPEED, _FAULT = range(Hand.room, Hand.room + 3)
+_TRUTH = Hand.room + 3  # where the plant tells how it moves
 QUICKEST = 1.0  # m/s^2, at which the belt changes its speed
+
+
+class PlayTruth(NamedTuple):
+    """Motion of an emulated machine as it is, SI; numbers may be one step of the plant apart."""
+
+    phi: float = 0.0
+    delta: float = 0.0
+    phi_dot: float = 0.0
+    delta_dot: float = 0.0
+    torque: float = 0.0  # that the drive reports
+    v: float = 0.0
+    y: float = 0.0
+    psi: float = 0.0
+    held: float = 1.0  # by a person
+
+    def shown(self) -> dict[str, float]:
+        """Columns of a page."""
+        return {name: value for name, value in self._asdict().items() if name != "held"}
 
 
 class PlayFault(NamedTuple):
@@ -48,7 +67,7 @@ class Playmate(Hand):
         Of the belt at first [m/s].
     """
 
-    room = Hand.room + 3
+    room = _TRUTH + len(PlayTruth._fields)
 
     def __init__(self, draw: Callable[[int], Kick], speed: float) -> None:
         super().__init__(draw)
@@ -80,6 +99,11 @@ class Playmate(Hand):
         self.memory[_FAULT] = names.index(name)
 
     @property
+    def truth(self) -> PlayTruth:
+        """Motion of the machine now."""
+        return PlayTruth(*self.memory[_TRUTH:])
+
+    @property
     def broken(self) -> str:
         """Name of the fault that is on."""
         return FAULTS[int(self.memory[_FAULT])].name
@@ -108,6 +132,9 @@ class PlayedPlant(PushedPlant):
         self._take_speed()
         fault = int(self._memory[_FAULT])
         super().advance({DEAD: 0.0, WEAK: 0.5}.get(fault, 1.0) * T_cmd, enabled, dt)
+        plant = self._plant
+        motion = (*plant.state, plant.T, plant.v, plant.y_P, plant.psi, not plant.released)
+        self._memory[_TRUTH:] = [float(value) for value in motion]
 
     def read(self) -> np.void:
         """Take one sample of the instruments, as they are now."""

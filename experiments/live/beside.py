@@ -40,10 +40,33 @@ class LiveTeller:
     server : LiveServerProcess
     pid : int or None
         Process to look at; None for the newest that runs, and the next when that has ended.
+    look : callable or None
+        Finds the run to look at, instead.
+    heed : callable
+        Does what pages have asked for, beyond what the server has done by itself.
+    alone : callable
+        Called again and again with whether a run is looked at; says after how long [s] it is to be called again.
+
+    Attributes
+    ----------
+    can : list of str
+        Things that a page may do to the machine, beside those that the run itself tells.
+    play : PlayChoices or None
+        What there is to choose among them.
     """
 
-    def __init__(self, server: LiveServerProcess, pid: int | None = None) -> None:
+    def __init__(
+        self,
+        server: LiveServerProcess,
+        pid: int | None = None,
+        look: Callable[[], layout.SharedAreas | None] | None = None,
+        heed: Callable[[dict[str, Any]], None] = lambda request: None,
+        alone: Callable[[bool], float] = lambda connected: DIGEST_EVERY,
+    ) -> None:
         self._server, self._pid = server, pid
+        self._look, self._heed, self._alone = look, heed, alone
+        self.can: list[str] = []
+        self.play: PlayChoices | None = None
         self._areas: layout.SharedAreas | None = None
         self._shared: SharedRun | None = None
         self._number = 0  # of the text that describes the run
@@ -71,15 +94,24 @@ class LiveTeller:
                     self._look_for_a_run()
                 elif self._shared is not None:
                     self._tell(now)
-                select.select([self._server.fileno()], [], [], DIGEST_EVERY)
-                for _ in self._server.requests():
-                    pass  # the server has done what there was to do
+                patience = self._alone(self._shared is not None)
+                select.select([self._server.fileno()], [], [], min(patience, DIGEST_EVERY))
+                for request in self._server.requests():
+                    self._heed(request)
                 if self._pid is not None and self._shared is None and not Path(f"/proc/{self._pid}").exists():
                     return
 
+    @property
+    def zero(self) -> float:
+        """Host clock from which the page counts [s]; not a number while no run is looked at."""
+        return self._narrator.t_zero if self._narrator is not None else float("nan")
+
     def _look_for_a_run(self) -> None:
         """Open the memory of the process that was meant, or of the newest."""
-        found = layout.areas_of(self._pid) if self._pid is not None else next(layout.find_shared_areas(), None)
+        if self._look is not None:
+            found = self._look()
+        else:
+            found = layout.areas_of(self._pid) if self._pid is not None else next(layout.find_shared_areas(), None)
         if found is None:
             return
         try:
@@ -124,17 +156,16 @@ class LiveTeller:
         self._narrator = Narrator(header, float("nan"))
         self._told_fits = set()
         self._next_fits = -np.inf
-        play = run.get("play")
         try:
             hello = hello_of(
                 header,
-                kind="play" if play else "live",
+                kind="live",
                 title=header.label or self._folder.name,
                 run=run["folder"],
                 planned=run.get("duration"),
                 presence=bool(run.get("presence")),
-                can=["stop", *run.get("can", [])],
-                play=PlayChoices.model_validate(play) if play else None,
+                can=list(dict.fromkeys(["stop", *run.get("can", []), *self.can])),
+                play=self.play,
             )
         except InputError as error:
             self._server.tell(as_text(LiveEvent(t=None, kind="note", text=str(error))))

@@ -18,12 +18,21 @@ def open_page() -> None:
         The package that serves the page is not there.
     """
     require_websockets()
-    command = [sys.executable, "-m", "experiments.cli", "live", "--process", str(os.getpid()), "--port", str(_port())]
+    command = [
+        sys.executable,
+        "-m",
+        "experiments.cli",
+        "live",
+        "--process",
+        str(os.getpid()),
+        "--port",
+        str(free_port()),
+    ]
     subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sys.stderr, start_new_session=True)
 
 
-def _port() -> int:
-    """Choose the usual port, or any where that is taken."""
+def free_port() -> int:
+    """Choose the usual port for a page, or any (0) where that is taken."""
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

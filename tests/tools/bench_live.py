@@ -126,7 +126,7 @@ def press_to_ramp(presses: int, fifo: int, pages: int) -> tuple[list[float], dic
             if clicked is not None:
                 times.append(clicked)
         share = (_cpu(server.pid) - used) / (time.monotonic() - began)
-        memory = _resident(server.pid)
+        memory = resident(server.pid)
     return times, {"cpu": share, "memory_MB": memory}
 
 
@@ -173,7 +173,7 @@ def _cpu(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100.0
 
 
-def _resident(pid: int) -> float:
+def resident(pid: int) -> float:
     """Memory of a process [MB]."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1000.0

@@ -4,7 +4,7 @@ import { send } from "../link.js";
 import { store } from "../store.js";
 import { $, element, number, say } from "../words.js";
 
-const KEYS = "Keys: ← → kick, ↑ ↓ speed, A D wind, 1 to 9 controller, S start again, space stop.";
+const KEYS = [["kick", "← → kick"], ["speed", "↑ ↓ speed"], ["wind", "A D wind"], ["controller", "1 to 9 controller, S start again"], ["stop", "space stop"]];
 const STEP = { "set-speed": 0.2, wind: 2 };
 
 export function start() {
@@ -29,7 +29,7 @@ function kick(side) {
   if (store.may("kick")) send({ type: "kick", side, strength: Number($("strength").value) });
 }
 
-function again() { send({ type: "controller", name: $("controller").value }); }
+function again() { if (store.may("controller")) send({ type: "controller", name: $("controller").value }); }
 
 function tell() {
   say($("strength-text"), `${number(Number($("strength").value), 1)} x`);
@@ -87,6 +87,6 @@ export function onHello() {
   $("set-speed").min = play?.speed_min ?? hello.limits.speed_min;
   $("set-speed").max = play?.speed_max ?? hello.limits.speed_max;
   if (Number.isFinite(play?.speed)) $("set-speed").value = play.speed;
-  say($("keys"), KEYS);
+  say($("keys"), `Keys: ${KEYS.filter(([what]) => store.may(what)).map(([, words]) => words).join(", ")}.`);
   tell();
 }

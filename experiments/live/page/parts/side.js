@@ -28,6 +28,7 @@ export function onStatus() {
     pages: s.pages ? warn(`${s.pages} look on`, false) : null,
   };
   for (const [name, value] of Object.entries(s.temperatures)) lines[name] = warn(`${number(value, 0)} °C`, value > 80);
+  if (store.hello.kind === "live" && !Object.keys(s.temperatures).length) lines.temperatures = warn("none measured", false);
   const list = $("health-list");
   for (const [name, told] of Object.entries(lines)) {
     const key = name.replaceAll(" ", "-");
