@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from models.errors import InputError
+from models.text_file import read_text_file
 
 LOG_MAGIC = b"\x89MCAP0\r\n"  # with which every log begins
 LOG_SUFFIX = ".mcap"
@@ -135,7 +136,7 @@ def files_read(*given: str | Path | None) -> list[Path]:
     for path in (Path(one) for one in given if one):
         found.append(path)
         try:
-            text = path.read_text(encoding="utf-8-sig") if path.suffix == ".toml" else ""
+            text = read_text_file(path) if path.suffix == ".toml" else ""
         except (OSError, UnicodeDecodeError):
             continue
         found += [path.parent / name for name in _NAMED_FILE.findall(text)]

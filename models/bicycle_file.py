@@ -13,6 +13,7 @@ from models.likely_mistakes import corrected, likely_mistakes
 from models.parameter_table import DISPENSABLE, PARAMETERS
 from models.parameter_units import si_parameters
 from models.plausible import Values, odd_traits
+from models.text_file import read_text_file
 
 FILE_KEYS = ("name", "source", "note", "missing", "trust", "parameters", "std")
 LARGEST_SLIP = 1e15  # no usual mistake makes more of a bicycle's parameter
@@ -37,7 +38,7 @@ def read_text(text_or_path: str | Path) -> tuple[str, str]:
         return "the bicycle given", text_or_path
     path = Path(text_or_path)
     try:
-        return str(path), path.read_text(encoding="utf-8-sig")
+        return str(path), read_text_file(path)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; give the path of a bicycle in TOML") from None
     except (OSError, UnicodeDecodeError) as error:

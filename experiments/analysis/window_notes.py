@@ -24,6 +24,7 @@ from experiments.recordings import published
 from experiments.recordings.read import find_recordings
 from hil.logs.log import RUN_FILE as LOG
 from models.errors import InputError
+from models.text_file import read_text_file
 
 FILE = "windows.txt"
 PRINTED_ROUNDING = 0.0051  # s; windows are printed to 0.01 s
@@ -57,7 +58,7 @@ def read_notes(path: Path, recordings: Sequence[str]) -> dict[str, tuple[Note, .
         A line is not understood, names no recording though there are several, or one that is not there.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text_file(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a readable file of windows, found {path}: {error}; check the path") from None
     notes: dict[str, tuple[Note, ...]] = {}

@@ -29,6 +29,7 @@ from models.file_format import load_toml, require_format
 from models.parameters import Bicycle
 from models.plant.environment import Surroundings
 from models.plant.steer_drive import SteerDrive
+from models.text_file import read_text_file
 
 EMULATED_RIG = "emulated"
 
@@ -161,7 +162,7 @@ def read_campaign(path: Path) -> Campaign:
     InputError
         One sentence naming the file and what is wrong with it.
     """
-    table, lines = _toml(path), find_key_lines(path.read_text(encoding="utf-8-sig"))
+    table, lines = _toml(path), find_key_lines(read_text_file(path))
     require_format(table, "campaign", path)
     try:
         return replace(_planned(table, lines, path.parent, path.name), stem=path.stem)
@@ -230,7 +231,7 @@ def _learning(settings: Sequence[Settings]) -> Learning | None:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return load_toml(path.read_text(encoding="utf-8-sig"))
+        return load_toml(read_text_file(path))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise InputError(

@@ -15,6 +15,7 @@ from hil.rig.file import read_rig
 from hil.rig.writer import replace_file
 from models.errors import InputError
 from models.file_format import VERSIONS, format_line, load_toml, require_format
+from models.text_file import read_text_file
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def migrate(path: Path) -> Migration:
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text_file(path)
         load_toml(text)  # which says in a sentence what cannot be
         return tomlkit.parse(text)
     except (OSError, UnicodeDecodeError) as error:

@@ -9,6 +9,7 @@ from hil.loop.limits import Limits
 from hil.rig.rig import Rig
 from models import catalogue
 from models.errors import InputError
+from models.text_file import read_text_file
 
 if TYPE_CHECKING:
     from hil.controllers.controller import Controller
@@ -50,7 +51,7 @@ def _is_rig(path: Path) -> bool:
     from models.file_format import load_toml
 
     try:
-        return not load_toml(path.read_text(encoding="utf-8-sig")).keys().isdisjoint({"port", "limits", "loop"})
+        return not load_toml(read_text_file(path)).keys().isdisjoint({"port", "limits", "loop"})
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
         return False  # read as a bicycle, it is refused with the reason
 

@@ -8,8 +8,10 @@ import numpy as np
 
 from models.array_types import Array
 from models.errors import InputError
+from models.text_file import read_text_file
 
 EIGENVALUE_COLUMNS = ("v_start", "v_end", "re", "im")
+_HEAD = 65_536  # characters, in which the header stands
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,8 @@ def figure7() -> Figure7:
 def is_table(path: Path) -> bool:
     """Is this a table of eigenvalues, by its header?"""
     try:
-        with path.open(encoding="utf-8") as file:
-            lines = (line for line in file if not line.startswith("#"))
+        with path.open(encoding="utf-8") as file:  # not by lines: what is no text may have none that ends
+            lines = (line for line in file.read(_HEAD).splitlines() if not line.startswith("#"))
             return tuple(next(lines, "").strip().split(",")) == EIGENVALUE_COLUMNS
     except (OSError, UnicodeDecodeError):
         return False
@@ -51,7 +53,9 @@ def read_published(path: Path) -> Figure7:
         When it holds no rows, or something that is not a number.
     """
     try:
-        return _parse(path.read_text(encoding="utf-8-sig"))
+        return _parse(read_text_file(path))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error}): give a table of eigenvalues in CSV") from None
     except ValueError as error:
         raise InputError(
             f"{path} wants rows of four numbers under {','.join(EIGENVALUE_COLUMNS)} (m/s, m/s, 1/s, rad/s), "

@@ -25,6 +25,7 @@ from scipy.stats import t as student
 from hil.commissioning.sensor_calibration import EARTH_GRAVITY, Estimate
 from models.array_types import Array
 from models.errors import InputError
+from models.text_file import read_text_file
 
 PULL_QUANTITIES = {"gain": "", "dead_band": "N m", "friction": "N m", "break_away": "N m", "hysteresis": "N m"}
 PULL_BLOCK = 4  # rows
@@ -89,7 +90,7 @@ def read_pull_table(path: Path) -> PullTable:
         One sentence, for what is no such table.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_text_file(path).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"no pull test can be read at {path} ({error}): give a table of text") from None
     head = next((i for i, line in enumerate(lines) if line.lower().startswith("command")), None)

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from models.errors import InputError
+from models.text_file import read_bytes_file
 
 LAW_SUFFIX = ".py"
 _LONGEST_TOLD = 160  # characters of what the compiler said
@@ -44,7 +45,7 @@ def name_law(path: str | Path) -> LawFile:
         It cannot be read.
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_bytes_file(path)
         text = data.decode("utf-8-sig")
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}): give a Python file with a law") from None

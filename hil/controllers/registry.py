@@ -12,6 +12,7 @@ from hil.controllers.controller import Controller
 from hil.controllers.law_file import LAW_SUFFIX
 from models.errors import InputError
 from models.file_format import load_toml
+from models.text_file import read_text_file
 
 if TYPE_CHECKING:
     from hil.controllers.timing import LoopTiming
@@ -58,7 +59,7 @@ def read_controller_file(path: str | Path) -> Controller:
         The file cannot be read, or is no controller.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_text_file(path)
     except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
         raise InputError(
             f"{path or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"

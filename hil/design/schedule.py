@@ -18,6 +18,7 @@ from models.file_format import load_toml
 from models.linear.prescribed_steer import COMMAND_UNITS, InnerLoop
 from models.parameters import Bicycle
 from models.tables import data_frame, html_table
+from models.text_file import read_text_file
 
 if TYPE_CHECKING:
     from hil.loop.law import Law
@@ -314,7 +315,7 @@ def _read(source: str | Path) -> tuple[str, str]:
     if isinstance(source, str) and "\n" in source:
         return source, "the text given"
     try:
-        return Path(source).read_text(encoding="utf-8-sig"), str(source)
+        return read_text_file(source), str(source)
     except (OSError, ValueError) as error:  # the latter: no text, or no name that a file can have
         raise InputError(
             f"{source or 'a nameless file'} cannot be read ({error}): give a file of `riderless design`"

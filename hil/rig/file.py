@@ -18,6 +18,7 @@ from models.errors import InputError
 from models.file_format import load_toml, require_format
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
+from models.text_file import read_text_file
 
 
 def read_rig(path: Path) -> Rig:
@@ -29,7 +30,7 @@ def read_rig(path: Path) -> Rig:
         One sentence naming the file and all its faults.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text_file(path)
     except OSError as error:
         raise InputError(
             f"no rig file can be read at {path} ({error.strerror}): give the path of a TOML file"

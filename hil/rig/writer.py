@@ -14,6 +14,7 @@ from firmware_interface.errors import DeviceError
 from hil.rig.file import read_rig
 from models.errors import InputError
 from models.file_format import load_toml
+from models.text_file import read_text_file
 
 
 class RigChange(NamedTuple):
@@ -113,7 +114,7 @@ def replace_file(path: Path, text: str, kept: Path, read: Callable[[Path], objec
 
 def _document(path: Path) -> tomlkit.TOMLDocument:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text_file(path)
         load_toml(text)  # which says in a sentence what cannot be
         return tomlkit.parse(text)
     except OSError as error:

@@ -8,6 +8,7 @@ from models.errors import InputError
 from models.exchange.bicycle_parameters import FILE_ENDING, bicycle_parameters_text, read_bicycle_parameters_text
 from models.exchange.symbrim import read_symbrim_text, symbrim_text
 from models.parameters import Bicycle
+from models.text_file import read_text_file
 
 LARGEST_FILE = 1_000_000  # bytes; a bicycle takes two thousand
 BICYCLE_FORMATS: dict[str, Callable[[Bicycle], str]] = {
@@ -54,7 +55,7 @@ def read_bicycle(name_or_path: str | Path, trust: bool = False) -> Bicycle:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise InputError(f"{path} has more than {LARGEST_FILE} bytes: it is not the file of a bicycle")
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_text_file(path, LARGEST_FILE)
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; give the path of a bicycle") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -15,8 +15,10 @@ from hil.logs.json_values import numbers_again
 from hil.logs.log import Marker, Run, Stop
 from hil.loop.tick_record import TICK
 from models.errors import InputError
+from models.text_file import read_text_file
 
 KIND = "riderless-table"
+_MOST_HEADER = 100_000_000  # bytes; a run of hours with its marks and torques played has some millions
 COLUMNS = ("phi_dot_meas", "v_meas", "delta_meas", "psi_dot_meas", "phi_est", "T_cmd", "state", "valid", "t_host")
 
 
@@ -77,7 +79,7 @@ def _document(table: Table) -> dict[str, Any]:
     text = next((text for name, text in table.meta.items() if name.split(".")[-1] == EXPORT_KEY), "")
     beside = table.path.with_suffix(HEADER_SUFFIX)
     try:
-        document = json.loads(text or beside.read_text(encoding="utf-8"))
+        document = json.loads(text or read_text_file(beside, _MOST_HEADER))
         for key, kind in (("header", dict), ("columns", dict), ("stop", dict), ("markers", list)):
             if not isinstance(document.get(key) if isinstance(document, dict) else None, kind):
                 raise ValueError(f"no {key}")

@@ -16,6 +16,7 @@ from models.bicycle_file import shortened
 from models.errors import InputError
 from models.file_format import load_toml, require_format
 from models.parameters import Bicycle, nearest
+from models.text_file import read_text_file
 
 QUANTITY_UNITS: dict[str, dict[str, float]] = {
     "phi_dot": units.RATE_UNITS,
@@ -94,7 +95,7 @@ def load_mapping(path: str | Path, trust: bool = False) -> Mapping:
     try:
         if not Path(path).exists() and shipped.is_file():
             return mapping_of(load_toml(shipped.read_text(encoding="utf-8")), str(path), Path())
-        text = Path(path).read_text(encoding="utf-8-sig")
+        text = read_text_file(path)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"wanted a mapping file (TOML), found {path}: {error}; check the path") from None
     try:
