@@ -214,6 +214,19 @@ def test_what_is_harmless_already_stays():
     assert json.loads(harmless(json.dumps({"a": HOSTILE}, ensure_ascii=False))) == {"a": HOSTILE}
 
 
+@pytest.mark.parametrize("unseen", ["\u034f", "\u3164", "\ufe0f", "\u2800", "\U000e0100", "\u115f"])
+def test_names_that_look_the_same_are_told_apart(unseen):
+    """Letters, marks and signs to Unicode, nothing to the eye: a second Silver."""
+    assert harmless(f"Silver{unseen}") == "Silver" + json.dumps(unseen)[1:-1]
+    assert harmless(f"a{unseen}b").isascii()
+
+
+def test_a_tower_of_accents_covers_no_other_line():
+    assert harmless("e" + 4 * "\u0301") == "e" + 4 * "\u0301"  # more than any language has
+    assert harmless("e" + 500 * "\u0301" + "x\u0301") == "e" + 4 * "\u0301" + 496 * r"\u0301" + "x\u0301"
+    assert harmless("Vie\u0323\u0302t \u0e17\u0e35\u0e48") == "Vie\u0323\u0302t \u0e17\u0e35\u0e48"
+
+
 def test_a_sentence_stays_on_a_line_and_ends():
     said = harmless_sentence("found\n" + "9" * 5000 + "\x1b[2J; correct it")
     assert len(said) <= 1010
