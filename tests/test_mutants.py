@@ -5,9 +5,10 @@ import ast
 import pytest
 
 from tests.paths import ROOT
-from tests.tools.mutants import LONG, TESTS, users_of
 from tests.tools.mutation.changes import TABLE, changes, numbered, source_mutants
 from tests.tools.mutation.equivalent import EQUIVALENT
+from tests.tools.mutation.plan import LONG, TESTS
+from tests.tools.mutation.whole import users_of
 
 
 def changed(statement):

@@ -71,3 +71,19 @@ def test_the_offset_is_never_above_what_was_seen_and_nothing_poisons_it(late):
             assert 0.0 <= tb["age"] <= CLOCK_JUMP
         assert math.isfinite(tb["offset"])
     assert tb["steps"] == 0
+
+
+def test_the_fastest_of_two_windows_by_hand():
+    """Seen 5.0, 4.9, 5.05 and 5.1 s apart, at 0, 0.1, 0.2 and 0.4 s: a window begins with the sample at its end."""
+    result, tb = followed([0.0, 0.1, 0.2, 0.4, 0.5], [5.0, 5.0, 5.25, 5.5, 5.62])
+    np.testing.assert_allclose(result, [(5.0, 0.0), (4.9, 0.0), (4.9, 0.15), (5.05, 0.05), (5.05, 0.07)], atol=1e-9)
+    assert tb["steps"] == 0
+
+
+def test_a_fifth_of_a_second_is_delay_and_more_is_another_clock():
+    result, tb = followed([0.0, 0.0], [0.0, 0.2])
+    assert result[-1].tolist() == [0.0, 0.2]
+    assert tb["steps"] == 0
+    result, tb = followed([0.0, 0.0, 0.1], [0.0, 0.21, 0.33])
+    np.testing.assert_allclose(result[1:], [(0.21, 0.0), (0.21, 0.02)], atol=1e-9)
+    assert tb["steps"] == 1

@@ -138,3 +138,42 @@ def test_a_zero_lost_at_the_release_is_told_0_74_s_later():
     w.sample["delta_meas"] = 2.0 * Limits().follow_error.value
     noticed = (look_at_steer(w.limits, w.m, w.sample, w.e, True, DT, 0.05) for _ in range(400))
     assert DT * next(k for k, told in enumerate(noticed, 1) if told) == pytest.approx(0.74, abs=2 * DT)
+
+
+def test_what_has_strayed_is_forgotten_in_a_persons_hands_and_dies_out_at_the_greatest_torque():
+    w = Watched("angle")
+    w.m["strayed"], w.m["steered_for"] = 0.1, LETTING_GO + 1.0
+    w.sample["T_meas"] = -0.99 * w.limits["torque"]  # the share of it at which it is excused, to the last bit
+    w.e["T"] = 3.0
+    assert not look_at_steer(w.limits, w.m, w.sample, w.e, True, 0.1, 0.05)
+    assert w.m["strayed"] == pytest.approx(0.1 * np.exp(-0.5), rel=1e-12)
+    assert not look_at_steer(w.limits, w.m, w.sample, w.e, False, 0.1, 0.05)
+    assert w.m["strayed"] == 0.0
+
+
+def test_it_is_let_go_for_as_long_as_said_and_not_a_tick_longer():
+    w = Watched("angle")
+    w.e["T"] = 0.05
+    w.m["steered_for"] = LETTING_GO - 0.25
+    look_at_steer(w.limits, w.m, w.sample, w.e, True, 0.25, 0.05)
+    assert (w.m["steered_for"], w.m["strayed"]) == (LETTING_GO, 0.0)
+    look_at_steer(w.limits, w.m, w.sample, w.e, True, 0.25, 0.05)
+    assert w.m["strayed"] == pytest.approx(0.05 * (1.0 - np.exp(-1.25)), rel=1e-12)
+
+
+def test_just_at_its_limit_nothing_is_beyond_it():
+    w = Watched("angle", torque=Limit(3.0, "N m", "a test"), torque_error=Limit(0.5, "N m", "a test"))
+    limit = w.limits["follow_error"]
+    w.m["steered_for"], w.m["strayed"], w.e["T"] = 2.0, limit, limit
+    assert not look_at_steer(w.limits, w.m, w.sample, w.e, True, DT, 0.05)
+    w.m["strayed"], w.m["torque_error"], w.sample["T_meas"] = 0.0, 0.5, 3.5
+    assert not look_at_steer(w.limits, w.m, w.sample, w.e, True, DT, 0.05)
+    assert w.m["torque_error"] == 0.5
+
+
+def test_torque_beyond_its_limit_is_smoothed():
+    w = Watched("rate", torque=Limit(3.0, "N m", "a test"))
+    w.sample["T_meas"] = -3.4
+    for expected in (0.1, 0.175, 0.23125):  # a quarter of what is left of 0.4 N m, three times
+        look_at_steer(w.limits, w.m, w.sample, w.e, True, DT, 0.25)
+        assert w.m["torque_error"] == pytest.approx(expected, rel=1e-9)

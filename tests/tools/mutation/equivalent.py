@@ -34,6 +34,12 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "term left out: elapsed < 0 and m.t_us > _NEARLY_WRAPPED -> elapsed < 0": _BACK,
         "number: 0 -> 1 in m.seen = m.seen + 1 if follows and sample.valid else 0": "a sample less of patience",
     },
+    "hil/loop/drives/following.py": {
+        "comparison: o.command_delay < o.dt -> o.command_delay <= o.dt": "no time is left then, and its map is none",
+    },
+    "hil/loop/consistency.py": {
+        "operator: -dt / FORCE_TIME -> -dt * FORCE_TIME": "a time constant of one second",
+    },
     "hil/controllers/gains.py": {
         "comparison: settings[j] < e.v -> settings[j] <= e.v": _GRID,
         "comparison: e.v < settings[j] -> e.v <= settings[j]": _GRID,
