@@ -20,13 +20,15 @@ def faults(
     length: Annotated[
         float | None,
         typer.Option(
-            help="Seconds under control, up to 60; 1.9 by default, 14 of the place, 30 with slow ones or none."
+            help="Seconds under control, up to 60; 1.9 by default, 14 of the place, 30 with slow, coupled or no ones."
         ),
     ] = None,
     together: Annotated[int, typer.Option(help="Faults that strike together: 1, 2 or 3.")] = 1,
     threats: Annotated[
         str,
-        typer.Option(help="Where the faults come from: sudden, slow, attack, all, place; none: rides that must go on."),
+        typer.Option(
+            help="Where the faults come from: sudden, slow, coupled, attack, all, place; none: rides that must go on."
+        ),
     ] = "sudden",
     drive: Annotated[str, typer.Option(help="Quantity that the steer drive obeys: torque, rate or angle.")] = "torque",
     bicycles: Annotated[

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -14,7 +14,14 @@ from experiments.studies.fault_injection.circumstances import (
     Circumstances,
     draw_circumstances,
 )
-from experiments.studies.fault_injection.draw_faults import FOREVER, SEED_RANGE, Draws, draw_faults, draw_place_faults
+from experiments.studies.fault_injection.draw_faults import (
+    FOREVER,
+    SEED_RANGE,
+    Draws,
+    draw_faults,
+    draw_place_faults,
+    with_alike,
+)
 from experiments.studies.fault_injection.machines import (
     PLACED_SPACE,
     STEER_DRIVES,
@@ -249,6 +256,8 @@ def compose_case(
     parts = [_part(threats[0], moment, onset, ride)]
     for threat, other in zip(threats[1:], draws[1:], strict=True):
         parts.append(_part(threat, *_further_onset(plan, onset, other), other))
+    model = rig_and_gains(bicycle, method)[0].bicycle
+    parts = [replace(part, faults=with_alike(part.threat, part.faults, model, speed)) for part in parts]
     return FaultCase(
         seed=seed,
         index=index,

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from experiments.studies.fault_injection.threats.fault_spec import Order, PlaceKind, Shape, Threat
 from firmware_interface.twins.faults import Fault, Faults
 from firmware_interface.twins.place.sensor import PlaceFault
+from models.parameters import Bicycle
 
 FOREVER = 1e5  # s
 SEED_RANGE = 2**31
@@ -48,6 +50,16 @@ def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
     ends = [onset + lasting * i / steps for i in range(steps)] + [FOREVER]
     sizes = [threat.right + (size - threat.right) * (i + 1) / steps for i in range(steps)]
     return tuple(fault(part, *ends[i : i + 2]) for i, part in enumerate(sizes))
+
+
+def with_alike(threat: Threat, faults: Faults, bicycle: Bicycle, v: float) -> Faults:
+    """Add to the faults of a threat what the same cause does elsewhere in this bicycle at ``v`` [m/s]."""
+    beside = (
+        replace(fault, kind=one.what, size=one.size(fault, bicycle, v), channel=one.channel)
+        for fault in faults
+        for one in threat.alike
+    )
+    return (*faults, *beside)
 
 
 def draw_place_faults(threat: Threat, onset: float, draws: Draws) -> tuple[PlaceFault, ...]:

@@ -5,6 +5,7 @@ from enum import StrEnum
 from experiments.studies.fault_injection.circumstances import CIRCUMSTANCES
 from experiments.studies.fault_injection.ride_plan import LONG_RIDE, PLACE_RIDE, SHORT_RIDE
 from experiments.studies.fault_injection.threats.attack_faults import ATTACK_THREATS
+from experiments.studies.fault_injection.threats.coupled_faults import COUPLED_THREATS
 from experiments.studies.fault_injection.threats.fault_spec import Threat
 from experiments.studies.fault_injection.threats.link_faults import LINK_THREATS
 from experiments.studies.fault_injection.threats.machine_faults import MACHINE_THREATS
@@ -20,6 +21,7 @@ FAMILIES = {
     "machine": MACHINE_THREATS,
     "sensor": SENSOR_THREATS,
     "slow": SLOW_THREATS,
+    "coupled": COUPLED_THREATS,
     "attack": ATTACK_THREATS,
     "place": PLACE_THREATS,
     "none": HEALTHY,
@@ -33,6 +35,7 @@ class ThreatPool(StrEnum):
 
     SUDDEN = "sudden"
     SLOW = "slow"
+    COUPLED = "coupled"
     ATTACK = "attack"
     ALL = "all"
     PLACE = "place"
@@ -41,7 +44,7 @@ class ThreatPool(StrEnum):
     @property
     def varied(self) -> bool:
         """True where the rides have circumstances of all kinds, on other bicycles than those tuned on."""
-        return self in (ThreatPool.SLOW, ThreatPool.NONE)
+        return self in (ThreatPool.SLOW, ThreatPool.COUPLED, ThreatPool.NONE)
 
     @property
     def usual_length(self) -> float:
@@ -59,6 +62,7 @@ def threats_of(pool: ThreatPool, drive: str = "torque") -> tuple[Threat, ...]:
     return {
         ThreatPool.SUDDEN: THREATS,
         ThreatPool.SLOW: SLOW_THREATS,
+        ThreatPool.COUPLED: COUPLED_THREATS,
         ThreatPool.ATTACK: ATTACK_THREATS,
         ThreatPool.PLACE: PLACE_THREATS,
         ThreatPool.NONE: HEALTHY,

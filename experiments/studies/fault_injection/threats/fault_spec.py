@@ -5,12 +5,14 @@ noticed in time, the torque goes to zero, and the cause that is kept is one that
 Times count from the moment at which the fault meets a bicycle under control.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE
+from firmware_interface.twins.faults import TO_COMPUTER, TO_NODE, Fault
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
+from models.parameters import Bicycle
 
 SAMPLE_PERIOD = 0.005  # s, of the node's samples
 TORQUE_DECAY = 0.025  # s, five time constants of the drive: less than a hundredth of its torque is left
@@ -75,6 +77,24 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True)
+class AlikeFault:
+    """Fault of the same cause as another one, beside it for as long.
+
+    Attributes
+    ----------
+    what : FaultKind
+    size : callable
+        Its size from the other fault, the bicycle and the speed [m/s].
+    channel : str
+        Reading that it strikes.
+    """
+
+    what: Kind
+    size: Callable[[Fault, Bicycle, float], float]
+    channel: str = "phi_dot"
+
+
+@dataclass(frozen=True)
 class Threat:
     """Kind of fault and the promise made for it: one row of the campaign's table.
 
@@ -121,6 +141,8 @@ class Threat:
         Size at which nothing is wrong: where stairs begin.
     unseen : bool
         Nothing aboard need show it: a lean that it hides is counted and told, not judged.
+    alike : tuple of AlikeFault
+        What the same cause does elsewhere in the machine.
     """
 
     name: str
@@ -147,6 +169,7 @@ class Threat:
     steps: tuple[int, int] = (1, 1)
     right: float = 0.0
     unseen: bool = False
+    alike: tuple[AlikeFault, ...] = ()
 
     @property
     def to_zero(self) -> float | None:
