@@ -53,7 +53,16 @@ def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
 
 
 def with_alike(threat: Threat, faults: Faults, bicycle: Bicycle, v: float) -> Faults:
-    """Add to the faults of a threat what the same cause does elsewhere in this bicycle at ``v`` [m/s]."""
+    """Add to the faults of a threat what the same cause does elsewhere in the machine.
+
+    Parameters
+    ----------
+    threat : Threat
+    faults : tuple of Fault
+    bicycle : Bicycle
+    v : float
+        Speed at which the ride begins [m/s].
+    """
     beside = (
         replace(fault, kind=one.what, size=one.size(fault, bicycle, v), channel=one.channel)
         for fault in faults

@@ -40,6 +40,11 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "hil/loop/consistency.py": {
         "operator: -dt / FORCE_TIME -> -dt * FORCE_TIME": "a time constant of one second",
     },
+    "hil/loop/place/tracker.py": {
+        "number: 1 -> 2 in place = np.zeros(1, PLACE)[0]": _ONE_RECORD,
+        "overwritten: on |= _EDGE": "a place that is lost has no edge",
+        "number: 1 -> 2 in p.plane = 1 if": _YES,
+    },
     "hil/controllers/gains.py": {
         "comparison: settings[j] < e.v -> settings[j] <= e.v": _GRID,
         "comparison: e.v < settings[j] -> e.v <= settings[j]": _GRID,

@@ -81,6 +81,20 @@ def test_a_step_goes_along_the_heading_half_way_and_a_clock_that_leaps_is_one_pe
     assert p["bias"] == 0.05
 
 
+def test_a_step_of_just_a_fifth_of_a_second_is_a_leap_and_each_sample_is_one_more_of_the_past():
+    o, p = settings(), new_place()
+    p["filled"], p["head"] = 3, 3
+    move_on(o, p, 0.2, V, 0.0, 0.0, 0.0, False)
+    assert p["x"] == pytest.approx(V * DT)
+    assert (p["filled"], p["head"]) == (4, 4)
+
+
+def test_nobody_knows_a_new_place():
+    p = new_place()
+    assert (p["age"], p["known"], p["filled"]) == (np.inf, 0, 0)
+    assert np.isnan(p["y_meas"])
+
+
 @pytest.mark.parametrize("plane", [0, 1])
 def test_what_the_sensor_sees_is_on_the_leaning_frame_and_remembered(plane):
     p = moving(plane=plane)
@@ -104,11 +118,11 @@ def test_in_a_hand_it_points_along_the_lane(plane):
 @pytest.mark.parametrize(
     ("t", "was"),
     [
-        (3.5, (0, 9.0, 0.4, 7.0)),
-        (3.0, (0, 9.0, 0.4, 7.0)),
-        (2.5, (1, 6.5, 0.3, 5.0)),
-        (2.0, (1, 4.0, 0.2, 3.0)),
-        (0.25, (3, 0.25, 0.025, 0.5)),
+        (7.0, (0, 9.0, 0.4, 7.0)),
+        (6.0, (0, 9.0, 0.4, 7.0)),
+        (5.0, (1, 6.5, 0.3, 5.0)),
+        (4.0, (1, 4.0, 0.2, 3.0)),
+        (0.5, (3, 0.25, 0.025, 0.5)),
         (0.0, (3, 0.0, 0.0, 0.0)),
         (-0.1, (-1, 0.0, 0.0, 0.0)),
     ],
@@ -116,7 +130,7 @@ def test_in_a_hand_it_points_along_the_lane(plane):
 def test_how_it_was_is_found_between_two_samples(head, t, was):
     p = new_place()
     at = (np.arange(4) + head - 4) % PAST
-    p["past_t"][at], p["past_target"][at] = [0, 1, 2, 3], [0, 1, 4, 9]
+    p["past_t"][at], p["past_target"][at] = [0, 2, 4, 6], [0, 1, 4, 9]
     p["past_psi"][at], p["past_along"][at] = [0, 0.1, 0.2, 0.4], [0, 2, 3, 7]
     p["head"], p["filled"] = head, 4
     assert tracker._past_at(p, t) == pytest.approx(was)
@@ -228,18 +242,39 @@ def test_the_same_number_again_though_it_has_moved_is_no_fix(moved, sigma, taken
     assert (w["agree"], w["moved"]) == (9 + taken, 0.0)
 
 
-@pytest.mark.parametrize(("psi", "turned"), [(0.3, 0.3), (0.3 + 2 * math.pi, 0.3), (-0.3, -0.3), (0.36, 0.0)])
-def test_a_heading_that_the_sensor_tells_is_followed_unless_it_is_far_off(psi, turned):
+@pytest.mark.parametrize("more", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("psi", "turned"),
+    [(0.3, 0.3), (0.3 + 4 * math.pi, 0.3), (-0.3, -0.3), (0.36, 0.0), (-0.36, 0.0), (0.34, 0.34), (0.35, 0.0)],
+)
+def test_a_heading_that_the_sensor_tells_is_followed_unless_it_is_far_off(psi, turned, more):
     w = Still()
-    w.hear(0.0, psi=psi)
-    assert w["psi"] == pytest.approx((1.0 - math.sqrt(0.5)) * turned, abs=1e-6)
+    w.p["psi"] = more
+    w.p["past_psi"][:10] = more
+    w.hear(0.0, psi=psi + more)
+    assert w["psi"] == pytest.approx(more + (1.0 - math.sqrt(0.5)) * turned, abs=2e-6)
+
+
+def test_of_a_sensor_of_the_plane_both_numbers_come_again_where_it_is_frozen():
+    w = Still()
+    w.hear(0.05, x=0.02)
+    for x, taken in ((0.03, 1), (0.03, 0)):
+        w.p["moved"], agree = 5.0, w["agree"]
+        w.hear(0.05, x=x)
+        assert w["agree"] == agree + taken
+    belt = Still(belt_width=3.0)  # on which x tells nothing
+    belt.hear(0.05, x=0.02)
+    belt.p["moved"] = 5.0
+    belt.hear(0.05, x=0.03)
+    assert belt["agree"] == 8
 
 
 def test_in_the_plane_the_difference_across_and_along_the_heading_counts():
     w = Still()
     w.p["psi"] = math.asin(0.6)
     w.p["past_psi"][:10] = w["psi"]
-    w.hear(0.05, x=0.02)
+    w.p["past_along"][:10] = w.p["past_target"][:10] = -1.0
+    w.hear(-0.95, x=-0.98)
     across, along, a = 0.05 * 0.8 - 0.02 * 0.6, 0.02 * 0.8 + 0.05 * 0.6, math.sqrt(0.5)
     d_y, d_along = (1 - a**3) * across, (1 - a) * along
     assert (w["y"], w["x"]) == pytest.approx((d_y * 0.8 + d_along * 0.6, d_along * 0.8 - d_y * 0.6))
@@ -300,13 +335,18 @@ def test_only_a_new_fix_of_a_device_that_carries_a_place_counts():
     w.links["role"] = ROLE_DRIVE
     w.hear(0.06)
     assert (w["y"], w["agree"]) == (y, 8)
-    w.links[1]["role"], w.links[1]["fix"]["has"] = ROLE_PLACE, 0
+    w.links["role"] = ROLE_DRIVE, ROLE_PLACE
+    w.links[1]["fix"]["has"] = 0
     w.tick()
-    assert w["agree"] == 8
-    fresh = Still()
-    fresh.p["filled"] = 0
-    fresh.hear(0.05)
-    assert (fresh["y"], fresh["seq"]) == (0.0, 1)
+    assert (w["agree"], w["seq"]) == (8, 1)
+    w.links[1]["fix"]["has"] = FIX_Y
+    w.tick()
+    assert (w["agree"], w["seq"]) == (9, 2)
+    for filled, taken in ((0, 0), (1, 1)):
+        fresh = Still()
+        fresh.p["filled"] = filled
+        fresh.hear(0.05)
+        assert (fresh["agree"], fresh["seq"]) == (7 + taken, 1)
 
 
 def test_a_sample_moves_it_before_the_fix_is_compared():
@@ -323,16 +363,19 @@ def test_a_lost_place_is_found_where_five_fixes_agree_however_far(plane):
     w = Still(known=False, gate=0.15, lost="balance")
     w.p["psi"] = math.asin(0.6)
     w.p["past_psi"][:10], w.p["bias"] = w["psi"], 0.05
+    w.p["past_target"][:10] = w.p["target"] = 0.2  # where it was thought to be
+    w.p["past_along"][:10] = w.p["along"] = 0.3
+    w.p["x"], w.p["y"] = 0.4, 0.5
     for n in range(6):  # the first agrees with nothing yet
-        assert (w["known"], w["agree"], w["y"]) == (0, max(n - 1, 0), 0.0)
+        assert (w["known"], w["agree"], w["y"]) == (0, max(n - 1, 0), 0.5)
         w.hear(5.0 + 0.01 * n, x=7.0 + n if plane else None)
     assert (w["known"], w["agree"]) == (1, 5)
     assert (w["bias"], w["age"], w["psi"]) == (0.0, 0.0, pytest.approx(math.asin(0.6)))
-    assert (w["y"], w["target"]) == pytest.approx((5.0 + 0.01 * n,) * 2)
-    assert (w["x"], w["along"]) == pytest.approx((7.0 + n,) * 2 if plane else (0.0, 0.0))
+    assert (w["y"] - 0.3, w["target"]) == pytest.approx((5.0 + 0.01 * n,) * 2)
+    assert (w["x"] - 0.1, w["along"]) == pytest.approx((7.0 + n,) * 2 if plane else (0.3, 0.3))
     assert w.p["past_target"][:10] == pytest.approx(5.0 + 0.01 * n)
     assert not w.p["past_target"][10:].any()
-    assert w.p["past_along"][:10] == pytest.approx(7.0 + n if plane else 0.0)
+    assert w.p["past_along"][:10] == pytest.approx(7.0 + n if plane else 0.3)
 
 
 def test_fixes_that_agree_with_nobody_find_nothing():
@@ -342,8 +385,18 @@ def test_fixes_that_agree_with_nobody_find_nothing():
         assert w["agree"] == 0
     w.hear(9.0, x=1.0)
     for n in range(1, 30):
-        w.hear(9.0 + 0.001 * n, x=1.0 + 3.5 * (n % 2))
+        w.hear(9.0 + 0.001 * n, x=1.0 + 3.0 * (n % 2))
         assert w["agree"] == 0
+    for n in range(2, 30):
+        w.hear(9.0 + 0.25 * n)
+        assert w["agree"] == 0, "just at the gate"
+
+
+def test_on_a_belt_fixes_agree_by_their_y_alone():
+    w = Still(known=False, belt_width=19.0, lost="balance")
+    for n in range(6):
+        w.hear(5.0, x=10.0 * n)
+    assert w["known"] == 1
 
 
 def test_a_place_that_is_known_is_not_taken_elsewhere():
