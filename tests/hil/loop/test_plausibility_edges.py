@@ -193,3 +193,25 @@ def test_rates_are_judged_from_a_second_on(n, noticed):
     symptoms = w.ticks(n - 1, samples=0, broken=1)
     assert bool(symptoms & Symptom.RATE_LOW) is noticed
     assert bool(symptoms & Symptom.LINK_NOISY) is noticed
+
+
+@pytest.mark.parametrize("seq", [0, 0xFFF0])  # numbers in the middle, and wrapping
+@pytest.mark.parametrize(
+    ("missed", "dt", "told"),
+    [
+        (0, 0.02, 0.005),  # a sample tells of one period, however late it comes
+        (2, 0.001, 0.015),
+        (8, 0.001, 0.045),
+        (9, 0.001, 0.05),
+        (10, 0.001, 0.05),  # no more than the limit of silence
+        (0x7FFE, 0.02, 0.05),
+        (0x7FFF, 0.02, 0.02),  # numbers that go back, and the same again, tell nothing of time
+        (-1, 0.02, 0.02),
+    ],
+)
+def test_errors_are_smoothed_by_the_time_that_a_sample_tells_of(seq, missed, dt, told):
+    w = Watched(seq=seq)
+    w.ticks(10)
+    w.estimate["lean_error"] = 0.2
+    w.tick(missed=missed, dt=dt)
+    assert w.monitor["lean_error"] == pytest.approx(0.2 * (1.0 - math.exp(-told / 0.1)))

@@ -142,17 +142,20 @@ def test_a_correction_of_then_is_carried_on_to_now(t, heading, c, d):
     """Place 0.1 m, heading 0.02 rad, bias 0.01 rad/s, way 0.07 m; s later the heading has 0.02 - 0.01 s."""
     o, p = settings(x=0.3), new_place()
     p["past_t"][:3], p["head"], p["filled"], p["t"] = [1.0, 1.5, 2.0], 3, 3, 2.0
+    p["past_psi"][:4], p["past_target"][:4], p["past_along"][:4] = 0.25, 0.5, 0.75
+    p["psi"], p["y"], p["target"], p["x"], p["along"], p["bias"] = 0.25, 0.5, 0.5, 0.75, 0.75, 0.125
     shift_place(o, p, 2 if t == 1.0 else 0, t, V, 0.1, 0.02, 0.01, 0.07, heading)
 
     def after(s, x):
         across = 0.1 + V * (0.02 * s - 0.005 * s**2) + x * (0.02 - 0.01 * s)
-        return 0.02 - 0.01 * s, across * c + 0.07 * d, 0.07 * c - across * d
+        return 0.27 - 0.01 * s, 0.5 + across * c + 0.07 * d, 0.75 + 0.07 * c - across * d
 
     assert (p["psi"], p["y"], p["x"]) == pytest.approx(after(2.0 - t, 0.0))
     assert (p["psi"], p["target"], p["along"]) == pytest.approx(after(2.0 - t, 0.3))
-    assert p["bias"] == 0.01
+    assert p["bias"] == 0.135
     ring = np.array([p["past_psi"], p["past_target"], p["past_along"]])[:, :4].T
-    wanted = [(0, 0, 0), after(0.5, 0.3), after(1.0, 0.3), (0, 0, 0)] if t == 1.0 else [(0, 0, 0)] * 4
+    still = (0.25, 0.5, 0.75)
+    wanted = [still, after(0.5, 0.3), after(1.0, 0.3), still] if t == 1.0 else [still] * 4
     if t == 2.0:
         wanted[2] = after(0.0, 0.3)
     np.testing.assert_allclose(ring, wanted, atol=1e-12)
