@@ -215,3 +215,45 @@ def test_errors_are_smoothed_by_the_time_that_a_sample_tells_of(seq, missed, dt,
     w.estimate["lean_error"] = 0.2
     w.tick(missed=missed, dt=dt)
     assert w.monitor["lean_error"] == pytest.approx(0.2 * (1.0 - math.exp(-told / 0.1)))
+
+
+@pytest.mark.parametrize(
+    ("step", "samples", "noticed"),
+    [(0.0203, 3, Symptom.SENSOR_JUMP), (0.0197, 3, NOTHING), (0.0153, 4, NOTHING), (-0.0203, 3, Symptom.SENSOR_JUMP)],
+)
+def test_a_slip_is_what_strays_by_more_than_0_06_rad_within_three_samples(watched, step, samples, noticed):
+    told = NOTHING
+    for _ in range(samples):
+        watched.sample["delta_meas"] += step
+        told |= watched.tick()
+    assert told == noticed
+
+
+def test_a_tick_without_a_sample_forgets_nothing(watched):
+    assert watched.tick(samples=0) == NOTHING
+    watched.sample["delta_meas"] += 0.05
+    assert watched.tick() == Symptom.SENSOR_JUMP
+
+
+def test_what_is_noticed_of_the_samples_rate_stands_beside_all_else(watched):
+    watched.monitor["rate"], watched.monitor["broken"] = 20.0, 100.0
+    watched.sample["delta_meas"] += 0.1
+    assert watched.tick() == Symptom.RATE_LOW | Symptom.LINK_NOISY | Symptom.SENSOR_JUMP
+    watched.monitor["rate"] = 400.0
+    assert watched.tick() == Symptom.RATE_HIGH | Symptom.LINK_NOISY | Symptom.SENSOR_JUMP, "and back to its rate before"
+
+
+def test_samples_just_as_often_as_allowed_are_not_too_often(watched):
+    watched.monitor["rate"] = 240.0
+    watched.limits["often"] = 240.0 * DT
+    assert watched.tick(dt=0.0) == NOTHING
+
+
+def test_broken_frames_are_forgotten_with_half_a_second():
+    w = Watched()
+    w.ticks(10)
+    w.monitor["broken"] = 10.0
+    w.tick()
+    assert w.monitor["broken"] == pytest.approx(9.9)
+    w.tick(broken=1)
+    assert w.monitor["broken"] == pytest.approx(9.9 + 0.01 * (200.0 - 9.9))
