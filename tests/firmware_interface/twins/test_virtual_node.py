@@ -145,7 +145,7 @@ def test_plant_without_the_nine_readings():
 
 def test_plant_that_fails_while_serving(capfd):
     twin = spawn(Broken, NodeConfig())
-    # its end, not its path's: a busy computer takes longer for it than `stop` waits, and gives the path to another program
+    # its end, not its path's: a busy computer takes longer than `stop` waits, and another program may get the path
     until(lambda: twin.pid not in {child.pid for child in multiprocessing.active_children()})
     with pytest.raises(DeviceError, match="ended with exit code 1"):
         twin.result()
