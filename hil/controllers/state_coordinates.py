@@ -7,7 +7,6 @@ there the interpolated controller answers between its neighbours if they share c
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import LinAlgError, solve_discrete_are
 
 from models.array_types import Array
 from models.errors import InputError
@@ -103,11 +102,13 @@ def anti_windup_gain(A: Array, C: Array) -> Array:
     Then A - L C, by which the state moves while the supervisor limits the wish, is stable whatever A is. One N m cut
     off weighs as much as a state that by itself makes 0.1 N m.
     """
+    from scipy.linalg import solve_discrete_are  # a run under gains does not wait for it
+
     m = len(A)
     scale = np.abs(C) + 1e-6 * max(float(np.abs(C).max(initial=0.0)), 1.0)
     Q = np.diag((0.1 / scale) ** 2)
     try:
         P = solve_discrete_are(A.T, C[:, None], Q, np.eye(1))
-    except LinAlgError:
+    except np.linalg.LinAlgError:
         return np.zeros(m)
     return np.asarray(A @ P @ C / (1.0 + C @ P @ C))

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from math import cos
 
 import numpy as np
-from scipy.linalg import solve_banded
-from scipy.signal import lfilter
 
 from hil.guidance.path import Path
 from models.array_types import Array
@@ -94,6 +92,8 @@ def curvature(path: Path, s: Array) -> Array:
 
 def _followed(steady: Array, share: float) -> Array:
     """Steer behind the steady one by the trail: a first-order lag over ``share`` of its length a sample, exactly."""
+    from scipy.signal import lfilter  # most of a second to load: a run without a path does not wait for it
+
     keep = np.exp(-share)
     ramp = 1.0 - (1.0 - keep) / share  # of a straight line between two samples
     begun = [keep * steady[0] + (1.0 - keep - ramp) * steady[0]]  # it was steady before
@@ -110,6 +110,8 @@ def _rates(x: Array, h: float) -> tuple[Array, Array]:
 
 def _bounded(forcing: Array, m: float, c: float, k: float, h: float) -> Array:
     """Bounded solution of m x'' + c x' + k x = forcing, with k < 0; steady at both ends."""
+    from scipy.linalg import solve_banded  # a run without a path does not wait for it
+
     n = len(forcing)
     bands, right = np.zeros((3, n)), forcing.copy()
     bands[0, 2:] = m / h**2 + 0.5 * c / h

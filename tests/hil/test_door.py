@@ -41,6 +41,13 @@ def test_the_door_imports_nothing_heavy():
     assert python("import sys, hil; print(sorted(m for m in sys.modules if m.startswith('hil.')))").strip() == "[]"
 
 
+def test_a_run_without_a_path_waits_for_no_scientific_library():
+    """The signal library alone takes most of a second, half of what there was before a warm first tick."""
+    libraries = ("scipy.linalg", "scipy.signal", "scipy.optimize", "scipy.interpolate", "scipy.stats")
+    code = f"print([name for name in {libraries} if name in sys.modules])"
+    assert python(f"import sys, hil.runners.warmup, hil.runners.session; {code}") == "[]\n"
+
+
 CALL = "design(load_bicycle('Silver'), 'lqr', [5.0])"
 
 
