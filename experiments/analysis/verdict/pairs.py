@@ -27,10 +27,12 @@ from models.errors import InputError
 
 PAIRED_WITH = ("drive_gain", "more_delay", "steer_damping", "coulomb_friction")  # beside those found: labs have them
 CAUSES_PAIRED = 8  # best single causes that are paired with one another
-PAIRS_MOVED = 4  # pairs that leave least by the first guess, and are moved together
+PAIRS_MOVED = 3  # pairs that leave least by the first guess, and are moved together, beside those of ...
+BEST_PAIRED = 3  # the best single causes: what they do is not always in proportion, and the guess then misses them
 WINDOWS_MOVED = 2  # of a condition, while a pair is moved; what it leaves is that of all windows
 PAIR_STEPS = 4  # Gauss-Newton steps of a pair
 FIRST_SHARE, SLOPE_SHARE = 0.5, 0.1  # of what a cause would be alone: for the first guess, for difference quotients
+LEAST_GUESSED = 0.1  # of what a cause would be alone, in a guess that is believed
 LONGEST_PAIR_STEP = 1.0  # of what a cause would be alone, in one step
 SETTLED_STEP = 0.02  # likewise: a shorter step ends the search
 UNEXPLAINED = 0.01  # probability of a worse misfit below which one cause is not enough
@@ -109,11 +111,15 @@ def find_pairs(
         shares, left = few.guess(changes[one], changes[other])
         guessed.append((left, (one, other), FIRST_SHARE * shares))
     guessed.sort(key=lambda guess: guess[0])
+    best_names = set(list(alone)[:BEST_PAIRED])
+    guessed = [one for place, one in enumerate(guessed) if place < PAIRS_MOVED or best_names.issuperset(one[1])]
     whole = MovedWindows(group)
     found = []
-    for _, names, shares in guessed[:PAIRS_MOVED]:
+    for _, names, shares in guessed:
         tell(" and ".join(names))
         pair = (alone[names[0]], alone[names[1]])
+        if shares.min() < LEAST_GUESSED or shares.max() > 1.0:  # the guess says that one does nothing, or all
+            shares = np.full(2, FIRST_SHARE)
         sizes = _moved_together(group, few, pair, shares)
         left = leftover.chi2(whole.compared(dict(zip(names, sizes, strict=True))))
         p_left = float(chdtrc(max(dof - 2, 1), left))
