@@ -76,6 +76,7 @@ page-libraries:
 bench: $(READY)
 	$(BIN)/python -m tests.tools.bench
 	$(BIN)/python -m tests.tools.bench_live
+	$(BIN)/python -m tests.tools.bench_page
 
 soak: $(READY)
 	$(BIN)/python -m tests.tools.soak --minutes 30

@@ -63,7 +63,7 @@ ONE_DOOR = {  # what only these files may import
         "experiments/terminal/run_screen.py",
         "experiments/commands/monitor.py",
     },
-    "websockets": {"experiments/live/server.py", "experiments/live/watchers.py"},
+    "websockets": {"experiments/live/server.py", "experiments/live/watchers.py", "experiments/live/foxglove/bridge.py"},
 }
 CLOCKS = {"time", "datetime"}
 MAY_KNOW_TIME = {
@@ -83,6 +83,8 @@ MAY_KNOW_TIME = {
     "experiments/live/rows.py",  # when somebody was there last
     "experiments/live/replay/player.py",  # the pace of a replay
     "experiments/live/emulated.py",  # when something happened
+    "experiments/live/foxglove/channels.py",  # times of a run by the clock of the wall
+    "experiments/live/foxglove/bridge.py",  # how long a page is looked for
     "experiments/live/play.py",  # when something happened, and how long a fallen bicycle rests
     "experiments/live/beside.py",  # how old what is shown is
     "experiments/commands/calibrate.py",  # the date of a rig file that is replaced

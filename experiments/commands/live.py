@@ -26,6 +26,9 @@ def live(
         str, typer.Option(help="Address to serve on; any but this computer's own wants the token that is printed.")
     ] = LOOPBACK[0],
     port: Annotated[int, typer.Option(min=0, max=65535, help="TCP port; 0 for any that is free.")] = USUAL_PORT,
+    foxglove: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Serve Foxglove on this TCP port too; 0 for any that is free.")
+    ] = None,
     process: Annotated[int | None, typer.Option(hidden=True, help="Number of the process whose runs to show.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and process as JSON.")] = False,
 ) -> None:
@@ -35,8 +38,11 @@ def live(
     page is never the only stop: opening or closing it changes nothing at the machine. A finished run, and a log of
     others as `riderless analyze` reads it, plays at 0.1 to 10 times its speed. Ctrl-C ends it.
     """
+    from contextlib import ExitStack
+
     from experiments.live.beside import LiveTeller
     from experiments.live.ending import heed_ending
+    from experiments.live.foxglove.launch import foxglove_beside
     from experiments.live.launch import LiveServerProcess
     from experiments.live.replay.player import Player
     from experiments.recordings.read import refuse_unused
@@ -52,11 +58,17 @@ def live(
             "no run goes on on this computer: start `riderless run` in another terminal, or name a finished run"
         )
     player = Player(run, **how) if run is not None else None
-    with LiveServerProcess(host, port) as server, heed_ending() as stopped:
+    with ExitStack() as stack:
+        server = stack.enter_context(LiveServerProcess(host, port))
+        beside = stack.enter_context(foxglove_beside(server, foxglove)) if foxglove is not None else ""
+        stopped = stack.enter_context(heed_ending())
         if as_json:
-            emit_json({"address": server.address, "port": server.port, "server": server.pid})
+            also = {"foxglove": beside} if beside else {}
+            emit_json({"address": server.address, "port": server.port, "server": server.pid, **also})
         else:
             screen.print(f"the page is at {server.address}", soft_wrap=True)
+            if beside:
+                screen.print(f"Foxglove opens {beside}", soft_wrap=True)
         sys.stdout.flush()
         if player:
             player.serve(server, stopped)

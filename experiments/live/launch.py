@@ -44,7 +44,7 @@ class LiveServerProcess:
     def __init__(self, host: str = LOOPBACK[0], port: int = USUAL_PORT) -> None:
         require_websockets()
         listening = _bind(host, port)
-        self.port = int(listening.getsockname()[1])
+        self.port, self.host = int(listening.getsockname()[1]), host
         self.token = "" if is_loopback(host) else new_token()
         name = f"[{host}]" if ":" in host else host
         self.address = f"http://{name}:{self.port}/" + (f"?token={self.token}" if self.token else "")
@@ -54,7 +54,7 @@ class LiveServerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 pass_fds=(listening.fileno(),),
-                env={**os.environ, TOKEN_VARIABLE: self.token, "PYTHONPATH": _path_of_the_rooms()},
+                env={**os.environ, TOKEN_VARIABLE: self.token, "PYTHONPATH": path_of_the_rooms()},
                 start_new_session=True,  # Ctrl-C is for the teller, which ends the server
             )
         assert self._process.stdin
@@ -145,7 +145,7 @@ def _bind(host: str, port: int) -> socket.socket:
     return listening
 
 
-def _path_of_the_rooms() -> str:
+def path_of_the_rooms() -> str:
     """Search path with which the server finds the rooms that this process has."""
     own = str(Path(__file__).parents[2])
     return os.pathsep.join(filter(None, [own, os.environ.get("PYTHONPATH", "")]))

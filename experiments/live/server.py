@@ -106,6 +106,7 @@ class LiveServer:
                 taken = measured.take(text)
                 if isinstance(taken, str):
                     self.watchers.refused += 1
+                    self.watchers.pages.discard(page)  # at once: a page that does not answer keeps nobody's place
                     await page.close(_REFUSED, taken)
                     return
                 self._heed_page(taken)

@@ -112,7 +112,7 @@ def press_to_ramp(presses: int, fifo: int, pages: int) -> tuple[list[float], dic
         server.read_run(areas_of_this())
         over = threading.Event()
         if pages > 1:
-            stack.enter_context(_deaf_page(server.port))
+            stack.enter_context(deaf_page(server.port))
         for _ in range(pages - 2):
             client = threading.Thread(target=reading, args=(server.port, over), daemon=True)
             client.start()
@@ -157,7 +157,7 @@ def _drain(page) -> None:
             pass
 
 
-def _deaf_page(port: int) -> socket.socket:
+def deaf_page(port: int) -> socket.socket:
     """Open a page that never reads what it is sent."""
     deaf = socket.create_connection(("127.0.0.1", port))
     deaf.sendall(

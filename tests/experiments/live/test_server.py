@@ -240,6 +240,20 @@ def test_a_server_whose_teller_is_gone_ends():
     assert not os.path.exists(f"/proc/{pid}")
 
 
+def test_a_page_that_is_sent_away_keeps_no_place_while_it_says_goodbye(server):
+    with ExitStack() as stack:
+        for _ in range(MOST_PAGES):  # none of them answers the server's goodbye, for which it waits a second
+            rude = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            rude.sendall(
+                b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % server.port
+            )
+            assert b"101 " in rude.recv(20)
+            rude.sendall(bytes([0x81, 0x81, 0, 0, 0, 0]) + b"x")  # a text, masked by zeros, that is no message
+        time.sleep(0.3)
+        hear(stack.enter_context(page(server)), "hello")
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_malformed_messages(server):
     feed = new_feed()
@@ -250,11 +264,12 @@ def test_a_hundred_thousand_malformed_messages(server):
             for _ in range(50):
                 bad.send('{"type":"arm","at":"once"}')
                 sent += 1
-    with page(server) as looking:
-        hear(looking, "hello")
-        looking.send('{"type":"stop"}')
-        end = time.monotonic() + 5.0
-        while not feed.presses[layout.STOP_PRESSES] and time.monotonic() < end:
-            time.sleep(0.01)
+    end = time.monotonic() + 5.0  # the last of them may still be on their way out
+    while not feed.presses[layout.STOP_PRESSES] and time.monotonic() < end:
+        with page(server) as looking, suppress(ConnectionClosed):
+            hear(looking, "hello")
+            looking.send('{"type":"stop"}')
+            while not feed.presses[layout.STOP_PRESSES] and time.monotonic() < end:
+                time.sleep(0.01)
     assert feed.presses[layout.STOP_PRESSES] == 1
     server.read_run(None)

@@ -31,6 +31,7 @@ REFUSED = {
     ],
     "is not in the range": [
         "live --port 70000",
+        "live run --foxglove 70000",
         "play --port 70000",
         "latency --fifo 100",
         "run --emulated --fifo -1",

@@ -1,0 +1,58 @@
+"""Foxglove server started beside a page, and ended with it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from experiments.live.access import TOKEN_VARIABLE
+from experiments.live.launch import LiveServerProcess, path_of_the_rooms
+from models.errors import InputError
+
+_PATIENCE = 3.0  # s
+
+
+@contextmanager
+def foxglove_beside(page: LiveServerProcess, port: int) -> Iterator[str]:
+    """Serve for Foxglove what a page hears, as long as the context lasts; yields the address to open there.
+
+    Parameters
+    ----------
+    page : LiveServerProcess
+    port : int
+        0 for any that is free.
+
+    Raises
+    ------
+    InputError
+        The package is not there, or the port is in use.
+    """
+    if find_spec("foxglove") is None:
+        raise InputError(
+            "wanted the package foxglove-sdk for a Foxglove server, found none: pip install 'riderless[foxglove]'"
+        )
+    arguments = ["--page", str(page.port), "--port", str(port), "--host", page.host]
+    with subprocess.Popen(
+        [sys.executable, "-m", "experiments.live.foxglove.bridge", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        env={**os.environ, TOKEN_VARIABLE: page.token, "PYTHONPATH": path_of_the_rooms()},
+        start_new_session=True,
+    ) as process:
+        try:
+            assert process.stdout
+            told = json.loads(process.stdout.readline() or b'{"error": "it did not start"}')
+            if "error" in told:
+                raise InputError(
+                    f"wanted a free port for Foxglove, found {port} ({told['error']}): name another by --foxglove, or 0"
+                )
+            yield f"ws://127.0.0.1:{told['port']}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
