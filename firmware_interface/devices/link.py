@@ -96,25 +96,31 @@ def _say_entry(link, command, send, out):
     return _speak(carray(link, 1)[0], carray(command, 1)[0], send, carray(out, TX_SIZE))  # type: ignore[name-defined]  # noqa: F821
 
 
-def _call(context, builder, signature, values):
-    """Call the function at the address ``values[0]``; records and arrays go as the address of their data."""
+def call_at_address(context, builder, signature, values):
+    """Call the function at the address ``values[0]``; records and arrays go as the address of their data.
+
+    Parameters
+    ----------
+    context, builder, signature, values
+        As numba gives them to the code generator of an intrinsic; of the values, numbers go as they are.
+    """
     given = []
     for kind, value in zip(signature.args[1:], values[1:], strict=True):
         if isinstance(kind, types.Array):
             value = context.make_array(kind)(context, builder, value).data
-        given.append(value if isinstance(kind, types.Integer) else builder.bitcast(value, _BYTE))
+        given.append(value if isinstance(kind, types.Number) else builder.bitcast(value, _BYTE))
     function = ir.FunctionType(_WHOLE, [value.type for value in given])
     return builder.call(builder.inttoptr(values[0], function.as_pointer()), given)
 
 
 @intrinsic
 def _heard(typingctx, address, link, rx, n):
-    return types.int64(types.uint64, link, rx, types.int64), _call
+    return types.int64(types.uint64, link, rx, types.int64), call_at_address
 
 
 @intrinsic
 def _said(typingctx, address, link, command, send, out):
-    return types.int64(types.uint64, link, command, types.int64, out), _call
+    return types.int64(types.uint64, link, command, types.int64, out), call_at_address
 
 
 @njit(cache=True, nogil=True)

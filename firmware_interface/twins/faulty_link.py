@@ -85,6 +85,7 @@ def post(mail, faults, way, data, n, t, now):
     now : float
         s, the clock of the line.
     """
+    way = np.int64(way)  # else all that follows is compiled once more for each constant it is called with
     start, attacked = 0, is_attacked(faults, way)
     for i in range(n):
         full = i + 1 - start == _ROOM

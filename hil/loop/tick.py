@@ -189,7 +189,7 @@ def _decode(loop, wire, t_host):
     _merge_readings(loop.links, raw)
     if samples > 0:
         calibrate(raw, loop.calibration, loop.clock, loop.sample)
-        loop.sample.steer_age = _age_of(loop.links, ROLE_STEER, t_host)
+        loop.sample.steer_age = _ages(loop.links, t_host)[0]
         follow_clock(loop.timebase, loop.sample.t, t_host)
     news.fresh = samples > 0 and loop.sample.valid == 1
     news.clean = broken == 0 and lost == 0
@@ -237,13 +237,22 @@ def _merge_readings(links, raw):
 
 
 @njit(cache=True, nogil=True)
-def _age_of(links, role, t_host):
-    """Age of the readings of ``role`` against the newest inertial ones [s]. Runs inside the tick."""
-    age = 0.0
+def _ages(links, t_host):
+    """Ages of the readings of steer, wheel and drive against the newest inertial ones [s]. Runs inside the tick."""
+    steer = wheel = drive = 0.0
     for port in range(links.size):
-        if links[port].role & role and not links[port].role & ROLE_IMU:
-            age = t_host - links[port].taken
-    return age if age < math.inf else 0.0  # nothing came yet: its silence tells
+        role, age = links[port].role, t_host - links[port].taken
+        if role & ROLE_IMU:
+            continue
+        if not age < math.inf:
+            age = 0.0  # nothing came yet: its silence tells
+        if role & ROLE_STEER:
+            steer = age
+        if role & ROLE_WHEEL:
+            wheel = age
+        if role & ROLE_DRIVE:
+            drive = age
+    return steer, wheel, drive
 
 
 @njit(cache=True, nogil=True)
@@ -316,8 +325,7 @@ def _fill_row(loop, t_host, t_due, row):
     row.T_meas = sample.T_meas
     row.bus_meas = sample.bus_meas
     row.steer_age = sample.steer_age
-    row.wheel_age = _age_of(loop.links, ROLE_WHEEL, t_host)
-    row.drive_age = _age_of(loop.links, ROLE_DRIVE, t_host)
+    _, row.wheel_age, row.drive_age = _ages(loop.links, t_host)
     row.phi_est = e.phi
     row.delta_est = e.delta
     row.phi_dot_est = e.phi_dot

@@ -1,15 +1,23 @@
-"""Sensors of place by their names: what each writes, and a twin of each."""
+"""Sensors of place by their names: what each writes, and a twin of each.
+
+What writes is reached through its address, so that simulated time compiles for the sensors a machine has.
+"""
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from types import FunctionType
+from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import carray, cfunc, from_dtype, njit, types
+from numba.extending import intrinsic
 
+from firmware_interface.devices.link import RX_SIZE, call_at_address
 from firmware_interface.twins.place.camera import camera_habits, send_camera
 from firmware_interface.twins.place.distance import distance_habits, send_distance
 from firmware_interface.twins.place.nmea import send_nmea
 from firmware_interface.twins.place.receiver import receiver_habits
-from firmware_interface.twins.place.sensor import SENSOR_KINDS, SensorHabits, new_sensor_twin
+from firmware_interface.twins.place.sensor import PLACE_TWIN, SensorHabits, new_sensor_twin
 from firmware_interface.twins.place.ubx import send_ubx
 
 HABITS: dict[str, Callable[[Mapping[str, float]], SensorHabits]] = {
@@ -18,21 +26,37 @@ HABITS: dict[str, Callable[[Mapping[str, float]], SensorHabits]] = {
     "ubx": receiver_habits,
     "camera": camera_habits,
 }
-_NMEA, _UBX, _CAMERA = (SENSOR_KINDS.index(kind) for kind in ("nmea", "ubx", "camera"))
+_SENDERS = {"distance": send_distance, "nmea": send_nmea, "ubx": send_ubx, "camera": send_camera}
+_TWIN, _BYTES = types.CPointer(from_dtype(PLACE_TWIN)), types.CPointer(types.uint8)
 
 
 def new_place_twin(kind: str, settings: Mapping[str, float], **more) -> np.void:
     """Make a sensor of place as after power-up, a record of PLACE_TWIN; ``more`` as of `new_sensor_twin`."""
-    return new_sensor_twin(kind, settings, HABITS[kind](settings), **more)
+    twin = new_sensor_twin(kind, settings, HABITS[kind](settings), **more)
+    twin["send"] = _address(kind)
+    return twin
+
+
+@cache
+def _address(kind: str) -> int:
+    """Compile what writes the messages of a kind, for calls by address; as `link.entry_points` does for drivers."""
+    send: Any = _SENDERS[kind]
+    names = {"carray": carray, "RX_SIZE": RX_SIZE, "_send": send, "__name__": send.__module__}
+    code = _send_entry.__code__.replace(co_filename=send.py_func.__code__.co_filename)
+    entry = cfunc(types.int64(_TWIN, types.float64, _BYTES), cache=True)(FunctionType(code, names))
+    return int(entry.address or 0)
+
+
+def _send_entry(s, t, out):
+    return _send(carray(s, 1)[0], t, carray(out, RX_SIZE))  # type: ignore[name-defined]  # noqa: F821
+
+
+@intrinsic
+def _sent(typingctx, address, s, t, out):
+    return types.int64(types.uint64, s, types.float64, out), call_at_address
 
 
 @njit(cache=True, nogil=True)
 def send_place(s, t, out):
     """Write the messages that have come to their end by ``t`` [s]; returns the number of bytes."""
-    if s.kind == _NMEA:
-        return send_nmea(s, t, out)
-    if s.kind == _UBX:
-        return send_ubx(s, t, out)
-    if s.kind == _CAMERA:
-        return send_camera(s, t, out)
-    return send_distance(s, t, out)
+    return _sent(s.send, s, t, out)  # type: ignore[call-arg]  # the context comes from numba

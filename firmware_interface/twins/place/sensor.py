@@ -29,6 +29,7 @@ PLACE_TWIN = np.dtype(
     [
         ("on", "i8"),
         ("kind", "i8"),  # in SENSOR_KINDS
+        ("send", "u8"),  # address of what writes its messages; 0 where they are not asked for by `send_place`
         ("period", "f8"),  # s
         ("latency", "f8"),  # s
         ("sigma", "f8"),  # m

@@ -67,22 +67,18 @@ def follow_route(route, at, place, signals, steered):
         else:
             break
     part = min(max(along / (route[i + 1, _S] - route[i, _S]), 0.0), 1.0)
-    at.row, at.s = i, _between(route, i, part, _S)
-    psi = _between(route, i, part, _PSI)
-    x, y = _between(route, i, part, _X), _between(route, i, part, _Y)
+    a, b = route[i], route[i + 1]
+    at.row, at.s = i, a[_S] + part * (b[_S] - a[_S])
+    psi = a[_PSI] + part * (b[_PSI] - a[_PSI])
+    x, y = a[_X] + part * (b[_X] - a[_X]), a[_Y] + part * (b[_Y] - a[_Y])
     at.lateral = (place.y - y) * math.cos(psi) - (here - x) * math.sin(psi)
     at.heading = place.psi - psi
-    at.T = _between(route, i, part, _T)
+    at.T = a[_T] + part * (b[_T] - a[_T])
     signals.psi, signals.y_P = at.heading, at.lateral
-    signals.phi -= _between(route, i, part, _PHI)
-    signals.delta -= _between(route, i, part, _DELTA)
-    signals.phi_dot -= _between(route, i, part, _PHI_DOT)
-    signals.delta_dot -= _between(route, i, part, _DELTA_DOT)
-    signals.psi_dot -= signals.v * _between(route, i, part, _KAPPA)
+    signals.phi -= a[_PHI] + part * (b[_PHI] - a[_PHI])
+    signals.delta -= a[_DELTA] + part * (b[_DELTA] - a[_DELTA])
+    signals.phi_dot -= a[_PHI_DOT] + part * (b[_PHI_DOT] - a[_PHI_DOT])
+    signals.delta_dot -= a[_DELTA_DOT] + part * (b[_DELTA_DOT] - a[_DELTA_DOT])
+    signals.psi_dot -= signals.v * (a[_KAPPA] + part * (b[_KAPPA] - a[_KAPPA]))
     signals.T -= at.T
     signals.u_prev -= at.T
-
-
-@njit(cache=True, nogil=True)
-def _between(route, i, part, column):
-    return route[i, column] + part * (route[i + 1, column] - route[i, column])
