@@ -257,3 +257,21 @@ def test_broken_frames_are_forgotten_with_half_a_second():
     assert w.monitor["broken"] == pytest.approx(9.9)
     w.tick(broken=1)
     assert w.monitor["broken"] == pytest.approx(9.9 + 0.01 * (200.0 - 9.9))
+
+
+@pytest.mark.parametrize(("before", "noticed"), [(2, NOTHING), (3, Symptom.SENSOR_JUMP)])
+def test_a_slip_is_looked_for_from_the_sixth_sample_on(before, noticed):
+    w = Watched()
+    assert w.ticks(before) == NOTHING
+    for step in (0.0203, 0.0203):
+        w.sample["delta_meas"] += step
+        assert w.tick() == NOTHING
+    w.sample["delta_meas"] += 0.0203
+    assert w.tick() == noticed
+
+
+def test_a_slip_of_just_its_limit_is_none(watched):
+    watched.limits["steer_jump"] = 0.25
+    for _ in range(3):
+        watched.sample["delta_meas"] += 0.125  # 0.375 altogether, one and a half times the limit
+        assert watched.tick() == NOTHING

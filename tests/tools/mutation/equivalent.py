@@ -30,6 +30,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "overwritten: on |= _JUMP": _FIRST,
         "number: 4026531840 -> 4026531841": "a microsecond of the last four and a half minutes",
         "comparison: elapsed < 0 -> elapsed <= 0": "a clock that stands still is a step as well",
+        "number: 0 -> 1 in if elapsed < 0": "a clock that stands still is a step as well",
         "comparison: m.t_us > _NEARLY_WRAPPED -> m.t_us >= _NEARLY_WRAPPED": "a microsecond as above",
         "term left out: elapsed < 0 and m.t_us > _NEARLY_WRAPPED -> elapsed < 0": _BACK,
         "number: 0 -> 1 in m.seen = m.seen + 1 if follows and sample.valid else 0": "a sample less of patience",
