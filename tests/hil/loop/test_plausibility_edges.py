@@ -79,7 +79,7 @@ def test_errors_are_smoothed_over_a_tenth_of_a_second(watched):
 
 
 def test_what_is_just_at_its_limit_is_no_fault(watched):
-    """In a tick without time nothing moves, so every quantity stays where it is put."""
+    """In a tick without time, of the same sample again, nothing moves: every quantity stays where it is put."""
     at = {"lean_error": 0.25, "steer_error": 0.15, "torque_error": 0.8, "invalid": 0.02, "since": 1.0}
     for name, value in at.items():
         watched.monitor[name] = value
@@ -88,11 +88,11 @@ def test_what_is_just_at_its_limit_is_no_fault(watched):
     watched.monitor["resting"] = watched.limits["stuck"]
     watched.stirring = [False] * 6
     watched.monitor["rate"], watched.monitor["broken"] = 0.0, 1000.0
-    assert watched.tick(dt=0.0) == NOTHING, "rates are not judged before a second is over"
+    assert watched.tick(dt=0.0, missed=-1) == NOTHING, "rates are not judged before a second is over"
     watched.monitor["since"], watched.sample["valid"], watched.monitor["invalid"] = 2.0, 0, 0.02
     watched.monitor["rate"], watched.monitor["broken"] = 160.0, 20.0
     watched.limits["seldom"], watched.limits["broken"] = 160.0 * DT, 20.0 * DT
-    assert watched.tick(dt=0.0) == NOTHING
+    assert watched.tick(dt=0.0, missed=-1) == NOTHING
 
 
 @pytest.mark.parametrize(("dt", "noticed"), [(0.05, Symptom.SENSORS_DISAGREE), (0.051, NOTHING)])
@@ -275,3 +275,10 @@ def test_a_slip_of_just_its_limit_is_none(watched):
     for _ in range(3):
         watched.sample["delta_meas"] += 0.125  # 0.375 altogether, one and a half times the limit
         assert watched.tick() == NOTHING
+
+
+def test_a_jump_is_told_as_it_comes_and_as_it_ends_and_is_no_slip_afterwards(watched):
+    watched.sample["delta_meas"] += 0.1
+    assert watched.tick() == Symptom.SENSOR_JUMP
+    assert watched.tick() == Symptom.SENSOR_JUMP, "the rate goes back"
+    assert watched.ticks(10) == NOTHING
