@@ -17,7 +17,7 @@ from hil.live.feed import LiveFeed
 from hil.logs.folders import new_folder
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import run_realtime
-from hil.runners.simulated_run import run_lockstep
+from hil.runners.simulated_run import asked_under_control, run_lockstep
 from hil.runners.warmup import warm_up
 
 MAX_ATTEMPTS = 3  # a run that a busy machine spoilt is kept, and made again
@@ -231,5 +231,6 @@ def _run(
         allow_unstable=condition.allow_unstable,
         speeds=[v for _, v in condition.scenario.speed],
         feed=feed,
+        asked_speeds=asked_under_control(condition.scenario) if condition.rig.speed_drive else (),
     )
     return Attempt(condition, outcome.folder or folder, outcome)

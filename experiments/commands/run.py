@@ -43,7 +43,7 @@ def run(
         ),
     ] = "",
     path: PathOption = None,
-    speed: Annotated[float, typer.Option(help="Treadmill speed of the emulated bicycle, m/s.")] = 5.0,
+    speed: Annotated[float, typer.Option(help="m/s, of the emulated bicycle, or of the rig's treadmill.")] = 5.0,
     duration: Annotated[float, typer.Option(help="s under control; by default 10, or to the end of --path.")] = 10.0,
     fifo: Annotated[int, typer.Option(min=0, max=90, help="Real-time priority 1 to 90; 0 for none.")] = 0,
     cpu: Annotated[int | None, typer.Option(help="Processor to keep the loop on; any by default.")] = None,
@@ -104,7 +104,7 @@ def run(
     folder = _folder_with_room(out, rig, schedule, duration)
     extra: dict[str, Any] = require_attended(paths, yes_arm_unattended)
     how: dict[str, Any] = {"fifo": fifo, "cpu": cpu, "allow_mismatch": allow_mismatch, "allow_unstable": allow_unstable}
-    how |= {"reference": asked, "speeds": told, "route": route}
+    how |= {"reference": asked, "speeds": told, "route": route, "asked_speeds": _asked_speeds(rig, speed)}
     operator = Operator(duration, waiting=not (emulated or yes or extra))
     with ExitStack() as stack:
         shown = stack.enter_context(run_screen(progress_screen, rig, schedule, operator))
@@ -126,6 +126,11 @@ def run(
     _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
         raise typer.Exit(1)
+
+
+def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
+    """Speed that a treadmill of the rig is asked for; none where it drives none."""
+    return ((0.0, speed),) if rig.speed_drive else ()
 
 
 def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: float) -> Path:
@@ -166,7 +171,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
         refuse_ignored(context, "bike", because=f"{carries}; leave --bike out, or the rig file")
     if not given["emulated"]:
         why = "only a virtual bicycle is told so; leave it out, or say --emulated"
-        refuse_ignored(context, "speed", "model", "seed", because=why)
+        refuse_ignored(context, *(() if rig.speed_drive else ("speed",)), "model", "seed", because=why)
     if given["controller"] in design_methods():
         why = f"{given['controller']} is designed for this very bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)

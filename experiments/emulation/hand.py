@@ -86,6 +86,12 @@ class PushedPlant:
         self._push(dt)
         self._plant.advance(T_cmd, enabled, dt)
 
+    def keep_speed(self, v: float, v_dot: float) -> None:
+        """Run at ``v`` [m/s] from now on, changing by ``v_dot`` [m/s^2], where the plant has a treadmill."""
+        keep = getattr(self._plant, "keep_speed", None)
+        if keep is not None:
+            keep(v, v_dot)
+
     @property
     def x_P(self) -> float:
         """True way of the rear contact [m]."""

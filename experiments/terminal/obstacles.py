@@ -49,6 +49,7 @@ ADVICE = {
     Cause.STALE_SAMPLE: "check the cable and what else loads the computer",
     Cause.DRIVE_WATCHDOG: "the time-out may be too short for this computer: see watchdog_s of the rig",
     Cause.DRIVE_OFF: "check the drive's supply",
+    Cause.SPEED_DRIVE: "look at the treadmill: its stop button, its display and its line; is the wheel on the belt?",
     Cause.PLACE_LOST: "hold it where its sensor sees it; look at the sensor's cable and settings",
     Cause.BELT_EDGE: "put it in the middle of the belt",
     Cause.FOREIGN_COMMANDS: "end what else writes to its port, check its supply in case it restarted, and run again",
@@ -65,6 +66,7 @@ _OF_SYMPTOM = {
     Symptom.LINK_NOISY: Cause.LINK_NOISY,
     Symptom.RATE_HIGH: Cause.RATE_HIGH,
     Symptom.PLACE_LOST: Cause.PLACE_LOST,
+    Symptom.SPEED_DRIVE: Cause.SPEED_DRIVE,
     Symptom.BELT_EDGE: Cause.BELT_EDGE,
 }
 _AT_REST = {

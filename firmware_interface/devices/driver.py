@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from firmware_interface.devices.link import ROLE_PLACE, ROLES, entry_points
+from firmware_interface.devices.link import CARRIES, entry_points
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import BITS_PER_BYTE
 from firmware_interface.messages import COMMAND_KIND_TORQUE
@@ -128,7 +128,7 @@ class Device:
 
     def __repr__(self) -> str:
         """Name and what it can carry."""
-        carried = ", ".join(name for name, bit in {**ROLES, "place": ROLE_PLACE}.items() if self.carries & bit)
+        carried = ", ".join(name for name, bit in CARRIES.items() if name != "sensors" and self.carries & bit)
         return f"Device({self.name!r}, carries {carried})"
 
     def settled(self, given: DeviceSettings) -> dict[str, float]:

@@ -22,10 +22,10 @@ from firmware_interface.node.protocol import RECEIVER
 
 # What a device carries, as bits.
 ROLE_IMU, ROLE_STEER, ROLE_WHEEL, ROLE_DRIVE = 1, 2, 4, 8
-ROLE_PLACE = 16  # a machine may do without
+ROLE_PLACE, ROLE_SPEED = 16, 32  # a machine may do without; the latter keeps the speed
 ROLE_SENSORS = ROLE_IMU | ROLE_STEER | ROLE_WHEEL
 ROLES = {"imu": ROLE_IMU, "steer": ROLE_STEER, "wheel": ROLE_WHEEL, "drive": ROLE_DRIVE}
-CARRIES = {**ROLES, "sensors": ROLE_SENSORS, "place": ROLE_PLACE}  # as a rig file may write them
+CARRIES = {**ROLES, "sensors": ROLE_SENSORS, "place": ROLE_PLACE, "speed": ROLE_SPEED}  # as a rig file may write them
 
 RX_SIZE, TX_SIZE = 4096, 256  # bytes of one port in one tick
 MEMORY = 16  # whole numbers a driver may remember from one tick to the next

@@ -14,6 +14,7 @@ DEVICES = {
     "nmea": "place.nmea",
     "ubx": "place.ubx",
     "camera": "place.camera",
+    "treadmill": "speed.treadmill",
 }
 _OLD_PROTOCOLS = {  # (device, version of the node's protocol): 1 is spoken in old runs alone, 2 by old nodes too
     ("node", 1): "own_node_1",

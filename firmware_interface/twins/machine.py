@@ -80,6 +80,12 @@ class Station:
         if look is not None:
             look(*(float(getattr(plant, name, 0.0)) for name in ("x_P", "y_P", "psi", "phi", "pace")))
 
+    def drive(self, plant: PlantLike) -> None:
+        """Let a treadmill keep the speed of the bicycle; a plant on a stand has none."""
+        kept, keep = getattr(self.twin, "belt_speed", None), getattr(plant, "keep_speed", None)
+        if kept is not None and keep is not None:
+            keep(*kept)
+
     def step(self, t: float, now: float, readings: np.ndarray) -> None:
         """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s]."""
         n = self.line.read(self._rx)
@@ -159,6 +165,7 @@ class VirtualMachine:
         for station in self._stations:
             station.see(self._plant)
             station.step(t, now, self._readings)
+            station.drive(self._plant)
         self._k += 1
         self._write_report(t, now)
 

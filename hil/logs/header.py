@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from hil.logs.json_values import json_value
+from hil.logs.json_values import json_value, require_kinds
 from hil.logs.provenance import provenance
 from hil.rig.recorded_values import LARGEST_NUMBER, require_playable, require_rig_numbers, short_value, typed_values
 from models.errors import InputError
@@ -115,6 +115,7 @@ class RunHeader:
         """Machine as it was agreed on with its devices; its calibration holds every key."""
         from hil.loop.limits import Limits
         from hil.loop.observer import Observer
+        from hil.loop.pace.settings import SpeedDrive
         from hil.loop.place.settings import PlaceSettings
         from hil.rig.rig import Rig, RigPort
         from models.linear.prescribed_steer import InnerLoop
@@ -124,10 +125,9 @@ class RunHeader:
             require_rig_numbers(settings)
             if "ports" in wired:
                 settings["ports"] = tuple(typed_values(RigPort, port) for port in wired["ports"])
-            if wired.get("place") is not None:
-                settings["place"] = typed_values(PlaceSettings, wired["place"])
-            if wired.get("drive") is not None:
-                settings["drive"] = typed_values(InnerLoop, wired["drive"])
+            parts: dict[str, Any] = {"place": PlaceSettings, "speed_drive": SpeedDrive, "drive": InnerLoop}
+            given = {key: kind for key, kind in parts.items() if wired.get(key) is not None}
+            settings |= {key: typed_values(kind, wired[key]) for key, kind in given.items()}
             return Rig(
                 self.bicycle,
                 calibration=vars(self.calibration),
@@ -198,6 +198,13 @@ class RunHeader:
         from hil.guidance.route import Route
 
         return self._built("route", lambda ridden: Route(**ridden)) if self.content.get("route") else Route()
+
+    @property
+    def asked_speeds(self) -> tuple[tuple[float, float], ...]:
+        """Speed that a speed drive was asked for, corners of s under control and m/s; none in runs without one."""
+        if "asked_speeds" not in self.content:
+            return ()
+        return self._built("asked_speeds", lambda table: tuple((float(t), float(v)) for t, v in table))
 
     @property
     def excitation_clock(self) -> str:
@@ -282,15 +289,7 @@ class RunHeader:
 
     def _require_kinds(self) -> None:
         """Refuse a header in which something is not of the kind that it always was."""
-        for path, (kind, wanted) in _KINDS.items():
-            outer, _, inner = path.partition(".")
-            around = self.content[outer] if inner and outer in self.content else self.content
-            key = inner or outer
-            if key in around and not isinstance(found := around[key], kind):
-                raise InputError(
-                    f"wanted a run header in which '{path}' is {wanted}, found {short_value(found)}: the log is "
-                    "damaged or another program made it; give the folder of another run"
-                )
+        require_kinds(self.content, _KINDS)
         start = self.scenario.get("x0") or []
         if not all(isinstance(value, int | float) and abs(value) < LARGEST_NUMBER for value in start):
             raise InputError(
@@ -375,6 +374,7 @@ def new_header(
                 "std": dict(rig.std),
                 **({"drive": rig.drive} if rig.drive else {}),  # none in runs of before, and of a torque
                 **({"place": rig.place} if rig.place else {}),
+                **({"speed_drive": rig.speed_drive} if rig.speed_drive else {}),
                 **({"present": True} if rig.present else {}),
                 "observer": vars(rig.observer),
                 "limits": rig.limits.as_dict(),

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from hil.rig.recorded_values import short_value
+from models.errors import InputError
+
 _SPELLED = {"Infinity": np.inf, "-Infinity": -np.inf, "NaN": np.nan}  # what JSON has no number for
 
 
@@ -68,3 +71,21 @@ def _spelled(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_spelled(item) for item in value]
     return json.dumps(value) if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def require_kinds(content: Mapping[str, Any], kinds: Mapping[str, tuple[type, str]]) -> None:
+    """Refuse a header in which something under a key, or under a key of a key, is not of the kind that it always was.
+
+    Raises
+    ------
+    InputError
+    """
+    for path, (kind, wanted) in kinds.items():
+        outer, _, inner = path.partition(".")
+        around = content[outer] if inner and outer in content else content
+        key = inner or outer
+        if key in around and not isinstance(found := around[key], kind):
+            raise InputError(
+                f"wanted a run header in which '{path}' is {wanted}, found {short_value(found)}: the log is "
+                "damaged or another program made it; give the folder of another run"
+            )

@@ -65,6 +65,7 @@ class Cause(IntEnum):
     CHECK_GAINS = 36
     PLACE_LOST = 37
     BELT_EDGE = 38
+    SPEED_DRIVE = 39
 
 
 SENTENCES = {
@@ -107,6 +108,7 @@ SENTENCES = {
     Cause.CHECK_GAINS: "check not passed: the gains are of other speeds",
     Cause.PLACE_LOST: "the place of the bicycle is not known: its sensor is silent, or what it says cannot be",
     Cause.BELT_EDGE: "a wheel came too near to the edge of the belt",
+    Cause.SPEED_DRIVE: "the treadmill does not keep the speed it was asked for: silent, faulty, or it does not follow",
 }
 
 
@@ -130,6 +132,7 @@ class Symptom(IntFlag):
     REST_RATE = 1 << 12
     REST_FORCE = 1 << 13
     REST_TILT = 1 << 14
+    SPEED_DRIVE = 1 << 15  # of a ride again: those before keep the bits that old logs have
 
 
 class Verdict(IntFlag):

@@ -52,7 +52,7 @@ _MARGIN = 0.05  # s, beyond twice the watchdog's time, for its news to come
 # Which event stands where in the table.
 _HARD_SYMPTOMS, _SOFT_SYMPTOMS = EVENT_INDEX["sensor stuck"], EVENT_INDEX["samples seldom"]
 _N_HARD = EVENT_INDEX["foreign commands"] - _HARD_SYMPTOMS  # symptoms that are hard; the rest is soft
-_N_SOFT = EVENT_INDEX["speed window"] - _SOFT_SYMPTOMS
+_N_SOFT = EVENT_INDEX["speed drive failed"] - _SOFT_SYMPTOMS
 _BIT = {event: 1 << i for event, i in EVENT_INDEX.items()}
 _B_OFF, _B_ACKNOWLEDGED = _BIT["off"], _BIT["acknowledged"]
 _B_STOP, _B_ARM, _B_DISARM = _BIT["stop"], _BIT["arm"], _BIT["disarm"]
@@ -77,6 +77,7 @@ _B_BUTTON, _B_FAULT, _B_WATCHDOG, _B_FOREIGN, _B_WENT_OFF = (
     _BIT["foreign commands"],
     _BIT["drive went off"],
 )
+_SPEED_DRIVE, _B_SPEED_DRIVE = int(Symptom.SPEED_DRIVE), _BIT["speed drive failed"]
 _B_SPEED, _B_BUS, _B_SATURATED = _BIT["speed window"], _BIT["bus voltage"], _BIT["saturated"]
 _B_LATE, _B_UNATTENDED, _B_LOG = _BIT["ticks late"], _BIT["unattended"], _BIT["log fails"]
 _B_UNTESTED, _B_CLEAR_WAY, _B_IN_THE_WAY = (
@@ -177,6 +178,7 @@ def _events(s, limits, news, sample, e):
     on |= _B_WENT_OFF if news.fresh and not enabled else 0
 
     on |= (news.symptoms >> _N_HARD & ((1 << _N_SOFT) - 1)) << _SOFT_SYMPTOMS
+    on |= _B_SPEED_DRIVE if news.symptoms & _SPEED_DRIVE else 0
     on |= 0 if limits.speed_min <= e.v <= limits.speed_max else _B_SPEED
     on |= 0 if limits.bus_min <= sample.bus_meas <= limits.bus_max else _B_BUS
     on |= _B_SATURATED if s.at_limit > limits.saturated else 0

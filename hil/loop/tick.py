@@ -14,13 +14,23 @@ import numpy as np
 from numba import njit
 
 from firmware_interface.calibration import calibrate, drive_command
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_IMU, ROLE_PLACE, ROLE_STEER, ROLE_WHEEL, hear, say
+from firmware_interface.devices.link import (
+    ROLE_DRIVE,
+    ROLE_IMU,
+    ROLE_PLACE,
+    ROLE_SPEED,
+    ROLE_STEER,
+    ROLE_WHEEL,
+    hear,
+    say,
+)
 from firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
 from hil.loop.drives.following import follow_command
 from hil.loop.excitation import excitation_place, excitation_torque, is_released
 from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
+from hil.loop.pace.speed_hold import dismiss_belt, hold_speed
 from hil.loop.place.route import follow_route
 from hil.loop.place.tracker import tell_place, track_place
 from hil.loop.plausibility import judge_plausibility
@@ -70,6 +80,8 @@ class LoopState(NamedTuple):
     observer: np.void
     limits: np.void
     tracking: np.void  # of heading and place, where the machine has a sensor of place
+    pace: np.void  # of the treadmill, where the machine has one
+    asked_speeds: np.ndarray  # (c, 2) corners of the speed it is asked for: s under control, m/s
     law: np.void
     settings: np.ndarray  # (n,) of the law
     route: np.ndarray  # (n, 10) that is ridden; no row: a straight lane
@@ -85,6 +97,7 @@ class LoopState(NamedTuple):
     estimate: np.void
     place: np.void
     on_route: np.void
+    pacing: np.void
     signals: np.void  # what the law is told
     reference: np.void
     law_state: np.ndarray  # (m,) all that the law remembers
@@ -133,6 +146,9 @@ def tick(loop, wire, t_host, t_due, row):
         )
     news.other_gains = is_elsewhere(loop.law, estimate.v, loop.limits.gains_reach)
     place = excitation_place(loop.pulse, sample.t, supervisor.state == _RUNNING)
+    if loop.pace.on:
+        v, t, state = sample.v_meas, loop.pulse.played, supervisor.state
+        news.symptoms |= hold_speed(loop.pace, loop.pacing, loop.asked_speeds, loop.links, v, state, t, news.dt)
     news.released = is_released(loop.pulse, loop.freedom, place, loop.limits, estimate)
     news.T_req = _ask_law(loop, place, steered)
     news.T_req += excitation_torque(loop.excitation, place) if supervisor.state == _RUNNING else 0.0
@@ -174,7 +190,7 @@ def _decode(loop, wire, t_host):
     for port in range(loop.links.size):
         link = loop.links[port]
         receiver = link.receiver
-        if link.role == ROLE_PLACE:  # at its own pace: `track_place` judges its silence, and what it says
+        if link.role == ROLE_PLACE or link.role == ROLE_SPEED:  # at their own pace: judged by what listens to them
             hear(link, wire.rx[port], wire.n_rx[port])
             continue
         broken_before, lost_before = _broken_frames(receiver), receiver.samples_lost
@@ -297,6 +313,7 @@ def farewell(loop, wire):
     loop.supervisor.T_cmd = 0.0
     loop.supervisor.flags = 0
     loop.supervisor.send = 1
+    dismiss_belt(loop.links)
     _encode(loop, wire, loop.supervisor.send, loop.pulse.t_host)
 
 
@@ -371,10 +388,15 @@ def _fill_row(loop, t_host, t_due, row):
 
 @njit(cache=True, nogil=True)
 def _fill_place(loop, row):
-    """Fill heading and place of one row; not a number where no place is sensed. Runs inside the tick."""
+    """Fill heading, place and treadmill of one row; not a number where it has none. Runs inside the tick."""
     place = loop.place
     if loop.tracking.on:
         row.psi_est, row.x_est, row.y_est = place.psi, place.x, place.y
         row.y_meas, row.place_age = place.y_meas, place.age
     else:
         row.psi_est = row.x_est = row.y_est = row.y_meas = row.place_age = math.nan
+    pacing = loop.pacing
+    if loop.pace.on:
+        row.v_asked, row.v_cmd, row.v_belt, row.belt_age = pacing.asked, pacing.command, pacing.reported, pacing.age
+    else:
+        row.v_asked = row.v_cmd = row.v_belt = row.belt_age = math.nan

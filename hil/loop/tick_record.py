@@ -103,6 +103,13 @@ PLACE_COLUMNS = (  # not a number where the machine has no sensor of place; runs
     LogColumn("y_meas", "f8", "m", "place that the sensor told last and that was taken, of what it sees"),
     LogColumn("place_age", "f8", "s", "since a fix of place was last taken"),
 )
-LOG_COLUMNS = {column.name: column for column in (*TICK_COLUMNS, *COUNTER_COLUMNS, *PLACE_COLUMNS)}
+SPEED_COLUMNS = (  # not a number where the machine does not keep its speed itself; runs of before have none of them
+    LogColumn("v_asked", "f8", "m/s", "speed asked of the treadmill, in its ramp"),
+    LogColumn("v_cmd", "f8", "m/s", "speed that the treadmill was told, with what the PI adds"),
+    LogColumn("v_belt", "f8", "m/s", "speed that the treadmill reports"),
+    LogColumn("belt_age", "f8", "s", "since its last report"),
+)
+YOUNGER_COLUMNS = (*PLACE_COLUMNS, *SPEED_COLUMNS)  # that runs of before may lack
+LOG_COLUMNS = {column.name: column for column in (*TICK_COLUMNS, *COUNTER_COLUMNS, *YOUNGER_COLUMNS)}
 COUNTERS = tuple(column.name for column in COUNTER_COLUMNS)
 TICK = np.dtype([(column.name, column.kind) for column in LOG_COLUMNS.values()], align=True)

@@ -91,6 +91,7 @@ SOFT_RULES = (
     Rule("samples too often", "symptom", _SOFT, Cause.RATE_HIGH),
     Rule("place lost", "symptom", _SOFT, Cause.PLACE_LOST),
     Rule("belt edge", "symptom", _SOFT, Cause.BELT_EDGE),
+    Rule("speed drive failed", "symptom", _SOFT, Cause.SPEED_DRIVE),
     Rule("speed window", "speed outside `speed_min` to `speed_max`", _SOFT, Cause.SPEED_WINDOW),
     Rule("bus voltage", "supply outside `bus_min` to `bus_max`", _SOFT, Cause.BUS_VOLTAGE),
     Rule("saturated", "the wish beyond `torque` for longer than `saturated`", _SOFT, Cause.SATURATED),

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from firmware_interface.errors import DeviceError
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
+from hil.loop.pace.settings import SpeedDrive
 from hil.loop.place.settings import PlaceSettings
 from hil.rig.armable import require_time_outs
 from hil.rig.rig import Rig, RigPort
@@ -64,7 +65,7 @@ class _Strict(BaseModel):
 class _Port(_Strict):
     path: str | None = None
     baud: int = Field(default=921600, gt=0)
-    carries: tuple[Literal["imu", "steer", "wheel", "drive", "sensors", "place"], ...] = ("sensors", "drive")
+    carries: tuple[Literal["imu", "steer", "wheel", "drive", "sensors", "place", "speed"], ...] = ("sensors", "drive")
     device: str = "node"
     settings: dict[str, float] = {}
 
@@ -128,6 +129,26 @@ class _Place(_Strict):
         return PlaceSettings(**named)
 
 
+class _SpeedDrive(_Strict):
+    """Loop that keeps the speed by a treadmill."""
+
+    kp: float = 0.3
+    ki_per_s: float = 0.5
+    trim_m_per_s: float = 0.5
+    ramp_m_per_s2: float = 1.0
+    stop_m_per_s2: float = 1.0
+    lag_s: float = 0.3
+    follow_error_m_per_s: float = 0.4
+    follow_time_s: float = 0.5
+    lost_after_s: float = 0.5
+
+    def settings(self) -> SpeedDrive:
+        """Values without the units in their names."""
+        units = ("_m_per_s2", "_m_per_s", "_per_s", "_s")
+        named = {next((k.removesuffix(u) for u in units if k.endswith(u)), k): x for k, x in vars(self).items()}
+        return SpeedDrive(**named)
+
+
 class _Operator(_Strict):
     """Demands on the person who runs the machine."""
 
@@ -167,6 +188,7 @@ class _RigFile(_Strict):
     drive: _Drive = _Drive()
     imu: _Imu = _Imu()
     place: _Place | None = None
+    speed_drive: _SpeedDrive | None = None
     observer: dict[str, float] = {}
     calibration: dict[str, Any] = {}
     limits: dict[str, dict[str, Any]] = {}
@@ -206,6 +228,7 @@ class _RigFile(_Strict):
             calibration=self.calibration,
             observer=observer,
             place=self.place.settings() if self.place else None,
+            speed_drive=self.speed_drive.settings() if self.speed_drive else None,
             limits=Limits.of_machine(self.limits, self.drive.kind),
             latency_days=self.loop.latency_test_days,
             std=self.std.quantities(),

@@ -1,5 +1,6 @@
 """Do gains fit a machine? Every way to run them asks here: `run`, `simulate`, campaigns, and the same from Python."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import isclose
 
@@ -21,6 +22,7 @@ from models.parameters import DISPENSABLE, PARAMETERS, Bicycle
 MOST_ACROSS = 0.5  # rad, off the lane, up to which a place across it tells enough of the heading
 EMULATED_DATUM = {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0}
 EMULATED_RTK = PlaceSettings(gate=0.3, lost_after=0.6, bandwidth=1.5, z=-1.0)  # 20 mm, 10 Hz, 80 ms
+START_MARGIN = 2.5  # s of arming beside what the treadmill takes to its speed
 SAME_PARAMETER = 1e-6  # relative; files keep every digit
 SAME_DELAY = 0.1  # samples: less than the beat of a drive that obeys when its command comes
 SAME_LAG = 0.1  # of the lag itself: a calibration measures it anew, and no better
@@ -124,6 +126,39 @@ def require_route_kept(rig: Rig, schedule: Controller | None, route: Route, line
                 f"the path {route.name} leads a wheel {farthest:.2f} m from the middle, and the belt's edge less the "
                 f"margin is at {rig.place.edge:.2f} m: choose a narrower path"
             )
+
+
+def require_speeds_asked(rig: Rig, asked: Sequence[tuple[float, float]]) -> None:
+    """Refuse speeds asked of a rig without a treadmill, none of one with it, and a start that takes too long.
+
+    Parameters
+    ----------
+    rig : Rig
+    asked : sequence of (s, m/s)
+        Corners of the asked speed.
+
+    Raises
+    ------
+    InputError
+    """
+    if bool(len(asked)) != (rig.speed_drive is not None):
+        found = "none" if rig.speed_drive else "some, and the rig has no [speed_drive]"
+        raise InputError(f"a rig with a treadmill wants to be asked for a speed, found {found}: correct --speed or rig")
+    if rig.speed_drive is None:
+        return
+    slowest, fastest = rig.limits.speed_min.value, rig.limits.speed_max.value
+    for _, v in asked:
+        if not slowest <= v <= fastest:
+            raise InputError(
+                f"the treadmill is asked for {v:g} m/s, and the rig's limits are {slowest:g} to {fastest:g} m/s: "
+                "choose a speed between them"
+            )
+    start, given = asked[0][1] / rig.speed_drive.ramp + START_MARGIN, rig.limits.check_timeout.value
+    if start > given:
+        raise InputError(
+            f"the treadmill takes {start:.0f} s to {asked[0][1]:g} m/s, and arming is given up after {given:g} s: set "
+            "[limits.check_timeout] or ramp_m_per_s2 of the rig higher, or begin slower"
+        )
 
 
 def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:

@@ -12,6 +12,7 @@ from firmware_interface.devices.registry import device
 from hil.design.sampled_plant import LoopTiming
 from hil.loop.limits import Limits
 from hil.loop.observer import Observer
+from hil.loop.pace.settings import SpeedDrive
 from hil.loop.place.settings import PlaceSettings
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
@@ -61,6 +62,7 @@ class Rig:
         default_factory=dict
     )  # of what is uncertain about it: drive_gain, speed_scale, ...
     place: PlaceSettings | None = None  # of a machine with a sensor of place
+    speed_drive: SpeedDrive | None = None  # of a machine that keeps its speed by itself
     latency_days: float = 0.0  # oldest latency test that vouches for the computer; 0: none is asked for
     present: bool = False  # somebody must be at a page that looks on; else nothing arms, and what runs ramps down
 
@@ -73,6 +75,7 @@ class Rig:
                 f"first three), found {found}: say in each [[port]] what it carries"
             )
         self._require_place()
+        self._require_speed_drive()
         if self.drive_kind == "angle":
             self.limits.require_order((("steer_command", "steer"),))
         if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
@@ -83,8 +86,7 @@ class Rig:
         for port in self.ports:
             driver = device(port.device)
             if port.role & ~driver.carries:
-                every = {**ROLES, "place": CARRIES["place"]}
-                able = ", ".join(name for name, part in every.items() if part & driver.carries)
+                able = ", ".join(name for name, part in CARRIES.items() if name != "sensors" and part & driver.carries)
                 raise InputError(
                     f"a {port.device} can carry {able}, found {', '.join(port.carries)}: correct what its [[port]] "
                     "carries"
@@ -103,6 +105,15 @@ class Rig:
             raise InputError(
                 f'a sensor of place wants a [[port]] with carries = ["place"] and a table [place], found {found}: add '
                 "what is missing"
+            )
+
+    def _require_speed_drive(self) -> None:
+        """Refuse a drive that keeps the speed without its settings, settings without it, and two of them."""
+        drives = sum("speed" in port.carries for port in self.ports)
+        if drives > 1 or bool(drives) != (self.speed_drive is not None):
+            raise InputError(
+                'a treadmill wants one [[port]] with carries = ["speed"] and a table [speed_drive], found '
+                f"{drives} such ports and {'a' if self.speed_drive else 'no'} table: add or leave out what is wrong"
             )
 
     def __repr__(self) -> str:

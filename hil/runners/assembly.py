@@ -16,6 +16,8 @@ from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
 from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
 from hil.loop.observer import ESTIMATE
+from hil.loop.pace.settings import no_speed_drive, speed_corners
+from hil.loop.pace.speed_hold import new_pacing
 from hil.loop.place.route import ON_ROUTE
 from hil.loop.place.settings import no_place
 from hil.loop.place.tracker import new_place
@@ -38,6 +40,7 @@ def new_loop(
     protocol: int = PROTOCOL_VERSION,
     reference: Reference = Reference(),
     route: Route = Route(),
+    asked_speeds: Sequence[tuple[float, float]] = (),
 ) -> LoopState:
     """Assemble a disarmed loop.
 
@@ -59,6 +62,8 @@ def new_loop(
         That the controller follows.
     route : Route
         Path that is ridden.
+    asked_speeds : sequence of (s, m/s)
+        Corners of the speed that a treadmill of the rig is asked for, over the time under control.
     """
     pulse, orders = _zero(LOOP_PULSE), _zero(ORDERS)
     pulse["dt"] = rig.dt
@@ -73,6 +78,8 @@ def new_loop(
         ),
         limits=rig.limits.as_record(rig.drive_kind),
         tracking=rig.place.as_record(rig.bicycle, rig.dt) if rig.place else no_place(),
+        pace=rig.speed_drive.as_record(rig.limits.speed_max.value) if rig.speed_drive else no_speed_drive(),
+        asked_speeds=speed_corners(asked_speeds),
         law=_law_record(law),
         settings=law.settings,
         route=route.table(),
@@ -87,6 +94,7 @@ def new_loop(
         estimate=_zero(ESTIMATE),
         place=new_place(),
         on_route=_zero(ON_ROUTE),
+        pacing=new_pacing(),
         signals=signals,
         reference=_zero(LOOP_REFERENCE),
         law_state=np.zeros(law.states),

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from firmware_interface.devices.registry import device
-from hil.loop.tick_record import PLACE_COLUMNS, TICK
+from hil.loop.tick_record import PLACE_COLUMNS, SPEED_COLUMNS, TICK
 from hil.rig.rig import Rig
 from models.errors import InputError
 
@@ -21,7 +21,8 @@ def log_bytes(rig: Rig, duration: float) -> int:
         driver = device(port.device)
         traffic = driver.traffic(port.role, driver.settled(port.settings))
         raw += 4 + traffic.up + traffic.down  # and two lengths
-    unused = 0 if rig.place else sum(TICK[column.name].itemsize for column in PLACE_COLUMNS)  # packed to nothing
+    idle = (*(() if rig.place else PLACE_COLUMNS), *(() if rig.speed_drive else SPEED_COLUMNS))
+    unused = sum(TICK[column.name].itemsize for column in idle)  # packed to nothing
     row = TICK.itemsize - unused + _AROUND_A_ROW + raw
     return _AROUND_A_LOG + round(row * rig.rate * (duration + _WAITING))
 

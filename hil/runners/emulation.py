@@ -5,16 +5,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from firmware_interface.calibration import Calibration
-from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE
+from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE, ROLE_SPEED
 from firmware_interface.devices.registry import device
 from firmware_interface.messages import COMMAND_KINDS
 from firmware_interface.twins.machine import MachineConfig, StationConfig
 from firmware_interface.twins.place.sending import new_place_twin
 from firmware_interface.twins.place.sensor import PlaceFault
+from firmware_interface.twins.speed.belt import BeltFault, new_belt
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.rig.rig import Rig, RigPort
 from models.errors import InputError
+from models.plant.belt import BeltPlant
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive, Surroundings
 from models.plant.records import PLANT_MODELS
 from models.plant.side_slip import SideSlip
@@ -34,6 +36,7 @@ class Emulation:
     place_faults: tuple[PlaceFault, ...] = ()  # of its sensor of place
     tyre: FrontTyre = FrontTyre()
     slip: SideSlip = SideSlip()
+    belt_faults: tuple[BeltFault, ...] = ()  # of its treadmill
 
     def __post_init__(self) -> None:
         if self.model not in PLANT_MODELS:
@@ -82,11 +85,13 @@ def emulated_node(rig: Rig) -> NodeConfig:
     InputError
         When the rig has other devices: they exist in real time only.
     """
-    ports = [port for port in rig.ports if port.role != ROLE_PLACE]
-    if len(ports) > 1 or ports[0].device != "node" or rig.ports[0].role & ROLE_DRIVE == 0:
+    ports = [port for port in rig.ports if port.role not in (ROLE_PLACE, ROLE_SPEED)]
+    order = [port.role for port in rig.ports if port.role in (ROLE_PLACE, ROLE_SPEED)]
+    if len(ports) > 1 or ports[0].device != "node" or rig.ports[0].role & ROLE_DRIVE == 0 or order != sorted(order):
         found = ", ".join(port.device for port in rig.ports)
         raise InputError(
-            f"simulated time knows a rig with one node that carries everything, found {found}: run this rig with "
+            "simulated time knows a rig with one node that carries everything, then perhaps a sensor of place and a "
+            f"treadmill, found {found}: put them in that order, or run this rig with "
             "`riderless run RIG --emulated`, in real time"
         )
     return NodeConfig(
@@ -117,6 +122,11 @@ def emulated_place(rig: Rig, scenario: Scenario, emulation: Emulation = Emulatio
     )
 
 
+def emulated_belt(rig: Rig, emulation: Emulation = Emulation()) -> np.void | None:
+    """Make the treadmill of a rig in simulated time, a record of BELT_TWIN; None where it has none."""
+    return None if rig.speed_drive is None else new_belt(emulation.belt_faults)
+
+
 def _greatest(rig: Rig, kind: str) -> float | None:
     """Greatest steer rate [rad/s] or angle [rad] that the emulated drive obeys; None if its kind is another."""
     return float(rig.limits.as_record(kind)["command"]) if rig.drive_kind == kind else None
@@ -132,7 +142,8 @@ def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulatio
     """Make the bicycle of the emulated rig, with the rig's drive and instruments where the rig says they are."""
     quiet = Instruments(x_imu=rig.x_imu, z_imu=rig.z_imu, gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0))
     levels = ("gyro_noise", "accel_noise", "steer_noise", "wheel_noise")
-    return Plant(
+    kind = Plant if rig.speed_drive is None else BeltPlant
+    return kind(
         rig.bicycle,
         scenario,
         replace(emulation.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value, inner_loop=rig.drive),

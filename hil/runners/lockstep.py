@@ -18,6 +18,7 @@ from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
 from firmware_interface.twins.place.sending import send_place
 from firmware_interface.twins.place.sensor import PLACE_TWIN, see_place
+from firmware_interface.twins.speed.belt import BELT_TWIN, hear_belt, move_belt, report_belt
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
@@ -28,6 +29,7 @@ from models.coordinates import DELTA, PHI
 from models.errors import InputError
 from models.linear.path import PSI, Y_P
 from models.plant import plant as bicycle_plant
+from models.plant.belt import run_with_belt
 from models.plant.plant import Plant
 from models.plant.records import CORNER_SPEED, X_P
 from models.plant.sensors import READINGS
@@ -67,11 +69,18 @@ class EmulatedMachine(NamedTuple):
     instruments: np.ndarray  # (1,) READINGS
     wire: Wire  # bytes under way, of the node and of a sensor of place
     place: np.void  # that sensor, a record of PLACE_TWIN; all zero where there is none
+    belt: np.void  # of a treadmill, a record of BELT_TWIN; all zero where there is none
     k: np.ndarray  # (1,) i8, sampling instant
 
 
-def new_bench(plant: Plant, config: NodeConfig, faults: Faults = (), place: np.void | None = None) -> EmulatedMachine:
-    """Make plant, node and sensor of place as after power-up and a HELLO.
+def new_bench(
+    plant: Plant,
+    config: NodeConfig,
+    faults: Faults = (),
+    place: np.void | None = None,
+    belt: np.void | None = None,
+) -> EmulatedMachine:
+    """Make plant, node, sensor of place and treadmill as after power-up and a HELLO.
 
     Parameters
     ----------
@@ -79,6 +88,7 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = (), place: np.v
     config : NodeConfig
     faults : Faults
     place : record of PLACE_TWIN or None
+    belt : record of BELT_TWIN or None
     """
     instruments, node = np.zeros(1, READINGS), new_faulty_node(config.new_firmware(), faults)
     open_session(node.firmware, SIMULATED_SESSION, int(plant.p[0]["servo"]["kind"]))
@@ -89,8 +99,9 @@ def new_bench(plant: Plant, config: NodeConfig, faults: Faults = (), place: np.v
         node=node,
         readings=instruments.view(np.float64),
         instruments=instruments,
-        wire=new_wire(1 if place is None else 2),
+        wire=new_wire(1 + (place is not None) + (belt is not None)),
         place=np.zeros(1, PLACE_TWIN)[0] if place is None else place,
+        belt=np.zeros(1, BELT_TWIN)[0] if belt is None else belt,
         k=np.zeros(1, np.int64),
     )
 
@@ -128,6 +139,10 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
     node, wire, length = bench.node, bench.wire, 0
     for i in range(rows.size):
         t = bench.k[0] * dt
+        if bench.belt.on:
+            hear_belt(bench.belt, wire.tx[-1], wire.n_tx[-1], t)
+            move_belt(bench.belt, t, dt)
+            run_with_belt(bench.p[0], bench.s[0], bench.belt.speed - dt * bench.belt.change, bench.belt.change)
         if bench.k[0] > 0:
             command, enabled = drive_output(node, (bench.k[0] - 1) * dt)
             bicycle_plant.advance_plant(bench.p, bench.s, bench.kicks, command, enabled, dt)
@@ -140,6 +155,8 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
                 bench.place.walked += dt * bench.p[0].speed[0, CORNER_SPEED]
             see_place(bench.place, t, x[X_P], x[Y_P], x[PSI], x[PHI])
             wire.n_rx[1] = send_place(bench.place, t, wire.rx[1])
+        if bench.belt.on:
+            wire.n_rx[-1] = report_belt(bench.belt, t, wire.rx[-1])
         tick(loop, wire, t, t, rows[i])
         post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
         rows[i].n_wire = tape_length(wire)
@@ -180,6 +197,7 @@ def run_in_lockstep(
     longest: float = 3600.0,
     faults: Faults = (),
     place: np.void | None = None,
+    belt: np.void | None = None,
 ) -> None:
     """Run tick and plant in turn until the operator has finished.
 
@@ -203,13 +221,15 @@ def run_in_lockstep(
         What goes wrong with the node.
     place : record of PLACE_TWIN or None
         Sensor of place behind the second port.
+    belt : record of BELT_TWIN or None
+        Treadmill behind the last port.
 
     Raises
     ------
     InputError
         When the operator has not finished within ``longest``.
     """
-    bench, dt = new_bench(plant, config, faults, place), 1.0 / config.rate_hz
+    bench, dt = new_bench(plant, config, faults, place, belt), 1.0 / config.rate_hz
     tape = new_tape(len(bench.wire.n_rx), TICKS_PER_BATCH)
     diary = new_diary(0)
     with operator.heeding_signals():

@@ -17,7 +17,7 @@ from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.provenance import PACKAGE_NAME, provenance
 from hil.loop.tick import LoopState, tick
-from hil.loop.tick_record import PLACE_COLUMNS, TICK
+from hil.loop.tick_record import TICK, YOUNGER_COLUMNS
 from hil.loop.wire_tape import Wire, new_wire, read_tape
 from hil.runners.assembly import new_loop
 from models.errors import InputError
@@ -77,6 +77,7 @@ def rebuilt_loop(header: RunHeader) -> LoopState:
         header.protocol,
         header.reference,
         header.route,
+        header.asked_speeds,
     )
 
 
@@ -175,7 +176,7 @@ def _with_columns(rows: np.ndarray, names: tuple[str, ...], states: np.ndarray) 
 def _has_no_other(dtype: np.dtype) -> bool:
     """True if all columns are of this version, which may have more: those of a place are younger than most runs."""
     known = {(name, TICK[name]) for name in TICK.names or ()}
-    younger = {column.name for column in PLACE_COLUMNS}
+    younger = {column.name for column in YOUNGER_COLUMNS}
     own = {(name, dtype[name]) for name in dtype.names or ()}
     return own <= known and {name for name, _ in known - own} <= younger
 

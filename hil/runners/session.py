@@ -28,7 +28,7 @@ from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.loop.tick import LoopState
 from hil.rig.armable import require_armable
-from hil.rig.fitting import require_fitting, require_followed, require_route_kept
+from hil.rig.fitting import require_fitting, require_followed, require_route_kept, require_speeds_asked
 from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
 from hil.runners import realtime
@@ -63,6 +63,7 @@ def run_realtime(
     reference: Reference = Reference(),
     feed: LiveFeed | None = None,
     route: Route = Route(),
+    asked_speeds: Sequence[tuple[float, float]] = (),
 ) -> Outcome:
     """Run on serial ports and write the log.
 
@@ -102,6 +103,8 @@ def run_realtime(
         Memory by which others look on, and press STOP.
     route : Route
         Path that is ridden, as `hil.guidance.route.plan_route` makes it.
+    asked_speeds : sequence of (s, m/s)
+        Corners of the speed that a treadmill of the rig is asked for, over the time under control.
 
     Raises
     ------
@@ -118,7 +121,9 @@ def run_realtime(
         )
     require_fitting(rig, schedule, allow_mismatch)
     require_followed(schedule, reference)
+    require_speeds_asked(rig, asked_speeds)
     told = dict(extra or {}) | ({"route": route} if route.rows else {})
+    told |= {"asked_speeds": tuple(asked_speeds)} if asked_speeds else {}
     require_route_kept(rig, schedule, route, linear=getattr(told.get("emulation"), "model", "") == "linear")
     require_armable(rig, schedule)
     require_stable(rig, schedule, speeds, allow_unstable)
@@ -128,7 +133,16 @@ def run_realtime(
     warm_up(rig, schedule)  # before a port is opened: afterwards the device's samples would pile up
     with open_devices(rig, paths) as (fds, devices, rig, calibration):
         require_armable(rig, schedule)  # again, with the time-out that the drive has
-        loop = new_loop(rig, schedule, calibration.as_record(), devices, excitation, reference=reference, route=route)
+        loop = new_loop(
+            rig,
+            schedule,
+            calibration.as_record(),
+            devices,
+            excitation,
+            reference=reference,
+            route=route,
+            asked_speeds=asked_speeds,
+        )
         operator = operator or Operator(duration)
         if rig.present and feed is not None:
             operator.require_presence(lambda t: feed.beheld(t) < ABSENT_AFTER)

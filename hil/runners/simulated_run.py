@@ -14,11 +14,18 @@ from hil.logs.writer import RunWriter
 from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.rig.armable import require_armable
-from hil.rig.fitting import emulated_rig, require_fitting, require_followed, require_playable_on, require_route_kept
+from hil.rig.fitting import (
+    emulated_rig,
+    require_fitting,
+    require_followed,
+    require_playable_on,
+    require_route_kept,
+    require_speeds_asked,
+)
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
+from hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place, emulated_plant
 from hil.runners.log_sink import Keeper, LogSink
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import RowWatcher
@@ -117,6 +124,11 @@ def simulate(
     recorder = RunRecorder(ride.header(label or f"{bicycle.name} {gains.method} {scenario.speed[0][1]:g} m/s"))
     outcome = ride.play(recorder, scenario.release_after + duration)
     return recorder.run(outcome.reason, outcome.cause)
+
+
+def asked_under_control(scenario: Scenario) -> tuple[tuple[float, float], ...]:
+    """Speeds of a scenario, told by the time after the release, as corners over the time under control."""
+    return tuple((float(t) + scenario.release_after, float(v)) for t, v in scenario.speed)
 
 
 def require_pushes_within(scenario: Scenario, duration: float) -> None:
@@ -218,11 +230,20 @@ class _Ride:
         self._rig, self._schedule = rig, schedule
         self._told = {"scenario": scenario, "emulation": emulation, **({"route": route} if route.rows else {})}
         self._excitation, self._reference, self._calibration = excitation, reference, rig.calibrated()
+        asked = asked_under_control(scenario) if rig.speed_drive else ()
+        require_speeds_asked(rig, asked)
+        self._told |= {"asked_speeds": asked} if asked else {}
         self._loop = new_loop(
-            rig, schedule, self._calibration.as_record(), excitation=excitation, reference=reference, route=route
+            rig,
+            schedule,
+            self._calibration.as_record(),
+            excitation=excitation,
+            reference=reference,
+            route=route,
+            asked_speeds=asked,
         )
         self._plant = emulated_plant(rig, scenario, emulation)
-        self._place = emulated_place(rig, scenario, emulation)
+        self._place, self._belt = emulated_place(rig, scenario, emulation), emulated_belt(rig, emulation)
 
     def header(self, label: str, extra: Mapping[str, Any] | None = None) -> RunHeader:
         """Header of its log."""
@@ -249,9 +270,8 @@ class _Ride:
             if watch is not None:
                 watch(row)
 
-        lockstep.run_in_lockstep(
-            self._loop, self._plant, emulated_node(self._rig), operator, keep, look, longest, place=self._place
-        )
+        node, place, belt = emulated_node(self._rig), self._place, self._belt
+        lockstep.run_in_lockstep(self._loop, self._plant, node, operator, keep, look, longest, place=place, belt=belt)
         outcome = operator.outcome()
         if keep.fall == LEFT_BELT and outcome.reason == "success":
             return Outcome("fault", f"{LEFT_BELT} {self._plant.rode:.1f} s after the release")

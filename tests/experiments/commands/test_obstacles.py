@@ -66,6 +66,7 @@ SEEN = {  # event of the supervisor's table: a row that shows it, and what must 
     "samples too often": (row(symptoms=Symptom.RATE_HIGH), ("too often", "rate")),
     "place lost": (row(symptoms=Symptom.PLACE_LOST), ("place", "sensor")),
     "belt edge": (row(symptoms=Symptom.BELT_EDGE), ("belt", "middle")),
+    "speed drive failed": (row(symptoms=Symptom.SPEED_DRIVE), ("treadmill", "line")),
 }
 
 

@@ -20,6 +20,7 @@ SETTINGS = {
     "vectornav": {},
     "vesc": {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0},
     "distance": {},
+    "treadmill": {},
     "nmea": {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0, "rate_Hz": 50.0, "latency_ms": 20.0},
     "ubx": {"lat_deg": -33.9, "lon_deg": 151.2, "lane_deg": 250.0, "rate_Hz": 50.0, "latency_ms": 20.0},
     "camera": {"x0_mm": 120.0, "y0_mm": -80.0, "lane_deg": 15.0, "y_to_the_right": -1.0},
@@ -33,6 +34,7 @@ SCALES = {  # as the devices introduce themselves
     "nmea": Introduction("NMEA receiver"),
     "ubx": Introduction("UBX receiver"),
     "camera": Introduction("camera"),
+    "treadmill": Introduction("treadmill"),
     "odrive": Introduction("odrive", steer_counts_per_turn=1e6, scale=2.0, per_amp=0.2),
 }
 READINGS = np.array([0.1, -0.2, 0.3, 0.4, -0.5, -9.7, 0.25, 6.0, 1.2])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_interface.devices.driver import Device
-from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_IMU, ROLE_PLACE, ROLE_STEER, ROLE_WHEEL, hear
+from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_IMU, ROLE_PLACE, ROLE_SPEED, ROLE_STEER, ROLE_WHEEL, hear
 from firmware_interface.devices.registry import DEVICES, device
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
@@ -29,8 +29,9 @@ def fed(link, data):
     return int(hear(link, np.frombuffer(bytearray(data + b"\0"), np.uint8), len(data)))
 
 
-def stream(name, periods=40):
-    """What a twin says, the periods' first bytes included."""
+def stream(name, periods=None):
+    """What a twin says, the periods' first bytes included; a slow one for longer."""
+    periods = periods or (200 if device(name).carries == ROLE_SPEED else 40)
     pair = Pair(name)
     pair.periods(periods, flags=COMMAND_CLEAR)
     return bytes(pair.said), pair
@@ -115,7 +116,7 @@ def test_after_noise_the_next_messages_are_heard(name, noise, start):
     fed(link, noise)
     undisturbed = fed(fresh(name), said[start:])
     # a false start may swallow the 250 bytes it claims to need, and the message it ends in; a line what it begins with
-    swallowed = 1 if device(name).carries == ROLE_PLACE else 250 // 20 + 2
+    swallowed = 1 if device(name).carries in (ROLE_PLACE, ROLE_SPEED) else 250 // 20 + 2
     assert fed(link, said[start:]) >= undisturbed - swallowed > 0
     assert link["receiver"]["frames_ok"] > 0
 

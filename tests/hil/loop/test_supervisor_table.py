@@ -109,6 +109,7 @@ EVENTS = {
     "samples too often": (symptom(Symptom.RATE_HIGH), Cause.RATE_HIGH),
     "place lost": (symptom(Symptom.PLACE_LOST), Cause.PLACE_LOST),
     "belt edge": (symptom(Symptom.BELT_EDGE), Cause.BELT_EDGE),
+    "speed drive failed": (symptom(Symptom.SPEED_DRIVE), Cause.SPEED_DRIVE),
     "speed window": (shown(v=0.299), Cause.SPEED_WINDOW),
     "bus voltage": (felt(bus_meas=30.01), Cause.BUS_VOLTAGE),
     "saturated": (been(at_limit=0.501), Cause.SATURATED),

@@ -10,7 +10,7 @@ from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.place.settings import PlaceSettings
 from hil.loop.states import Cause, State
-from hil.loop.tick_record import PLACE_COLUMNS, TICK
+from hil.loop.tick_record import TICK, YOUNGER_COLUMNS
 from hil.rig.fitting import with_emulated_place
 from hil.rig.rig import Rig, RigPort
 from hil.runners.emulation import Emulation
@@ -102,7 +102,7 @@ def test_a_run_of_before_has_no_such_columns_and_replays(tmp_path):
     bicycle = load_bicycle("Silver")
     run = simulate(bicycle, design(bicycle, "lqr", [4.0]), speed=4.0, duration=1.0)
     assert np.isnan(run.ticks["y_est"]).all()
-    younger = {column.name for column in PLACE_COLUMNS}
+    younger = {column.name for column in YOUNGER_COLUMNS}
     old = np.dtype([(name, TICK[name]) for name in TICK.names if name not in younger], align=True)
     rows = np.zeros(len(run.ticks), old)
     for name in old.names:

@@ -15,6 +15,7 @@ from hil.runners import session
 from hil.runners.emulation import Emulation
 from hil.runners.replay import replay
 from models import load_bicycle
+from models.errors import InputError
 from models.plant.plant import Surroundings
 from tests.hil.machine import scenario
 from tests.paths import ROOT
@@ -56,4 +57,25 @@ def test_a_path_is_ridden_behind_two_ports(tmp_path):
     run = read_run(tmp_path / str(n))
     rows = run.ticks[run.ticks["state"] == State.RUNNING]
     assert rows["y_est"][-100:].mean() == pytest.approx(0.5, abs=0.1)
+    assert replay(run).identical
+
+
+def test_a_treadmill_is_driven_behind_three_ports(tmp_path):
+    """Node, distance sensor and treadmill on pseudo-terminals: the belt starts with arming and keeps its speed."""
+    rig = read_rig(ROOT / "docs" / "rigs" / "treadmill.toml")
+    gains = design(rig.bicycle, "lane", (3.5, 4.0, 4.5), rig.timing)
+    asked = ((0.0, 4.0),)
+    with pytest.raises(InputError, match="wants to be asked for a speed, found none"):
+        session.run_realtime(tmp_path / "none", rig, gains, ["/dev/null"] * 3, 5.0)
+    for n in range(3):  # a machine that was busy for a moment is tried again
+        emulation = Emulation("nonlinear", Surroundings(belt_width=rig.place.belt_width))
+        with start_twin(rig, scenario(v=4.0, kicks=()), emulation) as twin:
+            outcome = session.run_realtime(tmp_path / str(n), rig, gains, twin.paths, 5.0, asked_speeds=asked)
+        if outcome.reason != "fault":
+            break
+    assert outcome.reason == "success", outcome.cause
+    run = read_run(tmp_path / str(n))
+    rows = run.ticks[run.ticks["state"] == State.RUNNING]
+    assert run.ticks["v_meas"][0] < 0.1
+    assert rows["v_est"][-200:].mean() == pytest.approx(4.0, abs=0.05)
     assert replay(run).identical

@@ -1,0 +1,1 @@
+"""Devices that keep the speed: a treadmill's belt."""

@@ -1,0 +1,1 @@
+"""Twins of the devices that keep the speed."""

@@ -1,0 +1,1 @@
+"""Speed that the machine keeps by itself: asked, ramped, held, and judged."""
