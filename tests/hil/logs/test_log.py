@@ -142,7 +142,7 @@ def test_the_indexed_reader_jumps_to_a_time_and_finds_the_marker(tmp_path):
     write_run(tmp_path / "run", timed_rows(300))
     with (tmp_path / "run" / RUN_FILE).open("rb") as file:
         reader = make_reader(file, decoder_factories=[DecoderFactory()])
-        slice_ = reader.iter_messages(topics=["/tick"], starting_at=int(100.5e9), ending_before=int(100.75e9))
+        slice_ = reader.iter_messages(topics=["/tick"], start_time=int(100.5e9), end_time=int(100.75e9))
         assert [message.sequence for _, _, message in slice_] == list(range(100, 150))
         ((_, _, message, marker),) = reader.iter_decoded_messages(topics=["/marker"])
     assert message.log_time == 100_250_000_000
