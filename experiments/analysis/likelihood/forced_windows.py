@@ -13,14 +13,21 @@ from experiments.analysis.windows import WindowRules, make_window
 from experiments.datatypes import Response
 from experiments.recordings.played_parts import played_parts
 from experiments.theory.theory import theory_for
+from models.array_types import Array
 from models.errors import InputError
 
 MAX_SPEED_CHANGE = 0.15  # m/s over a part; more, and the belt starts or stops in it
 MOST_GROWTH = 20.0  # times, of an error of the start within one stretch
 SHORTEST_STRETCH = 1.0  # s
-LEAST_PLAYED = 0.05  # of the torque; noise alone leaves 0.03 (slow) to 0.09 (fast), steps of 0.1 N m 0.10 to 0.29
+LEAST_PLAYED = 0.05  # of the torque; noise alone leaves 0.03 (slow) to 0.2 (fast), steps of 0.1 N m 0.10 to 0.32
 _ANSWERED = 8  # rows back that a controller's states reach
 _ROWS_PER_UNKNOWN = 10  # fewer tell nothing
+LEAST_MOVED = (
+    0.35  # of the lean rate, by the torque's own; noise alone 0.08 to 0.15, steps of 0.03 to 0.1 N m 0.7 to 0.96
+)
+_MOVES_FOR = 2.0  # s that a torque of its own shows in the motion
+_MEAN_OF = 0.05  # s of torque taken together
+_ALTERNATE = 4.0  # s, by turns learnt from and told
 BEFORE_KICK = 0.1  # s of a window before the drive kicks, in which the motion so far shows
 
 
@@ -60,7 +67,8 @@ def require_known_input(response: Response, segments: Sequence[Segment]) -> None
 
     Of logs with the whole torque of a controller. Where no signal of its own moves the bicycle, torque and noise go
     together and output error finds a confident wrong answer (Ljung 1999, System Identification, section 13.4). What is
-    played shows in the torque as what no linear answer to the last measured rows makes.
+    played shows in the torque as what no linear answer to the last measured rows makes; and that moves the bicycle.
+    Noise of an instrument that the log lacks, such as a yaw gyro, is in the torque too, and moves the bicycle little.
 
     Parameters
     ----------
@@ -71,25 +79,62 @@ def require_known_input(response: Response, segments: Sequence[Segment]) -> None
     Raises
     ------
     InputError
-        Less than `LEAST_PLAYED` of the torque is its own.
+        Less than `LEAST_PLAYED` of the torque is its own, or that explains less than `LEAST_MOVED` of the lean rate.
     """
     whole = [one.window for one in segments if one.filter is None]
     if not whole or response.T_played is None or response.delta is None or response.phi_dot_unit != "rad/s":
         return
-    k = np.concatenate([np.arange(window.start + _ANSWERED, window.stop) for window in whole])
+    parts = _joined([(window.start, window.stop) for window in whole])
+    k = np.concatenate([np.arange(start + _ANSWERED, stop) for start, stop in parts])
     torque, measured = response.T_played, (response.phi_dot, response.delta)
     past = [y[k - i] for y in (torque, *measured) for i in range(1, _ANSWERED + 1)]
     rows = np.column_stack([*past, *(y[k] for y in measured), np.ones(len(k))])
     if len(k) < _ROWS_PER_UNKNOWN * rows.shape[1]:
         return
-    answer = rows @ np.linalg.lstsq(rows, torque[k], rcond=None)[0]
-    own = float(np.std(torque[k] - answer)) / max(float(np.std(torque[k])), np.finfo(float).tiny)
-    if own < LEAST_PLAYED:
+    own = np.zeros(len(torque))
+    own[k] = torque[k] - rows @ np.linalg.lstsq(rows, torque[k], rcond=None)[0]
+    share = float(np.std(own[k])) / max(float(np.std(torque[k])), np.finfo(float).tiny)
+    moved = _moved_by(own, response.phi_dot, parts, response.dt)
+    if share < LEAST_PLAYED or moved < LEAST_MOVED:
+        found = (
+            f"all but {100.0 * share:.1f} % of the logged torque answers lean rate and steer, wanted "
+            f"{100.0 * LEAST_PLAYED:.0f} %"
+            if share < LEAST_PLAYED
+            else f"the torque beside its answers explains {max(100.0 * moved, 0.0):.0f} % of the lean rate, wanted "
+            f"{100.0 * LEAST_MOVED:.0f} %"
+        )
         raise InputError(
-            f"no known input moves the bicycle: all but {100.0 * own:.1f} % of the logged torque answers lean rate and "
-            f"steer, wanted {100.0 * LEAST_PLAYED:.0f} %, and noise that comes back as torque misleads; play a torque "
+            f"no known input moves the bicycle: {found}, and noise that comes back as torque misleads; play a torque "
             "on top of the controller's, or kick the bicycle, and record again"
         )
+
+
+def _joined(parts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Parts of a recording, first row and one past the last, with those that touch made one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(parts):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        else:
+            found.append((start, stop))
+    return found
+
+
+def _moved_by(own: Array, y: Array, parts: Sequence[tuple[int, int]], dt: float) -> float:
+    """Share of the variance of a signal (n,) that the torque's own part (n,) explains; 1 where parts are too short.
+
+    Learnt in every second stretch of `_ALTERNATE` seconds and told in the others: what is learnt of chance fails there.
+    """
+    block, lags = max(1, round(_MEAN_OF / dt)), round(_MOVES_FOR / _MEAN_OF)
+    total = np.concatenate([[0.0], np.cumsum(own)])
+    reach = block * lags + _ANSWERED
+    k = np.concatenate([np.arange(min(start + reach, stop), stop) for start, stop in parts])
+    learnt = (k // max(1, round(_ALTERNATE / dt))) % 2 == 0
+    if min(learnt.sum(), (~learnt).sum()) < _ROWS_PER_UNKNOWN * (lags + 1):
+        return 1.0
+    rows = np.column_stack([*(total[k - block * i] - total[k - block * (i + 1)] for i in range(lags)), np.ones(len(k))])
+    told = rows[~learnt] @ np.linalg.lstsq(rows[learnt], y[k][learnt], rcond=None)[0]
+    return 1.0 - float(np.mean((y[k][~learnt] - told) ** 2)) / max(float(np.var(y[k][~learnt])), np.finfo(float).tiny)
 
 
 def _stretches(response: Response, a: int, b: int) -> list[tuple[int, int]]:

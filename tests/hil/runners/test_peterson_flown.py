@@ -122,3 +122,11 @@ def test_a_log_in_which_noise_alone_moves_it_is_refused(tmp_path):
     path, file, _ = logged(tmp_path, 13, 20.0, Excitation())
     with pytest.raises(InputError, match=r"no known input moves the bicycle: all but \d\.\d % of the logged torque"):
         identify_parameters(path, ["mB"], prior="none", bicycle=file)
+
+
+@pytest.mark.parametrize("place", [16, pytest.param(18, marks=pytest.mark.slow)])
+def test_noise_of_a_gyro_that_the_log_lacks_is_no_known_input(tmp_path, place):
+    """At 5.6 and 7.9 m/s 10 and 20 % of the torque answers the yaw gyro: 45 +- 7 and 41 +- 1 kg were told for 38."""
+    path, file, _ = logged(tmp_path, place, 30.0, Excitation())
+    with pytest.raises(InputError, match=r"explains \d+ % of the lean rate, wanted 35 %"):
+        identify_parameters(path, ["mB"], prior="none", bicycle=file)
