@@ -21,8 +21,8 @@ const SETTLED = 20; // pictures after which their time is believed
 let picture = null; // scene.js, or drawn.js where there is no WebGL
 let due = 0, cost = 0, pictures = 0;
 
-/** Measured by the tests and shown to nobody: pictures so far, ms each takes, newest row drawn and when. */
-export const measured = { pictures: 0, cost: 0, t: NaN, at: NaN, deep: false };
+/** Measured by the tests and shown to nobody: pictures so far, ms each takes, newest row drawn and when; pictures in three dimensions. */
+export const measured = { pictures: 0, cost: 0, t: NaN, at: NaN, deep: false, scenes: 0 };
 
 /** Can WebGL draw here: "card", "processor", or "" for not at all. */
 function ability() {
@@ -76,7 +76,7 @@ function frame(now) {
   const began = performance.now();
   pose.advance();
   for (const part of [bars, traces, speeds, eigenvalues, side, replay]) part.draw(now);
-  picture?.draw(now);
+  if (picture?.draw(now)) measured.scenes++;
   const took = performance.now() - began;
   cost = pictures ? 0.9 * cost + 0.1 * took : took;
   Object.assign(measured, { pictures: ++pictures, cost, t: store.rows.now("t"), at: performance.timeOrigin + performance.now() });

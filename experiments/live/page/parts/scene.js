@@ -12,6 +12,8 @@ const GROUND = 60; // m
 
 const SLOW_MS = 1000 / 12; // between two pictures where the processor draws them
 
+const COARSE = 0.5; // pixels drawn a pixel of the screen, each way, where the processor draws: a quarter of the work
+
 let software = false, drawnAt = -Infinity;
 let watched = null, fitted = null;
 let renderer = null, scene = null, camera = null, bike = null, world = {};
@@ -27,7 +29,7 @@ export function start(holder, isSoftware) {
   const resize = () => {
     const { clientWidth: width, clientHeight: height } = holder;
     if (!width || !height) return;
-    renderer.setPixelRatio(software ? 1 : Math.min(devicePixelRatio, 2));
+    renderer.setPixelRatio(software ? COARSE : Math.min(devicePixelRatio, 2));
     renderer.setSize(width, height, false);
     if (camera) { camera.aspect = width / height; camera.updateProjectionMatrix(); }
   };
@@ -99,7 +101,7 @@ function addGround() {
   const pattern = new T.CanvasTexture(canvas);
   pattern.wrapS = pattern.wrapT = T.RepeatWrapping;
   pattern.colorSpace = T.SRGBColorSpace;
-  pattern.anisotropy = 4;
+  pattern.anisotropy = software ? 1 : 4;
   pattern.repeat.set(GROUND / TILE, (width || GROUND) / TILE);
   world.ground = new T.Mesh(new T.PlaneGeometry(GROUND, width || GROUND), new T.MeshBasicMaterial({ map: pattern }));
   world.ground.rotation.x = -Math.PI / 2;
@@ -116,7 +118,7 @@ function addGround() {
 
 function tube(from, to, thick, material) {
   const a = new T.Vector3(from[0], from[1], from[2] ?? 0), b = new T.Vector3(to[0], to[1], to[2] ?? 0);
-  const made = new T.Mesh(new T.CylinderGeometry(thick, thick, a.distanceTo(b), 8), material);
+  const made = new T.Mesh(new T.CylinderGeometry(thick, thick, a.distanceTo(b), software ? 4 : 8), material);
   made.position.copy(a).add(b).multiplyScalar(0.5);
   made.quaternion.setFromUnitVectors(new T.Vector3(0, 1, 0), b.clone().sub(a).normalize());
   return made;
@@ -124,8 +126,8 @@ function tube(from, to, thick, material) {
 
 function wheel(radius) {
   const group = new T.Group();
-  group.add(new T.Mesh(new T.TorusGeometry(radius - 0.018, 0.018, 8, 40), plain("tyre")));
-  group.add(new T.Mesh(new T.TorusGeometry(radius - 0.042, 0.008, 5, 40), plain("rim")));
+  group.add(new T.Mesh(new T.TorusGeometry(radius - 0.018, 0.018, software ? 4 : 8, software ? 24 : 40), plain("tyre")));
+  group.add(new T.Mesh(new T.TorusGeometry(radius - 0.042, 0.008, software ? 3 : 5, software ? 24 : 40), plain("rim")));
   const spoke = plain("rim");
   for (let i = 0; i < 6; i++) {
     const a = (i * Math.PI) / 6, r = radius - 0.03;
@@ -251,8 +253,9 @@ function drawTrail() {
   world.trail.geometry.setDrawRange(0, Math.max(6 * (points.length - 1), 0));
 }
 
+/** Draw, unless it is too early for a processor; says whether it did. */
 export function draw(now) {
-  if (!scene || (software && now - drawnAt < SLOW_MS)) return;
+  if (!scene || (software && now - drawnAt < SLOW_MS)) return false;
   const passed = (now - drawnAt) / 1000;
   drawnAt = now;
   const { b } = bike;
@@ -274,6 +277,7 @@ export function draw(now) {
   for (const edge of world.edges) edge.position.x = pose.x;
   look(Math.min(passed, 1));
   renderer.render(scene, camera);
+  return true;
 }
 
 function aboveGround() {

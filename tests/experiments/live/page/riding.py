@@ -118,7 +118,7 @@ def patient(rig: Rig) -> Rig:
 @contextmanager
 def a_ride(folder: Path, feed: LiveFeed, duration: float = 15.0, fifo: int = FIFO, **rig: Any) -> Iterator[Ride]:
     """Ride that a test starts; it ends with the context."""
-    feed.presses[:] = 0
+    feed.presses[:] = feed.flow[:] = 0  # nothing of the ride before is shown
     made = Ride(folder, patient(rig_of(**rig)), feed, duration, fifo)
     try:
         yield made
