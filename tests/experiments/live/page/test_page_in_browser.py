@@ -6,7 +6,7 @@ from math import degrees, radians
 
 import pytest
 
-from experiments.live.schema import LiveStatus, Obstacle
+from experiments.live.schema import ConditionRow, LiveCampaign, LiveStatus, Obstacle, as_text
 from tests.experiments.live.page.looking import RIG, Teller, a_browser, a_page, await_that
 
 
@@ -229,3 +229,19 @@ def test_everybody_can_use_it(browser, teller, width, height, scheme):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     grave = [one for one in found if one["impact"] in ("serious", "critical")]
     assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in grave] == []
+
+
+@pytest.mark.slow
+def test_a_campaign_is_watched(browser, teller):
+    rows = [
+        ConditionRow(label="Silver lqr 5.0 m/s", done=2, planned=3, now=True, fits=1, speed=5.0, re=-3.1, im=4.2),
+        ConditionRow(label="Silver off 5.5 m/s", done=0, planned=3),
+    ]
+    told = LiveCampaign(conditions=rows, time_left=95.0, next="Silver off 5.5 m/s, run 1")
+    with a_page(browser, teller.address) as page:
+        assert page.is_hidden("#campaign")
+        teller.server.tell(as_text(told))
+        page.wait_for_selector("#conditions >> text=Silver lqr 5.0 m/s")
+        shown = page.inner_text("#campaign")
+        for words in ("Silver off 5.5 m/s, run 1", "95 s", "2 of 3", "0 of 3"):
+            assert words in shown, shown
