@@ -207,10 +207,11 @@ def test_a_dry_run_says_what_would_be_seen(tmp_path, capsys, monkeypatch):
 
 
 def _told_before_the_runs_and_in_the_report(table, tmp_path, capsys, monkeypatch):
-    code, _, err = call(
+    code, out, err = call(
         capsys, monkeypatch, "campaign", EXAMPLES / "first_look.toml", "--out", tmp_path, "--foresee", "--json"
     )
     assert code == 0
+    _every_kick_is_found_and_agrees_with_the_prediction(json.loads(out), tmp_path / "first_look" / "report.html")
     size = f"{1e2 * table['errors'][0]['smallest_seen']:.2g}"
     said = f"errors of Silver that these runs would show in 8 of 10 (p < 0.05), each alone: drive_gain by {size} %, "
     assert said in " ".join(err.split())
@@ -221,6 +222,15 @@ def _told_before_the_runs_and_in_the_report(table, tmp_path, capsys, monkeypatch
     page = (folder / "report.html").read_text()
     assert "What was to be seen, said before the runs" in page
     assert "2 x kicks" in page
+
+
+def _every_kick_is_found_and_agrees_with_the_prediction(found, page):
+    assert len(found["windows"]) == 3
+    assert all(abs(window["z_re"]) < 3.0 and abs(window["z_im"]) < 3.0 for window in found["windows"])
+    (verdict,) = found["verdicts"]
+    assert verdict["p"] > 0.05
+    assert found["report"] == str(page)
+    assert "<svg" in page.read_text()
 
 
 def test_a_usual_campaign_foresees_nothing(capsys, monkeypatch):
