@@ -335,7 +335,9 @@ def _more_conditions(planned: Sequence[Condition]) -> Iterator[Condition]:
     kinds: dict[tuple[str, str], Condition] = {}
     speeds: dict[tuple[str, str], list[float]] = {}
     for condition in planned:
-        if len({v for _, v in condition.scenario.speed}) == 1 and not condition.excitation.releases:
+        if len({v for _, v in condition.scenario.speed}) == 1 and not (
+            condition.excitation.releases or condition.excitation.held_back
+        ):
             key = condition.method, condition.controller
             kinds.setdefault(key, condition)
             speeds.setdefault(key, []).append(condition.v)

@@ -139,7 +139,8 @@ class FrequencyResponse:
 
 def plays(header: RunHeader) -> bool:
     """Did a run play a torque that gives a frequency response? After its header."""
-    return header.excitation.kind in TELLING_KINDS and not header.excitation.releases
+    played = header.excitation
+    return played.kind in TELLING_KINDS and not (played.releases or played.held_back)
 
 
 _PLAYED_COLUMNS = ("k", "t", "valid", "state", "v_meas", "steer_age")

@@ -153,10 +153,11 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
         told[REMARKS_KEPT:] = [f"{len(told) - REMARKS_KEPT} more remarks like these"]
     joined = replace(first, **signals.arrays())
     alone, bicycle = bool(header.excitation.releases), header.bicycle
+    let = alone or bool(header.excitation.held_back)
     assert joined.free is not None
     joined = replace(
         joined,
-        markers=release_markers(joined.t, joined.free) if alone else tuple(markers),
+        markers=release_markers(joined.t, joined.free) if let else tuple(markers),
         theory=theory_alone(header)
         if alone
         else theory_with(header, bicycle, tally.noise, float(np.median(np.concatenate(tally.ages)))),
@@ -222,7 +223,10 @@ def _even_stretches(
         held = fresh if held is None else sampled_rows(np.concatenate([held, fresh]))
         if len(held) < 2:
             continue
-        course = course or RunCourse(float(held["t"][0]), alone=bool(run.header.excitation.releases))
+        played = run.header.excitation
+        course = course or RunCourse(
+            float(held["t"][0]), alone=bool(played.releases), lane_held_back=bool(played.held_back)
+        )
         course = replace(course, began=began)
         known = round((held["t"][-1] - course.origin) * rate) + 1  # points that the rows reach
         final = read >= total

@@ -11,12 +11,15 @@ from experiments.datatypes import Dynamics, Marker, Response
 from experiments.dynamics import Theory
 from experiments.mechanics import Mechanics
 from experiments.recordings.checked import Recorded
+from experiments.recordings.states import held_back_rows, released_rows
 from experiments.theory.theory import open_loop, steer_torque_rates
 from firmware_interface.devices.link import ROLE_PLACE
 from firmware_interface.devices.registry import device
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
+from hil.design.lane import hold_lane_back
 from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
+from hil.design.schedule import GainSchedule
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
@@ -42,7 +45,6 @@ ANALYSED_COLUMNS = (
 MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
 LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
-_FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
 
 def run_of(path: Path) -> Run:
@@ -74,6 +76,7 @@ class RunCourse:
     began: ControlStart | None = None  # when it was RUNNING first
     free_from: float | None = None  # s, device's clock: since then nobody holds the bicycle
     alone: bool = False  # torque went off now and then, and left the bicycle to itself
+    lane_held_back: bool = False  # heading and place were left to themselves now and then: those moments are free
 
 
 def recorded_run(run: Run) -> Recorded:
@@ -82,7 +85,8 @@ def recorded_run(run: Run) -> Recorded:
     ticks = sampled_rows(run.ticks)
     require_samples(run, len(ticks))
     alone = bool(((ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0).any())
-    course = RunCourse(float(ticks["t"][0]), first_running(run.ticks), None, alone)
+    held_back = bool(run.header.excitation.held_back)
+    course = RunCourse(float(ticks["t"][0]), first_running(run.ticks), None, alone, held_back)
     recorded, _ = recorded_part(run, ticks, course)
     header, bicycle, response = run.header, run.header.bicycle, recorded.response
     assert response.free is not None
@@ -90,7 +94,7 @@ def recorded_run(run: Run) -> Recorded:
         recorded,
         response=replace(
             response,
-            markers=release_markers(response.t, response.free) if alone else response.markers,
+            markers=release_markers(response.t, response.free) if alone or held_back else response.markers,
             theory=theory_alone(header) if alone else theory_of(header, bicycle, ticks),
         ),
     )
@@ -159,6 +163,8 @@ def recorded_part(
     if course.alone:
         free &= np.interp(t, t_device, released_rows(ticks, rate, header.rig.drive_lag)) > 0.99
     else:
+        if course.lane_held_back:
+            free &= np.interp(t, t_device, held_back_rows(ticks, header.rig)) > 0.99
         free &= np.interp(t, t_device, _torque_since(run.header, ticks, course.began) != 0.0) == 0.0
     played = kicks_by_drive(run.header, t, course.began)
     kicks = (m for m in run.markers if m.kind == "kick")
@@ -220,14 +226,6 @@ def let_go_markers(header: RunHeader, t: Array, free: np.ndarray) -> tuple[Marke
     """Place a marker where the free part begins, if an emulated bicycle is let go there with an initial state."""
     moved = any(float(value) != 0.0 for value in header.scenario.get("x0", ()))
     return (Marker(float(t[int(np.argmax(free))]), "let go"),) if moved and free.any() else ()
-
-
-def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
-    """1 at the rows in which the bicycle was left to itself and the drive's torque has died away, else 0, (n,)."""
-    released = (ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0
-    fading = np.ones(round((_FADED * drive_lag + 2.0 / rate) * rate) + 1)
-    torque = np.abs(np.where(released, ticks["T_cmd"], np.inf)) > 0.0
-    return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
 
 
 def first_running(ticks: np.ndarray) -> ControlStart | None:
@@ -302,7 +300,10 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
         return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header))
-    return replace(loop_theory(rig, header.schedule, header.controller, noise, steer_age), linear=is_linear(header))
+    schedule, name = header.schedule, header.controller
+    if header.excitation.held_back and isinstance(schedule, GainSchedule):
+        schedule, name = hold_lane_back(schedule), f"{name}, its lane held back"
+    return replace(loop_theory(rig, schedule, name, noise, steer_age), linear=is_linear(header))
 
 
 def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_age: float = 0.0) -> Theory:

@@ -1,11 +1,16 @@
-"""Supervisor's states over a run, on the device's clock, from its rows or from the few of them that tell."""
+"""Supervisor's states over a run, on the device's clock, from its rows or from the few of them that tell; and the rows
+in which the bicycle, or its lane, was left to itself.
+"""
 
 import numpy as np
 
 from experiments.datatypes import StateSpan
-from hil.loop.states import State
+from hil.loop.states import State, Verdict
+from hil.rig.rig import Rig
+from models.array_types import Array
 
 STATE_COLUMNS = ("t", "t_host", "valid", "state")
+_FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
 
 def state_spans(ticks: np.ndarray) -> tuple[StateSpan, ...]:
@@ -40,3 +45,18 @@ def telling_rows(ticks: np.ndarray) -> np.ndarray:
     for name in STATE_COLUMNS:
         kept[name] = ticks[name][wanted]
     return kept
+
+
+def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
+    """1 at the rows in which the bicycle was left to itself and the drive's torque has died away, else 0, (n,)."""
+    released = (ticks["verdict"].astype(np.int64) & Verdict.RELEASED) > 0
+    fading = np.ones(round((_FADED * drive_lag + 2.0 / rate) * rate) + 1)
+    torque = np.abs(np.where(released, ticks["T_cmd"], np.inf)) > 0.0
+    return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
+
+
+def held_back_rows(ticks: np.ndarray, rig: Rig) -> Array:
+    """1 at the rows in which the lane was held back, and the torque of before has died away, else 0, (n,)."""
+    held = (ticks["verdict"].astype(np.int64) & Verdict.LANE_HELD_BACK) > 0
+    fading = np.ones(round((_FADED * rig.drive_lag + 2.0 / rig.rate) * rig.rate) + 1)
+    return np.where(np.convolve(~held, fading)[: len(ticks)] > 0.5, 0.0, 1.0)

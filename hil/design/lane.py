@@ -8,7 +8,7 @@ and the sideways place y_P [m] of the rear contact beside the bicycle's four (`m
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from math import radians
 
 import numpy as np
@@ -16,7 +16,8 @@ from scipy.linalg import LinAlgError
 
 from hil.controllers.timing import LoopTiming
 from hil.design.lqr import dlqr_gain, require_weights
-from hil.design.sampled_plant import SampledModel, sample
+from hil.design.sampled_plant import LOOP_STATES, SampledModel, continuous, sample, sampled_model
+from hil.design.schedule import GainSchedule
 from hil.design.stabilisability import require_stabilisable
 from models.array_types import Array
 from models.coordinates import T_DELTA
@@ -134,6 +135,22 @@ class LaneKeeping:
         wide = model.widen(K)
         mode = lane_mode(model, wide)
         return wide, f"lane mode {mode.real:.2f}±{abs(mode.imag):.2f}i 1/s"
+
+
+def hold_lane_back(schedule: GainSchedule) -> GainSchedule:
+    """Gains that are left of a lane's while heading and place are held back: those on the bicycle and its drive.
+
+    Raises
+    ------
+    InputError
+        They keep no lane.
+    """
+    if not schedule.keeps_lane:
+        raise InputError(f"only gains that keep a lane can hold it back, found {schedule.method}: take the method lane")
+    K = schedule.K[:, : len(LOOP_STATES)]
+    models = [sampled_model(schedule.bicycle, float(v), schedule.loop) for v in schedule.v]
+    found = [continuous(model.closed_loop(gains), schedule.loop.dt) for model, gains in zip(models, K, strict=True)]
+    return replace(schedule, method=f"{schedule.method} held back", K=np.array(K), closed_loop=np.array(found))
 
 
 def _weights(given: Mapping[str, float]) -> LaneWeights:

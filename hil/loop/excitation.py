@@ -1,7 +1,8 @@
 """Torque played on top of the controller's wish while RUNNING, by the device's clock: sweeps and designed inputs.
 
 The supervisor limits the sum like any other wish. There can be moments without any torque as well, in which the
-bicycle is left to itself: everything but the torque goes on, and a limit ends them like anything else. A signal is
+bicycle is left to itself: everything but the torque goes on, and a limit ends them like anything else. Or only the
+lane's part of the law is held back: the rest balances, and heading and place wander. A signal is
 described by a few numbers, which stand in the log's header, so that a replay plays the same: on another processor
 too, for which sines come from the C library. numpy's own differ in the last bit between kinds of processors.
 """
@@ -42,6 +43,11 @@ class Excitation:
         right before each of them, to either side in turn, instead of once at the beginning.
     catch : float
         Share of the lean and steer limits beyond which a release ends early.
+    held_back : sequence of (s, s)
+        When a law that keeps a lane is told to be in its middle, after pushes like those before releases: beginning
+        after the machine is RUNNING, and how long.
+    bring_back : float
+        Share of the way to the edge beyond which a wheel ends that early.
     """
 
     kind: str = "none"
@@ -54,6 +60,8 @@ class Excitation:
     releases: Sequence[tuple[float, float]] = ()
     catch: float = 0.5
     periods: int = 1
+    held_back: Sequence[tuple[float, float]] = ()
+    bring_back: float = 0.8
 
     def __post_init__(self) -> None:
         if self.kind not in EXCITATION_KINDS:
@@ -69,18 +77,25 @@ class Excitation:
                 f"only {' and '.join(PERIODIC)} can repeat themselves, one time or more, found {self.periods} periods "
                 f"of a {self.kind}: leave periods out"
             )
-        ends = [-math.inf, *(begin + length for begin, length in self.releases)]
-        if any(
-            begin < max(end, 0.0) or not length > 0.0 for (begin, length), end in zip(self.releases, ends, strict=False)
-        ):
-            raise InputError(
-                "releases must begin at 0 s under control or later, last longer than 0 s and follow one another, "
-                f"found {list(self.releases)} (beginning and length in s): move them"
-            )
-        if not 0.0 < self.catch < 1.0:
-            raise InputError(
-                f"a release must end at a share of the limits between 0 and 1, found {self.catch:g}: 0.5 leaves room"
-            )
+        self._require_moments()
+
+    def _require_moments(self) -> None:
+        for what, moments in (("releases", self.releases), ("moments with the lane held back", self.held_back)):
+            ends = [-math.inf, *(begin + length for begin, length in moments)]
+            if any(
+                begin < max(end, 0.0) or not length > 0.0 for (begin, length), end in zip(moments, ends, strict=False)
+            ):
+                raise InputError(
+                    f"{what} must begin at 0 s under control or later, last longer than 0 s and follow one another, "
+                    f"found {list(moments)} (beginning and length in s): move them"
+                )
+        if self.releases and self.held_back:
+            raise InputError("a run either lets the bicycle go or holds its lane back, found both: leave one out")
+        for what, share in (("a release", self.catch), ("a lane that is held back", self.bring_back)):
+            if not 0.0 < share < 1.0:
+                raise InputError(
+                    f"{what} must end at a share of the limits between 0 and 1, found {share:g}: 0.5 leaves room"
+                )
 
     def samples(self, rate: float) -> NDArray[np.float64]:
         """Sample the torque at each tick, (n,) [N m]; ``rate`` in Hz.
@@ -97,9 +112,10 @@ class Excitation:
             )
         t = np.arange(round(self.duration * rate)) / rate
         played = self.amplitude * EXCITATION_KINDS[self.kind](self, t) if t.size else t
-        if self.kind != "push" or not self.releases:
+        moments = self.held_back or self.releases
+        if self.kind != "push" or not moments:
             return np.concatenate([np.zeros(round(self.delay * rate)), played])
-        begins = [round(begin * rate) for begin, _ in self.releases]
+        begins = [round(begin * rate) for begin, _ in moments]
         torque = np.zeros(max(*begins, t.size))
         for i, begin in enumerate(begins):
             room = min(begin, t.size)
@@ -107,11 +123,15 @@ class Excitation:
         return torque
 
     def freedom(self, rate: float) -> NDArray[np.float64]:
-        """Share of its limits up to which the bicycle is left to itself at each tick, (n,); 0 under control."""
-        last = max((begin + length for begin, length in self.releases), default=0.0)
+        """Share of its limits up to which the bicycle is left to itself at each tick, (n,); 0 under control.
+
+        Where only its lane is held back the share is that of the way to the edge, less than 0.
+        """
+        moments, share_of = (self.held_back, -self.bring_back) if self.held_back else (self.releases, self.catch)
+        last = max((begin + length for begin, length in moments), default=0.0)
         share = np.zeros(round(last * rate))
-        for begin, length in self.releases:
-            share[round(begin * rate) : round((begin + length) * rate)] = self.catch
+        for begin, length in moments:
+            share[round(begin * rate) : round((begin + length) * rate)] = share_of
         return share
 
 
@@ -224,8 +244,28 @@ def is_released(pulse, freedom, place, limits, e):
     limits, e : records of LIMITS and ESTIMATE.
     """
     share = freedom[place] if place < freedom.size else 0.0
-    if share <= 0.0:
+    if share == 0.0:
         pulse.caught = 0
-    elif abs(e.phi) > share * limits.lean or abs(e.delta) > share * limits.steer:
+    elif share > 0.0 and (abs(e.phi) > share * limits.lean or abs(e.delta) > share * limits.steer):
         pulse.caught = 1
     return share > 0.0 and not pulse.caught
+
+
+@njit(cache=True, nogil=True)
+def is_held_back(pulse, freedom, place, o, p):
+    """Decide whether the lane's part of the law is held back; near an edge it is not. Runs inside the tick.
+
+    Parameters
+    ----------
+    pulse : record with ``caught``, changed in place; after `is_released`.
+    freedom : (n,) array, see `Excitation.freedom`.
+    place : int
+        As `excitation_place` found it.
+    o, p : records of PLACE_SETTINGS and PLACE.
+    """
+    share = freedom[place] if place < freedom.size else 0.0
+    if share >= 0.0:
+        return False
+    if max(abs(p.y), abs(p.y + o.w * math.sin(p.psi))) > -share * o.half_belt:
+        pulse.caught = 1
+    return not pulse.caught

@@ -147,3 +147,4 @@ class Verdict(IntFlag):
     NOT_A_NUMBER = 32
     WITHHELD = 64  # no frame at all was sent
     RELEASED = 128  # the experiment leaves the bicycle to itself for a moment
+    LANE_HELD_BACK = 256  # ... or leaves heading and place to themselves, while the rest of the law balances

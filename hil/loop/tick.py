@@ -27,7 +27,7 @@ from firmware_interface.devices.link import (
 from firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
 from hil.loop.drives.following import follow_command
-from hil.loop.excitation import excitation_place, excitation_torque, is_released
+from hil.loop.excitation import excitation_place, excitation_torque, is_held_back, is_released
 from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
 from hil.loop.pace.speed_hold import dismiss_belt, hold_speed
@@ -35,7 +35,7 @@ from hil.loop.place.route import follow_route
 from hil.loop.place.tracker import tell_place, track_place
 from hil.loop.plausibility import judge_plausibility
 from hil.loop.resting import judge_rest
-from hil.loop.states import State
+from hil.loop.states import State, Verdict
 from hil.loop.supervisor import supervise
 from hil.loop.tick_record import COUNTERS
 
@@ -45,6 +45,7 @@ _NEVER_SENT = 0x8000  # commands without an answer: the one answered is ahead of
 _RUNNING, _RAMPDOWN = int(State.RUNNING), int(State.RAMPDOWN)
 _CHECK, _ARMED = int(State.CHECK), int(State.ARMED)
 _DISARMED, _FAULT = int(State.DISARMED), int(State.FAULT)
+_V_LANE_HELD_BACK = int(Verdict.LANE_HELD_BACK)
 LOOP_COUNTERS = np.dtype([(name, "u4") for name in COUNTERS])
 LOOP_PULSE = np.dtype(
     [
@@ -150,9 +151,11 @@ def tick(loop, wire, t_host, t_due, row):
         v, t, state = sample.v_meas, loop.pulse.played, supervisor.state
         news.symptoms |= hold_speed(loop.pace, loop.pacing, loop.asked_speeds, loop.links, v, state, t, news.dt)
     news.released = is_released(loop.pulse, loop.freedom, place, loop.limits, estimate)
-    news.T_req = _ask_law(loop, place, steered)
+    held_back = is_held_back(loop.pulse, loop.freedom, place, loop.tracking, loop.place)
+    news.T_req = _ask_law(loop, place, steered, held_back)
     news.T_req += excitation_torque(loop.excitation, place) if supervisor.state == _RUNNING else 0.0
     supervise(supervisor, loop.limits, news, sample, estimate)
+    supervisor.verdict |= _V_LANE_HELD_BACK if held_back and supervisor.state == _RUNNING else 0
     command = supervisor.T_cmd if supervisor.send else estimate.u_prev
     if loop.limits.kind == COMMAND_KIND_TORQUE:
         follow_drive(loop.observer, estimate, command)
@@ -272,7 +275,7 @@ def _ages(links, t_host):
 
 
 @njit(cache=True, nogil=True)
-def _ask_law(loop, place, steered):
+def _ask_law(loop, place, steered, held_back):
     """Let the control law take its step; returns its wish [N m, rad/s or rad]. Runs inside the tick."""
     if loop.supervisor.state == _DISARMED or loop.supervisor.state == _FAULT:
         loop.law_state[:] = 0.0  # it starts anew whenever the machine is armed
@@ -280,6 +283,8 @@ def _ask_law(loop, place, steered):
     if loop.tracking.on:
         tell_place(loop.place, loop.signals)
         follow_route(loop.route, loop.on_route, loop.place, loop.signals, steered)
+        if held_back:
+            loop.signals.psi = loop.signals.y_P = 0.0
     follow_reference(loop.reference, loop.references, place, steered)
     wish = wished_torque(loop.law, loop.settings, loop.law_state, loop.signals, loop.reference, loop.wish)
     return wish + loop.on_route.T if loop.on_route.T != 0.0 else wish

@@ -83,7 +83,10 @@ def require_rig_numbers(settings: Mapping[str, Any]) -> None:
 
 def require_playable(excitation: "Excitation", rate: float) -> None:
     """Refuse an excitation that no run ever played to its end: it would be computed sample by sample."""
-    ends = [excitation.delay + excitation.duration, *(begin + length for begin, length in excitation.releases)]
+    ends = [
+        excitation.delay + excitation.duration,
+        *(begin + length for begin, length in (*excitation.releases, *excitation.held_back)),
+    ]
     seconds = max(ends) if all(map(math.isfinite, ends)) else math.inf
     if seconds > LONGEST_RUN:
         raise InputError(

@@ -116,7 +116,8 @@ class Condition:
     @property
     def kicked(self) -> bool:
         """May free responses be sought in it?"""
-        return bool(self.scenario.kicks or self.excitation.releases) or self.excitation.kind == "kicks"
+        played = self.excitation
+        return bool(self.scenario.kicks or played.releases or played.held_back) or played.kind == "kicks"
 
     def __repr__(self) -> str:
         return f"<Condition '{self.name}': {self.duration:.1f} s, {len(self.scenario.kicks)} kicks>"

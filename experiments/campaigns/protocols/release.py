@@ -2,9 +2,14 @@
 
 A push by the drive sets the bicycle going, then the torque is off: it weaves wider and wider, and that growth is what
 is measured. The controller has it back after `free_s`, or as soon as lean or steer passes `catch` of its limit.
+
+With `hold_back = "lane"` the rest of a law that keeps a lane goes on balancing, and only heading and place are left to
+themselves: the bicycle wanders, and is brought back after `free_s`, or as soon as a wheel is `bring_back` of the way to
+the edge. How far that is from the edge the rehearsal tells.
 """
 
 from dataclasses import replace
+from typing import Literal
 
 from pydantic import Field
 
@@ -12,6 +17,8 @@ from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, 
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import amplitude_within_limits
+from hil.controllers.controller import Controller
+from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
 from models.errors import InputError
 from models.linear.modes import critical_speeds
@@ -20,6 +27,12 @@ from models.parameters import Bicycle
 FIRST_RELEASE = 1.5  # s after the hands are off: the controller has settled
 PUSH_DURATION = 0.15  # s, of the push before it goes off
 BELOW_WEAVE_SPEED = (0.2, 0.5)  # m/s below the weave speed, where a cycle grows by less than three times
+_WARNING = {"torque": "its torque will go off", "lane": "it will be left to wander"}
+_CUE = {"torque": "torque off", "lane": "lane held back"}
+_REMEDY = {
+    "torque": "shorten free_s, lower push_Nm or catch, or go nearer to the weave speed",
+    "lane": "shorten free_s, lower push_Nm or bring_back, or take a wider belt",
+}
 PUSH_SHARE = 0.05  # of the limits that the push alone may use: the motion has to grow before it meets one
 
 
@@ -32,6 +45,8 @@ class Settings(Common):
     rest_s: float = Field(default=3.0, ge=1.0, le=60.0)  # under control between two
     push_Nm: float | None = Field(default=None, gt=0.0)  # designed to be small, if not given
     catch: float = Field(default=0.6, gt=0.0, lt=1.0)
+    hold_back: Literal["torque", "lane"] = "torque"
+    bring_back: float = Field(default=0.6, gt=0.0, lt=1.0)
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
@@ -50,11 +65,14 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
             )
     begins = [RELEASE_DELAY + FIRST_RELEASE + i * (settings.free_s + settings.rest_s) for i in range(settings.releases)]
     moments = tuple((begin, settings.free_s) for begin in begins)
+    lane = settings.hold_back == "lane"
     conditions = []
     for b, bicycle in enumerate(bench.bicycles):
         speeds = settings.speeds_m_s or below_weave(bicycle)
         for number, run in enumerate(replace(bench, bicycles=(bicycle,)).runs(speeds, settings.repeats)):
             schedule = bench.schedule(bicycle, run.controller, speeds)
+            if lane:
+                _require_lane(run.controller.name, schedule)
             push = Excitation(kind="push", duration=PUSH_DURATION)
             strength = settings.push_Nm or amplitude_within_limits(
                 bench.rig(bicycle), schedule, run.v, push, PUSH_SHARE
@@ -65,17 +83,35 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
                     run,
                     schedule,
                     bench.scenario(bicycle, [(0.0, run.v)], [], bench.chance(b, number)),
-                    tag="released",
-                    excitation=replace(push, amplitude=strength, releases=moments, catch=settings.catch),
+                    tag="lane held back" if lane else "released",
+                    excitation=replace(
+                        push,
+                        amplitude=strength,
+                        releases=() if lane else moments,
+                        held_back=moments if lane else (),
+                        catch=settings.catch,
+                        bring_back=settings.bring_back,
+                    ),
                     length=begins[-1] + settings.free_s + settings.rest_s,
                     instruction=belt_instruction(
-                        run.v, "; its torque will go off now and then, stand ready to catch it"
+                        run.v, f"; {_WARNING[settings.hold_back]} now and then, stand ready to catch it"
                     ),
-                    cues=tuple((begin, "torque off: hands ready, do not touch it") for begin in begins),
-                    remedy="shorten free_s, lower push_Nm or catch, or go nearer to the weave speed",
+                    cues=tuple(
+                        (begin, f"{_CUE[settings.hold_back]}: hands ready, do not touch it") for begin in begins
+                    ),
+                    remedy=_REMEDY[settings.hold_back],
                 )
             )
     return bench.in_random_order(conditions)
+
+
+def _require_lane(name: str, schedule: Controller) -> None:
+    """Refuse a controller that has no lane to hold back; raises InputError."""
+    if not (isinstance(schedule, GainSchedule) and schedule.keeps_lane):
+        raise InputError(
+            f"hold_back = \"lane\" wants gains that keep a lane, found the controller '{name}': take the method lane, "
+            "or leave hold_back out"
+        )
 
 
 def below_weave(bicycle: Bicycle) -> tuple[float, ...]:

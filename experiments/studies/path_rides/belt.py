@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -53,13 +54,18 @@ def belt_rides(seeds: int, minutes: float, weights: tuple[tuple[str, float], ...
 def limit_rides(seeds: int, minutes: float) -> list[BeltRide]:
     """List the rides that seek the limits: one quantity at a time away from the task's."""
     rides = [
-        replace(BeltRide(bicycle, v, seed, minutes, weights=BELT_WEIGHTS), **{name: value})
+        _with(BeltRide(bicycle, v, seed, minutes, weights=BELT_WEIGHTS), name, value)
         for name, values in LIMIT_STEPS.items()
         for value in values
         for bicycle, v in HARDEST
         for seed in range(1, seeds + 1)
     ]
     return list(dict.fromkeys(rides))
+
+
+def _with(ride: BeltRide, name: str, value: float) -> BeltRide:
+    changed: dict[str, Any] = {name: value}
+    return replace(ride, **changed)
 
 
 def is_met(ridden: Sequence[Ridden]) -> bool:
