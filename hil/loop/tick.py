@@ -30,9 +30,9 @@ from hil.loop.drives.following import follow_command
 from hil.loop.excitation import excitation_place, excitation_torque, is_held_back, is_released
 from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
-from hil.loop.pace.speed_hold import dismiss_belt, hold_speed
+from hil.loop.pace.speed_hold import dismiss_belt, fill_pace, hold_speed
 from hil.loop.place.route import follow_route
-from hil.loop.place.tracker import tell_place, track_place
+from hil.loop.place.tracker import fill_place, tell_place, track_place
 from hil.loop.plausibility import judge_plausibility
 from hil.loop.resting import judge_rest
 from hil.loop.states import State, Verdict
@@ -384,24 +384,9 @@ def _fill_row(loop, t_host, t_due, row):
         row.frames_bad_version += receiver.frames_bad_version
         row.bytes_skipped += receiver.bytes_skipped
         row.samples_lost += receiver.samples_lost
-    _fill_place(loop, row)
+    fill_place(loop.tracking, loop.place, row)
+    fill_pace(loop.pace, loop.pacing, row)
     row.samples_stale = counters.samples_stale
     row.ticks_late = counters.ticks_late
     row.ticks_skipped = counters.ticks_skipped
     row.write_short = counters.write_short
-
-
-@njit(cache=True, nogil=True)
-def _fill_place(loop, row):
-    """Fill heading, place and treadmill of one row; not a number where it has none. Runs inside the tick."""
-    place = loop.place
-    if loop.tracking.on:
-        row.psi_est, row.x_est, row.y_est = place.psi, place.x, place.y
-        row.y_meas, row.place_age = place.y_meas, place.age
-    else:
-        row.psi_est = row.x_est = row.y_est = row.y_meas = row.place_age = math.nan
-    pacing = loop.pacing
-    if loop.pace.on:
-        row.v_asked, row.v_cmd, row.v_belt, row.belt_age = pacing.asked, pacing.command, pacing.reported, pacing.age
-    else:
-        row.v_asked = row.v_cmd = row.v_belt = row.belt_age = math.nan

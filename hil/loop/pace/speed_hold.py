@@ -188,3 +188,12 @@ def dismiss_belt(links):
             links[i].memory[BELT_SAY] = 1
             links[i].memory[BELT_SAY_RUN] = 0
             links[i].memory[BELT_SAY_SPEED] = 0
+
+
+@njit(cache=True, nogil=True)
+def fill_pace(o, p, row):
+    """Fill the treadmill of one row of the log; not a number where the loop drives none. Runs inside the tick."""
+    if o.on:
+        row.v_asked, row.v_cmd, row.v_belt, row.belt_age = p.asked, p.command, p.reported, p.age
+    else:
+        row.v_asked = row.v_cmd = row.v_belt = row.belt_age = math.nan

@@ -301,3 +301,13 @@ def tell_place(p, signals):
     """Tell the law heading and place; zero, the middle of the lane, where the place is lost. Runs inside the tick."""
     signals.psi = 0.0 if p.lost else p.psi
     signals.y_P = 0.0 if p.lost else p.y
+
+
+@njit(cache=True, nogil=True)
+def fill_place(o, p, row):
+    """Fill heading and place of one row of the log; not a number where no place is sensed. Runs inside the tick."""
+    if o.on:
+        row.psi_est, row.x_est, row.y_est = p.psi, p.x, p.y
+        row.y_meas, row.place_age = p.y_meas, p.age
+    else:
+        row.psi_est = row.x_est = row.y_est = row.y_meas = row.place_age = math.nan
