@@ -178,7 +178,7 @@ def _foreseen_once(monkeypatch):
 
 
 def cache_of_one(function):
-    found = []
+    found: list[object] = []
 
     def again(*given, **named):
         if not found:
