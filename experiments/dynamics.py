@@ -20,6 +20,7 @@ from models.errors import InputError
 from models.linear.perturbed import ENTRIES, Variant
 from models.linear.whipple import canonical_matrices
 from models.parameters import PARAMETERS, Bicycle
+from models.plant.drive_losses import DriveLosses
 
 
 @dataclass(frozen=True, repr=False)
@@ -163,8 +164,9 @@ class Theory:
     of quantities of `MACHINE_QUANTITIES`; those of the bicycle's parameters are the bicycle's own. ``moved`` holds the
     quantities and parameters that have other values than the bicycle and `MACHINE_QUANTITIES` give them. ``linear``
     says that the machine obeys the linear equations however far it leans, as an emulated one may.
-    ``known_delay`` [s] is what the dynamics have between a reading and the torque that answers it: a drive can be
-    earlier by so much and no more.
+    ``losses`` are those of its drive and steer axis: the gain is in ``moved`` too, and what no linear equation has is
+    simulated. ``known_delay`` [s] is what the dynamics have between a reading and the torque that answers it: a drive
+    can be earlier by so much and no more.
     """
 
     name: str
@@ -174,6 +176,7 @@ class Theory:
     moved: Mapping[str, float] = field(default_factory=dict)
     linear: bool = False
     known_delay: float = 0.0
+    losses: DriveLosses = DriveLosses()
 
     def move(self, changes: Mapping[str, float]) -> "Theory":
         """Theory with other values of some quantities, SI."""

@@ -5,7 +5,7 @@ of Gauss and Newton.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from experiments.datatypes import Dynamics, Response, Window
 from experiments.theory.free_response import N_BICYCLE_STARTS, free_response
 from experiments.theory.nonlinear_response import Nonlinearities, WindowMachine, window_machine
+from experiments.theory.theory import theory_for
 from models.array_types import Array
 
 MIN_RELATIVE_NOISE = 1e-9  # of a signal: less noise than that is taken for that much
@@ -46,10 +47,8 @@ def measured_speed(response: Response, window: Window) -> tuple[Array, Array | N
     return v, None if response.v_read is None else response.v_read[window.rows] - v
 
 
-def machine_in(
-    response: Response, window: Window, dynamics: Dynamics, nonlinearities: Nonlinearities = Nonlinearities()
-) -> WindowMachine:
-    """Make the machine of some dynamics, and what is nonlinear in it, ready for the speeds of a window.
+def machine_in(response: Response, window: Window, dynamics: Dynamics) -> WindowMachine:
+    """Make the machine of some dynamics, and what its theory says is nonlinear, ready for the speeds of a window.
 
     Parameters
     ----------
@@ -57,8 +56,16 @@ def machine_in(
     window : Window
     dynamics : Dynamics
         With mechanics.
-    nonlinearities : Nonlinearities
     """
+    theory = theory_for(response)
+    losses, gain = theory.losses, theory.nominal("drive_gain")
+    nonlinearities = Nonlinearities(
+        bicycle=not theory.linear,
+        coulomb=losses.friction,
+        dead_band=gain * losses.dead_band,
+        hysteresis=gain * losses.hysteresis,
+        offset=gain * losses.offset,
+    )
     v, misread = measured_speed(response, window)
     return window_machine(dynamics, v, response.dt, misread, nonlinearities)
 
@@ -108,8 +115,21 @@ def nonlinear_initial_state(
     Returns
     -------
     InitialState or None
-        None where every bicycle near that start falls over within the window.
+        None where every bicycle near that start falls over within the window. Of a drive with hysteresis, which may
+        lag behind to either side where the window begins, the better of both.
     """
+    of = machine.nonlinearities
+    sides = (1, -1) if of.hysteresis > 0.0 else (1,)
+    machines = (replace(machine, nonlinearities=replace(of, lagging=side)) for side in sides)
+    tried = (_bent_start(response, window, one, first) for one in machines)
+    found = [one for one in tried if one is not None]
+    return min(found, key=lambda one: one[0])[1] if found else None
+
+
+def _bent_start(
+    response: Response, window: Window, machine: WindowMachine, first: InitialState
+) -> tuple[float, InitialState] | None:
+    """Search the start of one nonlinear motion, see `nonlinear_initial_state`; also how unlikely it is."""
     ys = _measured(response, window)
     sizes = _sizes([(first.unit_responses, y) for y in ys])
     prior = _prior(sizes, len(first.x))
@@ -130,7 +150,7 @@ def nonlinear_initial_state(
         if better is None:
             break
         here, stds = better, _residual_sizes(better.residuals, sizes)
-    return InitialState(
+    found = InitialState(
         here.x,
         here.channels[0][0],
         *_influences(here.channels, stds, prior),
@@ -139,6 +159,8 @@ def nonlinear_initial_state(
         float(np.abs(here.lean_rate).max()),
         nonlinear=True,
     )
+    unlikely = sum(len(y) * np.log(std) for y, std in zip(ys, stds, strict=True)) + 0.5 * float(here.x @ prior @ here.x)
+    return float(unlikely), found
 
 
 class _Motion(NamedTuple):

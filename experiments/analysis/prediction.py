@@ -7,10 +7,11 @@ therefore sends the model through the measurement: the linear motion that best e
 at the measured speed, is simulated without noise and given to the same estimator. What estimator
 and deceleration do to the one, they do to the other.
 
-That motion is a linear one as long as angles are small. Where large ones would move the eigenvalue by more than
-`BENDING` of its deviation, it goes through the nonlinear bicycle (`experiments.theory.nonlinear_response`), under the
-same drive, observer and gains, from the start that explains the window best. A machine emulated by linear
-equations stays linear.
+That motion is a linear one as long as angles are small, and the drive has no losses but a gain. Where large angles
+would move the eigenvalue by more than `BENDING` of its deviation, it goes through the nonlinear bicycle
+(`experiments.theory.nonlinear_response`), under the same drive, observer and gains, from the start that explains the
+window best; where the rig tells dry friction, a dead band or hysteresis, they are in it always. A machine emulated by
+linear equations stays linear but for these.
 
 Only the speed enters the simulation, as the straight line fitted over the window, and where it is logged the speed
 that the controller went by, which is late and noisy; terms of the
@@ -26,6 +27,7 @@ from experiments.analysis.difference_noise import difference_covariance
 from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import InitialState, estimate_initial_state, machine_in, nonlinear_initial_state
 from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
+from experiments.dynamics import Theory
 from experiments.theory.modes import MIN_TURN, SMALL_SHARE, dominant_mode
 from experiments.theory.nonlinear_response import WindowMachine
 from experiments.theory.theory import theory_for
@@ -51,14 +53,16 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
     dynamics = theory.dynamics()
     start = estimate_initial_state(response, window, dynamics)
     found = _like_for_like(response, window, fit, dynamics, start)
-    if not theory.linear and dynamics.mechanics is not None and response.phi_dot_unit == "rad/s":
+    curved = not (theory.linear and theory.losses.linear)
+    if curved and dynamics.mechanics is not None and response.phi_dot_unit == "rad/s":
         machine = machine_in(response, window, dynamics)
-        if not np.all(np.abs(bending(machine, fit, start)) <= BENDING * np.array(found.std)):
+        straight = np.abs(bending(machine, fit, start)) <= BENDING * np.array(found.std)
+        if not (theory.losses.linear and np.all(straight)):
             bent = nonlinear_initial_state(response, window, machine, start)
             if bent is not None:
                 start, found = bent, _like_for_like(response, window, fit, dynamics, bent)
     name, frozen, status = _frozen(window, fit, dynamics, start)
-    said = [status, _through(start), _bias(window, frozen, found), found.status]
+    said = [status, _through(start, theory), _bias(window, frozen, found), found.status]
     return Prediction(
         name,
         frozen,
@@ -111,9 +115,13 @@ def _frozen(window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -
     return "weave" if oscillates else "real", mode.eigenvalue, status
 
 
-def _through(start: InitialState) -> str:
-    """Say that a motion was too large for linear equations."""
-    return f"Like for like through the nonlinear bicycle, lean rate {start.peak:.2g} rad/s." if start.nonlinear else ""
+def _through(start: InitialState, theory: Theory) -> str:
+    """Say that a motion was too large for linear equations, or that its drive obeys none."""
+    if not start.nonlinear:
+        return ""
+    parts = ["the nonlinear bicycle"] * (not theory.linear)
+    parts += [f"{name} of the steer" for name in theory.losses.told if name not in ("gain", "offset")]
+    return f"Like for like through {', '.join(parts)}, lean rate {start.peak:.2g} rad/s."
 
 
 def _bias(window: Window, frozen: complex, found: "_Like") -> str:

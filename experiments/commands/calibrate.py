@@ -1,14 +1,14 @@
 """`riderless calibrate`: offsets, mounting, zeros, signs, wheel and drive of a machine, measured and written down."""
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from experiments.commands._unattended import ArmUnattended
 
 if TYPE_CHECKING:
-    from hil.commissioning.calibration_results import Notes
     from hil.rig.rig import Rig
 
 _EMULATED_ROLLOUT = 5.0  # m
@@ -56,7 +56,7 @@ def calibrate(
     rig = read_rig(rig_file)
     rig.calibrated()
     if pull_test:
-        return tell_pull_test(context, pull_test, as_json)
+        return tell_pull_test(context, rig_file, rig, pull_test, partial(_write_if_wanted, rig_file, yes, as_json))
     parts = [part.strip() for part in only.split(",") if part.strip()] or list(CALIBRATION_PARTS)
     unknown = sorted(set(parts) - set(CALIBRATION_PARTS))
     if unknown:
@@ -91,7 +91,7 @@ def calibrate(
     if not as_json and notes.changes:
         show_changes(notes)
     wanted = stopped is None and bool(notes.changes) and not dry_run and _wanted(rig_file, yes, as_json, emulated)
-    kept = _write(rig_file, notes) if wanted else None
+    kept = _write(rig_file, {at: change.new for at, change in notes.changes.items()}) if wanted else None
     if as_json:
         emit_json(calibration_document(rig_file, notes, bench, stopped, kept))
     else:
@@ -156,10 +156,23 @@ def _wanted(file: Path, yes: bool, as_json: bool, emulated: bool) -> bool:
     return typer.confirm(f"write these {what} into {harmless(str(file))}?", default=not emulated, err=True)
 
 
-def _write(file: Path, notes: "Notes") -> Path | None:
+def _write_if_wanted(file: Path, yes: bool, as_json: bool, values: dict[tuple[str, str], Any]) -> Path | None:
+    """Write values into the rig file once a person agrees; returns where the old file is kept.
+
+    Parameters
+    ----------
+    file : Path
+    yes, as_json : bool
+        As of the command.
+    values : dict
+        By table and key.
+    """
+    return _write(file, values) if _wanted(file, yes, as_json, emulated=False) else None
+
+
+def _write(file: Path, values: dict[tuple[str, str], Any]) -> Path | None:
     from datetime import datetime
 
     from hil.rig.writer import write_rig
 
-    values = {place: change.new for place, change in notes.changes.items()}
     return write_rig(file, values, datetime.now().strftime("%Y-%m-%d-%H%M%S"))

@@ -62,7 +62,8 @@ def expected_torque(command: Array, dt: float, delay: float, lag: float) -> Arra
 def go_by_reported_torque(response: Response, products: Array) -> Response:
     """Response whose theory has the gain that the drive reports, with a remark, where that is not what it is told."""
     found: TorqueFactor | None = factor_of(products)
-    if found is None or not found.differs:
+    told = theory_for(response).nominal("drive_gain") != 1.0  # by a pull test, which knows better than the drive
+    if found is None or not found.differs or told:
         return response
     remark = (
         f"T_meas: the drive reports {found.factor:.3f} ± {NORMAL_95 * found.std:.3f} of the torque that it is told; "

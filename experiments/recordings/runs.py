@@ -30,6 +30,7 @@ from models.linear.perturbed import Variant
 from models.linear.prescribed_steer import COMMAND_UNITS
 from models.linear.zero_order_hold import zoh
 from models.parameters import Bicycle
+from models.plant.drive_losses import DriveLosses
 
 BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 RUN_GAPS_TOLD = 5  # gaps by name
@@ -299,7 +300,8 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     """
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
-        return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header))
+        axis = DriveLosses(friction=rig.losses.friction)
+        return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header), losses=axis)
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, its lane held back"
@@ -359,6 +361,8 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
         rig.bicycle,
         build,
         rig.std,
+        {"drive_gain": rig.losses.gain} if rig.losses.gain != 1.0 else {},
+        losses=rig.losses,
         known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
     )
 
@@ -375,7 +379,8 @@ def fix_deviation(rig: Rig) -> float:
 
 def theory_alone(header: RunHeader) -> Theory:
     """Theory of a run whose bicycle was left to itself now and then."""
-    return replace(open_loop(header.bicycle), linear=is_linear(header))
+    axis = DriveLosses(friction=header.rig.losses.friction)
+    return replace(open_loop(header.bicycle), linear=is_linear(header), losses=axis)
 
 
 def is_linear(header: RunHeader) -> bool:

@@ -1,4 +1,4 @@
-"""Free response of a machine whose motion is not small: nonlinear bicycle, dry friction, dead band; in one window.
+"""Free response of a machine whose motion is not small, in one window: nonlinear bicycle, friction, losses of a drive.
 
 The machine is that of a theory's linear dynamics, with its drive, delay, hold, observer and gains, at a speed that may
 change. To the linear map over one step is added what the machine does beyond it:
@@ -21,19 +21,23 @@ from scipy.linalg import expm
 
 from experiments.datatypes import Dynamics
 from experiments.theory.free_response import map_change_by_misread, step_maps
-from experiments.theory.nonlinear_bicycle import kept_speed_accelerations
-from hil.design.closed_loop import MEASURED_CHANNELS, yaw_rate
+from experiments.theory.machine_steps import (
+    LATERAL_FORCE,
+    N_INSTRUMENTS,
+    SHOWN_LEAN_RATE,
+    SHOWN_STEER,
+    SHOWN_YAW_RATE,
+    simulate_machine,
+)
+from hil.design.closed_loop import yaw_rate
 from models.array_types import Array
-from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
+from models.coordinates import STATES
 from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.nonlinear.parameters import pack_bicycle
-from models.nonlinear.vectors import compiled
 
+LEAST_KEPT = 1e-6
 LONGEST_RESPONSE_STEP = 0.005  # s; of a weave of 10 rad/s the third harmonic turns by 0.15 rad in it
-ROLL_GYRO, YAW_GYRO, LATERAL_FORCE = 0, 1, 3  # of `hil.design.closed_loop.MEASURED_CHANNELS`
-N_INSTRUMENTS = len(MEASURED_CHANNELS)
-N_SHOWN, SHOWN_LEAN_RATE, SHOWN_STEER, SHOWN_YAW_RATE = 3, 0, 1, 2  # of the motion returned
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,20 @@ class Nonlinearities:
         Dry friction of the steer axis [N m], at rest and in motion.
     dead_band : float
         Torque of the drive [N m] below which none arrives at the steer axis; of a larger one the rest.
+    hysteresis : float
+        Torque [N m] by which what arrives lags behind on its way up and down.
+    offset : float
+        Torque [N m] that the drive adds, ahead of both.
+    lagging : {1, -1}
+        Where a window begins what arrives lags behind a torque that rises, or that falls.
     """
 
     bicycle: bool = True
     coulomb: float = 0.0
     dead_band: float = 0.0
+    hysteresis: float = 0.0
+    offset: float = 0.0
+    lagging: int = 1
 
 
 class WindowMotion(NamedTuple):
@@ -79,17 +92,20 @@ class WindowMachine:
     forced: Array  # (k, 2, 4, 2): states after accelerations constant, and growing from 0 to 1, over one step
     more: Array  # (k, 3, 2, 2)
     steer: Array  # (k, 2) accelerations per steer torque
+    felt: Array  # (k,) lateral force that the instruments read per torque on the steer
     torque: Array  # (m,)
+    keeps: float  # share of a change of the drive's torque that is left after a step; 0 where it is no lag
     packed: Array
     place: tuple[float, float, float]  # steer axis tilt [rad], sensor [m]
     nonlinearities: Nonlinearities
+    rest: Array  # (m,) where the machine is at rest under the offset of its drive
 
     def simulate(self, starts: Array) -> WindowMotion:
         """Simulate the motions from starts (4 + k, c): lean, steer [rad], their rates [rad/s], hidden starts."""
         F, left, weight = self.maps
         extra = self.nonlinearities
         shown = simulate_machine(
-            self.embed @ starts,
+            self.embed @ starts + self.rest[:, np.newaxis],
             F,
             left,
             weight,
@@ -103,12 +119,17 @@ class WindowMachine:
             self.forced,
             self.more,
             self.steer,
+            self.felt,
             self.torque,
+            self.keeps,
             self.packed,
             self.place,
             extra.bicycle,
             extra.coulomb,
             extra.dead_band,
+            extra.hysteresis,
+            extra.offset,
+            float(extra.lagging),
         )
         return WindowMotion(shown[:, SHOWN_LEAN_RATE], shown[:, SHOWN_STEER], shown[:, SHOWN_YAW_RATE])
 
@@ -213,11 +234,39 @@ def window_machine(
         forced=np.array(forced),
         more=np.array(more),
         steer=np.array(steer),
+        felt=np.array([linear[2] @ torque for linear in rows]) / max(float(torque @ torque), np.finfo(float).tiny),
         torque=np.ascontiguousarray(torque, float),
+        keeps=_kept_torque(maps[0][0], torque),
         packed=pack_bicycle(mechanics.bicycle),
         place=(mechanics.bicycle.lam, mechanics.x_imu, mechanics.z_imu),
         nonlinearities=nonlinearities,
+        rest=_rest(maps[0][0], forced[0][0] @ steer[0], nonlinearities),
     )
+
+
+def _kept_torque(F: Array, torque: Array) -> float:
+    """Share of the drive's torque (m,) that is left after a step of a lag; 0 where the torque is no state with one."""
+    own = np.flatnonzero(torque)
+    kept = float(F[own[0], own[0]]) if len(own) == 1 else 0.0
+    return kept if LEAST_KEPT < kept < 1.0 else 0.0
+
+
+def _rest(F: Array, forced: Array, of: Nonlinearities) -> Array:
+    """State (m,) in which the machine is at rest under what its dead band leaves of an offset; 0 where it leaves none.
+
+    Parameters
+    ----------
+    F : (m, m) array
+        Map over one step.
+    forced : (4,) array
+        Bicycle's states after one step per torque on the steer [N m].
+    of : Nonlinearities
+    """
+    left = of.offset - np.clip(of.offset, -of.dead_band, of.dead_band)
+    if left == 0.0:
+        return np.zeros(len(F))
+    after = np.concatenate([forced, np.zeros(len(F) - len(STATES))])
+    return np.asarray(np.linalg.lstsq(np.eye(len(F)) - F, left * after, rcond=1e-10)[0])
 
 
 def _nodes(v: Array, k: int) -> Array:
@@ -240,146 +289,3 @@ def _forced(A: Array, h: float) -> Array:
         )
     )
     return np.array([whole[:4, 4:6], whole[:4, 6:8]])
-
-
-@compiled
-def simulate_machine(
-    X, F, left, weight, change, off, V, V_dot, steps, rows, readings, forced, more, steer, torque, packed, place,
-    curved, coulomb, dead_band,
-):  # fmt: skip
-    """Simulate motions (n, 3, c) from whole states: roll gyro, steer, yaw gyro.
-
-    Parameters
-    ----------
-    X : (m, c) array
-        Whole states at the first sample.
-    F, left, weight : arrays
-        Of `experiments.theory.free_response.step_maps`, for one step.
-    change : (m, m) array
-        Derivative of the map by the speed misread, per m/s.
-    off : (n,) array
-        Speed misread [m/s].
-    V, V_dot : (n,) arrays
-        True speed [m/s] and its rate [m/s^2].
-    steps : int
-        Within a sampling interval.
-    rows, readings, forced, more, steer, torque, packed, place
-        As of `WindowMachine`.
-    curved : bool
-        The bicycle is nonlinear.
-    coulomb, dead_band : float
-        As of `Nonlinearities`.
-    """
-    m, columns = X.shape
-    n = len(left)
-    shown = np.full((n, N_SHOWN, columns), np.nan)
-    x, y, row = np.zeros(m), np.zeros(m), np.zeros(4)
-    first, second = np.zeros(2), np.zeros(2)
-    d = np.zeros(N_INSTRUMENTS)
-    extra = np.zeros((3, 2, 2))
-    for c in range(columns):
-        x[:] = X[:, c]
-        pitch = place[0]
-        for i in range(n):
-            here, share = left[i], weight[i]
-            after = here + 1 if share != 0.0 else here
-            for a in range(3):
-                for e in range(2):
-                    for f in range(2):
-                        extra[a, e, f] = more[here, a, e, f] + share * (more[after, a, e, f] - more[here, a, e, f])
-            for step in range(steps):
-                pitch = _beyond(x, rows, here, after, share, extra, V[i], V_dot[i], pitch, torque, steer, packed,
-                                place, curved, dead_band, row, first, d)  # fmt: skip
-                if not np.isfinite(first[0] + first[1]):
-                    break
-                if step == 0:
-                    shown[i, SHOWN_LEAN_RATE, c] = x[PHI_DOT] + d[ROLL_GYRO]
-                    shown[i, SHOWN_STEER, c] = x[DELTA]
-                    shown[i, SHOWN_YAW_RATE, c] = row[3] + d[YAW_GYRO]
-                if i == n - 1:
-                    break
-                for a in range(m):
-                    y[a] = 0.0
-                    for b in range(m):
-                        ab = F[here, a, b] + change[a, b] * off[i]
-                        if share != 0.0:
-                            ab += share * (F[after, a, b] - F[here, a, b])
-                        y[a] += ab * x[b]
-                    for b in range(N_INSTRUMENTS):
-                        y[a] += readings[here, a, b] * d[b]
-                for a in range(len(STATES)):
-                    y[a] += forced[here, 0, a, 0] * first[0] + forced[here, 0, a, 1] * first[1]
-                pitch = _beyond(y, rows, here, after, share, extra, V[i], V_dot[i], pitch, torque, steer, packed,
-                                place, curved, dead_band, row, second, d)  # fmt: skip
-                if not np.isfinite(second[0] + second[1]):
-                    break
-                for a in range(len(STATES)):
-                    for b in range(2):
-                        y[a] += forced[here, 1, a, b] * (second[b] - first[b])
-                if coulomb > 0.0:
-                    _rub(y, forced[here, 0], steer[here], coulomb)
-                x[:] = y
-            if not np.isfinite(first[0] + first[1] + second[0] + second[1]):
-                break
-    return shown
-
-
-@compiled
-def _beyond(
-    x, rows, here, after, share, more, V, V_dot, pitch, torque, steer, packed, place, curved, dead_band, row, r, d
-):
-    """Fill accelerations ``r`` (2,) and readings ``d`` (4,) beyond the linear ones ``row`` (4,); returns the pitch.
-
-    Parameters
-    ----------
-    x : (m,) array
-        Whole state.
-    rows, steer, torque, packed, place
-        As of `WindowMachine`.
-    here, after, share
-        Speeds' nodes and the share of the second.
-    more : (3, 2, 2) array
-        Mass, damping and stiffness beyond the bicycle's own.
-    V, V_dot : float
-        Speed [m/s] and its rate [m/s^2].
-    pitch : float
-        rad, a guess.
-    curved : bool
-        The bicycle is nonlinear.
-    dead_band : float
-        Of the drive [N m].
-    row, r, d : arrays
-        Written.
-    """
-    m = len(x)
-    for a in range(4):
-        row[a] = 0.0
-        for b in range(m):
-            row[a] += (rows[here, a, b] + share * (rows[after, a, b] - rows[here, a, b])) * x[b]
-    T, lost = 0.0, 0.0
-    for b in range(m):
-        T += torque[b] * x[b]
-    if dead_band > 0.0:
-        lost = min(max(T, -dead_band), dead_band)
-    d[:] = 0.0
-    if not curved:
-        r[0], r[1] = -steer[here, 0] * lost, -steer[here, 1] * lost
-        return pitch
-    state = (x[PHI], x[DELTA], x[PHI_DOT], x[DELTA_DOT])
-    phi_ddot, delta_ddot, roll, yaw, lateral, pitch, fits = kept_speed_accelerations(
-        packed, place[0], place[1], place[2], more, state, pitch, V, V_dot, T - lost
-    )
-    r[0], r[1] = phi_ddot - row[0], delta_ddot - row[1]
-    d[ROLL_GYRO], d[YAW_GYRO], d[LATERAL_FORCE] = roll - x[PHI_DOT], yaw - row[3], lateral - row[2]
-    if not fits:
-        r[0] = np.nan
-    return pitch
-
-
-@compiled
-def _rub(y, forced, steer, coulomb):
-    """Let dry friction act over the step that ends in the state ``y``, changed in place."""
-    per_torque = forced[DELTA_DOT, 0] * steer[0] + forced[DELTA_DOT, 1] * steer[1]
-    rub = min(max(-y[DELTA_DOT] / per_torque, -coulomb), coulomb)
-    for a in range(len(STATES)):
-        y[a] += rub * (forced[a, 0] * steer[0] + forced[a, 1] * steer[1])

@@ -1,5 +1,6 @@
 """Header of a run, written before its first row and read back; no other file knows its keys.
 
+Those of its rig are in `hil.rig.recorded_rig`.
 The header is one JSON object with a version, `SCHEMA_VERSION`. It is kept as it was written, so that an old run is
 exported as it is, and each part is built when it is asked for: a run whose gains can no longer be read still tells
 its stop reason.
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hil.logs.json_values import json_value, require_kinds
 from hil.logs.provenance import provenance
-from hil.rig.recorded_values import LARGEST_NUMBER, require_playable, require_rig_numbers, short_value, typed_values
+from hil.rig.recorded_values import LARGEST_NUMBER, require_playable, short_value, typed_values
 from models.errors import InputError
 
 if TYPE_CHECKING:  # reading a log must not wait for what only some of its readers want
@@ -43,7 +44,6 @@ _KINDS: dict[str, tuple[type, str]] = {
     "provenance.git": (dict, "an object"),
     "scenario.x0": (list, "a list"),
 }
-_RIG_NUMBERS = ("rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,30 +113,9 @@ class RunHeader:
     @cached_property
     def rig(self) -> "Rig":
         """Machine as it was agreed on with its devices; its calibration holds every key."""
-        from hil.loop.limits import Limits
-        from hil.loop.observer import Observer
-        from hil.loop.pace.settings import SpeedDrive
-        from hil.loop.place.settings import PlaceSettings
-        from hil.rig.rig import Rig, RigPort
-        from models.linear.prescribed_steer import InnerLoop
+        from hil.rig.recorded_rig import rig_of_record
 
-        def build(wired: Mapping[str, Any]) -> Rig:
-            settings = {key: wired[key] for key in ("name", "clock", "std", "present", *_RIG_NUMBERS) if key in wired}
-            require_rig_numbers(settings)
-            if "ports" in wired:
-                settings["ports"] = tuple(typed_values(RigPort, port) for port in wired["ports"])
-            parts: dict[str, Any] = {"place": PlaceSettings, "speed_drive": SpeedDrive, "drive": InnerLoop}
-            given = {key: kind for key, kind in parts.items() if wired.get(key) is not None}
-            settings |= {key: typed_values(kind, wired[key]) for key, kind in given.items()}
-            return Rig(
-                self.bicycle,
-                calibration=vars(self.calibration),
-                observer=typed_values(Observer, wired["observer"]),
-                limits=Limits.of_log(wired["limits"]),
-                **settings,
-            )
-
-        return self._built("rig", build)
+        return self._built("rig", lambda recorded: rig_of_record(recorded, self.bicycle, self.calibration))
 
     @property
     def drive_kind(self) -> str:
@@ -351,6 +330,7 @@ def new_header(
         ``extra`` holds what JSON cannot.
     """
     from firmware_interface.node.protocol import PROTOCOL_VERSION
+    from hil.rig.recorded_rig import rig_to_record
     from models.linear.whipple import canonical_matrices
 
     origin = provenance()
@@ -366,20 +346,7 @@ def new_header(
             **{key: value for key, value in told.items() if value not in (None, "")},
             **(extra or {}),
             "excitation_clock": "device",
-            "rig": {
-                "name": rig.name,
-                "ports": rig.ports,
-                "clock": rig.clock,
-                **{name: getattr(rig, name) for name in _RIG_NUMBERS},
-                "std": dict(rig.std),
-                **({"drive": rig.drive} if rig.drive else {}),  # none in runs of before, and of a torque
-                **({"place": rig.place} if rig.place else {}),
-                **({"speed_drive": rig.speed_drive} if rig.speed_drive else {}),
-                **({"present": True} if rig.present else {}),
-                "observer": vars(rig.observer),
-                "limits": rig.limits.as_dict(),
-                "calibration": vars(calibration),
-            },
+            "rig": rig_to_record(rig, calibration),
             "bicycle": rig.bicycle.as_dict(),
             "matrices": canonical_matrices(rig.bicycle)._asdict(),
             "controller": schedule.method,

@@ -19,6 +19,7 @@ from models.errors import InputError
 from models.file_format import load_toml, require_format
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
+from models.plant.drive_losses import DriveLosses
 from models.text_file import read_text_file
 
 
@@ -85,6 +86,21 @@ class _Drive(_Strict):
     kind: Literal["torque", "rate", "angle"] = "torque"
     bandwidth_rad_per_s: float | None = None
     damping: float | None = None
+    gain: float = 1.0
+    offset_Nm: float = 0.0
+    dead_band_Nm: float = 0.0
+    hysteresis_Nm: float = 0.0
+    friction_Nm: float = 0.0
+
+    def losses(self) -> DriveLosses:
+        """Make what a pull test found of the drive."""
+        return DriveLosses(
+            gain=self.gain,
+            offset=self.offset_Nm,
+            dead_band=self.dead_band_Nm,
+            hysteresis=self.hysteresis_Nm,
+            friction=self.friction_Nm,
+        )
 
     def inner_loop(self) -> InnerLoop | None:
         """Make the inner loop; None for a torque."""
@@ -221,6 +237,7 @@ class _RigFile(_Strict):
             rate=self.loop.rate_Hz,
             drive=self.drive.inner_loop(),
             drive_lag=self.loop.drive_lag_s,
+            losses=self.drive.losses(),
             command_delay=self.loop.command_delay_s,
             watchdog=self.loop.watchdog_s,
             x_imu=self.imu.x_m,

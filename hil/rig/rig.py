@@ -17,6 +17,7 @@ from hil.loop.place.settings import PlaceSettings
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
+from models.plant.drive_losses import DriveLosses
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Rig:
     rate: float = 200.0  # Hz
     drive: InnerLoop | None = None  # of a drive that obeys a steer rate or angle; None: it obeys a torque
     drive_lag: float = 0.005  # s, of the drive's torque
+    losses: DriveLosses = DriveLosses()  # of the drive, as a pull test found them
     command_delay: float | None = None  # s, from a sample to the moment its command is obeyed; None: one period
     watchdog: float = 0.025  # s, the drive's own time-out; 3 to 5 periods
     x_imu: float = 0.3  # m, on the rear frame, forward of the rear contact
@@ -76,6 +78,7 @@ class Rig:
             )
         self._require_place()
         self._require_speed_drive()
+        self._require_losses()
         if self.drive_kind == "angle":
             self.limits.require_order((("steer_command", "steer"),))
         if self.command_delay is not None and not 0.0 < self.command_delay <= self.dt:
@@ -92,6 +95,15 @@ class Rig:
                     "carries"
                 )
             driver.require_room(port.role, driver.settled(port.settings), self.rate, port.baud)
+
+    def _require_losses(self) -> None:
+        """Refuse losses of torque commands where the drive obeys something else."""
+        told = [name for name in self.losses.told if name != "friction"]
+        if self.drive is not None and told:
+            raise InputError(
+                f"{', '.join(told)} of a drive say what becomes of a torque commanded, but the drive of the rig "
+                f"'{self.name}' obeys a steer {self.drive.kind}: leave them out; friction may stay"
+            )
 
     def _require_place(self) -> None:
         """Refuse two sensors of place, settings without one, and one in a node that tells no place."""

@@ -14,6 +14,7 @@ from hil.controllers.controller import Controller
 from hil.design.closed_loop import SampledLoop
 from hil.rig.rig import Rig
 from models.errors import InputError
+from models.linear.perturbed import Variant
 
 FASTEST_GROWTH = 0.1
 """[1/s] A closed loop that grows faster is not ridden. At this rate a lean doubles in 7 s, and one of 1 deg takes 34 s
@@ -57,7 +58,8 @@ def require_stable(rig: Rig, schedule: Controller, speeds: Sequence[float] = (),
 
 def fastest_growth(rig: Rig, schedule: Controller, speeds: Sequence[float] = ()) -> tuple[float, complex]:
     """Find the speed [m/s] and the eigenvalue [1/s] of the closed loop that grows fastest, as of `require_stable`."""
-    loop = SampledLoop.of_rig(replace(rig, drive_lag=max(rig.drive_lag, _LEAST_LAG)), schedule)
+    real = Variant(rig.bicycle, drive_gain=rig.losses.gain)
+    loop = SampledLoop.of_rig(replace(rig, drive_lag=max(rig.drive_lag, _LEAST_LAG)), schedule, real=real)
     found = [(v, complex(loop.eigenvalues(v)[0])) for v in judged_speeds(rig, schedule, speeds)]
     return max(found, key=lambda item: item[1].real)
 

@@ -31,7 +31,7 @@ class Emulation:
 
     model: str = "linear"  # a name in `models.plant.records.PLANT_MODELS`
     surroundings: Surroundings = Surroundings()
-    drive: SteerDrive = SteerDrive()  # lag, greatest torque and inner loop are the rig's
+    drive: SteerDrive = SteerDrive()  # beyond what the rig says: lag, greatest torque, inner loop and losses are its
     noise: float = 1.0  # times that of the emulated instruments
     place_faults: tuple[PlaceFault, ...] = ()  # of its sensor of place
     tyre: FrontTyre = FrontTyre()
@@ -138,6 +138,22 @@ def emulated_supply(rig: Rig) -> float:
     return USUAL_SUPPLY if lowest <= USUAL_SUPPLY <= highest else 0.5 * (lowest + highest)
 
 
+def emulated_drive(rig: Rig, beyond: SteerDrive = SteerDrive()) -> SteerDrive:
+    """Make the drive of the emulated rig: lag, greatest torque, inner loop and losses as it says, and errors beyond."""
+    losses = rig.losses
+    return replace(
+        beyond,
+        lag=rig.drive_lag,
+        torque_max=rig.limits.torque.value,
+        inner_loop=rig.drive,
+        gain=losses.gain * beyond.gain,
+        offset=losses.offset + beyond.offset,
+        dead_band=losses.dead_band + beyond.dead_band,
+        hysteresis=losses.hysteresis + beyond.hysteresis,
+        coulomb=losses.friction + beyond.coulomb,
+    )
+
+
 def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulation()) -> Plant:
     """Make the bicycle of the emulated rig, with the rig's drive and instruments where the rig says they are."""
     quiet = Instruments(x_imu=rig.x_imu, z_imu=rig.z_imu, gyro_bias=(0.01, -0.02, 0.015), accel_bias=(0.0, 0.02, 0.0))
@@ -146,7 +162,7 @@ def emulated_plant(rig: Rig, scenario: Scenario, emulation: Emulation = Emulatio
     return kind(
         rig.bicycle,
         scenario,
-        replace(emulation.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value, inner_loop=rig.drive),
+        emulated_drive(rig, emulation.drive),
         replace(quiet, **{name: emulation.noise * getattr(quiet, name) for name in levels}),
         emulation.model,
         emulation.surroundings,

@@ -196,7 +196,8 @@ def steer_slip(p, s, x):
     v, v_dot = forward(p, s, s.t, x)
     if p.model != LINEAR:
         nonlinear_dynamics.place(p, s, x, v)
-    T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T))
+    arriving = steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T + s.drive.shift)
+    T_phi, T_rear, T_delta = loads(p, s, s.t, x, v, arriving)
     holding = holding_torque(p, s, x, v, v_dot, T_phi, T_rear, T_delta)
     return steer_drive.slip_side(p.drive, x[DELTA_DOT], holding)
 

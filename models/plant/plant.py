@@ -128,7 +128,7 @@ def hold_or_release(p, s, enabled, dt):
 @njit(cache=True, nogil=True)
 def derivative_now(p, s):
     """Time derivative of the motion at present."""
-    T = steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T)
+    T = steer_drive.passed_on(p.drive, s.drive.passed, s.drive.T + s.drive.shift)
     x = motion(s)
     return motion_derivative(p, s, s.t, x, T, steer_slip(p, s, x))
 

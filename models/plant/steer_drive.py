@@ -10,7 +10,8 @@ A command passes, in this order, through
 3. a pure delay, kept as a ring buffer of commands and the instants they fall due, so that a delay
    need not be a multiple of anything;
 4. a first-order lag, dT/dt = (target - T) / lag, taken exactly (:func:`torque_nodes`);
-5. ``dead_band`` and ``hysteresis`` (:func:`passed_on`): torque that is reported, and lost on its way;
+5. ``offset``, ``dead_band`` and ``hysteresis`` (:func:`passed_on`): torque that is not commanded and not reported, and
+   torque that is reported and lost on its way;
 6. ``gain``, the torque really made per torque asked for and reported (1 when the drive is honest);
 7. play in the gears, ``backlash``: the rotor then turns on its own, and torque reaches the steer axis only
    where the teeth touch, through a stiff one-sided contact (`models.plant.environment`). Without play the rotor is
@@ -40,7 +41,7 @@ DRIVE_SETTINGS = np.dtype(
         (name, "f8")
         for name in (
             *("lag", "delay", "torque_max", "viscous", "coulomb", "gain"),
-            *("backlash", "rotor", "dead_band", "hysteresis"),
+            *("backlash", "rotor", "dead_band", "hysteresis", "offset"),
         )
     ]
 )
@@ -49,6 +50,7 @@ DRIVE_STATE = np.dtype(
     [
         ("T", "f8"),  # N m, torque as the drive knows and reports it
         ("passed", "f8"),  # N m, what it passed on at the end of the last step
+        ("shift", "f8"),  # N m, its offset while it is on
         ("target", "f8"),  # N m, the command it follows now
         ("due", "f8", (MAX_WAITING,)),  # s, when each waiting command arrives
         ("asked", "f8", (MAX_WAITING,)),  # N m, and what it asks for
@@ -87,6 +89,8 @@ class SteerDrive:
     hysteresis : float
         Torque by which what arrives lags behind what is reported, on its way up and down, N m; as a gear that rubs
         does, which remembers from which side it came.
+    offset : float
+        Torque that the drive adds to its command while it is on, and does not report, N m.
     inner_loop : InnerLoop or None
         The drive is commanded a steer rate or angle, and follows it so. None: it is commanded a torque.
     rate_max, acceleration_max : float
@@ -110,6 +114,7 @@ class SteerDrive:
     rotor: float = 0.002
     dead_band: float = 0.0
     hysteresis: float = 0.0
+    offset: float = 0.0
     inner_loop: InnerLoop | None = None
     rate_max: float = np.inf
     acceleration_max: float = np.inf
@@ -131,8 +136,12 @@ class SteerDrive:
                 f"a drive with play wants a rotor of {ROTOR_MIN:g} kg m^2 or more, found {self.rotor} kg m^2; give "
                 "the motor's inertia times the gear ratio squared"
             )
-        if not np.isfinite(self.gain):
-            raise InputError(f"gain of the drive must be a finite number, found {self.gain}; 1 is an honest drive")
+        for name, honest in (("gain", 1), ("offset", 0)):
+            if not np.isfinite(getattr(self, name)):
+                raise InputError(
+                    f"{name} of the drive must be a finite number, found {getattr(self, name)}; {honest} is an honest "
+                    "drive"
+                )
         self._check_inner_loop()
 
     def _check_inner_loop(self) -> None:
@@ -172,8 +181,9 @@ def latch(p, s, t, T_cmd, enabled):
     """
     if not enabled:
         s.waiting = 0
-        s.target = 0.0
+        s.target = s.shift = 0.0
         return
+    s.shift = p.offset
     T = min(max(T_cmd, -p.torque_max), p.torque_max) if np.isfinite(T_cmd) else 0.0
     newest = (s.first + s.waiting - 1) % MAX_WAITING
     before = s.asked[newest] if s.waiting > 0 else s.target
@@ -239,7 +249,7 @@ def carry_on(p, s, h, resting):
         It forgets from where it came.
     """
     s.T = torque_after(p, s, h)
-    s.passed = 0.0 if resting else passed_on(p, s.passed, s.T)
+    s.passed = 0.0 if resting else passed_on(p, s.passed, s.T + s.shift)
 
 
 @njit(cache=True, nogil=True)
@@ -260,9 +270,11 @@ def torque_nodes(p, s, h):
     transient = s.T - s.target
     if p.dead_band > 0.0 or p.hysteresis > 0.0:  # no sum of exponentials any more: what arrives at these instants
         middle, end = torque_after(p, s, 0.5 * h), torque_after(p, s, h)
-        return passed_on(p, s.passed, s.T), passed_on(p, s.passed, middle), passed_on(p, s.passed, end)
+        began, middle, end = s.T + s.shift, middle + s.shift, end + s.shift
+        return passed_on(p, s.passed, began), passed_on(p, s.passed, middle), passed_on(p, s.passed, end)
+    goal = s.target + s.shift
     if transient == 0.0:
-        return s.target, s.target, s.target
+        return goal, goal, goal
     a = h / p.lag
     if a < 0.5:  # by the series of phi3, where the differences would cancel
         phi3 = 0.0
@@ -278,7 +290,7 @@ def torque_nodes(p, s, h):
     T0 = 24.0 * phi3 - 6.0 * phi2
     T1 = 6.0 * phi2 - 12.0 * phi3
     T2 = 6.0 * phi1 - T0 - 4.0 * T1
-    return s.target + transient * T0, s.target + transient * T1, s.target + transient * T2
+    return goal + transient * T0, goal + transient * T1, goal + transient * T2
 
 
 @njit(cache=True, nogil=True)

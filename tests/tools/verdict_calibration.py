@@ -22,12 +22,12 @@ def main() -> None:
     from experiments.studies.markdown_tables import put_tables
     from experiments.studies.verdict_calibration.judge import ask_all
     from experiments.studies.verdict_calibration.page import calibration_tables
-    from experiments.studies.verdict_calibration.strata import STRATA, study_campaigns
+    from experiments.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
 
     campaigns = study_campaigns(
         options.campaigns,
         options.seed,
-        tuple(filter(None, options.strata.split(","))) or tuple(STRATA),
+        tuple(filter(None, options.strata.split(","))) or HONEST_STRATA,
         tuple(filter(None, options.bicycles.split(","))),
         options.estimators.split(","),
     )

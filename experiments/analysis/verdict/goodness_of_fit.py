@@ -44,7 +44,8 @@ class GoodnessOfFit:
     parameters: ParameterPosterior | None = None  # after the campaign; None where none is uncertain
     withheld: str = ""  # why p is nan and nothing is judged; empty where it is
     power: tuple[Detectable, ...] = ()  # smallest deviations that would have been seen
-    drive_gain: float = 1.0  # torque per torque told that theory goes by, as the drive reports it
+    drive_gain: float = 1.0  # torque per torque told that theory goes by
+    gain_by: str = "the drive reports"  # and who says so
     pairs: tuple[CausePair, ...] = ()  # two causes at once, the best first; empty where one is enough
     stops: tuple[SteerStop, ...] = ()  # that the steer met; windows with them are left out
     untold: str = ""  # why the joint test or the search for causes could not be made, if it could not
@@ -71,9 +72,7 @@ class GoodnessOfFit:
 
     @property
     def _reported(self) -> str:
-        return (
-            "" if self.drive_gain == 1.0 else f"; with {self.drive_gain:.3g} of the torque told, as the drive reports"
-        )
+        return "" if self.drive_gain == 1.0 else f"; with {self.drive_gain:.3g} of the torque told, as {self.gain_by}"
 
     def as_json(self) -> dict[str, Any]:
         """Document of the verdict, under the names that readers of `--json` know."""
@@ -154,6 +153,7 @@ def bicycle_verdict(
     if found and one_is_not_enough(found, 2 * len(fit.conditions)):
         dof = 2 * len(fit.conditions)
         pairs, _ = attempt("the search for pairs", lambda: find_pairs(group, leftover(), found, dof, tell), pairs)
+    by_rig = bool(group) and theory_for(group[0][0]).losses.gain != 1.0
     power, _ = attempt("the power", lambda: power_table(group, leftover().covariance, SIGNIFICANCE), unknown)
     return GoodnessOfFit(
         bicycle=bicycle,
@@ -168,5 +168,6 @@ def bicycle_verdict(
         power=power,
         drive_gain=theory_for(group[0][0]).nominal("drive_gain") if group else 1.0,
         pairs=tuple(pairs),
+        gain_by="the rig says" if by_rig else "the drive reports",
         untold=untold,
     )

@@ -1,16 +1,15 @@
 """Drive gain and break-away torque from pulls at the bars against a spring balance, written down by hand."""
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from scipy.stats import t, theilslopes
 
+from hil.commissioning.pull_table import read_pull_table
 from models.array_types import Array
 from models.errors import InputError
 
-G = 9.81  # m/s^2: the balance shows kg
 LINEAR_FROM = 1.0  # N m commanded, beyond the break-away
 MOVES = 0.05  # N m at the bars, by which the drive has moved
 MOST_SPREAD = 0.3  # of a slope, by its own 95 % interval: a column that jumps (digits left out) is no line
@@ -33,7 +32,7 @@ class PullTests:
 
 
 def read_pull_tests(folder: Path) -> PullTests:
-    """Read every table of a folder: command [N m], then two columns of the balance [kg]; the arm [mm] stands in it.
+    """Read every table of a folder, see `hil.commissioning.pull_table.read_pull_table`.
 
     A slope is the median of the slopes of all pairs of rows (Theil and Sen), which misprints do not move.
 
@@ -44,15 +43,10 @@ def read_pull_tests(folder: Path) -> PullTests:
     """
     slopes, break_away, left_out = [], [], 0
     for path in sorted(one for one in folder.glob("torque*") if one.is_file()):
-        text = path.read_text(encoding="utf-8")
-        lines = [line.split(",") for line in text.splitlines() if re.match(r"-?\d", line)]
-        arms = re.search(r"arm = ([\d.]+)", text)
-        arm = 1e-3 * float(arms[1] if arms else lines[0][3])
-        command = np.abs([float(line[0]) for line in lines])
-        for column in (1, 2):
-            torque = G * arm * np.abs([float(line[column]) for line in lines])
-            slope = _slope(command, torque)
-            break_away.append(float(command[np.argmax(torque > MOVES)]))
+        table = read_pull_table(path)
+        for torque in (table.overcoming, table.yielding):
+            slope = _slope(table.command, torque)
+            break_away.append(float(table.command[np.argmax(torque > MOVES)]))
             if slope is None:
                 left_out += 1
             else:

@@ -24,14 +24,16 @@ from hil.logs.log import RunRecorder
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node, emulated_plant
+from hil.runners.emulation import Emulation, emulated_drive, emulated_node, emulated_plant
 from hil.runners.log_sink import Keeper
 from hil.runners.operator import Operator
 from models import catalogue
 from models.errors import InputError
 from models.parameters import Bicycle
+from models.plant.drive_losses import DriveLosses
 from models.plant.environment import Surroundings
 from models.plant.scenario import Scenario
+from models.plant.steer_drive import SteerDrive
 
 CONDITIONS = 3
 CAMPAIGN_SPEEDS = tuple(2.0 + 0.25 * i for i in range(29))  # m/s, from which a campaign's are chosen
@@ -61,9 +63,14 @@ def campaign_responses(campaign: StudyCampaign) -> list[Response]:
     truth = true_bicycle(nominal, rng) if stratum.drawn else nominal
     if not stratum.drawn:
         nominal = truth = replace(nominal, std={})
-    rig = Rig(nominal, calibration={"wheel_radius": truth.rR})  # rolled out: the speed is known, whatever the drawing
+    rig = Rig(  # rolled out: the speed is known, whatever the drawing
+        nominal,
+        calibration={"wheel_radius": truth.rR},
+        losses=stratum.losses if stratum.told else DriveLosses(),
+    )
     schedule, speeds = suitable_controller(rig, campaign.method, rng)
-    emulation = Emulation(stratum.model, Surroundings(gusts=stratum.gusts), noise=campaign.noise)
+    drive = SteerDrive() if stratum.told else emulated_drive(replace(rig, losses=stratum.losses))
+    emulation = Emulation(stratum.model, Surroundings(gusts=stratum.gusts), drive, campaign.noise)
     times = FIRST_KICK + KICK_SPACING * np.arange(KICKS_PER_RUN)
     found = []
     for v in speeds:

@@ -9,6 +9,7 @@ import numpy as np
 from models import catalogue
 from models.errors import InputError
 from models.parameters import Bicycle
+from models.plant.drive_losses import DriveLosses
 
 TUNED_ON = ("Benchmark", "Silver", "Browser", "Crescendo")  # bicycles looked at while the verdict was made
 CERTAIN_BICYCLES = ("Benchmark", "Silver", "DelftSbW2024")  # without standard deviations: nothing to draw
@@ -27,8 +28,17 @@ class Stratum:
     slowing: bool = False  # the speed falls during each run
     gusts: float = 0.0  # N
     drawn: bool = True  # parameters drawn from the bicycle's standard deviations
+    losses: DriveLosses = DriveLosses()  # of the drive
+    told: bool = True  # the rig says them
 
 
+PULLED_DRIVES = {
+    "friction 0.05 N m": DriveLosses(friction=0.05),
+    "friction 0.1 N m": DriveLosses(friction=0.1),
+    "dead band 0.05 N m": DriveLosses(dead_band=0.05),
+    "hysteresis 0.05 N m": DriveLosses(hysteresis=0.05),
+    "pulled drive": DriveLosses(gain=0.9, offset=0.02, dead_band=0.03, hysteresis=0.02, friction=0.05),
+}
 STRATA = {
     stratum.name: stratum
     for stratum in (
@@ -40,8 +50,15 @@ STRATA = {
         Stratum("nonlinear 0.35", model="nonlinear", kick=0.35),
         Stratum("gusts 1 N", gusts=1.0),
         Stratum("gusts 4 N", gusts=4.0),
+        *(
+            Stratum(f"{name}{' untold' * (not told)}", drawn=False, losses=losses, told=told)
+            for name, losses in PULLED_DRIVES.items()
+            for told in (True, False)
+        ),
     )
 }
+
+HONEST_STRATA = tuple(name for name, stratum in STRATA.items() if not stratum.losses.told)  # of the study by default
 
 
 @dataclass(frozen=True)
@@ -86,7 +103,7 @@ def uncertain_bicycles() -> tuple[str, ...]:
 def study_campaigns(
     count: int,
     seed: int,
-    strata: Sequence[str] = tuple(STRATA),
+    strata: Sequence[str] = HONEST_STRATA,
     bicycles: Sequence[str] = (),
     estimators: Sequence[str] = ("single_mode",),
 ) -> list[StudyCampaign]:

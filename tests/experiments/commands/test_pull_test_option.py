@@ -1,4 +1,4 @@
-"""`riderless calibrate RIG --pull-test TABLE`: read, told with intervals, nothing moved and nothing written."""
+"""`riderless calibrate RIG --pull-test TABLE`: read, told with intervals, written to the rig where it is wanted."""
 
 import json
 
@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.cli import app
+from hil.rig.file import read_rig
 from tests.paths import DOCS
 
 RIG = (DOCS / "rigs" / "measured.toml").read_text(encoding="utf-8")
@@ -36,6 +37,25 @@ def test_it_tells_each_quantity_with_its_interval(files):
     assert values["friction"] == pytest.approx(0.2, abs=0.01)
     assert values["dead_band"] == pytest.approx(0.1, abs=0.01)
     assert rig.read_text() == RIG
+
+
+def test_it_writes_gain_and_losses_where_it_is_wanted(files):
+    rig, table = files
+    command = ["calibrate", str(rig), "--pull-test", str(table)]
+    told = CliRunner().invoke(app, [*command, "--dry-run"])
+    assert "[drive] gain: not stated -> 1.3" in told.output
+    assert "Nothing is written to the rig." in told.output
+    assert rig.read_text() == RIG
+    told = CliRunner().invoke(app, [*command, "--yes"])
+    assert told.exit_code == 0, told.output
+    losses = read_rig(rig).losses
+    assert losses.gain == pytest.approx(1.3, abs=0.01)
+    assert losses.dead_band == pytest.approx(0.1, abs=0.01)
+    assert losses.friction == pytest.approx(0.2, abs=0.01)
+    assert (losses.offset, losses.hysteresis) == (0.0, 0.0), "one table on the way up tells neither"
+    assert [old.read_text() for old in rig.parent.glob("rig-*.toml")] == [RIG]
+    again = json.loads(CliRunner().invoke(app, [*command, "--yes", "--json"]).output)
+    assert (again["changes"], again["written"]) == ([], False)
 
 
 def test_options_of_a_measurement_are_refused_beside_it(files):

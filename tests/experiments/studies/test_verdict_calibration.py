@@ -19,7 +19,7 @@ from experiments.studies.verdict_calibration.page import (
     holm,
 )
 from experiments.studies.verdict_calibration.simulate import campaign_responses
-from experiments.studies.verdict_calibration.strata import STRATA, study_campaigns
+from experiments.studies.verdict_calibration.strata import HONEST_STRATA, study_campaigns
 from models.errors import InputError
 
 PLAN = study_campaigns(16, 5)
@@ -61,7 +61,7 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 def test_the_plan_hangs_on_seed_and_number_alone():
     assert study_campaigns(24, 5)[:16] == PLAN
-    assert {one.stratum for one in PLAN} == set(STRATA)
+    assert {one.stratum for one in PLAN} == set(HONEST_STRATA)
     assert len({one.key for one in PLAN}) == len(PLAN)
     with pytest.raises(InputError, match="wanted a stratum among certain, drawn"):
         study_campaigns(1, 1, ("storm",))

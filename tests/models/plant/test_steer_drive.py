@@ -56,6 +56,20 @@ def test_nodes_carry_the_integrals_of_the_exponential(lag):
         assert value == pytest.approx(exact, rel=1e-11)
 
 
+def test_an_offset_is_made_and_not_reported_while_the_drive_is_on():
+    p, s = make(lag=0.0, offset=0.3, dead_band=0.1)
+    follow(p, s, 0.0, 2.0)
+    assert s["T"] == 2.0, "as it reports"
+    assert steer_drive.torque_nodes(p, s, 1e-3) == pytest.approx((2.2, 2.2, 2.2))
+    follow(p, s, 0.1, 0.0)
+    assert steer_drive.torque_nodes(p, s, 1e-3) == pytest.approx((0.2, 0.2, 0.2))
+    follow(p, s, 0.2, 2.0, enabled=False)
+    assert steer_drive.torque_nodes(p, s, 1e-3) == (0.0, 0.0, 0.0)
+    p, s = make(lag=0.004, offset=0.3)
+    follow(p, s, 0.0, 2.0)
+    assert steer_drive.torque_nodes(p, s, 1e-9)[0] == pytest.approx(0.3, abs=1e-5), "at once: no part of the lag"
+
+
 def test_saturation_limits_the_command():
     p, s = make(torque_max=3.0)
     assert follow(p, s, 0.0, 10.0) == 3.0

@@ -76,6 +76,13 @@ RIGS = {
     "later-format": ('name = "node"', 'format = "riderless rig 99"\nname = "node"'),
     "port-missing": ('path = "/dev/serial/by-id/usb-riderless_node"', 'path = "nowhere"'),
     "port-is-a-file": ('path = "/dev/serial/by-id/usb-riderless_node"', 'path = "words.txt"'),
+    "drive-gain": ("[imu]", "[drive]\ngain = 12.8\n[imu]"),
+    "friction-negative": ("[imu]", "[drive]\nfriction_Nm = -0.2\n[imu]"),
+    "hysteresis-mNm": ("[imu]", "[drive]\nhysteresis_Nm = 50\n[imu]"),
+    "rate-dead-band": (
+        "[imu]",
+        '[drive]\nkind = "rate"\nbandwidth_rad_per_s = 50.0\ndead_band_Nm = 0.1\n[imu]',
+    ),
     "untested": ("latency_test_days = 0 ", "latency_test_days = 7 "),
 }
 GAINS = {

@@ -1,0 +1,38 @@
+"""Results of a pull test as values of the rig file."""
+
+from typing import Any
+
+from hil.commissioning.pull_test import PullEstimate
+from hil.rig.rig import Rig
+
+_LOSS_KEYS = {
+    "offset": "offset_Nm",
+    "dead_band": "dead_band_Nm",
+    "hysteresis": "hysteresis_Nm",
+    "friction": "friction_Nm",
+}
+_DIGITS = 4
+_NORMAL_95 = 1.959964  # standard deviations to either side
+
+
+def pull_test_values(found: PullEstimate, rig: Rig) -> dict[tuple[str, str], Any]:
+    """List what a pull test puts into a rig file, by table and key.
+
+    The gain comes with the standard deviation whose normal law has as wide an interval. A loss is written where its
+    95 % interval excludes none, and taken back to none where the rig has one that the test does not confirm; what the
+    tables do not tell stays. Of a drive that obeys a steer rate or angle only friction is known.
+    """
+    values: dict[tuple[str, str], Any] = {}
+    if rig.drive is None:
+        low, high = found.interval("gain")
+        values["drive", "gain"] = round(0.5 * (low + high), _DIGITS)
+        values["std", "drive_gain"] = round(0.5 * (high - low) / _NORMAL_95, _DIGITS)
+    for name, key in _LOSS_KEYS.items():
+        if name not in found.found or (rig.drive is not None and name != "friction"):
+            continue
+        value, told = found.found[name].value, found.tells(name)
+        if told and (name == "offset" or value > 0.0):
+            values["drive", key] = round(value, _DIGITS)
+        elif getattr(rig.losses, name) != 0.0:
+            values["drive", key] = 0.0
+    return values

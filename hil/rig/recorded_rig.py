@@ -1,0 +1,79 @@
+"""Rig as it stands in the header of a run, and a rig made again of what stands there."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from firmware_interface.calibration import Calibration
+from hil.loop.limits import Limits
+from hil.loop.observer import Observer
+from hil.loop.pace.settings import SpeedDrive
+from hil.loop.place.settings import PlaceSettings
+from hil.rig.recorded_values import require_rig_numbers, typed_values
+from hil.rig.rig import Rig, RigPort
+from models.linear.prescribed_steer import InnerLoop
+from models.parameters import Bicycle
+from models.plant.drive_losses import DriveLosses
+
+_NUMBERS = ("rate", "drive_lag", "command_delay", "watchdog", "x_imu", "z_imu", "latency_days")
+_PARTS: dict[str, type[Any]] = {  # of some rigs only; runs of before have none
+    "drive": InnerLoop,
+    "losses": DriveLosses,
+    "place": PlaceSettings,
+    "speed_drive": SpeedDrive,
+}
+
+
+def rig_to_record(rig: Rig, calibration: Calibration) -> dict[str, Any]:
+    """Collect what a header keeps of a rig: its keys and their values.
+
+    Parameters
+    ----------
+    rig : Rig
+    calibration : Calibration
+        That the run uses, with what its devices said.
+    """
+    told = {"drive": rig.drive, "losses": rig.losses if rig.losses.told else None}
+    told |= {"place": rig.place, "speed_drive": rig.speed_drive}
+    return {
+        "name": rig.name,
+        "ports": rig.ports,
+        "clock": rig.clock,
+        **{name: getattr(rig, name) for name in _NUMBERS},
+        "std": dict(rig.std),
+        **{key: part for key, part in told.items() if part},
+        **({"present": True} if rig.present else {}),
+        "observer": vars(rig.observer),
+        "limits": rig.limits.as_dict(),
+        "calibration": vars(calibration),
+    }
+
+
+def rig_of_record(recorded: Mapping[str, Any], bicycle: Bicycle, calibration: Calibration) -> Rig:
+    """Make the rig of a run again.
+
+    Parameters
+    ----------
+    recorded : mapping
+        As `rig_to_record` made it; keys that are younger than the run may be missing.
+    bicycle : Bicycle
+    calibration : Calibration
+
+    Raises
+    ------
+    InputError, KeyError, TypeError
+        It is no rig.
+    """
+    settings = {key: recorded[key] for key in ("name", "clock", "std", "present", *_NUMBERS) if key in recorded}
+    require_rig_numbers(settings)
+    if "ports" in recorded:
+        settings["ports"] = tuple(typed_values(RigPort, port) for port in recorded["ports"])
+    settings |= {
+        key: typed_values(part, recorded[key]) for key, part in _PARTS.items() if recorded.get(key) is not None
+    }
+    return Rig(
+        bicycle,
+        calibration=vars(calibration),
+        observer=typed_values(Observer, recorded["observer"]),
+        limits=Limits.of_log(recorded["limits"]),
+        **settings,
+    )
