@@ -32,7 +32,7 @@ def rig_to_record(rig: Rig, calibration: Calibration) -> dict[str, Any]:
     calibration : Calibration
         That the run uses, with what its devices said.
     """
-    told = {"drive": rig.drive, "losses": rig.losses if rig.losses.told else None}
+    told: dict[str, Any] = {"drive": rig.drive, "losses": rig.losses if rig.losses.told else None}
     told |= {"place": rig.place, "speed_drive": rig.speed_drive}
     return {
         "name": rig.name,
