@@ -43,7 +43,8 @@ OF_OUR_OWN = {  # what may do it, to what it made itself, or a person named
     "tests/test_examples.py": {"run_path"},
     "tests/docs/test_gallery.py": {"run_path"},
     "tests/tools/lessons.py": {"compile", "exec"},  # of the pages of the lessons
-    "tests/tools/mutants.py": {"compile", "exec"},
+    "tests/tools/mutation/living.py": {"compile", "exec"},
+    "tests/tools/mutation/whole.py": {"compile"},
     "tests/models/test_parameters.py": {"pickle"},
     "tests/firmware_interface/test_door.py": {"eval"},
     "tests/experiments/recordings/test_foreign_mapping.py": {"__import__"},

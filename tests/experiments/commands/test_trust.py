@@ -39,10 +39,12 @@ COMMAND_LINES = {
     "simulate": ["simulate", "odd.toml", "--model", "linear", "--duration", "-1"],
     "convert": ["convert", "odd.toml"],
     "play": ["play", "odd.toml", "--port", "1"],
+    "path": ["path", "lane.toml", "odd.toml"],
     "run": ["run", "--emulated", "--bike", "odd.toml", "--duration", "-1"],
     "emulate": ["emulate", "odd.toml", "--duration", "-1"],
     "analyze": ["analyze", "log.csv", "--mapping", "m.toml", "--bicycle", "odd.toml"],
     "plot": ["plot", "log.csv", "--mapping", "m.toml", "--bicycle", "odd.toml"],
+    "live": ["live", "log.csv", "--mapping", "m.toml", "--bicycle", "odd.toml"],
     "identify": ["identify", "log.csv", "--free", "mB", "--mapping", "m.toml", "--bicycle", "odd.toml"],
 }
 

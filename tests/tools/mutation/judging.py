@@ -5,8 +5,8 @@ run the changed statement are asked, those first that have noticed most mutants,
 """
 
 import gc
+import json
 import os
-import pickle
 import resource
 import signal
 import sys
@@ -106,14 +106,14 @@ class Judge:
                     if not passed:
                         break
                 ran += [Ran(True, 0.0, frozenset())] * (len(session.items) - len(ran))
-                with os.fdopen(told, "wb") as stream:
-                    pickle.dump([tuple(was) for was in ran], stream)
+                with os.fdopen(told, "w", encoding="utf-8") as stream:
+                    json.dump([(was.passed, was.seconds, sorted(was.lines)) for was in ran], stream)
             finally:
                 os._exit(0)
         os.close(told)
         said = _rest_of(heard)
         os.waitpid(pid, 0)
-        return [Ran(*was) for was in pickle.loads(said)]
+        return [Ran(passed, seconds, frozenset(lines)) for passed, seconds, lines in json.loads(said)]
 
     def _fork(
         self,
