@@ -11,9 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments.campaigns.display import CampaignDisplay
 from experiments.campaigns.file import plan_campaign
 from experiments.campaigns.folder import CAMPAIGN_FILE, read_runs
 from experiments.campaigns.learning.course import Course
+from experiments.campaigns.learning.runs import LearningRuns
 from experiments.campaigns.session import run_campaign
 from experiments.recordings.read import read_recording
 from experiments.reports.identify import identify_parameters
@@ -95,9 +97,12 @@ def test_it_keeps_to_its_belt(learnt):
         assert 0.05 < lane.farthest < lane.half_belt == 0.6
 
 
-def test_the_same_recordings_lead_to_the_same_course(learnt, tmp_path):
-    again = run_campaign(plan_campaign(settings()), learnt.folder, resume=True)
-    assert [run.name for run in again.runs] == [run.name for run in learnt.runs]  # nothing is run again
+def test_the_same_recordings_lead_to_the_same_course(learnt):
+    again = LearningRuns.of(plan_campaign(settings()))
+    again.take_up(read_runs(learnt.folder), CampaignDisplay())
+    assert [one.name for one in again.made] == [run.name for run in learnt.runs]
+    assert again.course.choose() is None  # nothing is run again
+    assert again.course.ending == learnt.course.ending
     assert np.array_equal(again.course.values, learnt.course.values)
 
 
