@@ -81,6 +81,8 @@ RIGS = {
     "hysteresis-mNm": ("[imu]", "[drive]\nhysteresis_Nm = 50\n[imu]"),
     "rate-dead-band": (
         "[imu]",
+        '[limits.steer_rate]\nvalue = 8.0\nreason = "bench"\n'
+        '[limits.steer_acceleration]\nvalue = 200.0\nreason = "bench"\n'
         '[drive]\nkind = "rate"\nbandwidth_rad_per_s = 50.0\ndead_band_Nm = 0.1\n[imu]',
     ),
     "untested": ("latency_test_days = 0 ", "latency_test_days = 7 "),

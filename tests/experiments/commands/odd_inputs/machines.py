@@ -72,7 +72,7 @@ REFUSED = {
     "the gain of a drive must be from 0.1 to 3": ["check rig-drive-gain.toml", "calibrate rig-drive-gain.toml"],
     "the friction of a drive must be from 0 to 2 N m, found -0.2": ["check rig-friction-negative.toml"],
     "the hysteresis of a drive must be from 0 to 2 N m, found 50": ["check rig-hysteresis-mNm.toml"],
-    "limits steer_rate are missing": ["check rig-rate-dead-band.toml"],
+    "obeys a steer rate: leave them out; friction may stay": ["check rig-rate-dead-band.toml"],
     "--dry-run writes nothing": ["calibrate rig.toml --pull-test notes.csv --dry-run --yes"],
     "wants a line of column names that begins with 'command'": ["calibrate rig.toml --pull-test words.txt --yes"],
     "bicycle: field required (it is not there)": ["check rig-no-bicycle.toml"],
