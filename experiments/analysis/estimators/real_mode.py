@@ -59,7 +59,7 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
     influence = influence_matrix(solution)
     noise = noise_covariance(influence, solution.residual, solution.jacobian)
     variances = np.diag(noise.covariance)
-    problem = real_mode_problem(solution, float(rates[largest]), tau)
+    problem = real_mode_problem(solution, float(rates[largest]), float(np.sqrt(variances[largest])), tau)
     coefficients = {"c1": float(solution.c[0]), "c2": float(solution.c[1 + largest])}
     if solution is two:
         coefficients |= {
@@ -91,10 +91,21 @@ def search_rates(
     return minimise(ExponentialForm(decays=p), tau, y, first, bounds)
 
 
-def real_mode_problem(solution: ProjectionFit, rate: float, tau: Array) -> str:
-    """Reason why the fit may not be compared; empty when it may."""
+def real_mode_problem(solution: ProjectionFit, rate: float, std: float, tau: Array) -> str:
+    """Reason why the fit may not be compared; empty when it may.
+
+    Parameters
+    ----------
+    solution : ProjectionFit
+    rate, std : float
+        Eigenvalue that was asked for and its standard deviation [1/s].
+    tau : (n,) array
+        Time since the window's beginning [s].
+    """
     if not REAL_RATE_MIN + 1e-3 < solution.theta.min() <= solution.theta.max() < REAL_RATE_MAX - 1e-3:
         return f"not identifiable: the search ended at its bound, {np.round(solution.theta, 2)} 1/s"
     if abs(rate) * tau[-1] < MIN_TIME_CONSTANTS:
         return f"not identifiable: {rate:.3g} 1/s over {tau[-1]:.2f} s is less than one time constant"
+    if std > abs(rate):
+        return f"not identifiable: {rate:.3g} 1/s has a standard deviation of {std:.2g} 1/s"
     return too_noisy(float(np.std(solution.curve)), solution.rms, motion="motion")
