@@ -48,12 +48,12 @@ def _asked_rows(route: "Route", rig: "Rig") -> list[tuple[str, float, float, str
     """Name, largest size, limit and unit of what a route asks for."""
     import numpy as np
 
-    most = np.abs(route.table()).max(axis=0)
+    table = route.table()
+    most = np.abs(table).max(axis=0)
     limits: Any = rig.limits
     asked = (("lean", most[5], "rad"), ("steer", most[6], "rad"), ("torque", most[9], "N m"))
     rows = [(name, float(size), float(getattr(limits, name).value), unit) for name, size, unit in asked]
     if rig.place is not None and rig.place.belt_width is not None:
-        table = route.table()
         front = np.abs(table[:, 2] + rig.bicycle.w * np.sin(table[:, 3])).max()
         rows.append(("sideways", float(max(most[2], front)), rig.place.edge, "m"))
     return rows
