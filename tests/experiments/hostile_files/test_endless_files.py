@@ -11,7 +11,7 @@ from experiments.campaigns.file import read_campaign
 from experiments.campaigns.migration import migrate
 from experiments.recordings.foreign.mapping import load_mapping
 from experiments.recordings.published import is_table, read_published
-from hil.commissioning.pull_test import read_pull_table
+from hil.commissioning.pull_table import read_pull_table
 from hil.controllers.law_file import name_law
 from hil.controllers.registry import read_controller_file
 from hil.guidance.points import read_path
