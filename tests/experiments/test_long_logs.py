@@ -41,8 +41,8 @@ def memory(command, *arguments):
     [
         ("analyze", ()),
         ("replay", ()),
-        ("export", ("--to", "parquet", "--out")),
-        ("export", ("--to", "mcap", "--out")),
+        pytest.param("export", ("--to", "parquet", "--out"), marks=pytest.mark.slow),
+        pytest.param("export", ("--to", "mcap", "--out"), marks=pytest.mark.slow),
         ("info", ()),
     ],
 )

@@ -61,6 +61,7 @@ def test_the_measured_motion_is_that_of_its_own_theory(flown):
     assert np.abs(z).max() < 3.0, z
 
 
+@pytest.mark.parametrize("flown", RIDES[:1], indirect=True, ids=["first"])
 def test_a_report_of_it_is_written_without_gains_to_draw(flown, tmp_path):
     folder, _ = flown
     page = report_on(tmp_path / "report", "A ride", analyze_responses([read_recording(folder)]), runs=[folder])

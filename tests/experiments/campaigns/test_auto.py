@@ -97,6 +97,7 @@ def test_it_keeps_to_its_belt(learnt):
         assert 0.05 < lane.farthest < lane.half_belt == 0.6
 
 
+@pytest.mark.slow  # whoever goes on after a kill takes up recordings too
 def test_the_same_recordings_lead_to_the_same_course(learnt):
     again = LearningRuns.of(plan_campaign(settings()))
     again.take_up(read_runs(learnt.folder), CampaignDisplay())

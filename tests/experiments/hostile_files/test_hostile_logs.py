@@ -70,24 +70,32 @@ def through(riderless, here, name, log, commands):  # noqa: F811
     return said
 
 
-def commands_for(family, name):
-    """All of the family; a bomb takes seconds to fill what memory there may be, and one reader serves all commands."""
-    return COMMANDS[family][:2] if "bomb" in name else COMMANDS[family]
+def commands_for(family, name, number):
+    """All where a sentence is asked for; else the first and one of the others in turn: one reader serves them all."""
+    first, *others = COMMANDS[family]
+    if name in TOLD[family] and "bomb" not in name:
+        return first, *others
+    return first, others[0] if "bomb" in name else others[number % len(others)]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_hostile_logs_are_read_or_refused_in_a_sentence(riderless, here, good, family):  # noqa: F811
     logs = FAMILIES[family](good)
     assert len(logs) >= LEAST[family]
-    said = {name: through(riderless, here, name, log, commands_for(family, name)) for name, log in logs.items()}
+    said = {
+        name: through(riderless, here, name, log, commands_for(family, name, number))
+        for number, (name, log) in enumerate(logs.items())
+    }
     for name, words in TOLD[family].items():
         assert any(words in sentence for sentence in said[name]), said[name]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_slow_commands_too(riderless, here, good, family):  # noqa: F811
+def test_all_commands_and_the_slow_ones_too(riderless, here, good, family):  # noqa: F811
     logs = list(FAMILIES[family](good).items())
+    for name, log in logs:
+        through(riderless, here, name, log, COMMANDS[family][:2] if "bomb" in name else COMMANDS[family])
     for name, log in logs[:: max(1, len(logs) // SOME)]:
         through(riderless, here, name, log, SLOW_COMMANDS)
 
