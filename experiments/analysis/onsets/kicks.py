@@ -220,7 +220,8 @@ def _rise_within(s: Array, size: Array, first: int, last: int, dt: float, rules:
         Sampling interval [s].
     rules : KickRules
     """
-    calm, largest = row_count(rules.calm, dt), size[first : last + 1].max()
+    calm, rise = row_count(rules.calm, dt), row_count(rules.rise, dt)
+    largest = size[first : last + rise + 1].max()  # the last row is sudden for what comes after it
     while True:
         # it begins where the signal last was as small as before
         quiet = np.flatnonzero(size[first : last + 1] <= size[max(0, first - calm) : first + 1].max())
