@@ -231,13 +231,31 @@ class LiveCampaign(_Message):
     next: str = ""
 
 
+class LiveHeard(_Message):
+    """STOP of this page was heard; sent to it alone."""
+
+    type: Literal["heard"] = "heard"
+    press: str
+
+
+class LiveBeat(_Message):
+    """The link stands, and there is no news; so a page notices when it does not."""
+
+    type: Literal["beat"] = "beat"
+
+
 # --- page to server -------------------------------------------------------------------------------------------------
 
 
 class PageStop(_Message):
-    """STOP: the first ramps down, the second switches off."""
+    """STOP: the first ramps down, the second switches off.
+
+    A page gives each press a name, and says it again until the press was heard; it counts once. One without a name
+    counts each time.
+    """
 
     type: Literal["stop"]
+    press: str = Field(default="", max_length=24)
 
 
 class PageHere(_Message):
@@ -298,7 +316,7 @@ class PagePace(_Message):
 
 PageMessage = PageStop | PageHere | PageKick | PageWind | PageSpeed | PageFault | PageController | PageSeek | PagePace
 PAGE_MESSAGES: TypeAdapter[PageMessage] = TypeAdapter(Annotated[PageMessage, Field(discriminator="type")])
-ServerMessage = LiveHello | LiveRows | LiveStatus | LiveEvent | LiveFit | LiveCampaign
+ServerMessage = LiveHello | LiveRows | LiveStatus | LiveEvent | LiveFit | LiveCampaign | LiveHeard | LiveBeat
 SERVER_MESSAGES: TypeAdapter[ServerMessage] = TypeAdapter(Annotated[ServerMessage, Field(discriminator="type")])
 
 

@@ -14,12 +14,13 @@ import logging
 import os
 import socket
 import sys
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any
 
-from websockets.asyncio.server import ServerConnection, serve
+from websockets.asyncio.server import ServerConnection, broadcast, serve
 from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
@@ -27,12 +28,22 @@ from websockets.http11 import Request, Response
 from experiments.live.access import LOOPBACK, TOKEN_VARIABLE, Admission
 from experiments.live.page_files import SAFETY_HEADERS, find_page_file
 from experiments.live.rows import SharedRun
-from experiments.live.schema import CONTROL, LARGEST_MESSAGE, PageHere, PageMessage, PageStop
+from experiments.live.schema import (
+    CONTROL,
+    LARGEST_MESSAGE,
+    LiveHeard,
+    PageHere,
+    PageMessage,
+    PageStop,
+    as_text,
+)
 from experiments.live.watchers import MOST_PAGES, Measured, Watchers
 
 PERIOD = 1.0 / 30.0  # s between two batches of rows
 _WIRE_LIMIT = 1 << 16  # bytes that the library keeps before it makes a sender wait; nobody waits here
 _LONGEST_LINE = 1 << 24  # bytes, of the teller
+BEAT_AFTER = 1.0  # s without any message; pages give a link up that is silent for longer
+_PRESSES_KEPT = 256  # names of presses that were heard
 _REFUSED, _AWAY = 1008, 1013  # closing codes: against the rules; come again later
 
 
@@ -50,6 +61,7 @@ class LiveServer:
         self._admission = admission
         self._run: SharedRun | None = None
         self._over = asyncio.Event()
+        self._heard: deque[str] = deque(maxlen=_PRESSES_KEPT)
 
     async def serve(self, listening: socket.socket) -> None:
         """Serve on a socket that listens already, until the teller closes its end."""
@@ -57,6 +69,7 @@ class LiveServer:
         async with self._pages(listening):
             while not self._over.is_set():
                 self._tell_rows()
+                self.watchers.beat_after(BEAT_AFTER)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._over.wait(), PERIOD)
         listener.cancel()
@@ -109,7 +122,12 @@ class LiveServer:
                     self.watchers.pages.discard(page)  # at once: a page that does not answer keeps nobody's place
                     await page.close(_REFUSED, taken)
                     return
-                self._heed_page(taken)
+                press = taken.press if isinstance(taken, PageStop) else ""
+                if not press or press not in self._heard:
+                    self._heed_page(taken)
+                if press:
+                    self._heard.append(press)
+                    broadcast([page], as_text(LiveHeard(press=press)))
         except ConnectionClosed:
             pass  # a page may go whenever it likes
         finally:

@@ -1,11 +1,12 @@
 """Pages that look on: what a late one must still hear, a slow one dropped, and how much any of them may say."""
 
 import asyncio
+import time
 from collections import deque
 
 from websockets.asyncio.server import ServerConnection, broadcast
 
-from experiments.live.schema import PageMessage, PageStop, read_page_message
+from experiments.live.schema import LiveBeat, PageMessage, PageStop, as_text, read_page_message
 
 MOST_PAGES = 8
 MOST_WAITING = 1 << 19  # bytes that a page may be behind: some seconds of rows
@@ -52,6 +53,7 @@ class Watchers:
         self.pages: set[ServerConnection] = set()
         self.dropped = 0
         self.refused = 0
+        self._told_at = time.monotonic()
 
     @property
     def full(self) -> bool:
@@ -61,6 +63,15 @@ class Watchers:
     def tell(self, text: str) -> None:
         """Send a message to every page, and drop those that are too far behind."""
         self.said.keep(text)
+        self._send(text)
+
+    def beat_after(self, seconds: float) -> None:
+        """Say that the link stands, where nothing else was said for so long."""
+        if time.monotonic() - self._told_at >= seconds:
+            self._send(as_text(LiveBeat()))
+
+    def _send(self, text: str) -> None:
+        self._told_at = time.monotonic()
         for page in [page for page in self.pages if is_slow(page)]:
             self.pages.discard(page)
             self.dropped += 1

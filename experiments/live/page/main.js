@@ -1,6 +1,6 @@
 // Join the parts: messages in, at most 30 pictures a second out, fewer where a picture takes long.
 
-import { connect, onMessage } from "./link.js";
+import { onMessage, start as startLink } from "./link.js";
 import { $, say } from "./words.js";
 import { store } from "./store.js";
 import * as bars from "./parts/bars.js";
@@ -60,7 +60,8 @@ onMessage((message) => {
   } else if (message.type === "status") {
     top.onStatus();
     side.onStatus();
-  } else if (message.type === "campaign") side.onCampaign();
+  } else if (message.type === "heard") top.onHeard(message);
+  else if (message.type === "campaign") side.onCampaign();
 });
 
 function note() {
@@ -89,7 +90,7 @@ function begin() {
   choosePicture(new URLSearchParams(location.search).get("view"));
   $("view").addEventListener("click", () => choosePicture(measured.deep ? "flat" : "3d"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => store.hello && picture?.onHello());
-  connect();
+  startLink();
   requestAnimationFrame(frame);
 }
 

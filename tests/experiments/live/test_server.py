@@ -49,6 +49,7 @@ MALFORMED = [
     "null",
     '{"type":"arm"}',
     '{"type":"stop","more":1}',
+    '{"type":"stop","press":"0123456789012345678901234"}',
     '{"type":"kick","side":"up"}',
     "{" * 300,
 ]
@@ -61,7 +62,8 @@ MALFORMED += [
 
 
 def page(server, path="/ws", **how):
-    return connect(f"ws://127.0.0.1:{server.port}{path}", max_size=None, **how)
+    # reads all it is sent: else its goodbye waits behind what nobody has asked for
+    return connect(f"ws://127.0.0.1:{server.port}{path}", max_size=None, max_queue=None, **how)
 
 
 def end_of(connection):
@@ -115,6 +117,29 @@ def test_rows_and_stop_go_on_without_a_teller(server):
             wishes = list(feed.wishes())
         assert wishes == [{"type": "kick", "side": "right", "strength": 0.5}]
     server.read_run(None)
+
+
+def test_a_press_that_is_said_again_counts_once_and_is_confirmed(server):
+    feed = new_feed()
+    server.read_run(areas())
+    with page(server) as one, page(server) as other:
+        for name in ("a", "b"):
+            for looking in (one, one, other):  # again on another link: the first may have been cut before the answer
+                looking.send(json.dumps({"type": "stop", "press": name}))
+                assert SERVER_MESSAGES.validate_python(hear(looking, "heard")).press == name
+        assert feed.presses[layout.STOP_PRESSES] == 2
+        for _ in range(2):
+            one.send('{"type":"stop"}')
+        one.send('{"type":"stop","press":"c"}')
+        hear(one, "heard")
+        assert feed.presses[layout.STOP_PRESSES] == 5
+    server.read_run(None)
+
+
+def test_a_silent_server_says_that_the_link_stands(server):
+    with page(server) as looking:
+        for _ in range(2):
+            assert SERVER_MESSAGES.validate_python(hear(looking, "beat", 3.0))
 
 
 def test_other_sites_and_other_names_are_refused(server):

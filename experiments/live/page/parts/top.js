@@ -7,9 +7,13 @@ import { $, clock, element, number, say } from "../words.js";
 export const STALE_S = 0.5;
 
 const PRESENCE_MS = 200;
+const SAY_MS = 100; // between two times that a press is said which nobody has confirmed
+const HEARD_MS = 300; // a press is confirmed sooner where the link stands
+const KEPT_MS = 10_000; // after which a press that reached nobody would surprise
 
 let pressed = 0; // how often STOP was pressed since the machine last stood still
-let unsent = false; // the last press reached nobody
+let unheard = []; // presses that nobody has confirmed yet: name, and when
+let lost = false; // one was given up
 let present = 0; // timer
 
 export function start() {
@@ -24,28 +28,52 @@ export function start() {
       if (kind === "keydown" && !event.repeat) press();
     }, true);
   }
+  setInterval(sayPresses, SAY_MS);
   setInterval(showAge, 100); // not with the frames: a page behind others gets none
 }
 
 function press() {
-  unsent = !send({ type: "stop" });
-  if (!unsent) pressed++;
+  lost = false;
+  const cut = unheard.some((one) => performance.now() - one.at > HEARD_MS);
+  if (!cut) { // else whoever presses again because nothing happens means the same, not: off at once
+    const name = crypto.getRandomValues(new Uint32Array(2)).reduce((text, part) => text + part.toString(16), "");
+    unheard.push({ name, at: performance.now() });
+    pressed++;
+  }
+  sayPresses();
+}
+
+/** Say each press until it was heard: it counts once, however often it is said. */
+function sayPresses() {
+  if (!unheard.length) return;
+  const kept = unheard.filter((one) => performance.now() - one.at < KEPT_MS);
+  if (kept.length < unheard.length) { lost = true; pressed = 0; }
+  unheard = kept;
+  for (const one of unheard) send({ type: "stop", press: one.name });
+  showStop();
+}
+
+export function onHeard(message) {
+  unheard = unheard.filter((one) => one.name !== message.press);
   showStop();
 }
 
 function showStop() {
   const stop = $("stop");
   stop.hidden = !store.may("stop");
-  stop.classList.toggle("again", pressed > 0);
-  say($("stop-word"), pressed > 0 ? "OFF" : "STOP");
-  const does = pressed > 0 ? "switches off at once · space" : "ramps down · space";
-  say($("stop-hint"), unsent ? "not connected: use the machine's own stop" : does);
+  const late = lost || unheard.some((one) => performance.now() - one.at > HEARD_MS);
+  const again = pressed > 0 && !late;
+  stop.classList.toggle("again", again);
+  say($("stop-word"), again ? "OFF" : "STOP");
+  const does = again ? "switches off at once · space" : "ramps down · space";
+  say($("stop-hint"), late ? "not heard: use the machine's own stop" : does);
 }
 
 export function onHello() {
   const hello = store.hello;
-  pressed = 0;
-  unsent = false;
+  pressed = unheard.length;
+  lost = false;
+  sayPresses(); // those of while the link was cut
   say($("title"), [...new Set([hello.title, hello.label])].filter(Boolean).join(" · "));
   document.title = `${hello.title} – riderless`;
   keepPresence();
@@ -67,7 +95,7 @@ export function onStatus() {
     list.replaceChildren(...obstacles.map((one) =>
       element("li", {}, element("strong", {}, one.what), one.do ? element("span", {}, one.do) : null)));
   }
-  if (status.still) pressed = 0;
+  if (status.still) pressed = unheard.length;
   showStop();
 }
 

@@ -66,7 +66,7 @@ def test_what_is_old_is_grey_and_says_since_when(browser, teller):
         teller.close()
         page.wait_for_selector("text=not live since")
         page.keyboard.press("Space")
-        page.wait_for_selector("text=not connected: use the machine's own stop")
+        page.wait_for_selector("text=not heard: use the machine's own stop")
         again = Teller(port=port, title="Another machine")
         try:
             page.wait_for_selector("text=Another machine")  # without a hand at the page
