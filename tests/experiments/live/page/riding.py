@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from hil.live import layout
 from hil.live.feed import LiveFeed
 from hil.logs.header import new_header
 from hil.logs.log import Run, read_run
-from hil.loop.states import State
+from hil.loop.states import Demand, State
 from hil.rig.rig import Rig
 from hil.runners.operator import Operator, Outcome
 from hil.runners.session import run_realtime
@@ -68,8 +68,8 @@ class Ride:
 
     def await_control(self) -> None:
         """Wait until the controller commands."""
-        await_that(lambda: self.outcome is not None or self._state() == State.RUNNING)
-        assert self.outcome is None, self.outcome
+        await_that(lambda: not self._thread.is_alive() or self._state() == State.RUNNING)
+        assert self._state() == State.RUNNING, self.outcome
 
     def run(self) -> Run:
         """Wait for its end; its log."""
@@ -132,6 +132,48 @@ NOTE_PRESSES = """(() => {
     document.getElementById("stop").addEventListener("click", note, true);
     addEventListener("keydown", (event) => { if (event.code === "Space") note(event); }, true);
 })()"""
+
+
+class Press(NamedTuple):
+    """STOP clicked in a ride: seconds to the first command of the ramp, or why there was none to be timed."""
+
+    took: float | None
+    why: str
+
+
+def press_in_a_ride(page: Any, ride: Ride, after: float) -> Press:
+    """Ride, and click on STOP so long [s] after control began.
+
+    A ride that its own supervisor has ended before the click shows nothing about STOP, and is told apart from one in
+    which the click did nothing.
+
+    Parameters
+    ----------
+    page : Page
+        That looks at the ride.
+    ride : Ride
+        Not yet started.
+    after : float
+    """
+    page.evaluate(NOTE_PRESSES)
+    ride.start()
+    try:
+        ride.await_control()
+    except AssertionError as never:
+        return Press(None, f"before the press: {never}")
+    page.wait_for_timeout(1000.0 * after)
+    if ride.outcome is not None:
+        return Press(None, f"before the press: {ride.outcome.cause}")
+    page.click("#stop")
+    run, pressed = ride.run(), pressed_at(page)
+    assert ride.outcome is not None
+    ended = run.ticks[np.isin(run.ticks["state"], (State.RAMPDOWN, State.FAULT, State.DISARMED))]
+    ended = ended[ended["k"] > run.ticks["k"][run.ticks["state"] == State.RUNNING][0]]
+    if pressed and ended["t_host"][0] < pressed[0]:
+        return Press(None, f"before the press: {ride.outcome.cause}")
+    stopped = ended[ended["demand"] <= Demand.STOP]
+    took = float(stopped["t_host"][0] + stopped["compute"][0] - pressed[0]) if pressed and len(stopped) else None
+    return Press(took, ride.outcome.cause if pressed else "the page heard of no press")
 
 
 def pressed_at(page: Any) -> list[float]:
