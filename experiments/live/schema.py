@@ -239,7 +239,7 @@ class LiveHeard(_Message):
 
 
 class LiveBeat(_Message):
-    """The link stands, and there is no news; so a page notices when it does not."""
+    """Sign of life where there is no news, so that a page notices when the link is cut."""
 
     type: Literal["beat"] = "beat"
 

@@ -1,8 +1,8 @@
 """Pages that look on: what a late one must still hear, a slow one dropped, and how much any of them may say."""
 
 import asyncio
-import time
 from collections import deque
+from math import inf
 
 from websockets.asyncio.server import ServerConnection, broadcast
 
@@ -53,7 +53,7 @@ class Watchers:
         self.pages: set[ServerConnection] = set()
         self.dropped = 0
         self.refused = 0
-        self._told_at = time.monotonic()
+        self._told_at = -inf
 
     @property
     def full(self) -> bool:
@@ -67,11 +67,11 @@ class Watchers:
 
     def beat_after(self, seconds: float) -> None:
         """Say that the link stands, where nothing else was said for so long."""
-        if time.monotonic() - self._told_at >= seconds:
+        if asyncio.get_running_loop().time() - self._told_at >= seconds:
             self._send(as_text(LiveBeat()))
 
     def _send(self, text: str) -> None:
-        self._told_at = time.monotonic()
+        self._told_at = asyncio.get_running_loop().time()
         for page in [page for page in self.pages if is_slow(page)]:
             self.pages.discard(page)
             self.dropped += 1
