@@ -22,10 +22,8 @@ $(READY): pyproject.toml constraints.txt
 run: $(READY)
 	@echo "a first look: one bicycle, three kicks, in simulated time (the first time, compiling takes half a minute)"
 	$(BIN)/riderless campaign docs/campaigns/first_look.toml --out runs
-	@echo "look at that report; meanwhile the whole campaign, in real time: some four minutes"
+	@echo "look at that report; meanwhile the whole campaign, on a belt with edges, in real time: some four minutes"
 	$(BIN)/riderless campaign --out runs
-	@echo "on a belt with edges, keeping its lane, in simulated time: some twenty seconds"
-	$(BIN)/riderless campaign docs/campaigns/lane.toml --out runs
 	@echo "and under a drive that obeys a steer rate, in simulated time: some twenty seconds"
 	$(BIN)/riderless campaign docs/campaigns/rate_drive.toml --out runs
 

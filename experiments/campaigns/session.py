@@ -1,9 +1,11 @@
 """Campaigns from plan to report: plan, rehearse, run or go on, analyse."""
 
 import hashlib
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +141,9 @@ def open_campaign(
 
 
 def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: bool) -> Campaign:
-    """Plan the emulated treadmill campaign that needs no file.
+    """Plan the emulated treadmill campaign that needs no file: `docs/campaigns/usual.toml`, on a belt with edges.
+
+    On the devices of a rig, which may have no sensor of place, it is kicked on a belt without edges.
 
     Parameters
     ----------
@@ -154,14 +158,19 @@ def treadmill_campaign(rig_file: Path | None, seed: int, model: str, lockstep: b
     """
     if seed < 0:
         raise InputError(f"the seed of a campaign must be a whole number from 0, found {seed}: choose another")
-    machine = read_rig(rig_file) if rig_file else None
+    machine, emulation = read_rig(rig_file) if rig_file else None, Emulation(model)
     settings = {"seed": seed, "rig": str(rig_file or "emulated"), "model": model}
     digest = {name: str(value) for name, value in settings.items()}
     if rig_file:
         digest[str(rig_file)] = hashlib.sha256(rig_file.read_bytes()).hexdigest()[:16]
+        conditions = tuple(treadmill_conditions(seed, emulation, machine))
+    else:
+        text = files("experiments.campaigns").joinpath("starter/usual.toml").read_text(encoding="utf-8")
+        digest["usual.toml"] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        conditions = plan_campaign({**tomllib.loads(text), "seed": seed, "model": model}).conditions
     return Campaign(
         name="Emulated treadmill campaign",
-        conditions=tuple(treadmill_conditions(seed, Emulation(model), machine)),
+        conditions=conditions,
         digest=digest,
         lockstep=lockstep,
         settings=settings,

@@ -1,6 +1,7 @@
 """Path files (TOML): a shape with its sizes, and the speed at which it is ridden; or a CSV file of points."""
 
 import tomllib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Literal
@@ -129,7 +130,7 @@ def _shape_of(table: dict[str, object]) -> str:
     return shape
 
 
-class _Shape(BaseModel):
+class _Shape(BaseModel, ABC):
     """Keys that every path file may have."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -143,9 +144,9 @@ class _Shape(BaseModel):
         """Rounds of a closed path."""
         return 1
 
+    @abstractmethod
     def path(self, folder: FilePath) -> Path:
         """Make the path; its other files lie in ``folder``."""
-        raise NotImplementedError
 
 
 class _Straight(_Shape):

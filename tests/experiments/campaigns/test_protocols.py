@@ -27,8 +27,8 @@ def plan(kind, of=None, **settings):
 
 
 def test_each_protocol_has_an_example_file_that_plans():
-    parts_of_make_run = {"first_look", "lane", "rate_drive"}
-    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {*PROTOCOLS, *parts_of_make_run, "angle_drive"}
+    parts_of_make_run = {"first_look", "usual", "rate_drive"}
+    assert {path.stem for path in EXAMPLES.glob("*.toml")} == {*PROTOCOLS, *parts_of_make_run, "lane", "angle_drive"}
     for path in EXAMPLES.glob("*.toml"):
         campaign = read_campaign(path)
         assert campaign.conditions

@@ -96,12 +96,13 @@ def installed(tmp_path_factory):
 
 
 def test_an_installed_package_has_the_examples_and_each_exists_once(installed, tmp_path):
-    for name, example in (("rig", "rigs/node.toml"), ("campaign", "campaigns/treadmill.toml")):
+    linked = (("rig", "rigs/node"), ("campaign", "campaigns/treadmill"), ("usual", "campaigns/usual"))
+    for name, example in linked:
         link = ROOT / f"experiments/campaigns/starter/{name}.toml"
-        assert link.resolve() == DOCS / example
+        assert link.resolve() == DOCS / f"{example}.toml"
         copy = installed / f"experiments/campaigns/starter/{name}.toml"
         assert not copy.is_symlink()
-        assert copy.read_text(encoding="utf-8") == (DOCS / example).read_text(encoding="utf-8")
+        assert copy.read_text(encoding="utf-8") == (DOCS / f"{example}.toml").read_text(encoding="utf-8")
     done = from_package(installed, tmp_path, "-m", "experiments.cli", "init", "lab")
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (tmp_path / "lab").iterdir()) == sorted(NAMES)
