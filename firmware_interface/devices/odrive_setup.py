@@ -9,7 +9,7 @@ from functools import reduce
 from operator import xor
 
 from firmware_interface.devices.driver import DeviceRequirements, DeviceSettings, Introduction
-from firmware_interface.devices.odrive_codes import AXIS_IDLE, CONTROL_MODES, INPUT_PASSTHROUGH
+from firmware_interface.devices.odrive_codes import AXIS_IDLE, CONTROL_MODES, CONTROL_VELOCITY, INPUT_PASSTHROUGH
 from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_KIND_TORQUE
 from firmware_interface.port import SerialPort, ask_and_listen
@@ -61,6 +61,35 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
         obeys=1 << wants.kind,
         rate_limit=None if fastest is None else 2.0 * math.pi * fastest / gear,
     )
+
+
+def introduce_wheel(port: SerialPort, axis_number: int, watchdog: float) -> str:
+    """Make an axis idle, ready to be told a speed, with its watchdog on; returns its name. Nothing is saved in it.
+
+    Parameters
+    ----------
+    port : SerialPort
+    axis_number : int
+        0 or 1.
+    watchdog : float
+        s
+
+    Raises
+    ------
+    DeviceError
+        As `introduce`.
+    """
+    drive, axis = _Conversation(port), f"axis{axis_number}"
+    firmware = _firmware(drive)
+    _make_idle(drive, axis)
+    _require_calibrated(drive, axis)
+    drive.set(f"{axis}.config.enable_watchdog", 0)  # while nobody feeds it, it would strike at once
+    _clear_errors(drive, [axis])
+    drive.set(f"{axis}.controller.config.control_mode", CONTROL_VELOCITY)
+    drive.set(f"{axis}.controller.config.input_mode", INPUT_PASSTHROUGH)
+    drive.positive(f"{axis}.controller.config.vel_limit", "turns/s")
+    _set_watchdog(drive, axis, watchdog)
+    return f"ODrive {firmware}, {axis}, rear wheel"
 
 
 def with_checksum(words: str) -> bytes:

@@ -15,6 +15,8 @@ DEVICES = {
     "ubx": "place.ubx",
     "camera": "place.camera",
     "treadmill": "speed.treadmill",
+    "vesc_wheel": "speed.vesc_wheel",
+    "odrive_wheel": "speed.odrive_wheel",
 }
 _OLD_PROTOCOLS = {  # (device, version of the node's protocol): 1 is spoken in old runs alone, 2 by old nodes too
     ("node", 1): "own_node_1",

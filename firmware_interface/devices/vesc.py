@@ -41,14 +41,17 @@ from firmware_interface.devices.driver import (
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER
 from firmware_interface.devices.vesc_codes import VESC_FAULT_NAMES, VESC_KILLED, VESC_TIMED_OUT, VescCommand, VescValue
 from firmware_interface.devices.vesc_packets import (
-    LONG_PACKET,
-    PACKET_END,
+    FOUR_BYTE_PAYLOAD,
+    SHORT_OVERHEAD,
     SHORT_PACKET,
+    ends_answer,
+    high_first_number,
+    pass_packets,
+    write_packet,
 )
 from firmware_interface.devices.vesc_packets import encode_packet as encode_packet
 from firmware_interface.devices.vesc_packets import packet_payloads as packet_payloads
 from firmware_interface.errors import DeviceError
-from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
 from firmware_interface.messages import (
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,
@@ -66,18 +69,13 @@ VALUES = struct.Struct(">BIihBiB")  # payload of the answer: its kind, the selec
 VESC_COUNTS_PER_TURN = 360_000_000  # millionths of a degree
 
 # Not plain ints: numba compiles a function anew for every literal int it is handed.
-_FW_VERSION, _GET_VALUES = np.int64(VescCommand.FW_VERSION), np.int64(VescCommand.GET_VALUES)
 _GET_VALUES_SELECTIVE = np.int64(VescCommand.GET_VALUES_SELECTIVE)
 _SET_CURRENT, _SET_CURRENT_BRAKE = np.int64(VescCommand.SET_CURRENT), np.int64(VescCommand.SET_CURRENT_BRAKE)
 _SET_RPM, _SET_POS = np.int64(VescCommand.SET_RPM), np.int64(VescCommand.SET_POS)
 _SELECTION = np.int64(sum(1 << value for value in _SELECTED))
-_SHORT_OVERHEAD = np.int64(5)  # bytes of a short packet that are not payload
-_ANSWER = np.int64(VALUES.size) + _SHORT_OVERHEAD  # bytes of the packet that holds our values
+_ANSWER = np.int64(VALUES.size) + SHORT_OVERHEAD  # bytes of the packet that holds our values
 _HEAD = np.frombuffer(struct.pack(">BBBI", SHORT_PACKET, VALUES.size, _GET_VALUES_SELECTIVE, _SELECTION), np.uint8)
-_LONGEST = np.int64(MAX_PAYLOAD + 2) - _SHORT_OVERHEAD  # bytes of payload there is room to judge
-_FIRMWARE_LONGEST = np.int64(512)  # bytes of payload a VESC ever sends
 _IQ_AT, _V_IN_AT, _FAULT_AT, _POSITION_AT, _STATUS_AT = 7, 11, 13, 14, 18  # places in that packet
-_OWN_PAYLOAD = np.int64(5)  # bytes: a kind and four more
 _VALUE_MAX = 2.0**31 - 1  # of the field; what may flow the supervisor and the VESC decide
 _ON, _POSITION = 0, 1  # places in the link's memory: ENABLE in the last command, the unwrapped angle
 _SELECTION_TOLD = slice(1, 5)  # of the payload of an answer: the selection it answers
@@ -105,107 +103,26 @@ def speak(link, command, send, out):
             kind, value = _SET_CURRENT, 1e3 * command.T_cmd / link.scale
         on = command.flags & COMMAND_ENABLE != 0 and math.isfinite(value)
         value = min(max(value, -_VALUE_MAX), _VALUE_MAX) if on else 0.0
-        n = _ask(out, n, kind if on else _SET_CURRENT_BRAKE, np.int64(np.rint(value)))
+        n = write_packet(out, n, kind if on else _SET_CURRENT_BRAKE, np.int64(np.rint(value)))
         link.memory[_ON] = on
         link.said_seq = command.seq
-    return _ask(out, n, _GET_VALUES_SELECTIVE, _SELECTION)
-
-
-@njit(cache=True, nogil=True)
-def _ask(out, start, kind, value):
-    """Write a packet of a kind and four bytes at ``start``; returns where it ends. Runs inside the tick."""
-    out[start], out[start + 1], out[start + 2] = SHORT_PACKET, _OWN_PAYLOAD, kind
-    for i in range(4):
-        out[start + 3 + i] = (value >> (24 - 8 * i)) & 0xFF
-    end = start + 2 + _OWN_PAYLOAD
-    crc = crc_xmodem(out, start + 2, end)
-    out[end], out[end + 1], out[end + 2] = crc >> 8, crc & 0xFF, PACKET_END
-    return end + 3
+    return write_packet(out, n, _GET_VALUES_SELECTIVE, _SELECTION)
 
 
 @njit(cache=True, nogil=True)
 def receive(link, rx, n):
-    """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick.
-
-    An answer to our question is known by its last byte's coming, wherever it stands: a false start in front, which
-    may claim to be longer than ten answers, holds it up for nothing. Other packets are judged in their turn.
-    """
+    """Take ``rx[:n]`` off the line; returns the number of new readings. Runs inside the tick."""
     receiver, samples = link.receiver, 0
     for i in range(n):
         receiver.payload[receiver.filled] = rx[i]
         receiver.filled += 1
-        start = receiver.filled - _ANSWER
-        if rx[i] == PACKET_END and start >= 0 and _is_answer(receiver.payload, start):
-            receiver.frames_ok += 1
-            receiver.frames_bad_length += start > 0
-            receiver.bytes_skipped += start
-            receiver.filled = 0
+        start = ends_answer(receiver, _HEAD, _ANSWER)
+        if start >= 0:
             _take(link, receiver.payload, start)
             samples += 1
         else:
-            _judge(receiver)
+            pass_packets(receiver)
     return samples
-
-
-@njit(cache=True, nogil=True)
-def _begins_answer(data, start, n):
-    """True if ``data[start:start + n]`` may be the beginning of an answer. Runs inside the tick."""
-    alike = True
-    for i in range(min(n, _HEAD.size)):
-        alike &= data[start + i] == _HEAD[i]
-    return alike
-
-
-@njit(cache=True, nogil=True)
-def _is_answer(data, start):
-    """True if a whole answer stands at ``start``; its end byte was seen. Runs inside the tick."""
-    return _begins_answer(data, start, _ANSWER) and crc_xmodem(data, start + 2, start + _ANSWER - 1) == 0
-
-
-@njit(cache=True, nogil=True)
-def _judge(receiver):
-    """Pass whole packets that are no answer, and byte for byte what begins none; keep the rest.
-
-    Runs inside the tick.
-    """
-    data, filled, start = receiver.payload, receiver.filled, np.int64(0)
-    while start < filled:
-        size = _size(receiver, start)
-        if size > filled - start:
-            break
-        if size > 0 and data[start + size - 1] == PACKET_END and crc_xmodem(data, start + 2, start + size - 1) == 0:
-            receiver.frames_ok += 1
-            # answers to what was asked before the loop may come late
-            if data[start + 2] != _FW_VERSION and data[start + 2] != _GET_VALUES:
-                receiver.frames_bad_version += 1
-            start += size
-        else:
-            receiver.frames_bad_crc += size > 0
-            receiver.bytes_skipped += 1
-            start += 1
-    if start > 0:
-        for i in range(start, filled):
-            data[i - start] = data[i]
-        receiver.filled = filled - start
-
-
-@njit(cache=True, nogil=True)
-def _size(receiver, start):
-    """Bytes, as far as one can tell, of the packet at ``start``; 0 if none begins there. Runs inside the tick."""
-    data, held = receiver.payload, receiver.filled - start
-    if data[start] == SHORT_PACKET:
-        if held < 2:
-            return np.int64(2)
-        length = np.int64(data[start + 1])
-        if length <= _LONGEST:
-            return length + _SHORT_OVERHEAD if length > 0 else np.int64(0)
-        receiver.frames_bad_length += 1
-    elif data[start] == LONG_PACKET:
-        if held < 3:
-            return np.int64(3)
-        length = np.int64(data[start + 1]) << 8 | np.int64(data[start + 2])
-        receiver.frames_bad_length += 255 < length <= _FIRMWARE_LONGEST
-    return np.int64(0)
 
 
 @njit(cache=True, nogil=True)
@@ -213,8 +130,8 @@ def _take(link, data, start):
     """Make the answer at ``start`` the reading. Runs inside the tick."""
     raw, memory = link.raw, link.memory
     fault, status = data[start + _FAULT_AT], data[start + _STATUS_AT]
-    position = _whole(data, start + _POSITION_AT, np.int64(4))
-    torque_mNm = 10.0 * _whole(data, start + _IQ_AT, np.int64(4)) * link.scale  # from units of 0.01 A
+    position = high_first_number(data, start + _POSITION_AT, np.int64(4))
+    torque_mNm = 10.0 * high_first_number(data, start + _IQ_AT, np.int64(4)) * link.scale  # from units of 0.01 A
     step = (position - memory[_POSITION]) % VESC_COUNTS_PER_TURN
     steer = memory[_POSITION] + (step - VESC_COUNTS_PER_TURN if 2 * step > VESC_COUNTS_PER_TURN else step)
     inside = abs(torque_mNm) < 2.0**31 and abs(steer) < 2**31 and 0 <= position <= VESC_COUNTS_PER_TURN
@@ -223,7 +140,7 @@ def _take(link, data, start):
         memory[_POSITION] = steer
         raw.steer_counts = steer
         raw.torque_mNm = np.int64(np.rint(torque_mNm))
-    raw.bus_mV = min(max(100 * _whole(data, start + _V_IN_AT, np.int64(2)), 0), 0xFFFF)
+    raw.bus_mV = min(max(100 * high_first_number(data, start + _V_IN_AT, np.int64(2)), 0), 0xFFFF)
     timed_out, killed = status & VESC_TIMED_OUT != 0, status & VESC_KILLED != 0
     on = memory[_ON] != 0 and fault == 0 and not timed_out and not killed
     raw.status = (
@@ -232,16 +149,6 @@ def _take(link, data, start):
     raw.faults = FAULT_DRIVE if fault != 0 else 0
     raw.command_seq = link.said_seq
     raw.seq += 1
-
-
-@njit(cache=True, nogil=True)
-def _whole(data, start, size):
-    """Signed number in ``size`` bytes, high byte first. Runs inside the tick."""
-    value = np.int64(0)
-    for i in range(size):
-        value = value << 8 | np.int64(data[start + i])
-    half = np.int64(1) << (8 * size - 1)
-    return value - 2 * half if value >= half else value
 
 
 def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
@@ -258,8 +165,8 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     unit = _unit(wants)
     constant, ratio = _positive(wants.settings, "torque_constant_Nm_A"), _positive(wants.settings, "gear_ratio")
     scale, limit = constant * ratio, _positive(wants.settings, "current_limit_A")
-    name = _named(port, _first_answer(port))
-    found, _ = _answer(port, struct.pack(">BI", _GET_VALUES_SELECTIVE, _SELECTION), 6)
+    name = vesc_name(port)
+    found, _ = ask_vesc(port, struct.pack(">BI", _GET_VALUES_SELECTIVE, _SELECTION), 6)
     if len(found) != VALUES.size or int.from_bytes(found[_SELECTION_TOLD], "big") != _SELECTION:
         what = "an answer without it" if found else "no answer to that question"
         raise DeviceError(
@@ -267,6 +174,35 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
             f"{what}: load firmware 5.03 or newer with VESC Tool"
         )
     _, _, _, v_in, fault, *_ = VALUES.unpack(found)
+    require_vesc_healthy(port, name, fault, v_in)
+    return Introduction(
+        name=name,
+        torque_limit=limit * scale,
+        watchdog=wants.watchdog,
+        steer_counts_per_turn=float(VESC_COUNTS_PER_TURN),
+        scale=scale,
+        unit=unit,
+        obeys=1 << wants.kind,
+    )
+
+
+def require_vesc_healthy(port: SerialPort, name: str, fault: int, v_in: int) -> None:
+    """Refuse a fault, and a VESC without a supply.
+
+    Parameters
+    ----------
+    port : SerialPort
+    name : str
+        Of the VESC.
+    fault : int
+        Its code; 0 for none.
+    v_in : int
+        Supply [0.1 V].
+
+    Raises
+    ------
+    DeviceError
+    """
     if fault:
         raise DeviceError(
             f"the {name} on {port.path} should be free of faults, found fault {fault} "
@@ -277,15 +213,6 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
             f"the {name} on {port.path} should have a supply, found {0.1 * v_in:g} V; connect the battery, "
             "a VESC on USB alone answers but cannot drive"
         )
-    return Introduction(
-        name=name,
-        torque_limit=limit * scale,
-        watchdog=wants.watchdog,
-        steer_counts_per_turn=float(VESC_COUNTS_PER_TURN),
-        scale=scale,
-        unit=unit,
-        obeys=1 << wants.kind,
-    )
 
 
 def _unit(wants: DeviceRequirements) -> float:
@@ -313,8 +240,8 @@ def _positive(settings: DeviceSettings, name: str) -> float:
     return value
 
 
-def _answer(port: SerialPort, question: bytes, least: int) -> tuple[bytes, bytes]:
-    """Payload that answers a question (empty if none), of at least so many bytes; and all that was heard."""
+def ask_vesc(port: SerialPort, question: bytes, least: int) -> tuple[bytes, bytes]:
+    """Ask; returns the payload that answers (empty if none), of at least so many bytes, and all that was heard."""
     heard = b""
     for data in ask_and_listen(port, lambda k: encode_packet(question), _TIMEOUT):
         heard = (heard + data)[-4096:]
@@ -327,7 +254,7 @@ def _answer(port: SerialPort, question: bytes, least: int) -> tuple[bytes, bytes
 def _first_answer(port: SerialPort) -> bytes:
     """Ask for the firmware; raises DeviceError."""
     question = bytes([VescCommand.FW_VERSION])
-    found, heard = _answer(port, question, 3)
+    found, heard = ask_vesc(port, question, 3)
     if found:
         return found
     wanted = f"a VESC on {port.path} should tell its firmware within {_TIMEOUT:g} s"
@@ -343,8 +270,9 @@ def _first_answer(port: SerialPort) -> bytes:
     )
 
 
-def _named(port: SerialPort, version: bytes) -> str:
-    """Name made of make, hardware and firmware; raises DeviceError for what is no motor controller."""
+def vesc_name(port: SerialPort) -> str:
+    """Ask for make, hardware and firmware; raises DeviceError for silence, and for what is no motor controller."""
+    version = _first_answer(port)
     hardware, _, rest = version[3:].partition(b"\0")
     name = " ".join(filter(None, ("VESC", hardware.decode("ascii", errors="replace"))))
     name += f" {version[1]}.{version[2]:02d}"
@@ -358,7 +286,7 @@ def _named(port: SerialPort, version: bytes) -> str:
 
 
 def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
-    up, one = int(_ANSWER), int(_OWN_PAYLOAD + _SHORT_OVERHEAD)
+    up, one = int(_ANSWER), int(FOUR_BYTE_PAYLOAD + SHORT_OVERHEAD)
     down, said = (2 * one, "a current and a question") if carries & ROLE_DRIVE else (one, "a question")
     return Traffic(up, down, f"{said} of {down} bytes down, and an answer of {up} bytes up each period")
 

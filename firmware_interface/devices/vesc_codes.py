@@ -20,6 +20,7 @@ class VescValue(IntEnum):
     """Place of a value in the full answer, and bit of a selection."""
 
     IQ = 5  # q-axis current of the motor
+    RPM = 7  # electrical revolutions per minute
     V_IN = 8  # supply
     FAULT = 15
     PID_POS = 16  # angle of the encoder

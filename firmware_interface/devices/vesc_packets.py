@@ -1,9 +1,22 @@
-"""Packets of a VESC in plain Python, for what is said before the loop."""
+"""Packets of a VESC: in plain Python for what is said before the loop, compiled for what is said inside it."""
 
 import binascii
 from collections.abc import Iterator
 
+import numpy as np
+from numba import njit
+
+from firmware_interface.devices.vesc_codes import VescCommand
+from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
+
 SHORT_PACKET, LONG_PACKET, PACKET_END = 2, 3, 3  # first bytes and last byte of a packet
+SHORT_OVERHEAD = np.int64(5)  # bytes of a short packet that are not payload
+FOUR_BYTE_PAYLOAD = np.int64(5)  # bytes: a kind and four more
+
+# Not plain ints: numba compiles a function anew for every literal int it is handed.
+_FW_VERSION, _GET_VALUES = np.int64(VescCommand.FW_VERSION), np.int64(VescCommand.GET_VALUES)
+_LONGEST = np.int64(MAX_PAYLOAD + 2) - SHORT_OVERHEAD  # bytes of payload there is room to judge
+_FIRMWARE_LONGEST = np.int64(512)  # bytes of payload a VESC ever sends
 
 
 def encode_packet(payload: bytes) -> bytes:
@@ -24,3 +37,103 @@ def packet_payloads(data: bytes) -> Iterator[bytes]:
             at = end + 3
         else:
             at += 1
+
+
+@njit(cache=True, nogil=True)
+def write_packet(out, start, kind, value):
+    """Write a packet of a kind and four bytes at ``start``; returns where it ends. Runs inside the tick.
+
+    Parameters
+    ----------
+    out : uint8 array
+    start : int
+    kind : int
+        Of `VescCommand`.
+    value : int
+        Its four bytes, high byte first.
+    """
+    out[start], out[start + 1], out[start + 2] = SHORT_PACKET, FOUR_BYTE_PAYLOAD, kind
+    for i in range(4):
+        out[start + 3 + i] = (value >> (24 - 8 * i)) & 0xFF
+    end = start + 2 + FOUR_BYTE_PAYLOAD
+    crc = crc_xmodem(out, start + 2, end)
+    out[end], out[end + 1], out[end + 2] = crc >> 8, crc & 0xFF, PACKET_END
+    return end + 3
+
+
+@njit(cache=True, nogil=True)
+def ends_answer(receiver, head, size):
+    """Find the answer of ``size`` bytes, beginning with ``head``, that the newest byte ends; -1 if it ends none.
+
+    It is known by its last byte's coming, wherever it stands: a false start in front, which may claim to be longer
+    than ten answers, holds it up for nothing. Runs inside the tick.
+    """
+    data, start = receiver.payload, receiver.filled - size
+    if start < 0 or data[receiver.filled - 1] != PACKET_END:
+        return np.int64(-1)
+    alike = True
+    for i in range(head.size):
+        alike &= data[start + i] == head[i]
+    if not alike or crc_xmodem(data, start + 2, start + size - 1) != 0:
+        return np.int64(-1)
+    receiver.frames_ok += 1
+    receiver.frames_bad_length += start > 0
+    receiver.bytes_skipped += start
+    receiver.filled = 0
+    return start
+
+
+@njit(cache=True, nogil=True)
+def pass_packets(receiver):
+    """Pass whole packets that are no answer, and byte for byte what begins none; keep the rest.
+
+    Runs inside the tick.
+    """
+    data, filled, start = receiver.payload, receiver.filled, np.int64(0)
+    while start < filled:
+        size = _size(receiver, start)
+        if size > filled - start:
+            break
+        if size > 0 and data[start + size - 1] == PACKET_END and crc_xmodem(data, start + 2, start + size - 1) == 0:
+            receiver.frames_ok += 1
+            # answers to what was asked before the loop may come late
+            if data[start + 2] != _FW_VERSION and data[start + 2] != _GET_VALUES:
+                receiver.frames_bad_version += 1
+            start += size
+        else:
+            receiver.frames_bad_crc += size > 0
+            receiver.bytes_skipped += 1
+            start += 1
+    if start > 0:
+        for i in range(start, filled):
+            data[i - start] = data[i]
+        receiver.filled = filled - start
+
+
+@njit(cache=True, nogil=True)
+def _size(receiver, start):
+    """Bytes, as far as one can tell, of the packet at ``start``; 0 if none begins there. Runs inside the tick."""
+    data, held = receiver.payload, receiver.filled - start
+    if data[start] == SHORT_PACKET:
+        if held < 2:
+            return np.int64(2)
+        length = np.int64(data[start + 1])
+        if length <= _LONGEST:
+            return length + SHORT_OVERHEAD if length > 0 else np.int64(0)
+        receiver.frames_bad_length += 1
+    elif data[start] == LONG_PACKET:
+        if held < 3:
+            return np.int64(3)
+        length = np.int64(data[start + 1]) << 8 | np.int64(data[start + 2])
+        receiver.frames_bad_length += 255 < length <= _FIRMWARE_LONGEST
+    return np.int64(0)
+
+
+@njit(cache=True, nogil=True)
+def high_first_number(data, start, size):
+    """Signed number in ``size`` bytes, high byte first. Runs inside the tick."""
+    value = np.int64(0)
+    for i in range(size):
+        value = value << 8 | np.int64(data[start + i])
+    half = np.int64(1) << (8 * size - 1)
+    return value - 2 * half if value >= half else value

@@ -1,7 +1,8 @@
 """Emulated machine as a whole: one plant, a pseudo-terminal for each device on it, one clock.
 
-It steps at `STEP_RATE`. In each step the plant advances under the torque the drive made of what it had been told
-before; then every device takes the bytes that have come in, answers, measures, and says what it says
+It steps at `STEP_RATE`, or once per sample where the drive samples by itself and no other device wants more: fewer
+steps are sooner done on a busy computer. In each step the plant advances under the torque the drive made of what it had
+been told before; then every device takes the bytes that have come in, answers, measures, and says what it says
 unasked. Each way of each line is as slow as its baud rate and as damaged as its faults ask for.
 """
 
@@ -24,6 +25,8 @@ from firmware_interface.twins.pseudo_port import PseudoPort
 from firmware_interface.twins.twin import STEP_RATE, Twin, TwinConfig
 from firmware_interface.twins.virtual_node import PlantLike, Report
 
+_LATE = 2e-3  # s, after which a step moves the schedule along
+
 
 @dataclass(frozen=True)
 class StationConfig:
@@ -37,9 +40,13 @@ class StationConfig:
 
 @dataclass(frozen=True)
 class MachineConfig:
-    """Devices of an emulated machine, in the order of its ports; one of them carries the drive."""
+    """Devices of an emulated machine, in the order of its ports; one of them carries the drive.
+
+    ``step_rate`` [Hz] is `STEP_RATE` where a device answers when asked.
+    """
 
     stations: tuple[StationConfig, ...]
+    step_rate: int = STEP_RATE
 
     def __post_init__(self) -> None:
         drives = sum(bool(station.twin.carries & ROLE_DRIVE) for station in self.stations)
@@ -124,6 +131,7 @@ class VirtualMachine:
     ) -> None:
         self._plant = plant
         self._report = np.zeros(len(Report._fields)) if report is None else report
+        self._period = 1.0 / config.step_rate
         self._stations = [Station(c, faults if i == 0 else ()) for i, c in enumerate(config.stations)]
         self._drive = next(station.twin for station in self._stations if station.drives)
         self._readings = np.zeros(len(READING_NAMES))
@@ -141,13 +149,13 @@ class VirtualMachine:
         due = time.monotonic()
         while not stop():
             now = carry_until(lines, due)
-            if now - due > 2 / STEP_RATE:  # the host was busy: device time stands still, nothing is made up for
+            if now - due > _LATE:  # the host was busy: device time stands still, nothing is made up for
                 self._slips += 1
                 due = now
             self._step(now)
             for station in self._stations:
                 station.port.release_if_left()
-            due += 1 / STEP_RATE
+            due += self._period
 
     def close(self) -> None:
         """Hang up everywhere."""
@@ -155,9 +163,9 @@ class VirtualMachine:
             station.close()
 
     def _step(self, now: float) -> None:
-        t = self._k / STEP_RATE
+        t = self._k * self._period
         if self._k > 0:
-            self._plant.advance(self._drive.T, self._drive.enabled, 1 / STEP_RATE)
+            self._plant.advance(self._drive.T, self._drive.enabled, self._period)
         readings = np.frombuffer(self._plant.read(), np.float64)
         if len(readings) != len(self._readings):
             raise DeviceError(f"the plant of a machine must give {len(self._readings)} readings, found {len(readings)}")

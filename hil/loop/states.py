@@ -108,7 +108,7 @@ SENTENCES = {
     Cause.CHECK_GAINS: "check not passed: the gains are of other speeds",
     Cause.PLACE_LOST: "the place of the bicycle is not known: its sensor is silent, or what it says cannot be",
     Cause.BELT_EDGE: "a wheel came too near to the edge of the belt",
-    Cause.SPEED_DRIVE: "the treadmill does not keep the speed it was asked for: silent, faulty, or it does not follow",
+    Cause.SPEED_DRIVE: "the treadmill or wheel drive does not keep the speed asked for: silent, faulty, or astray",
 }
 
 

@@ -143,20 +143,23 @@ def require_speeds_asked(rig: Rig, asked: Sequence[tuple[float, float]]) -> None
     """
     if bool(len(asked)) != (rig.speed_drive is not None):
         found = "none" if rig.speed_drive else "some, and the rig has no [speed_drive]"
-        raise InputError(f"a rig with a treadmill wants to be asked for a speed, found {found}: correct --speed or rig")
+        raise InputError(
+            f"a rig with a treadmill or wheel drive wants to be asked for a speed, found {found}: correct --speed"
+        )
     if rig.speed_drive is None:
         return
+    keeper = next(port.device for port in rig.ports if "speed" in port.carries)
     slowest, fastest = rig.limits.speed_min.value, rig.limits.speed_max.value
     for _, v in asked:
         if not slowest <= v <= fastest:
             raise InputError(
-                f"the treadmill is asked for {v:g} m/s, and the rig's limits are {slowest:g} to {fastest:g} m/s: "
+                f"the {keeper} is asked for {v:g} m/s, and the rig's limits are {slowest:g} to {fastest:g} m/s: "
                 "choose a speed between them"
             )
     start, given = asked[0][1] / rig.speed_drive.ramp + START_MARGIN, rig.limits.check_timeout.value
     if start > given:
         raise InputError(
-            f"the treadmill takes {start:.0f} s to {asked[0][1]:g} m/s, and arming is given up after {given:g} s: set "
+            f"the {keeper} takes {start:.0f} s to {asked[0][1]:g} m/s, and arming is given up after {given:g} s: set "
             "[limits.check_timeout] or ramp_m_per_s2 of the rig higher, or begin slower"
         )
 

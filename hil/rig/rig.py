@@ -124,8 +124,8 @@ class Rig:
         drives = sum("speed" in port.carries for port in self.ports)
         if drives > 1 or bool(drives) != (self.speed_drive is not None):
             raise InputError(
-                'a treadmill wants one [[port]] with carries = ["speed"] and a table [speed_drive], found '
-                f"{drives} such ports and {'a' if self.speed_drive else 'no'} table: add or leave out what is wrong"
+                'a treadmill or driven wheel wants one [[port]] with carries = ["speed"] and a table [speed_drive], '
+                f"found {drives} such ports and {'a' if self.speed_drive else 'no'} table: correct what is wrong"
             )
 
     def __repr__(self) -> str:

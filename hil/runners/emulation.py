@@ -11,7 +11,8 @@ from firmware_interface.messages import COMMAND_KINDS
 from firmware_interface.twins.machine import MachineConfig, StationConfig
 from firmware_interface.twins.place.sending import new_place_twin
 from firmware_interface.twins.place.sensor import PlaceFault
-from firmware_interface.twins.speed.belt import BeltFault, new_belt
+from firmware_interface.twins.speed.belt import BeltFault
+from firmware_interface.twins.speed.speaking import new_speed_drive
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.rig.rig import Rig, RigPort
@@ -36,7 +37,7 @@ class Emulation:
     place_faults: tuple[PlaceFault, ...] = ()  # of its sensor of place
     tyre: FrontTyre = FrontTyre()
     slip: SideSlip = SideSlip()
-    belt_faults: tuple[BeltFault, ...] = ()  # of its treadmill
+    belt_faults: tuple[BeltFault, ...] = ()  # of its treadmill or driven wheel
 
     def __post_init__(self) -> None:
         if self.model not in PLANT_MODELS:
@@ -52,7 +53,9 @@ def emulated_machine(rig: Rig, truth: Calibration | None = None) -> NodeConfig |
     """Configure the devices behind the rig's ports; ``truth`` is how they are mounted, by default as the rig says."""
     if len(rig.ports) == 1 and rig.ports[0].device == "node" and truth is None:
         return emulated_node(rig)
-    return MachineConfig(tuple(_station(rig, port, truth) for port in rig.ports))
+    stations = tuple(_station(rig, port, truth) for port in rig.ports)
+    at_their_own_pace = all(port.device == "node" or port.role in (ROLE_PLACE, ROLE_SPEED) for port in rig.ports)
+    return MachineConfig(stations, round(rig.rate)) if at_their_own_pace else MachineConfig(stations)
 
 
 def _station(rig: Rig, port: RigPort, truth: Calibration | None) -> StationConfig:
@@ -123,8 +126,11 @@ def emulated_place(rig: Rig, scenario: Scenario, emulation: Emulation = Emulatio
 
 
 def emulated_belt(rig: Rig, emulation: Emulation = Emulation()) -> np.void | None:
-    """Make the treadmill of a rig in simulated time, a record of BELT_TWIN; None where it has none."""
-    return None if rig.speed_drive is None else new_belt(emulation.belt_faults)
+    """Make what keeps the speed of a rig in simulated time, a record of BELT_TWIN; None where it has none."""
+    if rig.speed_drive is None:
+        return None
+    port = next(port for port in rig.ports if port.role == ROLE_SPEED)
+    return new_speed_drive(port.device, device(port.device).settled(port.settings), emulation.belt_faults)
 
 
 def _greatest(rig: Rig, kind: str) -> float | None:

@@ -18,7 +18,8 @@ from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import FaultyNode, drive_output, new_faulty_node, sampling_instant
 from firmware_interface.twins.place.sending import send_place
 from firmware_interface.twins.place.sensor import PLACE_TWIN, see_place
-from firmware_interface.twins.speed.belt import BELT_TWIN, hear_belt, move_belt, report_belt
+from firmware_interface.twins.speed.belt import BELT_TWIN, move_belt
+from firmware_interface.twins.speed.speaking import hear_speed_drive, tell_speed_drive
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.loop.tick import LoopState, tick
 from hil.loop.tick_record import TICK
@@ -140,7 +141,7 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
     for i in range(rows.size):
         t = bench.k[0] * dt
         if bench.belt.on:
-            hear_belt(bench.belt, wire.tx[-1], wire.n_tx[-1], t)
+            hear_speed_drive(bench.belt, wire.tx[-1], wire.n_tx[-1], t)
             move_belt(bench.belt, t, dt)
             run_with_belt(bench.p[0], bench.s[0], bench.belt.speed - dt * bench.belt.change, bench.belt.change)
         if bench.k[0] > 0:
@@ -156,7 +157,7 @@ def run_ticks(loop, bench, bus, dt, rows, tape, diary):
             see_place(bench.place, t, x[X_P], x[Y_P], x[PSI], x[PHI])
             wire.n_rx[1] = send_place(bench.place, t, wire.rx[1])
         if bench.belt.on:
-            wire.n_rx[-1] = report_belt(bench.belt, t, wire.rx[-1])
+            wire.n_rx[-1] = tell_speed_drive(bench.belt, t, wire.rx[-1])
         tick(loop, wire, t, t, rows[i])
         post(node.down, node.faults, TO_NODE, wire.tx[0], wire.n_tx[0], t, t)
         rows[i].n_wire = tape_length(wire)

@@ -26,7 +26,9 @@ BELT_TIME_OUT = 0.5  # s without a command after which it comes to rest
 COMES_TO_REST = 1.0  # m/s^2, by itself
 BELT_LAG, BELT_SCALE, BELT_REPORTS_EVERY = 0.3, 0.97, 0.1  # s; its speed by what it thinks; s
 FASTEST_BELT = 12.0  # m/s
-_SILENT, _DEAF, _FROZEN, _STANDS, _SLOW, _AWAY, _FAULTY, _BUTTON = (1 << i for i in range(len(BELT_FAULTS)))
+BELT_SILENT, BELT_DEAF, BELT_FROZEN, _STANDS, _SLOW, _AWAY, BELT_FAULTY, BELT_BUTTON = (
+    1 << i for i in range(len(BELT_FAULTS))
+)
 _RUNAWAY = 1.5  # m/s^2
 _SLOW_SHARE = 0.8
 _CRAWL = 1e-3  # m/s, at which it stands
@@ -35,6 +37,13 @@ _MOST_FAULTS = 4
 BELT_TWIN = np.dtype(
     [
         ("on", "i8"),  # there is one
+        ("hear", "u8"),  # address of what hears bytes; 0 where it is not asked for by `hear_speed_drive`
+        ("tell", "u8"),  # and of what writes them
+        ("unit", "f8"),  # mm/s, of a drive of the wheel: per unit that it counts in
+        ("asked", "i8"),  # what it was asked and has not answered, as bits
+        ("state", "i8"),  # of an ODrive's axis
+        ("error", "i8"),  # of an ODrive's axis, latched
+        ("shown", "f8"),  # m/s, that a frozen one repeats
         ("decoder", DECODER),
         ("speed", "f8"),  # m/s, true
         ("change", "f8"),  # m/s^2
@@ -85,14 +94,34 @@ def new_belt(faults: Sequence[BeltFault] = ()) -> np.void:
 
 
 @njit(cache=True, nogil=True)
-def _wrong(b, t):
-    """Find the faults that are on at ``t`` [s], as bits."""
+def belt_faults(b, t):
+    """Find the faults that are on at ``t`` [s], as bits of `BELT_FAULTS`."""
     wrong = 0
     for i in range(b.n_faults):
         since = t - b.ran_from
         if b.ran_from >= 0.0 and b.fault_from[i] <= since < b.fault_to[i]:
             wrong |= b.fault[i]
     return wrong
+
+
+@njit(cache=True, nogil=True)
+def tell_speed(b, t, runs, speed, change):
+    """Let it take a command at ``t`` [s].
+
+    Parameters
+    ----------
+    b : record of BELT_TWIN
+    t : float
+        s
+    runs : int
+        0 to come to rest.
+    speed, change : float
+        m/s and m/s^2
+    """
+    b.unheard_for, b.runs = 0.0, runs
+    if runs and b.ran_from < 0.0:
+        b.ran_from = t
+    b.told, b.told_change = speed, change
 
 
 @njit(cache=True, nogil=True)
@@ -114,27 +143,23 @@ def hear_belt(b, rx, n, t):
         data = b.decoder.payload
         if b.decoder.size != BELT_COMMAND_SIZE or data[0] != BELT_VERSION or data[1] != BELT_COMMAND:
             continue
-        if _wrong(b, t) & _DEAF:
+        if belt_faults(b, t) & BELT_DEAF:
             continue
-        b.unheard_for = 0.0
         b.answered = np.int64(data[2]) | (np.int64(data[3]) << 8)
-        b.runs = data[4] & BELT_RUN
+        speed = 1e-3 * (np.int64(data[6]) | (np.int64(data[7]) << 8))
+        tell_speed(b, t, data[4] & BELT_RUN, speed, 1e-3 * (np.int64(data[8]) | (np.int64(data[9]) << 8)))
         if b.runs == 0:
             b.timed_out = 0  # told not to run, it may be told to run again
-        elif b.ran_from < 0.0:
-            b.ran_from = t
-        b.told = 1e-3 * (np.int64(data[6]) | (np.int64(data[7]) << 8))
-        b.told_change = 1e-3 * (np.int64(data[8]) | (np.int64(data[9]) << 8))
 
 
 @njit(cache=True, nogil=True)
 def move_belt(b, t, dt):
     """Let ``dt`` [s] pass from ``t`` on; ``speed`` and ``change`` are those at its end and over it."""
-    wrong = _wrong(b, t)
+    wrong = belt_faults(b, t)
     b.unheard_for += dt
     if b.runs and b.unheard_for > BELT_TIME_OUT:
         b.timed_out = 1
-    obeys = b.runs and not b.timed_out and not wrong & (_FAULTY | _BUTTON)
+    obeys = b.runs and not b.timed_out and not wrong & (BELT_FAULTY | BELT_BUTTON)
     wanted, step = (b.told, b.told_change * dt) if obeys else (0.0, COMES_TO_REST * dt)
     b.aim = min(max(min(wanted, FASTEST_BELT), b.aim - step), b.aim + step)
     share = _SLOW_SHARE if wrong & _SLOW else 1.0
@@ -153,14 +178,14 @@ def report_belt(b, t, out):
     if t < b.next_report:
         return 0
     b.next_report += BELT_REPORTS_EVERY
-    wrong = _wrong(b, t)
-    if wrong & _SILENT:
+    wrong = belt_faults(b, t)
+    if wrong & BELT_SILENT:
         return 0
-    if not wrong & _FROZEN:
+    if not wrong & BELT_FROZEN:
         b.seq = (b.seq + 1) & 0xFFFF
     status = BELT_RUNNING if b.runs and not b.timed_out else 0
-    status |= (BELT_TIMED_OUT if b.timed_out else 0) | (BELT_FAULT if wrong & _FAULTY else 0)
-    status |= BELT_STOPPED if wrong & _BUTTON else 0
+    status |= (BELT_TIMED_OUT if b.timed_out else 0) | (BELT_FAULT if wrong & BELT_FAULTY else 0)
+    status |= BELT_STOPPED if wrong & BELT_BUTTON else 0
     speed, aim = np.int64(np.rint(1e3 * b.speed / BELT_SCALE)), np.int64(np.rint(1e3 * b.aim))
     time = np.int64(1e3 * t)
     out[1], out[2] = BELT_VERSION, BELT_REPORT

@@ -1,20 +1,25 @@
 """Twin of a treadmill behind its line: the emulated belt, stepped by the machine it stands in."""
 
+from typing import Any
+
 import numpy as np
 
 from firmware_interface.framing import MAX_FRAME
 from firmware_interface.twins.speed.belt import hear_belt, move_belt, new_belt, report_belt
-from firmware_interface.twins.twin import STEP_RATE, TwinConfig
+from firmware_interface.twins.twin import TwinConfig
 
 
 class TreadmillTwin:
-    """Treadmill; ``belt`` is its belt, a record of BELT_TWIN. It drives no steer."""
+    """Treadmill or driven wheel; ``belt`` is what it moves, a record of BELT_TWIN. It drives no steer.
+
+    ``hears`` and ``tells`` are its compiled codec.
+    """
 
     T, enabled = 0.0, False
 
-    def __init__(self, belt: np.void) -> None:
-        self.belt = belt
-        self._out = np.zeros(MAX_FRAME, np.uint8)
+    def __init__(self, belt: np.void, hears: Any = hear_belt, tells: Any = report_belt) -> None:
+        self.belt, self._hears, self._tells = belt, hears, tells
+        self._out, self._t = np.zeros(MAX_FRAME, np.uint8), 0.0
 
     @property
     def belt_speed(self) -> tuple[float, float]:
@@ -23,13 +28,15 @@ class TreadmillTwin:
 
     def hear(self, data: bytes, t: float) -> bytes:
         """Take a command; the report answers when it is due."""
-        hear_belt(self.belt, np.frombuffer(bytearray(data), np.uint8), len(data), t)
+        self._hears(self.belt, np.frombuffer(bytearray(data), np.uint8), len(data), t)
         return b""
 
     def instant(self, t: float, readings: np.ndarray) -> bytes:
-        """Move the belt one step on; returns its report where one is due."""
-        move_belt(self.belt, t, 1.0 / STEP_RATE)
-        return self._out[: report_belt(self.belt, t, self._out)].tobytes()
+        """Move the belt on to ``t`` [s]; returns its report where one is due."""
+        if t > self._t:
+            move_belt(self.belt, self._t, t - self._t)
+        self._t = t
+        return self._out[: self._tells(self.belt, t, self._out)].tobytes()
 
 
 def make(config: TwinConfig) -> TreadmillTwin:

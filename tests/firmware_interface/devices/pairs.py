@@ -7,8 +7,9 @@ import numpy as np
 
 from firmware_interface.calibration import Calibration, calibrate, new_clock
 from firmware_interface.devices.driver import Device, Introduction
-from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, hear, new_link, say
+from firmware_interface.devices.link import LINK_STATE, ROLE_DRIVE, ROLE_SPEED, hear, new_link, say
 from firmware_interface.devices.registry import DEVICES, device
+from firmware_interface.devices.speed.treadmill import BELT_SAY
 from firmware_interface.messages import COMMAND, COMMAND_CLEAR, COMMAND_ENABLE, SAMPLE
 from firmware_interface.node import reference_codec
 from firmware_interface.twins.twin import STEP_RATE, TwinConfig
@@ -21,6 +22,8 @@ SETTINGS = {
     "vesc": {"torque_constant_Nm_A": 0.2, "gear_ratio": 2.0, "current_limit_A": 20.0},
     "distance": {},
     "treadmill": {},
+    "vesc_wheel": {"pole_pairs": 7.0, "wheel_radius_m": 0.3, "gear_ratio": 4.0},
+    "odrive_wheel": {"wheel_radius_m": 0.3, "gear_ratio": 2.0},
     "nmea": {"lat_deg": 52.0116, "lon_deg": 4.3571, "lane_deg": 30.0, "rate_Hz": 50.0, "latency_ms": 20.0},
     "ubx": {"lat_deg": -33.9, "lon_deg": 151.2, "lane_deg": 250.0, "rate_Hz": 50.0, "latency_ms": 20.0},
     "camera": {"x0_mm": 120.0, "y0_mm": -80.0, "lane_deg": 15.0, "y_to_the_right": -1.0},
@@ -35,6 +38,8 @@ SCALES = {  # as the devices introduce themselves
     "ubx": Introduction("UBX receiver"),
     "camera": Introduction("camera"),
     "treadmill": Introduction("treadmill"),
+    "vesc_wheel": Introduction("VESC, rear wheel"),
+    "odrive_wheel": Introduction("ODrive, rear wheel"),
     "odrive": Introduction("odrive", steer_counts_per_turn=1e6, scale=2.0, per_amp=0.2),
 }
 READINGS = np.array([0.1, -0.2, 0.3, 0.4, -0.5, -9.7, 0.25, 6.0, 1.2])
@@ -97,6 +102,8 @@ class Pair:
         self.pending = b""
         command, out = record(COMMAND, T_cmd=T, flags=flags, seq=self.seq + send, expiry_ms=50), np.zeros(256, np.uint8)
         self.seq += send
+        if self.driver.carries == ROLE_SPEED and round(self.t * RATE) % 20 == 0:  # as the loop does, ten times a second
+            self.link["memory"][BELT_SAY] = 1
         n = say(self.link, command, 1 if send and self.driver.carries & ROLE_DRIVE else 0, out)
         bytes_down = self.down(out[:n].tobytes())
         for i in range(STEP_RATE // RATE):

@@ -78,7 +78,7 @@ def test_a_treadmill_that_fails_ends_the_ride_by_name(tmp_path, kind, within):
 
 def test_a_treadmill_that_never_starts_keeps_the_check_from_passing(tmp_path):
     outcome, run = ride(tmp_path / "run", (BeltFault("stands", 0.0),), RAMP[:1])
-    assert outcome.cause.startswith("the treadmill does not keep the speed")
+    assert outcome.cause.startswith("the treadmill or wheel drive does not keep the speed asked for")
     assert State.RUNNING not in run.ticks["state"]
 
 

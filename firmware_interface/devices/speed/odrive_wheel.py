@@ -1,0 +1,242 @@
+"""ODrive that drives the rear wheel, firmware 0.5, by its ASCII protocol with checksums.
+
+Ten times a second it is told its speed by ``v``, which feeds its watchdog, and asked three things: state, position and
+speed, error. Their forms (a whole number, a pair, a whole number) differ from neighbour to neighbour. So an answer that
+is lost or comes late is found out by the next one, and a batch counts only when it is whole.
+
+As soon as it shall not run, its axis is made idle: the motor is loose and the wheel rolls out. The watchdog of
+`WHEEL_WATCHDOG` s does the same, and is latched: once the wheel ran, it is cleared only while it is told not to run.
+
+Habits and sources: `firmware_interface.devices.odrive`.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.devices.driver import (
+    Device,
+    DeviceRequirements,
+    DeviceSetting,
+    DeviceSettings,
+    ExampleMessage,
+    Introduction,
+    Traffic,
+)
+from firmware_interface.devices.link import ROLE_SPEED
+from firmware_interface.devices.odrive_codes import (
+    AXIS_CLOSED_LOOP,
+    AXIS_ESTOP_REQUESTED,
+    AXIS_IDLE,
+    AXIS_WATCHDOG_EXPIRED,
+)
+from firmware_interface.devices.odrive_setup import introduce_wheel
+from firmware_interface.devices.odrive_text import (
+    CARRIAGE_RETURN,
+    FORM_PAIR,
+    FORM_WHOLE,
+    FORM_WORDS,
+    LINE_FEED,
+    append_decimal,
+    append_text,
+    append_whole,
+    ascii_bytes,
+    close_line,
+    find_star,
+    parse_answer,
+)
+from firmware_interface.devices.speed.treadmill import (
+    BELT_ANSWERED,
+    BELT_FAULT,
+    BELT_HEARD,
+    BELT_RUNNING,
+    BELT_SAID,
+    BELT_SAY,
+    BELT_SAY_RUN,
+    BELT_SAY_SPEED,
+    BELT_SPEED,
+    BELT_STATUS,
+    BELT_STOPPED,
+    BELT_TIMED_OUT,
+)
+from firmware_interface.devices.speed.wheel_settings import wheel_travel
+from firmware_interface.errors import DeviceError
+from firmware_interface.framing import MAX_PAYLOAD
+from firmware_interface.port import SerialPort
+
+WHEEL_WATCHDOG = 0.5  # s
+_STATE, _SPEED, _ERROR, _NONE = range(4)  # the answers of a batch, in their order; none is due
+_NEXT, _STATE_NOW, _SPEED_NOW, _STATE_KNOWN, _REQUESTED = range(11, 16)  # places in the link's memory
+_REPEAT = 5  # commands until it is asked again to switch on; a second request interrupts the first
+_DONE = -1  # it was switched on, and is not again before it was told not to run
+_FASTEST = 9999.0  # turns/s
+_RATE = 20.0  # Hz, at most, each way
+
+_AXIS, _PUT_AXIS = ascii_bytes("r axis"), ascii_bytes("w axis")
+_OF_STATE, _OF_ERROR, _OF_REQUEST = (ascii_bytes(s) for s in (".current_state ", ".error ", ".requested_state "))
+_FEEDBACK, _VELOCITY, _CLEAR, _SPACE = (ascii_bytes(s) for s in ("f ", "v ", "sc ", " "))
+
+
+@njit(cache=True, nogil=True)
+def receive(link, rx, n):
+    """Take ``rx[:n]`` off the line; returns how many batches were completed. Runs inside the tick."""
+    receiver, batches = link.receiver, 0
+    for i in range(n):
+        byte = rx[i]
+        if byte in (LINE_FEED, CARRIAGE_RETURN):
+            if receiver.filled > 0:
+                batches += _end_line(link)
+            receiver.filled = 0
+        else:
+            if receiver.filled < MAX_PAYLOAD:  # the rest of an over-long line has no place to go
+                receiver.payload[receiver.filled] = byte
+            receiver.filled += 1
+    return batches
+
+
+@njit(cache=True, nogil=True)
+def _end_line(link):
+    """Take the whole line that is in the receiver; returns 1 if it completes a batch. Runs inside the tick."""
+    receiver, memory, size = link.receiver, link.memory, link.receiver.filled
+    star = find_star(receiver.payload, size) if size <= MAX_PAYLOAD else np.int64(-1)
+    if star < 0:
+        receiver.frames_bad_crc += 1
+        receiver.bytes_skipped += size + 1
+        memory[_NEXT] = _NONE
+        return 0
+    form, first, second = parse_answer(receiver.payload, star)
+    if form == FORM_WORDS:  # `invalid property`, `unknown command`
+        receiver.frames_bad_version += 1
+        memory[_NEXT] = _NONE
+        return 0
+    receiver.frames_ok += 1
+    place = memory[_NEXT]
+    if place == _NONE or form != (FORM_PAIR if place == _SPEED else FORM_WHOLE):
+        receiver.samples_lost += place != _NONE
+        memory[_NEXT] = _NONE
+        return 0
+    memory[_NEXT] = place + 1
+    if place == _STATE:
+        memory[_STATE_NOW] = np.int64(first)
+    elif place == _SPEED:
+        speed = second * link.unit
+        memory[_SPEED_NOW] = np.int64(math.floor(speed + 0.5)) if abs(speed) < 1e9 else np.int64(0)
+        memory[_NEXT] = place + 1 if abs(speed) < 1e9 else _NONE
+    else:
+        _adopt(memory, np.int64(first))
+        return 1
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _adopt(memory, error):
+    """Make the whole batch what was heard. Runs inside the tick."""
+    memory[_STATE_KNOWN] = memory[_STATE_NOW]
+    memory[BELT_SPEED] = memory[_SPEED_NOW]
+    memory[BELT_STATUS] = (
+        (BELT_RUNNING if memory[_STATE_NOW] == AXIS_CLOSED_LOOP and error == 0 else 0)
+        | (BELT_TIMED_OUT if error & AXIS_WATCHDOG_EXPIRED else 0)
+        | (BELT_STOPPED if error & AXIS_ESTOP_REQUESTED else 0)
+        | (BELT_FAULT if error & ~(AXIS_WATCHDOG_EXPIRED | AXIS_ESTOP_REQUESTED) else 0)
+    )
+    memory[BELT_ANSWERED] = memory[BELT_SAID]
+    memory[BELT_HEARD] += 1
+
+
+@njit(cache=True, nogil=True)
+def speak(link, command, send, out):
+    """Write the speed that the loop left in the link's memory, if it wants one said, and the questions.
+
+    Parameters
+    ----------
+    link, command, send, out
+        As for `firmware_interface.devices.link.say`.
+
+    Runs inside the tick.
+    """
+    memory = link.memory
+    if memory[BELT_SAY] == 0:
+        return 0
+    memory[BELT_SAY] = 0
+    memory[BELT_SAID] = (memory[BELT_SAID] + 1) & 0xFFFF
+    runs, state = memory[BELT_SAY_RUN] != 0, memory[_STATE_KNOWN]
+    turns = min(max(memory[BELT_SAY_SPEED], 0) / link.unit, _FASTEST) if runs else 0.0
+    n = append_text(out, append_whole(out, append_text(out, np.int64(0), _VELOCITY), link.axis), _SPACE)
+    n = close_line(out, np.int64(0), append_text(out, append_decimal(out, n, turns), _SPACE))
+    unfed = memory[BELT_STATUS] & ~BELT_RUNNING == BELT_TIMED_OUT
+    if unfed and (not runs or memory[_REQUESTED] != _DONE):  # it may have struck before anybody fed it
+        n = close_line(out, n, append_text(out, n, _CLEAR))
+    if not runs:
+        memory[_REQUESTED] = 0
+        n = _request(link, out, n, AXIS_IDLE)
+    elif state == AXIS_CLOSED_LOOP:
+        memory[_REQUESTED] = _DONE
+    elif memory[_REQUESTED] > 0:
+        memory[_REQUESTED] -= 1
+    elif memory[_REQUESTED] == 0 and state != 0 and memory[BELT_STATUS] == 0:
+        memory[_REQUESTED] = _REPEAT
+        n = _request(link, out, n, AXIS_CLOSED_LOOP)
+    memory[_NEXT] = _STATE
+    begin = n
+    n = append_text(out, append_whole(out, append_text(out, n, _AXIS), link.axis), _OF_STATE)
+    n = begin = close_line(out, begin, n)
+    n = append_text(out, append_whole(out, append_text(out, n, _FEEDBACK), link.axis), _SPACE)
+    n = begin = close_line(out, begin, n)
+    n = append_text(out, append_whole(out, append_text(out, n, _AXIS), link.axis), _OF_ERROR)
+    return close_line(out, begin, n)
+
+
+@njit(cache=True, nogil=True)
+def _request(link, out, n, state):
+    """Tell the axis which state to take. Runs inside the tick."""
+    begin = n
+    n = append_text(out, append_whole(out, append_text(out, n, _PUT_AXIS), link.axis), _OF_REQUEST)
+    return close_line(out, begin, append_text(out, append_whole(out, n, np.int64(state)), _SPACE))
+
+
+def prepare_odrive_wheel(link: np.void, settings: DeviceSettings) -> None:
+    """Write the way [mm] per turn of the motor into a fresh link; raises DeviceError."""
+    if settings["axis"] not in (0, 1):
+        raise DeviceError(f"an ODrive has axes 0 and 1, found axis {settings['axis']:g}: correct it under its [[port]]")
+    link["unit"], link["axis"] = 1e3 * wheel_travel("odrive_wheel", settings), settings["axis"]
+    link["memory"][_NEXT] = _NONE
+
+
+def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
+    """Make its axis idle, and set mode and watchdog.
+
+    Raises
+    ------
+    DeviceError
+        Nothing answers, firmware or settings do not fit, it is not calibrated, or an error stays.
+    """
+    return Introduction(name=introduce_wheel(port, round(wants.settings["axis"]), WHEEL_WATCHDOG))
+
+
+def _traffic(carries: int, settings: DeviceSettings) -> Traffic:
+    told = ("v 0 -123.4567 ", "w axis0.requested_state 8 ", "sc ", "r axis0.current_state ", "f 0 ", "r axis0.error ")
+    answers = ("8", "-1234.123456 -123.123456", "123456789")
+    down, up = (sum(map(len, lines)) + len(lines) * len("*NNN\r\n") for lines in (told, answers))
+    return Traffic(up, down, f"{len(told)} lines of {down} bytes down, {len(answers)} answers of {up} bytes up", _RATE)
+
+
+DEVICE = Device(
+    name="odrive_wheel",
+    carries=ROLE_SPEED,
+    receive=receive,
+    speak=speak,
+    introduce=introduce,
+    traffic=_traffic,
+    prepare=prepare_odrive_wheel,
+    settings={
+        "axis": DeviceSetting(0.0, "", "the axis of the wheel's motor, 0 or 1"),
+        "gear_ratio": DeviceSetting(1.0, "", "turns of the motor per turn of the rear wheel"),
+        "wheel_radius_m": DeviceSetting(None, "m", "rolling radius of the rear wheel"),
+    },
+    examples=(
+        ExampleMessage(b"8*56\r\n", True, {}, "closed loop; worked by hand: the checksum is the digit itself"),
+        ExampleMessage(b"8*57\r\n", False, {}, "another checksum"),
+        ExampleMessage(b"8\r\n", False, {}, "an answer without a checksum, as to a question without one"),
+    ),
+)

@@ -1,0 +1,188 @@
+"""Twin of an ODrive on the rear wheel: its lines by a codec of their own, on the emulated belt's motion.
+
+It obeys a speed only in closed loop; a second request for closed loop lets go. Its watchdog is fed by ``v`` and latched
+until ``sc``. A line with a wrong checksum gets no answer.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numba import njit
+
+from firmware_interface.devices.speed.wheel_settings import wheel_travel
+from firmware_interface.twins.speed.belt import (
+    BELT_BUTTON,
+    BELT_DEAF,
+    BELT_FAULTY,
+    BELT_FROZEN,
+    BELT_SCALE,
+    BELT_SILENT,
+    BeltFault,
+    belt_faults,
+    new_belt,
+    tell_speed,
+)
+from firmware_interface.twins.speed.treadmill import TreadmillTwin
+from firmware_interface.twins.speed.vesc_wheel import OWN_CHANGE
+from firmware_interface.twins.twin import TwinConfig
+
+_IDLE, _CLOSED_LOOP = 1, 8
+_MOTOR_FAILED, _EXPIRED, _ESTOP = 0x40, 0x800, 0x4000
+_OF_STATE, _OF_SPEED, _OF_ERROR = 1, 2, 4  # bits of what it was asked
+_BUFFER = 200  # bytes of a line
+
+
+def new_odrive_wheel(settings: Mapping[str, float], faults: Sequence[BeltFault] = ()) -> np.void:
+    """Make a wheel that stands, as after power-up, a record of BELT_TWIN; raises DeviceError."""
+    wheel = new_belt(faults)
+    wheel["unit"], wheel["state"] = 1e3 * wheel_travel("odrive_wheel", settings), _IDLE
+    return wheel
+
+
+@njit(cache=True, nogil=True)
+def hear_odrive_wheel(b, rx, n, t):
+    """Let it hear bytes.
+
+    Parameters
+    ----------
+    b : record of BELT_TWIN
+    rx : uint8 array
+    n : int
+        Bytes that came.
+    t : float
+        s
+    """
+    line = b.decoder
+    _strike(b, t)
+    for i in range(n):
+        if belt_faults(b, t) & BELT_DEAF:
+            line.filled = 0
+        elif rx[i] == 10:
+            stop = _checked(line.payload, line.filled)
+            if stop > 0:
+                _obey(b, line.payload, stop, t)
+            line.filled = 0
+        elif line.filled < _BUFFER:
+            line.payload[line.filled] = rx[i]
+            line.filled += 1
+
+
+@njit(cache=True, nogil=True)
+def _strike(b, t):
+    """Latch what has gone wrong by ``t`` [s]."""
+    wrong = belt_faults(b, t)
+    b.error |= (_EXPIRED if b.timed_out else 0) | (_MOTOR_FAILED if wrong & BELT_FAULTY else 0)
+    b.error |= _ESTOP if wrong & BELT_BUTTON else 0
+    if b.error != 0:
+        b.state, b.runs = _IDLE, 0
+
+
+@njit(cache=True, nogil=True)
+def _checked(line, size):
+    """Find the star of a line with the right checksum; -1 if it has none."""
+    check, told, star = np.int64(0), np.int64(0), -1
+    for i in range(size):
+        if star >= 0:
+            told = 10 * told + np.int64(line[i]) - 48
+        elif line[i] == 42:
+            star = i
+        else:
+            check ^= np.int64(line[i])
+    return star if star >= 0 and told == check else -1
+
+
+@njit(cache=True, nogil=True)
+def _number(line, at, stop):
+    """Decimal number without a sign at ``at``."""
+    value, share = 0.0, 0.0
+    while at < stop and line[at] != 32:
+        if line[at] == 46:
+            share = 1.0
+        elif share > 0.0:
+            share *= 0.1
+            value += share * (np.int64(line[at]) - 48)
+        else:
+            value = 10.0 * value + np.int64(line[at]) - 48
+        at += 1
+    return value
+
+
+@njit(cache=True, nogil=True)
+def _obey(b, line, stop, t):
+    """Do what ``line[:stop]`` says."""
+    kind = line[0]
+    if kind == 118:  # v
+        tell_speed(b, t, 1 if b.state == _CLOSED_LOOP else 0, 1e-3 * _number(line, 4, stop) * b.unit, OWN_CHANGE)
+    elif kind == 119:  # w axis0.requested_state
+        wanted = np.int64(_number(line, 24, stop))
+        again = wanted == _CLOSED_LOOP and b.state == _CLOSED_LOOP
+        b.state = _CLOSED_LOOP if wanted == _CLOSED_LOOP and b.error == 0 and not again else _IDLE
+        tell_speed(b, t, 1 if b.state == _CLOSED_LOOP else 0, b.told, OWN_CHANGE)
+    elif kind == 115:  # sc
+        b.error, b.timed_out = 0, 0
+    elif kind == 102:  # f
+        b.asked |= _OF_SPEED
+    elif kind == 114:  # r axis0.current_state, r axis0.error
+        b.asked |= _OF_STATE if line[8] == 99 else _OF_ERROR
+
+
+@njit(cache=True, nogil=True)
+def tell_odrive_wheel(b, t, out):
+    """Write the answers that are due into ``out``; returns the number of bytes."""
+    _strike(b, t)
+    asked, n = b.asked, 0
+    b.asked = 0
+    wrong = belt_faults(b, t)
+    if wrong & BELT_SILENT:
+        return 0
+    if not wrong & BELT_FROZEN:
+        b.shown = b.speed
+    if asked & _OF_STATE:
+        n = _end(out, n, _digits(out, n, b.state, 1))
+    if asked & _OF_SPEED:
+        begin, turns = n, 1e3 * b.shown / BELT_SCALE / b.unit
+        n = _fraction(out, n, 0.0)
+        out[n] = 32
+        n = _end(out, begin, _fraction(out, n + 1, turns))
+    if asked & _OF_ERROR:
+        n = _end(out, n, _digits(out, n, b.error, 1))
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _digits(out, n, number, least):
+    """Append a whole number with so many digits at least; returns where it ends."""
+    size, rest = 1, number // 10
+    while rest > 0:
+        size, rest = size + 1, rest // 10
+    size = max(size, least)
+    for i in range(size):
+        out[n + size - 1 - i] = 48 + number % 10
+        number //= 10
+    return n + size
+
+
+@njit(cache=True, nogil=True)
+def _fraction(out, n, value):
+    """Append a number of six decimals; returns where it ends."""
+    millionths = np.int64(np.rint(1e6 * abs(value)))
+    n = _digits(out, n, millionths // 1_000_000, 1)
+    out[n] = 46
+    return _digits(out, n + 1, millionths % 1_000_000, 6)
+
+
+@njit(cache=True, nogil=True)
+def _end(out, begin, n):
+    """Close the line that begins at ``begin`` with its checksum; returns where it ends."""
+    check = np.int64(0)
+    for i in range(begin, n):
+        check ^= np.int64(out[i])
+    out[n] = 42
+    n = _digits(out, n + 1, check, 1)
+    out[n], out[n + 1] = 13, 10
+    return n + 2
+
+
+def make(config: TwinConfig) -> TreadmillTwin:
+    """Make an ODrive as after power-up."""
+    return TreadmillTwin(new_odrive_wheel(config.settings), hear_odrive_wheel, tell_odrive_wheel)
