@@ -51,6 +51,13 @@ def test_a_clock_that_jumps_is_followed_at_once_and_counted():
     assert tb["steps"] == 1
 
 
+def test_every_jump_is_counted_forward_and_back():
+    """A device whose clock is 5 s ahead of itself, and then where it was."""
+    result, tb = followed([0.0, 5.1, 0.2], [7.0, 7.1, 7.2])
+    np.testing.assert_allclose(result, [(7.0, 0.0), (2.0, 0.0), (7.0, 0.0)], atol=1e-9)
+    assert tb["steps"] == 2
+
+
 def test_a_clock_that_loses_time_is_followed():
     t = DT * np.arange(4000)
     host = 1.01 * t  # an emulator on a busy computer

@@ -49,6 +49,14 @@ def test_gains_of_one_speed_hold_at_all():
         assert requested_torque(np.array([3.0]), np.array([[10.0, 0, 0, 2.0, 0, 0]]), e) == pytest.approx(1.0)
 
 
+def test_a_law_of_gains_knows_its_speeds_and_remembers_nothing():
+    speeds = np.array([2.0, 4.0, 6.0])
+    law = gains_law(speeds, np.full((3, 6), 0.5))
+    assert (law.states, law.slowest, law.fastest) == (0, 2.0, 6.0)
+    none = gains_law(speeds, np.zeros((3, 6)))
+    assert (none.states, none.slowest, none.fastest) == (0, -math.inf, math.inf)
+
+
 def test_the_excitation_begins_with_control_and_not_before():
     s = Scripted(excitation=Excitation("push", 1.0, 4 * DT))  # sin(pi k / 4) N m
     assert s.ticks(5)["T_req"] == pytest.approx(0.0, abs=1e-12)

@@ -5,7 +5,9 @@ import threading
 import numpy as np
 
 from hil.loop.wire_tape import new_wire, read_tape, tape_length, write_tape
+from hil.runners import ring_buffer
 from hil.runners.ring_buffer import (
+    _DRAIN,
     MOST_WAITING_ROWS,
     RING_HEAD,
     RING_ROWS,
@@ -63,11 +65,65 @@ def test_a_log_that_lags_is_not_keeping_up():
     recorder = Recorder(lambda rows, tape: free.wait(300.0))
     recorder.start()
     assert recorder.keeps_up
-    recorder.flow[RING_HEAD] = MOST_WAITING_ROWS
+    recorder.flow[RING_HEAD] = 1023
+    assert recorder.keeps_up
+    recorder.flow[RING_HEAD] = 1024  # 5 s at 200 Hz
     assert not recorder.keeps_up
     free.set()
     recorder.finish()
     assert recorder.dropped == 0
+
+
+def test_what_has_been_handed_over_is_neither_waiting_nor_given_twice():
+    kept = []
+    recorder = Recorder(lambda rows, tape: kept.append(tape.tolist()))
+    for k in range(2):
+        loop_writes(recorder, k, 3)
+        recorder.drain()
+    assert kept == [[0] * 3, [1] * 3]
+    recorder.flow[[RING_HEAD, RING_TAIL]] = 10 * MOST_WAITING_ROWS  # a long run
+    recorder.flow[[TAPE_HEAD, TAPE_TAIL]] = 10 * TAPE_BYTES
+    recorder.start()
+    assert recorder.keeps_up
+    recorder.flow[TAPE_HEAD] += TAPE_BYTES // 2 - 1
+    assert recorder.keeps_up
+    recorder.flow[TAPE_HEAD] += 1
+    assert not recorder.keeps_up
+    recorder.finish()
+
+
+def test_a_recorder_that_does_not_run_or_has_failed_keeps_nothing():
+    recorder = Recorder(lambda rows, tape: None)
+    assert not recorder.keeps_up
+    recorder.start()
+    assert recorder.keeps_up
+    recorder.failure = OSError(5, "Input/output error")
+    assert not recorder.keeps_up
+    recorder.finish()
+
+
+def test_a_hanging_log_holds_no_process_back():
+    free = threading.Event()
+    recorder = Recorder(lambda rows, tape: free.wait(300.0))
+    recorder.start()
+    assert [thread.daemon for thread in threading.enumerate() if thread.name == "recorder"] == [True]
+    free.set()
+    recorder.finish()
+
+
+def test_between_two_visits_the_fastest_loop_makes_fewer_rows_than_a_hanging_log_has():
+    fastest = 20_000.0  # Hz, the most that a rig file may ask for
+    assert fastest * _DRAIN < MOST_WAITING_ROWS
+    assert Recorder(lambda rows, tape: None).flow.size == ring_buffer.FLOWS == 5
+
+
+def test_rows_reach_the_log_while_the_loop_runs():
+    arrived = threading.Event()
+    recorder = Recorder(lambda rows, tape: arrived.set())
+    recorder.start()
+    loop_writes(recorder, 0, 1)
+    assert arrived.wait(60.0)
+    recorder.finish()
 
 
 def test_a_tape_gives_back_every_tick_and_says_where_it_is_cut():

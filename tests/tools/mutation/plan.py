@@ -29,7 +29,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "hil/runners/realtime.py": ("hil/runners/test_realtime_loop.py",),
     "hil/runners/log_sink.py": ("hil/runners/test_log_sink.py",),
     "hil/runners/ring_buffer.py": ("hil/runners/test_ring_buffer.py",),
-    "hil/loop/wire_tape.py": ("hil/runners/test_ring_buffer.py",),
+    "hil/loop/wire_tape.py": ("hil/loop/test_wire_tape.py", "hil/runners/test_ring_buffer.py"),
     "hil/loop/clock_offset.py": ("hil/loop/test_clock_offset.py",),
     "hil/logs/header.py": ("hil/logs/test_header.py",),
     "hil/logs/writer.py": ("hil/logs/test_log.py",),

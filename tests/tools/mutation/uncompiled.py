@@ -132,9 +132,15 @@ def _laid_over(data: Any, start: int, layout: Any) -> Any:
     return Record(np.asarray(data)[start : start + layout.itemsize].view(layout)[0])
 
 
+def _stepped(address: int, settings: Any, state: Any, *records: Any) -> Any:
+    """A law by its address; compiled code hands arrays over with their lengths."""
+    return _call(address, settings, len(settings), state, len(state), *records)
+
+
 _INTRINSICS: dict[str, Callable[..., Any]] = {
     "_heard": _call,
     "_said": _call,
+    "_stepped": _stepped,
     "_load_int32": lambda address: ctypes.get_errno(),
     "_laid_over": _laid_over,
 }
