@@ -26,6 +26,30 @@ def test_every_limit_has_a_value_a_unit_and_a_reason_and_reaches_the_compiled_co
         assert len(entry["reason"]) > 10
 
 
+@pytest.mark.parametrize(("kind", "number"), [("torque", 0), ("rate", 1), ("angle", 2)])
+def test_the_record_knows_the_kind_of_drive(kind, number):
+    assert Limits().as_record(kind)["kind"] == number
+
+
+@pytest.mark.parametrize("reason", [None, "", "  "])
+def test_a_limit_has_a_reason(reason):
+    with pytest.raises(InputError, match="'lean' has no reason"):
+        Limits(lean=Limit(0.5, "rad", reason))
+
+
+@pytest.mark.parametrize("value", [0.0, -5.0, math.nan])
+def test_what_a_log_says_is_a_positive_number_too(value):
+    assert Limits.of_log({"lean": {"value": 7.0, "reason": "once"}}).lean.value == 7.0  # no machine has that today
+    with pytest.raises(InputError, match="'lean' must be a positive number"):
+        Limits.of_log({"lean": {"value": value, "reason": "once"}})
+
+
+def test_limits_show_those_of_the_machine():
+    limits = Limits(torque=Limit(6.5, "N m", "a small motor"))
+    assert "torque 6.5 N m" in repr(limits)
+    assert all(f"{name} " in repr(limits) for name in MACHINE_LIMITS)
+
+
 def test_a_rig_states_its_own_and_the_rest_keeps_its_default():
     limits = Limits.of_machine(STATED | {"lean": {"value": 0.3, "unit": "rad", "reason": "a low roof"}})
     assert limits.lean == Limit(0.3, "rad", "a low roof")

@@ -81,6 +81,14 @@ def test_the_first_late_tick_is_told_and_only_that():
     assert sink.markers == [(11.0, "late", told)]
 
 
+def test_a_tick_that_came_long_after_its_time_is_told_with_it():
+    rows = batch(State.RUNNING, late=(0,))
+    rows["t_due"] = rows["t_host"] - 5.0
+    keep = Keeper(Sink())
+    keep(rows, TAPE)
+    assert "woke 5000.0 ms after it was due" in keep.late
+
+
 def test_a_fall_is_marked_once_and_what_the_model_no_longer_covers_whenever_it_changes():
     sink, plant = Sink(), SimpleNamespace(fall="", status="")
     keep = Keeper(sink, plant)
