@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from firmware_interface.calibration import Calibration, calibrate, is_off_scale, new_clock, to_counts
 from firmware_interface.errors import DeviceError
@@ -133,3 +134,17 @@ def test_a_mounting_is_a_rotation_to_a_millionth():
 def test_a_calibration_shows_what_is_not_usual():
     assert repr(Calibration(wheel_radius=0.3)) == "Calibration(wheel_radius=0.3)"
     assert repr(Calibration(wheel_radius=0.3, steer_sign=-1)) == "Calibration(wheel_radius=0.3, steer_sign=-1)"
+
+
+def test_a_mounting_turns_all_axes_into_each_other():
+    """Counts of a rate and a force seen from the bicycle, by an independent route."""
+    turned = Rotation.from_euler("zyx", (40.0, -25.0, 15.0), degrees=True)
+    calibration = Calibration(
+        wheel_radius=0.3, gyro_lsb=1e-4, accel_lsb=1e-3, mounting=tuple(map(tuple, turned.as_matrix()))
+    )
+    rates, forces = [1000, -2000, 3000], [-3000, 500, 9000]
+    sample = record(SAMPLE)
+    calibrate(record(RAW, gyro_counts=rates, accel_counts=forces), calibration.as_record(), new_clock(), sample)
+    found = [float(sample[f"{name}_dot_meas"]) for name in ("phi", "theta", "psi")]
+    assert found == pytest.approx(turned.apply(1e-4 * np.array(rates)))
+    assert [float(sample[f"a_{axis}_meas"]) for axis in "xyz"] == pytest.approx(turned.apply(1e-3 * np.array(forces)))

@@ -16,6 +16,9 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "number: 1 -> 2 in record = np.zeros(1, CALIBRATION)[0]": _ONE_RECORD,
         "number: 1 -> 2 in return np.zeros(1, DEVICE_CLOCK)[0]": _ONE_RECORD,
         "number: 1 -> 2 in clock.started = 1": _YES,
+        "np.abs(rotation @ rotation.T - np.eye(3)).max() >= 1e-06": "a rounding error decides there",
+        "term left out: f.name == 'wheel_radius'": "it has no default, so it always differs",
+        "term left out: CALIBRATION.names or ()": "it has names",
         "comparison: np.linalg.det(rotation) < 0 -> np.linalg.det(rotation) <= 0": "an orthonormal matrix has 1 or -1",
         "comparison: x > lowest -> x >= lowest": "the lowest is the lowest either way",
     },
@@ -55,6 +58,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "hil/loop/tick.py": {
         "number: 1 -> 2 in wire.n_tx[port] = say(": _YES,
         "number: 1 -> 2 in loop.supervisor.send = 1": _YES,
+        "operator: lost += receiver.samples_lost": "whether any was lost is asked, and not how many",
     },
     "hil/loop/supervisor.py": {
         "number: 1 -> 2 in s = np.zeros(1, SUPERVISOR)[0]": _ONE_RECORD,
