@@ -20,15 +20,13 @@ def faults(
     length: Annotated[
         float | None,
         typer.Option(
-            help="Seconds under control, up to 60; 1.9 by default, 14 of the place, 30 with slow, coupled or no ones."
+            help="Seconds under control, up to 60; by default 1.9, 14 of place and speed, 30 with slow, coupled, none."
         ),
     ] = None,
     together: Annotated[int, typer.Option(help="Faults that strike together: 1, 2 or 3.")] = 1,
     threats: Annotated[
         str,
-        typer.Option(
-            help="Where the faults come from: sudden, slow, coupled, attack, all, place; none: rides that must go on."
-        ),
+        typer.Option(help="Where the faults come from: sudden, slow, coupled, attack, all, place, speed, or none."),
     ] = "sudden",
     drive: Annotated[str, typer.Option(help="Quantity that the steer drive obeys: torque, rate or angle.")] = "torque",
     bicycles: Annotated[

@@ -20,9 +20,11 @@ from experiments.studies.fault_injection.draw_faults import (
     Draws,
     draw_faults,
     draw_place_faults,
+    draw_speed_faults,
     with_alike,
 )
 from experiments.studies.fault_injection.machines import (
+    PACED_SPACE,
     PLACED_SPACE,
     STEER_DRIVES,
     USUAL_SPACE,
@@ -43,6 +45,7 @@ from experiments.studies.fault_injection.threats.fault_list import ThreatPool, t
 from experiments.studies.fault_injection.threats.fault_spec import SAMPLE_PERIOD, Order, Shape, Threat
 from firmware_interface.twins.faults import Faults
 from firmware_interface.twins.place.sensor import PlaceFault
+from firmware_interface.twins.speed.belt import BeltFault
 from hil.loop.states import Demand
 from models.errors import InputError
 from models.plant.scenario import Kick, Scenario
@@ -84,10 +87,10 @@ class CaseOptions:
         if self.drive not in ("torque", *STEER_DRIVES):
             raise InputError(f"--drive must be torque, {' or '.join(STEER_DRIVES)}, found {self.drive!r}; choose one")
         _ = self.plan, self.space  # which refuse a length and a bicycle of nonsense
-        if self.pool is ThreatPool.PLACE and (self.bicycles or self.drive != "torque" or self.together != 1):
+        if self.pool.own_machines and (self.bicycles or self.drive != "torque" or self.together != 1):
             raise InputError(
-                "--threats place has bicycles and sensors of its own, one fault each and a torque drive: leave out "
-                "--bicycles, --drive and --together"
+                f"--threats {self.pool} has bicycles and devices of its own, one fault each and a torque drive: leave "
+                "out --bicycles, --drive and --together"
             )
         if self.pool is ThreatPool.NONE and self.together != 1:
             raise InputError(f"with no faults none come together, found {self.together}: leave one of the two out")
@@ -104,6 +107,8 @@ class CaseOptions:
         """Bicycles and speeds that the rides are drawn from."""
         if self.pool is ThreatPool.PLACE:
             return PLACED_SPACE
+        if self.pool is ThreatPool.SPEED:
+            return PACED_SPACE
         usual = USUAL_SPACE
         if self.bicycles or self.pool.varied:
             usual = varied_space(self.bicycles or VARIED_BICYCLES)
@@ -129,6 +134,7 @@ class FaultPart:
     onset: float  # s since power-up
     faults: Faults = ()
     place_faults: tuple[PlaceFault, ...] = ()  # of the sensor of place
+    speed_faults: tuple[BeltFault, ...] = ()  # of what keeps the speed
 
     @property
     def over(self) -> float:
@@ -136,6 +142,7 @@ class FaultPart:
         if self.threat.shape is Shape.GROWS:
             return math.inf
         stops = [fault.stop for fault in self.faults] + [fault.stop for fault in self.place_faults]
+        stops += [fault.stop for fault in self.speed_faults]
         end = max(stops, default=math.inf)
         return end if end < FOREVER else math.inf
 
@@ -144,7 +151,8 @@ class FaultPart:
         """Moment from which all of the fault is there [s since power-up]."""
         grows = self.threat.shape is Shape.GROWS
         starts = [fault.stop if grows else fault.start for fault in self.faults]
-        return max([*starts, *(fault.start for fault in self.place_faults)], default=self.onset)
+        starts += [fault.start for fault in self.place_faults] + [fault.start for fault in self.speed_faults]
+        return max(starts, default=self.onset)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,6 +170,7 @@ class FaultCase:
     faults: Faults
     orders: tuple[tuple[float, Demand], ...]  # s since power-up, and what the operator demands from then on
     place_faults: tuple[PlaceFault, ...] = ()  # of the first
+    speed_faults: tuple[BeltFault, ...] = ()  # of the first
     others: tuple[FaultPart, ...] = ()  # further faults of the set; ``faults`` are those of the first
     circumstances: Circumstances = Circumstances()
     options: CaseOptions = CaseOptions()
@@ -183,7 +192,8 @@ class FaultCase:
     @property
     def parts(self) -> tuple[FaultPart, ...]:
         """Faults of the set, the first one first."""
-        return (FaultPart(self.threat, self.moment, self.onset, self.faults, self.place_faults), *self.others)
+        own = self.faults, self.place_faults, self.speed_faults
+        return (FaultPart(self.threat, self.moment, self.onset, *own), *self.others)
 
     @property
     def all_faults(self) -> Faults:
@@ -275,6 +285,7 @@ def compose_case(
         onset=parts[0].onset,
         faults=parts[0].faults,
         place_faults=parts[0].place_faults,
+        speed_faults=parts[0].speed_faults,
         orders=_orders(plan, parts),
         others=tuple(parts[1:]),
         circumstances=about,
@@ -311,7 +322,9 @@ def _later_kicks(bicycle: str, method: str, plan: RidePlan, noise: int) -> list[
 def _part(threat: Threat, moment: FaultOnset, onset: float, draws: Draws) -> FaultPart:
     if isinstance(threat.what, Order):
         onset = round(onset / SAMPLE_PERIOD) * SAMPLE_PERIOD  # a person is heard at the next tick
-    return FaultPart(threat, moment, onset, draw_faults(threat, onset, draws), draw_place_faults(threat, onset, draws))
+    faults = draw_faults(threat, onset, draws)
+    place, speed = draw_place_faults(threat, onset, draws), draw_speed_faults(threat, onset, draws)
+    return FaultPart(threat, moment, onset, faults, place, speed)
 
 
 def _further_onset(plan: RidePlan, first: float, draws: Draws) -> tuple[FaultOnset, float]:

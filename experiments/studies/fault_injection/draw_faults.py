@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from experiments.studies.fault_injection.threats.fault_spec import Order, PlaceKind, Shape, Threat
+from experiments.studies.fault_injection.threats.fault_spec import Order, PlaceKind, Shape, SpeedKind, Threat
 from firmware_interface.twins.faults import Fault, Faults
 from firmware_interface.twins.place.sensor import PlaceFault
+from firmware_interface.twins.speed.belt import BeltFault
 from models.parameters import Bicycle
 
 FOREVER = 1e5  # s
@@ -29,7 +30,7 @@ class Draws(Protocol):
 
 def draw_faults(threat: Threat, onset: float, draws: Draws) -> Faults:
     """Draw the faults of a threat that begins at ``onset`` [s since power-up]; none where none is in the machine."""
-    if threat.what is None or isinstance(threat.what, (Order, PlaceKind)):
+    if threat.what is None or isinstance(threat.what, (Order, PlaceKind, SpeedKind)):
         return ()
     channel = str(draws.choice(threat.channels))
     size = _size(threat, draws)
@@ -77,6 +78,14 @@ def draw_place_faults(threat: Threat, onset: float, draws: Draws) -> tuple[Place
         return ()
     size, lasting = _size(threat, draws), float(draws.uniform(*threat.lasting))
     return (PlaceFault(threat.what.value, onset, onset + lasting, size),) if lasting > 0.0 else ()
+
+
+def draw_speed_faults(threat: Threat, onset: float, draws: Draws) -> tuple[BeltFault, ...]:
+    """Draw the faults of what keeps the speed [s since power-up]; none where the threat is another."""
+    if not isinstance(threat.what, SpeedKind):
+        return ()
+    lasting = float(draws.uniform(*threat.lasting))
+    return (BeltFault(threat.what.value, onset, onset + lasting),) if lasting > 0.0 else ()
 
 
 def _size(threat: Threat, draws: Draws) -> float:

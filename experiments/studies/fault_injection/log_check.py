@@ -46,6 +46,7 @@ def _write(folder: Path, case: FaultCase, played: Played) -> Path:
         runner="lockstep",
         simulated=True,
         excitation=case.circumstances.excitation,
+        extra={"asked_speeds": case.scenario.speed} if played.rig.speed_drive else None,
     )
     with RunWriter(folder, head, simulated=True) as writer:
         keep = Keeper(writer)

@@ -7,6 +7,7 @@ from typing import Any
 from hil.design.methods import LoopTiming, design
 from hil.design.schedule import GainSchedule
 from hil.design.steered.methods import STEER_METHODS
+from hil.loop.pace.settings import SpeedDrive
 from hil.loop.place.settings import PlaceSettings
 from hil.rig.rig import Rig, RigPort
 from models import catalogue
@@ -32,6 +33,11 @@ PLACE_SENSORS = {  # behind a second port, and how the rig takes it: on a belt, 
         ),
         PlaceSettings(gate=0.3, lost_after=0.6, bandwidth=1.5, z=-1.0),
     ),
+}
+SPEED_DRIVES: dict[str, dict[str, float]] = {  # behind a third port, beside a distance sensor: their settings
+    "treadmill": {},
+    "vesc_wheel": {"pole_pairs": 7.0, "gear_ratio": 4.0, "wheel_radius_m": 0.3},
+    "odrive_wheel": {"gear_ratio": 4.0, "wheel_radius_m": 0.3},
 }
 CASE_GAIN_SPEEDS = tuple(3.0 + 0.5 * i for i in range(10))  # m/s, of the gains
 
@@ -60,6 +66,10 @@ PLACED_SPACE = RideSpace(
     tuple((bicycle, f"{sensor} lane") for bicycle in ("Silver", "Benchmark", "Fisher") for sensor in PLACE_SENSORS),
     (3.5, 6.0),
 )
+PACED_SPACE = RideSpace(
+    tuple((bicycle, f"{drive} lane") for bicycle in ("Silver", "Benchmark", "Fisher") for drive in SPEED_DRIVES),
+    (3.5, 6.0),
+)
 VARIED_METHODS, VARIED_SPEEDS = ("lqr", "poles"), (3.5, 7.0)
 VARIED_BICYCLES = ("Rigid", "DelftSbW2024", "Balanceassistv1", "Browserins", "Stratos_computed", "Fisher", "Pista")
 
@@ -83,13 +93,16 @@ def steered_space(space: RideSpace, kind: str) -> RideSpace:
 def rig_and_gains(bicycle: str, method: str) -> tuple[Rig, GainSchedule]:
     """Make the emulated rig of a bicycle and design its gains.
 
-    The method may begin with the kind of its drive, or with its sensor of place.
+    The method may begin with the kind of its drive, with its sensor of place, or with what keeps its speed.
     """
     kind, _, law = method.rpartition(" ")
     rig = Rig(catalogue.load_bicycle(bicycle), drive=STEER_DRIVES.get(kind))
-    if kind in PLACE_SENSORS:
-        port, place = PLACE_SENSORS[kind]
+    if kind in PLACE_SENSORS or kind in SPEED_DRIVES:
+        port, place = PLACE_SENSORS.get(kind, PLACE_SENSORS["distance"])
         rig = replace(rig, ports=(*rig.ports, port), place=place)
+        if kind in SPEED_DRIVES:
+            keeper = RigPort(device=kind, baud=115200, carries=("speed",), settings=SPEED_DRIVES[kind])
+            rig = replace(rig, ports=(*rig.ports, keeper), speed_drive=SpeedDrive())
         return rig, design(rig.bicycle, law, CASE_GAIN_SPEEDS, rig.timing)
     if rig.drive is not None:
         options: dict[str, Any] = STEER_OPTIONS.get(method, {})

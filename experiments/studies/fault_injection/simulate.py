@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from experiments.studies.fault_injection.cases import FaultCase
 from experiments.studies.fault_injection.machines import rig_and_gains
+from experiments.studies.fault_injection.ride_plan import ARM_AT
 from firmware_interface.calibration import Calibration
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.devices.own_node import introduction_of_node
@@ -17,6 +18,7 @@ from firmware_interface.node.hello import hello_in_si
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post
 from firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant
+from firmware_interface.twins.speed.belt import BELT_SCALE, COMES_TO_REST, BeltFault
 from firmware_interface.twins.virtual_node import NodeConfig
 from hil.design.schedule import GainSchedule
 from hil.loop.limits import Limit, Limits
@@ -27,9 +29,10 @@ from hil.loop.wire_tape import RX_SIZE, new_tape
 from hil.rig.rig import Rig
 from hil.runners import lockstep
 from hil.runners.assembly import new_loop
-from hil.runners.emulation import Emulation, emulated_node, emulated_place
+from hil.runners.emulation import Emulation, emulated_belt, emulated_node, emulated_place
 from hil.runners.session import agree_with_devices
 from models.errors import InputError
+from models.plant.belt import BeltPlant
 from models.plant.plant import Plant
 
 LOOK_TICKS = 25  # ticks between two looks of the operator
@@ -73,14 +76,17 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
     except (DeviceError, InputError) as error:
         return Played(np.zeros(0, TICK), lockstep.new_diary(0), (), (), rig, schedule, refused=str(error))
     about = case.circumstances
-    loop = new_loop(rig, schedule, calibration.as_record(), excitation=about.excitation)
+    belt = _running_belt(rig, case)
+    asked = case.scenario.speed if belt is not None else ()
+    loop = new_loop(rig, schedule, calibration.as_record(), excitation=about.excitation, asked_speeds=asked)
     sabotage(loop)
     drive = replace(about.drive, lag=rig.drive_lag, torque_max=rig.limits.torque.value)
     if rig.drive is not None:  # play is emulated behind a torque only
         drive = replace(drive, inner_loop=rig.drive, backlash=0.0)
-    plant = Plant(rig.bicycle, case.scenario, drive, about.instruments, about.model, about.surroundings)
+    kind = Plant if belt is None else BeltPlant
+    plant = kind(rig.bicycle, case.scenario, drive, about.instruments, about.model, about.surroundings)
     place = emulated_place(rig, case.scenario, Emulation(place_faults=case.place_faults))
-    bench = lockstep.new_bench(plant, config, case.all_faults, place)
+    bench = lockstep.new_bench(plant, config, case.all_faults, place, belt)
     n = round(case.plan.end_at * rig.rate)
     rows, diary, tape = np.zeros(n, TICK), lockstep.new_diary(n), new_tape(len(rig.ports), LOOK_TICKS)
     orders = [(round(t * rig.rate), demand) for t, demand in case.orders]
@@ -100,6 +106,16 @@ def play_case(case: FaultCase, sabotage: Callable[[LoopState], object] = lambda 
             over, enough = True, last + round(AFTER_THE_END * rig.rate) if case.plan.is_long else n
         fall = fall or plant.fall
     return Played(rows, diary, tuple(tapes), tuple(looks), rig, schedule, calibration, fall=fall)
+
+
+def _running_belt(rig: Rig, case: FaultCase) -> np.void | None:
+    """Make what keeps the speed, already at it: a case is too short for a start; None where the rig has nothing."""
+    shifted = [BeltFault(f.kind, max(f.start - ARM_AT, 0.0), f.stop - ARM_AT) for f in case.speed_faults]
+    belt = emulated_belt(rig, Emulation(belt_faults=tuple(shifted)))
+    if belt is not None:
+        belt["speed"] = case.scenario.speed[0][1] + ARM_AT * COMES_TO_REST  # it slows until it is told to run
+        belt["aim"] = belt["speed"] / BELT_SCALE
+    return belt
 
 
 def _over(states: NDArray) -> bool:

@@ -60,5 +60,5 @@ def test_off_the_belt_counts_unless_nothing_shows_the_fault():
 
 @pytest.mark.parametrize("more", [{"together": 2}, {"drive": "rate"}, {"bicycles": ("Pista",)}])
 def test_what_they_cannot_be_combined_with_is_refused(more):
-    with pytest.raises(InputError, match="--threats place has bicycles and sensors of its own"):
+    with pytest.raises(InputError, match="--threats place has bicycles and devices of its own"):
         CaseOptions(pool=ThreatPool.PLACE, **more)

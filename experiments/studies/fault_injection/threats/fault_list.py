@@ -12,6 +12,7 @@ from experiments.studies.fault_injection.threats.machine_faults import MACHINE_T
 from experiments.studies.fault_injection.threats.place_faults import PLACE_THREATS
 from experiments.studies.fault_injection.threats.sensor_faults import SENSOR_THREATS
 from experiments.studies.fault_injection.threats.slow_faults import SLOW_THREATS
+from experiments.studies.fault_injection.threats.speed_faults import SPEED_THREATS
 from experiments.studies.fault_injection.threats.steer_faults import steer_threats, without_torque
 
 HEALTHY = tuple(Threat(name, None, "nothing is wrong") for name in CIRCUMSTANCES)
@@ -24,6 +25,7 @@ FAMILIES = {
     "coupled": COUPLED_THREATS,
     "attack": ATTACK_THREATS,
     "place": PLACE_THREATS,
+    "speed": SPEED_THREATS,
     "none": HEALTHY,
     "steer": (*steer_threats("rate"), *steer_threats("angle")),
 }
@@ -39,6 +41,7 @@ class ThreatPool(StrEnum):
     ATTACK = "attack"
     ALL = "all"
     PLACE = "place"
+    SPEED = "speed"
     NONE = "none"
 
     @property
@@ -47,9 +50,14 @@ class ThreatPool(StrEnum):
         return self in (ThreatPool.SLOW, ThreatPool.COUPLED, ThreatPool.NONE)
 
     @property
+    def own_machines(self) -> bool:
+        """True where the faults strike a device that only machines of this pool have."""
+        return self in (ThreatPool.PLACE, ThreatPool.SPEED)
+
+    @property
     def usual_length(self) -> float:
         """Time under control where none is asked for [s]."""
-        if self is ThreatPool.PLACE:
+        if self.own_machines:
             return PLACE_RIDE
         return LONG_RIDE if self.varied else SHORT_RIDE
 
@@ -65,6 +73,7 @@ def threats_of(pool: ThreatPool, drive: str = "torque") -> tuple[Threat, ...]:
         ThreatPool.COUPLED: COUPLED_THREATS,
         ThreatPool.ATTACK: ATTACK_THREATS,
         ThreatPool.PLACE: PLACE_THREATS,
+        ThreatPool.SPEED: SPEED_THREATS,
         ThreatPool.NONE: HEALTHY,
         ThreatPool.ALL: (*THREATS, *SLOW_THREATS, *ATTACK_THREATS),
     }[pool]

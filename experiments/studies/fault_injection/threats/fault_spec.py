@@ -67,6 +67,19 @@ class PlaceKind(Enum):
     FLOAT = "float"
 
 
+class SpeedKind(Enum):
+    """Fault of what keeps the speed; the value is one of `BELT_FAULTS` of its twin."""
+
+    SILENT = "silent"
+    DEAF = "deaf"
+    FROZEN = "frozen"
+    STANDS = "stands"
+    SLOW = "slow"
+    RUNS_AWAY = "runs_away"
+    FAULT = "reports_fault"
+    STOP_BUTTON = "stop_button"
+
+
 class Shape(Enum):
     """Course of a fault over time."""
 
@@ -101,7 +114,7 @@ class Threat:
     Attributes
     ----------
     name : str
-    what : FaultKind, Order, PlaceKind or None
+    what : FaultKind, Order, PlaceKind, SpeedKind or None
         None: nothing is wrong.
     why : str
         The reason for the promise.
@@ -146,7 +159,7 @@ class Threat:
     """
 
     name: str
-    what: Kind | Order | PlaceKind | None
+    what: Kind | Order | PlaceKind | SpeedKind | None
     why: str
     causes: frozenset[Cause] = frozenset()
     detected: float | None = None

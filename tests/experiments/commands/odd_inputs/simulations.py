@@ -212,10 +212,11 @@ REFUSED = {
     "there is no bicycle 'Silvr'": ["faults --bicycles Silvr --count 2"],
     "faults come together by 1 to 3": ["faults --together 0", "faults --together 4"],
     "with no faults none come together": ["faults --together 2 --threats none"],
-    "--threats place has bicycles and sensors of its own": [
+    "--threats place has bicycles and devices of its own": [
         "faults --threats place --together 2",
         "faults --threats place --drive rate",
     ],
+    "--threats speed has bicycles and devices of its own": ["faults --threats speed --bicycles Silver"],
     "--threats must be one of": ["faults --threats lqg", "faults --threats ''"],
     "--drive must be torque, rate or angle": ["faults --drive speed"],
     "the length of a ride must lie between 1.9 and 60 s": ["faults --length 61", "faults --length nan"],
