@@ -15,14 +15,19 @@ from firmware_interface.devices.link import (
     ROLE_WHEEL,
 )
 from firmware_interface.devices.speed.treadmill import BELT_SAY, BELT_SAY_RUN, BELT_SAY_SPEED
-from firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE, STATUS_ENABLED, STATUS_STOP_BUTTON
 from hil.loop.excitation import Excitation
 from hil.loop.states import State, Symptom, Verdict
 from hil.loop.tick import farewell
 from hil.loop.transitions import Stage
 from tests.hil.loop.scripted import DT, Scripted
 
-OF_CONTROL = {State.CHECK: Stage.STREAM, State.ARMED: Stage.ARMED, State.RUNNING: Stage.RUNNING}
+OF_CONTROL = {
+    State.CHECK: Stage.STREAM,
+    State.ARMED: Stage.ARMED,
+    State.RUNNING: Stage.RUNNING,
+    State.RAMPDOWN: Stage.RAMPDOWN,
+}
 
 
 def in_state(state, **made):
@@ -42,6 +47,7 @@ def in_state(state, **made):
 def test_a_device_at_its_own_pace_is_not_the_loops_to_judge(role):
     s = Scripted(roles=(ROLE_SENSORS, ROLE_DRIVE, role))
     s.ticks(5)
+    assert s.loop.links["receiver"]["frames_ok"][2] == 5  # it is heard
     assert s.ticks(40, came=(1, 1, 0))["silence"] == pytest.approx(0.0, abs=1e-9)
     s.tick(broken=(2, 0))
     assert s.loop.news["clean"] == 1
@@ -119,8 +125,8 @@ def test_the_lane_is_held_back_at_its_moments_under_control_only():
     s = Scripted(excitation=Excitation(held_back=((0.0, 2 * DT),)))
     assert not any(s.tick()["verdict"] & Verdict.LANE_HELD_BACK for _ in range(4))
     s.running()
-    held = [bool(s.tick()["verdict"] & Verdict.LANE_HELD_BACK) for _ in range(5)]
-    assert held == [True] * 2 + [False] * 3
+    verdicts = [int(s.tick()["verdict"]) for _ in range(5)]
+    assert verdicts == [Verdict.LANE_HELD_BACK] * 2 + [Verdict.NONE] * 3
 
 
 @pytest.mark.parametrize("state", [State.DISARMED, State.CHECK, State.ARMED, State.RUNNING, State.FAULT])
@@ -175,6 +181,24 @@ def test_the_drive_is_expected_to_do_what_it_obeys():
             assert pytest.approx(float(s.loop.estimate["delta_dot"])) == T
             assert rate == 0.0
         assert s.loop.command["kind"] == kind
+
+
+@pytest.mark.parametrize("state", [State.CHECK, State.ARMED, State.RUNNING, State.RAMPDOWN])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_drive_that_obeys_a_rate_is_followed_from_control_on(state, stopped):
+    """What it is expected to do: its command under control, what the hands do with the steer before and after."""
+    s = in_state(state)
+    s.loop.limits["kind"] = COMMAND_KIND_RATE
+    s.loop.supervisor["T_cmd"] = 1.0  # rad/s, so that a ramp has a way to go
+    s.loop.estimate["delta_dot"] = 5.0
+    s.raw(1)["status"] = STATUS_ENABLED | (STATUS_STOP_BUTTON if stopped else 0)
+    s.tick()
+    expected, hands, command = (float(s.loop.estimate[name]) for name in ("T", "delta_dot", "u_prev"))
+    assert abs(hands - command) > 1.0
+    now = State(int(s.row["state"]))  # an armed machine that shall run runs in this tick
+    steered = now in (State.RUNNING, State.RAMPDOWN)
+    assert steered == (not stopped and state != State.CHECK)
+    assert expected == pytest.approx(command if steered else hands)
 
 
 def test_the_last_word_of_a_run_stops_the_belt_too():
