@@ -19,9 +19,11 @@ from experiments.analysis.estimators.coloured_noise import noise_covariance
 from experiments.analysis.initial_state import InitialState
 from experiments.datatypes import Dynamics, ProcessNoise
 from experiments.theory.kalman import RowNoise, row_noise, settled_root
+from experiments.theory.noisy_machine import noise_effects
 from experiments.theory.process_noise import impulse_responses, torque_rows
 from models.array_types import Array
 
+LEAST_UPRIGHT = 0.9  # of the motions drawn; where more bicycles fall the linear loop has to do
 MODE_PARAMETERS = 5  # of one mode about a constant: d, w, c1, c2, c3
 
 
@@ -33,6 +35,7 @@ def difference_covariance(
     start: InitialState,
     unexplained: Array,
     process_noise: ProcessNoise | None = None,
+    drawn: Array | None = None,
 ) -> Array:
     """Covariance (2, 2) of measured minus like for like, real and imaginary part [1/s^2].
 
@@ -51,15 +54,51 @@ def difference_covariance(
         Residual of the fit to the measurement, less that of the fit to the simulation [rad/s].
     process_noise : ProcessNoise or None
         Random torques on the bicycle, where there are some.
+    drawn : (2, c) array or None
+        Differences by chance, see `drawn_differences`: they stand for the noise of the sensors where no linear loop
+        does.
     """
     channels = difference_influence(influence, start)
     jacobian = np.column_stack([np.ones(len(unexplained)), influence.T])
     extra = max(MODE_PARAMETERS - jacobian.shape[1], 0)
     seen = noise_covariance(channels[0], unexplained - unexplained.mean(), jacobian, extra).covariance
-    known = [] if dynamics.noise is None or dynamics.dt is None else [sensor_covariance(dynamics, v, dt, channels)]
+    known = []
+    if drawn is not None:
+        known.append(np.cov(drawn))
+    elif dynamics.noise is not None and dynamics.dt is not None:
+        known.append(sensor_covariance(dynamics, v, dt, channels))
     if process_noise is not None and dynamics.mechanics is not None:
         known.append(driven_covariance(*torque_rows(dynamics, process_noise, v, dt), channels))
     return larger_covariance(sum(known, np.zeros((2, 2))), seen) if known else seen
+
+
+def drawn_differences(dynamics: Dynamics, v: float, dt: float, influence: Array, start: InitialState) -> Array | None:
+    """Differences (2, c) measured minus like for like of a machine with losses, by chance; None without its noise.
+
+    To first order in what noise makes of the readings, which is not of first order in the noise: it dithers a dead
+    band and friction, so that the mean of the differences is not zero.
+
+    Parameters
+    ----------
+    dynamics : Dynamics
+    v : float
+        Mean speed of the window [m/s].
+    dt : float
+        Sampling interval of the recording [s].
+    influence : (2, n) array
+        Change of the estimate per lean rate at each sample.
+    start : InitialState
+        Of a motion that is not linear.
+    """
+    if start.machine is None or dynamics.noise is None or dynamics.dt is None:
+        return None
+    if influence.shape[1] != len(start.lean_rate):
+        return None
+    noisy = noise_effects(dynamics, start.machine, v, dt, start.x)
+    lean_rate, steer = difference_influence(influence, start)
+    found = lean_rate @ noisy.phi_dot + steer @ noisy.delta
+    upright = np.isfinite(found).all(axis=0)
+    return np.asarray(found[:, upright]) if np.mean(upright) > LEAST_UPRIGHT else None
 
 
 def larger_covariance(one: Array, other: Array) -> Array:

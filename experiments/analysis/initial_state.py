@@ -21,6 +21,9 @@ PRIOR_SCALE = 10.0  # s: a start beyond this many times the signal's own size is
 START_STEP = 1e-5  # rad, rad/s and hidden starts' standard deviations, for difference quotients
 MOST_START_STEPS, MOST_HALVINGS = 12, 6  # of Gauss and Newton
 GENTLER = 0.8  # of a start from which the bicycle falls over
+OTHER_START, MOST_OTHER_STARTS = 0.3, 4  # share by which other starts of a search differ, and how many there are
+MOST_UNEXPLAINED = 1.5  # times the white noise of a reading; a motion that leaves more is worth another search
+THIRD_DIFFERENCE = 20.0  # variance of the third difference of white noise of variance 1
 START_SETTLED = 1e-4  # of the noise's standard deviations, squared: a smaller step is none
 
 
@@ -35,7 +38,12 @@ class InitialState:
     lean_rate: Array  # (n,) simulated, less its mean: the measurement's offset is not the model's business
     steer: Array  # (n,) steer simulated
     peak: float  # greatest lean rate simulated
-    nonlinear: bool = False
+    machine: WindowMachine | None = None  # that was simulated, where the motion is not linear
+
+    @property
+    def nonlinear(self) -> bool:
+        """Is the motion that of a machine which obeys no linear equations?"""
+        return self.machine is not None
 
 
 Channels = list[tuple[Array, Array]]  # of each signal used: d signal / d x (n, 4 + k), and what was measured (n,)
@@ -120,10 +128,27 @@ def nonlinear_initial_state(
     """
     of = machine.nonlinearities
     sides = (1, -1) if of.hysteresis > 0.0 else (1,)
-    machines = (replace(machine, nonlinearities=replace(of, lagging=side)) for side in sides)
-    tried = (_bent_start(response, window, one, first) for one in machines)
-    found = [one for one in tried if one is not None]
-    return min(found, key=lambda one: one[0])[1] if found else None
+    machines = [replace(machine, nonlinearities=replace(of, lagging=side)) for side in sides]
+    # steps of a drive with losses may end in a valley beside the deepest one: then the search begins elsewhere too
+    chance, begin = np.random.default_rng(0), first
+    found: list[tuple[float, InitialState]] = []
+    for _ in range(1 + (MOST_OTHER_STARTS if of.lossy else 0)):
+        tried = (_bent_start(response, window, one, begin) for one in machines)
+        found += [one for one in tried if one is not None]
+        best = min(found, key=lambda one: one[0])[1] if found else None
+        if best is not None and _explains(response, window, best):
+            break
+        begin = replace(first, x=first.x * (1.0 + OTHER_START * chance.standard_normal(len(first.x))))
+    return best
+
+
+def _explains(response: Response, window: Window, start: InitialState) -> bool:
+    """Tell whether a motion leaves little more than white noise, as third differences of the readings show that."""
+    for y, shown in zip(_measured(response, window), (start.lean_rate, start.steer), strict=False):
+        noise = np.std(np.diff(y, 3)) / np.sqrt(THIRD_DIFFERENCE)
+        if np.std(y - shown) > MOST_UNEXPLAINED * max(noise, MIN_RELATIVE_NOISE * float(np.std(y))):
+            return False
+    return True
 
 
 def _bent_start(
@@ -157,7 +182,7 @@ def _bent_start(
         _centred(here.lean_rate),
         here.steer,
         float(np.abs(here.lean_rate).max()),
-        nonlinear=True,
+        machine=machine,
     )
     unlikely = sum(len(y) * np.log(std) for y, std in zip(ys, stds, strict=True)) + 0.5 * float(here.x @ prior @ here.x)
     return float(unlikely), found

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.analysis.difference_noise import difference_covariance
+from experiments.analysis.difference_noise import difference_covariance, drawn_differences
 from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import InitialState, estimate_initial_state, machine_in, nonlinear_initial_state
 from experiments.datatypes import Dynamics, Fit, Prediction, Response, Window
@@ -60,7 +60,7 @@ def predict(response: Response, window: Window, fit: Fit) -> Prediction:
         if not (theory.losses.linear and np.all(straight)):
             bent = nonlinear_initial_state(response, window, machine, start)
             if bent is not None:
-                start, found = bent, _like_for_like(response, window, fit, dynamics, bent)
+                start, found = bent, _like_for_like(response, window, fit, dynamics, bent, not theory.losses.linear)
     name, frozen, status = _frozen(window, fit, dynamics, start)
     said = [status, _through(start, theory), _bias(window, frozen, found), found.status]
     return Prediction(
@@ -155,8 +155,21 @@ class _Like(NamedTuple):
         return float(self.covariance[0, 1] / size) if size > 0.0 else 0.0
 
 
-def _like_for_like(response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -> _Like:
-    """Apply the estimator to the explained lean rate; also the covariance of measured minus that, and a status."""
+def _like_for_like(
+    response: Response, window: Window, fit: Fit, dynamics: Dynamics, start: InitialState, dithered: bool = False
+) -> _Like:
+    """Apply the estimator to the explained lean rate; also the covariance of measured minus that, and a status.
+
+    Parameters
+    ----------
+    response : Response
+    window : Window
+    fit : Fit
+    dynamics : Dynamics
+    start : InitialState
+    dithered : bool
+        Noise of the sensors moves the eigenvalue on average too, as losses of the drive make it do.
+    """
     if fit.influence.size == 0:  # the model is part of the fit: fitted to its own motion it finds its own eigenvalue
         mode = dominant_mode(dynamics, window.v_mean, start.x, window.duration, fit.im > 0, MIN_TURN)
         return _Like(mode.eigenvalue if mode else complex(np.nan, np.nan), fit.covariance, "")
@@ -167,7 +180,11 @@ def _like_for_like(response: Response, window: Window, fit: Fit, dynamics: Dynam
     if not (len(simulated.curve) == len(fit.curve) == len(y) == fit.influence.shape[1]):
         return _Like(like, np.full((2, 2), np.nan), status)
     unexplained = (y - fit.curve) - (start.lean_rate - simulated.curve)
+    v, dt = window.v_mean, response.dt
+    drawn = drawn_differences(dynamics, v, dt, fit.influence, start) if dithered else None
     covariance = difference_covariance(
-        dynamics, window.v_mean, response.dt, fit.influence, start, unexplained, response.process_noise
+        dynamics, v, dt, fit.influence, start, unexplained, response.process_noise, drawn
     )
+    if drawn is not None:
+        like += complex(*drawn.mean(axis=1))
     return _Like(like, covariance, status)

@@ -17,7 +17,7 @@ _LOOKS = 8  # at the drive's torque within a step
 @compiled
 def simulate_machine(
     X, F, left, weight, change, off, V, V_dot, steps, rows, readings, forced, more, steer, felt, torque,
-    keeps, packed, place, curved, coulomb, dead_band, hysteresis, offset, lagging,
+    keeps, packed, place, curved, coulomb, dead_band, hysteresis, offset, lagging, shaken,
 ):  # fmt: skip
     """Simulate motions (n, 3, c) from whole states: roll gyro, steer, yaw gyro.
 
@@ -41,6 +41,8 @@ def simulate_machine(
         The bicycle is nonlinear.
     coulomb, dead_band, hysteresis, offset, lagging : float
         As of `Nonlinearities`.
+    shaken : (n steps, m, c) array
+        Change of each whole state over each step by noise; of no steps where there is none.
     """
     m, columns = X.shape
     n = len(left)
@@ -87,6 +89,8 @@ def simulate_machine(
                         y[a] += ab * x[b]
                     for b in range(N_INSTRUMENTS):
                         y[a] += readings[here, a, b] * d[b]
+                    if len(shaken) > 0:
+                        y[a] += shaken[i * steps + step, a, c]
                 T_end = _driven(y, torque)
                 begins, ends, arrived_end = _losses(T, T_end, arrived, keeps, dead_band, hysteresis, offset)
                 _push(first, steer[here], (T - arrived if curved else 0.0) - begins)

@@ -67,6 +67,11 @@ class Nonlinearities:
     offset: float = 0.0
     lagging: int = 1
 
+    @property
+    def lossy(self) -> bool:
+        """Does the drive or its bearings keep some torque, in a way that is not smooth?"""
+        return max(self.coulomb, self.dead_band, self.hysteresis) > 0.0
+
 
 class WindowMotion(NamedTuple):
     """Motions of a machine in a window, one column for each start; nan from where a bicycle has fallen over."""
@@ -74,6 +79,13 @@ class WindowMotion(NamedTuple):
     phi_dot: Array  # (n, c) rad/s, as the roll gyro shows it
     delta: Array  # (n, c) rad
     psi_dot: Array  # (n, c) rad/s, as the yaw gyro shows it
+
+
+class Shaking(NamedTuple):
+    """Changes of the whole states of c motions by noise."""
+
+    before: Array  # (m, c) what earlier noise left where the window begins
+    steps: Array  # (n steps, m, c) over each step
 
 
 @dataclass(frozen=True)
@@ -100,12 +112,21 @@ class WindowMachine:
     nonlinearities: Nonlinearities
     rest: Array  # (m,) where the machine is at rest under the offset of its drive
 
-    def simulate(self, starts: Array) -> WindowMotion:
-        """Simulate the motions from starts (4 + k, c): lean, steer [rad], their rates [rad/s], hidden starts."""
+    def simulate(self, starts: Array, shaking: Shaking | None = None) -> WindowMotion:
+        """Simulate the motions from starts (4 + k, c): lean, steer [rad], their rates [rad/s], hidden starts.
+
+        Parameters
+        ----------
+        starts : (4 + k, c) array
+        shaking : Shaking, optional
+            Without it there is no noise.
+        """
         F, left, weight = self.maps
         extra = self.nonlinearities
+        whole = self.embed @ starts + self.rest[:, np.newaxis]
+        shaken = np.zeros((0, *whole.shape)) if shaking is None else shaking.steps
         shown = simulate_machine(
-            self.embed @ starts + self.rest[:, np.newaxis],
+            whole if shaking is None else whole + shaking.before,
             F,
             left,
             weight,
@@ -130,6 +151,7 @@ class WindowMachine:
             extra.hysteresis,
             extra.offset,
             float(extra.lagging),
+            shaken,
         )
         return WindowMotion(shown[:, SHOWN_LEAN_RATE], shown[:, SHOWN_STEER], shown[:, SHOWN_YAW_RATE])
 

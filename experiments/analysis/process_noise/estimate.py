@@ -69,7 +69,15 @@ def estimate_process_noise(
         if id(response) not in others:
             others[id(response)] = other_machines(response)
         stretches.append(make_stretch(response, c, others[id(response)]))
-    return likeliest(stretches)
+    found = likeliest(stretches)
+    lost = max(_torque_lost(response) for response, _ in chosen)
+    return found if found is not None and found.lean_torque > lost else None
+
+
+def _torque_lost(response: Response) -> float:
+    """Torque [N m] that the drive of a recording may keep; random ones as small are how noise dithers what it keeps."""
+    losses = theory_for(response).losses
+    return losses.friction + losses.dead_band + losses.hysteresis
 
 
 def other_machines(response: Response) -> OtherMachines:

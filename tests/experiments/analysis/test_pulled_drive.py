@@ -1,14 +1,19 @@
 """A machine whose drive was pulled: its theory has what the rig says, and is rejected where the rig says nothing."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from experiments.analysis.analyze import analyze_responses
+from experiments.analysis.difference_noise import difference_influence, drawn_differences, sensor_covariance
+from experiments.analysis.estimators import estimate
 from experiments.analysis.initial_state import estimate_initial_state, machine_in, nonlinear_initial_state
+from experiments.analysis.windows import find_windows
 from experiments.studies.verdict_calibration.judge import ask_verdict
 from experiments.studies.verdict_calibration.simulate import campaign_responses
 from experiments.studies.verdict_calibration.strata import STRATA, Stratum, StudyCampaign
-from experiments.theory.theory import dynamics_for
+from experiments.theory.theory import dynamics_for, theory_for
 from models.plant.drive_losses import DriveLosses
 
 
@@ -54,7 +59,42 @@ def test_the_motion_of_a_window_is_explained_to_the_noise_of_the_gyro(told):
     assert max(bent) < 1.3
 
 
-REJECTED_TOO_OFTEN = pytest.mark.xfail(reason="docs/truth.md, a pulled drive: p is still too small", strict=False)
+def test_noise_that_dithers_the_losses_is_not_taken_for_wind(told):
+    """Random torques of 0.003 to 0.014 N m were found in still air, and made the errors up to seven times as large."""
+    assert all(response.process_noise is None for response in told.responses)
+
+
+@pytest.mark.parametrize("losses", [DriveLosses(), DriveLosses(dead_band=0.03, hysteresis=0.02, friction=0.05)])
+def test_noise_drawn_for_a_machine_is_that_of_the_linear_loop_where_it_loses_nothing(told, losses):
+    response = told.responses[0]
+    window = next(c for c in told.comparisons if c.key == response.key).window
+    theory, v = theory_for(response), window.v_mean
+    lossless = replace(response, theory=replace(theory, losses=losses, linear=True))
+    dynamics = dynamics_for(lossless)
+    machine, first = machine_in(lossless, window, dynamics), estimate_initial_state(lossless, window, dynamics)
+    fit = estimate(response.t[window.rows], response.phi_dot[window.rows])
+    start = replace(first, machine=machine)
+    drawn = drawn_differences(dynamics, v, response.dt, fit.influence, start)
+    exact = sensor_covariance(dynamics, v, response.dt, difference_influence(fit.influence, first))
+    unit = np.linalg.inv(np.linalg.cholesky(exact))
+    whitened, bias = unit @ np.cov(drawn) @ unit.T, unit @ drawn.mean(axis=1)
+    if losses.linear:  # by the noise's own impulse responses; 64 draws scatter by 0.18 of a variance
+        assert whitened == pytest.approx(np.eye(2), abs=0.5)
+        assert bias == pytest.approx(np.zeros(2), abs=1e-6)
+    else:  # they move the eigenvalue on average too
+        assert np.abs(bias).max() > 0.05
+
+
+def test_a_search_that_ends_beside_the_deepest_valley_begins_elsewhere():
+    """The third condition left 10 times the noise of the steer, and was off by four standard deviations."""
+    response = campaign_responses(StudyCampaign(5602, 1, "Pista", "pulled drive", "poles", 1.0, "single_mode"))[2]
+    dynamics = dynamics_for(response)
+    for window in find_windows(response)[0]:
+        first = estimate_initial_state(response, window, dynamics)
+        start = nonlinear_initial_state(response, window, machine_in(response, window, dynamics), first)
+        steer = response.delta[window.rows]
+        noise = np.std(np.diff(steer, 3)) / np.sqrt(20.0)
+        assert np.std(steer - start.steer) < 1.5 * noise
 
 
 @pytest.mark.slow
@@ -63,7 +103,7 @@ REJECTED_TOO_OFTEN = pytest.mark.xfail(reason="docs/truth.md, a pulled drive: p 
     [
         ("linear", {"friction": 0.1}),
         ("linear", {"dead_band": 0.05}),
-        pytest.param("linear", {"hysteresis": 0.05}, marks=REJECTED_TOO_OFTEN),
+        ("linear", {"hysteresis": 0.05}),
         ("nonlinear", {"friction": 0.1}),
         ("nonlinear", {"dead_band": 0.05}),
         ("nonlinear", {"hysteresis": 0.05}),
