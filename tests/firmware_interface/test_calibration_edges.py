@@ -6,9 +6,27 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from firmware_interface.calibration import Calibration, calibrate, is_off_scale, new_clock, to_counts
+from firmware_interface.calibration import (
+    Calibration,
+    calibrate,
+    drive_command,
+    is_off_scale,
+    new_clock,
+    steer_command,
+    to_counts,
+)
 from firmware_interface.errors import DeviceError
-from firmware_interface.messages import FAULT_BUS, FAULT_DRIVE, FAULT_ENCODER, FAULT_IMU, RAW, SAMPLE
+from firmware_interface.messages import (
+    COMMAND_KIND_ANGLE,
+    COMMAND_KIND_RATE,
+    COMMAND_KIND_TORQUE,
+    FAULT_BUS,
+    FAULT_DRIVE,
+    FAULT_ENCODER,
+    FAULT_IMU,
+    RAW,
+    SAMPLE,
+)
 from tests.firmware_interface.wire import record
 
 EXACT = Calibration(  # powers of two, so that a limit is hit exactly
@@ -148,3 +166,25 @@ def test_a_mounting_turns_all_axes_into_each_other():
     found = [float(sample[f"{name}_dot_meas"]) for name in ("phi", "theta", "psi")]
     assert found == pytest.approx(turned.apply(1e-4 * np.array(rates)))
     assert [float(sample[f"a_{axis}_meas"]) for axis in "xyz"] == pytest.approx(turned.apply(1e-3 * np.array(forces)))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_an_angle_is_told_as_the_encoder_counts_it(sign):
+    """Sent to a drive that holds it, the angle is the one that the encoder then shows."""
+    calibration = Calibration(wheel_radius=0.3, steer_sign=sign, steer_offset=0.15, steer_counts_per_turn=2.0**20)
+    told = drive_command(0.4, COMMAND_KIND_ANGLE, calibration.as_record())
+    assert told == pytest.approx(sign * 0.55)
+    sample = record(SAMPLE)
+    counts = round(told / (2 * math.pi) * 2**20)
+    calibrate(record(RAW, steer_counts=counts), calibration.as_record(), new_clock(), sample)
+    assert float(sample["delta_meas"]) == pytest.approx(0.4, abs=1e-5)
+    assert steer_command(told, COMMAND_KIND_ANGLE, calibration.as_record()) == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize("kind", [COMMAND_KIND_TORQUE, COMMAND_KIND_RATE])
+@pytest.mark.parametrize(("steer_sign", "torque_sign"), [(1, -1), (-1, 1)])
+def test_a_torque_and_a_rate_are_told_with_the_sign_of_their_drive(kind, steer_sign, torque_sign):
+    calibration = Calibration(wheel_radius=0.3, steer_sign=steer_sign, torque_sign=torque_sign, steer_offset=0.15)
+    told = drive_command(0.4, kind, calibration.as_record())
+    assert told == torque_sign * 0.4
+    assert steer_command(told, kind, calibration.as_record()) == 0.4

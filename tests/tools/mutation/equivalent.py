@@ -21,6 +21,7 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "term left out: CALIBRATION.names or ()": "it has names",
         "comparison: np.linalg.det(rotation) < 0 -> np.linalg.det(rotation) <= 0": "an orthonormal matrix has 1 or -1",
         "comparison: x > lowest -> x >= lowest": "the lowest is the lowest either way",
+        "step - clock.last_us + 2 ** 31 -> step - clock.last_us - 2 ** 31": "the same number of 32 bits",
     },
     "hil/loop/limits.py": {
         "number: 1 -> 2 in record = np.zeros(1, LIMITS)[0]": _ONE_RECORD,
