@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from experiments.emulation.plaything import FAULTS, Playmate
+from experiments.emulation.ground_forces import ground_forces
+from experiments.emulation.plaything import FAULTS, Playmate, PlayTruth
 from experiments.live.fits import FoundFits, ask_fits, new_fitter
 from experiments.live.hello import hello_of
 from experiments.live.launch import LiveServerProcess
@@ -67,6 +68,13 @@ class Toy:
     out: Path
     extra: dict[str, Any]
 
+    def ground_forces(self) -> list[float] | None:
+        """Forces of the ground on its wheels now [N]; None where the model has none."""
+        truth = self.playmate.truth
+        if truth.held or getattr(self.extra.get("emulation"), "model", "") != "nonlinear":
+            return None
+        return ground_forces(self.rig.bicycle, truth)
+
 
 class PlaySession:
     """Rides one after another, each told to the page and heeding it.
@@ -97,6 +105,7 @@ class PlaySession:
     def play(self, stopped: Callable[[], bool]) -> None:
         """Play until ``stopped()`` or the server is gone."""
         self._stopped = stopped
+        ground_forces(self.toy.rig.bicycle, PlayTruth(v=self.toy.playmate.speed))  # compiled before a ride, not in it
         greeted = ""
         with new_fitter() as fitter:
             while not self.over:
@@ -303,6 +312,7 @@ class _Ride:
         room = os.statvfs(self._toy.out)
         told = self._narrator.status(
             row,
+            ground_forces=self._toy.ground_forces(),
             recording=str(self.folder),
             recording_bytes=size,
             disk_left=room.f_bavail * room.f_frsize,

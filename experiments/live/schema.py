@@ -178,6 +178,7 @@ class LiveStatus(_Message):
     temperatures: dict[str, float] = {}  # deg C, by the name of the sensor
     age_s: OptionalNumber = None  # of the newest row when this was written
     pages: int = 0  # that look on
+    ground_forces: list[float] | None = None  # N, emulated nonlinear bicycle: rear, front; along, right, up
     pace: OptionalNumber = None  # of a replay; 0 while it stands still
 
 

@@ -6,6 +6,7 @@ import { store } from "./store.js";
 import * as bars from "./parts/bars.js";
 import * as drawn from "./parts/drawn.js";
 import * as eigenvalues from "./parts/eigenvalues.js";
+import * as forces from "./parts/forces.js";
 import * as play from "./parts/play.js";
 import * as pose from "./parts/pose.js";
 import * as replay from "./parts/replay.js";
@@ -44,6 +45,7 @@ async function choosePicture(asked) {
   made.start($("scene"), able !== "card");
   measured.deep = made !== drawn;
   $("view").hidden = !able;
+  $("forces").hidden = true; // until a machine tells them
   say($("view"), measured.deep ? "flat" : "3D");
   $("view").setAttribute("aria-label", measured.deep ? "draw flat, which costs less" : "draw in three dimensions");
   if (store.hello) { made.onHello(); say($("scene-note"), note()); }
@@ -60,6 +62,7 @@ onMessage((message) => {
   } else if (message.type === "status") {
     top.onStatus();
     side.onStatus();
+    $("forces").hidden = !measured.deep || !store.status.ground_forces;
   } else if (message.type === "heard") top.onHeard(message);
   else if (message.type === "campaign") side.onCampaign();
 });
@@ -88,6 +91,7 @@ function begin() {
   $("top").hidden = $("page").hidden = false;
   for (const part of [top, traces, speeds, eigenvalues, play, replay]) part.start();
   choosePicture(new URLSearchParams(location.search).get("view"));
+  forces.start();
   $("view").addEventListener("click", () => choosePicture(measured.deep ? "flat" : "3d"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => store.hello && picture?.onHello());
   startLink();

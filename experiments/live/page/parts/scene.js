@@ -4,6 +4,7 @@ import * as T from "../vendor/three.js";
 import { store } from "../store.js";
 import { colour } from "../words.js";
 import { TRAIL_POINTS, frameOf, pose } from "./pose.js";
+import * as forces from "./forces.js";
 
 const KICK_SHOWN_S = 0.7;
 const TILE = 1; // m of the ground's pattern
@@ -74,6 +75,7 @@ export function onHello() {
   scene.add(bike.whole, bike.shadow);
   addTrail();
   addKick();
+  scene.add(forces.made(T, flat("green"), software));
   heading = place = 0;
   fitted();
 }
@@ -271,6 +273,7 @@ export function draw(now) {
   bike.shadow.rotation.z = -pose.psi;
   bike.arrow.set(pose.torque / (store.hello.limits.command));
   showKick();
+  forces.draw(bike);
   drawTrail();
   world.ground.position.x = Math.round(pose.x / TILE) * TILE;
   if (!store.hello.belt_width) world.ground.position.z = Math.round(pose.y / TILE) * TILE;

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 BITS, BLOCK = 24, 8  # of the bar code; pixels on the page
-_STEP = 1e-3  # s that the last bit tells
+STEP = 1e-3  # s that the last bit tells
 _AT_BOTH_ENDS = [True, False, True]  # of every code, so that nothing else is taken for one
 
 SHOW_CODE = """([bits, block, step]) => {
@@ -65,7 +65,7 @@ class Pixels:
     def __init__(self, page: Any) -> None:
         self.shown: list[Shown] = []
         self._kept: list[tuple[str, float, float]] = []
-        page.evaluate(SHOW_CODE, [BITS, BLOCK, _STEP])
+        page.evaluate(SHOW_CODE, [BITS, BLOCK, STEP])
         self._session = page.context.new_cdp_session(page)
         self._session.on("Page.screencastFrame", self._take)
         self._session.send("Page.startScreencast", {"format": "jpeg", "quality": 80, "everyNthFrame": 1})
@@ -97,7 +97,7 @@ def read_code(picture: bytes) -> float | None:
     bits = grey[BLOCK // 2, at.astype(int)] > 127
     if list(bits[:3]) != _AT_BOTH_ENDS or list(bits[-3:]) != _AT_BOTH_ENDS:
         return None
-    return float(_STEP * int("".join("1" if bit else "0" for bit in bits[3:-3]), 2))
+    return float(STEP * int("".join("1" if bit else "0" for bit in bits[3:-3]), 2))
 
 
 def ages(shown: list[Shown], t: np.ndarray, zero: float) -> tuple[np.ndarray, np.ndarray]:
@@ -114,6 +114,6 @@ def ages(shown: list[Shown], t: np.ndarray, zero: float) -> tuple[np.ndarray, np
     """
     newest = np.maximum.accumulate([one.t for one in shown])
     rows = t[(t - zero >= newest[0]) & (t - zero <= newest[-1])]
-    first = np.searchsorted(newest, rows - zero - _STEP / 2)
+    first = np.searchsorted(newest, rows - zero - STEP / 2)
     composed, handed = (np.array([getattr(one, name) for one in shown]) for name in ("composed", "handed"))
     return composed[first] - rows, handed[first] - rows

@@ -195,6 +195,14 @@ def test_the_bicycle_is_drawn_flat_or_deep(browser, teller):
             page.click("#view")
             page.wait_for_selector("#scene canvas")
             await_that(lambda: page.evaluate("riderless.measured.deep && riderless.measured.pictures > 2"))
+            assert page.is_hidden("#forces"), "a machine that tells no forces has none to show"
+            teller.status = teller.status.model_copy(update={"ground_forces": [0.0, 108.0, 610.0, 0.0, 56.0, 312.0]})
+            page.click("#forces")
+            assert page.get_attribute("#forces", "aria-pressed") == "true"
+            drawn = page.evaluate("riderless.measured.scenes")
+            await_that(lambda: page.evaluate("riderless.measured.scenes") > drawn + 2)
+            page.click("#view")
+            assert page.is_hidden("#forces")
 
 
 def test_a_browser_without_scripts_gets_one_sentence(browser, teller):
