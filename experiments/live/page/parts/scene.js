@@ -75,7 +75,7 @@ export function onHello() {
   scene.add(bike.whole, bike.shadow);
   addTrail();
   addKick();
-  scene.add(forces.made(T, flat("green"), software));
+  scene.add(forces.made(T, flat("green", { depthTest: false, transparent: true }), software));
   heading = place = 0;
   fitted();
 }

@@ -68,7 +68,9 @@ class Pixels:
         page.evaluate(SHOW_CODE, [BITS, BLOCK, STEP])
         self._session = page.context.new_cdp_session(page)
         self._session.on("Page.screencastFrame", self._take)
-        self._session.send("Page.startScreencast", {"format": "jpeg", "quality": 80, "everyNthFrame": 1})
+        self._width = page.viewport_size["width"]
+        small = {"maxWidth": self._width // 2, "maxHeight": page.viewport_size["height"] // 2}  # costs the page less
+        self._session.send("Page.startScreencast", {"format": "jpeg", "quality": 80, "everyNthFrame": 1, **small})
 
     def _take(self, frame: dict[str, Any]) -> None:
         self._kept.append((frame["data"], frame["metadata"]["timestamp"], time.monotonic()))
@@ -79,22 +81,23 @@ class Pixels:
         self._session.send("Page.stopScreencast")
         shift = time.time() - time.monotonic()
         for data, composed, handed in self._kept:
-            t = read_code(base64.b64decode(data))
+            t = read_code(base64.b64decode(data), self._width)
             if t is not None:
                 self.shown.append(Shown(t, composed - shift, handed))
         self._kept.clear()
 
 
-def read_code(picture: bytes) -> float | None:
-    """Read the row [s] that the bar code of a picture tells; None where there is none."""
+def read_code(picture: bytes, width: int) -> float | None:
+    """Read the row [s] that the bar code of a picture of a page so wide [px] tells; None where there is none."""
     from PIL import Image
 
     with Image.open(io.BytesIO(picture)) as image:
         grey = np.asarray(image.convert("L"))
-    at = (np.arange(BITS + 6) + 0.5) * BLOCK
+    block = BLOCK * grey.shape[1] / width
+    at = (np.arange(BITS + 6) + 0.5) * block
     if grey.shape[1] < at[-1]:
         return None
-    bits = grey[BLOCK // 2, at.astype(int)] > 127
+    bits = grey[int(block / 2), at.astype(int)] > 127
     if list(bits[:3]) != _AT_BOTH_ENDS or list(bits[-3:]) != _AT_BOTH_ENDS:
         return None
     return float(STEP * int("".join("1" if bit else "0" for bit in bits[3:-3]), 2))

@@ -57,9 +57,9 @@ def test_a_tick_is_on_the_screen_within_150_ms(browser, feed, tmp_path):
 
 def test_the_code_in_a_picture_tells_its_row(browser):
     page = browser.new_page()
-    assert read_code(page.screenshot(type="jpeg")) is None
+    assert read_code(page.screenshot(type="jpeg"), 1280) is None
     page.evaluate("globalThis.riderless = { measured: { pictures: 1, t: 123.4564 } }")
     page.evaluate(SHOW_CODE, [BITS, BLOCK, STEP])
     page.evaluate("new Promise(requestAnimationFrame)")
-    assert read_code(page.screenshot(type="jpeg")) == pytest.approx(123.456)
+    assert read_code(page.screenshot(type="jpeg"), 1280) == pytest.approx(123.456)
     page.close()
