@@ -129,8 +129,12 @@ def run(
 
 
 def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
-    """Speed that a treadmill of the rig is asked for; none where it drives none."""
-    return ((0.0, speed),) if rig.speed_drive else ()
+    """Speed that a treadmill of the rig is asked for, refused before anything starts; none where it drives none."""
+    from hil.rig.fitting import require_speeds_asked
+
+    asked = ((0.0, speed),) if rig.speed_drive else ()
+    require_speeds_asked(rig, asked)
+    return asked
 
 
 def _folder_with_room(out: Path, rig: "Rig", schedule: "Controller", duration: float) -> Path:

@@ -5,6 +5,8 @@ until ``sc``. A line with a wrong checksum gets no answer.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import xor
 
 import numpy as np
 from numba import njit
@@ -183,6 +185,55 @@ def _end(out, begin, n):
     return n + 2
 
 
+class ODriveWheelTwin(TreadmillTwin):
+    """ODrive on its line: it also tells and keeps the properties that are asked for before the loop.
+
+    Answers come in the order of the questions, so all of them are made here; what moves the wheel is compiled.
+    """
+
+    def __init__(self, belt: np.void, axis: int) -> None:
+        super().__init__(belt, hear_odrive_wheel, tell_odrive_wheel)
+        self._rest, name = b"", f"axis{axis}."
+        self.properties = {
+            "fw_version_major": "0",
+            "fw_version_minor": "5",
+            "fw_version_revision": "6",
+            "test_property": "0",
+            f"{name}motor.is_calibrated": "1",
+            f"{name}encoder.is_ready": "1",
+            f"{name}controller.config.vel_limit": "100.000000",
+            f"{name}controller.config.control_mode": "3",
+            f"{name}controller.config.input_mode": "1",
+            f"{name}config.watchdog_timeout": "0.000000",
+            f"{name}config.enable_watchdog": "0",
+        }
+
+    def hear(self, data: bytes, t: float) -> bytes:
+        """Take lines; returns the answers."""
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return b"".join(self._answer(line, t) for line in lines)
+
+    def _answer(self, line: bytes, t: float) -> bytes:
+        body, _, told = line.partition(b"*")
+        words = body.decode("latin-1").split()
+        if not words or told != b"%d" % reduce(xor, body):
+            return b""
+        belt = self.belt
+        if words[0] == "r":
+            own = {"current_state": belt["state"], "error": belt["error"]}
+            part = words[1].partition(".")[2]
+            said = str(own[part]) if part in own else self.properties.get(words[1], "invalid property")
+        elif words[0] == "f":
+            said = f"0.000000 {1e3 * belt['speed'] / BELT_SCALE / belt['unit']:f}"
+        elif words[0] == "w" and words[1] in self.properties:
+            self.properties[words[1]] = words[2]
+            return b""
+        else:
+            super().hear(line + b"\n", t)
+            return b""
+        return said.encode() + b"*%d\r\n" % reduce(xor, said.encode())
+
+
 def make(config: TwinConfig) -> TreadmillTwin:
     """Make an ODrive as after power-up."""
-    return TreadmillTwin(new_odrive_wheel(config.settings), hear_odrive_wheel, tell_odrive_wheel)
+    return ODriveWheelTwin(new_odrive_wheel(config.settings), round(config.settings.get("axis", 0)))

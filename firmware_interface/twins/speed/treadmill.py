@@ -20,6 +20,7 @@ class TreadmillTwin:
     def __init__(self, belt: np.void, hears: Any = hear_belt, tells: Any = report_belt) -> None:
         self.belt, self._hears, self._tells = belt, hears, tells
         self._out, self._t = np.zeros(MAX_FRAME, np.uint8), 0.0
+        hears(belt, self._out, 0, 0.0)  # compiled now, and not when somebody waits for an answer
 
     @property
     def belt_speed(self) -> tuple[float, float]:

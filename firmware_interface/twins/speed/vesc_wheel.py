@@ -4,6 +4,7 @@ Its time-out ends with the next command. It answers what it is asked at its next
 rolls out.
 """
 
+import binascii
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -124,6 +125,20 @@ def tell_vesc_wheel(b, t, out):
     return 18
 
 
-def make(config: TwinConfig) -> TreadmillTwin:
+_ASKS_VERSION = bytes([2, 1, 0, 0, 0, 3])  # a packet: the CRC of a zero is zero
+_VERSION = bytes([0, 6, 2]) + b"410\0" + bytes(17)  # firmware 6.02; number, pairing, test and kind are zero
+
+
+class VescWheelTwin(TreadmillTwin):
+    """VESC on its line: it also says what it is, when it is asked before the loop."""
+
+    def hear(self, data: bytes, t: float) -> bytes:
+        """Take packets; a question for the version is answered at once."""
+        super().hear(data, t)
+        asked = data.count(_ASKS_VERSION)
+        return asked * (bytes([2, len(_VERSION)]) + _VERSION + binascii.crc_hqx(_VERSION, 0).to_bytes(2, "big") + b"\3")
+
+
+def make(config: TwinConfig) -> VescWheelTwin:
     """Make a VESC as after power-up."""
-    return TreadmillTwin(new_vesc_wheel(config.settings), hear_vesc_wheel, tell_vesc_wheel)
+    return VescWheelTwin(new_vesc_wheel(config.settings), hear_vesc_wheel, tell_vesc_wheel)

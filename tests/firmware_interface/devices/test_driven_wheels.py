@@ -30,6 +30,8 @@ from firmware_interface.errors import DeviceError
 from firmware_interface.messages import COMMAND_KIND_RATE
 from firmware_interface.twins.odrive import ODriveTwin
 from firmware_interface.twins.pseudo_port import PseudoPort
+from firmware_interface.twins.speed.odrive_wheel import make as make_odrive_wheel
+from firmware_interface.twins.speed.vesc_wheel import make as make_vesc_wheel
 from firmware_interface.twins.twin import TwinConfig
 from firmware_interface.twins.vesc import VescTwin
 from firmware_interface.udp_port import open_line
@@ -216,6 +218,8 @@ class OnATerminal:
 
 
 def introduced(name, twin, settings):
+    for k in range(2):
+        twin.instant(1e-3 * k, READINGS)  # what is to be compiled, then is
     with OnATerminal(twin) as path, open_line(path, 115200, name, False) as port:
         return device(name).introduce(port, DeviceRequirements(200.0, 0.025, settings)).name
 
@@ -232,3 +236,10 @@ def test_they_introduce_themselves_on_a_terminal():
     assert twin.properties["axis0.config.watchdog_timeout"] == 0.5
     assert twin.properties["axis0.config.enable_watchdog"] == 1
     assert twin.properties["axis0.controller.config.control_mode"] == 2
+
+
+def test_their_own_twins_introduce_themselves_too():
+    assert introduced("vesc_wheel", make_vesc_wheel(config(**VESC)), VESC) == "VESC 410 6.02, rear wheel"
+    twin = make_odrive_wheel(config(**ODRIVE))
+    assert introduced("odrive_wheel", twin, ODRIVE) == "ODrive 0.5.6, axis0, rear wheel"
+    assert float(twin.properties["axis0.config.watchdog_timeout"]) == 0.5

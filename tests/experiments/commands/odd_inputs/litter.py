@@ -87,6 +87,31 @@ RIGS = {
     ),
     "untested": ("latency_test_days = 0 ", "latency_test_days = 7 "),
 }
+TREADMILLS = {
+    "kp": ("kp = 0.3", "kp = 30"),
+    "ki-nan": ("ki_per_s = 0.5", "ki_per_s = nan"),
+    "ki-text": ("ki_per_s = 0.5", 'ki_per_s = "half"'),
+    "trim": ("trim_m_per_s = 0.5 ", "trim_m_per_s = -0.5 "),
+    "ramp-zero": ("ramp_m_per_s2 = 1.0 ", "ramp_m_per_s2 = 0 "),
+    "stop-huge": ("stop_m_per_s2 = 1.0 ", "stop_m_per_s2 = 50 "),
+    "lag": ("lag_s = 0.3 ", "lag_s = 300 "),
+    "follow-error": ("follow_error_m_per_s = 0.4 ", "follow_error_m_per_s = 0 "),
+    "follow-time": ("follow_time_s = 0.5", "follow_time_s = 60"),
+    "lost-after": ("lost_after_s = 0.5 ", "lost_after_s = inf "),
+    "no-unit": ("ramp_m_per_s2 = 1.0 ", "ramp = 1.0 "),
+    "no-table": ("[speed_drive] ", "[speeddrive] "),
+    "no-port": ('carries = ["speed"]', 'carries = ["place"]'),
+    "twice": ("[place]", '[[port]]\ndevice = "treadmill"\nbaud = 115200\ncarries = ["speed"]\n[place]'),
+    "carries-more": ('carries = ["speed"]', 'carries = ["speed", "wheel"]'),
+    "setting": ('carries = ["speed"]', 'carries = ["speed"]\nsettings = { width_m = 1.2 }'),
+    "slow-line": ('baud = 115200\ncarries = ["speed"]', 'baud = 1200\ncarries = ["speed"]'),
+    "slow-start": ("ramp_m_per_s2 = 1.0 ", "ramp_m_per_s2 = 0.1 "),
+}
+WHEELS = {
+    "no-pairs": ("pole_pairs = 7, ", ""),
+    "half-a-pair": ("pole_pairs = 7, ", "pole_pairs = 3.5, "),
+    "radius": ("wheel_radius_m = 0.3 ", "wheel_radius_m = -0.3 "),
+}
 GAINS = {
     "later-format": ("schedule 1", "schedule 99"),
     "of-no-method": ("method =", "methode ="),
@@ -202,6 +227,8 @@ def make_litter(folder: Path, run: Path) -> None:
     for name, text, odd in (
         ("silver", silver, BICYCLES),
         ("rig", rig, RIGS),
+        ("treadmill", (DOCS / "rigs/treadmill.toml").read_text(encoding="utf-8"), TREADMILLS),
+        ("wheel", (DOCS / "rigs/driven-wheel.toml").read_text(encoding="utf-8"), WHEELS),
         ("gains", gains, GAINS),
         ("campaign", campaign, CAMPAIGNS),
         ("campaign-auto", auto, AUTO),
