@@ -9,7 +9,7 @@ import pytest
 
 from hil.loop.states import SENTENCES, Cause, Demand, State
 from hil.loop.tick_record import TICK
-from hil.runners.operator import Operator, Outcome
+from hil.runners.operator import NOBODY_THERE, Operator, Outcome
 
 
 def row(state, t, cause=Cause.NONE):
@@ -48,6 +48,9 @@ def test_what_follows_the_end_is_recorded_for_three_tenths_of_a_second():
     operator = shown(Operator(1.0), (State.FAULT, 0.0, Cause.LEAN_LIMIT))
     assert not operator.finished(0.29)
     assert operator.finished(0.3)
+    operator = shown(Operator(1.0), (State.FAULT, 5.0, Cause.LEAN_LIMIT))
+    assert not operator.finished(5.29)
+    assert operator.finished(5.31)
     assert not Operator(1.0).finished(1e9), "what has not ended is not finished"
 
 
@@ -128,6 +131,80 @@ def test_the_second_interrupt_switches_off():
     assert operator.outcome().cause == "second"
 
 
+def test_an_early_end_ramps_down_and_raises_nothing():
+    operator = shown(Operator(9.0), (State.RUNNING, 1.0))
+    operator.end()
+    assert operator.demand is Demand.STOP
+    operator.demand = Demand.OFF
+    operator.end()
+    assert operator.demand is Demand.OFF
+    assert operator.outcome().reason == "success"
+
+
+def test_a_new_operator_has_heeded_no_press():
+    assert Operator(1.0).presses == 0
+
+
+# a present operator, where the rig asks for one
+
+
+def attended(*there, waiting=False):
+    """An operator whose presence is that of each time asked; and the times that were asked for."""
+    operator, left, asked = Operator(9.0, waiting), list(there), []
+
+    def attendance(t):
+        asked.append(t)
+        return left.pop(0)
+
+    operator.require_presence(attendance)
+    return operator, asked
+
+
+def test_without_anybody_there_it_does_not_arm_and_with_somebody_it_does():
+    operator, asked = attended(False, False, True, True)
+    assert operator.demand is Demand.OFF
+    shown(operator, (State.DISARMED, 1.0), (State.DISARMED, 2.0))
+    assert (operator.demand, operator.over_since, list(operator.marks)) == (Demand.OFF, None, [])
+    shown(operator, (State.DISARMED, 3.0))
+    assert operator.demand is Demand.RUN
+    shown(operator, (State.CHECK, 4.0))
+    assert operator.demand is Demand.RUN
+    assert asked == [1.0, 2.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("state", [State.CHECK, State.ARMED, State.RUNNING])
+def test_somebody_who_leaves_stops_it_once(state):
+    operator, asked = attended(True, False)
+    shown(operator, (State.DISARMED, 1.0), (state, 2.0))
+    assert operator.demand is Demand.STOP
+    assert operator.interrupted == NOBODY_THERE
+    shown(operator, (State.RAMPDOWN, 3.0))
+    assert operator.demand is Demand.STOP  # a second interruption would switch off
+    assert list(operator.marks) == [(2.0, "operator", NOBODY_THERE)]
+    assert asked == [1.0, 2.0]
+    assert operator.outcome() == Outcome("abort", NOBODY_THERE)
+
+
+def test_who_waits_for_a_person_is_armed_by_that_person_only():
+    operator, asked = attended(True, True, waiting=True)
+    shown(operator, (State.DISARMED, 1.0))
+    assert (operator.demand, asked) == (Demand.OFF, [])
+    operator.arm()
+    assert operator.demand is Demand.RUN
+    operator.demand = Demand.ARM  # lowered by hand: presence raises nothing
+    shown(operator, (State.CHECK, 2.0), (State.ARMED, 3.0))
+    assert operator.demand is Demand.ARM
+
+
+def test_an_interruption_before_anybody_came_is_the_end():
+    operator, _ = attended(False)
+    shown(operator, (State.DISARMED, 1.0))
+    operator.interrupt("stopped by a person")
+    shown(operator, (State.DISARMED, 2.0))
+    assert operator.over_since == 2.0
+    assert operator.outcome() == Outcome("abort", "stopped by a person")
+
+
 # what the screen shows, and marks
 
 
@@ -166,9 +243,10 @@ def test_in_another_thread_signals_are_left_alone():
     def body():
         with operator.heeding_signals():
             found.append(signal.getsignal(signal.SIGTERM))
+        found.append("and goes on")
 
     before = signal.getsignal(signal.SIGTERM)
     thread = threading.Thread(target=body)
     thread.start()
     thread.join()
-    assert found == [before]
+    assert found == [before, "and goes on"]
