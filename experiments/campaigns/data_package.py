@@ -23,7 +23,7 @@ from experiments.reports.paper.tables import (
     paper_conditions,
     windows_csv,
 )
-from hil.logs.export import column_meaning, export_run
+from hil.logs.export import column_meanings, export_run
 from hil.logs.log import RUN_FILE, Run, read_run
 from hil.output_file import OutputFile
 from models.errors import InputError
@@ -167,13 +167,13 @@ def _run_resources(run: Run, name: str, folder: Path, force: bool) -> Iterator[d
     """Write the tables of a run, and describe them."""
     make_folder(folder / name)
     written = export_run(run, "csv", folder / name / "ticks.csv", force=force)
-    dtype = run.ticks.dtype
+    dtype, told = run.ticks.dtype, column_meanings(run)
     ticks = [
         {
             "name": column,
             "type": "integer" if dtype[column].kind in "iu" else "number",
-            "unit": column_meaning(column).unit,
-            "description": column_meaning(column).meaning,
+            "unit": told[column].unit,
+            "description": told[column].meaning,
         }
         for column in dtype.names or ()
     ]

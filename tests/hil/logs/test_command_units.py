@@ -4,14 +4,20 @@ import json
 
 import numpy as np
 import pytest
+from scipy.io import loadmat
 
 import riderless as rl
+from experiments.campaigns.data_package import PackageTerms, write_data_package
 from experiments.recordings.run_response import response_of_run
 from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import timeline_of
+from hil.design.control_systems import control_systems
 from hil.logs.companions.panels import panels_of
 from hil.logs.export import column_meanings, export_run
+from hil.rig.rig import Rig
+from hil.runners.simulated_run import run_lockstep
 from models.linear.prescribed_steer import InnerLoop
+from models.plant.scenario import Scenario
 
 SILVER = rl.load_bicycle("Silver")
 COMMANDS = {"T_req", "T_cmd", "T_est"}
@@ -28,6 +34,27 @@ def flown(request):
     drive, unit, shown = DRIVES[request.param]
     gains = rl.design(SILVER, "lqr", (4.0, 5.0), drive=drive)
     return request.param, rl.simulate(SILVER, gains, speed=4.5, duration=1.0), unit, shown
+
+
+def test_matlab_data_package_and_control_systems_say_what_the_drive_obeyed(flown, tmp_path):
+    kind, run, unit, _ = flown
+    export_run(run, "mat", tmp_path / "run.mat")
+    held = loadmat(tmp_path / "run.mat", squeeze_me=True, simplify_cells=True)
+    assert {held["units"][name] for name in COMMANDS} == {unit}
+    assert ("torque" in held["meanings"]["T_cmd"]) == (kind == "torque")
+    drive = DRIVES[kind][0]
+    rig, gains = Rig(SILVER, drive=drive), rl.design(SILVER, "lqr", (4.0, 5.0), drive=drive)
+    folder = tmp_path / "runs" / "one"
+    run_lockstep(folder, rig, gains, Scenario(speed=((0.0, 4.5),)), 0.5)
+    write_data_package(tmp_path / "runs", tmp_path / "package", PackageTerms("CC0-1.0", "one run"))
+    document = json.loads((tmp_path / "package" / "datapackage.json").read_text(encoding="utf-8"))
+    (ticks,) = (one for one in document["resources"] if one["name"].endswith(".ticks"))
+    fields = {field["name"]: field for field in ticks["schema"]["fields"]}
+    assert {fields[name]["unit"] for name in COMMANDS} == {unit}
+    assert ("torque" in fields["T_cmd"]["description"]) == (kind == "torque")
+    systems = control_systems(rig, gains, 4.5)
+    name = {"torque": "T_delta_cmd", "rate": "delta_dot_cmd", "angle": "delta_cmd"}[kind]
+    assert systems.plant.input_labels == systems.controller.output_labels == systems.loop_gain.input_labels == [name]
 
 
 def test_exports_and_figures_say_what_the_drive_obeyed(flown, tmp_path):
