@@ -24,7 +24,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "hil/loop/place/tracker.py": ("hil/loop/place/test_tracker_edges.py", "hil/loop/place/test_tracker.py"),
     "hil/loop/observer.py": ("hil/loop/test_observer_step.py", "hil/loop/test_observer.py"),
     "firmware_interface/calibration.py": _CALIBRATION_TESTS,
-    "hil/runners/session.py": ("hil/runners/test_session.py",),
+    "hil/runners/session.py": ("hil/runners/test_session.py", "hil/runners/test_session_refusals.py"),
     "hil/runners/operator.py": ("hil/runners/test_operator.py",),
     "hil/runners/realtime.py": ("hil/runners/test_realtime_loop.py",),
     "hil/runners/log_sink.py": ("hil/runners/test_log_sink.py",),

@@ -1,0 +1,136 @@
+"""What a run in real time refuses before it opens a port, and what a drive must say that obeys a rate or an angle."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from firmware_interface.devices.driver import Introduction
+from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from hil.guidance.rideable import RideLimits
+from hil.guidance.route import plan_route
+from hil.guidance.shapes import circle
+from hil.loop.limits import RecordedLimits
+from hil.loop.reference import Reference
+from hil.rig.rig import RigPort
+from hil.runners import session
+from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
+from tests.hil.machine import gains, rig_of
+
+APART = (RigPort("/dev/imu", carries=("sensors",)), RigPort("/dev/drive", carries=("drive",)))
+SENSORS = Introduction("sensors", 200)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A run on ports that must not be opened."""
+
+    def opened(*_):
+        raise AssertionError("a port was opened")
+
+    monkeypatch.setattr(session, "open_devices", opened)
+    monkeypatch.setattr(session, "warm_up", opened)
+
+    def run(rig=None, schedule=None, duration=1.0, **how):
+        rig = rig or rig_of()
+        return session.run_realtime(tmp_path / "run", rig, schedule or gains(rig), "/dev/none", duration, **how)
+
+    return run
+
+
+def test_a_present_operator_must_be_able_to_look_on(run):
+    with pytest.raises(InputError, match="asks for a present operator"):
+        run(replace(rig_of(), present=True))
+
+
+def test_a_reference_must_be_followed(run):
+    with pytest.raises(InputError, match="follows no reference"):
+        run(reference=Reference(((0.0, 0.1, 0.0, 0.0),)))
+
+
+def test_a_speed_can_be_asked_of_a_treadmill_only(run):
+    with pytest.raises(InputError, match=r"no \[speed_drive\]"):
+        run(asked_speeds=((0.0, 5.0),))
+
+
+def test_a_route_wants_a_controller_that_keeps_it(run):
+    rig = rig_of()
+    with pytest.raises(InputError, match="lane"):
+        run(rig, route=plan_route(rig.bicycle, circle(12.0), 5.0, RideLimits()))
+
+
+def test_gains_must_balance_the_bicycle(run):
+    rig = rig_of()
+    right = gains(rig)
+    with pytest.raises(InputError, match="fall"):
+        run(rig, replace(right, K=-np.asarray(right.K)))
+
+
+def test_the_disk_must_have_room(run):
+    with pytest.raises(InputError, match="room"):
+        run(duration=1e9)
+
+
+def test_limits_of_an_old_log_open_no_port():
+    lax = replace(rig_of(), limits=RecordedLimits(lean=replace(rig_of().limits.lean, value=30.0)))
+    with pytest.raises(InputError, match="'lean' must lie between"), session.open_devices(lax, ["/dev/none"]):
+        pass
+
+
+# what a drive must say
+
+
+def steered(kind):
+    return rig_of(ports=APART, drive=InnerLoop(kind=kind, damping=1.0 if kind == "angle" else None))
+
+
+@pytest.mark.parametrize(("kind", "number"), [("rate", COMMAND_KIND_RATE), ("angle", COMMAND_KIND_ANGLE)])
+def test_a_drive_must_obey_the_kind_of_the_rig(kind, number):
+    rig = steered(kind)
+    session.agree_with_devices(rig, [SENSORS, Introduction("drive", obeys=1 << number)])
+    for obeys in (1 << COMMAND_KIND_TORQUE, 0):
+        with pytest.raises(InputError, match=f"obeys a steer {kind}, and 'drive' does not"):
+            session.agree_with_devices(rig, [SENSORS, Introduction("drive", obeys=obeys)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "name"),
+    [("rate", COMMAND_KIND_RATE, "rate_limit"), ("angle", COMMAND_KIND_ANGLE, "angle_limit")],
+)
+def test_a_drive_must_reach_what_the_rig_allows_to_the_rounding_of_its_counts(kind, number, name):
+    rig = steered(kind)
+    allowed = float(rig.limits.as_record(kind)["command"])
+
+    def agreed(greatest):
+        return session.agree_with_devices(rig, [SENSORS, Introduction("drive", obeys=1 << number, **{name: greatest})])
+
+    for greatest in (None, allowed + 1.0, allowed, allowed - 0.9e-3):
+        agreed(greatest)
+    with pytest.raises(InputError, match=f"allows a steer {kind} of"):
+        agreed(allowed - 1.1e-3)
+
+
+def test_a_weak_torque_is_no_matter_of_a_drive_that_obeys_a_rate_nor_the_other_way_round():
+    session.agree_with_devices(steered("rate"), [SENSORS, Introduction("d", obeys=1 << 1, torque_limit=0.1)])
+    session.agree_with_devices(rig_of(ports=APART), [SENSORS, Introduction("d", rate_limit=0.01, angle_limit=0.01)])
+
+
+def test_every_device_gets_a_number_of_its_own_and_the_drive_its_kind(monkeypatch):
+    told = []
+
+    def introduce(port, wants):
+        told.append(wants)
+        return Introduction(port)
+
+    monkeypatch.setattr(session, "device", lambda name: SimpleNamespace(introduce=introduce, settled=dict))
+    for _ in range(50):
+        session.introduce_devices(steered("angle"), ["A", "B"])
+    assert [(a.kind, b.kind) for a, b in zip(told[::2], told[1::2], strict=True)] == 50 * [
+        (COMMAND_KIND_TORQUE, COMMAND_KIND_ANGLE)
+    ]
+    numbers = {wants.nonce for wants in told}
+    assert len(numbers) == len(told)
+    assert all(0 < number < 2**32 for number in numbers)
+    assert max(numbers) > 2**30  # of 32 bits: below that a hundred numbers are once in 10^12 times
