@@ -53,13 +53,13 @@ def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path):
 
 
 @pytest.mark.slow
-def test_twisting_and_trail_of_a_tyre_are_named_and_measured(tmp_path):
+def test_two_causes_that_look_like_one_are_told_as_that_one(tmp_path):
+    """Trail and twisting torque of a tyre: either alone, larger, explains these data, so nothing can tell them apart."""
     found = lockstep(tmp_path, Emulation(tyre=FrontTyre(twisting=1.0, trail=0.01)), FOUR).verdicts[0]
-    pairs = {frozenset(pair.names): pair for pair in found.pairs}
-    best = pairs[frozenset({"tyre_twisting", "tyre_trail"})]
-    sizes = {one.name: one.moved for one in (best.first, best.second)}
-    assert sizes == {"tyre_twisting": pytest.approx(1.0, rel=0.2), "tyre_trail": pytest.approx(0.01, rel=0.2)}
-    assert best.p_left > 0.01
+    assert not found.explained
+    assert found.pairs == ()
+    assert "tyre_trail" in found.sentence
+    assert "tyre_twisting" in found.sentence
 
 
 @pytest.mark.slow
