@@ -20,11 +20,15 @@ def at_rest(stage, since):
 
 
 @pytest.mark.parametrize(("angle", "limit"), [("phi", LIMITS.lean_arm), ("delta", LIMITS.steer_arm)])
-def test_a_bicycle_just_at_the_arming_limit_is_upright(angle, limit):
+@pytest.mark.parametrize("side", [1, -1])
+def test_a_bicycle_just_at_the_arming_limit_is_upright(angle, limit, side):
     machine = Machine(Stage.STREAM)
-    machine.e[angle] = limit.value
+    machine.e[angle] = side * limit.value
     machine.tick()
     assert machine.s["good"] == DT
+    machine.e[angle] = side * math.nextafter(limit.value, 10.0)
+    machine.tick()
+    assert machine.s["good"] == 0.0
 
 
 @pytest.mark.parametrize(("angle", "limit"), [("phi", LIMITS.lean), ("delta", LIMITS.steer)])
@@ -34,6 +38,14 @@ def test_just_at_the_limit_it_runs_on(angle, limit, side):
     machine.e[angle] = side * limit.value
     assert machine.tick() is Stage.RUNNING
     machine.e[angle] = side * math.nextafter(limit.value, 10.0)
+    assert machine.tick() is Stage.FAULT
+
+
+def test_a_drive_has_gone_off_only_where_a_new_sample_says_so():
+    machine = Machine(Stage.RUNNING)
+    machine.sample["status"], machine.news["fresh"] = 0, 0
+    assert machine.tick() is Stage.RUNNING
+    machine.news["fresh"] = 1
     assert machine.tick() is Stage.FAULT
 
 
