@@ -1,6 +1,8 @@
 """Figures of each bicycle: eigenvalues over speed, residuals, complex plane, and what makes the bands."""
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from models.parameters import Bicycle
 
 CURVE_POINTS = 61
 BAND_POINTS = 25
+_SAME_CURVE = 0.03  # of an eigenvalue; between two points of a curve lies less
 SHARES_SHOWN = 8  # quantities that make a band, by name
 
 
@@ -80,17 +83,42 @@ def _open_loop_curves(bicycle: Bicycle, speeds: np.ndarray, series: Sequence[Ser
 
 
 def _series(windows: Sequence[NumberedWindow], speeds: np.ndarray) -> list[Series]:
-    """Group the windows by what theory says moves in them."""
-    groups: dict[str, tuple[Theory, list[Comparison]]] = {}
+    """Group the windows by what theory says moves in them, and by the curve that predicts them."""
+    groups: list[tuple[Theory, Curve, list[Comparison]]] = []
     for w in windows:
-        theory = theory_for(w.response)
-        groups.setdefault(theory.name, (theory, []))[1].append(w.comparison)
+        theory, one = theory_for(w.response), w.comparison
+        own = (kept for same, curve, kept in groups if same.name == theory.name and _lies_on(curve, one))
+        comparisons = next(own, None)
+        if comparisons is None:
+            comparisons = []
+            curve = Curve(theory.name, speeds, kicked_modes(theory.dynamics(), speeds))
+            groups.append((theory, curve, comparisons))
+        comparisons.append(one)
+    groups.sort(key=lambda group: (group[0].name != "open loop", group[0].name))
+    names = [theory.name for theory, _, _ in groups]
     series = []
-    for name in sorted(groups, key=lambda name: (name != "open loop", name)):
-        theory, comparisons = groups[name]
-        curve = Curve(name, speeds, kicked_modes(theory.dynamics(), speeds))
-        series.append(Series(name, comparisons, curve, _bands(theory, speeds)))
+    for theory, curve, comparisons in groups:
+        name = theory.name if names.count(theory.name) == 1 else f"{theory.name}: {_controller(comparisons[0])}"
+        series.append(Series(name, comparisons, replace(curve, label=name), _bands(theory, speeds)))
     return series
+
+
+def _lies_on(curve: Curve, one: Comparison) -> bool:
+    """True if the eigenvalue predicted for a window is on the curve: gains of other weights have another one."""
+    modes_at = [_between(column, curve.v, one.window.v_mean) for column in np.atleast_2d(curve.values.T)]
+    near = [abs(mode - one.prediction.frozen) for mode in modes_at if np.isfinite(mode)]
+    return not near or not np.isfinite(one.prediction.frozen) or min(near) < _SAME_CURVE * abs(one.prediction.frozen)
+
+
+def _between(values: np.ndarray, v: np.ndarray, wanted: float) -> complex:
+    """Value of a curve between its points."""
+    return complex(np.interp(wanted, v, values.real), np.interp(wanted, v, values.imag))
+
+
+def _controller(one: Comparison) -> str:
+    """Name of the controller in the label of a condition, "Silver firm lane 6.2 m/s"; the whole label of another."""
+    found = re.match(r"\S+ (.+?) [\d.]+ m/s", one.label)
+    return found[1] if found else one.label
 
 
 def _bands(theory: Theory, speeds: np.ndarray) -> Bands | None:

@@ -65,6 +65,25 @@ def test_the_usual_plan_is_below_inside_and_above_the_stable_range_on_a_belt_wit
         assert all(not condition.scenario.kicks for condition in mine), "nobody has to touch it"
 
 
+def test_each_controller_has_a_curve_of_its_own_and_its_windows_lie_on_it(lockstep_campaign):
+    """Two controllers of one method with other weights were drawn as one, on the curve of the first."""
+    _, folder = lockstep_campaign
+    document = json.loads((folder / "report.json").read_text())
+    for name in ("Benchmark", "Silver"):
+        for controller in ("firm lane", "lane"):
+            curves = [one for one in document["curves"] if one["bicycle"] == name]
+            curves = [one for one in curves if one["label"].endswith(f"held back: {controller}")]
+            windows = [one for one in document["windows"] if one["label"].startswith(f"{name} {controller} ")]
+            windows = [one for one in windows if one["label"].endswith("held back")]
+            assert len(windows) >= 4
+            for window in windows:
+                v, frozen = window["window"]["v_mean"], complex(*window["prediction"]["frozen"])
+                drawn = [
+                    [np.interp(v, one["v"], np.array(one[part], float)) for part in ("re", "im")] for one in curves
+                ]
+                assert min(abs(complex(*one) - frozen) for one in drawn if np.isfinite(one).all()) < 0.03 * abs(frozen)
+
+
 def test_it_stays_on_the_belt_and_the_report_shows_where(lockstep_campaign):
     _, folder = lockstep_campaign
     lanes = [response_of_run(read_run(path.parent)).lane for path in folder.glob(f"*/{RUN_FILE}")]

@@ -54,7 +54,7 @@ def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path):
 
 @pytest.mark.slow
 def test_two_causes_that_look_like_one_are_told_as_that_one(tmp_path):
-    """Trail and twisting torque of a tyre: either alone, larger, explains these data, so nothing can tell them apart."""
+    """Trail and twisting torque of a tyre: either alone, larger, explains these data."""
     found = lockstep(tmp_path, Emulation(tyre=FrontTyre(twisting=1.0, trail=0.01)), FOUR).verdicts[0]
     assert not found.explained
     assert found.pairs == ()
