@@ -102,7 +102,7 @@ def bending(machine: WindowMachine, fit: Fit, start: InitialState) -> Array:
 def _frozen(window: Window, fit: Fit, dynamics: Dynamics, start: InitialState) -> tuple[str, complex, str]:
     """Mode that a window shows most of, its eigenvalue at the window's mean speed, and a status."""
     v, duration = window.v_mean, window.duration
-    mode = dominant_mode(dynamics, v, start.x, duration) if fit.im > 0 else None
+    mode = dominant_mode(dynamics, v, start.x, duration, turn=MIN_TURN) if fit.im > 0 else None
     mode = mode or dominant_mode(dynamics, v, start.x, duration, oscillatory=False)
     if mode is None:  # every pole was left out
         return "none", complex(np.nan, np.nan), "The model has no mode here."
