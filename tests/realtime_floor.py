@@ -1,6 +1,6 @@
 """A floor beside every real-time test: what this machine gave to anybody in the same seconds.
 
-Tests marked ``realtime`` run after the others and one at a time (see the Makefile). Beside each, two small processes do
+Tests marked ``realtime`` run after the others, two at a time (see the Makefile). Beside each, two small processes do
 200 times a second what bicycle and loop do: one sends a byte over a pseudo-terminal, the other answers. They run as
 most tests do, without real-time priority. A test that fails while those answers were late too has shown nothing about
 the loop: it is tried again. One that fails while the floor was in order has failed.
