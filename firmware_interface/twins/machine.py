@@ -93,11 +93,15 @@ class Station:
         if kept is not None and keep is not None:
             keep(*kept)
 
-    def step(self, t: float, now: float, readings: np.ndarray) -> None:
-        """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s]."""
+    def step(self, t: float, now: float, since: float, readings: np.ndarray) -> None:
+        """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s].
+
+        What has come in began its way down the line at ``since`` [s], soon after the step before: where a step is as
+        long as a sample, a command would otherwise be heard a whole sample late.
+        """
         n = self.line.read(self._rx)
         if n > 0 or self._faults.size > 0:  # an attacker may speak when nobody does
-            post(self._down, self._faults, TO_NODE, self._rx, n, t, now)
+            post(self._down, self._faults, TO_NODE, self._rx, n, t, since)
         n = fetch(self._down, now, self._rx)
         if n > 0:
             self._say(self.twin.hear(self._rx[:n].tobytes(), t), t, now)
@@ -172,7 +176,7 @@ class VirtualMachine:
         self._readings[:] = readings
         for station in self._stations:
             station.see(self._plant)
-            station.step(t, now, self._readings)
+            station.step(t, now, now + 1 / STEP_RATE - self._period, self._readings)
             station.drive(self._plant)
         self._k += 1
         self._write_report(t, now)
