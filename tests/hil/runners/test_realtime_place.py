@@ -38,6 +38,8 @@ def test_a_lane_is_kept_behind_two_ports(tmp_path):
     assert np.abs(rows["y_est"]).max() > 0.03, "the kick moved it"
     assert np.abs(rows["y_est"][-40:]).max() < 0.1, "and it came back"
     assert np.median(rows["place_age"]) < 0.02
+    unanswered = (rows["command_seq"].astype(int) - rows["acked_seq"]) & 0xFFFF
+    assert np.median(unanswered) == 1, "a command is obeyed from the next sample on, as the rig's timing says"
     assert replay(run).identical
 
 
