@@ -94,10 +94,19 @@ class Station:
             keep(*kept)
 
     def step(self, t: float, now: float, since: float, readings: np.ndarray) -> None:
-        """Hear, answer, measure, speak at device time ``t`` and host time ``now`` [s].
+        """Hear, answer, measure, speak.
 
-        What has come in began its way down the line at ``since`` [s], soon after the step before: where a step is as
-        long as a sample, a command would otherwise be heard a whole sample late.
+        Parameters
+        ----------
+        t : float
+            Time on the device's clock [s].
+        now : float
+            Time on the host's clock [s].
+        since : float
+            Host time of the step before [s]. What has come in began its way down the line then: where a step is as
+            long as a sample, a command would otherwise be heard a whole sample late.
+        readings : ndarray, shape (len(READING_NAMES),)
+            What the sensors measure, in their order and units.
         """
         n = self.line.read(self._rx)
         if n > 0 or self._faults.size > 0:  # an attacker may speak when nobody does
