@@ -44,7 +44,7 @@ class Goal:
     scales : (p,)
         SI.
     difference : (q,) or None
-        By how much two models differ in them, where these are to be told apart.
+        By how much two models differ in them, where these are to be told apart; of several the first two.
     """
 
     free: tuple[str, ...]
@@ -83,7 +83,9 @@ class Goal:
         return self.difference is not None or bool(np.isfinite(self.wanted).any())
 
 
-def read_goal(theory: Theory, texts: Sequence[str], against: Mapping[str, float] | None = None) -> Goal:
+def read_goal(
+    theory: Theory, texts: Sequence[str], against: Mapping[str, float] | Sequence[Mapping[str, float]] | None = None
+) -> Goal:
     """Read what is asked: "drive_gain", "drive_gain +- 0.01", "weave@5 +- 0.05", "verdict".
 
     Parameters
@@ -91,8 +93,8 @@ def read_goal(theory: Theory, texts: Sequence[str], against: Mapping[str, float]
     theory : Theory
         Of any condition: its bicycle's deviations say what is known before.
     texts : sequence of str
-    against : mapping of str to float, optional
-        Values of quantities in the other model, of a verdict; SI.
+    against : mapping of str to float, or several, optional
+        Values of quantities in the other model, or in each, of a verdict; SI.
 
     Raises
     ------
@@ -107,7 +109,8 @@ def read_goal(theory: Theory, texts: Sequence[str], against: Mapping[str, float]
         twice = next(what for what in names if names.count(what) > 1)
         raise InputError(f"'{twice}' is asked for twice: leave one of them out")
     if any(what == VERDICT for what, _ in asked):
-        return _verdict_goal(theory, [what for what, _ in asked], dict(against or {}))
+        others = [against] if isinstance(against, Mapping) else against or []
+        return _verdict_goal(theory, [what for what, _ in asked], [dict(one) for one in others])
     if against:
         raise InputError("the other model would be ignored: it is for a verdict; ask for verdict, or leave it out")
     named = [what for what, _ in asked if AT_SPEED not in what]
@@ -160,30 +163,34 @@ def asked_values(goal: Goal, bicycle: Bicycle, quantities: Mapping[str, float]) 
     return np.array(found)
 
 
-def _verdict_goal(theory: Theory, asked: Sequence[str], against: dict[str, float]) -> Goal:
-    """Goal of telling theory from the same with other values of some quantities."""
+def _verdict_goal(theory: Theory, asked: Sequence[str], others: Sequence[dict[str, float]]) -> Goal:
+    """Goal of telling theory from the same with other values of some quantities, once or more."""
     if len(asked) > 1:
         raise InputError(f"a verdict is asked for alone, found {', '.join(asked)}: leave one of them out")
-    if not against:
+    if not others or not all(others):
         raise InputError(
             "a verdict wants another model to tell theory from, found none: say what differs in it, as "
             "steer_damping = 0.3 (SI)"
         )
-    difference = np.array([value - theory.nominal(name) for name, value in against.items()])
-    if not difference.all():
-        same = [name for name, by in zip(against, difference, strict=True) if not by]
-        raise InputError(f"the other model has the same {same[0]} as theory: give another value, or leave it out")
-    free = _free(theory, list(against))
+    labels = tuple(dict.fromkeys(name for one in others for name in one))
+    for i, one in enumerate(others):
+        same = [name for name, value in one.items() if value == theory.nominal(name)]
+        if same:
+            raise InputError(f"the other model has the same {same[0]} as theory: give another value, or leave it out")
+        if one in others[:i]:
+            raise InputError(f"the other model with {', '.join(one)} is given twice: leave one of them out")
+    free = _free(theory, labels)
     scales = scales_of(theory, free)
+    first = {name: value - theory.nominal(name) for name, value in others[0].items()}
     return Goal(
         free=free,
-        labels=tuple(against),
-        units=tuple(unit_of(name) for name in against),
-        rows=np.array([(np.array(free) == name) * scales for name in against]),
-        wanted=np.full(len(against), np.inf),
+        labels=labels,
+        units=tuple(unit_of(name) for name in labels),
+        rows=np.array([(np.array(free) == name) * scales for name in labels]),
+        wanted=np.full(len(labels), np.inf),
         known=known_before(theory, free),
         scales=scales,
-        difference=difference,
+        difference=np.array([first.get(name, 0.0) for name in labels]),
     )
 
 

@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from experiments.analysis.output_error import Segment
-from experiments.campaigns.learning.endings import Ending, budget_spent, nothing_left, told_apart, unreachable
+from experiments.campaigns.learning.endings import (
+    Ending,
+    all_is_known,
+    budget_spent,
+    information_at_last,
+    known_words,
+    nothing_left,
+    unreachable,
+)
+from experiments.campaigns.learning.rivals import Rivals
 from experiments.campaigns.protocols.auto import Settings
 from experiments.campaigns.protocols.condition import Condition
 from experiments.dynamics import Theory
@@ -102,10 +111,12 @@ class Course:
         asked = [text for text in settings.until.split(",") if text.strip()]
         self.goal = read_goal(theory, asked, settings.against)
         self.bicycle, self.nominal = theory.bicycle, {name: theory.nominal(name) for name in self.goal.free}
+        self.rivals = Rivals.of(self.goal, self.nominal, settings.against) if self.goal.difference is not None else None
         self._knowledge = Knowledge(self.goal, self.nominal)
         self._foretold: dict[str, Measurement] = {}
         self._about = self.known.values
         self._chosen: Choice | None = None
+        self._aim()
         never = unreachable(self.goal, self.known, self.measurements())
         if never is not None:
             raise InputError(never.sentence)
@@ -152,7 +163,7 @@ class Course:
         else:
             best = next_measurement(measurements, information, self.goal.criterion, self.costs, last)
             if self.minutes + times[best] / MINUTE_S > self.settings.minutes:
-                self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes)
+                self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes, self._so_far)
                 return None
         rates = np.array(gains) / times
         order = [i for i in np.argsort(-rates, kind="stable") if i != best]
@@ -172,6 +183,7 @@ class Course:
         if segments and not self._heard:  # from now on windows are foretold with the noise there is
             self._sensors, self._heard, self._foretold = Sensors.of(segments[0].theory), True, {}
         self._knowledge.add(segments)
+        self._aim()
         step = CourseStep(self._chosen, len(segments), self.values, self.known.stds)
         self.steps.append(step)
         if not segments:
@@ -183,14 +195,31 @@ class Course:
         """Leave an entry of the menu out from now on."""
         self.dropped[label] = why
 
+    @property
+    def so_far(self) -> str:
+        """Words for what is known, with values where quantities are asked for."""
+        return self._so_far or known_words(self.goal, self.known, self.values)
+
+    @property
+    def _so_far(self) -> str:
+        return self.rivals.words(self.known) if self.rivals else ""
+
+    def _aim(self) -> None:
+        """Tell the best model from its best rival next, of those that a verdict decides between."""
+        if self.rivals:
+            self.goal = replace(self.goal, difference=self.rivals.difference(self.known))
+
     def _has_ended(self) -> bool:
         """Is it reached, or never to be, or is nothing left?"""
-        if self.goal.asks and self.known.shortfall <= 1.0:
-            self.ending = told_apart(self.goal, self.known, self.nominal, self.settings.against)
-        elif len(self.dropped) >= len(self.menu):
+        known = self.known
+        self.ending = self.rivals.decided(known, len(self.steps)) if self.rivals else all_is_known(self.goal, known)
+        if self.ending is None and len(self.dropped) >= len(self.menu):
             self.ending = nothing_left(self.dropped)
-        elif self.known.windows:
-            self.ending = unreachable(self.goal, self.known, self.measurements())
+        if self.ending is None and known.windows:
+            menu = self.measurements()
+            self.ending = unreachable(self.goal, known, menu)
+            if self.rivals and self.ending is None:
+                self.ending = self.rivals.exhausted(known, information_at_last(known, menu))
         return self.ending is not None
 
     def measurements(self, recorded: str = "") -> list[Measurement]:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from experiments.campaigns.learning.course import Course, CourseStep
-from experiments.campaigns.learning.endings import known_words
 from experiments.campaigns.protocols.condition import Condition
 from experiments.reports.page.course_section import CourseRow, CourseSection
 from experiments.reports.text import Sentence, TextBlock, TextTable
@@ -26,6 +25,7 @@ def course_document(course: Course) -> dict[str, Any]:
         "minutes": course.minutes,
         "values": dict(zip(goal.labels, map(float, course.values), strict=True)),
         "stds": dict(zip(goal.labels, map(float, course.known.stds), strict=True)),
+        **({"models": course.rivals.as_json(course.known)} if course.rivals else {}),
         "steps": [_step_document(course, step) for step in course.steps],
         "dropped": dict(course.dropped),
         "ended": course.ending.kind if course.ending else "",
@@ -83,8 +83,7 @@ def course_blocks(course: Course) -> Iterator[TextBlock]:
 def progress_words(course: Course) -> str:
     """Say in a line what is known: "drive_gain 0.932 +- 0.004 (wanted 0.01); 3 runs, 1.2 of 10 min"."""
     runs = f"{len(course.steps)} run{'s' * (len(course.steps) != 1)}"
-    known = known_words(course.goal, course.known, course.values)
-    return f"{known}; {runs}, {course.minutes:.1f} of {course.settings.minutes:g} min"
+    return f"{course.so_far}; {runs}, {course.minutes:.1f} of {course.settings.minutes:g} min"
 
 
 def _short_name(condition: Condition) -> str:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.special import chdtrc
 
-from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.planning.choice import Measurement
 from experiments.planning.goal import Goal
 from experiments.planning.knowledge import KnownSoFar
@@ -27,40 +25,24 @@ class Ending:
     sentence: str
 
 
-def told_apart(goal: Goal, known: KnownSoFar, nominal: Mapping[str, float], against: Mapping[str, float]) -> Ending:
-    """Ending of an experiment that knows what was asked; of a verdict it says which model is rejected.
-
-    Parameters
-    ----------
-    goal : Goal
-    known : KnownSoFar
-    nominal, against : mapping of str to float
-        Values of the quantities in theory and in the other model, SI.
-    """
-    if goal.difference is None:
-        return Ending("reached", f"all that was asked for is reached: {known_words(goal, known)}")
-    ps = [model_p(goal, known, {**nominal, **other}) for other in ({}, against)]
-    other = ", ".join(f"{name} = {value:g}" for name, value in against.items())
-    said = [
-        f"{name} is {'rejected' if p < SIGNIFICANCE else 'not rejected'} (p = {p:.2g})"
-        for name, p in zip(("theory", f"the model with {other}"), ps, strict=True)
-    ]
-    return Ending("reached", f"the two models are told apart: {' and '.join(said)}")
+def all_is_known(goal: Goal, known: KnownSoFar) -> Ending | None:
+    """Ending of an experiment that knows as well as was asked; None where it does not, or asks for nothing."""
+    if not goal.asks or known.shortfall > 1.0:
+        return None
+    return Ending("reached", f"all that was asked for is reached: {known_words(goal, known)}")
 
 
-def model_p(goal: Goal, known: KnownSoFar, values: Mapping[str, float]) -> float:
-    """Probability of an estimate so far away, where a model with these values (SI) of what is asked holds."""
-    away = goal.rows @ known.values - np.array([values[name] for name in goal.labels])
-    covariance = goal.rows @ known.covariance @ goal.rows.T
-    return float(chdtrc(len(goal.labels), away @ np.linalg.solve(covariance, away)))
+def information_at_last(known: KnownSoFar, measurements: Sequence[Measurement]) -> Array:
+    """Information (p, p) when all measurements of a menu have been made without end."""
+    told = sum((one.information for one in measurements), np.zeros_like(known.covariance))
+    return np.asarray(known.information + WITHOUT_END * told)
 
 
 def unreachable(goal: Goal, known: KnownSoFar, measurements: Sequence[Measurement]) -> Ending | None:
     """Ending of an experiment that would never reach what is asked for, however long; None where it would."""
     if not goal.asks:
         return None
-    per_run = sum((one.information for one in measurements), np.zeros_like(goal.known))
-    at_last = known.information + WITHOUT_END * per_run
+    at_last = information_at_last(known, measurements)
     if goal.shortfall(at_last) <= 1.0:
         return None
     alike = [str(one) for one in confounded_quantities(goal, at_last, measurements)]
@@ -99,7 +81,7 @@ def hidden_words(goal: Goal, information: Array) -> str:
     )
 
 
-def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float) -> Ending:
+def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float, so_far: str = "") -> Ending:
     """Ending of an experiment whose minutes are spent; it says how long what is asked for would take.
 
     Parameters
@@ -108,8 +90,10 @@ def budget_spent(goal: Goal, known: KnownSoFar, minutes: float, allowed: float) 
     known : KnownSoFar
     minutes, allowed : float
         Spent, and to be spent.
+    so_far : str
+        What is known, in words; the deviations by default.
     """
-    said = f"the {allowed:g} minutes are spent: {known_words(goal, known)}"
+    said = f"the {allowed:g} minutes are spent: {so_far or known_words(goal, known)}"
     if not goal.asks:
         return Ending("spent", said)
     times = _times_as_long(goal, known.information - goal.known) if known.windows else np.inf

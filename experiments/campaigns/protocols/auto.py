@@ -4,10 +4,12 @@ What is planned here is the menu: each controller, speed and kick once. Which of
 often is decided between runs (`experiments.campaigns.learning`).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
@@ -25,7 +27,7 @@ class Settings(Common):
     """Quantities to be learnt and how well, the minutes for it, and the menu to choose from."""
 
     until: str = Field(min_length=1)  # "drive_gain +- 0.01, steer_damping", "weave@5 +- 0.05", "verdict"
-    against: dict[str, float] = Field(default_factory=dict)  # of a verdict: values of quantities in the other model, SI
+    against: tuple[dict[str, float], ...] = ()  # of a verdict: what differs in the other model, or in each, SI
     minutes: float = Field(default=10.0, gt=0.0, le=10_000.0)  # of the machine, as the plan counts them
     speeds_m_s: tuple[ForwardSpeed, ...] = Field(min_length=1)
     kicks_s: tuple[float, ...] = Field(default=(0.2, 0.4), min_length=1)
@@ -34,6 +36,18 @@ class Settings(Common):
     share_of_limits: float = Field(default=0.3, gt=0.0, lt=1.0)  # that a kick uses of lean, steer and torque
     most_lean_deg: float = Field(default=2.5, gt=0.0, le=20.0)  # by theory, which is linear
     share_of_belt: float = Field(default=0.6, gt=0.0, lt=1.0)  # from the middle to the edge, that a kick may use
+
+    @field_validator("against", mode="before")
+    @classmethod
+    def _as_several(cls, given: object) -> object:
+        """Take one other model, a table, as several of one."""
+        if isinstance(given, Mapping):
+            return (given,)
+        if isinstance(given, list | tuple) and all(isinstance(one, Mapping) for one in given):
+            return given
+        raise PydanticCustomError(
+            "other_models", "wanted another model, { drive_gain = 0.9 }, or a list of several tables like it"
+        )
 
 
 def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:

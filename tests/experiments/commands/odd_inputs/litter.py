@@ -164,10 +164,13 @@ CAMPAIGNS = {
     "protocol-unknown-controller": ("kicks = 3", 'kicks = 3\ncontrollers = ["soft"]'),
     "protocol-unknown-bicycle": ("kicks = 3", 'kicks = 3\nbicycles = ["Rigid"]'),
 }
+ASKED_OF_AUTO = 'until = "drive_gain +- 0.0005, steer_damping +- 0.001"'
 AUTO = {
     "no-belt": ("[belt]\nwidth_m = 1.2 ", ""),
     "lqr": ('method = "lane"', 'method = "lqr"'),
     "until": ('until = "drive_gain +- 0.0005', 'until = "drive_gain +- none'),
+    "twice": (ASKED_OF_AUTO, 'until = "verdict"\nagainst = [{ drive_gain = 0.9 }, { drive_gain = 0.9 }]'),
+    "against": (ASKED_OF_AUTO, 'until = "verdict"\nagainst = 0.9'),
 }
 MAPPING = """bicycle = "DelftSbW2024"
 [time]

@@ -207,6 +207,8 @@ REFUSED = {
     "must know the edges of its belt": [f"campaign campaign-auto-no-belt.toml {REHEARSED}"],
     "keeps its lane, but the controller 'lqr' does not": [f"campaign campaign-auto-lqr.toml {REHEARSED}"],
     "wanted a standard deviation above 0": [f"campaign campaign-auto-until.toml {REHEARSED}"],
+    "the other model with drive_gain is given twice": [f"campaign campaign-auto-twice.toml {REHEARSED}"],
+    "protocol.0.against: wanted another model": [f"campaign campaign-auto-against.toml {REHEARSED}"],
     # faults
     "--bicycles wants names of the catalogue": ["faults --count 2 --bicycles ''", "faults --bicycles Silver,,Pista"],
     "there is no bicycle 'Silvr'": ["faults --bicycles Silvr --count 2"],
