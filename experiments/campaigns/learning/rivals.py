@@ -67,7 +67,7 @@ class Rivals:
         return np.asarray(chdtrc(len(self.goal.labels), self.chi2(known)))
 
     def odds(self, known: KnownSoFar) -> Array:
-        """How many times as likely the data are under the model that fits best, (m,); 1 for that one."""
+        """Times as likely as under each model (m,) that the data are under the one that fits best; 1 for that one."""
         chi2 = self.chi2(known)
         return np.exp(np.minimum(0.5 * (chi2 - chi2.min()), 700.0))
 
@@ -77,7 +77,7 @@ class Rivals:
         return int(first), int(second)
 
     def difference(self, known: KnownSoFar) -> Array:
-        """By how much what is asked for (q,) differs between the best model and its best rival: to be told apart next.
+        """Difference (q,) in what is asked for between the best model and its best rival, to be told apart next.
 
         Before anything is known the rival is the one that theory is least apart from.
         """
