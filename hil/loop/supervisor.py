@@ -275,7 +275,6 @@ def supervise(s, limits, news, sample, estimate):
     s.send = 1
     s.flags = COMMAND_ENABLE if s.stage == _ENABLE or s.stage == _ARMED else 0
     angle = limits.kind == COMMAND_KIND_ANGLE
-    T = 0.0
     if s.stage == _RUNNING:
         s.flags = COMMAND_ENABLE
         s.verdict |= _V_RELEASED if news.released else 0

@@ -6,8 +6,10 @@ import pytest
 from firmware_interface.messages import COMMAND_ENABLE
 from hil.loop.limits import Limit, Limits
 from hil.loop.states import Cause, Demand, State, Verdict
+from hil.loop.transitions import Stage
 from models.errors import InputError
 from tests.hil.loop.test_supervisor import DT, Bench
+from tests.hil.loop.test_supervisor_table import LIMITS, Machine
 from tests.hil.machine import rig_of
 
 GREATEST = {"rate": ("steer_rate", "steer_acceleration"), "angle": ("steer_command", "steer_rate")}
@@ -55,6 +57,19 @@ def test_drive_that_stays_at_its_greatest_torque_ends_the_run(kind, torque, ends
     assert bench.cause() is (Cause.SATURATED if ends else Cause.NONE)
 
 
+@pytest.mark.parametrize("kind", GREATEST)
+@pytest.mark.parametrize("side", [1, -1])
+def test_99_hundredths_of_the_greatest_torque_are_all_of_it(kind, side):
+    machine = Machine(Stage.RUNNING)
+    machine.limits, machine.s["T_cmd"], machine.news["T_req"] = LIMITS.as_record(kind), 0.1, 0.1
+    machine.sample["T_meas"] = side * 0.99 * LIMITS.torque.value
+    machine.tick()
+    assert machine.s["at_limit"] == DT
+    machine.sample["T_meas"] = side * np.nextafter(0.99 * LIMITS.torque.value, 0.0)
+    machine.tick()
+    assert machine.s["at_limit"] == 0.0
+
+
 def test_torque_reported_says_nothing_of_a_torque_drive_at_its_limit():
     bench = running("torque")
     bench.sample["T_meas"] = 7.0
@@ -68,7 +83,7 @@ def ramp(kind, wish):
     for _ in range(50):
         bench.tick(T_req=wish)
     commands = []
-    while bench.tick(demand=Demand.STOP, T_req=wish) is State.RAMPDOWN:
+    while len(commands) < 1000 and bench.tick(demand=Demand.STOP, T_req=wish) is State.RAMPDOWN:
         commands.append(float(bench.s["T_cmd"]))
         assert bench.s["flags"] & COMMAND_ENABLE
     assert not bench.s["flags"] & COMMAND_ENABLE

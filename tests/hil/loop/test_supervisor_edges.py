@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from firmware_interface.messages import STATUS_ENABLED, STATUS_WATCHDOG
+from firmware_interface.messages import COMMAND_CLEAR, COMMAND_ENABLE, STATUS_ENABLED, STATUS_WATCHDOG
 from hil.loop.states import Demand, Verdict
 from hil.loop.transitions import Stage
 from tests.hil.loop.test_supervisor_table import DT, LIMITS, Machine
@@ -47,6 +47,18 @@ def test_a_drive_has_gone_off_only_where_a_new_sample_says_so():
     assert machine.tick() is Stage.RUNNING
     machine.news["fresh"] = 1
     assert machine.tick() is Stage.FAULT
+
+
+def test_a_run_begins_with_a_drive_that_a_new_sample_calls_on():
+    machine = Machine(Stage.ARMED)
+    machine.news["demand"] = Demand.RUN
+    for status, fresh, wanted in (
+        (0, 1, Stage.ARMED),
+        (STATUS_ENABLED, 0, Stage.ARMED),
+        (STATUS_ENABLED, 1, Stage.RUNNING),
+    ):
+        machine.sample["status"], machine.news["fresh"] = status, fresh
+        assert machine.tick() is wanted
 
 
 def test_silence_of_the_whole_time_out_breaks_the_stream():
@@ -112,6 +124,33 @@ def test_the_verdict_names_what_was_done_to_the_wish_and_nothing_else():
     assert verdict(Machine(Stage.RAMPDOWN)) == Verdict.RAMP
     assert verdict(Machine(Stage.STREAM)) == Verdict.NOT_RUNNING
     assert verdict(Machine(Stage.WITHHOLD)) == Verdict.NOT_RUNNING | Verdict.WITHHELD
+
+
+def test_a_wish_beyond_the_limit_and_an_old_sample_are_both_told():
+    machine = Machine(Stage.RUNNING)
+    machine.news["T_req"], machine.s["T_cmd"] = LIMITS.torque.value + 1.0, LIMITS.torque.value
+    machine.news["fresh"] = 0
+    assert verdict(machine) == Verdict.TORQUE_LIMIT | Verdict.NO_FRESH_SAMPLE | Verdict.WITHHELD
+
+
+FLAGS = dict.fromkeys((Stage.ENABLE, Stage.ARMED, Stage.RUNNING, Stage.RAMPDOWN), COMMAND_ENABLE)
+FLAGS |= dict.fromkeys((Stage.STREAM, Stage.CLEAR), COMMAND_CLEAR)
+
+
+@pytest.mark.parametrize("stage", Stage, ids=lambda stage: stage.name)
+@pytest.mark.parametrize("kind", ["torque", "angle"])
+def test_each_stage_tells_the_drive_its_flags_and_an_angle_only_while_it_is_on(kind, stage):
+    machine = Machine(stage)
+    machine.limits = LIMITS.as_record(kind)
+    machine.e["delta"] = machine.news["T_req"] = machine.s["T_cmd"] = machine.s["T_ramp"] = 0.1
+    assert machine.tick() is stage
+    assert machine.s["flags"] == FLAGS.get(stage, 0)
+    assert machine.s["send"] == (stage is not Stage.WITHHOLD)
+    if kind == "angle":
+        on = FLAGS.get(stage) == COMMAND_ENABLE
+        assert machine.s["T_cmd"] == (0.1 if on else 0.0)
+    elif stage not in (Stage.RUNNING, Stage.RAMPDOWN):
+        assert machine.s["T_cmd"] == 0.0
 
 
 @pytest.mark.parametrize("stage", [Stage.RUNNING, Stage.STREAM])

@@ -71,6 +71,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "operator: news.T_req + e.phi": "a difference is finite where the sum is: what is asked is whether any is not",
         "comparison: news.dt > 0.0 -> news.dt >= 0.0": "no time is no time by either branch",
         "number: 1 -> 2 in s.released = 1": _YES,
+        "term left out: s.stage == _DISARMED and news.demand < _ARM -> news.demand < _ARM": "it is asked where it is "
+        "disarmed alone, and forgotten on the way there",
         'number: 1 -> 2 in s["released"] = 1': _YES,
     },
     "hil/runners/realtime.py": {

@@ -9,11 +9,17 @@ _SUPERVISOR_TESTS = (
     "hil/loop/test_supervisor_edges.py",
     "hil/loop/test_supervisor_promises.py",
 )
+_SUPERVISOR_ALONE = (
+    "hil/loop/test_supervisor_table.py",
+    "hil/loop/test_supervisor_edges.py",
+    "hil/loop/test_supervisor_drives.py",
+    "hil/loop/test_supervisor.py",
+)
 _TICK_TESTS = ("hil/loop/test_tick.py", "hil/loop/test_tick_parts.py", "hil/loop/test_tick_requests.py")
 _PLAUSIBILITY_TESTS = ("hil/loop/test_plausibility_edges.py", "hil/loop/test_plausibility.py")
 _CALIBRATION_TESTS = ("firmware_interface/test_calibration_edges.py", "firmware_interface/test_calibration.py")
 TESTS: dict[str, tuple[str, ...]] = {
-    "hil/loop/supervisor.py": _SUPERVISOR_TESTS,
+    "hil/loop/supervisor.py": _SUPERVISOR_ALONE,
     "hil/loop/limits.py": _SUPERVISOR_TESTS,
     TABLE: _SUPERVISOR_TESTS,
     "hil/loop/tick.py": _TICK_TESTS,
