@@ -15,7 +15,6 @@ from experiments.analysis.windows import find_windows
 from experiments.datatypes import Response
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MIN_DELAY, SampledLoop
-from hil.design.schedule import commanded_drive
 from hil.loop.observer import Observer
 from hil.rig.rig import Rig
 from models.array_types import Array
@@ -55,7 +54,7 @@ class WeaveMeasurability:
 
 def emulated_loop(schedule: Controller) -> SampledLoop:
     """Make the whole sampled loop of the emulated rig, with the bicycle and timing that the gains were designed for."""
-    timing, drive = schedule.loop, commanded_drive(schedule)
+    timing, drive = schedule.loop, schedule.drive
     return SampledLoop(
         schedule.bicycle,
         schedule,

@@ -270,7 +270,8 @@ def _bench(file: _File, machine: Rig | None, folder: Path) -> PlanInputs:
             f"rig {EMULATED_RIG}"
         )
     bicycles = (machine.bicycle,) if machine else tuple(map(_bicycle, file.bicycles or ("Benchmark",)))
-    methods = tuple(STEER_METHODS[machine.drive.kind] if machine and machine.drive else {**METHODS, **COMPENSATORS})
+    gains = STEER_METHODS[machine.drive.kind] if machine and machine.drive else METHODS
+    methods = (*gains, *COMPENSATORS)
     controllers = tuple(_controller(c, folder, methods) for c in file.controller)
     names = [c.name for c in controllers]
     if len(set(names)) < len(names):

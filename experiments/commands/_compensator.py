@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
     from hil.controllers.timing import LoopTiming
     from hil.output_file import OutputFile
+    from models.linear.prescribed_steer import InnerLoop
     from models.parameters import Bicycle
 
 
@@ -20,6 +21,7 @@ def design_with_states(
     out: "OutputFile | None",
     as_json: bool,
     plot: Path | None = None,
+    drive: "InnerLoop | None" = None,
 ) -> None:
     """Design, write, draw and show.
 
@@ -38,6 +40,8 @@ def design_with_states(
     as_json : bool
     plot : Path or None
         Where its figure goes.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate or angle; None: a torque.
 
     Raises
     ------
@@ -52,7 +56,7 @@ def design_with_states(
     from hil.design.whole_margins import whole_margins
     from hil.rig.stable import FASTEST_GROWTH
 
-    made = design_compensator(bicycle, method, speeds, timing, **options)
+    made = design_compensator(bicycle, method, speeds, timing, drive=drive, **options)
     if out is not None:
         out.write(made.to_toml())
     loop = emulated_loop(made)
@@ -72,6 +76,7 @@ def design_with_states(
             for v, eigenvalues in found.items()
         ]
         told = {"bike": bicycle.name, "method": made.method, "options": made.options, "rate": made.rate}
+        told |= {"drive": drive.as_table()} if drive else {}
         emit_json(
             {**told, "inputs": made.inputs, "states": made.states, "path": _path(out), "figure": plot, "rows": rows}
         )
@@ -87,7 +92,7 @@ def design_with_states(
         f"Not shown: eigenvalues faster than {FASTEST_SHOWN:g} 1/s.",
     )
     print_table(
-        "Margins of that loop, broken where the torque command enters the drive",
+        f"Margins of that loop, broken where the {drive.kind if drive else 'torque'} command enters the drive",
         ["v m/s", *MARGIN_HEADS],
         [[f"{v:g}", *each.as_text()] for v, each in margins.items()],
     )

@@ -101,9 +101,10 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     steered = STEER_METHODS[rig.drive.kind] if rig.drive else {}
     if controller in METHODS or controller in steered:
         return design(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing, drive=rig.drive)
-    if controller in COMPENSATORS and rig.drive is None:
-        return design_compensator(rig.bicycle, controller, _grid_with(told, rig.limits), rig.timing)
-    schedule = read_controller(controller, rig.bicycle, rig.timing)
+    if controller in COMPENSATORS:
+        speeds = _grid_with(told, rig.limits)
+        return design_compensator(rig.bicycle, controller, speeds, rig.timing, drive=rig.drive)
+    schedule = read_controller(controller, rig.bicycle, rig.timing, rig.drive)
     require_fitting(rig, schedule, allow_mismatch)
     return schedule
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
 ANGLE_DAMPING = 1.0  # of an angle drive where none is given: no overshoot
 
 
-def inner_loop_of(
-    context: typer.Context, kind: str, bandwidth: float, damping: float | None, purpose: str
-) -> "InnerLoop | None":
+def inner_loop_of(context: typer.Context, kind: str, bandwidth: float, damping: float | None) -> "InnerLoop | None":
     """Read the drive's inner loop from the options of `riderless design`; None for a torque.
 
     Parameters
@@ -28,8 +26,6 @@ def inner_loop_of(
     bandwidth : float
         rad/s.
     damping : float or None
-    purpose : str
-        Of the gains: balancing or measuring.
 
     Raises
     ------
@@ -44,8 +40,6 @@ def inner_loop_of(
         return None
     refuse_ignored(context, "drive_lag", because=f"a drive of kind {kind} has --bandwidth and --damping; leave it out")
     refuse_ignored(context, "plot", because="the figure draws gains of a torque; leave it out")
-    if purpose != "balancing":
-        raise InputError(f"--for {purpose} would be ignored: a drive of kind {kind} has no gentle gains; leave it out")
     if kind not in ("rate", "angle"):
         raise InputError(f"--drive is torque, rate or angle, found {kind!r}")
     return InnerLoop(

@@ -12,6 +12,7 @@ from experiments.commands._trust import Trust
 if TYPE_CHECKING:
     from experiments.analysis.measurable import WeaveMeasurability
     from hil.design.schedule import GainSchedule
+    from models.linear.prescribed_steer import InnerLoop
     from models.parameters import Bicycle
 
 NAMED_OPTIONS = ("like", "what", "inner")  # whose values are names, which need no quotes
@@ -24,11 +25,14 @@ def design(
     ],
     method: Annotated[
         str,
-        typer.Option(help="lqr, poles, lean, off, lane, lqg or yaw_rate; with a rate or angle drive lqr or cascade."),
+        typer.Option(
+            help="lqr, poles, lean, off, lane, lqg or yaw_rate; with a rate or angle drive lqr, cascade, lqg or "
+            "yaw_rate."
+        ),
     ] = "lqr",
     purpose: Annotated[
         Literal["balancing", "measuring"],
-        typer.Option("--for", help="measuring: gentle gains (lqr, poles, lqg), under which the weave lasts."),
+        typer.Option("--for", help="measuring: gentle gains (lqr, poles, lqg, cascade), under which the weave lasts."),
     ] = "balancing",
     speeds: Annotated[str, typer.Option(help="m/s, as FROM:TO:STEP or a list.")] = "2:8:0.5",
     rate: Annotated[float, typer.Option(help="Ticks per second, Hz.")] = 200.0,
@@ -66,7 +70,7 @@ def design(
     from hil.design.methods import design as design_gains
     from hil.output_file import OutputFile, files_read
 
-    inner_loop = inner_loop_of(context, drive, bandwidth, damping, purpose)
+    inner_loop = inner_loop_of(context, drive, bandwidth, damping)
     if plot is not None:
         from experiments.reports.loop import plot_design
 
@@ -78,10 +82,10 @@ def design(
     if timing is not None:
         why = f"the rig file {bike} has its own; leave it out, or name a bicycle"
         refuse_ignored(context, "rate", "delay", "drive_lag", because=why)
-    options = _options(bicycle, method, purpose, option or [])
+    options = _options(bicycle, method, purpose, option or [], inner_loop)
     loop = timing or LoopTiming(rate=rate, delay=delay, drive_lag=drive_lag)
-    if method in COMPENSATORS and inner_loop is None:
-        design_with_states(bicycle, method, parse_speeds(speeds), loop, options, gains, as_json, plot)
+    if method in COMPENSATORS:
+        design_with_states(bicycle, method, parse_speeds(speeds), loop, options, gains, as_json, plot, inner_loop)
         return
     schedule = design_gains(bicycle, method, parse_speeds(speeds), loop, drive=inner_loop, **options)
     if inner_loop is not None:
@@ -102,7 +106,9 @@ def design(
             screen.print(f"{what} written to {file}", soft_wrap=True)
 
 
-def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) -> dict[str, Any]:
+def _options(
+    bicycle: "Bicycle", method: str, purpose: str, given: list[str], drive: "InnerLoop | None"
+) -> dict[str, Any]:
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
     from experiments.campaigns.protocols.plan_inputs import gentle_options
     from experiments.commands._rig_arguments import design_methods
@@ -115,7 +121,7 @@ def _options(bicycle: "Bicycle", method: str, purpose: str, given: list[str]) ->
         raise InputError(f"--set {twice} is given twice: leave one of them out")
     if purpose == "balancing":
         return options
-    gentle = gentle_options(bicycle, method)
+    gentle = gentle_options(bicycle, method, drive)
     if method in design_methods() and not gentle:
         raise InputError(
             f"--for measuring would be ignored: {method} has no gentle gains; take --method lqr or --method poles"

@@ -20,12 +20,13 @@ import tomli_w
 
 from hil.controllers.controller import LinearLaw
 from hil.controllers.law_file import LawFile, law_code, law_module, name_law, named_law
-from hil.controllers.lti import LTI_INPUTS, MOST_STATES
+from hil.controllers.lti import MOST_STATES, require_inputs
 from hil.controllers.timing import LoopTiming
 from models import catalogue
 from models.array_types import Array
 from models.errors import InputError
 from models.file_format import load_toml
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 COMPILED_FORMAT = "riderless compiled law 1"
 _SPEED_STEP = 0.5  # m/s between two speeds at which it is looked at
-_KEYS = ("method", "inputs", "states", "settings", "speeds", "bicycle", "loop")
+_KEYS = ("method", "inputs", "states", "settings", "speeds", "bicycle", "loop", "drive")
 _WANTED = ("inputs", "speeds")
 
 
@@ -59,6 +60,8 @@ class CompiledController:
         Numbers by name, in the order in which its step finds them.
     source : LawFile or None
         None as a log tells of it, until it is wanted.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate or angle, which is then its wish; None: a torque.
     """
 
     file: str
@@ -71,6 +74,7 @@ class CompiledController:
     states: tuple[str, ...]
     settings: dict[str, float]
     source: LawFile | None = None
+    drive: InnerLoop | None = None
 
     @cached_property
     def v(self) -> Array:
@@ -139,6 +143,7 @@ class CompiledController:
                 "settings": self.settings,
                 "speeds": list(self.speeds),
                 "loop": {"rate": self.loop.rate, "delay": self.loop.delay, "drive_lag": self.loop.drive_lag},
+                **({"drive": self.drive.as_table()} if self.drive else {}),
                 "bicycle": self.bicycle.as_dict(),
             }
         )
@@ -154,14 +159,17 @@ class CompiledController:
         """
         try:
             data = load_toml(text)
-            given = {key: data[key] for key in _KEYS}
-            made = Bicycle(**data["bicycle"]), LoopTiming(**data["loop"])
+            given = {key: data[key] for key in _KEYS if key != "drive"}
+            drive = InnerLoop(**data["drive"]) if "drive" in data else None
+            made = Bicycle(**data["bicycle"]), LoopTiming(**data["loop"]), drive
             return cls(str(data["file"]), str(data["sha256"]), **_checked(given, where, *made))
         except (tomllib.TOMLDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"{where} tells of no compiled law ({error}): see docs/controllers.md") from None
 
 
-def read_law(path: str | Path, bicycle: Bicycle, loop: LoopTiming) -> CompiledController:
+def read_law(
+    path: str | Path, bicycle: Bicycle, loop: LoopTiming, drive: InnerLoop | None = None
+) -> CompiledController:
     """Read and run a Python file that a person named.
 
     Parameters
@@ -171,6 +179,8 @@ def read_law(path: str | Path, bicycle: Bicycle, loop: LoopTiming) -> CompiledCo
         For which it is taken where its table names none.
     loop : LoopTiming
         Likewise.
+    drive : InnerLoop or None
+        Likewise; None: it obeys a torque.
 
     Raises
     ------
@@ -190,29 +200,33 @@ def read_law(path: str | Path, bicycle: Bicycle, loop: LoopTiming) -> CompiledCo
         return CompiledController(
             file.name,
             file.sha256,
-            **_checked({"method": Path(file.name).stem, **table}, where, *_made_for(table, bicycle, loop)),
+            **_checked({"method": Path(file.name).stem, **table}, where, *_made_for(table, bicycle, loop, drive)),
             source=file,
         )
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{where} has a value of another kind ({error}): see docs/controllers.md") from None
 
 
-def _made_for(table: Mapping[str, Any], bicycle: Bicycle, loop: LoopTiming) -> tuple[Bicycle, LoopTiming]:
-    """Bicycle and timing that a table names, or those given."""
+def _made_for(
+    table: Mapping[str, Any], bicycle: Bicycle, loop: LoopTiming, drive: InnerLoop | None
+) -> tuple[Bicycle, LoopTiming, InnerLoop | None]:
+    """Bicycle, timing and drive that a table names, or those given."""
     own = table.get("bicycle")
     if isinstance(own, Mapping):
         bicycle = Bicycle(**own)
     elif own is not None:
         bicycle = catalogue.load_bicycle(str(own))
-    return bicycle, LoopTiming(**table["loop"]) if "loop" in table else loop
+    if "drive" in table:
+        drive = InnerLoop(**table["drive"])
+    return bicycle, LoopTiming(**table["loop"]) if "loop" in table else loop, drive
 
 
-def _checked(table: Mapping[str, Any], where: str, bicycle: Bicycle, loop: LoopTiming) -> dict[str, Any]:
+def _checked(
+    table: Mapping[str, Any], where: str, bicycle: Bicycle, loop: LoopTiming, drive: InnerLoop | None
+) -> dict[str, Any]:
     """Check a table; arguments of a CompiledController."""
     inputs, states = (_names(table.get(key, ()), key, where) for key in ("inputs", "states"))
-    for name in inputs:
-        if name not in LTI_INPUTS:
-            raise InputError(f"{where}: an input of a law is one of {', '.join(LTI_INPUTS)}, found {name!r}")
+    require_inputs(f"{where}: an input of a law", inputs, drive)
     if len(states) > MOST_STATES:
         raise InputError(f"{where}: a law may have {MOST_STATES} states, found {len(states)}: it wants fewer")
     settings = table.get("settings", {})
@@ -234,6 +248,7 @@ def _checked(table: Mapping[str, Any], where: str, bicycle: Bicycle, loop: LoopT
         "inputs": inputs,
         "states": states,
         "settings": settings,
+        "drive": drive,
     }
 
 

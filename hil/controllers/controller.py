@@ -12,6 +12,7 @@ from models.parameters import Bicycle
 if TYPE_CHECKING:
     from hil.controllers.timing import LoopTiming
     from hil.loop.law import Law
+    from models.linear.prescribed_steer import InnerLoop
 
 
 class NotLinearError(InputError):
@@ -20,6 +21,8 @@ class NotLinearError(InputError):
 
 class LinearLaw(NamedTuple):
     """Law near upright riding at one speed: x[k+1] = A x[k] + B s[k], T_req[k] = C x[k] + D s[k].
+
+    T_req is a torque [N m]; under a drive that obeys a steer rate or angle it is that [rad/s, rad].
 
     ``s`` are the signals and references named in ``inputs``; the state x has m numbers, none for gains.
     """
@@ -45,6 +48,10 @@ class Controller(Protocol):
     @property
     def loop(self) -> "LoopTiming":
         """Rate, delay and drive lag it was made for."""
+
+    @property
+    def drive(self) -> "InnerLoop | None":
+        """Inner loop of the drive it was made for, which obeys a steer rate or angle; None: it commands a torque."""
 
     @property
     def v(self) -> Array:

@@ -66,7 +66,8 @@ def require_sound(controller: "CompiledController", limits: "Limits") -> None:
     InputError
         One sentence: what it does, and what it may not do.
     """
-    key = tuple(getattr(limits, name).value for name in ("lean", "steer", "torque", "speed_max"))
+    record = limits.as_record(controller.drive.kind if controller.drive else "torque")
+    key = tuple(float(record[name]) for name in ("lean", "steer", "command", "speed_max"))
     problem = _problem(controller.known_file, (*controller.settings.values(),), len(controller.states), key)
     if problem:
         raise InputError(f"the law {controller.file} {problem}; docs/controllers.md says what a law may do")
@@ -118,7 +119,7 @@ def _place(row: Array) -> str:
     return ", ".join(f"{name} {row[LAW_INPUTS.index(name)]:.3g} {unit}" for name, unit in shown)
 
 
-def random_rides(lean: float, steer: float, torque: float, speed_max: float) -> Array:
+def random_rides(lean: float, steer: float, command: float, speed_max: float) -> Array:
     """Signals and references (LAW_STEPS, k) of rides at random, columns as `LAW_INPUTS`.
 
     The first one stands still and upright. Each other has a size of its own, so that small motions come too; a
@@ -126,12 +127,20 @@ def random_rides(lean: float, steer: float, torque: float, speed_max: float) -> 
 
     Parameters
     ----------
-    lean, steer, torque, speed_max : float
-        Limits of the rig [rad, rad, N m, m/s].
+    lean, steer, command, speed_max : float
+        Limits of the rig [rad, rad, N m (or rad/s, rad, as its drive obeys), m/s].
     """
     rng = np.random.default_rng(20)
     rates = dict.fromkeys(("phi_dot", "delta_dot", "psi_dot"), _RATE * steer)
-    sizes = {"phi": lean, "delta": steer, **rates, "a_y_meas": _FORCE, "T": torque, "u_prev": torque, "T_cut": torque}
+    sizes = {
+        "phi": lean,
+        "delta": steer,
+        **rates,
+        "a_y_meas": _FORCE,
+        "T": command,
+        "u_prev": command,
+        "T_cut": command,
+    }
     sizes |= {"psi": _HEADING, "y_P": _PLACE}
     told = np.zeros((LAW_STEPS, len(LAW_INPUTS)))
     scale = np.repeat(np.append(0.0, rng.choice([1.0, 0.1, 0.001], LAW_STEPS // LAW_RIDE - 1)), LAW_RIDE)

@@ -1,5 +1,7 @@
 """Discrete state space over speed as a controller: T_req = C x + D s, x[k+1] = A x[k] + B s[k], in one TOML file.
 
+T_req is a torque [N m], or with a table ``drive`` the steer rate [rad/s] or angle [rad] that such a drive obeys.
+
 ``s`` are inputs chosen by name among the loop's estimates, readings and references (`hil.loop.law`). Between two speeds
 the matrices are interpolated, which means something only if the state has the same coordinates at both; where it has
 not, the controller is refused (`hil.controllers.state_coordinates`).
@@ -19,18 +21,21 @@ from hil.controllers.timing import LoopTiming
 from models.array_types import Array
 from models.errors import InputError
 from models.file_format import load_toml
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 if TYPE_CHECKING:
     from hil.loop.law import Law
 
 LTI_FORMAT = "riderless state space 1"
+STEER_LTI_FORMAT = "riderless steer state space 1"  # of a rate or angle: who knows torque only must not read it
 LTI_INPUTS = (
     *("phi", "delta", "phi_dot", "delta_dot", "psi_dot", "T", "u_prev"),  # estimates
     *("psi", "y_P"),  # heading and place off the lane, of a rig with a sensor of place
     *("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas", "T_meas"),  # readings
     *("psi_dot_ref", "phi_ref", "delta_ref"),  # references
 )  # signals that are zero in upright riding; the speed chooses the matrices
+TORQUE_INPUTS = ("T", "psi", "y_P")  # that a rig knows only where its drive obeys a torque
 MOST_STATES = 64
 _MATRICES = ("A", "B", "C", "D")
 _MARGIN = 1e-9  # by which a pole lies inside the unit circle
@@ -66,6 +71,8 @@ class LTIController:
         Of the design, as plain values.
     balance : bool
         Bring the states of neighbouring speeds to common coordinates instead of refusing them.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate [rad/s] or angle [rad], the unit of the wish. None: a torque [N m].
 
     Raises
     ------
@@ -87,6 +94,7 @@ class LTIController:
     waits: tuple[str, ...] | None = None
     options: dict[str, Any] = field(default_factory=dict)
     balance: bool = False
+    drive: InnerLoop | None = None
 
     def __post_init__(self) -> None:
         for name in ("v", *_MATRICES):
@@ -127,9 +135,7 @@ class LTIController:
 
     def _require_names(self) -> None:
         """Refuse inputs that nobody knows, and names given twice."""
-        for name in self.inputs:
-            if name not in LTI_INPUTS:
-                raise InputError(f"an input of a state space is one of {', '.join(LTI_INPUTS)}, found {name!r}")
+        require_inputs("an input of a state space", self.inputs, self.drive)
         for what, names in (("inputs", self.inputs), ("states", self.states)):
             if len(set(names)) < len(names):
                 raise InputError(f"the {what} of a state space want different names, found {', '.join(names)}")
@@ -201,12 +207,13 @@ class LTIController:
         assert self.anti_windup is not None  # since __post_init__
         rows = zip(self.v, self.A, self.B, self.C, self.D, self.anti_windup, strict=True)
         head = {
-            "format": LTI_FORMAT,
+            "format": STEER_LTI_FORMAT if self.drive else LTI_FORMAT,
             "method": self.method,
             "inputs": list(self.inputs),
             "states": list(self.states),
             "waits": list(self.waits or ()),
             "loop": {"rate": self.loop.rate, "delay": self.loop.delay, "drive_lag": self.loop.drive_lag},
+            **({"drive": self.drive.as_table()} if self.drive else {}),
             "options": self.options,
             "bicycle": self.bicycle.as_dict(),
         }
@@ -227,9 +234,10 @@ class LTIController:
             data = load_toml(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): correct that line") from None
-        if data.get("format") != LTI_FORMAT:
+        wanted = STEER_LTI_FORMAT if "drive" in data else LTI_FORMAT
+        if data.get("format") != wanted:
             raise InputError(
-                f"{where} wants format = {LTI_FORMAT!r}, found {data.get('format')!r}: see docs/controllers.md"
+                f"{where} wants format = {wanted!r}, found {data.get('format')!r}: see docs/controllers.md"
             )
         try:
             return cls(**_arguments(data))
@@ -258,7 +266,7 @@ class LTIController:
         Parameters
         ----------
         systems : sequence of n StateSpace
-            Of one output, the torque wished [N m]; discrete at the loop's rate, or continuous.
+            Of one output, the command wished [N m, rad/s or rad]; discrete at the loop's rate, or continuous.
         speeds : sequence of n float
             [m/s].
         inputs : sequence of p str
@@ -270,7 +278,7 @@ class LTIController:
         method : str
             Name for tables and logs.
         **more
-            States, anti_windup, waits, options, balance.
+            States, anti_windup, waits, options, balance, drive.
 
         Raises
         ------
@@ -318,7 +326,22 @@ def _arguments(data: dict[str, Any]) -> dict[str, Any]:
         "waits": tuple(data["waits"]) if "waits" in data else None,
         "options": dict(data.get("options", {})),
         "balance": bool(data.get("balance", False)),
+        "drive": InnerLoop(**data["drive"]) if "drive" in data else None,
     }
+
+
+def require_inputs(what: str, names: Sequence[str], drive: InnerLoop | None) -> None:
+    """Refuse inputs that no loop knows, or not the loop of such a drive; ``what`` begins the sentence.
+
+    Raises
+    ------
+    InputError
+    """
+    known = [name for name in LTI_INPUTS if drive is None or name not in TORQUE_INPUTS]
+    for name in names:
+        if name not in known:
+            where = f" under a drive that obeys a steer {drive.kind}" if drive and name in LTI_INPUTS else ""
+            raise InputError(f"{what}{where} is one of {', '.join(known)}, found {name!r}")
 
 
 def _stacked(name: str, given: Sequence[Any], empty: tuple[int, ...] | None = None) -> Array:

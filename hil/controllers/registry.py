@@ -16,18 +16,23 @@ from models.text_file import read_text_file
 
 if TYPE_CHECKING:
     from hil.controllers.timing import LoopTiming
+    from models.linear.prescribed_steer import InnerLoop
     from models.parameters import Bicycle
 
 CONTROLLERS = {
     "riderless gain schedule 1": ("hil.design.schedule", "GainSchedule"),
     "riderless lane schedule 1": ("hil.design.schedule", "GainSchedule"),
+    "riderless steer schedule 1": ("hil.design.schedule", "GainSchedule"),
     "riderless state space 1": ("hil.controllers.lti", "LTIController"),
+    "riderless steer state space 1": ("hil.controllers.lti", "LTIController"),
     "riderless compiled law 1": ("hil.controllers.compiled", "CompiledController"),
 }
 _USUAL = "riderless gain schedule 1"  # whose reader says what is wrong with a file of no kind
 
 
-def read_controller(path: str | Path, bicycle: "Bicycle", timing: "LoopTiming") -> Controller:
+def read_controller(
+    path: str | Path, bicycle: "Bicycle", timing: "LoopTiming", drive: "InnerLoop | None" = None
+) -> Controller:
     """Read a controller of any kind from its file; a Python file, which a person named, is run.
 
     Parameters
@@ -37,6 +42,8 @@ def read_controller(path: str | Path, bicycle: "Bicycle", timing: "LoopTiming") 
         For which a Python file is taken that names none.
     timing : LoopTiming
         Likewise.
+    drive : InnerLoop or None
+        Likewise; None: it obeys a torque.
 
     Raises
     ------
@@ -46,7 +53,7 @@ def read_controller(path: str | Path, bicycle: "Bicycle", timing: "LoopTiming") 
     if str(path).endswith(LAW_SUFFIX):
         from hil.controllers.compiled import read_law
 
-        return read_law(path, bicycle, timing)
+        return read_law(path, bicycle, timing, drive)
     return read_controller_file(path)
 
 

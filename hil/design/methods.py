@@ -62,7 +62,8 @@ def method_named(name: str, **options: Any) -> Method:
 def method_of(methods: Mapping[str, Any], name: str, **options: Any) -> Any:
     """Make the method of that name among ``methods``; raises as `method_named`."""
     if not isinstance(name, str) or name not in methods:
-        also = ", or with states of its own lqg or yaw_rate" if methods is METHODS else ""
+        designs_gains = methods in (METHODS, *STEER_METHODS.values())
+        also = ", or with states of its own lqg or yaw_rate" if designs_gains else ""
         raise InputError(f"the design method must be one of {', '.join(methods)}{also}, found {name!r}")
     known = [item.name for item in fields(methods[name])]
     for option in options:

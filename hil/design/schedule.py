@@ -1,7 +1,7 @@
 """Gains over speed, with the design they came from, in one TOML file."""
 
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -229,7 +229,7 @@ class GainSchedule:
             "method": self.method,
             "states": list(self.gain_states),
             "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
-            **({"drive": _drive_table(self.drive)} if self.drive else {}),
+            **({"drive": self.drive.as_table()} if self.drive else {}),
             "options": self.options,
             "bicycle": self.bicycle.as_dict(),
         }
@@ -280,31 +280,20 @@ class GainSchedule:
             raise InputError(f"{where} is not a gain schedule ({error}): write it with `riderless design`") from None
 
 
-def commanded_drive(schedule: object) -> InnerLoop | None:
-    """Inner loop of the drive that a controller was made for; None: it commands a torque."""
-    return schedule.drive if isinstance(schedule, GainSchedule) else None
-
-
 def needs_place(schedule: Controller) -> bool:
     """Tell whether a controller uses heading or place, which a rig without a sensor of place does not know."""
     return not _LANE_ONLY.isdisjoint(schedule.inputs)
 
 
-def require_same_kind(schedule: object, drive: InnerLoop | None) -> None:
+def require_same_kind(schedule: Controller, drive: InnerLoop | None) -> None:
     """Refuse a controller that commands something else than ``drive`` obeys (None: a torque): raises InputError."""
-    made_for = commanded_drive(schedule)
-    commanded, obeyed = (loop.kind if loop else "torque" for loop in (made_for, drive))
+    commanded, obeyed = (loop.kind if loop else "torque" for loop in (schedule.drive, drive))
     if commanded != obeyed:
         raise InputError(
             f"the gains command a steer {commanded} [{COMMAND_UNITS[commanded]}] but the drive obeys "
             f"{'an' if obeyed == 'angle' else 'a'} {obeyed} [{COMMAND_UNITS[obeyed]}]: "
             f"design them again with --drive {obeyed}"
         )
-
-
-def _drive_table(drive: InnerLoop) -> dict[str, Any]:
-    """Kind, bandwidth and damping as a file holds them; a first-order lag has no damping."""
-    return {name: value for name, value in asdict(drive).items() if value is not None}
 
 
 _COMMANDS = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}

@@ -1,7 +1,7 @@
-"""Margins of the whole sampled loop under a controller of any kind, broken where its torque enters the plant.
+"""Margins of the whole sampled loop under a controller of any kind, broken where its command enters the drive.
 
-As in `hil.design.margins` the controller goes on knowing what it commanded: its u_prev, and T, what the drive ought
-to make of its commands, do not pass through the break. All else does: bicycle, drive, instruments, observer.
+As in `hil.design.margins` the controller goes on knowing what it commanded: its u_prev, and T, what a torque drive
+ought to make of its commands, do not pass through the break. All else does: bicycle, drive, instruments, observer.
 """
 
 from collections.abc import Callable
@@ -14,19 +14,12 @@ from hil.design.closed_loop import WHOLE_LOOP_STATES, SampledLoop
 from hil.design.margins import Margins, margins_of
 from hil.design.sampled_plant import T_DRIVE, U_PREV
 from models.array_types import Array
-from models.errors import InputError
 
 _AT_REST = 1e-9  # from z = 1, of an integrator: not the observer's slow bias, 1e-4 away
 
 
 def whole_margins(loop: SampledLoop, v: float) -> Margins:
-    """Margins in gain, phase and delay at speed ``v`` [m/s]; (1, 1), 0 and 0 of a loop that is not stable.
-
-    Raises
-    ------
-    InputError
-        The drive obeys a steer rate or angle: gains for it have their margins from their design.
-    """
+    """Margins in gain, phase and delay at speed ``v`` [m/s]; (1, 1), 0 and 0 of a loop that is not stable."""
     if np.max(np.abs(np.linalg.eigvals(loop.matrix(v)))) >= 1.0:
         return Margins((1.0, 1.0), 0.0, 0.0)
     if loop.schedule.is_off:
@@ -37,30 +30,22 @@ def whole_margins(loop: SampledLoop, v: float) -> Margins:
 
 
 def opened_loop(loop: SampledLoop, v: float) -> tuple[Array, Array, Array]:
-    """Loop opened at the torque: x[k+1] = A x[k] + b w[k], w what the drive gets, u = c x what the controller sends.
+    """Loop opened at the command: x[k+1] = A x[k] + b w[k], w what the drive gets, u = c x what the controller sends.
 
-    The state is that of the loop, then the controller's own knowledge: the drive's torque as it ought to be, and the
-    commands sent.
-
-    Raises
-    ------
-    InputError
-        As of `whole_margins`.
+    The state is that of the loop, then the controller's own knowledge: the torque of a torque drive as it ought to be,
+    and the commands sent.
     """
-    if loop.drive is not None:
-        raise InputError(
-            f"margins at the steer torque want a drive that obeys a torque, found one that obeys a {loop.drive.kind}: "
-            "look at those of its design"
-        )
     W, e, law, n = loop.matrix(v), loop.input_vector(v), loop.schedule.linearised(v), len(loop.states)
     waiting = [i for i, name in enumerate(loop.states) if name.startswith("u_prev_")]
-    known = [T_DRIVE, U_PREV, *waiting]  # of the plant, that the controller has its own idea of
+    known = [U_PREV, *waiting]  # of the plant, that the controller has its own idea of
+    if loop.drive is None:
+        known.insert(0, T_DRIVE)
     own_rows = np.arange(len(WHOLE_LOOP_STATES), len(WHOLE_LOOP_STATES) + len(law.A))
     m = len(known)
     c = np.append(W[U_PREV], np.zeros(m))
     rows = np.hstack([W[own_rows], np.zeros((len(own_rows), m))])
     for name, D, B in zip(law.inputs, law.D, law.B.T, strict=True):
-        if name in ("T", "u_prev"):
+        if name == "u_prev" or (name == "T" and loop.drive is None):
             place = T_DRIVE if name == "T" else U_PREV
             own = n + known.index(place)
             c[place], c[own] = c[place] - D, c[own] + D

@@ -8,7 +8,7 @@ import numpy as np
 
 from hil.controllers.controller import Controller
 from hil.design.sampled_plant import LoopTiming
-from hil.design.schedule import commanded_drive, needs_place, require_same_kind
+from hil.design.schedule import needs_place, require_same_kind
 from hil.guidance.route import Route
 from hil.loop.excitation import Excitation
 from hil.loop.law import REFERENCES
@@ -169,7 +169,7 @@ def emulated_rig(bicycle: Bicycle, schedule: Controller) -> Rig:
 
     Under one that keeps a lane it has a distance sensor across the belt.
     """
-    rig = Rig(bicycle, drive=commanded_drive(schedule))
+    rig = Rig(bicycle, drive=schedule.drive)
     return with_emulated_place(rig) if needs_place(schedule) else rig
 
 
@@ -214,7 +214,7 @@ def describe_mismatch(
         )
         more = f" and {len(others) - TOLD_PARAMETERS} more" if len(others) > TOLD_PARAMETERS else ""
         return f"were designed for another {designed.name} ({told}{more}): design them again"
-    if (designed_for := commanded_drive(schedule)) and drive and not _alike(designed_for, drive):
+    if (designed_for := schedule.drive) and drive and not _alike(designed_for, drive):
         return (
             f"were designed for {_loop_in_words(designed_for)}, not for {_loop_in_words(drive)}: design them again "
             f"with --drive {drive.kind} --bandwidth {drive.bandwidth:.6g}"

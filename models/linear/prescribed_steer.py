@@ -25,8 +25,8 @@ angle   zeta             T = I (w^2 (u - delta) - 2 zeta w delta')   delta'' = w
 The second is a PI controller that meets the command in its integral only, so that a step does not overshoot.
 """
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -88,6 +88,10 @@ class InnerLoop:
     def unit(self) -> str:
         """Unit of the command."""
         return COMMAND_UNITS[self.kind]
+
+    def as_table(self) -> dict[str, Any]:
+        """Kind, bandwidth and damping as a file holds them; a first-order lag has no damping."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
     @property
     def lag(self) -> float:

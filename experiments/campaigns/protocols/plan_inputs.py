@@ -59,13 +59,12 @@ class NamedController:
         drive : InnerLoop or None
             Of the rig's drive; None: it obeys a torque.
         """
-        made = read_controller(self.law, bicycle, timing) if self.law else self.made
+        made = read_controller(self.law, bicycle, timing, drive) if self.law else self.made
         if made is None:
             options = gentle_options(bicycle, self.method, drive) if self.options is None else self.options
             # a condition under which the bicycle falls is refused by its rehearsal, with what to change
-            if drive is None and self.method in COMPENSATORS:
-                return design_compensator(bicycle, self.method, speeds, timing, allow_unstable=True, **options)
-            return design(bicycle, self.method, speeds, timing, allow_unstable=True, drive=drive, **options)
+            make = design_compensator if self.method in COMPENSATORS else design
+            return make(bicycle, self.method, speeds, timing, allow_unstable=True, drive=drive, **options)
         require_same_kind(made, drive)
         mismatch = describe_mismatch(made, bicycle, timing, drive)
         if mismatch and not self.allow_mismatch:
@@ -220,12 +219,13 @@ def gentle_options(bicycle: Bicycle, method: str, drive: InnerLoop | None = None
     weave that is damped by 0.2 and never slower than 4.5 rad/s, a cycle and a half between two kicks. Of a drive that
     obeys a steer rate or angle the command counts as large from a tenth of the usual on.
     """
+    if method == "yaw_rate":
+        return {"options": gentle_options(bicycle, "lqr", drive)}
     if drive is not None:
-        return {"command": GENTLE_COMMAND[drive.kind]}
+        gentle = {"command": GENTLE_COMMAND[drive.kind]}
+        return {"weights": gentle} if method == "lqg" else gentle
     if method in ("lqr", "lqg"):
         return {"weights": {"T_delta": 0.03}}
-    if method == "yaw_rate":
-        return {"options": gentle_options(bicycle, "lqr")}
     if method == "lane":
         return {"weights": {"T_delta": 0.05}}
     if method == "poles":

@@ -14,7 +14,7 @@ from scipy.linalg import LinAlgError, solve_discrete_are
 
 from hil.controllers.controller import LinearLaw
 from hil.design.lqr import LQR, Weights
-from hil.design.sampled_plant import BICYCLE_PART, SampledModel
+from hil.design.sampled_plant import SampledModel
 from models.array_types import Array
 from models.coordinates import DELTA, PHI_DOT, T_DELTA, T_PHI
 from models.errors import InputError
@@ -48,8 +48,7 @@ class LQG:
     steer_torque: float = 0.2
 
     def __post_init__(self) -> None:
-        if isinstance(self.weights, Mapping):
-            object.__setattr__(self, "weights", Weights.parse(self.weights))
+        self._take_weights()
         for name in ("roll_rate_noise", "steer_noise", "lean_torque", "steer_torque"):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 1e-9 <= value <= 1e6):
@@ -63,7 +62,7 @@ class LQG:
         InputError
             A mode is out of reach of the steer torque, or of the readings.
         """
-        K = model.narrow(LQR(self.weights).gains(bicycle, v, model)[0])
+        K = model.narrow(self._regulator_gains(bicycle, v, model))
         H = np.zeros((2, len(model.F)))
         H[0, PHI_DOT], H[1, DELTA] = 1.0, 1.0
         L = self._filter_gain(bicycle, v, model, H)
@@ -73,11 +72,24 @@ class LQG:
         names = tuple(f"{name}_filter" for name in model.states)
         return LinearLaw(LQG_INPUTS, A, B, -K @ A, -K @ B), names
 
+    def _take_weights(self) -> None:
+        """Check the weights of the regulator; raises InputError."""
+        if isinstance(self.weights, Mapping):
+            object.__setattr__(self, "weights", Weights.parse(self.weights))
+
+    def _regulator_gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> Array:
+        """Gains of a schedule that minimise the quadratic cost."""
+        return LQR(self.weights).gains(bicycle, v, model)[0]
+
+    def _moved_by(self, bicycle: Bicycle, v: float, model: SampledModel) -> Array:
+        """Change (k, 2) of the first states in a sample per N m of lean and steer torque that nobody knows."""
+        return zoh(system_matrix(bicycle, v), input_matrix(bicycle)[:, [T_PHI, T_DELTA]], model.dt)[1]
+
     def _filter_gain(self, bicycle: Bicycle, v: float, model: SampledModel, H: Array) -> Array:
         """Gain (n, 2) of the stationary Kalman filter that corrects the estimate by the readings of the same sample."""
-        _, unknown = zoh(system_matrix(bicycle, v), input_matrix(bicycle)[:, [T_PHI, T_DELTA]], model.dt)
-        Q = 1e-12 * np.eye(len(model.F))
-        Q[BICYCLE_PART, BICYCLE_PART] += unknown @ np.diag([self.lean_torque**2, self.steer_torque**2]) @ unknown.T
+        unknown, Q = self._moved_by(bicycle, v, model), 1e-12 * np.eye(len(model.F))
+        moved = slice(0, len(unknown))
+        Q[moved, moved] += unknown @ np.diag([self.lean_torque**2, self.steer_torque**2]) @ unknown.T
         R = np.diag([self.roll_rate_noise**2, self.steer_noise**2])
         try:
             P = solve_discrete_are(model.F.T, H.T, Q, R)

@@ -1,25 +1,34 @@
 """Design of controllers with states of their own, at the loop's own rate and with its own delay, into an LTIController.
 
-Each method is one file and a line in ``COMPENSATORS``: a frozen dataclass whose fields are its options.
+Each method is one file and a line in ``COMPENSATORS`` (for a drive that obeys a steer rate or angle in
+``STEER_COMPENSATORS``): a frozen dataclass whose fields are its options.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from hil.controllers.controller import LinearLaw
-from hil.controllers.lti import LTIController
+from hil.controllers.lti import TORQUE_INPUTS, LTIController
 from hil.design.compensators.lqg import LQG
+from hil.design.compensators.steered_lqg import SteerAngleLQG, SteerRateLQG
 from hil.design.compensators.yaw_rate import YAW_INTEGRAL, YawRate, closed_design
 from hil.design.methods import METHODS, checked_speeds, method_of, plain_options
 from hil.design.sampled_plant import LoopTiming, SampledModel, continuous, sampled_model
 from hil.design.schedule import GAIN_INPUTS
+from hil.design.steered.methods import STEER_METHODS
+from hil.design.steered.sampled_steer import SteerModel, sampled_steer
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 COMPENSATORS: dict[str, Any] = {"lqg": LQG, "yaw_rate": YawRate}
+STEER_COMPENSATORS: dict[str, dict[str, Any]] = {
+    "rate": {"lqg": SteerRateLQG, "yaw_rate": YawRate},
+    "angle": {"lqg": SteerAngleLQG, "yaw_rate": YawRate},
+}
 
 
 def design_compensator(
@@ -29,6 +38,7 @@ def design_compensator(
     timing: LoopTiming = LoopTiming(),
     *,
     allow_unstable: bool = False,
+    drive: InnerLoop | None = None,
     **options: Any,
 ) -> LTIController:
     """Design a controller with states for every speed of a grid.
@@ -44,16 +54,21 @@ def design_compensator(
         Rate, delay and drive lag of the loop, such as ``rig.timing``.
     allow_unstable : bool
         Keep a controller under which the bicycle falls instead of refusing it.
+    drive : InnerLoop or None
+        Of a drive that is commanded a steer rate or angle; the lag of ``timing`` is then not used. None: a torque.
     **options
-        Of the method, see `hil.design.compensators.lqg.LQG` and `hil.design.compensators.yaw_rate.YawRate`.
+        Of the method, see `hil.design.compensators.lqg.LQG`, `hil.design.compensators.yaw_rate.YawRate` and
+        `hil.design.compensators.steered_lqg`.
 
     Raises
     ------
     InputError
         The bicycle, method, an option or a speed is not possible, or the closed loop is not stable.
     """
-    made, v = method_of(COMPENSATORS, method, **options), checked_speeds(speeds)
-    models = [sampled_model(bicycle, speed, timing) for speed in v.tolist()]
+    made, v = method_of(_compensators(drive), method, **options), checked_speeds(speeds)
+    if drive is not None:
+        timing = replace(timing, drive_lag=0.0)
+    models = [_model(bicycle, speed, timing, drive) for speed in v.tolist()]
     laws = [_law(made, bicycle, speed, model) for speed, model in zip(v.tolist(), models, strict=True)]
     for speed, model, (law, _) in zip(v.tolist(), models, laws, strict=True):
         slowest = continuous(np.linalg.eigvals(closed_design(law, bicycle, speed, model)[0]), timing.dt)[0]
@@ -77,7 +92,20 @@ def design_compensator(
         states=names,
         waits=tuple(name for name in names if name == YAW_INTEGRAL),
         options=plain_options(asdict(made)),
+        drive=drive,
     )
+
+
+def _compensators(drive: InnerLoop | None) -> dict[str, Any]:
+    """Methods for a kind of drive."""
+    return COMPENSATORS if drive is None else STEER_COMPENSATORS[drive.kind]
+
+
+def _model(bicycle: Bicycle, v: float, timing: LoopTiming, drive: InnerLoop | None) -> SampledModel:
+    """Whole bicycle under its drive, from sample to sample."""
+    if drive is None:
+        return sampled_model(bicycle, v, timing)
+    return sampled_steer(bicycle, v, timing, drive, stiff=True)
 
 
 def _law(made: Any, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[LinearLaw, tuple[str, ...]]:
@@ -94,8 +122,12 @@ def _inner(outer: YawRate, bicycle: Bicycle, v: float, model: SampledModel) -> t
     """Law inside a PI: gains over the estimates, or another compensator."""
     if outer.inner == "yaw_rate":
         raise InputError("a PI on the yaw rate wants an inner loop that balances, found another PI on it: take lqr")
+    drive = model.loop if isinstance(model, SteerModel) else None
     if outer.inner in COMPENSATORS:
-        return _law(method_of(COMPENSATORS, outer.inner, **outer.options), bicycle, v, model)
-    K, _ = method_of(METHODS, outer.inner, **outer.options).gains(bicycle, v, model)
-    p = len(GAIN_INPUTS)
-    return LinearLaw(GAIN_INPUTS, np.zeros((0, 0)), np.zeros((0, p)), np.zeros(0), -K), ()
+        return _law(method_of(_compensators(drive), outer.inner, **outer.options), bicycle, v, model)
+    methods: Any = STEER_METHODS[drive.kind] if drive else METHODS
+    of = model.prescribed() if isinstance(model, SteerModel) else model
+    K, _ = method_of(methods, outer.inner, **outer.options).gains(bicycle, v, of)
+    used = [i for i, name in enumerate(GAIN_INPUTS) if drive is None or name not in TORQUE_INPUTS]
+    inputs, p = tuple(GAIN_INPUTS[i] for i in used), len(used)
+    return LinearLaw(inputs, np.zeros((0, 0)), np.zeros((0, p)), np.zeros(0), -K[used]), ()

@@ -39,7 +39,7 @@ class YawRate:
         Of the yaw rate [rad/s], from which kp and ki follow: ki = bandwidth / g, with g the yaw rate that the inner
         loop makes of a constant torque, and kp puts the PI's zero on the inner loop's slowest pole.
     kp, ki : float
-        Given instead [N m s/rad, N m/rad].
+        Given instead [N m s/rad, N m/rad]; of a drive that obeys a steer rate [-, 1/s] or angle [s, -].
     """
 
     inner: str = "lqr"

@@ -56,6 +56,10 @@ class SteerModel(SampledModel):
         K = np.asarray(K, dtype=float)
         return np.array([0.0 if name == HIDDEN_STATE else K[LOOP_STATES.index(name)] for name in self.states])
 
+    def prescribed(self) -> "SteerModel":
+        """Same drive, with a steer that follows it whatever torque that takes."""
+        return sampled_steer(self.bicycle, self.v, self.timing, self.loop)
+
     def without_hidden_state(self) -> "SteerModel":
         """Same drive with a first-order lag as long as its own, of which all states are measured."""
         if HIDDEN_STATE not in self.states:

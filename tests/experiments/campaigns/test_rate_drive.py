@@ -13,6 +13,7 @@ from experiments.campaigns.file import plan_campaign, read_campaign
 from experiments.campaigns.rehearsal import dry_run
 from experiments.campaigns.session import run_campaign
 from models.errors import InputError
+from tests.hil.design.test_steered_compensators import CHALMERS
 from tests.paths import ROOT
 
 FILE = "docs/campaigns/rate_drive.toml"
@@ -47,7 +48,9 @@ def test_method_of_another_drive_is_refused(method):
         "controller": [{"method": method}],
         "protocol": [{"kind": "treadmill", "speeds_m_s": [4.0]}],
     }
-    with pytest.raises(InputError, match=f"a controller's method is one of lqr, cascade, found '{method}'"):
+    with pytest.raises(
+        InputError, match=f"a controller's method is one of lqr, cascade, lqg, yaw_rate, found '{method}'"
+    ):
         plan_campaign(settings, ROOT / "docs/rigs")
 
 
@@ -70,3 +73,24 @@ def test_modes_under_an_angle_drive_agree_with_the_prediction_where_the_cascade_
     assert len(found["windows"]) == 4, "every kick"
     assert all(abs(window["z_re"]) < 3.0 and abs(window["z_im"]) < 3.0 for window in found["windows"])
     assert all(verdict["p"] > 0.01 for verdict in found["verdicts"])
+
+
+def test_laws_with_states_are_measured_and_predicted_under_a_rate_drive(tmp_path):
+    """A PI on the yaw rate around the cascade, and a law in Python, on Silver, which no gains here were chosen on."""
+    rig = (ROOT / "docs/rigs/rate-drive.toml").read_text(encoding="utf-8")
+    (tmp_path / "rig.toml").write_text(rig.replace('"Benchmark"', '"Silver"'), encoding="utf-8")
+    (tmp_path / "law.py").write_text(CHALMERS, encoding="utf-8")
+    settings = {
+        "name": "states",
+        "rig": "rig.toml",
+        "time": "lockstep",
+        "controller": [
+            {"name": "yaw", "method": "yaw_rate", "options": {"inner": "cascade", "options": {"command": 0.05}}},
+            {"name": "law", "file": "law.py"},
+        ],
+        "protocol": [{"kind": "treadmill", "speeds_m_s": [5.0], "kicks": 3, "lean_rate_rad_s": 0.25}],
+    }
+    result = run_campaign(plan_campaign(settings, tmp_path), tmp_path / "runs")
+    windows = result.findings.as_json()["windows"]
+    assert len(windows) == 6
+    assert all(abs(window[z]) < 3.0 for window in windows for z in ("z_re", "z_im"))

@@ -90,16 +90,22 @@ def test_the_peaks_are_those_of_the_emulated_machine(riderless, tmp_path, kind):
         (("--drive", "speed"), "--drive is torque, rate or angle, found 'speed'"),
         (("--bandwidth", "30"), "--bandwidth would be ignored: a torque drive has --drive-lag"),
         (("--drive", "rate", "--drive-lag", "0.01"), "--drive-lag would be ignored: a drive of kind rate has"),
-        (("--drive", "rate", "--for", "measuring"), "--for measuring would be ignored: a drive of kind rate"),
         (("--drive", "angle", "--plot", "x.png"), "--plot would be ignored: the figure draws gains of a torque"),
         (("--drive", "rate", "--bandwidth", "0.1"), "from 1 to 1000 rad/s, found 0.1 rad/s"),
-        (("--drive", "rate", "--method", "poles"), "must be one of lqr, cascade, found 'poles'"),
+        (("--drive", "rate", "--method", "poles"), "must be one of lqr, cascade, or with states"),
     ],
 )
 def test_what_does_not_go_together_is_refused(riderless, options, sentence):  # noqa: F811
     code, _, err = riderless("design", "Silver", "--speeds", "4", *options)
     assert code == 2
     assert sentence in " ".join(err.split())
+
+
+def test_gains_for_measuring_count_a_tenth_of_the_usual_command_as_large(riderless, tmp_path):  # noqa: F811
+    told = ("design", "Benchmark", "--drive", "rate", "--method", "cascade", "--speeds", "4")
+    assert riderless(*told, "--for", "measuring", "-o", tmp_path / "gentle.toml")[0] == 0
+    assert riderless(*told, "--set", "command=0.05", "-o", tmp_path / "set.toml")[0] == 0
+    assert (tmp_path / "gentle.toml").read_text() == (tmp_path / "set.toml").read_text()
 
 
 def test_simulated_machine_flies_them_and_one_with_a_torque_drive_does_not(riderless, tmp_path):  # noqa: F811

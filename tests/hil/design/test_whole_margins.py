@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hil.controllers.lti import LTIController
 from hil.design.closed_loop import SampledLoop
 from hil.design.compensators.methods import design_compensator
 from hil.design.methods import design
 from hil.design.whole_margins import opened_loop, whole_margins
 from hil.rig.rig import Rig
 from models.catalogue import load_bicycle
-from models.errors import InputError
 from models.linear.perturbed import Variant
 from models.linear.prescribed_steer import InnerLoop
 
@@ -63,9 +63,32 @@ def test_gains_have_other_margins_with_the_observer_in_the_loop_and_a_fallen_loo
     assert whole_margins(SampledLoop.of_rig(rig, off), 2.0).gain == (1.0, 1.0)
 
 
-def test_a_rate_drive_is_refused():
-    drive = InnerLoop(kind="rate", bandwidth=50.0)
+@pytest.mark.parametrize(("kind", "method"), [("rate", "cascade"), ("rate", "lqr"), ("angle", "lqr")])
+def test_under_a_drive_that_obeys_its_steer_a_loop_ends_where_its_commands_are_scaled_so(kind, method):
+    """Second route: a law that does not know its own commands, its output scaled, or delayed more."""
+    drive = InnerLoop(kind=kind, bandwidth=50.0, damping=1.0)
     rig = replace(Rig(load_bicycle("Silver")), drive=drive)
-    gains = design(rig.bicycle, "cascade", (4.0,), drive=drive)
-    with pytest.raises(InputError, match="want a drive that obeys a torque, found one that obeys a rate"):
-        opened_loop(SampledLoop.of_rig(rig, gains), 4.0)
+    K = design(rig.bicycle, method, (4.0,), drive=drive).K[0]
+
+    def loop(gain=1.0, delay=0.0):
+        law = LTIController(
+            method="scaled",
+            bicycle=rig.bicycle,
+            loop=rig.timing,
+            v=np.array([4.0]),
+            A=np.zeros((1, 0, 0)),
+            B=np.zeros((1, 0, 4)),
+            C=np.zeros((1, 0)),
+            D=-gain * K[None, :4],
+            inputs=("phi", "delta", "phi_dot", "delta_dot"),
+            drive=drive,
+        )
+        return SampledLoop.of_rig(rig, law, more_delay=delay)
+
+    margins = whole_margins(loop(), 4.0)
+    down, up = margins.gain
+    assert 0.0 < down < 1.0 < up < np.inf
+    for gain, outward in ((down, 0.99), (up, 1.01)):
+        assert radius(loop(gain), 4.0) == pytest.approx(1.0, abs=1e-7)
+        assert radius(loop((2.0 - outward) * gain), 4.0) < 1.0 < radius(loop(outward * gain), 4.0)
+    assert radius(loop(delay=0.98 * margins.delay), 4.0) < 1.0 < radius(loop(delay=1.02 * margins.delay), 4.0)

@@ -182,9 +182,12 @@ REFUSED = {
         "design Silver --method lqgg",
         "design Silver --method yaw_rate --set inner=nobody",
     ],
-    "must be one of lqr, cascade, found": [
+    "must be one of lqr, cascade, or with states of its own lqg or yaw_rate, found": [
         "design Silver --method lane --drive angle",
-        "design Silver --method lqg --drive rate --speeds 5",
+        "design Silver --method yaw_rate --drive rate --set inner=poles",
+    ],
+    "the weights of the LQG are phi, delta, phi_dot, delta_dot, command, found": [
+        "design Silver --method lqg --drive rate --set 'weights={T_delta=0.1}'",
     ],
     "--set like is given twice": ["design Silver --method match --set like=Benchmark --set like=Yellow"],
     "a match wants the bicycle that this one is to move like": ["design Silver --method match"],

@@ -1,0 +1,61 @@
+"""Observer-based control of a drive that obeys a steer rate or angle: its LQR on a Kalman filter's estimate.
+
+As `hil.design.compensators.lqg`, with the command in rad/s or rad. The regulator takes the steer as prescribed; the
+filter knows the drive's own torque, and the bicycle that answers it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from hil.design.compensators.lqg import LQG
+from hil.design.sampled_plant import SampledModel
+from hil.design.steered.quadratic import SteerAngleLQR, SteerRateLQR
+from hil.design.steered.sampled_steer import SteerModel
+from models.array_types import Array
+from models.coordinates import T_DELTA, T_PHI
+from models.errors import InputError
+from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import driven_steer
+from models.linear.whipple import input_matrix
+from models.linear.zero_order_hold import zoh
+from models.parameters import Bicycle
+
+
+@dataclass(frozen=True)
+class SteerRateLQG(LQG):
+    """LQR of a steer rate with a Kalman filter; its options are those of `LQG`.
+
+    Parameters
+    ----------
+    weights : mapping
+        Of `hil.design.steered.quadratic.SteerWeights`.
+    """
+
+    weights: Any = field(default_factory=dict)
+    regulator: ClassVar[type[SteerRateLQR]] = SteerRateLQR
+
+    def _take_weights(self) -> None:
+        known = self.regulator.__dataclass_fields__
+        if not isinstance(self.weights, Mapping) or not self.weights.keys() <= known.keys():
+            raise InputError(f"the weights of the LQG are {', '.join(known)}, found {self.weights!r}: correct them")
+        self.regulator(**self.weights)
+
+    def _regulator_gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> Array:
+        assert isinstance(model, SteerModel)
+        return self.regulator(**self.weights).gains(bicycle, v, model.prescribed())[0]
+
+    def _moved_by(self, bicycle: Bicycle, v: float, model: SampledModel) -> Array:
+        assert isinstance(model, SteerModel)
+        A, _ = driven_steer(Variant(bicycle), v, model.loop)
+        torques = input_matrix(bicycle)[:, [T_PHI, T_DELTA]]
+        return zoh(A, np.vstack([torques, np.zeros((len(A) - len(torques), 2))]), model.dt)[1]
+
+
+@dataclass(frozen=True)
+class SteerAngleLQG(SteerRateLQG):
+    """LQR of a steer angle with a Kalman filter; its options are those of `SteerRateLQG`."""
+
+    regulator: ClassVar[type[SteerRateLQR]] = SteerAngleLQR
