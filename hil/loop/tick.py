@@ -30,9 +30,10 @@ from hil.loop.drives.following import follow_command
 from hil.loop.excitation import excitation_place, excitation_torque, is_held_back, is_released
 from hil.loop.law import follow_reference, is_elsewhere, tell_signals, wished_torque
 from hil.loop.observer import follow_drive, observe
-from hil.loop.pace.speed_hold import dismiss_belt, fill_pace, hold_speed
-from hil.loop.place.route import follow_route
-from hil.loop.place.tracker import fill_place, tell_place, track_place
+from hil.loop.pace.entry import pace_symptoms
+from hil.loop.pace.speed_hold import dismiss_belt, fill_pace
+from hil.loop.place.entries import place_symptoms, tell_where
+from hil.loop.place.tracker import fill_place
 from hil.loop.plausibility import judge_plausibility
 from hil.loop.resting import judge_rest
 from hil.loop.states import State, Verdict
@@ -142,14 +143,14 @@ def tick(loop, wire, t_host, t_due, row):
     held = supervisor.state == _CHECK or supervisor.state == _ARMED
     news.symptoms |= judge_rest(loop.limits, loop.observer.g, loop.resting, sample, news.fresh, held, news.dt)
     if loop.tracking.on:
-        news.symptoms |= track_place(
+        news.symptoms |= place_symptoms(
             loop.tracking, loop.place, loop.links, estimate, sample, news.fresh, not steered, news.dt
         )
     news.other_gains = is_elsewhere(loop.law, estimate.v, loop.limits.gains_reach)
     place = excitation_place(loop.pulse, sample.t, supervisor.state == _RUNNING)
     if loop.pace.on:
         v, t, state = sample.v_meas, loop.pulse.played, supervisor.state
-        news.symptoms |= hold_speed(loop.pace, loop.pacing, loop.asked_speeds, loop.links, v, state, t, news.dt)
+        news.symptoms |= pace_symptoms(loop.pace, loop.pacing, loop.asked_speeds, loop.links, v, state, t, news.dt)
     news.released = is_released(loop.pulse, loop.freedom, place, loop.limits, estimate)
     held_back = is_held_back(loop.pulse, loop.freedom, place, loop.tracking, loop.place)
     news.T_req = _ask_law(loop, place, steered, held_back)
@@ -281,8 +282,7 @@ def _ask_law(loop, place, steered, held_back):
         loop.law_state[:] = 0.0  # it starts anew whenever the machine is armed
     tell_signals(loop.signals, loop.estimate, loop.sample, loop.news.T_req, loop.news.fresh, steered)
     if loop.tracking.on:
-        tell_place(loop.place, loop.signals)
-        follow_route(loop.route, loop.on_route, loop.place, loop.signals, steered)
+        tell_where(loop.tracking, loop.route, loop.on_route, loop.place, loop.signals, steered)
         if held_back:
             loop.signals.psi = loop.signals.y_P = 0.0
     follow_reference(loop.reference, loop.references, place, steered)

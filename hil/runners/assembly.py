@@ -16,8 +16,10 @@ from hil.loop.clock_offset import TIMEBASE
 from hil.loop.excitation import Excitation
 from hil.loop.law import LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, WISH, Law
 from hil.loop.observer import ESTIMATE
+from hil.loop.pace.entry import reach_pace
 from hil.loop.pace.settings import no_speed_drive, speed_corners
 from hil.loop.pace.speed_hold import new_pacing
+from hil.loop.place.entries import reach_place
 from hil.loop.place.route import ON_ROUTE
 from hil.loop.place.settings import no_place
 from hil.loop.place.tracker import new_place
@@ -77,8 +79,8 @@ def new_loop(
             rig.bicycle, rig.dt, rig.drive_lag, rig.x_imu, rig.z_imu, rig.command_delay, rig.drive
         ),
         limits=rig.limits.as_record(rig.drive_kind),
-        tracking=rig.place.as_record(rig.bicycle, rig.dt) if rig.place else no_place(),
-        pace=rig.speed_drive.as_record(rig.limits.speed_max.value) if rig.speed_drive else no_speed_drive(),
+        tracking=reach_place(rig.place.as_record(rig.bicycle, rig.dt)) if rig.place else no_place(),
+        pace=reach_pace(rig.speed_drive.as_record(rig.limits.speed_max.value)) if rig.speed_drive else no_speed_drive(),
         asked_speeds=speed_corners(asked_speeds),
         law=_law_record(law),
         settings=law.settings,

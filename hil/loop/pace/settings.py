@@ -21,6 +21,7 @@ SPEED_DRIVE = np.dtype(
         ("follow_time", "f8"),  # s
         ("lost_after", "f8"),  # s
         ("fastest", "f8"),  # m/s
+        ("hold", "u8"),  # address of what is compiled only for such a machine: see `hil.loop.pace.entry`
     ]
 )
 _RANGES = {  # least, most, unit

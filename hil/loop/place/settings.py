@@ -22,6 +22,8 @@ PLACE_SETTINGS = np.dtype(
         ("x", "f8"),  # m
         ("z", "f8"),  # m
         ("w", "f8"),  # m, wheelbase: the front wheel is on the belt as well
+        ("track", "u8"),  # addresses of what is compiled only for such a machine: see `hil.loop.place.entries`
+        ("tell", "u8"),
     ]
 )
 _RANGES = {  # least, most, unit

@@ -5,8 +5,10 @@ import subprocess
 import sys
 
 import pytest
+from numba.extending import is_jitted
 
 from firmware_interface.devices.registry import device_names
+from hil.runners.realtime import _loop
 
 LISTEN = """
 from numba.core import event
@@ -42,6 +44,23 @@ assert Rig(load_bicycle("Silver")).calibrated()
     assert names_compiled(code, tmp_path) == []
 
 
+ONLY_WITH_SENSORS = {"track_place", "move_on", "follow_route", "hold_speed"}  # of place, or a drive of its own speed
+
+
+def test_the_loop_compiles_no_place_and_no_pace_by_itself():
+    """What numba compiles with a function are the compiled functions that its code names, and theirs."""
+    reached, waiting = set(), [_loop]
+    while waiting:
+        function = waiting.pop()
+        if function.py_func not in reached:
+            reached.add(function.py_func)
+            named = [function.py_func.__globals__.get(name) for name in function.py_func.__code__.co_names]
+            waiting += [other for other in named if is_jitted(other)]
+    names = {function.__name__ for function in reached}
+    assert {"tick", "supervise", "observe"} <= names
+    assert not ONLY_WITH_SENSORS & names
+
+
 @pytest.mark.slow  # compiles the loop
 @pytest.mark.timeout(600)
 def test_second_process_compiles_for_the_very_types_of_the_loop(tmp_path):
@@ -57,5 +76,6 @@ warm_up(rig, gains(rig, speeds=(5.0,)))
 """
     left = names_compiled(code, tmp_path)
     assert "tick" in left
+    assert not ONLY_WITH_SENSORS & set(left)
     ours = set(ahead) - {"crc_ccitt", "impl"}  # compiled for several types
     assert not ours & set(left)

@@ -1,0 +1,103 @@
+"""Calls from the tick to what only a machine with a sensor of place has: its tracker, and the path that it rides.
+
+The tick reaches both through function pointers, as it reaches a driver (`firmware_interface.devices.link`) and a law
+(`hil.loop.law`): so a machine without a sensor of place compiles neither, and its first tick comes sooner.
+"""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import carray, cfunc, from_dtype, njit, types
+from numba.extending import intrinsic
+
+from firmware_interface.devices.link import LINK_STATE, call_at_address
+from firmware_interface.messages import SAMPLE
+from hil.loop.law import LOOP_SIGNALS
+from hil.loop.observer import ESTIMATE
+from hil.loop.place.route import ON_ROUTE, ROUTE_COLUMNS, follow_route
+from hil.loop.place.settings import PLACE_SETTINGS
+from hil.loop.place.tracker import PLACE, tell_place, track_place
+
+_COLUMNS = len(ROUTE_COLUMNS)
+_SETTINGS, _PLACE, _LINKS, _ESTIMATE, _SAMPLE, _ON_ROUTE, _SIGNALS = (
+    types.CPointer(from_dtype(dtype))
+    for dtype in (PLACE_SETTINGS, PLACE, LINK_STATE, ESTIMATE, SAMPLE, ON_ROUTE, LOOP_SIGNALS)
+)
+_TRACK = types.int64(
+    _SETTINGS, _PLACE, _LINKS, types.int64, _ESTIMATE, _SAMPLE, types.int64, types.int64, types.float64
+)
+_TELL = types.int64(types.CPointer(types.float64), types.int64, _ON_ROUTE, _PLACE, _SIGNALS, types.int64)
+
+
+def reach_place(settings: np.void) -> np.void:
+    """Settings of a machine with a sensor of place, told where its compiled tracker is; compiles, or loads, that."""
+    track, tell = _compiled()
+    settings["track"], settings["tell"] = int(track.address or 0), int(tell.address or 0)
+    return settings
+
+
+@cache  # which keeps the compiled code alive as well
+def _compiled() -> tuple[Any, Any]:
+    return cfunc(_TRACK, cache=True)(_track_entry), cfunc(_TELL, cache=True)(_tell_entry)
+
+
+def _track_entry(o, p, links, ports, e, sample, fresh, held, dt):
+    return track_place(
+        carray(o, 1)[0],
+        carray(p, 1)[0],
+        carray(links, ports),
+        carray(e, 1)[0],
+        carray(sample, 1)[0],
+        fresh != 0,
+        held != 0,
+        dt,
+    )
+
+
+def _tell_entry(route, rows, at, place, signals, steered):
+    here, told = carray(place, 1)[0], carray(signals, 1)[0]
+    tell_place(here, told)
+    follow_route(carray(route, (rows, _COLUMNS)), carray(at, 1)[0], here, told, steered != 0)
+    return 0
+
+
+@intrinsic
+def _tracked(typingctx, address, o, p, links, ports, e, sample, fresh, held, dt):
+    number = types.int64
+    return number(types.uint64, o, p, links, number, e, sample, number, number, types.float64), call_at_address
+
+
+@intrinsic
+def _told(typingctx, address, route, rows, at, place, signals, steered):
+    return types.int64(types.uint64, route, types.int64, at, place, signals, types.int64), call_at_address
+
+
+@njit(cache=True, nogil=True)
+def place_symptoms(o, p, links, e, sample, fresh, held, dt):
+    """Bring the place to the instant of this tick; as `hil.loop.place.tracker.track_place`. Runs inside the tick.
+
+    Parameters
+    ----------
+    o, p : records of PLACE_SETTINGS and PLACE (changed in place)
+    links : (P,) array of LINK_STATE
+    e, sample : records of ESTIMATE and SAMPLE
+    fresh, held : bool
+    dt : float
+        Time since the last tick [s].
+    """
+    return _tracked(o.track, o, p, links, links.size, e, sample, 1 if fresh else 0, 1 if held else 0, dt)  # type: ignore[call-arg]
+
+
+@njit(cache=True, nogil=True)
+def tell_where(o, route, at, place, signals, steered):
+    """Tell the law heading and place, off the lane or off the path that is ridden. Runs inside the tick.
+
+    Parameters
+    ----------
+    o : record of PLACE_SETTINGS
+    route, at, place, signals
+        As of `hil.loop.place.route.follow_route`; ``at`` and ``signals`` are filled.
+    steered : bool
+    """
+    _told(o.tell, route, route.shape[0], at, place, signals, 1 if steered else 0)  # type: ignore[call-arg]
