@@ -105,10 +105,11 @@ def dry_run(condition: Condition, most: float = MAX_SHARE) -> DryRun:
 
 
 def _in_simulated_time(rig: Rig) -> Rig:
-    """Machine with our node, and its sensor of place where it has one."""
+    """Machine with our node, and its sensor of place where it has one; the speed is what the scenario says."""
     place = replace(rig.place, delay=0.0) if rig.place is not None else None
     ports = (RigPort(), *(port for port in rig.ports if port.carries == ("place",)))
-    return replace(rig, ports=ports, place=place, clock="device", command_delay=None, latency_days=0.0)
+    simulated = replace(rig, ports=ports, place=place, speed_drive=None)
+    return replace(simulated, clock="device", command_delay=None, latency_days=0.0)
 
 
 def _growing(condition: Condition) -> str:

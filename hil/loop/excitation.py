@@ -48,6 +48,8 @@ class Excitation:
         after the machine is RUNNING, and how long.
     bring_back : float
         Share of the way to the edge beyond which a wheel ends that early.
+    shares : sequence of float
+        Of the amplitude, for each kick in turn, 0 for a kick that is left out; none: all are whole.
     """
 
     kind: str = "none"
@@ -62,6 +64,7 @@ class Excitation:
     periods: int = 1
     held_back: Sequence[tuple[float, float]] = ()
     bring_back: float = 0.8
+    shares: Sequence[float] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in EXCITATION_KINDS:
@@ -78,6 +81,15 @@ class Excitation:
                 f"of a {self.kind}: leave periods out"
             )
         self._require_moments()
+        if self.shares and (
+            self.kind != "kicks"
+            or len(self.shares) != self.periods
+            or not all(0.0 <= share <= 1.0 for share in self.shares)
+        ):
+            raise InputError(
+                f"kicks want a share of the amplitude from 0 to 1 for each of them, found {len(self.shares)} shares of "
+                f"{self.periods} {self.kind}: correct them, or leave shares out"
+            )
 
     def _require_moments(self) -> None:
         for what, moments in (("releases", self.releases), ("moments with the lane held back", self.held_back)):
@@ -171,7 +183,8 @@ def _kicks(e: Excitation, t: NDArray) -> NDArray:
     """Half a sine of ``f_high`` as each of the periods begins, to the right and to the left in turn."""
     period = e.duration / e.periods
     number, since = np.divmod(t, period)
-    return np.where(since < 0.5 / e.f_high, (-1.0) ** number * _sines(2 * np.pi * e.f_high * since), 0.0)
+    kick = np.where(since < 0.5 / e.f_high, (-1.0) ** number * _sines(2 * np.pi * e.f_high * since), 0.0)
+    return kick * np.array(e.shares)[np.minimum(number.astype(int), e.periods - 1)] if e.shares else kick
 
 
 def _multisine(e: Excitation, t: NDArray) -> NDArray:

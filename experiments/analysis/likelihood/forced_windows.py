@@ -54,6 +54,10 @@ def kicked_segments(response: Response) -> list[Segment]:
     starts = np.flatnonzero(~on[:-1] & on[1:]) + 1
     before, longest = round(BEFORE_KICK / dt), round(rules.longest / dt)
     usable, found = response.free | on, []
+    usable[:-1] |= on[1:]  # a row beside a kick may be one of it by its time, and not by its torque
+    usable[1:] |= on[:-1]
+    if not len(starts):
+        return []
     for start, following in zip(starts.tolist(), [*starts[1:].tolist(), len(on) + before], strict=True):
         first, last = start - before, min(following - before, start + longest)
         last = last if usable[start:last].all() else start + int(np.argmin(usable[start:last]))

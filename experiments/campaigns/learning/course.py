@@ -4,7 +4,7 @@ Windows in, decisions out: nothing is run here. The same recordings lead to the 
 killed takes up its recorded runs and goes on as if nothing had happened.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from experiments.campaigns.learning.endings import (
     nothing_left,
     unreachable,
 )
+from experiments.campaigns.learning.legs import join_legs, legs_named, may_follow
 from experiments.campaigns.learning.rivals import Rivals
 from experiments.campaigns.protocols.auto import Settings
 from experiments.campaigns.protocols.condition import Condition
@@ -151,31 +152,75 @@ class Course:
         """
         if not recorded and self._has_ended():
             return None
-        measurements = self.measurements(recorded)
-        last = self.steps[-1].choice.condition.v if self.steps else None
-        information = self.known.information
-        now = self.goal.criterion.value(information)
+        taken = legs_named(recorded, self.menu)
+        measurements = self.measurements([one.label for one in taken])
+        of = {one.name: one for one in measurements}
+        last = self.steps[-1].choice.condition.scenario.speed[-1][1] if self.steps else None
+        information, criterion = self.known.information, self.goal.criterion
+        now = criterion.value(information)
         times = [self.costs.before(one.v, last) + one.duration for one in measurements]
-        gains = [self.goal.criterion.value(information + one.information) - now for one in measurements]
-        names = [one.name for one in measurements]
+        gains = [criterion.value(information + one.information) - now for one in measurements]
         if recorded:
-            best = names.index(recorded)
+            legs = [one.label for one in taken]
         else:
-            best = next_measurement(measurements, information, self.goal.criterion, self.costs, last)
+            legs = [measurements[next_measurement(measurements, information, criterion, self.costs, last)].name]
+        best = list(of).index(legs[0])
+        if not recorded:
             if self.minutes + times[best] / MINUTE_S > self.settings.minutes:
                 self.ending = budget_spent(self.goal, self.known, self.minutes, self.settings.minutes, self._so_far)
                 return None
+            legs = self._prolonged(legs, of, self.settings.minutes - self.minutes - times[best] / MINUTE_S)
         rates = np.array(gains) / times
         order = [i for i in np.argsort(-rates, kind="stable") if i != best]
+        condition = self._again(legs)
+        told = information + sum(of[label].information for label in legs)
+        cost = times[best] + condition.duration - self._entry(legs[0]).duration
         self._chosen = Choice(
-            condition=self._again(names[best]),
-            gain=gains[best],
-            cost=times[best],
-            minutes=self.minutes + times[best] / MINUTE_S,
-            second=f"{names[order[0]]} ({rates[order[0]] / rates[best]:.0%})" if order else "",
-            foretold=self.goal.stds(information + measurements[best].information),
+            condition=condition,
+            gain=criterion.value(told) - now,
+            cost=cost,
+            minutes=self.minutes + cost / MINUTE_S,
+            second=f"{measurements[order[0]].name} ({rates[order[0]] / rates[best]:.0%})" if order else "",
+            foretold=self.goal.stds(told),
         )
-        return self._chosen.condition
+        return condition
+
+    def _prolonged(self, legs: list[str], of: Mapping[str, Measurement], minutes: float) -> list[str]:
+        """Go on at other speeds in the same run as long as that tells more for its time than a run of its own.
+
+        Parameters
+        ----------
+        legs : list of str
+            Label of the first entry.
+        of : mapping of str to Measurement
+            By label, all there are to choose from.
+        minutes : float
+            That are left for it.
+        """
+        first, criterion, told = self._entry(legs[0]), self.goal.criterion, self.known.information
+        told = told + of[legs[0]].information
+        while len(legs) < self.settings.legs and self._wants_more(told):
+            now, ends = criterion.value(told), self._joined(legs)
+            gains = {label: criterion.value(told + one.information) - now for label, one in of.items()}
+            v = ends.scenario.speed[-1][1]
+            alone = max(gains[label] / (self.costs.before(one.v, v) + one.duration) for label, one in of.items())
+            further = {}
+            for label in of:
+                longer = self._joined([*legs, label]) if may_follow(first, self._entry(label)) else None
+                if longer is None or longer.label in self.dropped:
+                    continue
+                takes = longer.duration - ends.duration
+                if longer.duration - first.duration <= MINUTE_S * minutes and gains[label] / takes >= alone:
+                    further[label] = gains[label] / takes
+            if not further:
+                break
+            legs = [*legs, max(further, key=further.__getitem__)]
+            told = told + of[legs[-1]].information
+        return legs
+
+    def _wants_more(self, told: Array) -> bool:
+        """Is what is asked for not reached with the information (p, p), as foretold?"""
+        return not self.goal.asks or self.goal.shortfall(told) > 1.0
 
     def record(self, segments: Sequence[Segment]) -> CourseStep:
         """Take the windows of the run that was chosen last."""
@@ -213,7 +258,7 @@ class Course:
         """Is it reached, or never to be, or is nothing left?"""
         known = self.known
         self.ending = self.rivals.decided(known, len(self.steps)) if self.rivals else all_is_known(self.goal, known)
-        if self.ending is None and len(self.dropped) >= len(self.menu):
+        if self.ending is None and all(one.label in self.dropped for one in self.menu):
             self.ending = nothing_left(self.dropped)
         if self.ending is None and known.windows:
             menu = self.measurements()
@@ -222,11 +267,11 @@ class Course:
                 self.ending = self.rivals.exhausted(known, information_at_last(known, menu))
         return self.ending is not None
 
-    def measurements(self, recorded: str = "") -> list[Measurement]:
-        """Measurements of the menu, without those dropped, as foretold with what is known now."""
+    def measurements(self, recorded: Sequence[str] = ()) -> list[Measurement]:
+        """Measurements of the menu, without those dropped unless recorded, as foretold with what is known now."""
         if np.abs(self.known.values - self._about).max() > FORETOLD_ANEW:
             self._foretold, self._about = {}, self.known.values
-        wanted = [one for one in self.menu if one.label not in self.dropped or one.label == recorded]
+        wanted = [one for one in self.menu if one.label not in self.dropped or one.label in recorded]
         for one in wanted:
             if one.label not in self._foretold:
                 self._foretold[one.label] = self._measurement(one)
@@ -246,9 +291,16 @@ class Course:
     def _theory(self, entry: Condition) -> Theory:
         return paper_theory(entry.rig, entry.schedule, self._sensors)
 
-    def _again(self, label: str) -> Condition:
-        """Make the next run of an entry of the menu, with noise of its own where it is emulated."""
-        entry = next(one for one in self.menu if one.label == label)
-        number = 1 + sum(step.choice.condition.label == label for step in self.steps)
-        scenario = replace(entry.scenario, seed=(entry.scenario.seed + number - 1) % 2**31)
-        return replace(entry, scenario=scenario, repeat=number, repeats=MOST_RUNS)
+    def _entry(self, label: str) -> Condition:
+        return next(one for one in self.menu if one.label == label)
+
+    def _joined(self, legs: Sequence[str]) -> Condition:
+        return join_legs([self._entry(label) for label in legs], self.settings, self.costs)
+
+    def _again(self, legs: Sequence[str]) -> Condition:
+        """Make the next run of entries of the menu, with noise of its own where it is emulated."""
+        run = self._joined(legs)
+        made = [step.choice.condition.label for step in self.steps]
+        begun = sum(legs_named(label, self.menu)[0].label == legs[0] for label in made)
+        scenario = replace(run.scenario, seed=(run.scenario.seed + begun) % 2**31)
+        return replace(run, scenario=scenario, repeat=1 + made.count(run.label), repeats=MOST_RUNS)

@@ -88,7 +88,7 @@ def progress_words(course: Course) -> str:
 
 def _short_name(condition: Condition) -> str:
     """Name a run of one bicycle for a table: "lane 6 m/s, 0.2 s, run 2"."""
-    kick = condition.tag.removeprefix("kicked ")
+    kick = condition.tag.removeprefix("kicked ").replace(" kicked", ",")
     return f"{condition.controller} {condition.v:g} m/s, {kick}, run {condition.repeat}"
 
 

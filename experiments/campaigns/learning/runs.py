@@ -11,6 +11,7 @@ from experiments.campaigns.file import Campaign
 from experiments.campaigns.folder import FinishedRun
 from experiments.campaigns.learning.course import Course
 from experiments.campaigns.learning.endings import Ending
+from experiments.campaigns.learning.legs import legs_named
 from experiments.campaigns.protocols.condition import Condition
 from experiments.campaigns.rehearsal import DryRun, dry_run
 from experiments.campaigns.run import MAX_ATTEMPTS, Attempt, OperatorAnswer
@@ -53,7 +54,7 @@ class LearningRuns:
         """Take up the runs that lie in the folder, in the order in which they were begun."""
         for run in runs:
             label = run.name.rpartition(RUN_NUMBER)[0]
-            if not any(one.label == label for one in self.campaign.conditions):
+            if not legs_named(label, self.campaign.conditions):
                 continue
             if run.outcome.reason == "success":
                 condition = self.course.choose(recorded=label)

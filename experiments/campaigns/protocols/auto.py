@@ -18,9 +18,11 @@ from experiments.planning.paper_windows import PaperKick, kick_amplitude, wheel_
 from experiments.theory.excited_loop import excited_loop
 from hil.loop.excitation import Excitation
 from hil.rig.fitting import with_emulated_place
+from hil.rig.rig import Rig
 from models.errors import InputError
 
 FIRST_DRIVE_KICK = 1.5  # s under control before the drive kicks
+FIRST_KICK_AT_SPEED = 3.0  # s where the machine keeps its speed: it is released while the last tenths are still to come
 
 
 class Settings(Common):
@@ -36,6 +38,7 @@ class Settings(Common):
     share_of_limits: float = Field(default=0.3, gt=0.0, lt=1.0)  # that a kick uses of lean, steer and torque
     most_lean_deg: float = Field(default=2.5, gt=0.0, le=20.0)  # by theory, which is linear
     share_of_belt: float = Field(default=0.6, gt=0.0, lt=1.0)  # from the middle to the edge, that a kick may use
+    legs: int = Field(default=1, ge=1, le=10)  # one after the other, changed by the machine itself
 
     @field_validator("against", mode="before")
     @classmethod
@@ -65,6 +68,12 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         raise InputError(
             "an experiment that runs itself chooses how often a run is made and kicks by the drive: leave repeats and "
             "lean_rate_rad_s out"
+        )
+    if settings.legs > 1 and bench.machine and bench.machine.speed_drive is None:
+        raise InputError(
+            f"legs = {settings.legs} wants a machine that changes its speed by itself, but the rig "
+            f"'{bench.machine.name}' has no treadmill or wheel drive: add a [[port]] with carries = [\"speed\"] and a "
+            "table [speed_drive] to it, or leave legs out"
         )
     for time in settings.kicks_s:
         if not 0.05 <= time <= 1.0:
@@ -121,12 +130,13 @@ def _condition(
     rig = bench.rig(run.bicycle)
     if bench.machine is None:
         rig = with_emulated_place(rig, 2.0 * edge)
+    first = FIRST_DRIVE_KICK if rig.speed_drive is None else FIRST_KICK_AT_SPEED
     played = Excitation(
         kind="kicks",
         duration=settings.kicks * settings.spacing_s,
         f_low=0.1,
         f_high=0.5 / time,
-        delay=FIRST_DRIVE_KICK,
+        delay=first,
         periods=settings.kicks,
     )
     within = kick_amplitude(rig, schedule, run.v, PaperKick("drive", settings.share_of_limits, time))
@@ -141,9 +151,15 @@ def _condition(
         bench.scenario(run.bicycle, [(0.0, run.v)], [], bench.chance(number)),
         tag=f"kicked {time:g} s",
         excitation=played,
-        length=RELEASE_DELAY + FIRST_DRIVE_KICK + settings.kicks * settings.spacing_s,
-        instruction=belt_instruction(
-            run.v, f"; its motor kicks by {played.amplitude:.2f} N m, stand at the stop and do not touch it"
-        ),
+        length=RELEASE_DELAY + first + settings.kicks * settings.spacing_s,
+        instruction=f"{_beginning(rig, run.v)}; its motor kicks by {played.amplitude:.2f} N m, stand at the stop and "
+        "do not touch it",
         remedy="lower share_of_limits or share_of_belt, or leave this speed or kick out",
     )
+
+
+def _beginning(rig: Rig, v: float) -> str:
+    """Tell a person what to do before a run at a speed [m/s]: nothing about the speed where the machine keeps it."""
+    if rig.speed_drive is None:
+        return belt_instruction(v)
+    return f"hold the bicycle upright; once armed it goes to {v:g} m/s by itself"

@@ -170,6 +170,7 @@ AUTO = {
     "lqr": ('method = "lane"', 'method = "lqr"'),
     "until": ('until = "drive_gain +- 0.0005', 'until = "drive_gain +- none'),
     "twice": (ASKED_OF_AUTO, 'until = "verdict"\nagainst = [{ drive_gain = 0.9 }, { drive_gain = 0.9 }]'),
+    "legs": ("minutes = 10", "minutes = 10\nlegs = 0"),
     "against": (ASKED_OF_AUTO, 'until = "verdict"\nagainst = 0.9'),
 }
 MAPPING = """bicycle = "DelftSbW2024"

@@ -208,6 +208,7 @@ REFUSED = {
     "keeps its lane, but the controller 'lqr' does not": [f"campaign campaign-auto-lqr.toml {REHEARSED}"],
     "wanted a standard deviation above 0": [f"campaign campaign-auto-until.toml {REHEARSED}"],
     "the other model with drive_gain is given twice": [f"campaign campaign-auto-twice.toml {REHEARSED}"],
+    "protocol.0.legs: input should be": [f"campaign campaign-auto-legs.toml {REHEARSED}"],
     "protocol.0.against: wanted another model": [f"campaign campaign-auto-against.toml {REHEARSED}"],
     # faults
     "--bicycles wants names of the catalogue": ["faults --count 2 --bicycles ''", "faults --bicycles Silver,,Pista"],
