@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from firmware_interface.messages import SAMPLE
-from hil.loop.observer import ESTIMATE, OBSERVER, Observer, follow_drive, observe
+from hil.loop.observer import ESTIMATE, OBSERVER, Observer, balanced_turn, follow_drive, observe
 from models import catalogue
 from models.errors import InputError
+from models.linear.whipple import input_matrix, system_matrix
 
 HALF = math.log(2.0) / 0.01  # rad/s: what is left after 0.01 s is a half
 SETTINGS = {
@@ -83,6 +84,8 @@ def test_one_step_by_hand():
         gyro_bias=0.007072,
         phi_dot=0.242928,
         t=1.01,
+        turn=(1.0 - math.exp(-0.02)) * 5.0 * 0.3305 / 10.0,  # v psi_dot / g, smoothed over half a second
+        lean_shown=(1.0 - math.exp(-0.05)) * 0.2928,  # over a fifth of a second
     )
 
 
@@ -132,6 +135,7 @@ def test_the_first_sample_is_taken_as_it_is():
         delta=0.08,
         delta_dot=0.0,
         gyro_bias=0.25,
+        rest_bias=0.25,
         yaw_bias=0.35,
         v=6.0,
         t=1.01,
@@ -163,3 +167,15 @@ def test_settings_and_geometry_reach_the_compiled_observer():
     assert_is(o, dt=0.01, drive_lag=0.007, x_imu=0.3, z_imu=-0.5, command_delay=0.004)
     assert_is(o, w=silver.w, c=silver.c, cos_lam=math.cos(silver.lam), g=silver.g)
     assert_is(settings.as_record(silver, 0.01, 0.007, 0.3, -0.5), command_delay=0.01)
+
+
+@pytest.mark.parametrize("name", ["Benchmark", "Silver"])
+@pytest.mark.parametrize("v", [3.0, 7.0])
+def test_a_turn_leans_as_the_whipple_model_that_stays_in_it(name, v):
+    """Second route: the lean and steer torque per radian of steer at which nothing accelerates."""
+    bicycle = catalogue.load_bicycle(name)
+    A, b = system_matrix(bicycle, v), input_matrix(bicycle)[:, 1]
+    lean, _ = np.linalg.solve(np.column_stack([A[2:, 0], b[2:]]), -A[2:, 1])
+    factors = balanced_turn(bicycle)
+    told = factors["lean_by_speed"] * v + factors["lean_by_trail"] / v
+    assert told * v * math.cos(bicycle.lam) / bicycle.w == pytest.approx(lean, rel=1e-9)

@@ -28,7 +28,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "hil/loop/drives/following.py": ("hil/loop/test_following.py",),
     "hil/loop/consistency.py": ("hil/loop/test_consistency_edges.py", "hil/loop/test_consistency.py"),
     "hil/loop/place/tracker.py": ("hil/loop/place/test_tracker_edges.py", "hil/loop/place/test_tracker.py"),
-    "hil/loop/observer.py": ("hil/loop/test_observer_step.py", "hil/loop/test_observer.py"),
+    "hil/loop/observer.py": (
+        "hil/loop/test_observer_step.py",
+        "hil/loop/test_observer.py",
+        "hil/loop/test_following.py",
+    ),
     "firmware_interface/calibration.py": _CALIBRATION_TESTS,
     "hil/runners/session.py": ("hil/runners/test_session.py", "hil/runners/test_session_refusals.py"),
     "hil/runners/operator.py": ("hil/runners/test_operator.py",),

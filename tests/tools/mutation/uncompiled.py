@@ -2,8 +2,8 @@
 
 `uncompile` must be called before they are imported. Records and arrays are then handed to a function as compiled code
 sees them: fields are attributes, and a whole number read from them is wider than its place, as numba's are, so that
-``tape[1] << 8`` is not cut to a byte. Functions called by address (the drivers) and those of the C library work as
-well. What `models` compiles stays compiled.
+``tape[1] << 8`` is not cut to a byte, and a division by zero is an error. Functions called by address (the drivers) and
+those of the C library work as well. What `models` compiles stays compiled.
 """
 
 import ctypes
@@ -68,7 +68,7 @@ def read(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         narrow = value.dtype.names or (value.dtype.kind in "iu" and value.dtype.itemsize < 8)
         return Array(value) if narrow else value
-    return value.item() if isinstance(value, np.integer) else value
+    return value.item() if isinstance(value, np.integer | np.float64) else value
 
 
 def store(target: Any, place: Any, value: Any) -> None:
