@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 
 from firmware_interface.devices.driver import Introduction
-from hil.logs.log import read_run
+from firmware_interface.devices.link import ROLE_DRIVE
+from hil.live import layout
+from hil.live.feed import LiveFeed
+from hil.logs.append_only import LogLostError
+from hil.logs.log import RUN_FILE, read_run
 from hil.loop.excitation import Excitation
-from hil.loop.states import Cause, State
+from hil.loop.states import Cause, Demand, State
 from hil.loop.tick_record import TICK
+from hil.rig.file import read_rig
 from hil.rig.rig import RigPort
 from hil.runners import realtime, session
 from hil.runners.operator import Operator
@@ -18,6 +23,7 @@ from hil.runners.ring_buffer import Recorder
 from models.errors import InputError
 from tests.hil.machine import gains, rig_of
 from tests.hil.runners.test_operator import shown
+from tests.paths import ROOT
 
 APART = (RigPort("/dev/imu", baud=500_000, carries=("sensors",)), RigPort("/dev/drive", carries=("drive",)))
 SENSORS = Introduction("sensors", 200, gyro_lsb=2e-3, accel_lsb=3e-3, steer_counts_per_turn=4096.0)
@@ -162,6 +168,11 @@ def test_a_log_that_failed_is_the_cause_of_the_end():
     assert "No space left" in outcome.cause
 
 
+def test_room_is_wanted_where_the_disk_was_full_and_not_where_the_log_was_lost():
+    assert session._without_log(OSError(28, "No space left")).cause.endswith("; make room and run again")
+    assert session._without_log(LogLostError("it is gone; run again")).cause.endswith(": it is gone; run again")
+
+
 def test_late_ticks_and_lost_rows_are_remarked_and_nothing_else():
     loop = SimpleNamespace(counters={"ticks_late": 3, "ticks_skipped": 2})
     quiet, late = SimpleNamespace(late=""), SimpleNamespace(late="tick 7 was late")
@@ -181,12 +192,14 @@ class Around:
 
     def __init__(self, monkeypatch):
         self.events, self.recorder, self.fails = [], recorder_with(), None
+        self.harm = lambda: None  # what befalls the log meanwhile
         self.given = SimpleNamespace()
 
         @contextmanager
         def devices(rig, paths):
             self.events.append(("opened", tuple(paths)))
-            yield [11, 12], [SENSORS, DRIVE], *session.agree_with_devices(rig, [SENSORS, DRIVE])
+            said = [DRIVE if port.role & ROLE_DRIVE else SENSORS for port in rig.ports]
+            yield list(range(11, 11 + len(said))), said, *session.agree_with_devices(rig, said)
             self.events.append("closed")
 
         def loop(fds, state, rate, operator, keep, *rest):
@@ -196,6 +209,7 @@ class Around:
             operator.watch(rows[1])
             operator.mark("kick")
             keep(rows, np.zeros(3, np.uint8))
+            self.harm()
             if self.fails:
                 monkeypatch.setattr(session.RunWriter, "close", failing_once)
             return self.recorder
@@ -242,6 +256,7 @@ def test_everything_slow_is_done_before_a_port_is_opened(around, tmp_path):
     assert run.header.calibration.gyro_lsb == 2e-3
     assert run.header.content["latency"] is None
     assert run.header.content["timing"]
+    assert not {"route", "asked_speeds"} & run.header.content.keys(), "what was not asked for is not told"
     assert [(mark.kind, mark.t) for mark in run.markers if mark.kind == "kick"] == [("kick", 5.1)]
     assert len(run.ticks) == 2
     given = around.given
@@ -307,3 +322,51 @@ def test_a_disk_that_failed_before_is_the_outcome_and_no_exception(around, tmp_p
     outcome = session.run_realtime(tmp_path / "b", rig, gains(rig), ["/dev/x", "/dev/y"], 0.0)
     assert outcome.reason == "fault"
     assert "No space left" in outcome.cause
+
+
+def test_a_log_deleted_after_the_last_row_is_the_outcome_unless_it_had_failed_before(around, tmp_path):
+    rig = rig_of(ports=APART)
+
+    def run(folder):
+        around.harm = (folder / RUN_FILE).unlink
+        return session.run_realtime(folder, rig, gains(rig), ["/dev/x", "/dev/y"], 0.0)
+
+    outcome = run(tmp_path / "a")
+    assert outcome.reason == "fault"
+    assert "was deleted while it was written" in outcome.cause
+    around.recorder.failure = OSError(28, "No space left on device")
+    outcome = run(tmp_path / "b")
+    assert "No space left" in outcome.cause
+    assert "was deleted" not in outcome.cause
+
+
+def test_a_log_moved_in_the_run_is_told_with_its_place(around, tmp_path):
+    rig, there = rig_of(ports=APART), tmp_path / "there"
+    around.recorder = recorder_with(DROPPED_ROWS=2)
+    around.harm = lambda: (tmp_path / "here").rename(there)
+    outcome = session.run_realtime(tmp_path / "here", rig, gains(rig), ["/dev/x", "/dev/y"], 0.0)
+    assert outcome.folder == there
+    assert outcome.remarks[0].startswith("2 rows"), "and what else there is to say"
+    assert outcome.remarks[1].endswith(f"it lies in {there}")
+    assert read_run(there).complete
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_a_page_vouches_for_a_person_for_a_second_where_the_rig_asks_for_one(around, tmp_path, present):
+    rig, feed = rig_of(ports=APART, present=present), LiveFeed()
+    session.run_realtime(tmp_path / "run", rig, gains(rig), ["/dev/x", "/dev/y"], 9.0, feed=feed)
+    operator, row = around.given.operator, np.zeros(1, TICK)[0]
+    feed.presses[layout.HERE_AT], row["state"] = 5_000_000_000, State.RUNNING  # ns
+    told = []
+    for row["t_host"] in (5.999, 6.0):
+        operator.watch(row)
+        told.append(operator.demand)
+    assert told == [Demand.RUN, Demand.STOP if present else Demand.RUN]
+
+
+def test_speeds_that_a_treadmill_is_asked_for_are_in_the_header(around, tmp_path):
+    rig = read_rig(ROOT / "docs" / "rigs" / "treadmill.toml")
+    lane, asked = gains(rig, "lane", (4.0, 4.5, 5.0)), ((0.0, 4.0), (3.0, 4.5))
+    paths = ["/dev/x", "/dev/y", "/dev/z"]
+    session.run_realtime(tmp_path / "run", rig, lane, paths, 1.0, asked_speeds=asked)
+    assert read_run(tmp_path / "run").header.asked_speeds == asked

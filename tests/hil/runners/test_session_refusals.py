@@ -13,11 +13,14 @@ from hil.guidance.route import plan_route
 from hil.guidance.shapes import circle
 from hil.loop.limits import RecordedLimits
 from hil.loop.reference import Reference
+from hil.rig.file import read_rig
 from hil.rig.rig import RigPort
 from hil.runners import session
+from hil.runners.emulation import Emulation
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import gains, rig_of
+from tests.paths import ROOT
 
 APART = (RigPort("/dev/imu", carries=("sensors",)), RigPort("/dev/drive", carries=("drive",)))
 SENSORS = Introduction("sensors", 200)
@@ -59,6 +62,17 @@ def test_a_route_wants_a_controller_that_keeps_it(run):
     rig = rig_of()
     with pytest.raises(InputError, match="lane"):
         run(rig, route=plan_route(rig.bicycle, circle(12.0), 5.0, RideLimits()))
+
+
+def test_the_linear_plant_rides_no_circle(run):
+    rig = read_rig(ROOT / "docs" / "rigs" / "rtk.toml")
+    lane = gains(rig, "lane", (4.0, 4.5, 5.0))
+    ridden = {"route": plan_route(rig.bicycle, circle(12.0), 4.5, RideLimits())}
+    with pytest.raises(InputError, match="linear plant knows small headings only"):
+        run(rig, lane, **ridden, extra={"emulation": Emulation("linear")})
+    for real in ({"emulation": Emulation("nonlinear")}, {}):
+        with pytest.raises(AssertionError, match="a port was opened"):
+            run(rig, lane, **ridden, extra=real)
 
 
 def test_gains_must_balance_the_bicycle(run):
@@ -106,7 +120,7 @@ def test_a_drive_must_reach_what_the_rig_allows_to_the_rounding_of_its_counts(ki
     def agreed(greatest):
         return session.agree_with_devices(rig, [SENSORS, Introduction("drive", obeys=1 << number, **{name: greatest})])
 
-    for greatest in (None, allowed + 1.0, allowed, allowed - 0.9e-3):
+    for greatest in (None, allowed + 1.0, allowed, allowed - 1e-3):
         agreed(greatest)
     with pytest.raises(InputError, match=f"allows a steer {kind} of"):
         agreed(allowed - 1.1e-3)
@@ -134,3 +148,19 @@ def test_every_device_gets_a_number_of_its_own_and_the_drive_its_kind(monkeypatc
     assert len(numbers) == len(told)
     assert all(0 < number < 2**32 for number in numbers)
     assert max(numbers) > 2**30  # of 32 bits: below that a hundred numbers are once in 10^12 times
+
+
+def test_numbers_of_devices_are_all_that_fit_in_32_bits_but_zero(monkeypatch):
+    told, drawn, asked = [], iter((0, 2**32 - 2)), []
+    driver = SimpleNamespace(introduce=lambda port, wants: told.append(wants.nonce), settled=dict)
+    monkeypatch.setattr(session, "device", lambda name: driver)
+    monkeypatch.setattr(session.secrets, "randbelow", lambda most: asked.append(most) or next(drawn))
+    session.introduce_devices(rig_of(ports=APART), ["A", "B"])
+    assert asked == [2**32 - 1] * 2
+    assert told == [1, 2**32 - 1]
+
+
+def test_a_port_too_few_is_no_set_of_devices(monkeypatch):
+    monkeypatch.setattr(session, "device", lambda name: SimpleNamespace(introduce=lambda *_: SENSORS, settled=dict))
+    with pytest.raises(ValueError, match="zip"):
+        session.introduce_devices(rig_of(ports=APART), ["A"])
