@@ -1,6 +1,7 @@
 """The run header: what goes in comes out, damage is told in a sentence, newer versions are refused."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -8,8 +9,10 @@ from firmware_interface.devices.driver import Introduction
 from hil.logs.header import SCHEMA_VERSION, RunHeader, header_of, new_header
 from hil.logs.log import RunWriter, read_run
 from hil.loop.excitation import Excitation
+from hil.loop.reference import Reference
 from hil.rig.rig import RigPort
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from tests.hil.machine import gains, rig_of
 
 
@@ -74,7 +77,7 @@ def test_what_is_missing_or_wrong_is_told_when_it_is_asked_for(header):
     assert without.rig.name == "emulated"
     with pytest.raises(InputError, match=r"without 'schedule'.*commit"):
         _ = without.schedule
-    with pytest.raises(InputError, match="found 'bicycle' with"):
+    with pytest.raises(InputError, match="found 'bicycle' with Bicycle"):
         _ = RunHeader({**content, "bicycle": {"colour": "red"}}).bicycle
 
 
@@ -89,3 +92,95 @@ def test_a_run_from_before_a_key_was_there_has_its_default(rig, header):
 def test_a_header_is_short_in_words_and_holds_what_json_keeps(header):
     assert repr(header) == "RunHeader(a label, realtime, schema 1)"
     assert header_of({"pair": (1, 2)}).to_json() == {"schema": 1, "pair": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"schema": "1"}, "version 1 or older, found version '1'"),
+        ({"schema": None}, "version 1 or older, found version None"),
+        ({"label": 3}, "'label' is a text, found 3"),
+        ({"ports": "/dev/a"}, "'ports' is a list, found '/dev/a'"),
+        ({"provenance": {"git": []}}, r"'provenance.git' is an object, found \[\]"),
+        ({"scenario": {"x0": 0.1}}, "'scenario.x0' is a list, found 0.1"),
+        ({"scenario": {"x0": [0.0, 1e6]}}, r"'scenario.x0' is a list of numbers in rad and rad/s, found \[0.0, 10"),
+        ({"scenario": {"x0": [-1e6]}}, "'scenario.x0' is a list of numbers"),
+        ({"scenario": {"x0": [math.nan]}}, "'scenario.x0' is a list of numbers"),
+        ({"scenario": {"x0": ["0"]}}, "'scenario.x0' is a list of numbers"),
+    ],
+)
+def test_a_header_of_other_kinds_is_refused(content, told):
+    with pytest.raises(InputError, match=told):
+        RunHeader.from_json(content)
+
+
+def test_a_header_of_the_right_kinds_is_taken():
+    start = [0, 0.1, -999_999.0, 999_999.0]
+    assert RunHeader.from_json({"schema": 1, "label": "", "scenario": {"x0": start}}).scenario["x0"] == start
+
+
+def test_who_made_a_run_is_told_as_far_as_it_is_known():
+    origin = {"packages": {"riderless": "9.8"}, "git": {"commit": "abc", "dirty": True}}
+    assert RunHeader({"provenance": origin}).made_by == "riderless 9.8, commit abc with changes"
+    assert RunHeader({"provenance": {**origin, "git": {"commit": "abc"}}}).made_by == "riderless 9.8, commit abc"
+    assert RunHeader({}).made_by == "riderless unknown, commit unknown"
+    assert repr(RunHeader({})) == "RunHeader(no label, no runner, schema 1)"
+
+
+def test_a_push_that_no_run_can_have_played_is_refused_with_its_rig_and_without(header):
+    push = {"kind": "push", "amplitude": 1.0, "duration": 2.0}
+    assert RunHeader({"excitation": push}).excitation == Excitation("push", 1.0, 2.0)
+    with pytest.raises(InputError, match="ends within 86400 s, found 86401 s"):
+        _ = RunHeader({"excitation": {**push, "duration": 86_401.0}}).excitation
+    fast = {**header.content["rig"], "rate": 2000.0, "command_delay": None}
+    with pytest.raises(InputError, match="at 2000 Hz in its header"):
+        _ = RunHeader({**header.content, "rig": fast, "excitation": {**push, "duration": 86_400.0}}).excitation
+
+
+def test_nobody_who_was_asked_is_not_the_same_as_nobody_asked(header):
+    assert RunHeader({**header.content, "devices": []}).devices == ()
+    with pytest.raises(InputError, match="1 introductions at 2 ports"):
+        _ = RunHeader({**header.content, "devices": header.content["devices"][:1]}).devices
+
+
+def test_a_reference_is_kept_where_there_is_one(rig):
+    def made(*reference):
+        told = {"reference": reference[0]} if reference else {}
+        return new_header(rig, gains(rig), rig.calibrated(), runner="lockstep", simulated=True, **told)
+
+    step = Reference(((1.0, 0.1, 0.0, 0.0),))
+    assert made(step).reference == step
+    for nothing in (made(), made(Reference())):
+        assert "reference" not in nothing.content
+        assert nothing.reference == Reference()
+
+
+def test_a_header_from_before_a_key_was_there_has_what_was_meant_then():
+    bare = RunHeader({})
+    assert (bare.schema, bare.protocol, bare.excitation_clock, bare.drive_kind) == (1, 1, "ticks", "torque")
+    assert (bare.asked_speeds, bare.unattended, bare.reference, bare.devices) == ((), False, Reference(), None)
+    assert (bare.route.rows, bare.route.name) == ((), "")
+    assert RunHeader({"route": None, "reference": None}).route.rows == ()
+
+
+def test_a_header_with_those_keys_tells_them(rig):
+    row = [0.0] * 10
+    told = RunHeader(
+        {
+            "protocol": 7,
+            "excitation_clock": "device",
+            "unattended": True,
+            "asked_speeds": [[0, 4], [3.0, 4.5]],
+            "route": {"name": "circle", "speed": 4.0, "rows": [row, [1.0, *row[1:]]]},
+        }
+    )
+    assert (told.protocol, told.excitation_clock, told.unattended) == (7, "device", True)
+    assert told.asked_speeds == ((0.0, 4.0), (3.0, 4.5))
+    assert (told.route.name, told.route.speed, len(told.route.rows)) == ("circle", 4.0, 2)
+    rate = dataclasses.replace(rig, drive=InnerLoop(kind="rate"))
+    assert new_header(rate, gains(rig), rig.calibrated(), runner="lockstep", simulated=True).drive_kind == "rate"
+
+
+@pytest.mark.parametrize("wired", [{}, [1], None], ids=str)
+def test_a_rig_that_cannot_be_read_still_tells_that_its_drive_obeyed_a_torque(wired):
+    assert RunHeader({"rig": wired}).drive_kind == "torque"

@@ -42,7 +42,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "hil/loop/wire_tape.py": ("hil/loop/test_wire_tape.py", "hil/runners/test_ring_buffer.py"),
     "hil/loop/clock_offset.py": ("hil/loop/test_clock_offset.py",),
     "hil/logs/header.py": ("hil/logs/test_header.py",),
-    "hil/logs/writer.py": ("hil/logs/test_log.py",),
+    "hil/logs/writer.py": ("hil/logs/test_writer.py", "hil/logs/test_log_lost.py", "hil/logs/test_log.py"),
     "hil/logs/log.py": ("hil/logs/test_log.py", "hil/logs/test_log_damage.py"),
 }
 LONG = (  # tests left out: as plain Python they take long, and others notice the same
