@@ -25,6 +25,7 @@ from hil.loop.states import State
 from models.array_types import Array, ComplexArray
 from models.errors import InputError
 from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import COMMAND_UNITS
 
 MIN_PLAYED = 20.0  # s of torque, below which the lines lie too far apart
 DECAY_TIME = 2.0  # s after it, in which the answer dies away
@@ -44,7 +45,7 @@ class Transfer:
     """One frequency response over the lines of the band: measured, its uncertainty, and predicted; complex (m,)."""
 
     of: str  # "loop" or "plant"
-    output: str  # "phi_dot" [rad/s], "delta" [rad], "T" [N m], per N m
+    output: str  # "phi_dot" [rad/s], "delta" [rad], "T" the command, per unit of the command
     measured: ComplexArray
     predicted: ComplexArray
     std: Array  # of the magnitude, relative; as much of the phase [rad]
@@ -92,6 +93,8 @@ class FrequencyResponse:
     move : callable
         Theory with some of these quantities so many standard deviations away; raises InputError where no bicycle
         can be so.
+    unit : str
+        Of the command: N m, or rad/s or rad of a drive that obeys a steer rate or angle.
     """
 
     source: str
@@ -104,6 +107,7 @@ class FrequencyResponse:
     lines: SpectralLines
     slopes: Mapping[str, tuple[ComplexArray, ComplexArray]]
     move: Callable[[Mapping[str, float]], ExcitedLoop]
+    unit: str = COMMAND_UNITS["torque"]
 
     def named(self, of: str, output: str) -> Transfer:
         """Response of the "loop" or the "plant" at one output."""
@@ -120,6 +124,7 @@ class FrequencyResponse:
             "label": self.label,
             "bicycle": self.bicycle,
             "v": self.v,
+            "command_unit": self.unit,
             "f_Hz": self.f,
             "bins_per_line": self.lines.bins,
             "responses": [response.as_json() for response in self.responses],
@@ -183,6 +188,7 @@ def frequency_response(run: Run) -> FrequencyResponse:
         found,
         predicted_slopes(whole.uncertain, move, found.f),
         move,
+        COMMAND_UNITS[run.header.drive_kind],
     )
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-OUTPUT_LABELS = {"phi_dot": "lean rate [rad/s]", "delta": "steer [rad]", "T": "torque [N m]"}
+OUTPUT_LABELS = {"phi_dot": "lean rate [rad/s]", "delta": "steer [rad]"}
+COMMAND_LABELS = {"N m": "torque [N m]", "rad/s": "steer rate asked [rad/s]", "rad": "steer asked [rad]"}
 UNTRUSTED_OPACITY = 0.25  # opacity of a line that is not to be trusted
 BODE_CURVE_POINTS = 300  # points of a predicted curve
 FIXED_LAYOUT = {"figure.constrained_layout.use": False}  # finding a layout takes longer than drawing
@@ -46,8 +47,8 @@ def response_figure(found: FrequencyResponse, of: str, note: str = "") -> "Figur
             drawn = axes[0].plot(f, np.abs(curve), color=colour)[0]
             axes[2].plot(f, np.degrees(turned), color=colour)
             points = _lines(axes, found, one, np.interp(np.log(found.f), np.log(f), turned), colour, marker)
-            legend[OUTPUT_LABELS[one.output]] = (drawn, points)
-        axes[0].set(xscale="log", yscale="log", ylabel="gain  [per N m]")
+            legend[OUTPUT_LABELS.get(one.output, COMMAND_LABELS[found.unit])] = (drawn, points)
+        axes[0].set(xscale="log", yscale="log", ylabel=f"gain  [per {found.unit}]")
         axes[1].set_ylabel("ratio")
         axes[1].axhline(1.0, color=MUTED_COLOUR, lw=0.8, zorder=1)
         axes[2].set_ylabel("phase  [deg]")

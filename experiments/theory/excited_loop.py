@@ -1,8 +1,8 @@
-"""Theory of the loop under a torque played on top of the controller's, linear and sampled.
+"""Theory of the loop under a command played on top of the controller's, linear and sampled.
 
-With x the states of `hil.design.closed_loop` and r the torque played, x[k+1] = W x[k] + B r[k]; the torque commanded is
+With x the states of `hil.design.closed_loop` and r the command played, x[k+1] = W x[k] + B r[k]; the command sent is
 u[k] = w x[k] + r[k], and the instruments show H x[k]. Without feedback, W - B w, the response to u is that of the
-plant: drive and bicycle.
+plant: drive and bicycle. A command is a torque [N m], or the steer rate [rad/s] or angle [rad] that a drive obeys.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import numpy as np
 
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.sampled_plant import U_PREV
+from hil.design.sampled_plant import T_DRIVE, U_PREV
 from hil.loop.excitation import Excitation
 from hil.rig.rig import Rig
 from models.array_types import Array, ComplexArray
@@ -48,27 +48,33 @@ class ExcitedLoop:
         """Frequency response (m,) of drive and bicycle from the torque commanded to an output."""
         return transfer_function(self.W - np.outer(self.B, self.w), self.B, self.H[OUTPUT_ROWS[output]], f, self.dt)
 
-    def response(self, torque: Sequence[float] | Array) -> dict[str, Array]:
-        """Simulate the readings while ``torque`` (k,) [N m] is played from rest.
-
-        Returns
-        -------
-        dict of (k,)
-            Lean rate "phi_dot" [rad/s] and steer "delta" [rad] as measured, torque commanded "T" [N m]; the states
-            "phi" and "delta_true" [rad].
-        """
-        r = np.asarray(torque, float)
+    def states(self, command: Sequence[float] | Array) -> Array:
+        """Simulate the states (k, m) while ``command`` (k,) is played from rest."""
+        r = np.asarray(command, float)
         x, states = np.zeros(len(self.B)), np.empty((len(r), len(self.B)))
         for k, now in enumerate(r):
             states[k] = x
             x = self.W @ x + self.B * now
-        seen = {name: states @ self.H[row] for name, row in OUTPUT_ROWS.items()}
-        return {**seen, "T": states @ self.w + r, "phi": states[:, PHI], "delta_true": states[:, DELTA]}
+        return states
 
-    def peaks(self, torque: Sequence[float] | Array) -> dict[str, float]:
-        """Largest lean, steer [rad] and torque [N m] while ``torque`` (k,) [N m] is played from rest."""
-        seen = self.response(torque)
-        largest = {"lean": seen["phi"], "steer": seen["delta_true"], "torque": seen["T"]}
+    def response(self, command: Sequence[float] | Array) -> dict[str, Array]:
+        """Simulate the readings while ``command`` (k,) is played from rest.
+
+        Returns
+        -------
+        dict of (k,)
+            Lean rate "phi_dot" [rad/s] and steer "delta" [rad] as measured, the command "T" sent; the states "phi" and
+            "delta_true" [rad].
+        """
+        states = self.states(command)
+        seen = {name: states @ self.H[row] for name, row in OUTPUT_ROWS.items()}
+        sent = states @ self.w + np.asarray(command, float)
+        return {**seen, "T": sent, "phi": states[:, PHI], "delta_true": states[:, DELTA]}
+
+    def peaks(self, command: Sequence[float] | Array) -> dict[str, float]:
+        """Largest lean, steer [rad] and command while ``command`` (k,) is played from rest."""
+        seen = self.response(command)
+        largest = {"lean": seen["phi"], "steer": seen["delta_true"], "command": seen["T"]}
         return {name: float(np.abs(y).max(initial=0.0)) for name, y in largest.items()}
 
     def __repr__(self) -> str:
@@ -126,7 +132,9 @@ def transfer_function(A: Array, b: Array, c: Array, f: Array, dt: float) -> Comp
 
 
 def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Excitation, share: float) -> float:
-    """Amplitude [N m] at which theory keeps lean, steer and torque within a share of the rig's limits.
+    """Amplitude [N m, rad/s or rad] at which theory keeps lean, steer and command within a share of the rig's limits.
+
+    So does it the torque of a drive that obeys a steer rate or angle.
 
     Parameters
     ----------
@@ -150,10 +158,11 @@ def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Ex
             f"the controller {schedule.method} does not balance {rig.bicycle.name} at {v:g} m/s, so nothing can be "
             "played there: choose another speed or controller"
         )
-    unit = replace(signal, amplitude=1.0, delay=0.0)
-    limits = {"lean": rig.limits.lean.value, "steer": rig.limits.steer.value, "torque": rig.limits.torque.value}
-    peaks = loop.peaks(unit.samples(rig.rate))
-    return share * min(limits[name] / peaks[name] for name in limits)
+    unit = replace(signal, amplitude=1.0, delay=0.0).samples(rig.rate)
+    record, peaks = rig.limits.as_record(rig.drive_kind), loop.peaks(unit)
+    if rig.drive is not None:
+        peaks["torque"] = float(np.abs(loop.states(unit)[:, T_DRIVE]).max(initial=0.0))
+    return share * min(float(record[name]) / peak for name, peak in peaks.items())
 
 
 def crest_factor(torque: Array) -> float:

@@ -1,4 +1,4 @@
-"""Torque played on top of the controller's wish while RUNNING, by the device's clock: sweeps and designed inputs.
+"""Command played on top of the controller's wish while RUNNING, by the device's clock: sweeps and designed inputs.
 
 The supervisor limits the sum like any other wish. There can be moments without any torque as well, in which the
 bicycle is left to itself: everything but the torque goes on, and a limit ends them like anything else. Or only the
@@ -20,14 +20,14 @@ from models.errors import InputError
 
 @dataclass(frozen=True)
 class Excitation:
-    """Torque over time that begins when the machine is RUNNING.
+    """Torque over time that begins when the machine is RUNNING; a sweep of a drive's steer rate or angle as well.
 
     Parameters
     ----------
     kind : str
         A name in `EXCITATION_KINDS`.
     amplitude : float
-        N m, the largest value.
+        N m, the largest value; rad/s or rad of a drive that obeys a steer rate or angle.
     duration : float
         s, of all of it.
     periods : int
@@ -109,8 +109,13 @@ class Excitation:
                     f"{what} must end at a share of the limits between 0 and 1, found {share:g}: 0.5 leaves room"
                 )
 
+    @property
+    def moments(self) -> Sequence[tuple[float, float]]:
+        """Releases, or when the lane is held back."""
+        return self.held_back or self.releases
+
     def samples(self, rate: float) -> NDArray[np.float64]:
-        """Sample the torque at each tick, (n,) [N m]; ``rate`` in Hz.
+        """Sample the command at each tick, (n,) [unit of the amplitude]; ``rate`` in Hz.
 
         Raises
         ------
@@ -124,10 +129,9 @@ class Excitation:
             )
         t = np.arange(round(self.duration * rate)) / rate
         played = self.amplitude * EXCITATION_KINDS[self.kind](self, t) if t.size else t
-        moments = self.held_back or self.releases
-        if self.kind != "push" or not moments:
+        if self.kind != "push" or not self.moments:
             return np.concatenate([np.zeros(round(self.delay * rate)), played])
-        begins = [round(begin * rate) for begin, _ in moments]
+        begins = [round(begin * rate) for begin, _ in self.moments]
         torque = np.zeros(max(*begins, t.size))
         for i, begin in enumerate(begins):
             room = min(begin, t.size)

@@ -63,11 +63,12 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
 
 
 def require_playable_on(rig: Rig, excitation: Excitation) -> None:
-    """Refuse a torque played on a drive that obeys a steer rate or angle, and a release by it; raises InputError."""
-    if rig.drive is not None and (excitation.kind != "none" or excitation.releases or excitation.held_back):
+    """Refuse all but a sweep on a drive that obeys a steer rate or angle: it cannot let go; raises InputError."""
+    if rig.drive is not None and (excitation.kind not in ("none", "sweep") or excitation.moments):
         raise InputError(
             f"an excitation plays a torque [N m], or lets go, but the drive of the rig '{rig.name}' obeys a steer "
-            f"{rig.drive_kind} [{rig.drive.unit}]: kick the bicycle instead, or take a rig with a torque drive"
+            f"{rig.drive_kind} [{rig.drive.unit}]: kick the bicycle or play a sweep instead, or take a rig with a "
+            "torque drive"
         )
 
 

@@ -6,7 +6,7 @@ The inner loop (laws in `models.linear.prescribed_steer`) then asks for a torque
 follows with the drive's ``lag``. Where the limit is reached the steer does not follow: the bicycle moves it. The
 integral of a PI stands still meanwhile.
 
-The inner loop samples the steer at its axis, truly, once every step of the plant, at least 50 times in 1 / bandwidth.
+The inner loop samples the steer at its axis, truly, once every step of the plant, 200 times in 1 / bandwidth or more.
 In a person's hands and after a fall the drive makes no torque and its reference is the steer, as in a drive that
 is off: nothing winds up before the release.
 """
@@ -21,7 +21,7 @@ from models.plant.steer_drive import DRIVE_SETTINGS, DRIVE_STATE, SteerDrive
 
 TORQUE_DRIVE, RATE_DRIVE, ANGLE_DRIVE = range(3)
 DRIVE_KINDS = {"torque": TORQUE_DRIVE, "rate": RATE_DRIVE, "angle": ANGLE_DRIVE}
-SERVO_PERIOD = 0.02  # of 1 / bandwidth: the inner loop then acts late by 0.01 rad of phase at its bandwidth
+SERVO_PERIOD = 0.005  # of 1 / bandwidth: at 0.02 a sweep saw a drive that is 0.2 ms too early
 
 SERVO_SETTINGS = np.dtype(
     [

@@ -10,6 +10,9 @@ from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import amplitude_within_limits, crest_factor
 from hil.loop.excitation import Excitation
+from hil.rig.fitting import require_playable_on
+from models.errors import InputError
+from models.linear.prescribed_steer import COMMAND_UNITS
 
 PLAY_LEAD = 1.5  # s under control before the torque begins to play
 PLAY_TAIL = 2.0  # s after it, in which the answer dies away
@@ -54,12 +57,19 @@ def plan_played(
             delay=PLAY_LEAD,
             periods=periods,
         )
+        if rig.drive is not None and settings.amplitude_Nm is not None:
+            raise InputError(
+                f"amplitude_Nm is a torque, but the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind} "
+                f"[{rig.drive.unit}]: give share_of_limits instead"
+            )
+        require_playable_on(rig, played)
         amplitude = settings.amplitude_Nm or amplitude_within_limits(
             rig, schedule, run.v, played, settings.share_of_limits
         )
         played = replace(played, amplitude=amplitude)
         crest = crest_factor(played.samples(rig.rate))
-        warning = f"; its motor will play {amplitude:.2f} N m at most for {settings.duration_s:g} s, do not touch it"
+        unit = COMMAND_UNITS[rig.drive_kind]
+        warning = f"; its motor will play {amplitude:.2f} {unit} at most for {settings.duration_s:g} s, do not touch it"
         conditions.append(
             bench.condition(
                 settings,

@@ -1,0 +1,52 @@
+"""Sine sweeps under drives that obey a steer rate or angle: played in the unit of their command, and predicted."""
+
+import pytest
+
+from experiments.campaigns.file import plan_campaign
+from experiments.campaigns.session import run_campaign
+from hil.loop.excitation import Excitation
+from hil.rig.fitting import require_playable_on
+from models.errors import InputError
+from tests.paths import ROOT
+
+RIGS = {"rate": "rate-drive.toml", "angle": "angle-drive.toml"}
+
+
+def planned(folder, kind, method, **protocol):
+    rig = (ROOT / "docs/rigs" / RIGS[kind]).read_text(encoding="utf-8")
+    (folder / "rig.toml").write_text(rig.replace('"Benchmark"', '"Silver"'), encoding="utf-8")
+    settings = {
+        "name": "sweep",
+        "rig": "rig.toml",
+        "seed": 3,
+        "time": "lockstep",
+        "controller": [{"method": method}],
+        "protocol": [{"kind": "sine_sweep", "speeds_m_s": [4.5], "f_high_Hz": 4.0, **protocol}],
+    }
+    return plan_campaign(settings, folder)
+
+
+@pytest.mark.parametrize(("kind", "method"), [("rate", "cascade"), ("angle", "lqg")])
+def test_loop_and_plant_answer_as_predicted(kind, method, tmp_path):
+    """An emulated drive whose inner loop looks at its steer 50 times in 1 / bandwidth fails here: p = 0.01 and 3e-6."""
+    campaign = planned(tmp_path, kind, method, share_of_limits=0.15)
+    (condition,) = campaign.conditions
+    assert condition.rig.drive_kind == kind
+    assert f"will play {condition.excitation.amplitude:.2f} {condition.rig.drive.unit} at most" in condition.instruction
+    result = run_campaign(campaign, tmp_path / "runs")
+    (fit,) = result.findings.as_json()["frequency_responses"]
+    assert fit["command_unit"] == condition.rig.drive.unit
+    for part in (fit["goodness"]["loop"], fit["goodness"]["plant"]):
+        assert part["p"] > 0.01
+        assert abs(part["delay"]) < 0.1e-3
+        assert part["gain"] == pytest.approx(1.0, abs=2e-3)
+
+
+def test_amplitudes_of_a_torque_and_other_signals_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"amplitude_Nm is a torque, but the drive of the rig .* \[rad\]: give share"):
+        planned(tmp_path, "angle", "lqr", amplitude_Nm=1.0)
+    rig = planned(tmp_path, "rate", "lqr").conditions[0].rig
+    require_playable_on(rig, Excitation(kind="sweep", amplitude=0.1, duration=30.0))
+    for refused in (Excitation(kind="multisine", amplitude=0.1, duration=30.0), Excitation(releases=((1.0, 2.0),))):
+        with pytest.raises(InputError, match="kick the bicycle or play a sweep instead"):
+            require_playable_on(rig, refused)
