@@ -124,6 +124,14 @@ def test_a_hang_up_that_was_none_is_no_error(at):
     assert at.ports["fd"][0] == at.readers[0]
 
 
+def test_a_device_that_goes_is_noticed_when_the_system_says_so(at):
+    at.close(at.writers[0])
+    assert not at.take()
+    assert at.flow[PORT_ERROR] == 0
+    assert not at.wait(0.0)
+    assert (at.flow[PORT_ERROR], at.flow[FAILED_PORT]) == (1, 0)
+
+
 def test_it_waits_for_the_sample_and_reads_no_further(at):
     os.write(at.writers[0], SAMPLE)
     assert at.wait(60.0)
@@ -163,6 +171,13 @@ def test_each_port_is_sent_its_bytes_and_what_it_does_not_take_is_counted():
     _send(ports, s.wire, s.loop.counters)
     assert s.loop.counters["write_short"] == 1
     assert len(os.read(pairs[0][0], 100)) == 2
+    s.wire.n_tx[:] = 1, 0  # what has nothing to say cannot fail to
+    _send(ports, s.wire, s.loop.counters)
+    assert s.loop.counters["write_short"] == 1
+    assert len(os.read(pairs[0][0], 100)) == 1
+    s.wire.n_tx[:] = 0, 3
+    _send(ports, s.wire, s.loop.counters)
+    assert s.loop.counters["write_short"] == 2
     for fd in (pairs[0][0], pairs[0][1], pairs[1][0]):
         os.close(fd)
 

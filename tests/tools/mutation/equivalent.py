@@ -10,6 +10,8 @@ _FIRST = "nothing is on yet"
 _GRID = "at a speed of the grid both intervals that meet there give its gains"
 _ROW = "rows begin at multiples of seven, and at the first only the first counts"
 _BACK = "a clock that goes back is a step, with or without a turn of its 32 bits, which is 71 minutes away"
+_NANOSECOND = "a nanosecond"
+_STDIN = "number 0 is the standard input, and no port"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
     "firmware_interface/calibration.py": {
@@ -77,7 +79,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "hil/runners/realtime.py": {
         "number: 1 -> 2 in flow[QUIT] = 1": _YES,
-        "comparison: length <= tape.size": "a tape that is full to its last byte, or but for it",
+        "number: 100000 -> 100001 in _EARLY_ns": _NANOSECOND,
+        "number: 1000000000 -> 1000000001 in _ATTENDED_ns": _NANOSECOND,
+        "comparison: ports[port].fd < 0 -> ports[port].fd <= 0": _STDIN,
+        "number: 0 -> 1 in if ports[port].fd < 0": _STDIN,
+        "overwritten: samples += hear": "one port alone beats time",
+        "sign: -libc.EINTR -> libc.EINTR": "what never waits is never interrupted",
+        "await_sample: left out: return False -> pass": "nothing is not true either",
+        "in _loop(libc.poll_set(readers), 0, True, 1, loop": "it is told to quit before the first beat",
+        "number: 1 -> 2 in count = np.zeros(1, np.int32)": "the second of two is not used",
     },
     "hil/runners/operator.py": {
         "self.seen is None -> self.running_since is None": "what has begun has been seen",

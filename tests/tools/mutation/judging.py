@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,6 +21,7 @@ import pytest
 from tests.tools.mutation.changes import Mutant
 from tests.tools.mutation.living import Living
 
+_Fixture = tuple[str, str, int]  # where it is known, its name, which of its parameters
 TIMES = 5  # times as long as the tests take without a mutant, of processor time and by the clock
 SLACK = 3.0  # s beyond
 NOTICED, TOO_LONG, ALIVE, NOT_IN_PLACE = "test", "time", "", "not in place"
@@ -42,6 +43,20 @@ class Judge:
         self.found: dict[Mutant, str] | None = None  # None while the tests do not pass without a mutant
         self.failed = ""  # the test that does not pass without one
         self.seconds = 0.0
+        self._lines: set[int] = set()  # of the module, run since the test, or its fixture, began
+        self._fixtures: dict[_Fixture, set[int]] = {}  # lines that setting each up runs: for all tests that share it
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
+        """Keep the lines that a fixture runs apart: a test that finds it set up depends on them as well."""
+        around, self._lines = self._lines, set()
+        try:
+            return (yield)
+        finally:
+            key = fixturedef.baseid, fixturedef.argname, request.param_index
+            self._fixtures.setdefault(key, set()).update(self._lines)
+            around |= self._lines
+            self._lines = around
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -96,12 +111,13 @@ class Judge:
             ran: list[Ran] = []
             try:
                 for item, after in _with_next(session.items):
-                    lines: set[int] = set()
+                    self._lines = set()
                     began = time.process_time()
-                    threading.settrace(_tracer(living.file, lines))
-                    sys.settrace(_tracer(living.file, lines))
+                    threading.settrace(self._tracer(living.file))
+                    sys.settrace(self._tracer(living.file))
                     passed = _passes(item, after)
                     sys.settrace(None)
+                    lines = self._lines.union(*(self._fixtures.get(key, ()) for key in _fixtures_of(item)))
                     ran.append(Ran(passed, time.process_time() - began, frozenset(lines)))
                     if not passed:
                         break
@@ -114,6 +130,18 @@ class Judge:
         said = _rest_of(heard)
         os.waitpid(pid, 0)
         return [Ran(passed, seconds, frozenset(lines)) for passed, seconds, lines in json.loads(said)]
+
+    def _tracer(self, file: str) -> Callable[..., Any]:
+        """A tracer that notes the lines of one file."""
+
+        def inside(frame: Any, event: str, argument: Any) -> Any:
+            self._lines.add(frame.f_lineno)
+            return inside
+
+        def called(frame: Any, event: str, argument: Any) -> Any:
+            return inside if frame.f_code.co_filename == file else None
+
+        return called
 
     def _fork(
         self,
@@ -189,14 +217,8 @@ def _passes(item: pytest.Item, after: pytest.Item | None) -> bool:
     return item.session.testsfailed == failed
 
 
-def _tracer(file: str, lines: set[int]) -> Callable[..., Any]:
-    """A tracer that notes the lines of one file."""
-
-    def inside(frame: Any, event: str, argument: Any) -> Any:
-        lines.add(frame.f_lineno)
-        return inside
-
-    def called(frame: Any, event: str, argument: Any) -> Any:
-        return inside if frame.f_code.co_filename == file else None
-
-    return called
+def _fixtures_of(item: Any) -> Iterator[_Fixture]:
+    """Fixtures that a test has."""
+    places = getattr(getattr(item, "callspec", None), "indices", {})
+    for name, found in item._fixtureinfo.name2fixturedefs.items():
+        yield found[-1].baseid, name, places.get(name, 0)
