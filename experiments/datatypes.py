@@ -121,6 +121,7 @@ class Response:
     notes: tuple[Note, ...] = ()  # what a person wants done with its windows
     states: tuple[StateSpan, ...] = ()  # of the supervisor, in a run of ours
     lane: LanePath | None = None  # of a run of ours with a sensor of place
+    bends: tuple[tuple[float, float], ...] = ()  # s, between which its path led it through a bend: not free
     command_unit: str = "N m"  # of T_delta; rad/s or rad of a drive that obeys a steer rate or angle
     steer_late: float = 0.0  # s, by which the steer follows such a command late
     process_noise: ProcessNoise | None = None  # that drove the motion; None for none, or as long as nobody asked

@@ -385,7 +385,14 @@ def rejected_not_free(response: Response) -> list[Rejected]:
             response.source,
             float(response.t[a]),
             float(response.t[b - 1]),
-            f"not free, says the recording; speed {response.v[a]:.2f} to {response.v[b - 1]:.2f} m/s",
+            f"{_why_not_free(response, a, b)}; speed {response.v[a]:.2f} to {response.v[b - 1]:.2f} m/s",
         )
         for a, b in zip(edges[::2], edges[1::2], strict=True)
     ]
+
+
+def _why_not_free(response: Response, first: int, last: int) -> str:
+    """Say why the rows from first to last, excluded, are not free."""
+    begin, end = float(response.t[first]), float(response.t[last - 1])
+    led = any(begin <= b and end >= a for a, b in response.bends)
+    return "in a bend of its path" if led else "not free, says the recording"

@@ -30,8 +30,15 @@ from experiments.recordings.runs import (
     theory_alone,
     theory_with,
 )
-from experiments.recordings.states import state_spans, telling_rows
+from experiments.recordings.states import (
+    led_spans,
+    left_free,
+    places_now_and_then,
+    state_spans,
+    telling_rows,
+)
 from hil.design.closed_loop import MEASURED_CHANNELS
+from hil.guidance.route import Route
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.stored_rows import STRETCH_ROWS, StoredRows
@@ -45,7 +52,7 @@ SEAM = 2.0  # s of a stretch's neighbours that it sees: longer than any flaw is 
 REMARKS_KEPT = 20  # of a long run
 LANE_COLUMNS = ("psi_est", "y_est")  # absent in older runs, not a number where no place is sensed
 SIGNALS = ("t", "phi_dot", "v", "phi", "delta", "psi_dot", "T_delta", "T_played", "v_read")
-_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", *REPORT_COLUMNS, *LANE_COLUMNS)
+_COLUMNS = (*ANALYSED_COLUMNS, "a_z_meas", *REPORT_COLUMNS, *LANE_COLUMNS, "x_est")
 
 
 def response_of_run(run: Run, on_progress: Callable[[int, int], None] = lambda done, total: None) -> Response:
@@ -75,6 +82,8 @@ def _whole(run: Run) -> Response:
     response = coarsen(inspect_recording(recorded_run(run), refuse=False))
     lane = lane_path(run.header, sampled_rows(run.ticks))
     response = replace(response, states=state_spans(run.ticks), lane=lane)
+    route = run.header.route
+    response = left_free(response, led_spans(places_now_and_then(run.ticks, route), route))
     return go_by_reported_torque(response, report_products(sampled_rows(run.ticks), run.header.rig))
 
 
@@ -140,7 +149,8 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
     markers: list[Marker] = []
     remarks: dict[str, None] = {}
     telling: list[np.ndarray] = []
-    for part in _even_stretches(run, _telling(stretches, telling), tally, tell):
+    places: list[np.ndarray] = []
+    for part in _even_stretches(run, _telling(stretches, telling, places, header.route), tally, tell):
         first = first or part
         signals.add(part)
         markers += part.markers
@@ -164,13 +174,27 @@ def _joined(run: Run, stretches: Iterator[np.ndarray], tell: Callable[[int], Non
         remarks=tuple(told),
         states=state_spans(np.concatenate(telling)),
     )
+    joined = left_free(joined, led_spans(np.concatenate(places) if places else np.zeros(0), header.route))
     return go_by_reported_torque(joined, np.concatenate(tally.torques))
 
 
-def _telling(stretches: Iterator[np.ndarray], kept: list[np.ndarray]) -> Iterator[np.ndarray]:
-    """Pass the stretches on, and keep of each the rows that tell of the supervisor's states."""
+def _telling(
+    stretches: Iterator[np.ndarray], kept: list[np.ndarray], places: list[np.ndarray], route: Route
+) -> Iterator[np.ndarray]:
+    """Pass the stretches on, and keep of each the rows that tell of the supervisor's states, and where it was.
+
+    Parameters
+    ----------
+    stretches : iterator of (n,) arrays
+    kept, places : list of arrays
+        Added to.
+    route : Route
+        That was ridden.
+    """
     for rows in stretches:
         kept.append(telling_rows(rows))
+        if len(where := places_now_and_then(rows, route)):
+            places.append(where)
         yield rows
 
 

@@ -1,14 +1,20 @@
 """Supervisor's states over a run, on the device's clock, from its rows or from the few of them that tell; and the rows
-in which the bicycle, or its lane, was left to itself.
+in which the bicycle, or its lane, was left to itself, or was led through the bends of a path.
 """
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from experiments.datatypes import StateSpan
+from experiments.datatypes import Response, StateSpan
+from hil.guidance.route import Route
 from hil.loop.states import State, Verdict
 from hil.rig.rig import Rig
 from models.array_types import Array
 
+WHERE_COLUMNS = ("t", "x_est", "y_est", "psi_est")
+WHERE_STEP = 0.1  # s
 STATE_COLUMNS = ("t", "t_host", "valid", "state")
 _FADED = 5.0  # time constants of the drive after which a torque that was switched off is gone
 
@@ -53,6 +59,38 @@ def released_rows(ticks: np.ndarray, rate: float, drive_lag: float) -> Array:
     fading = np.ones(round((_FADED * drive_lag + 2.0 / rate) * rate) + 1)
     torque = np.abs(np.where(released, ticks["T_cmd"], np.inf)) > 0.0
     return np.where(np.convolve(torque, fading)[: len(ticks)] > 0.5, 0.0, 1.0)
+
+
+def places_now_and_then(ticks: np.ndarray, route: Route) -> np.ndarray:
+    """Rows under control ten times a second, for `led_spans`; none where no path was ridden, or no place is known."""
+    names = ticks.dtype.names or ()
+    if not route.rows or not set(WHERE_COLUMNS) <= set(names):
+        return np.zeros(0)
+    rows = ticks[(ticks["state"] == State.RUNNING) & np.isfinite(ticks["x_est"]) & np.isfinite(ticks["t"])]
+    if len(rows) < 2:
+        return np.zeros(0)
+    places = np.zeros(len(rows), [(name, float) for name in WHERE_COLUMNS])
+    for name in WHERE_COLUMNS:
+        places[name] = rows[name]
+    return places[:: max(round(WHERE_STEP / float(np.median(np.diff(places["t"])))), 1)]
+
+
+def led_spans(places: np.ndarray, route: Route) -> tuple[tuple[float, float], ...]:
+    """Times [s, device's clock] between which a path led a bicycle through its bends, from `places_now_and_then`."""
+    if not len(places):
+        return ()
+    t, x = places["t"], places["x_est"] - places["x_est"][0]
+    return tuple(route.bends(t, x, places["y_est"], places["psi_est"]))
+
+
+def left_free(response: Response, bends: Sequence[tuple[float, float]]) -> Response:
+    """Response whose rows in the bends of a path, times in s, are not free."""
+    if not bends or response.free is None:
+        return response
+    free = np.array(response.free)
+    for begin, end in bends:
+        free[np.searchsorted(response.t, begin) : np.searchsorted(response.t, end)] = False
+    return replace(response, free=free, bends=tuple(bends))
 
 
 def held_back_rows(ticks: np.ndarray, rig: Rig) -> Array:

@@ -16,6 +16,9 @@ ROUTE_SPACING = 0.1  # m, at least, between its rows
 RUN_UP_TIME = 2.0  # s of straight lane before the path begins
 RUN_OUT_TIME = 2.0  # s of straight lane that is ridden behind it
 MOST_END_CURVATURE = 1e-3  # 1/m, at the ends of a path
+STRAIGHT_ON = 1e-3  # rad and rad/s, of lean, steer and their rates: less is straight on
+BEFORE_BEND, AFTER_BEND = 0.3, 2.0  # s beside a bend in which a bicycle is led into it, or comes out of it
+NEXT_PLACE = 3.0  # m
 _COLUMNS = 10
 
 
@@ -56,6 +59,40 @@ class Route:
     def table(self) -> Array:
         """Rows as an array (n, 10)."""
         return np.array(self.rows, float).reshape(-1, _COLUMNS) if len(self.rows) else np.zeros((0, _COLUMNS))
+
+    def bends(self, t: Array, x: Array, y: Array, psi: Array) -> list[tuple[float, float]]:
+        """Times between which a bicycle is led through a bend: asked to lean, to steer, or still coming out of it.
+
+        Parameters
+        ----------
+        t : (n,) array
+            Of each place [s], from the beginning of control on; a bicycle comes less than `NEXT_PLACE` farther in one.
+        x, y : (n,) arrays
+            Place of the rear contact [m], x from where control began.
+        psi : (n,) array
+            Heading [rad].
+        """
+        table = self.table()
+        if len(table) < 2 or not len(t):
+            return []
+        s = table[:, 0] - table[0, 0]
+        place = [np.ascontiguousarray(column) for column in table.T[1:5]]
+        path = Path(self.name, s, place[0], place[1], place[2], place[3])
+        along, bent = -RUN_UP_TIME * self.speed - float(table[0, 0]), np.zeros(len(t), bool)
+        asked = np.abs(table[:, 5:9]).max(axis=1) > STRAIGHT_ON
+        for i in range(len(t)):
+            along = path.nearest(float(x[i]), float(y[i]), float(psi[i]), along, NEXT_PLACE).s
+            if along > s[-1] - NEXT_PLACE:  # straight on, beyond what the route has
+                break
+            bent[i] = asked[min(int(np.searchsorted(s, along)), len(s) - 1)]
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], bent, [0]])))
+        spans = [(float(t[a]) - BEFORE_BEND, float(t[b - 1]) + AFTER_BEND) for a, b in edges.reshape(-1, 2)]
+        found: list[tuple[float, float]] = []
+        for begin, end in spans:
+            if found and begin <= found[-1][1]:
+                begin = found.pop()[0]
+            found.append((begin, end))
+        return found
 
     def __repr__(self) -> str:
         return f"<Route {self.name or 'straight'} at {self.speed:g} m/s, {len(self.rows)} rows>"

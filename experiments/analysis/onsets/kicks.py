@@ -5,6 +5,7 @@ a run went on say "a kick here", or near here, and no more (`marks.py`). Without
 lean rate soon reaches several times what it was just before. A decaying motion never does that, and an unstable one
 grows slower.
 Where the bicycle still swings from the last kick, the rise is sought in what its swinging does not explain.
+In the bends of a path nothing is sought: the path asks for lean there.
 """
 
 from dataclasses import dataclass, replace
@@ -93,7 +94,13 @@ def find_kicks(response: Response, rules: KickRules, motion: SeparatedMotion | N
         free = response.free is None or bool(response.free[around].all())
         if free and kick.end + row_count(rules.turned, dt) < len(s):
             kicks = with_swinging(kicks, kick, dt, rules)
-    return kicks
+    return [kick for kick in kicks if not _is_led(response, kick)]
+
+
+def _is_led(response: Response, kick: DetectedKick) -> bool:
+    """Did it come in a bend of a path? There the lean rate is what the path asks for."""
+    begin, end = float(response.t[kick.onset]), float(response.t[kick.end])
+    return any(begin <= b and end >= a for a, b in response.bends)
 
 
 def with_swinging(kicks: list[DetectedKick], one: DetectedKick, dt: float, rules: KickRules) -> list[DetectedKick]:
