@@ -8,9 +8,9 @@ import math
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_KIND_ANGLE, FAULT_ENCODER, FAULT_IMU
 
 # Not plain ints: numba compiles a function anew for every literal int it is handed.

@@ -1,9 +1,9 @@
 """Forced response of a theory: the motion from rest under a known torque on the steer axis."""
 
 import numpy as np
-from numba import njit
 
 from experiments.dynamics import Dynamics
+from firmware_interface.kernels import njit
 from models.array_types import Array
 from models.errors import InputError
 from models.linear.zero_order_hold import zoh

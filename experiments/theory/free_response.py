@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 from scipy.linalg import expm
 
 from experiments.datatypes import Dynamics, Response, Theory
+from firmware_interface.kernels import njit
 from models.array_types import Array
 from models.coordinates import DELTA, PHI, STATES
 from models.errors import InputError

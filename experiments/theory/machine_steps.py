@@ -52,7 +52,8 @@ def simulate_machine(
     d = np.zeros(N_INSTRUMENTS)
     extra = np.zeros((3, 2, 2))
     for c in range(columns):
-        x[:] = X[:, c]
+        for a in range(m):  # an assignment of arrays compiles 50 functions for the words of its error
+            x[a] = X[a, c]
         pitch = place[0]
         T = _driven(x, torque)
         arrived = _arriving(T + offset, dead_band, hysteresis, -np.inf * lagging)
@@ -107,7 +108,8 @@ def simulate_machine(
                         y[a] += forced[here, 1, a, b] * (second[b] - first[b])
                 if coulomb > 0.0:
                     rubs = _rub(x[DELTA_DOT], y, forced[here], steer[here], coulomb)
-                x[:] = y
+                for a in range(m):
+                    x[a] = y[a]
             if not np.isfinite(first[0] + first[1] + second[0] + second[1]):
                 break
     return shown

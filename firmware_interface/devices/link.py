@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND, FIX, RAW
 from firmware_interface.node.protocol import RECEIVER
 

@@ -32,7 +32,6 @@ Source: ascii_protocol.cpp, axis.cpp and odrive-interface.yaml of ODrive's firmw
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import Device, DeviceSetting, DeviceSettings, ExampleMessage, Traffic
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_STEER, ROLE_WHEEL
@@ -61,6 +60,7 @@ from firmware_interface.devices.odrive_text import (
 )
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
+from firmware_interface.kernels import njit
 from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,

@@ -6,7 +6,8 @@ Nothing allocates. Writers append to ``out`` at ``n`` and return the new length.
 import math
 
 import numpy as np
-from numba import njit
+
+from firmware_interface.kernels import njit
 
 FORM_WORDS, FORM_WHOLE, FORM_REAL, FORM_PAIR = range(
     4

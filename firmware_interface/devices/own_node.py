@@ -1,7 +1,5 @@
 """Our own microcontroller, behind the interface that all devices share; its protocol is in `node`."""
 
-from numba import njit
-
 from firmware_interface.devices.driver import (
     Device,
     DeviceRequirements,
@@ -12,6 +10,7 @@ from firmware_interface.devices.driver import (
 )
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_SENSORS
 from firmware_interface.framing import FRAME_OVERHEAD
+from firmware_interface.kernels import njit
 from firmware_interface.node.hello import Hello, ask_hello
 from firmware_interface.node.protocol import COMMAND_SIZE, SAMPLE_SIZE, encode_command
 from firmware_interface.node.protocol import receive_samples as receive_samples

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-from numba import njit
-
 from firmware_interface.devices import own_node
 from firmware_interface.devices.driver import DeviceRequirements, Introduction
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.node.protocol_1 import encode_command_1, receive_samples_1
 from firmware_interface.port import SerialPort
 

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from numba import njit
-
 from firmware_interface.devices import own_node
+from firmware_interface.kernels import njit
 from firmware_interface.node.protocol_2 import encode_command_2, receive_samples_2
 
 

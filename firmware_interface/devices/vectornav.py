@@ -22,7 +22,6 @@ import operator
 import re
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -36,6 +35,7 @@ from firmware_interface.devices.driver import (
 from firmware_interface.devices.link import ROLE_IMU, new_link, say_nothing
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD, crc_xmodem
+from firmware_interface.kernels import njit
 from firmware_interface.node.protocol import laid_over
 from firmware_interface.port import SerialPort, ask_and_listen
 

@@ -27,7 +27,6 @@ import math
 import struct
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -52,6 +51,7 @@ from firmware_interface.devices.vesc_packets import (
 from firmware_interface.devices.vesc_packets import encode_packet as encode_packet
 from firmware_interface.devices.vesc_packets import packet_payloads as packet_payloads
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.messages import (
     COMMAND_ENABLE,
     COMMAND_KIND_ANGLE,

@@ -11,11 +11,12 @@ in ``frames_bad_version`` and otherwise ignored.
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from firmware_interface.calibration import is_off_scale
 from firmware_interface.framing import DECODER_FIELDS, close_frame, next_frame
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_ANGLE
 
 PROTOCOL_VERSION = 3

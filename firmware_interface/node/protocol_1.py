@@ -4,9 +4,9 @@ Its SAMPLE is that of today without the last two fields; its COMMAND has half th
 """
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.framing import close_frame, next_frame
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE
 from firmware_interface.node.protocol import (
     FRAME_COMMAND,

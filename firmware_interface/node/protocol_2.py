@@ -4,9 +4,9 @@ Its SAMPLE is that of today; its COMMAND has no kind, its HELLO no kinds and no 
 """
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.framing import close_frame, next_frame
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE, COMMAND_KIND_TORQUE
 from firmware_interface.node.protocol import (
     COMMAND_LAYOUT,

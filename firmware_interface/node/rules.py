@@ -16,10 +16,10 @@ next sampling instant on::
 """
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.calibration import steer_command, to_counts
 from firmware_interface.framing import next_frame
+from firmware_interface.kernels import njit
 from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,

@@ -8,9 +8,9 @@ frame posted, whatever becomes of it, and what he says is not damaged: see `line
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.framing import DELIMITER, MAX_FRAME, close_frame
+from firmware_interface.kernels import njit
 from firmware_interface.twins.faults import FaultKind
 from firmware_interface.twins.line_attack import EAVESDROPPER, eavesdrop, forge, is_attacked, repeat, silences
 
@@ -85,7 +85,6 @@ def post(mail, faults, way, data, n, t, now):
     now : float
         s, the clock of the line.
     """
-    way = np.int64(way)  # else all that follows is compiled once more for each constant it is called with
     start, attacked = 0, is_attacked(faults, way)
     for i in range(n):
         full = i + 1 - start == _ROOM

@@ -13,10 +13,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.calibration import TORQUE_READING
 from firmware_interface.framing import MAX_FRAME, new_decoder
+from firmware_interface.kernels import njit
 from firmware_interface.messages import FAULT_DRIVE
 from firmware_interface.node.protocol import encode_sample
 from firmware_interface.node.rules import (

@@ -5,9 +5,9 @@ He hears every frame posted from power-up on, and says again what he has heard (
 """
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.framing import close_frame
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_ENABLE
 from firmware_interface.node.protocol import COMMAND_LAYOUT, COMMAND_SIZE, FRAME_COMMAND, PROTOCOL_VERSION, laid_over
 from firmware_interface.twins.faults import FaultKind

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.optimize import least_squares
 from scipy.signal import savgol_filter
 
+from firmware_interface.kernels import njit
 from hil.commissioning.sensor_calibration import Estimate, usable_rows
 from hil.loop.states import State
 from models.array_types import Array

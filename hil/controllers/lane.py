@@ -1,8 +1,8 @@
 """Law of gains over speed with heading and place: T = -K(v) [phi, delta, phi_dot, delta_dot, T, u_prev, psi, y_P]."""
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from hil.loop.law import Law, law_entry
 from models.array_types import Array
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from hil.loop.law import LAW_INPUTS, LOOP_LAW, LOOP_REFERENCE, LOOP_SIGNALS, REFERENCES, WISH, Law, wished_torque
 from models.array_types import Array
 

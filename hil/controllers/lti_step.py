@@ -12,8 +12,8 @@ new is known: state and wish stay as they are.
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from hil.loop.law import LAW_INPUTS, REFERENCES, Law, law_entry
 from models.array_types import Array
 

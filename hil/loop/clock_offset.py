@@ -11,7 +11,8 @@ fast; an emulated clock, which loses time on a busy computer, is followed too.
 import math
 
 import numpy as np
-from numba import njit
+
+from firmware_interface.kernels import njit
 
 OFFSET_WINDOW = 0.2  # s
 CLOCK_JUMP = 0.2  # s; a difference that changes by more is another clock, not delay

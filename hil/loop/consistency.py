@@ -14,8 +14,7 @@ of the bicycle under control:
 
 import math
 
-from numba import njit
-
+from firmware_interface.kernels import njit
 from hil.loop.states import Symptom
 
 GAP_TIME = 0.5  # s, time constant of yaw rate by the gyro against rolling, since it is RUNNING

@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
+from firmware_interface.kernels import njit
 from models.array_types import Array
 
 ESTIMATED_SIGNALS = ("phi", "delta", "phi_dot", "delta_dot", "T", "u_prev", "v", "psi_dot")  # as of ESTIMATE

@@ -27,8 +27,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from hil.loop.consistency import follow_turn
 from hil.loop.drives.following import following_map
 from models.errors import InputError

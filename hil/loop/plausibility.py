@@ -21,8 +21,8 @@ their reasons stand in `hil.loop.limits`.
 import math
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_KIND_TORQUE
 from hil.loop.consistency import look_at_drift
 from hil.loop.drives.following import look_at_steer

@@ -12,8 +12,8 @@ reads about zero. `riderless check` finds those, for it has the bicycle leant.
 import math
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from hil.loop.limits import Limits
 from hil.loop.states import Cause, Symptom
 

@@ -16,8 +16,8 @@ takes torque away; there is no heartbeat of any other kind.
 import math
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from firmware_interface.messages import (
     COMMAND_CLEAR,
     COMMAND_ENABLE,

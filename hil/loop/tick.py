@@ -11,7 +11,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.calibration import calibrate, drive_command
 from firmware_interface.devices.link import (
@@ -24,6 +23,7 @@ from firmware_interface.devices.link import (
     hear,
     say,
 )
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_KIND_TORQUE, STATUS_STOP_BUTTON
 from hil.loop.clock_offset import follow_clock
 from hil.loop.drives.following import follow_command

@@ -7,9 +7,9 @@ bytes, how many went out and those bytes; the counts are two bytes, low byte fir
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.link import RX_SIZE, TX_SIZE
+from firmware_interface.kernels import njit
 
 COUNT_BYTES = 2  # bytes of a count on the tape
 

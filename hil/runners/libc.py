@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from firmware_interface.kernels import njit
 
 _int, _long, _ptr, _size = types.int32, types.int64, types.uintp, types.uintp
 _External: Any = types.ExternalFunction  # its calls are typed by numba, not by mypy

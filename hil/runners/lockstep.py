@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from firmware_interface.node.rules import open_session
 from firmware_interface.twins.faults import TO_NODE, Faults
 from firmware_interface.twins.faulty_link import fetch, post

@@ -19,9 +19,9 @@ import threading
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.link import ROLE_IMU, hear
+from firmware_interface.kernels import njit
 from hil.live.feed import LiveFeed, no_presses
 from hil.live.layout import STOP_PRESSES
 from hil.loop.states import Demand

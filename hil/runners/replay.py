@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from firmware_interface.node.protocol import PROTOCOL_VERSION
 from hil.logs.export import STATE_PREFIX
 from hil.logs.header import RunHeader
@@ -217,7 +217,8 @@ def _replay(loop, wire, again, tape, rows, made, states):
         orders.tested = row.tested
         orders.late = row.late
         tick(loop, again, row.t_host, row.t_due, made[i])
-        states[i] = loop.law_state[: states.shape[1]]
+        for j in range(states.shape[1]):
+            states[i, j] = loop.law_state[j]
         for port in range(wire.n_tx.size):
             if wire.n_tx[port] != again.n_tx[port]:
                 return i, _OTHER_BYTES, sent

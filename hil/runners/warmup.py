@@ -103,8 +103,8 @@ def compile_from_the_end() -> None:
 
 
 def _compile(function: Any, *examples: Any) -> None:
-    """Compile a function for arguments such as these, without calling it."""
-    function.compile(tuple(numba.typeof(example) for example in examples))
+    """Compile a function for arguments such as these, as compiled code calls it."""
+    function.compile_bare(tuple(numba.typeof(example) for example in examples))
 
 
 def _empty(dtype: np.dtype) -> np.void:

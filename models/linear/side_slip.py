@@ -16,8 +16,8 @@ from math import sin
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.array_types import Array
 from models.linear.whipple import canonical_matrices, totals
 from models.parameters import Bicycle

@@ -7,8 +7,7 @@ of the whole bicycle about the rear contact, and of the front wheel's spin about
 A status is a sum of the flags below, 0 when the model holds.
 """
 
-from numba import njit
-
+from firmware_interface.kernels import njit
 from models.nonlinear.vectors import apply, cross3, inlined
 
 REAR_LIFTS, FRONT_LIFTS, REAR_SLIPS, FRONT_SLIPS, OUTSIDE = 1, 2, 4, 8, 16

@@ -7,7 +7,8 @@ can do several of them at once.
 import math
 
 import numpy as np
-from numba import njit
+
+from firmware_interface.kernels import njit
 
 # No reassociation (it would undo the exact reduction in `sincos`), and NaN stays NaN.
 FASTMATH = {"contract", "nsz", "arcp"}

@@ -1,7 +1,6 @@
 """Emulated bicycle on a belt that somebody else drives: its speed is the belt's, not that of a profile."""
 
-from numba import njit
-
+from firmware_interface.kernels import njit
 from models.plant.plant import Plant
 from models.plant.records import CORNER_SLOPE, CORNER_SPEED, CORNER_TIME
 

@@ -8,8 +8,8 @@ them rings at ``CONTACT_RINGING`` rad/s, so that a lean of 2 rad/s goes 0.8 deg 
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.errors import InputError
 from models.plant import sensors
 from models.plant.scenario import DELTA_MAX, PHI_MAX

@@ -8,8 +8,8 @@ T_phi = -z F and T_delta = mu x F.
 """
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.linear.path import PSI, Y_P
 from models.plant import sensors

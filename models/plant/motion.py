@@ -6,8 +6,8 @@ of `MOTION_STATES`.
 """
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT
 from models.linear.path import Y_P
 from models.plant import linear_dynamics, nonlinear_dynamics, steer_drive

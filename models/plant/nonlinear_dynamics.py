@@ -18,8 +18,8 @@ and as the frame pitches at theta_dot they change at (h + rR) theta_dot and -x' 
 """
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.coordinates import (
     DELTA,
     DELTA_DOT,

@@ -16,9 +16,9 @@ away, and at which teeth, stops and training wheels touch, are found less exactl
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT, PHI, Q_THETA
 from models.errors import InputError
 from models.linear.path import LATERAL_STATES, PSI, Y_P
@@ -86,7 +86,8 @@ def to_next_event(p, s, kicks):
     if s.segment + 1 < p.n_speed:
         wait = min(wait, p.speed[s.segment + 1, CORNER_TIME] - tau + TIME_RESOLUTION)
     if s.kick < p.n_kicks:
-        s.push[:] = kicks[s.kick]
+        for i in range(s.push.size):  # an assignment of arrays compiles 50 functions for the words of its error
+            s.push[i] = kicks[s.kick, i]
         begin, end = s.push[KICK_BEGIN], s.push[KICK_END]
         if tau < begin:
             return min(wait, begin - tau + TIME_RESOLUTION)
@@ -112,7 +113,8 @@ def hold_or_release(p, s, enabled, dt):
         s.enabled_for = 0.0
     if s.held and enabled and s.enabled_for >= p.release_after - TIME_RESOLUTION:
         s.held, s.t_release, s.segment, s.kick, s.status = 0, s.t, 0, 0, 0
-        s.x[: p.x0.size] = p.x0
+        for i in range(p.x0.size):
+            s.x[i] = p.x0[i]
         s.x[V], s.x[ROTOR] = p.speed[0, CORNER_SPEED], p.x0[DELTA]
         s.q[Q_THETA] = p.tilt
     elif s.driven and not enabled and s.disabled_for >= p.catch_after - TIME_RESOLUTION:

@@ -14,8 +14,8 @@ object beside it, a copied plant carries on identically, and one seed gives one 
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.errors import InputError
 
 READINGS = np.dtype(

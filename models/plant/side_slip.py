@@ -7,8 +7,8 @@ The motion without slip goes on as it is, under the torques on lean and steer th
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from models.errors import InputError
 from models.linear.side_slip import roll_slip, slip_balance

@@ -26,8 +26,8 @@ where it comes to rest, and nothing chatters and nothing creeps.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.errors import InputError
 from models.linear.prescribed_steer import InnerLoop
 

@@ -12,8 +12,8 @@ is off: nothing winds up before the release.
 """
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT
 from models.linear.prescribed_steer import InnerLoop
 from models.plant import steer_drive

@@ -11,8 +11,8 @@ The wheel still goes where it points (side slip: `side_slip.py`). Kicks and wind
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT, PHI, PHI_DOT, STATES
 from models.errors import InputError
 from models.linear.path import heading_rate, lateral_forces

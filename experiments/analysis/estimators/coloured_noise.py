@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.fft import next_fast_len
 
+from firmware_interface.kernels import njit
 from models.array_types import Array
 
 CORRELATION_TIMES, AMPLITUDE_RATIOS = 12, 6  # of the grid: correlation times, and how far slow noise stands above white

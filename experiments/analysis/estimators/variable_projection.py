@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from experiments.analysis.estimators.coloured_noise import inner_product
+from firmware_interface.kernels import njit
 from models.array_types import Array
 
 MAX_ITERATIONS = 60  # at most; ten are usual

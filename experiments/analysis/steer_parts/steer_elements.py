@@ -11,9 +11,9 @@ ground must give; both follow with the relaxation length of the tyre.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from experiments.dynamics import PhysicalRange
+from firmware_interface.kernels import njit
 from models.coordinates import DELTA, DELTA_DOT, PHI_DOT
 from models.linear.side_slip import roll_slip
 

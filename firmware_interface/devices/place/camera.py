@@ -19,7 +19,6 @@ the right of its x (1, z down) or to the left (-1, z up).
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -40,6 +39,7 @@ from firmware_interface.devices.place.fixed_frame import (
 )
 from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
 from firmware_interface.port import SerialPort
 

@@ -12,11 +12,11 @@ good to a millimetre within 1 km of the origin. Farther than `FARTHEST_FIX` from
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import DeviceSetting, DeviceSettings
 from firmware_interface.devices.place.listening import require_in_range
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
 
 FARTHEST_FIX = 5000.0  # m, from the origin

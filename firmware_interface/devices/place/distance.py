@@ -11,7 +11,6 @@ needs nothing but its own free running. Lines longer than `LONGEST_READING` are 
 """
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -25,6 +24,7 @@ from firmware_interface.devices.driver import (
 from firmware_interface.devices.link import ROLE_PLACE, new_link, say_nothing
 from firmware_interface.devices.place.listening import listen_for_fix, require_in_range
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.messages import FIX_Y
 from firmware_interface.port import SerialPort
 

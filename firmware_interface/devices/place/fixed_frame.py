@@ -4,7 +4,8 @@ Bytes that cannot be the beginning of a frame are skipped one by one, so a false
 """
 
 import numpy as np
-from numba import njit
+
+from firmware_interface.kernels import njit
 
 
 @njit(cache=True, nogil=True)

@@ -14,7 +14,6 @@ sentences, and sentences of other talkers, are passed over.
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -42,6 +41,7 @@ from firmware_interface.devices.place.datum import (
 )
 from firmware_interface.devices.place.listening import listen_for_fix
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort
 
 LONGEST_SENTENCE = np.int64(120)  # bytes from $ to the check: 82 by the standard, more with high precision

@@ -16,7 +16,6 @@ configured beforehand, and stores that: NAV-PVT at its rate, on this port. 1e-7 
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -50,6 +49,7 @@ from firmware_interface.devices.place.fixed_frame import (
 )
 from firmware_interface.devices.place.listening import listen_for_fix
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort
 
 PVT_LENGTH = 100  # bytes with its head and check

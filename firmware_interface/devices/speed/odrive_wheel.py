@@ -13,7 +13,6 @@ Habits and sources: `firmware_interface.devices.odrive`.
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -63,6 +62,7 @@ from firmware_interface.devices.speed.treadmill import (
 from firmware_interface.devices.speed.wheel_settings import wheel_travel
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import MAX_PAYLOAD
+from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort
 
 WHEEL_WATCHDOG = 0.5  # s

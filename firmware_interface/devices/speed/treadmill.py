@@ -9,7 +9,6 @@ knows no clock.
 """
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -22,6 +21,7 @@ from firmware_interface.devices.driver import (
 from firmware_interface.devices.link import ROLE_SPEED, new_link
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import FRAME_OVERHEAD, close_frame, next_frame
+from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort, ask_and_listen
 
 BELT_VERSION = 1

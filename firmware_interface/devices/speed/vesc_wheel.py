@@ -14,7 +14,6 @@ import math
 import struct
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.driver import (
     Device,
@@ -52,6 +51,7 @@ from firmware_interface.devices.vesc_packets import (
     write_packet,
 )
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.port import SerialPort
 
 WHEEL_VALUES = struct.Struct(">BIihBB")  # payload of the answer: its kind, the selection, then the values

@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.place.camera import PACKET_LENGTH, crc_32
+from firmware_interface.kernels import njit
 from firmware_interface.twins.place.sensor import PlaceTwin, SensorHabits, forget_reading, is_due, sensor_of
 from firmware_interface.twins.place.ubx import put_whole
 from firmware_interface.twins.twin import TwinConfig

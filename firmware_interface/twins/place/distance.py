@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 
-from numba import njit
-
+from firmware_interface.kernels import njit
 from firmware_interface.twins.place.sensor import (
     PlaceTwin,
     SensorHabits,

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.place.nmea import KNOT, sentence_check
+from firmware_interface.kernels import njit
 from firmware_interface.twins.place.receiver import course_of, earth_place, receiver_habits
 from firmware_interface.twins.place.sensor import PlaceTwin, forget_reading, is_due, sensor_of, write_decimal
 from firmware_interface.twins.twin import TwinConfig

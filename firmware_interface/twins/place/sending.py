@@ -9,10 +9,11 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
 from firmware_interface.devices.link import RX_SIZE, call_at_address
+from firmware_interface.kernels import njit
 from firmware_interface.twins.place.camera import camera_habits, send_camera
 from firmware_interface.twins.place.distance import distance_habits, send_distance
 from firmware_interface.twins.place.nmea import send_nmea

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.errors import DeviceError
+from firmware_interface.kernels import njit
 from firmware_interface.twins.twin import TwinConfig
 
 STRAY_SIZE = 1.0  # m, by which a stray reading is off

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.speed.treadmill import (
     BELT_COMMAND,
@@ -20,6 +19,7 @@ from firmware_interface.devices.speed.treadmill import (
 )
 from firmware_interface.errors import DeviceError
 from firmware_interface.framing import DECODER, close_frame, next_frame
+from firmware_interface.kernels import njit
 
 BELT_FAULTS = ("silent", "deaf", "frozen", "stands", "slow", "runs_away", "reports_fault", "stop_button")
 BELT_TIME_OUT = 0.5  # s without a command after which it comes to rest

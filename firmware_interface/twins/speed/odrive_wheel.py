@@ -9,9 +9,9 @@ from functools import reduce
 from operator import xor
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.speed.wheel_settings import wheel_travel
+from firmware_interface.kernels import njit
 from firmware_interface.twins.speed.belt import (
     BELT_BUTTON,
     BELT_DEAF,

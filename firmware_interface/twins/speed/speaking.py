@@ -9,10 +9,11 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
 from firmware_interface.devices.link import RX_SIZE, call_at_address
+from firmware_interface.kernels import njit
 from firmware_interface.twins.speed.belt import BELT_TWIN, BeltFault, hear_belt, new_belt, report_belt
 from firmware_interface.twins.speed.odrive_wheel import hear_odrive_wheel, new_odrive_wheel, tell_odrive_wheel
 from firmware_interface.twins.speed.vesc_wheel import hear_vesc_wheel, new_vesc_wheel, tell_vesc_wheel

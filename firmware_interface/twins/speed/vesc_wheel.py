@@ -8,9 +8,9 @@ import binascii
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.speed.wheel_settings import wheel_travel
+from firmware_interface.kernels import njit
 from firmware_interface.twins.speed.belt import (
     BELT_BUTTON,
     BELT_DEAF,

@@ -18,8 +18,8 @@ The torque is the drive's own affair, but not its size: what it reports beyond t
 import math
 
 import numpy as np
-from numba import njit
 
+from firmware_interface.kernels import njit
 from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE
 from models.array_types import Array
 from models.linear.prescribed_steer import InnerLoop

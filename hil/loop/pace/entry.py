@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
 from firmware_interface.devices.link import LINK_STATE, call_at_address
+from firmware_interface.kernels import njit
 from hil.loop.pace.settings import SPEED_DRIVE
 from hil.loop.pace.speed_hold import PACING, hold_speed
 

@@ -16,7 +16,6 @@ A command goes out ten times a second: a belt is slow, and its line may be.
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.link import ROLE_SPEED
 from firmware_interface.devices.speed.treadmill import (
@@ -31,6 +30,7 @@ from firmware_interface.devices.speed.treadmill import (
     BELT_STOPPED,
     BELT_TIMED_OUT,
 )
+from firmware_interface.kernels import njit
 from hil.loop.states import State, Symptom
 
 SAY_EVERY = 0.1  # s between two commands to the belt

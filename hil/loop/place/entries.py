@@ -8,10 +8,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import carray, cfunc, from_dtype, njit, types
+from numba import carray, cfunc, from_dtype, types
 from numba.extending import intrinsic
 
 from firmware_interface.devices.link import LINK_STATE, call_at_address
+from firmware_interface.kernels import njit
 from firmware_interface.messages import SAMPLE
 from hil.loop.law import LOOP_SIGNALS
 from hil.loop.observer import ESTIMATE

@@ -13,7 +13,8 @@ from where the bicycle came under control.
 import math
 
 import numpy as np
-from numba import njit
+
+from firmware_interface.kernels import njit
 
 ROUTE_COLUMNS = ("s", "x", "y", "psi", "kappa", "phi", "delta", "phi_dot", "delta_dot", "T")
 _S, _X, _Y, _PSI, _KAPPA, _PHI, _DELTA, _PHI_DOT, _DELTA_DOT, _T = range(len(ROUTE_COLUMNS))

@@ -21,9 +21,9 @@ While a person holds the bicycle it points along the lane, and its place is that
 import math
 
 import numpy as np
-from numba import njit
 
 from firmware_interface.devices.link import ROLE_PLACE
+from firmware_interface.kernels import njit
 from firmware_interface.messages import FIX_PSI, FIX_X, FIX_Y
 from hil.loop.states import Symptom
 

@@ -27,9 +27,9 @@ whatever lam is between the hoop's own rates and 1 / h; lam decides how soon err
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from firmware_interface.kernels import njit
 from models.constrained.eliminate import eliminate
 from models.errors import InputError
 

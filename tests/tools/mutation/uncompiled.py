@@ -16,6 +16,8 @@ import numba
 import numba.extending
 import numpy as np
 
+from firmware_interface import kernels
+
 ROOMS = ("firmware_interface", "hil", "tests")
 
 
@@ -141,6 +143,7 @@ _INTRINSICS: dict[str, Callable[..., Any]] = {
     "_heard": _call,
     "_said": _call,
     "_stepped": _stepped,
+    **dict.fromkeys(("_tracked", "_told", "_held"), _call),  # place and pace
     "_load_int32": lambda address: ctypes.get_errno(),
     "_laid_over": _laid_over,
 }
@@ -158,6 +161,7 @@ def uncompile() -> None:
     """Exchange numba's decorators, before a module takes them."""
     njit, intrinsic = numba.njit, numba.extending.intrinsic
     numba.njit = _njit(njit)
+    kernels.njit = _njit(kernels.njit)
     numba.cfunc = _cfunc
     numba.carray = lambda data, n: data if isinstance(data, np.ndarray | Array) else [data]
     numba.extending.intrinsic = lambda function: _INTRINSICS.get(function.__name__) or intrinsic(function)
