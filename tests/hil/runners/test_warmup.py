@@ -5,10 +5,14 @@ import subprocess
 import sys
 
 import pytest
+from numba import typeof
 from numba.extending import is_jitted
 
 from firmware_interface.devices.registry import device_names
+from hil.runners.assembly import new_loop
 from hil.runners.realtime import _loop
+from hil.runners.warmup import empty_loop
+from tests.hil.machine import gains, rig_of
 
 LISTEN = """
 from numba.core import event
@@ -79,3 +83,9 @@ warm_up(rig, gains(rig, speeds=(5.0,)))
     assert not ONLY_WITH_SENSORS & set(left)
     ours = set(ahead) - {"crc_ccitt", "impl"}  # compiled for several types
     assert not ours & set(left)
+
+
+def test_the_loop_of_no_machine_has_the_types_of_a_machines():
+    rig = rig_of()
+    loop = new_loop(rig, gains(rig, speeds=(5.0,)), rig.calibrated().as_record())
+    assert typeof(empty_loop()) == typeof(loop)
