@@ -5,9 +5,10 @@ import pytest
 
 from firmware_interface.devices.link import LINK_STATE, ROLE_PLACE
 from firmware_interface.messages import FIX_Y, SAMPLE
+from hil.loop.law import LOOP_SIGNALS
 from hil.loop.observer import ESTIMATE
 from hil.loop.place.settings import PlaceSettings
-from hil.loop.place.tracker import new_place, track_place
+from hil.loop.place.tracker import new_place, tell_place, track_place
 from hil.loop.states import Symptom
 from models import load_bicycle
 from models.errors import InputError
@@ -163,3 +164,12 @@ def test_the_front_wheel_is_on_the_belt_as_well():
 def test_settings_without_meaning_are_refused(wrong, says):
     with pytest.raises(InputError, match=says):
         PlaceSettings(**wrong)
+
+
+@pytest.mark.parametrize(("lost", "told"), [(0, (0.1, 0.2)), (1, (0.0, 0.0))])
+def test_the_law_is_told_the_middle_of_the_lane_where_the_place_is_lost(lost, told):
+    place, signals = new_place(), np.zeros(1, LOOP_SIGNALS)[0]
+    place["psi"], place["y"], place["lost"] = 0.1, 0.2, lost
+    signals["psi"] = signals["y_P"] = 7.0
+    tell_place(place, signals)
+    assert (signals["psi"], signals["y_P"]) == told
