@@ -29,12 +29,17 @@ def controller_for(context: typer.Context, controller: str) -> str:
     return controller if context.params["path"] is None or given_by_hand(context, "controller") else "lane"
 
 
-def emulated_rig_on(bicycle: "Bicycle", belt: float | None = None) -> "Rig":
-    """Make the emulated rig that rides a path: a receiver with RTK, or a sensor across a belt so wide [m]."""
+def emulated_rig_on(bicycle: "Bicycle", controller: str, belt: float | None = None) -> "Rig":
+    """Make the emulated rig that rides a path: a receiver with RTK, or a sensor across a belt so wide [m].
+
+    Its drive obeys what a file of gains commands.
+    """
+    from experiments.commands._rig_arguments import emulated_rig_of
     from hil.rig.fitting import with_emulated_place, with_emulated_receiver
     from hil.rig.rig import Rig
 
-    return with_emulated_receiver(Rig(bicycle)) if belt is None else with_emulated_place(Rig(bicycle), belt)
+    rig = Rig(bicycle, drive=emulated_rig_of(bicycle, controller).drive)
+    return with_emulated_receiver(rig) if belt is None else with_emulated_place(rig, belt)
 
 
 def asked_path(context: typer.Context) -> "AskedPath | None":

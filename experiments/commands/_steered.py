@@ -53,7 +53,6 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
     """Write gains that command a steer rate or angle, and print them with what they promise and ask of the drive."""
     from experiments.reports.text import eigenvalue_text, number_text
     from experiments.terminal.console import emit_json, print_table, screen
-    from hil.design.sampled_plant import LOOP_STATES
     from hil.design.steered.peaks import HAND_KICK
 
     if out is not None:
@@ -65,12 +64,14 @@ def show_steered(schedule: "GainSchedule", out: "OutputFile | None", as_json: bo
         told = {"bike": schedule.bicycle.name, "method": schedule.method, "options": schedule.options}
         drive = {"kind": loop.kind, "bandwidth": loop.bandwidth, "damping": loop.damping}
         path = str(out.path) if out else None
-        emit_json({**told, "drive": drive, "rate": schedule.rate, "states": LOOP_STATES, "path": path, "rows": rows})
+        emit_json(
+            {**told, "drive": drive, "rate": schedule.rate, "states": schedule.gain_states, "path": path, "rows": rows}
+        )
         return
     name = f"{schedule.bicycle.name}, {schedule.method}, steer {loop.kind} in {loop.unit}"
     print_table(
         f"{name}: gains K of {schedule.command} = -K z",
-        ["v m/s", *LOOP_STATES],
+        ["v m/s", *schedule.gain_states],
         [[f"{row['v']:g}", *(f"{k:.3g}" for k in row["K"])] for row in rows],
     )
     print_table(
@@ -111,7 +112,9 @@ def _rows(schedule: "GainSchedule") -> "list[dict[str, Any]]":
     assert schedule.drive is not None
     rows = []
     for v, K, eigenvalues, margins in zip(schedule.v, schedule.K, schedule.closed_loop, schedule.margins, strict=True):
-        stiff = sampled_steer(schedule.bicycle, float(v), schedule.loop, schedule.drive, stiff=True)
+        stiff = sampled_steer(
+            schedule.bicycle, float(v), schedule.loop, schedule.drive, stiff=True, in_lane=schedule.keeps_lane
+        )
         made = {"v": v, "K": K, "slowest": eigenvalues[0], "margins": margins}
         made["slowest_stiff"] = continuous(stiff.closed_loop(K), schedule.loop.dt)[0]
         rows.append(made | {"peaks": kick_peaks(schedule, float(v))})

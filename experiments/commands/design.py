@@ -26,8 +26,8 @@ def design(
     method: Annotated[
         str,
         typer.Option(
-            help="lqr, poles, lean, off, lane, lqg or yaw_rate; with a rate or angle drive lqr, cascade, lqg or "
-            "yaw_rate."
+            help="lqr, poles, lean, off, lane, lqg or yaw_rate; with a rate or angle drive lqr, cascade, lane, lqg "
+            "or yaw_rate."
         ),
     ] = "lqr",
     purpose: Annotated[

@@ -75,7 +75,7 @@ def run(
     from contextlib import ExitStack
 
     from experiments.campaigns.protocols.condition import RELEASE_DELAY
-    from experiments.commands._rig_arguments import gains_of, paths_of, require_duration, rig_of
+    from experiments.commands._rig_arguments import emulated_rig_of, gains_of, paths_of, require_duration, rig_of
     from experiments.commands._unattended import require_attended
     from experiments.emulation.hand import Hand
     from experiments.emulation.spawn import start_twin
@@ -91,7 +91,8 @@ def run(
     _refuse_ignored(context, rig)
     ride, controller = asked_path(context), controller_for(context, controller)
     speed = (ride.speed if ride else None) or speed
-    rig = rig if rig_file or ride is None else emulated_rig_on(rig.bicycle)
+    if not rig_file and (emulated or ride is not None):
+        rig = emulated_rig_of(rig.bicycle, controller) if ride is None else emulated_rig_on(rig.bicycle, controller)
     paths = [] if emulated else paths_of(rig, port or [])
     require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
     require_existing(fifo, cpu)

@@ -185,7 +185,7 @@ def _cases(
     for name in bikes:
         bicycle = catalogue.load_bicycle(name.strip(), trust)
         belt = emulation.surroundings.belt_width
-        rig = emulated_rig_of(bicycle, controller) if ride is None else emulated_rig_on(bicycle, belt)
+        rig = emulated_rig_of(bicycle, controller) if ride is None else emulated_rig_on(bicycle, controller, belt)
         schedule = gains_of(controller, rig, allow_mismatch, [scenario.speed[0][1] for scenario in scenarios])
         require_followed(schedule, asked)
         for scenario in scenarios:

@@ -35,7 +35,7 @@ LTI_INPUTS = (
     *("phi_dot_meas", "psi_dot_meas", "delta_meas", "a_y_meas", "T_meas"),  # readings
     *("psi_dot_ref", "phi_ref", "delta_ref"),  # references
 )  # signals that are zero in upright riding; the speed chooses the matrices
-TORQUE_INPUTS = ("T", "psi", "y_P")  # that a rig knows only where its drive obeys a torque
+TORQUE_INPUTS = ("T",)  # that a rig knows only where its drive obeys a torque
 MOST_STATES = 64
 _MATRICES = ("A", "B", "C", "D")
 _MARGIN = 1e-9  # by which a pole lies inside the unit circle

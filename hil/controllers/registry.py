@@ -23,6 +23,7 @@ CONTROLLERS = {
     "riderless gain schedule 1": ("hil.design.schedule", "GainSchedule"),
     "riderless lane schedule 1": ("hil.design.schedule", "GainSchedule"),
     "riderless steer schedule 1": ("hil.design.schedule", "GainSchedule"),
+    "riderless steer lane schedule 1": ("hil.design.schedule", "GainSchedule"),
     "riderless state space 1": ("hil.controllers.lti", "LTIController"),
     "riderless steer state space 1": ("hil.controllers.lti", "LTIController"),
     "riderless compiled law 1": ("hil.controllers.compiled", "CompiledController"),

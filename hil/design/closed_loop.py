@@ -17,13 +17,14 @@ from numpy.typing import NDArray
 
 from hil.controllers.controller import Controller, LinearLaw
 from hil.design.loop_parts import lane_part
-from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL, sample_driven, settled_drive
+from hil.design.loop_parts.driven_steer import DRIVE_INTEGRAL, settled_drive
 from hil.design.loop_parts.hardware import LoopHardware as LoopHardware
 from hil.design.loop_parts.instruments import MEASURED_CHANNELS as MEASURED_CHANNELS
 from hil.design.loop_parts.instruments import instrument_map as instrument_map
 from hil.design.loop_parts.instruments import yaw_rate as yaw_rate
 from hil.design.loop_parts.observer_part import OBSERVED as OBSERVED
 from hil.design.loop_parts.observer_part import observer_maps as observer_maps
+from hil.design.loop_parts.plant_part import sample_plant
 from hil.design.sampled_plant import (
     BICYCLE_PART,
     LOOP_STATES,
@@ -33,7 +34,6 @@ from hil.design.sampled_plant import (
     LoopTiming,
     SampledModel,
     continuous,
-    sample,
 )
 from hil.design.schedule import needs_place, require_same_kind
 from hil.loop.observer import Observer
@@ -123,7 +123,9 @@ class SampledLoop:
         own = WHOLE_LOOP_STATES + tuple(f"{name}_law" for name in schedule.states)
         self._law_part = slice(len(WHOLE_LOOP_STATES), len(own))
         self._motion = list(range(len(LOOP_STATES)))[MOTION_PART]  # what moves between samples
+        self._drive_part = [T_DRIVE]
         if drive is not None and drive.integrates:
+            self._drive_part.append(len(own))
             self._motion.append(len(own))
             own += (DRIVE_INTEGRAL,)
         self._lane = slice(0, 0)  # of heading and place in the bicycle, then in the tracker
@@ -187,13 +189,7 @@ class SampledLoop:
         """Bicycle and drive over one sample, and the output matrix (4, 6) to the instruments."""
         if self._plant is None or self._plant[0] != v:
             H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
-            if self._lane.stop:
-                model = lane_part.sample_in_lane(self.real, v, self._timing)
-            elif self.drive is None:
-                model = sample(*self.real.system(v), self._timing)
-            else:
-                model = sample_driven(self.real, v, self.drive, self._timing)
-            self._plant = v, model, H
+            self._plant = v, sample_plant(self.real, v, self._timing, self.drive, bool(self._lane.stop)), H
         return self._plant[1:]
 
     def matrix(self, v: float, read: float | None = None) -> Array:
@@ -341,7 +337,7 @@ class SampledLoop:
         X[PSI_DOT_EST] = yaw_rate(self.real, v) @ before
         X[self._law_part], X[[T_DRIVE, U_PREV, *self._waiting]] = self._settled(self.schedule.linearised(v), v)
         if self.drive is not None:
-            X[self._motion[T_DRIVE:]] = settled_drive(self.real, v, self.drive, X[U_PREV])
+            X[self._drive_part] = settled_drive(self.real, v, self.drive, X[U_PREV])
         return X
 
     def _settled(self, law: LinearLaw, v: float) -> tuple[Array, Array]:
@@ -380,7 +376,7 @@ class SampledLoop:
         after a usual kick.
         """
         X, hidden = np.column_stack([self.slow_errors(), *self._off_lane()]), [*range(len(self.states))[self._law_part]]
-        hidden += self._motion[T_DRIVE:] if self.drive is not None else []
+        hidden += self._drive_part if self.drive is not None else []
         if not hidden:
             return X
         x = np.zeros(len(self.states))

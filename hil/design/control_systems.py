@@ -141,7 +141,7 @@ def _model(rig: LoopHardware, controller: Controller, v: float) -> SampledModel:
     """Sampled model of the plant, with heading and place where the controller keeps a lane."""
     timing = LoopTiming(controller.loop.rate, controller.loop.delay, controller.loop.drive_lag)
     if rig.drive is not None:
-        return sampled_steer(rig.bicycle, v, timing, rig.drive)
+        return sampled_steer(rig.bicycle, v, timing, rig.drive, in_lane="y_P" in controller.inputs)
     if "y_P" in controller.inputs:
         from hil.design.lane import lane_loop
 

@@ -19,6 +19,7 @@ from hil.design.lqr import dlqr_gain, require_weights
 from hil.design.sampled_plant import LOOP_STATES, SampledModel, continuous, sample, sampled_model
 from hil.design.schedule import GainSchedule
 from hil.design.stabilisability import require_stabilisable
+from hil.design.steered.sampled_steer import sampled_steer
 from models.array_types import Array
 from models.coordinates import T_DELTA
 from models.errors import InputError
@@ -148,7 +149,11 @@ def hold_lane_back(schedule: GainSchedule) -> GainSchedule:
     if not schedule.keeps_lane:
         raise InputError(f"only gains that keep a lane can hold it back, found {schedule.method}: take the method lane")
     K = schedule.K[:, : len(LOOP_STATES)]
-    models = [sampled_model(schedule.bicycle, float(v), schedule.loop) for v in schedule.v]
+    bicycle, drive, timing = schedule.bicycle, schedule.drive, schedule.loop
+    models = [
+        sampled_steer(bicycle, v, timing, drive) if drive else sampled_model(bicycle, v, timing)
+        for v in schedule.v.tolist()
+    ]
     found = [continuous(model.closed_loop(gains), schedule.loop.dt) for model, gains in zip(models, K, strict=True)]
     return replace(schedule, method=f"{schedule.method} held back", K=np.array(K), closed_loop=np.array(found))
 

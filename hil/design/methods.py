@@ -94,7 +94,7 @@ def design(
         As of ``models.load_bicycle``.
     method : str
         "lqr", "poles", "lean", "off", "match" or "lane", the names of ``METHODS``; of a rate or
-        angle drive "lqr" or "cascade".
+        angle drive "lqr", "cascade" or "lane".
     speeds : sequence of float
         Forward speeds [m/s], 0 or more, strictly increasing; by default 2 to 8 m/s every 0.5 m/s.
     timing : LoopTiming
@@ -109,7 +109,8 @@ def design(
         `hil.design.lean.SteerIntoLean`); for "off" none; for "match" ``like`` and
         ``what``; for "lane" ``weights`` (see `hil.design.lane.LaneWeights`).
         Under a rate or angle drive for "lqr" `SteerWeights`, for
-        "cascade" those of `hil.design.steered.cascade.LeanCascade`.
+        "cascade" those of `hil.design.steered.cascade.LeanCascade`, for "lane" ``weights`` (see
+        `hil.design.steered.lane.SteerLaneWeights`).
 
     Returns
     -------
@@ -161,7 +162,7 @@ def design(
 def _model(law: Any, bicycle: Bicycle, v: float, timing: LoopTiming, drive: InnerLoop | None) -> SampledModel:
     """Sampled model of which a method wants to know the gains: its own, where it has one."""
     if drive:
-        return sampled_steer(bicycle, v, timing, drive)
+        return sampled_steer(bicycle, v, timing, drive, in_lane=getattr(law, "keeps_lane", False))
     own: Callable[..., SampledModel] | None = getattr(law, "sampled", None)
     return own(bicycle, v, timing) if own else sampled_model(bicycle, v, timing)
 

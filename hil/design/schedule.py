@@ -29,6 +29,7 @@ LANE_INPUTS = (*GAIN_INPUTS, "psi", "y_P")  # LANE_GAIN_STATES by those names
 _LANE_ONLY = frozenset(LANE_INPUTS) - frozenset(GAIN_INPUTS)
 LANE_FORMAT = "riderless lane schedule 1"  # with heading and place: who does not know these must not read it
 STEER_FORMAT = "riderless steer schedule 1"  # of a rate or angle: who knows torque only must not read it
+STEER_LANE_FORMAT = "riderless steer lane schedule 1"  # both
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -225,7 +226,7 @@ class GainSchedule:
             for i in range(len(self.v))
         ]
         head = {
-            "format": STEER_FORMAT if self.drive else LANE_FORMAT if self.keeps_lane else SCHEDULE_FORMAT,
+            "format": _FORMATS[self.drive is not None, self.keeps_lane],
             "method": self.method,
             "states": list(self.gain_states),
             "loop": {"rate": self.rate, "delay": self.delay, "drive_lag": self.drive_lag},
@@ -253,7 +254,7 @@ class GainSchedule:
             data = load_toml(text)
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{where} is not TOML ({error}): write it with `riderless design`") from None
-        if data.get("format") not in (SCHEDULE_FORMAT, LANE_FORMAT, STEER_FORMAT):
+        if data.get("format") not in _FORMATS.values():
             raise InputError(
                 f"{where} wants format = {SCHEDULE_FORMAT!r}, found {data.get('format')!r}: "
                 "write it with `riderless design`"
@@ -270,7 +271,7 @@ class GainSchedule:
                 closed_loop=np.array([[complex(*s) for s in row["closed_loop"]] for row in rows]),
                 margins=tuple(_margins(row) for row in rows),
                 notes=tuple(str(row["note"]) for row in rows),
-                drive=InnerLoop(**data["drive"]) if data["format"] == STEER_FORMAT else None,
+                drive=InnerLoop(**data["drive"]) if data["format"] in (STEER_FORMAT, STEER_LANE_FORMAT) else None,
             )
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
@@ -296,6 +297,12 @@ def require_same_kind(schedule: Controller, drive: InnerLoop | None) -> None:
         )
 
 
+_FORMATS = {  # commands a steer rate or angle, keeps a lane
+    (False, False): SCHEDULE_FORMAT,
+    (False, True): LANE_FORMAT,
+    (True, False): STEER_FORMAT,
+    (True, True): STEER_LANE_FORMAT,
+}
 _COMMANDS = {"torque": "T_delta", "rate": "delta_dot", "angle": "delta"}
 
 

@@ -223,7 +223,7 @@ def gentle_options(bicycle: Bicycle, method: str, drive: InnerLoop | None = None
         return {"options": gentle_options(bicycle, "lqr", drive)}
     if drive is not None:
         gentle = {"command": GENTLE_COMMAND[drive.kind]}
-        return {"weights": gentle} if method == "lqg" else gentle
+        return {"weights": gentle} if method in ("lqg", "lane") else gentle
     if method in ("lqr", "lqg"):
         return {"weights": {"T_delta": 0.03}}
     if method == "lane":

@@ -20,6 +20,7 @@ from hil.runners.assembly import new_loop
 from hil.runners.emulation import Emulation, emulated_node, emulated_place, emulated_plant
 from models.array_types import Array
 from models.catalogue import load_bicycle
+from models.linear.prescribed_steer import InnerLoop
 from models.plant.plant import Scenario, Surroundings
 
 RIDE_ARM_FROM, RIDE_RUN_FROM, RIDE_LET_GO = 1.0, 2.5, 0.5  # s since power-up, and after the drive was enabled
@@ -39,23 +40,32 @@ class RideResult:
     asked: float  # m, what is asked of it: its rms, its largest size, or how far it passes the path's end
 
 
-def rtk_rig(bicycle: str) -> Rig:
-    """Emulated machine with our node and a receiver with RTK."""
-    return with_emulated_receiver(Rig(load_bicycle(bicycle)))
+def rtk_rig(bicycle: str, drive: InnerLoop | None = None) -> Rig:
+    """Emulated machine with our node and a receiver with RTK; its drive obeys a torque if none is given."""
+    return with_emulated_receiver(Rig(load_bicycle(bicycle), drive=drive))
 
 
-def ride_task(task: RideTask, bicycle: str, seed: int) -> RideResult:
+def ride_task(task: RideTask, bicycle: str, seed: int, drive: InnerLoop | None = None) -> RideResult:
     """Ride a task; the same seed rides the same.
+
+    Parameters
+    ----------
+    task : RideTask
+    bicycle : str
+    seed : int
+        Of noise and wind.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate or angle; None: a torque.
 
     Raises
     ------
     InputError
         The path asks for more than the limits allow.
     """
-    rig = rtk_rig(bicycle)
+    rig = rtk_rig(bicycle, drive)
     speeds = [v for _, v in task.speed]
     grid = np.arange(min(speeds) - 0.5, max(speeds) + 0.75, 0.5)
-    gains = design(rig.bicycle, "lane", tuple(float(v) for v in grid), rig.timing, weights=RIDE_WEIGHTS)
+    gains = design(rig.bicycle, "lane", tuple(float(v) for v in grid), rig.timing, drive=drive, weights=RIDE_WEIGHTS)
     route = plan_route(rig.bicycle, task.path, task.v, RideLimits()) if task.path else Route()
     require_route_kept(rig, gains, route)
     seconds = (route.rows[-1][0] - route.rows[0][0]) / task.v if task.path else task.seconds
@@ -67,6 +77,11 @@ def ride_task(task: RideTask, bicycle: str, seed: int) -> RideResult:
     lateral = _beside(route, diary["x_P"][counted] + _walked(diary, released) * task.v, diary["y_P"][counted])
     ended = cause.name if cause is not Cause.NONE else ""
     return RideResult(task, bicycle, seed, ended, lateral, _asked(task, route, lateral, diary["y_P"][counted]))
+
+
+def one_ride(work: tuple[RideTask, str, int, InnerLoop | None]) -> RideResult:
+    """`ride_task` for a pool of processes, which finds functions of a package's `__main__` nowhere."""
+    return ride_task(*work)
 
 
 def _walked(diary: np.ndarray, running: np.ndarray) -> float:

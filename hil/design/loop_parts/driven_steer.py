@@ -3,7 +3,7 @@
 import numpy as np
 
 from hil.controllers.timing import LoopTiming
-from hil.design.sampled_plant import LOOP_STATES, SampledModel, delayed
+from hil.design.sampled_plant import SampledModel, delayed
 from models.array_types import Array
 from models.coordinates import DELTA_DOT
 from models.coordinates import STATES as BICYCLE_STATES
@@ -13,7 +13,14 @@ from models.linear.prescribed_steer import InnerLoop, inner_torque
 DRIVE_INTEGRAL = "drive_integral"  # rad, of the rate's error in a PI
 
 
-def sample_driven(plant: Variant, v: float, loop: InnerLoop, timing: LoopTiming) -> SampledModel:
+def sample_driven(
+    plant: Variant,
+    v: float,
+    loop: InnerLoop,
+    timing: LoopTiming,
+    system: tuple[Array, Array] | None = None,
+    states: tuple[str, ...] = BICYCLE_STATES,
+) -> SampledModel:
     """Sample the bicycle, the torque of its drive and the integral of a PI: (x, T_drive, e, u_prev).
 
     Parameters
@@ -25,18 +32,23 @@ def sample_driven(plant: Variant, v: float, loop: InnerLoop, timing: LoopTiming)
     loop : InnerLoop
     timing : LoopTiming
         Rate, delay, and the lag of the torque, above 0.
+    system : ((n, n), (n,)) or None
+        Bicycle and column of a torque where it has further states behind its four; None: it has not.
+    states : tuple of n str
+        Names of x.
     """
-    bicycle, by_torque = plant.system(v)
+    bicycle, by_torque = system or plant.system(v)
     per_state, per_command = inner_torque(plant, loop)
-    n = len(BICYCLE_STATES)
-    A, B = np.zeros((len(per_state) + 1,) * 2), np.zeros((len(per_state) + 1, 1))
+    n, four, lag = len(by_torque), len(BICYCLE_STATES), timing.drive_lag
+    size = n + 1 + loop.integrates
+    A, B = np.zeros((size, size)), np.zeros((size, 1))
     A[:n, :n], A[:n, n] = bicycle, by_torque
-    A[n, :n], A[n, n], B[n] = per_state[:n] / timing.drive_lag, -1.0 / timing.drive_lag, per_command / timing.drive_lag
+    A[n, :four], A[n, n], B[n] = per_state[:four] / lag, -1.0 / lag, per_command / lag
     if loop.integrates:
-        A[n, n + 1] = per_state[n] / timing.drive_lag
+        A[n, n + 1] = per_state[four] / lag
         A[n + 1, DELTA_DOT], B[n + 1] = -1.0, 1.0
     F, G = delayed(A, B, timing)
-    names = (*LOOP_STATES[: n + 1], DRIVE_INTEGRAL)[: len(A)]
+    names = (*states, "T_drive", DRIVE_INTEGRAL)[: len(A)]
     return SampledModel(F, G, names + ("u_prev",) * (len(F) - len(names)), timing.dt)
 
 

@@ -7,9 +7,7 @@ same eigenvalues as if a fix came with every sample, at once: that is what stand
 
 import numpy as np
 
-from hil.controllers.timing import LoopTiming
 from hil.design.loop_parts.instruments import yaw_rate
-from hil.design.sampled_plant import SampledModel, sample
 from hil.loop.place.tracker import PLACE, move_on, shift_place, third_order_gains
 from models.array_types import Array
 from models.coordinates import PHI
@@ -28,15 +26,15 @@ USUAL_STARTS = ((0.1, 0.0, 0.1, 0.0, 0.0, 0.0), (0.0, 0.15, 0.0, 0.15, 0.0, 0.0)
 _SMALL = 1e-6  # of a difference quotient: the tracker is not linear far from the lane
 
 
-def sample_in_lane(plant: Variant, v: float, timing: LoopTiming) -> SampledModel:
-    """Sample the bicycle as it really is with its heading and place, states `GROUND_STATES` first."""
+def lane_system(plant: Variant, v: float) -> tuple[Array, Array]:
+    """Matrix (6, 6) and column of a torque (6,) of the bicycle as it really is with heading and place."""
     bicycle, by_torque = plant.system(v)
     n = len(GROUND_STATES)
     A, b = np.zeros((n, n)), np.zeros(n)
     A[LATERAL_STATES, LATERAL_STATES], b[LATERAL_STATES] = bicycle, by_torque
     A[PSI, LATERAL_STATES] = yaw_rate(plant, v)
     A[Y_P, PSI] = plant.speed_scale * v
-    return sample(A, b, timing, GROUND_STATES)
+    return A, b
 
 
 def tracker_maps(settings: np.void, v: float) -> tuple[Array, Array]:

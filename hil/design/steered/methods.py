@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from hil.design.steered.cascade import LeanCascade, LeanToAngle
+from hil.design.steered.lane import SteerAngleLane, SteerRateLane
 from hil.design.steered.quadratic import SteerAngleLQR, SteerRateLQR
 
 STEER_METHODS: dict[str, dict[str, Callable[..., Any]]] = {
-    "rate": {"lqr": SteerRateLQR, "cascade": LeanCascade},
-    "angle": {"lqr": SteerAngleLQR, "cascade": LeanToAngle},
+    "rate": {"lqr": SteerRateLQR, "cascade": LeanCascade, "lane": SteerRateLane},
+    "angle": {"lqr": SteerAngleLQR, "cascade": LeanToAngle, "lane": SteerAngleLane},
 }

@@ -27,7 +27,7 @@ def kick_peaks(schedule: GainSchedule, v: float) -> DrivePeaks:
     """Peaks of the linear bicycle at speed ``v`` [m/s] whose drive makes its torque without a limit."""
     assert schedule.drive is not None
     loop = schedule.drive
-    model = sampled_steer(schedule.bicycle, v, schedule.loop, loop, stiff=True)
+    model = sampled_steer(schedule.bicycle, v, schedule.loop, loop, stiff=True, in_lane=schedule.keeps_lane)
     M = model.F - np.outer(model.G, model.narrow(schedule.gains(v)))
     n = max(round(KICK_LASTS * schedule.rate), 1)
     share = np.sin(np.pi * (np.arange(n) + 0.5) / n)

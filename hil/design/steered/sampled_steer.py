@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hil.design.sampled_plant import LOOP_STATES, LoopTiming, SampledModel, delayed
+from hil.design.sampled_plant import LANE_GAIN_STATES, LOOP_STATES, LoopTiming, SampledModel, delayed
 from models.array_types import Array
 from models.coordinates import STATES as BICYCLE_STATES
+from models.linear.path import LATERAL_STATES, PSI, Y_P, extended_matrix
 from models.linear.perturbed import Variant
 from models.linear.prescribed_steer import InnerLoop, driven_steer, prescribed_steer
 from models.parameters import Bicycle
@@ -43,34 +44,35 @@ class SteerModel(SampledModel):
     loop: InnerLoop
     timing: LoopTiming
 
+    in_lane: bool = False
+
     def widen(self, K: ArrayLike) -> Array:
-        """Extend gains (n,) on this model's states to the six of a schedule; those on a hidden state are dropped."""
-        wide = np.zeros(len(LOOP_STATES))
+        """Extend gains (n,) on this model's states to those of a schedule; those on a hidden state are dropped."""
+        wide = np.zeros(len(LANE_GAIN_STATES if self.in_lane else LOOP_STATES))
         for name, gain in zip(self.states, np.asarray(K, dtype=float), strict=True):
             if name != HIDDEN_STATE:
-                wide[LOOP_STATES.index(name)] = gain
+                wide[LANE_GAIN_STATES.index(name)] = gain
         return wide
 
     def narrow(self, K: ArrayLike) -> Array:
-        """Select the gains (n,) among the six of a schedule that act on this model's states."""
+        """Select the gains (n,) among those of a schedule that act on this model's states."""
         K = np.asarray(K, dtype=float)
-        return np.array([0.0 if name == HIDDEN_STATE else K[LOOP_STATES.index(name)] for name in self.states])
+        return np.array([0.0 if name == HIDDEN_STATE else K[LANE_GAIN_STATES.index(name)] for name in self.states])
 
     def prescribed(self) -> "SteerModel":
         """Same drive, with a steer that follows it whatever torque that takes."""
-        return sampled_steer(self.bicycle, self.v, self.timing, self.loop)
+        return sampled_steer(self.bicycle, self.v, self.timing, self.loop, in_lane=self.in_lane)
 
     def without_hidden_state(self) -> "SteerModel":
         """Same drive with a first-order lag as long as its own, of which all states are measured."""
         if HIDDEN_STATE not in self.states:
             return self
-        return sampled_steer(
-            self.bicycle, self.v, self.timing, replace(self.loop, damping=None, bandwidth=1.0 / self.loop.lag)
-        )
+        quick = replace(self.loop, damping=None, bandwidth=1.0 / self.loop.lag)
+        return sampled_steer(self.bicycle, self.v, self.timing, quick, in_lane=self.in_lane)
 
 
 def sampled_steer(
-    bicycle: Bicycle, v: float, timing: LoopTiming, loop: InnerLoop, *, stiff: bool = False
+    bicycle: Bicycle, v: float, timing: LoopTiming, loop: InnerLoop, *, stiff: bool = False, in_lane: bool = False
 ) -> SteerModel:
     """Sample lean and steer under a drive of a kind, exactly, with a zero-order hold and the delay of the loop.
 
@@ -84,9 +86,22 @@ def sampled_steer(
     loop : InnerLoop
     stiff : bool
         The whole bicycle under a drive that makes torque (`driven_steer`) in place of a steer that is prescribed.
+    in_lane : bool
+        With heading and place off the lane.
     """
     model = driven_steer if stiff else prescribed_steer
     A, b = model(Variant(bicycle), v, loop)
     names: tuple[str, ...] = (*BICYCLE_STATES, HIDDEN_STATE)[: len(b)]
+    if in_lane:
+        A, b, names = _with_place(A, b, bicycle, v), np.append(b, [0.0, 0.0]), (*names, "psi", "y_P")
     F, G = delayed(A, b[:, np.newaxis], timing)
-    return SteerModel(F, G, names + ("u_prev",) * (len(F) - len(names)), timing.dt, bicycle, v, loop, timing)
+    return SteerModel(F, G, names + ("u_prev",) * (len(F) - len(names)), timing.dt, bicycle, v, loop, timing, in_lane)
+
+
+def _with_place(A: Array, b: Array, bicycle: Bicycle, v: float) -> Array:
+    """Matrix with heading and place behind the n states of ``A``, (n + 2, n + 2)."""
+    n, whole = len(b), np.zeros((len(b) + 2,) * 2)
+    whole[:n, :n] = A
+    whole[n:, : len(BICYCLE_STATES)] = extended_matrix(bicycle, v)[[PSI, Y_P], LATERAL_STATES]
+    whole[n + 1, n] = v
+    return whole

@@ -49,7 +49,7 @@ def test_method_of_another_drive_is_refused(method):
         "protocol": [{"kind": "treadmill", "speeds_m_s": [4.0]}],
     }
     with pytest.raises(
-        InputError, match=f"a controller's method is one of lqr, cascade, lqg, yaw_rate, found '{method}'"
+        InputError, match=f"a controller's method is one of lqr, cascade, lane, lqg, yaw_rate, found '{method}'"
     ):
         plan_campaign(settings, ROOT / "docs/rigs")
 

@@ -11,6 +11,7 @@ from hil.logs.log import read_run
 from models.linear.prescribed_steer import InnerLoop
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
+from tests.paths import ROOT
 
 CAMPAIGN = """
 name = "steered"
@@ -92,7 +93,7 @@ def test_the_peaks_are_those_of_the_emulated_machine(riderless, tmp_path, kind):
         (("--drive", "rate", "--drive-lag", "0.01"), "--drive-lag would be ignored: a drive of kind rate has"),
         (("--drive", "angle", "--plot", "x.png"), "--plot would be ignored: the figure draws gains of a torque"),
         (("--drive", "rate", "--bandwidth", "0.1"), "from 1 to 1000 rad/s, found 0.1 rad/s"),
-        (("--drive", "rate", "--method", "poles"), "must be one of lqr, cascade, or with states"),
+        (("--drive", "rate", "--method", "poles"), "must be one of lqr, cascade, lane, or with states"),
     ],
 )
 def test_what_does_not_go_together_is_refused(riderless, options, sentence):  # noqa: F811
@@ -115,7 +116,16 @@ def test_simulated_machine_flies_them_and_one_with_a_torque_drive_does_not(rider
     assert riderless(*fly)[0] == 0
     assert read_run(tmp_path / "run").header.rig.drive_kind == "angle"
     assert riderless("replay", tmp_path / "run")[0] == 0
-    line = ("run", "--emulated", "--controller", path, "--duration", "1", "--allow-mismatch")
+    line = (
+        "run",
+        ROOT / "docs/rigs/node.toml",
+        "--emulated",
+        "--controller",
+        path,
+        "--duration",
+        "1",
+        "--allow-mismatch",
+    )
     code, _, err = riderless(*line)
     assert code == 2
     assert "the gains command a steer angle [rad] but the drive obeys a torque [N m]" in " ".join(err.split())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from experiments.studies.path_rides.__main__ import rides_markdown
+from experiments.studies.path_rides.__main__ import RIDE_DRIVES, rides_markdown
 from experiments.studies.path_rides.ride import ride_task
 from experiments.studies.path_rides.tasks import ride_tasks
 
@@ -26,6 +26,16 @@ def test_a_task_is_met(name, bicycle):
     assert 0.005 < result.asked <= dict(TASKS[name].wanted)[bicycle]
     assert len(result.lateral) > 1000
     assert "| yes | - |" in rides_markdown([result], 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "bicycle", "kind"),
+    [("circle of 10 m, 4 m/s", "Silver", "rate"), ("lane, 4.5 m/s, gusts of 1.5 N rms", "Benchmark", "angle")],
+)
+def test_a_task_is_met_by_a_drive_that_obeys_its_steer(name, bicycle, kind):
+    result = ride_task(TASKS[name], bicycle, seed=11, drive=RIDE_DRIVES[kind])
+    assert result.cause == ""
+    assert 0.005 < result.asked <= dict(TASKS[name].wanted)[bicycle]
 
 
 def test_the_true_place_is_that_of_the_ride():

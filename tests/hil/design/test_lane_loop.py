@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from experiments.analysis.measurable import emulated_loop
-from hil.design.lane import LaneKeeping, lane_loop, lane_mode
+from hil.controllers.registry import controller_from_text
+from hil.design.lane import LaneKeeping, hold_lane_back, lane_loop, lane_mode
 from hil.design.methods import design
 from hil.design.sampled_plant import LANE_GAIN_STATES
 from hil.design.schedule import GainSchedule
@@ -13,15 +14,27 @@ from hil.rig.fitting import emulated_rig
 from hil.runners.simulated_run import simulate
 from models import load_bicycle
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.plant.plant import Kick
 
 RELEASED = 0.5  # s after the drive was enabled
 
 
-@pytest.mark.parametrize("name", ["Silver", "Pista", "DelftSbW2024"])
-def test_the_loop_moves_as_it_is_predicted_to(name):
+@pytest.mark.parametrize(
+    ("name", "drive"),
+    [
+        ("Silver", None),
+        ("Pista", None),
+        ("DelftSbW2024", None),
+        ("Silver", InnerLoop(kind="rate", bandwidth=50.0, damping=1.0)),
+        ("Pista", InnerLoop(kind="rate", bandwidth=80.0)),
+        ("Benchmark", InnerLoop(kind="angle", bandwidth=50.0, damping=1.0)),
+    ],
+    ids=str,
+)
+def test_the_loop_moves_as_it_is_predicted_to(name, drive):
     bicycle, v = load_bicycle(name), 4.0
-    gains = design(bicycle, "lane", [v])
+    gains = design(bicycle, "lane", [v], drive=drive)
     loop = emulated_loop(gains)
     kicked, quiet = (
         run.ticks[run.ticks["state"] == State.RUNNING]
@@ -71,6 +84,20 @@ def test_the_file_of_gains_has_two_more_columns_and_reads_back():
     assert again.inputs[-2:] == ("psi", "y_P")
     assert 'format = "riderless lane schedule 1"' in gains.to_toml()
     assert 'format = "riderless gain schedule 1"' in design(load_bicycle("Silver"), "lqr", [4.0]).to_toml()
+
+
+def test_the_file_of_gains_for_another_drive_has_a_format_of_its_own():
+    drive = InnerLoop(kind="rate", bandwidth=50.0, damping=1.0)
+    gains = design(load_bicycle("Silver"), "lane", [3.0, 4.0], drive=drive)
+    again = controller_from_text(gains.to_toml())
+    assert isinstance(again, GainSchedule)
+    assert again.drive == drive
+    assert again.keeps_lane
+    assert again.K.tolist() == gains.K.tolist()
+    assert 'format = "riderless steer lane schedule 1"' in gains.to_toml()
+    left = hold_lane_back(again)
+    assert left.drive == drive
+    assert left.K.tolist() == gains.K[:, :6].tolist()
 
 
 def test_a_rig_for_such_gains_has_a_sensor():

@@ -176,7 +176,7 @@ def test_gains_of_another_kind_are_refused_where_torque_is_obeyed():
 @pytest.mark.parametrize(
     ("method", "options", "sentence"),
     [
-        ("poles", {}, "must be one of lqr, cascade, or with states .* found 'poles'"),
+        ("poles", {}, "must be one of lqr, cascade, lane, or with states .* found 'poles'"),
         ("cascade", {"kp": 3.0}, "wants both gains, kp and kd, or neither"),
         ("cascade", {"kp": -3.0, "kd": 1.0}, "kp of the cascade must be a number from 0 to 1e6, found -3.0"),
         ("cascade", {"kp": 3.0, "kd": 1.0, "phi": 0.0}, "the weight phi must be a number above 0"),

@@ -182,8 +182,8 @@ REFUSED = {
         "design Silver --method lqgg",
         "design Silver --method yaw_rate --set inner=nobody",
     ],
-    "must be one of lqr, cascade, or with states of its own lqg or yaw_rate, found": [
-        "design Silver --method lane --drive angle",
+    "must be one of lqr, cascade, lane, or with states of its own lqg or yaw_rate, found": [
+        "design Silver --method poles --drive angle",
         "design Silver --method yaw_rate --drive rate --set inner=poles",
     ],
     "the weights of the LQG are phi, delta, phi_dot, delta_dot, command, found": [

@@ -1,0 +1,33 @@
+"""Bicycle and drive from sample to sample, as they really are: a part of the whole loop."""
+
+from hil.controllers.timing import LoopTiming
+from hil.design.loop_parts.driven_steer import sample_driven
+from hil.design.loop_parts.lane_part import lane_system
+from hil.design.sampled_plant import SampledModel, sample
+from models.coordinates import STATES as BICYCLE_STATES
+from models.linear.path import GROUND_STATES
+from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import InnerLoop
+
+
+def sample_plant(plant: Variant, v: float, timing: LoopTiming, drive: InnerLoop | None, in_lane: bool) -> SampledModel:
+    """Sample the bicycle and its drive.
+
+    Parameters
+    ----------
+    plant : Variant
+        Machine as it really is.
+    v : float
+        Measured forward speed [m/s].
+    timing : LoopTiming
+        Rate, delay, and the lag of the drive's torque.
+    drive : InnerLoop or None
+        Of a drive that obeys a steer rate or angle; None: a torque.
+    in_lane : bool
+        With heading and place, behind the bicycle's other states.
+    """
+    system = lane_system(plant, v) if in_lane else plant.system(v)
+    states = GROUND_STATES if in_lane else BICYCLE_STATES
+    if drive is None:
+        return sample(*system, timing, states)
+    return sample_driven(plant, v, drive, timing, system, states)

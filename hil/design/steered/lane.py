@@ -1,0 +1,104 @@
+"""Keep a lane by a drive that obeys a steer rate or angle: LQR with heading and sideways place in the state.
+
+    u = -K [phi, delta, phi_dot, delta_dot, T_drive, u_prev, psi, y_P],
+
+with nothing on the drive's torque, as in `hil.design.steered.quadratic`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from math import radians
+from typing import ClassVar
+
+from scipy.linalg import LinAlgError
+
+from hil.design.lane import lane_mode
+from hil.design.lqr import dlqr_gain, require_weights
+from hil.design.sampled_plant import SampledModel
+from hil.design.stabilisability import require_stabilisable
+from hil.design.steered.quadratic import SteerAngleLQR, SteerWeights
+from hil.design.steered.sampled_steer import SteerModel
+from models.array_types import Array
+from models.errors import InputError
+from models.parameters import Bicycle
+
+
+@dataclass(frozen=True)
+class SteerLaneWeights(SteerWeights):
+    """Weights by Bryson's rule: those of `SteerWeights`, and two of the lane.
+
+    Parameters
+    ----------
+    psi : float
+        Heading off the lane [rad].
+    y_P : float
+        Place beside the lane's middle [m].
+    """
+
+    psi: float = radians(5.0)
+    y_P: float = 0.10
+
+    def __post_init__(self) -> None:
+        require_weights(self, [item.name for item in fields(SteerLaneWeights)], "weight of a lane")
+
+    def costs(self, model: SampledModel) -> tuple[Array, float]:
+        """Cost of the states (n, n), drive and delay at no cost, and of the command."""
+        Q, R = super().costs(model)
+        for name in ("psi", "y_P"):
+            i = model.states.index(name)
+            Q[i, i] = getattr(self, name) ** -2.0
+        return Q, R
+
+
+@dataclass(frozen=True)
+class SteerAngleLaneWeights(SteerLaneWeights):
+    """Those of a drive that obeys an angle."""
+
+    delta_dot: float = SteerAngleLQR.delta_dot
+    command: float = SteerAngleLQR.command
+
+
+@dataclass(frozen=True)
+class SteerRateLane:
+    """LQR that keeps a lane by a steer rate; ``weights`` of its cost by name, as of `SteerLaneWeights`."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    usual: ClassVar[type[SteerLaneWeights]] = SteerLaneWeights
+    keeps_lane: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        known = [item.name for item in fields(SteerLaneWeights)]
+        if not isinstance(self.weights, Mapping):
+            raise InputError(f"a lane wants its weights by name, such as y_P = 0.2, found {self.weights!r}")
+        for name in self.weights:
+            if name not in known:
+                raise InputError(f"the weights of a lane are {', '.join(known)}, found {name!r}")
+        self.usual(**self.weights)
+
+    def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
+        """Gains (8,) at the speed ``v`` [m/s], and the lane mode.
+
+        Raises
+        ------
+        InputError
+            At this speed the steer cannot balance the bicycle, or cannot move it sideways.
+        """
+        require_stabilisable(bicycle, v)
+        assert isinstance(model, SteerModel)
+        known, weights = model.without_hidden_state(), self.usual(**self.weights)
+        try:
+            wide = known.widen(dlqr_gain(known.F, known.G, *weights.costs(known)))
+        except LinAlgError as error:
+            raise InputError(
+                f"no gains keep {bicycle.name} in its lane at {v:g} m/s ({error}): leave this speed out or change the "
+                "weights"
+            ) from None
+        mode = lane_mode(model, wide)
+        return wide, f"lane mode {mode.real:.2f}±{abs(mode.imag):.2f}i 1/s"
+
+
+@dataclass(frozen=True)
+class SteerAngleLane(SteerRateLane):
+    """LQR that keeps a lane by a steer angle."""
+
+    usual: ClassVar[type[SteerLaneWeights]] = SteerAngleLaneWeights
