@@ -18,7 +18,6 @@ from experiments.planning.paper_windows import PaperKick, kick_amplitude, wheel_
 from experiments.theory.excited_loop import excited_loop
 from hil.loop.excitation import Excitation
 from hil.rig.fitting import with_emulated_place
-from hil.rig.rig import Rig
 from models.errors import InputError
 
 FIRST_DRIVE_KICK = 1.5  # s under control before the drive kicks
@@ -152,14 +151,8 @@ def _condition(
         tag=f"kicked {time:g} s",
         excitation=played,
         length=RELEASE_DELAY + first + settings.kicks * settings.spacing_s,
-        instruction=f"{_beginning(rig, run.v)}; its motor kicks by {played.amplitude:.2f} N m, stand at the stop and "
-        "do not touch it",
+        instruction=belt_instruction(
+            run.v, f"; its motor kicks by {played.amplitude:.2f} N m, stand at the stop and do not touch it", rig
+        ),
         remedy="lower share_of_limits or share_of_belt, or leave this speed or kick out",
     )
-
-
-def _beginning(rig: Rig, v: float) -> str:
-    """Tell a person what to do before a run at a speed [m/s]: nothing about the speed where the machine keeps it."""
-    if rig.speed_drive is None:
-        return belt_instruction(v)
-    return f"hold the bicycle upright; once armed it goes to {v:g} m/s by itself"

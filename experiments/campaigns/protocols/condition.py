@@ -189,6 +189,8 @@ def kick_cues(times: Sequence[float]) -> tuple[tuple[float, str], ...]:
     )
 
 
-def belt_instruction(v: float, extra: str = "") -> str:
-    """Tell a person to set the belt; most instructions begin with it."""
+def belt_instruction(v: float, extra: str = "", rig: Rig | None = None) -> str:
+    """Tell a person to set the belt to ``v`` [m/s], unless the rig does it itself; most instructions begin with it."""
+    if rig is not None and rig.speed_drive is not None:
+        return f"hold the bicycle upright; once armed it goes to {v:g} m/s by itself{extra}"
     return f"set the belt to {v:g} m/s and hold the bicycle upright{extra}"

@@ -79,7 +79,7 @@ def plan_played(
                 tag=tag,
                 excitation=played,
                 length=RELEASE_DELAY + PLAY_LEAD + settings.duration_s + PLAY_TAIL,
-                instruction=belt_instruction(run.v, warning),
+                instruction=belt_instruction(run.v, warning, bench.machine),
                 remedy=f"lower amplitude_Nm or share_of_limits; the crest factor of this input is {crest:.2f}",
             )
         )

@@ -94,7 +94,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
                     ),
                     length=begins[-1] + settings.free_s + settings.rest_s,
                     instruction=belt_instruction(
-                        run.v, f"; {_WARNING[settings.hold_back]} now and then, stand ready to catch it"
+                        run.v, f"; {_WARNING[settings.hold_back]} now and then, stand ready to catch it", bench.machine
                     ),
                     cues=tuple(
                         (begin, f"{_CUE[settings.hold_back]}: hands ready, do not touch it") for begin in begins

@@ -47,6 +47,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         When there is no weave speed and no range is given, or the ramp is too steep.
     """
     conditions = []
+    driven = bench.machine is not None and bench.machine.speed_drive is not None
     for number, run in enumerate(bench.runs([0.0], settings.repeats)):
         first, last = settings.range_of(run.bicycle)
         profile, times, length = speed_steps(first, last, settings.kicks)
@@ -66,8 +67,10 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
                 bench.scenario(run.bicycle, profile, times, bench.chance(number), settings.lean_rate_rad_s),
                 tag=f"swept by {settings.by}",
                 length=RELEASE_DELAY + length,
-                instruction=belt_instruction(first, f", then take the belt to {last:.2f} m/s as told"),
-                cues=sweep_cues(settings.by, profile, times),
+                instruction=belt_instruction(
+                    first, f", then {'on' if driven else 'take the belt'} to {last:.2f} m/s as told", bench.machine
+                ),
+                cues=sweep_cues("ramp" if driven else settings.by, profile, times),
                 remedy="lower lean_rate_rad_s, narrow the range, or choose another controller",
             )
         )

@@ -56,7 +56,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
             bench.schedule(run.bicycle, run.controller, settings.speeds_m_s),
             bench.scenario(run.bicycle, [(0.0, run.v)], times, bench.chance(number), settings.lean_rate_rad_s),
             length=RELEASE_DELAY + FIRST_KICK + settings.kicks * settings.spacing_s,
-            instruction=belt_instruction(run.v),
+            instruction=belt_instruction(run.v, rig=bench.machine),
             cues=kick_cues(times),
             remedy="lower lean_rate_rad_s, or choose another speed or controller",
         )

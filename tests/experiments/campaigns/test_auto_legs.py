@@ -108,6 +108,17 @@ def test_a_rig_whose_speed_a_person_sets_has_runs_of_one_speed():
         plan_campaign(with_legs(ROOT / "docs/rigs/lane.toml"))
 
 
+@pytest.mark.parametrize("kind", ["treadmill", "speed_sweep", "release"])
+def test_nobody_is_told_to_set_a_belt_that_the_machine_sets(kind):
+    asked = {"treadmill": {"speeds_m_s": [4.0]}, "release": {"speeds_m_s": [5.0]}}
+    asked["speed_sweep"] = {"from_m_s": 4.8, "to_m_s": 4.0}
+    for rig, sets in (("lane", True), ("treadmill", False)):
+        table = {"name": "x", "rig": f"docs/rigs/{rig}.toml", "protocol": [{"kind": kind, **asked[kind]}]}
+        (run,) = plan_campaign(table | {"controller": [{"method": "lqr"}]}, ROOT).conditions
+        assert ("set the belt to" in run.instruction) is sets
+        assert any("belt to" in words for _, words in run.cues) is (sets and kind == "speed_sweep")
+
+
 @pytest.mark.parametrize("shares", [(1.0,), (1.0, 2.0, 1.0), (1.0, math.nan, 1.0)])
 def test_shares_that_are_none_of_the_kicks_are_refused(shares):
     with pytest.raises(InputError, match="kicks want a share of the amplitude from 0 to 1"):
