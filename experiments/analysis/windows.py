@@ -87,9 +87,11 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
             kicks.append(kick)
         else:
             rejected.append(too_small(response, kick, needed))
-    for i, kick in enumerate(kicks):
+    for kick in kicks:
         before = push_before(found, kick, rules)
-        following = kicks[i + 1] if i + 1 < len(kicks) else None
+        # a push that counts ends the motion before it, be it too small for a window of its own
+        counts = [k for k in found if k in kicks or k.size >= rules.stirred * kick.size]
+        following = next((k for k in counts if k.onset > kick.onset), None)
         start, stop, rule = cut_window(response, s, noise, kick, following, rules)
         window = make_window(response, start, stop, rule)
         reason = refusal_reason(response, s, before, kick, window, rules)
