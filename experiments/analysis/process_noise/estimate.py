@@ -3,6 +3,8 @@
 Their strength on lean and steer and their memory are those of the greatest restricted likelihood (REML; Patterson and
 Thompson 1971) over all windows of a bicycle. What another bicycle or machine would explain, to first order, is no
 random torque: each of `UNCERTAIN` is a free parameter that all windows share. So a wrong model does not excuse itself.
+Standard deviations may allow for a bicycle beyond the first order: where torques are found, they are sought once more
+about the one that the motion tells of.
 """
 
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ from scipy.optimize import minimize
 from experiments.analysis.compare import windows_by_bicycle
 from experiments.analysis.either_side import either_side
 from experiments.analysis.process_noise.stretch import TORQUE_TIMES, OtherMachines, Stretch, make_stretch
+from experiments.analysis.verdict.uncertain_parameters import as_moved
 from experiments.datatypes import Comparison, Dynamics, ProcessNoise, Response
 from experiments.theory.theory import theory_for
 from models.array_types import Array
@@ -63,15 +66,22 @@ def estimate_process_noise(
     if len(group) < fewest:
         return None
     chosen = [group[i] for i in sorted({round(i) for i in np.linspace(0, len(group) - 1, MOST_WINDOWS)})]
+    found = _of_windows(chosen)
+    if found is not None and theory_for(chosen[0][0]).uncertain:  # of the bicycle that the motion tells of, none?
+        found = _of_windows(as_moved(chosen))
+    lost = max(_torque_lost(response) for response, _ in chosen)
+    return found if found is not None and found.lean_torque > lost else None
+
+
+def _of_windows(chosen: Sequence[tuple[Response, Comparison]]) -> ProcessNoise | None:
+    """Likeliest torques of these windows; None where there are none."""
     others: dict[int, OtherMachines] = {}
     stretches = []
     for response, c in chosen:
         if id(response) not in others:
             others[id(response)] = other_machines(response)
         stretches.append(make_stretch(response, c, others[id(response)]))
-    found = likeliest(stretches)
-    lost = max(_torque_lost(response) for response, _ in chosen)
-    return found if found is not None and found.lean_torque > lost else None
+    return likeliest(stretches)
 
 
 def _torque_lost(response: Response) -> float:

@@ -83,7 +83,8 @@ class ParameterSearch:
         self._std = np.array(list(uncertain.values()))
         self._nominal = np.array([theory.nominal(name) for name in self.names])
 
-    def _moved(self, z: Array) -> dict[str, float]:
+    def moved(self, z: Array) -> dict[str, float]:
+        """Parameters by name, SI, at z (q,)."""
         return dict(zip(self.names, map(float, self._nominal + self._std * z), strict=True))
 
     def motion_start(self) -> Array:
@@ -99,7 +100,7 @@ class ParameterSearch:
         for _ in range(MOTION_STEPS):
             H, score = np.eye(len(z)), -z
             for i, one in enumerate(segments):
-                here = linearise(one, self._moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
+                here = linearise(one, self.moved(z), self.names, PARAMETER_STEP * self._std, stds[i])
                 J, stds[i] = here.jacobian * self._std, here.stds
                 H, score = H + J.T @ J, score - J.T @ here.residual
             z, before = self._possible(z, z + np.linalg.solve(H, score)), z
@@ -112,7 +113,7 @@ class ParameterSearch:
         theory, share = theory_for(self._group[0][0]), 1.0
         while share > SMALLEST_SHARE:
             try:
-                theory.move(self._moved(z + share * (towards - z))).dynamics()
+                theory.move(self.moved(z + share * (towards - z))).dynamics()
             except InputError:
                 share *= 0.5
                 continue
@@ -145,7 +146,7 @@ class ParameterSearch:
         InputError
             For a bicycle that cannot be.
         """
-        moved = self._moved(z)
+        moved = self.moved(z)
         found = [predict(replace(r, theory=theory_for(r).move(moved)), c.window, c.fit) for r, c in self._group]
         like = np.array([(p.like.real, p.like.imag) for p in found])
         return like, np.array([p.difference_covariance for p in found])
@@ -156,11 +157,11 @@ class ParameterSearch:
         Of all windows, or of those given.
         """
         group = self._group if group is None else group
-        here = _linear(group, self._moved(z))
+        here = _linear(group, self.moved(z))
         columns = []
 
         def along(unit: Array, step: float) -> Array:
-            return _linear(group, self._moved(z + step * unit))
+            return _linear(group, self.moved(z + step * unit))
 
         for unit in directions.T:
             moved = either_side(partial(along, unit), PARAMETER_STEP)
@@ -194,6 +195,16 @@ class ParameterSearch:
             self._nominal + self._std * z,
             (np.eye(len(self.names)) + left) * np.outer(self._std, self._std),
         )
+
+
+def as_moved(group: Group) -> Group:
+    """Windows of one bicycle as a theory sees them whose parameters are those that their motion tells of."""
+    if not theory_for(group[0][0]).uncertain:
+        return group
+    search = ParameterSearch(group)
+    moved = search.moved(search.motion_start())
+    seen = {id(r): replace(r, theory=theory_for(r).move(moved)) for r, _ in group}
+    return [(seen[id(r)], c) for r, c in group]
 
 
 def linear_predictions(group: Group, moved: Mapping[str, float]) -> NDArray[np.complex128]:
