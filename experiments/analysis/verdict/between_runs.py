@@ -5,6 +5,9 @@ more a campaign of a few windows cannot say, and one estimate of it is no truth:
 look too good where nothing is between the runs, and rejects too many where something is. So every size of a grid is
 weighed by the restricted likelihood (REML) of the scatter within the conditions, which no wrong model enters, and
 whatever follows is the mean over the grid.
+
+Another push or another place changes the motion, and by it both parts of the eigenvalue: an effect is in both parts or
+in neither. A grid with one part alone affected would have three sorts of effect for one of none, and be too mild.
 """
 
 from collections.abc import Sequence
@@ -16,8 +19,8 @@ import numpy as np
 from experiments.analysis.random_effects import MIN_VARIANCE
 from models.array_types import Array
 
-VARIANCE_RATIOS = np.append(0.0, np.geomspace(0.1, 1e4, 16))  # of the effect, over the windows' usual variance
-NOTHING_BETWEEN = 0.5  # prior probability that no effect is there
+EFFECT_RATIOS = np.geomspace(0.1, 1e4, 16)  # variances of an effect, over the windows' usual variance
+NOTHING_BETWEEN = 0.5  # prior probability that no effect is there, in neither part
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,6 @@ def _grid(usual: Array, repeated: bool) -> tuple[Array, Array]:
     """Sizes (G, 2) of the effect and their prior probabilities (G,); without repeats there is nothing to weigh."""
     if not repeated:
         return np.zeros((1, 2)), np.ones(1)
-    something = np.full(len(VARIANCE_RATIOS) - 1, (1.0 - NOTHING_BETWEEN) / (len(VARIANCE_RATIOS) - 1))
-    prior = np.append(NOTHING_BETWEEN, something)
-    re, im = np.meshgrid(VARIANCE_RATIOS * usual[0], VARIANCE_RATIOS * usual[1], indexing="ij")
-    return np.column_stack([re.ravel(), im.ravel()]), np.outer(prior, prior).ravel()
+    re, im = np.meshgrid(EFFECT_RATIOS * usual[0], EFFECT_RATIOS * usual[1], indexing="ij")
+    sizes = np.vstack([np.zeros(2), np.column_stack([re.ravel(), im.ravel()])])
+    return sizes, np.append(NOTHING_BETWEEN, np.full(re.size, (1.0 - NOTHING_BETWEEN) / re.size))
