@@ -134,7 +134,7 @@ def test_a_device_that_goes_is_noticed_when_the_system_says_so(at):
 
 def test_it_waits_for_the_sample_and_reads_no_further(at):
     os.write(at.writers[0], SAMPLE)
-    assert at.wait(60.0)
+    assert at.wait(5.0)
     assert at.taken(0) == [*SAMPLE]
 
 
@@ -159,6 +159,8 @@ def test_a_full_lead_waits_for_its_time_and_beats_none(at):
 def test_each_port_is_sent_its_bytes_and_what_it_does_not_take_is_counted():
     s = Scripted()
     pairs = [os.pipe() for _ in range(2)]
+    for read, _ in pairs:
+        os.set_blocking(read, False)
     ports = libc.poll_set([w for _, w in pairs])
     s.wire.n_tx[:] = 0, 3
     s.wire.tx[1, :3] = 4, 5, 6

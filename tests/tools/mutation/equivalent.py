@@ -10,6 +10,7 @@ _FIRST = "nothing is on yet"
 _GRID = "at a speed of the grid both intervals that meet there give its gains"
 _ROW = "rows begin at multiples of seven, and at the first only the first counts"
 _BACK = "a clock that goes back is a step, with or without a turn of its 32 bits, which is 71 minutes away"
+_SPARE = "room for one more, which is not used"
 _NANOSECOND = "a nanosecond"
 _STDIN = "number 0 is the standard input, and no port"
 
@@ -85,9 +86,13 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "number: 0 -> 1 in if ports[port].fd < 0": _STDIN,
         "overwritten: samples += hear": "one port alone beats time",
         "sign: -libc.EINTR -> libc.EINTR": "what never waits is never interrupted",
+        "term left out: pressed and operator.presses < pressed -> operator.presses": "presses are never less than none",
         "await_sample: left out: return False -> pass": "nothing is not true either",
         "in _loop(libc.poll_set(readers), 0, True, 1, loop": "it is told to quit before the first beat",
-        "number: 1 -> 2 in count = np.zeros(1, np.int32)": "the second of two is not used",
+        "number: 1 -> 2 in count = np.zeros(1, np.int32)": _SPARE,
+        "number: 1 -> 2 in wire, scratch = new_wire": _SPARE,
+        "number: 1 -> 2 in recorder = Recorder(record, BEAT_AT + 1": _SPARE,
+        "number: 1 -> 2 in flow = np.zeros(BEAT_AT + 1": _SPARE,
     },
     "hil/runners/operator.py": {
         "self.seen is None -> self.running_since is None": "what has begun has been seen",

@@ -36,7 +36,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "firmware_interface/calibration.py": _CALIBRATION_TESTS,
     "hil/runners/session.py": ("hil/runners/test_session.py", "hil/runners/test_session_refusals.py"),
     "hil/runners/operator.py": ("hil/runners/test_operator.py",),
-    "hil/runners/realtime.py": ("hil/runners/test_realtime_beats.py", "hil/runners/test_realtime_loop.py"),
+    "hil/runners/realtime.py": (
+        "hil/runners/test_realtime_beats.py",
+        "hil/runners/test_realtime_around.py",
+        "hil/runners/test_realtime_loop.py",
+    ),
     "hil/runners/log_sink.py": ("hil/runners/test_log_sink.py",),
     "hil/runners/ring_buffer.py": ("hil/runners/test_ring_buffer.py",),
     "hil/loop/wire_tape.py": ("hil/loop/test_wire_tape.py", "hil/runners/test_ring_buffer.py"),
