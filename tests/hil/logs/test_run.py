@@ -11,13 +11,14 @@ from google.protobuf.descriptor_pb2 import FieldDescriptorProto
 from hil.logs import log, protobuf_schema
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Marker, Run, RunRecorder, RunWriter, Stop, StoredTapes, read_run, require_columns
-from hil.logs.stored_rows import StoredRows
+from hil.logs.records import WIRE_SCHEMA
+from hil.logs.stored_rows import StoredRows, in_stretches
 from hil.loop.tick_record import TICK
 from hil.memory import TooMuchMemory
 from models.errors import InputError
 from tests.hil.logs.written_logs import HEADER, assert_same_bits, timed_rows
 
-BYTES = {0: b"abc", 6: b"de"}
+BYTES = {0: b"abc", 6: b"de", 10: b"f"}
 
 
 def tape(data):
@@ -25,13 +26,13 @@ def tape(data):
 
 
 def collected(label="A ride / <fast>"):
-    """A run of 9 ticks (0 to 2, then 4 to 10, but for 8 and 9), with raw bytes at 0 and 6."""
+    """A run of 9 ticks (0 to 2, then 4 to 10, but for 8 and 9), with raw bytes at 0, 6 and 10."""
     recorder = RunRecorder(RunHeader({"label": label}))
     recorder.write(timed_rows(3), tape(BYTES[0]))
     recorder.marker(100.01, "kick", "left")
     recorder.write(timed_rows(2, first=4), tape(b""))
     recorder.write(timed_rows(2, first=6), tape(BYTES[6]))
-    recorder.write(timed_rows(1, first=10), tape(b""))
+    recorder.write(timed_rows(1, first=10), tape(BYTES[10]))
     recorder.marker(100.05, "operator")
     return recorder.run("fault", "the end")
 
@@ -80,15 +81,30 @@ def test_its_frame_is_a_copy_of_its_columns(monkeypatch):
         run.to_frame()
 
 
-def test_batches_begin_where_bytes_do_and_after_each_gap():
+@pytest.mark.parametrize("stretch", [2, 3, 99])
+def test_batches_begin_where_bytes_do_and_after_each_gap(monkeypatch, stretch):
+    monkeypatch.setattr(log, "in_stretches", lambda ticks: in_stretches(ticks, stretch))
     run = replace(collected(), tapes=dict(reversed(BYTES.items())))
     assert [(k, rows["k"].tolist(), data) for k, rows, data in run.batches()] == [
         (0, [0, 1, 2], b"abc"),
         (4, [4, 5], b""),
         (6, [6, 7], b"de"),
-        (10, [10], b""),
+        (10, [10], b"f"),
     ]
     assert list(RunRecorder(HEADER).run("abort", "").batches()) == []
+
+
+def test_bytes_are_fetched_no_sooner_than_their_rows(monkeypatch):
+    monkeypatch.setattr(log, "in_stretches", lambda ticks: in_stretches(ticks, 2))
+    fetched, wire = [], protobuf_schema.message_class(WIRE_SCHEMA)
+
+    def messages():
+        for k, data in BYTES.items():
+            fetched.append(k)
+            yield wire(k=k, tape=data).SerializeToString()
+
+    assert next(replace(collected(), tapes=StoredTapes(messages(), {})).batches())[2] == b"abc"
+    assert fetched == [0, 6], "one that waits, and none of the rest"
 
 
 def test_a_run_is_saved_as_its_runner_would_have_written_it(tmp_path):
@@ -98,7 +114,7 @@ def test_a_run_is_saved_as_its_runner_would_have_written_it(tmp_path):
         writer.marker(100.01, "kick", "left")
         writer.write(timed_rows(2, first=4))
         writer.write(timed_rows(2, first=6), tape(BYTES[6]))
-        writer.write(timed_rows(1, first=10))
+        writer.write(timed_rows(1, first=10), tape(BYTES[10]))
         writer.marker(100.05, "operator")
         writer.close("fault", "the end")
     file = run.save(str(tmp_path / "saved"))
@@ -155,6 +171,7 @@ def test_bytes_of_a_long_run_are_found_by_their_first_tick(file, monkeypatch):
     with pytest.raises(KeyError):
         _ = tapes[1]
     others = StoredTapes([b"\xff\xff"], {7: b"x"})
+    assert len(others) == 2
     assert dict(others.items()) == {7: b"x"}, "what cannot be read is passed over"
 
 

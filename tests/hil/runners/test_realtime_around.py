@@ -1,5 +1,6 @@
 """What runs beside the real-time loop: looks at its newest row, orders, presses on a page, the end. No thread runs."""
 
+import os
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from hil.loop.states import Demand
 from hil.loop.tick_record import TICK
 from hil.runners import realtime
 from hil.runners.operator import Operator
-from hil.runners.realtime import BEAT_AT, QUIT, STOPPED_ON_PAGE, heed_presses, run_loop
+from hil.runners.realtime import BEAT_AT, QUIT, STOPPED_ON_PAGE, heed_presses, run_loop, warm_up_loop
 from tests.hil.loop.scripted import Scripted
 
 FDS = [1001, 1002]
@@ -182,6 +183,19 @@ def test_presses_on_a_page_reach_loop_and_operator(monkeypatch):
     assert around.feed is feed
     assert around.arguments[-2] is feed.presses
     assert around.looks[0] == ("heed", 2, 4.0)
+
+
+def test_what_is_warmed_up_is_the_loop_itself_told_to_quit(monkeypatch):
+    around, found = Around(monkeypatch, []), []
+
+    def compiled(ports, *given):
+        found.append((len(ports), [os.get_blocking(fd) for fd in ports["fd"].tolist()], given[-3][QUIT]))
+        around.compiled(*given)
+
+    monkeypatch.setattr(realtime, "_loop", compiled)
+    warm_up_loop(around.loop)
+    assert found == [(2, [False, False], 1)]
+    assert around.arguments[3] is around.loop
 
 
 def test_the_first_press_ramps_down_the_second_switches_off_and_each_counts_once():

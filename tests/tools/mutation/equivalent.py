@@ -11,7 +11,6 @@ _GRID = "at a speed of the grid both intervals that meet there give its gains"
 _ROW = "rows begin at multiples of seven, and at the first only the first counts"
 _BACK = "a clock that goes back is a step, with or without a turn of its 32 bits, which is 71 minutes away"
 _SPARE = "room for one more, which is not used"
-_NANOSECOND = "a nanosecond"
 _STDIN = "number 0 is the standard input, and no port"
 
 EQUIVALENT: dict[str, dict[str, str]] = {
@@ -80,17 +79,15 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "hil/runners/realtime.py": {
         "number: 1 -> 2 in flow[QUIT] = 1": _YES,
-        "number: 100000 -> 100001 in _EARLY_ns": _NANOSECOND,
-        "number: 1000000000 -> 1000000001 in _ATTENDED_ns": _NANOSECOND,
         "comparison: ports[port].fd < 0 -> ports[port].fd <= 0": _STDIN,
         "number: 0 -> 1 in if ports[port].fd < 0": _STDIN,
         "overwritten: samples += hear": "one port alone beats time",
         "sign: -libc.EINTR -> libc.EINTR": "what never waits is never interrupted",
-        "term left out: pressed and operator.presses < pressed -> operator.presses": "presses are never less than none",
         "await_sample: left out: return False -> pass": "nothing is not true either",
         "in _loop(libc.poll_set(readers), 0, True, 1, loop": "it is told to quit before the first beat",
         "number: 1 -> 2 in count = np.zeros(1, np.int32)": _SPARE,
         "number: 1 -> 2 in wire, scratch = new_wire": _SPARE,
+        "number: 8 -> 9 in ring, tape, ghost, spare": _SPARE,
         "number: 1 -> 2 in recorder = Recorder(record, BEAT_AT + 1": _SPARE,
         "number: 1 -> 2 in flow = np.zeros(BEAT_AT + 1": _SPARE,
     },
@@ -102,6 +99,8 @@ EQUIVALENT: dict[str, dict[str, str]] = {
     },
     "hil/logs/log.py": {
         "number: 32000000 -> 32000001 in LONG_LOG_BYTES": "a byte of 32 MB",
+        "term left out: self.ticks.dtype.names or () -> self.ticks.dtype.names": "rows have names",
+        "left out: begun = {first: tape for first, tape": "bytes that were given are kept, and nobody asks again",
         "number: 0.0 -> 1.0 in writer.marker": "when it is does not matter to what is loaded",
         "term left out: TICK.names or () -> TICK.names": "it has names",
         "truth: True -> False in if all(isinstance(field": "the fields are those of the kinds, one by one",
