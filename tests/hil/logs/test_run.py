@@ -217,13 +217,12 @@ def test_a_marker_of_other_fields_is_damaged_and_the_rest_is_read(tmp_path, monk
         with RunWriter(folder, HEADER) as writer:
             writer.write(timed_rows(3))
             data = writer._marker(**{columns[0][0]: "now" if columns[0][1] == text else 1.0}).SerializeToString()
-            message = np.frombuffer(data, f"V{len(data)}")
-            writer._mcap.messages(writer._marks, np.array([1]), np.array([0]), message)
-            writer.markers = 1
+            writer._mcap.messages(writer._marks, np.arange(2), np.zeros(2), np.frombuffer(2 * data, f"V{len(data)}"))
+            writer.markers = 2
         run = read_run(folder)
         assert (run.markers, len(run.ticks), run.complete) == ((), 3, False)
-        assert "damaged records: 1" in run.recovered
-        assert "counts 3 and 1" in run.recovered
+        assert "damaged records: 2" in run.recovered
+        assert "counts 3 and 2" in run.recovered
 
 
 def test_columns_must_be_there_and_hold_their_numbers(tmp_path):
