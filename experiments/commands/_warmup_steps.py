@@ -6,16 +6,20 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
+from numba import typeof
 
 from experiments.analysis.compare import compare
 from experiments.analysis.estimators.uncertainty import fit_window
 from experiments.analysis.measurable import emulated_loop
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
+from firmware_interface.twins.faulty_link import post
+from firmware_interface.twins.faulty_node import new_faulty_node, sampling_instant
 from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.logs.log import read_run
 from hil.rig.rig import Rig
+from hil.runners.emulation import emulated_node
 from hil.runners.replay import replay
 from hil.runners.simulated_run import run_lockstep
 from hil.runners.warmup import collector_off, compiling_meanwhile, warm_up
@@ -31,9 +35,10 @@ def compiling_for_campaigns() -> AbstractContextManager[None]:
 
 
 def compile_loop_and_fits() -> None:
-    """Compile the loop, then the fits, in one process."""
+    """Compile the loop, then the emulated node, which a simulated run reaches last, then the fits, in one process."""
     with collector_off():
         warm_up(*_machine(), helped=False)
+        _node()
         _fits()
 
 
@@ -60,6 +65,15 @@ def _fits() -> None:
     response = Response("warm-up", "kooijman", t, np.exp(-t) * np.cos(5.0 * t), 5.0 - 0.1 * t)
     window = make_window(response, 0, len(t), "all")
     compare(response, [window], [fit_window(response, window)])
+
+
+def _node() -> None:
+    """Compile the emulated node and its line, for the types of a simulated run."""
+    node = new_faulty_node(emulated_node(_machine()[0]).new_firmware(), ())
+    posted = (node.down, node.faults, 0, np.zeros(1, np.uint8), 0, 0.0, 0.0)
+    sampled = (node, np.zeros(1), 0.0, 0.0, 0.0)
+    for function, arguments in ((post, posted), (sampling_instant, sampled)):
+        function.compile_bare(tuple(typeof(argument) for argument in arguments))
 
 
 def _closed_loop() -> None:
