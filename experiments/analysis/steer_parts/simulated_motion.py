@@ -54,10 +54,10 @@ class MachineSteps:
     embed: Array  # (m, 4 + k) states from starts
 
     @classmethod
-    def of(cls, response: Response, window: Window) -> "MachineSteps | None":
+    def of(cls, response: Response, window: Window, dynamics: Dynamics | None = None) -> "MachineSteps | None":
         """Steps of a window's machine; None where theory does not say what a torque on the steer does."""
         theory = theory_for(response)
-        dynamics = theory.dynamics()
+        dynamics = dynamics or theory.dynamics()  # already made, where given
         if dynamics.steer_torque is None:
             return None
         v0 = max(window.v_mean, 0.1)
@@ -164,10 +164,10 @@ class RiddenMotion:
     @classmethod
     def of(cls, response: Response, window: Window) -> "RiddenMotion | None":
         """Motion of a window, or None where theory does not say what a torque on the steer does."""
-        machine = MachineSteps.of(response, window)
+        dynamics = theory_for(response).dynamics()
+        machine = MachineSteps.of(response, window, dynamics)
         if machine is None:
             return None
-        dynamics = theory_for(response).dynamics()
         return cls(response, window, dynamics, machine, estimate_initial_state(response, window, dynamics))
 
     def suits(self, element: SteerElement) -> bool:

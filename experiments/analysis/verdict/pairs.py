@@ -34,6 +34,7 @@ PAIR_STEPS = 4  # Gauss-Newton steps of a pair
 FIRST_SHARE, SLOPE_SHARE = 0.5, 0.1  # of what a cause would be alone: for the first guess, for difference quotients
 LEAST_GUESSED = 0.1  # of what a cause would be alone, in a guess that is believed
 LONGEST_PAIR_STEP = 1.0  # of what a cause would be alone, in one step
+MACHINES_KEPT = 8  # whose motions are kept, while the sizes of parts on them are searched: a few MB each
 SETTLED_STEP = 0.02  # likewise: a shorter step ends the search
 UNEXPLAINED = 0.01  # probability of a worse misfit below which one cause is not enough
 FAR = 6.0  # usual standard deviations: one cause that would have to move by more is not enough either
@@ -145,6 +146,7 @@ class MovedWindows:
         self._nominal = linear_predictions(self._group, {})
         self._std = np.array([c.prediction.difference_std for _, c in self._group])
         self._z = np.array([(c.z_re, c.z_im) for _, c in self._group])
+        self._ridden: dict[tuple[tuple[str, float], ...], list[RiddenMotion | None]] = {}
 
     def change(self, moves: Mapping[str, float]) -> ComplexArray:
         """Change (N,) of the windows' predictions [1/s]; nan where a machine cannot be.
@@ -159,20 +161,22 @@ class MovedWindows:
         try:
             if not parts:
                 return linear_predictions(self._group, quantities) - self._nominal
-            return np.array([self._with_parts(pair, quantities, parts) for pair in self._group]) - self._nominal
+            motions = self._motions(quantities)
+            found = [_with_parts(*pair, motion, parts) for pair, motion in zip(self._group, motions, strict=True)]
+            return np.array(found) - self._nominal
         except InputError:
             return np.full(len(self._group), complex(np.nan, np.nan))
 
-    def _with_parts(self, pair: tuple[Response, Comparison], quantities: Mapping[str, float], parts: Parts) -> complex:
-        response, c = pair
-        moved = replace(response, theory=theory_for(response).move(quantities))
-        motion = RiddenMotion.of(moved, c.window) if c.fit.influence.size else None
-        if motion is None or not all(motion.suits(element) for element, _ in parts):
-            return complex(np.nan, np.nan)
-        y = motion.lean_rate(parts)
-        if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
-            return complex(np.nan, np.nan)
-        return estimate_alike(response.t[c.window.rows], y, c.fit, quick=True).eigenvalue
+    def _motions(self, quantities: Mapping[str, float]) -> list[RiddenMotion | None]:
+        """Motions of the windows of a machine with some quantities moved; parts of any size ride the same ones."""
+        key = tuple(sorted(quantities.items()))
+        if key not in self._ridden:
+            moved = {id(r): replace(r, theory=theory_for(r).move(quantities)) for r, _ in self._group}
+            found = [RiddenMotion.of(moved[id(r)], c.window) if c.fit.influence.size else None for r, c in self._group]
+            if len(self._ridden) == MACHINES_KEPT:
+                del self._ridden[next(iter(self._ridden))]
+            self._ridden[key] = found
+        return self._ridden[key]
 
     def compared(self, moves: Mapping[str, float]) -> list[Comparison]:
         """Compare the same fits with predictions that are moved."""
@@ -192,6 +196,16 @@ class MovedWindows:
         z = self._z.ravel()
         shares = np.maximum(np.linalg.lstsq(D, z, rcond=1e-6)[0], 0.0)
         return shares, float(np.sum((z - D @ shares) ** 2))
+
+
+def _with_parts(response: Response, c: Comparison, motion: RiddenMotion | None, parts: Parts) -> complex:
+    """Estimate [1/s] of a window whose machine has some parts more; nan where it cannot have them, or falls."""
+    if motion is None or not all(motion.suits(element) for element, _ in parts):
+        return complex(np.nan, np.nan)
+    y = motion.lean_rate(parts)
+    if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
+        return complex(np.nan, np.nan)
+    return estimate_alike(response.t[c.window.rows], y, c.fit, quick=True).eigenvalue
 
 
 def _to_be_paired(group: WindowGroup, causes: Sequence[CandidateCause]) -> dict[str, CandidateCause]:

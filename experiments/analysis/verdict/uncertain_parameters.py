@@ -24,8 +24,7 @@ from experiments.analysis.estimators import estimate_alike
 from experiments.analysis.initial_state import estimate_initial_state
 from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.prediction import predict
-from experiments.datatypes import Comparison, Response
-from experiments.dynamics import Theory
+from experiments.datatypes import Comparison, Dynamics, Response
 from experiments.theory.modes import MIN_TURN, dominant_mode
 from experiments.theory.theory import theory_for
 from models.array_types import Array
@@ -216,12 +215,12 @@ def linear_predictions(group: Group, moved: Mapping[str, float]) -> NDArray[np.c
     moved : mapping of str to float
         SI.
     """
-    theories: dict[int, Theory] = {}
+    machines: dict[int, Dynamics] = {}
     found = []
     for response, c in group:
-        if id(response) not in theories:
-            theories[id(response)] = theory_for(response).move(moved)
-        found.append(_linear_like(response, c, theories[id(response)]))
+        if id(response) not in machines:
+            machines[id(response)] = theory_for(response).move(moved).dynamics()
+        found.append(_linear_like(response, c, machines[id(response)]))
     return np.array(found, complex)
 
 
@@ -230,9 +229,8 @@ def _linear(group: Group, moved: Mapping[str, float]) -> Array:
     return np.ascontiguousarray(linear_predictions(group, moved)).view(float)
 
 
-def _linear_like(response: Response, c: Comparison, theory: Theory) -> complex:
-    """Estimate [1/s] of a window's estimator from the linear motion that a theory explains in it."""
-    dynamics = theory.dynamics()
+def _linear_like(response: Response, c: Comparison, dynamics: Dynamics) -> complex:
+    """Estimate [1/s] of a window's estimator from the linear motion that a machine's dynamics explain in it."""
     start = estimate_initial_state(response, c.window, dynamics)
     if c.fit.influence.size == 0:  # the model is part of the fit: it finds its own eigenvalue
         mode = dominant_mode(dynamics, c.window.v_mean, start.x, c.window.duration, c.fit.im > 0, MIN_TURN)

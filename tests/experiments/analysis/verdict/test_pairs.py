@@ -2,8 +2,10 @@
 
 import pytest
 
+from experiments.analysis.compare import windows_by_bicycle
+from experiments.analysis.steer_parts.simulated_motion import RiddenMotion
 from experiments.analysis.verdict.candidate import CandidateCause
-from experiments.analysis.verdict.pairs import CausePair, one_is_not_enough
+from experiments.analysis.verdict.pairs import CausePair, MovedWindows, one_is_not_enough
 from experiments.analysis.verdict.wording import of_two
 from hil.runners.emulation import Emulation
 from models.plant.steer_drive import SteerDrive
@@ -41,15 +43,29 @@ def test_a_pair_is_said_to_be_fitted_and_how_much_is_left():
     assert of_two([]) == ""
 
 
-def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path):
+def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path, monkeypatch):
     """Before, xH or frame inertia was named, with chi-square in the tens left."""
-    found = lockstep(tmp_path, Emulation(drive=SteerDrive(gain=0.9, coulomb=0.05)), FOUR[1:]).verdicts[0]
+    analysis = lockstep(tmp_path, Emulation(drive=SteerDrive(gain=0.9, coulomb=0.05)), FOUR[1:])
+    found = analysis.verdicts[0]
     assert not found.explained
     best = found.pairs[0]
     sizes = {one.name: one.moved for one in (best.first, best.second)}
     assert sizes == {"drive_gain": pytest.approx(0.9, abs=0.01), "coulomb_friction": pytest.approx(0.05, rel=0.1)}
     assert best.p_left > 0.01
     assert "two causes at once" in found.sentence
+    group = next(iter(windows_by_bicycle(analysis.responses, analysis.comparisons).values()))[:2]
+    parts_of_other_sizes_ride_the_same_machine(group, monkeypatch)
+
+
+def parts_of_other_sizes_ride_the_same_machine(group, monkeypatch):
+    """Motions of a machine are made once, and what is found with them is what is found with new ones."""
+    made, of = [], RiddenMotion.of
+    monkeypatch.setattr(RiddenMotion, "of", lambda *told: (made.append(told), of(*told))[1])
+    windows, sizes = MovedWindows(group), {"drive_gain": 0.9, "coulomb_friction": 0.05}
+    windows.change(sizes | {"coulomb_friction": 0.02})
+    again = windows.change(sizes)
+    assert len(made) == len(group)
+    assert again.tolist() == MovedWindows(group).change(sizes).tolist()
 
 
 @pytest.mark.slow
