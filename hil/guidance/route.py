@@ -10,6 +10,7 @@ from hil.guidance.path import Path
 from hil.guidance.rideable import RideLimits, require_rideable
 from models.array_types import Array
 from models.errors import InputError
+from models.linear.prescribed_steer import InnerLoop
 from models.parameters import Bicycle
 
 ROUTE_SPACING = 0.1  # m, at least, between its rows
@@ -20,6 +21,7 @@ STRAIGHT_ON = 1e-3  # rad and rad/s, of lean, steer and their rates: less is str
 BEFORE_BEND, AFTER_BEND = 0.3, 2.0  # s beside a bend in which a bicycle is led into it, or comes out of it
 NEXT_PLACE = 3.0  # m
 _COLUMNS = 10
+_DELTA, _DELTA_DOT, _COMMAND = 6, 8, 9
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +58,19 @@ class Route:
             return 0.0
         return float(self.rows[-1][0]) / self.speed - RUN_UP + RUN_UP_TIME + RUN_OUT_TIME
 
-    def table(self) -> Array:
-        """Rows as an array (n, 10)."""
-        return np.array(self.rows, float).reshape(-1, _COLUMNS) if len(self.rows) else np.zeros((0, _COLUMNS))
+    def table(self, drive: InnerLoop | None = None) -> Array:
+        """Rows as an array (n, 10).
+
+        The last column is the command that the path asks for: the torque, or what makes the steer of a ``drive`` that
+        obeys a rate or angle follow the path, its lag made up for.
+        """
+        if not len(self.rows):
+            return np.zeros((0, _COLUMNS))
+        table = np.array(self.rows, float).reshape(-1, _COLUMNS)
+        if drive is not None and len(table) > 1:
+            wanted = table[:, _DELTA if drive.kind == "angle" else _DELTA_DOT]
+            table[:, _COMMAND] = wanted + drive.lag * self.speed * np.gradient(wanted, table[:, 0])
+        return table
 
     def bends(self, t: Array, x: Array, y: Array, psi: Array) -> list[tuple[float, float]]:
         """Times between which a bicycle is led through a bend: asked to lean, to steer, or still coming out of it.

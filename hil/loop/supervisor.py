@@ -273,6 +273,7 @@ def supervise(s, limits, news, sample, estimate):
 
     s.verdict = 0
     s.send = 1
+    was_on = s.flags & COMMAND_ENABLE
     s.flags = COMMAND_ENABLE if s.stage == _ENABLE or s.stage == _ARMED else 0
     angle = limits.kind == COMMAND_KIND_ANGLE
     if s.stage == _RUNNING:
@@ -286,7 +287,7 @@ def supervise(s, limits, news, sample, estimate):
     else:
         s.verdict |= _V_NOT_RUNNING
         s.at_limit = 0.0
-        T = estimate.delta if angle and s.flags & COMMAND_ENABLE else 0.0  # where a person holds the bars
+        T = _held(s, limits, estimate.delta, was_on, dt) if angle and s.flags & COMMAND_ENABLE else 0.0
         if s.stage == _STREAM or s.stage == _CLEAR:
             s.flags = COMMAND_CLEAR  # in STREAM it clears what an earlier run has left, with the drive off
         elif s.stage == _WITHHOLD:
@@ -300,6 +301,15 @@ def supervise(s, limits, news, sample, estimate):
         s.verdict |= _V_NO_FRESH_SAMPLE
     if not s.send:
         s.verdict |= _V_WITHHELD
+
+
+@njit(cache=True, nogil=True)
+def _held(s, limits, delta, was_on, dt):
+    """Angle [rad] at which a person holds the bars; told no faster than any command, for the encoder may be wrong."""
+    if not was_on:
+        return delta
+    room = limits.command_change * dt
+    return min(max(delta, s.T_cmd - room), s.T_cmd + room)
 
 
 def new_supervisor(watchdog: float) -> np.void:

@@ -84,7 +84,7 @@ def new_loop(
         asked_speeds=speed_corners(asked_speeds),
         law=_law_record(law),
         settings=law.settings,
-        route=route.table(),
+        route=route.table(rig.drive),
         references=reference.samples(rig.rate),
         excitation=excitation.samples(rig.rate),
         freedom=excitation.freedom(rig.rate),

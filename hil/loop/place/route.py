@@ -2,7 +2,7 @@
 
 The law that keeps a lane knows lean, steer, their rates, torque, heading and place as they are off a straight lane. On
 a path it is told each of them less what the path asks for there, and what the path asks of the torque is added to its
-wish::
+wish (of a drive that obeys a steer rate or angle, of that)::
 
     T_req = T_path(s) + law(phi - phi_path(s), delta - delta_path(s), ..., psi - psi_path(s), lateral)
 
@@ -27,7 +27,7 @@ ON_ROUTE = np.dtype(
         ("s", "f8"),  # m, along it
         ("lateral", "f8"),  # m, to the right of it
         ("heading", "f8"),  # rad, off it
-        ("T", "f8"),  # N m, that it asks for there
+        ("T", "f8"),  # command that it asks for there: N m, or rad/s or rad as the drive obeys
     ]
 )
 

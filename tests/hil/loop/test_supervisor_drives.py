@@ -108,14 +108,14 @@ def test_armed_angle_drive_is_told_where_the_bars_are_and_starts_from_there():
     bench.record = bench.limits.as_record("angle")
     bench.estimate["delta"] = 0.12
     bench.until(State.ARMED, demand=Demand.ARM)
-    for delta in (0.12, 0.05, -0.1):
+    for delta in (0.12, 0.1, 0.08):
         bench.estimate["delta"] = delta
         bench.tick(demand=Demand.ARM)
         assert bench.s["T_cmd"] == delta
     bench.until(State.RUNNING)
     for _ in range(3):
         bench.tick(T_req=0.4)
-    assert bench.s["T_cmd"] <= -0.1 + 4 * bench.limits.steer_rate.value * DT, "no jump to the wish"
+    assert bench.s["T_cmd"] <= 0.08 + 4 * bench.limits.steer_rate.value * DT, "no jump to the wish"
 
 
 def test_limits_of_a_command_are_those_of_a_machine():
@@ -150,3 +150,16 @@ def test_angle_may_not_be_commanded_beyond_the_steers_own_limit():
         rig_of(drive=InnerLoop(kind="angle", damping=1.0), limits=narrow)
     rig_of(drive=InnerLoop(kind="rate"), limits=narrow)
     rig_of(limits=narrow)
+
+
+def test_an_armed_angle_drive_is_told_no_faster_than_any_command():
+    """An encoder that jumps: a study saw the angle told change by 9 rad/s."""
+    bench = Bench()
+    bench.record = bench.limits.as_record("angle")
+    bench.estimate["delta"] = 0.02
+    bench.until(State.ARMED, demand=Demand.ARM)
+    room = bench.limits.steer_rate.value * DT
+    for seen, wanted in ((0.1, 0.02 + room), (0.0, 0.02), (0.02 + 0.5 * room, 0.02 + 0.5 * room)):
+        bench.estimate["delta"] = seen
+        bench.tick(demand=Demand.ARM)
+        assert bench.s["T_cmd"] == pytest.approx(wanted, abs=1e-12)

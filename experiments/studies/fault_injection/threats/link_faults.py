@@ -158,7 +158,7 @@ LINK_THREATS = (
         Kind.NOISE,
         _MANY,
         NOISY_CAUSES,
-        0.5,
+        2.0,  # with half of the frames lost the counted rates take four of their time constants to pass a limit
         sizes=(1, 60),
         whole=True,
         chances=OFTEN_CHANCE,
