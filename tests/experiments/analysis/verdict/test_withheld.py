@@ -27,21 +27,24 @@ def windows_of(number, stratum="gusts 4 N", seed=77001, bicycles=TUNED_ON):
 
 
 def test_a_true_bicycle_in_a_gale_is_not_judged():
-    """Before: p = 0.0006. 4 N on a light bicycle without control move it a third as much as its kicks."""
-    group = windows_of(3)
+    """4 N on a light bicycle move it a third as much as its kicks."""
+    group = windows_of(1)
     assert driven_share(group) > GREATEST_DRIVEN_SHARE
-    verdict = bicycle_verdict("Browser", group)
+    verdict = bicycle_verdict("Crescendo", group)
     assert verdict.explained is None
     assert np.isnan(verdict.p)
     assert verdict.sentence.startswith(
-        "the verdict on the model of Browser is withheld: wind, belt or road moved it 0.3"
+        "the verdict on the model of Crescendo is withheld: wind, belt or road moved it 0.3"
     )
     assert verdict.sentence.endswith("or where it is calmer; in still air see that the steer meets no stop")
 
 
 def test_one_window_in_a_gale_is_not_judged():
-    """Before: p = 7e-33."""
-    group = windows_of(5)
+    """Few windows tell of no wind by themselves. Before, one brought p = 7e-33; two are withheld as well."""
+    two = bicycle_verdict("Browser", windows_of(3))
+    assert two.explained is None
+    assert "two windows do not tell wind, belt or road from a wrong model" in two.sentence
+    group = windows_of(8)
     assert len(group) == 1
     verdict = bicycle_verdict("Crescendo", group)
     assert verdict.explained is None
