@@ -10,6 +10,7 @@ and the sideways place y_P [m] of the rear contact beside the bicycle's four (`m
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from math import radians
+from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError
@@ -102,10 +103,8 @@ class LaneKeeping:
     weights: LaneWeights | Mapping[str, float] = field(default_factory=LaneWeights)
 
     def __post_init__(self) -> None:
-        if isinstance(self.weights, Mapping):
-            object.__setattr__(self, "weights", _weights(self.weights))
-        elif not isinstance(self.weights, LaneWeights):
-            raise InputError(f"a lane wants its weights by name, such as y_P = 0.2, found {self.weights!r}")
+        if not isinstance(self.weights, LaneWeights):
+            object.__setattr__(self, "weights", named_weights(LaneWeights, self.weights))
 
     def sampled(self, bicycle: Bicycle, v: float, timing: LoopTiming) -> SampledModel:
         """Model that the gains are for: `lane_loop`."""
@@ -121,21 +120,45 @@ class LaneKeeping:
         InputError
             At this speed steer torque cannot balance the bicycle, or cannot move it sideways.
         """
-        require_stabilisable(bicycle, v)
         Q = np.zeros_like(model.F)
         weights = self.weights
         assert isinstance(weights, LaneWeights)
         Q[: len(GROUND_STATES), : len(GROUND_STATES)] = weights.Q
-        try:
-            K = dlqr_gain(model.F, model.G, Q, weights.T_delta**-2.0)
-        except LinAlgError as error:
-            raise InputError(
-                f"no gains keep {bicycle.name} in its lane at {v:g} m/s ({error}): leave this speed out or change the "
-                "weights"
-            ) from None
-        wide = model.widen(K)
-        mode = lane_mode(model, wide)
-        return wide, f"lane mode {mode.real:.2f}±{abs(mode.imag):.2f}i 1/s"
+        return lane_gains(bicycle, v, model, model, (Q, weights.T_delta**-2.0))
+
+
+def lane_gains(
+    bicycle: Bicycle, v: float, model: SampledModel, known: SampledModel, costs: tuple[Array, float]
+) -> tuple[Array, str]:
+    """Gains (8,) of the least quadratic cost, and a note of the lane mode that they make.
+
+    Parameters
+    ----------
+    bicycle : Bicycle
+    v : float
+        Speed [m/s].
+    model : SampledModel
+        With heading and place.
+    known : SampledModel
+        That model, or the one without what no loop measures: the gains are for it.
+    costs : ((n, n) array, float)
+        Of the states of ``known``, and of the command.
+
+    Raises
+    ------
+    InputError
+        As of `LaneKeeping.gains`.
+    """
+    require_stabilisable(bicycle, v)
+    try:
+        wide = known.widen(dlqr_gain(known.F, known.G, *costs))
+    except LinAlgError as error:
+        raise InputError(
+            f"no gains keep {bicycle.name} in its lane at {v:g} m/s ({error}): leave this speed out or change the "
+            "weights"
+        ) from None
+    mode = lane_mode(model, wide)
+    return wide, f"lane mode {mode.real:.2f}±{abs(mode.imag):.2f}i 1/s"
 
 
 def hold_lane_back(schedule: GainSchedule) -> GainSchedule:
@@ -158,10 +181,12 @@ def hold_lane_back(schedule: GainSchedule) -> GainSchedule:
     return replace(schedule, method=f"{schedule.method} held back", K=np.array(K), closed_loop=np.array(found))
 
 
-def _weights(given: Mapping[str, float]) -> LaneWeights:
-    """Weights from a table of them; raises InputError for one that there is not."""
-    known = [item.name for item in fields(LaneWeights)]
+def named_weights(kind: Any, given: Any) -> Any:
+    """Weights from a table of them; raises InputError where it is none, or names one that there is not."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"a lane wants its weights by name, such as y_P = 0.2, found {given!r}")
+    known = [item.name for item in fields(kind)]
     for name in given:
         if name not in known:
             raise InputError(f"the weights of a lane are {', '.join(known)}, found {name!r}")
-    return LaneWeights(**given)
+    return kind(**given)

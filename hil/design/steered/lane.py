@@ -10,16 +10,12 @@ from dataclasses import dataclass, field, fields
 from math import radians
 from typing import ClassVar
 
-from scipy.linalg import LinAlgError
-
-from hil.design.lane import lane_mode
-from hil.design.lqr import dlqr_gain, require_weights
+from hil.design.lane import lane_gains, named_weights
+from hil.design.lqr import require_weights
 from hil.design.sampled_plant import SampledModel
-from hil.design.stabilisability import require_stabilisable
 from hil.design.steered.quadratic import SteerAngleLQR, SteerWeights
 from hil.design.steered.sampled_steer import SteerModel
 from models.array_types import Array
-from models.errors import InputError
 from models.parameters import Bicycle
 
 
@@ -67,13 +63,7 @@ class SteerRateLane:
     keeps_lane: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        known = [item.name for item in fields(SteerLaneWeights)]
-        if not isinstance(self.weights, Mapping):
-            raise InputError(f"a lane wants its weights by name, such as y_P = 0.2, found {self.weights!r}")
-        for name in self.weights:
-            if name not in known:
-                raise InputError(f"the weights of a lane are {', '.join(known)}, found {name!r}")
-        self.usual(**self.weights)
+        named_weights(self.usual, self.weights)
 
     def gains(self, bicycle: Bicycle, v: float, model: SampledModel) -> tuple[Array, str]:
         """Gains (8,) at the speed ``v`` [m/s], and the lane mode.
@@ -83,18 +73,9 @@ class SteerRateLane:
         InputError
             At this speed the steer cannot balance the bicycle, or cannot move it sideways.
         """
-        require_stabilisable(bicycle, v)
         assert isinstance(model, SteerModel)
         known, weights = model.without_hidden_state(), self.usual(**self.weights)
-        try:
-            wide = known.widen(dlqr_gain(known.F, known.G, *weights.costs(known)))
-        except LinAlgError as error:
-            raise InputError(
-                f"no gains keep {bicycle.name} in its lane at {v:g} m/s ({error}): leave this speed out or change the "
-                "weights"
-            ) from None
-        mode = lane_mode(model, wide)
-        return wide, f"lane mode {mode.real:.2f}±{abs(mode.imag):.2f}i 1/s"
+        return lane_gains(bicycle, v, model, known, weights.costs(known))
 
 
 @dataclass(frozen=True)

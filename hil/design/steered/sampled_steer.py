@@ -37,13 +37,14 @@ class SteerModel(SampledModel):
         Of the drive.
     timing : LoopTiming
         Rate and delay; its lag is not used.
+    in_lane : bool
+        Heading and place off the lane are among the states.
     """
 
     bicycle: Bicycle
     v: float
     loop: InnerLoop
     timing: LoopTiming
-
     in_lane: bool = False
 
     def widen(self, K: ArrayLike) -> Array:
