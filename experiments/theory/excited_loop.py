@@ -66,15 +66,27 @@ class ExcitedLoop:
             Lean rate "phi_dot" [rad/s] and steer "delta" [rad] as measured, the command "T" sent; the states "phi" and
             "delta_true" [rad].
         """
-        states = self.states(command)
+        return self._shown(self.states(command), command)
+
+    def _shown(self, states: Array, command: Sequence[float] | Array) -> dict[str, Array]:
+        """Readings (k,) of `response` in ``states`` (k, m)."""
         seen = {name: states @ self.H[row] for name, row in OUTPUT_ROWS.items()}
         sent = states @ self.w + np.asarray(command, float)
         return {**seen, "T": sent, "phi": states[:, PHI], "delta_true": states[:, DELTA]}
 
-    def peaks(self, command: Sequence[float] | Array) -> dict[str, float]:
-        """Largest lean, steer [rad] and command while ``command`` (k,) is played from rest."""
-        seen = self.response(command)
+    def peaks(self, command: Sequence[float] | Array, **others: int) -> dict[str, float]:
+        """Largest lean, steer [rad] and command while ``command`` (k,) is played from rest.
+
+        Parameters
+        ----------
+        command : (k,)
+        **others : int
+            Places of further states by the names of their peaks.
+        """
+        states = self.states(command)
+        seen = self._shown(states, command)
         largest = {"lean": seen["phi"], "steer": seen["delta_true"], "command": seen["T"]}
+        largest |= {name: states[:, place] for name, place in others.items()}
         return {name: float(np.abs(y).max(initial=0.0)) for name, y in largest.items()}
 
     def __repr__(self) -> str:
@@ -159,9 +171,8 @@ def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Ex
             "played there: choose another speed or controller"
         )
     unit = replace(signal, amplitude=1.0, delay=0.0).samples(rig.rate)
-    record, peaks = rig.limits.as_record(rig.drive_kind), loop.peaks(unit)
-    if rig.drive is not None:
-        peaks["torque"] = float(np.abs(loop.states(unit)[:, T_DRIVE]).max(initial=0.0))
+    record = rig.limits.as_record(rig.drive_kind)
+    peaks = loop.peaks(unit, **({} if rig.drive is None else {"torque": T_DRIVE}))
     return share * min(float(record[name]) / peak for name, peak in peaks.items())
 
 
