@@ -40,7 +40,7 @@ def memory(command, *arguments):
     ("command", "options"),
     [
         ("analyze", ()),
-        ("replay", ()),
+        pytest.param("replay", (), marks=pytest.mark.slow),
         pytest.param("export", ("--to", "parquet", "--out"), marks=pytest.mark.slow),
         pytest.param("export", ("--to", "mcap", "--out"), marks=pytest.mark.slow),
         ("info", ()),

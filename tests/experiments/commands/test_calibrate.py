@@ -121,6 +121,7 @@ def test_everything_that_is_otherwise_is_found_and_written(machine):
     assert set(before.splitlines()) <= set(node.file.read_text().splitlines()), "nothing that stood there is gone"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.realtime
 def test_a_machine_as_its_rig_says_changes_nothing(machine):

@@ -19,7 +19,7 @@ def test_every_fault_of_a_twin_is_a_threat():
 
 
 def test_promises_are_kept_also_by_the_replay_of_a_written_log():
-    results = run_cases(2 * len(NAMES), seed=5, jobs=1, options=SPEED)
+    results = run_cases(len(NAMES), seed=5, jobs=1, options=SPEED)
     assert [result.complaints for result in results if result.complaints] == []
     outcomes = {name: {result.outcome for result in results if result.threat == name} for name in NAMES}
     assert outcomes["speed drive silent"] == outcomes["speed drive runs away"] == {"SPEED_DRIVE"}
