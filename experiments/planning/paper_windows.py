@@ -98,7 +98,7 @@ def paper_theory(rig: Rig, controller: Controller | None, sensors: Sensors) -> T
 
 
 def kick_amplitude(rig: Rig, controller: Controller, v: float, kick: PaperKick) -> float:
-    """Find the torque [N m] of a kick by the drive that uses its share of the limits; raises InputError.
+    """Find the size [N m, rad/s or rad] of a kick by the drive that uses its share of the limits; raises InputError.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def wheel_excursion(rig: Rig, controller: Controller, v: float, played: Array) -
     v : float
         Speed [m/s].
     played : (n,) array
-        Torque on top of the controller's at each sample [N m].
+        On top of the controller's command at each sample, in its unit.
     """
     loop, states = excited_loop(rig, controller, v), SampledLoop.of_rig(rig, controller).states
     place, heading = states.index("y_P"), states.index("psi")
@@ -147,7 +147,7 @@ def paper_window(
     spacing : float
     kick : PaperKick
     amplitude : float
-        Of a kick by the drive [N m].
+        Of a kick by the drive [N m, rad/s or rad].
     sensors : Sensors
         Whose wheel tells the speed; the others' noise is in the theory.
     """

@@ -14,12 +14,15 @@ from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.sampled_plant import T_DRIVE, U_PREV
 from hil.loop.excitation import Excitation
+from hil.loop.limits import COMMAND_LIMITS
 from hil.rig.rig import Rig
 from models.array_types import Array, ComplexArray
 from models.coordinates import DELTA, PHI
 from models.errors import InputError
 from models.linear.perturbed import Variant
+from models.linear.prescribed_steer import COMMAND_UNITS
 
+CHANGE_SHARE = 0.9  # of a limit that cuts off what is played: of the command's change, of the torque behind it
 OUTPUT_ROWS = {"phi_dot": MEASURED_CHANNELS.index("phi_dot_meas"), "delta": MEASURED_CHANNELS.index("delta_meas")}
 
 
@@ -75,7 +78,7 @@ class ExcitedLoop:
         return {**seen, "T": sent, "phi": states[:, PHI], "delta_true": states[:, DELTA]}
 
     def peaks(self, command: Sequence[float] | Array, **others: int) -> dict[str, float]:
-        """Largest lean, steer [rad] and command while ``command`` (k,) is played from rest.
+        """Largest lean, steer [rad], command and change of it per second while ``command`` (k,) is played from rest.
 
         Parameters
         ----------
@@ -86,6 +89,7 @@ class ExcitedLoop:
         states = self.states(command)
         seen = self._shown(states, command)
         largest = {"lean": seen["phi"], "steer": seen["delta_true"], "command": seen["T"]}
+        largest["command_change"] = np.diff(seen["T"], prepend=0.0) / self.dt
         largest |= {name: states[:, place] for name, place in others.items()}
         return {name: float(np.abs(y).max(initial=0.0)) for name, y in largest.items()}
 
@@ -146,7 +150,8 @@ def transfer_function(A: Array, b: Array, c: Array, f: Array, dt: float) -> Comp
 def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Excitation, share: float) -> float:
     """Amplitude [N m, rad/s or rad] at which theory keeps lean, steer and command within a share of the rig's limits.
 
-    So does it the torque of a drive that obeys a steer rate or angle.
+    So does it the torque of a drive that obeys a steer rate or angle. The command changes a tenth more slowly than the
+    supervisor lets it: what is cut off would not be played.
 
     Parameters
     ----------
@@ -164,6 +169,55 @@ def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Ex
     InputError
         When the loop is not stable at ``v``, so that no amplitude is small enough.
     """
+    at_limit = amplitudes_at_limits(rig, schedule, v, signal)
+    return min((CHANGE_SHARE if name == "command_change" else share) * most for name, most in at_limit.items())
+
+
+def require_played_whole(rig: Rig, schedule: Controller, v: float, signal: Excitation) -> None:
+    """Refuse an amplitude of which, after theory, a limit of the command's change or of the drive's torque cuts some.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : Controller
+    v : float
+        Speed [m/s].
+    signal : Excitation
+
+    Raises
+    ------
+    InputError
+    """
+    most = {name: CHANGE_SHARE * at for name, at in amplitudes_at_limits(rig, schedule, v, signal).items()}
+    first = min(most, key=lambda name: most[name])
+    if first not in ("command_change", "torque") or signal.amplitude <= most[first]:
+        return  # a rehearsal tells of the others
+    limit = COMMAND_LIMITS[rig.drive_kind][1] if first == "command_change" else first
+    unit = COMMAND_UNITS[rig.drive_kind]
+    bound = getattr(rig.limits, limit)
+    raise InputError(
+        f"an amplitude of {signal.amplitude:.3g} {unit} at {v:g} m/s meets the limit {limit} of {bound.value:g} "
+        f"{bound.unit}, so that not all of it would be played: give at most {most[first]:.2g} {unit}"
+    )
+
+
+def amplitudes_at_limits(rig: Rig, schedule: Controller, v: float, signal: Excitation) -> dict[str, float]:
+    """Amplitude at which theory meets each limit: lean, steer, command, command_change; torque of a stiff drive.
+
+    Parameters
+    ----------
+    rig : Rig
+    schedule : Controller
+    v : float
+        Speed [m/s].
+    signal : Excitation
+        Its amplitude and delay do not count.
+
+    Raises
+    ------
+    InputError
+        When the loop is not stable at ``v``, so that no amplitude is small enough.
+    """
     loop = excited_loop(rig, schedule, v)
     if not loop.stable:
         raise InputError(
@@ -173,7 +227,7 @@ def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Ex
     unit = replace(signal, amplitude=1.0, delay=0.0).samples(rig.rate)
     record = rig.limits.as_record(rig.drive_kind)
     peaks = loop.peaks(unit, **({} if rig.drive is None else {"torque": T_DRIVE}))
-    return share * min(float(record[name]) / peak for name, peak in peaks.items())
+    return {name: float(record[name]) / peak for name, peak in peaks.items()}
 
 
 def crest_factor(torque: Array) -> float:

@@ -20,7 +20,7 @@ from models.errors import InputError
 
 @dataclass(frozen=True)
 class Excitation:
-    """Torque over time that begins when the machine is RUNNING; a sweep of a drive's steer rate or angle as well.
+    """Command over time that begins when the machine is RUNNING: a torque, or the steer rate or angle of such a drive.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Excitation:
     delay : float
         s under control before it begins.
     releases : sequence of (s, s)
-        When the torque is off for a moment: beginning after the machine is RUNNING, and how long. A push is played
-        right before each of them, to either side in turn, instead of once at the beginning.
+        When the torque is off for a moment, of a drive that obeys a torque: beginning after the machine is RUNNING, and
+        how long. A push is played right before each of them, to either side in turn, instead of once at the beginning.
     catch : float
         Share of the lean and steer limits beyond which a release ends early.
     held_back : sequence of (s, s)
@@ -72,7 +72,7 @@ class Excitation:
         if not (min(self.amplitude, self.duration, self.delay) >= 0.0 and 0.0 < self.f_low <= self.f_high):
             raise InputError(
                 "an excitation needs an amplitude, a duration and a delay of zero or more and a band of positive "
-                f"frequencies, found {self.amplitude:g} N m, {self.duration:g} s, {self.delay:g} s, {self.f_low:g} to "
+                f"frequencies, found {self.amplitude:g}, {self.duration:g} s, {self.delay:g} s, {self.f_low:g} to "
                 f"{self.f_high:g} Hz"
             )
         if self.periods != 1 and (self.kind not in PERIODIC or self.periods < 1):
@@ -244,7 +244,7 @@ def excitation_place(pulse, t, running):
 
 @njit(cache=True, nogil=True)
 def excitation_torque(excitation, place):
-    """Torque [N m] at a place of the excitation (n,); none behind its end. Runs inside the tick."""
+    """Command [of its unit] at a place of the excitation (n,); none behind its end. Runs inside the tick."""
     return excitation[place] if place < excitation.size else 0.0
 
 

@@ -63,12 +63,12 @@ def require_fitting(rig: Rig, schedule: Controller, allow_mismatch: bool = False
 
 
 def require_playable_on(rig: Rig, excitation: Excitation) -> None:
-    """Refuse all but a sweep on a drive that obeys a steer rate or angle: it cannot let go; raises InputError."""
-    if rig.drive is not None and (excitation.kind not in ("none", "sweep") or excitation.moments):
+    """Refuse releases on a drive that obeys a steer rate or angle: it cannot let go; raises InputError."""
+    if rig.drive is not None and excitation.releases:
         raise InputError(
-            f"an excitation plays a torque [N m], or lets go, but the drive of the rig '{rig.name}' obeys a steer "
-            f"{rig.drive_kind} [{rig.drive.unit}]: kick the bicycle or play a sweep instead, or take a rig with a "
-            "torque drive"
+            f"a release takes the torque off, but the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind} "
+            f"[{rig.drive.unit}] and would hold the steer where it is: kick the bicycle, play a signal on top of the "
+            "command, hold back a lane, or take a rig with a torque drive"
         )
 
 

@@ -28,7 +28,13 @@ from hil.loop.excitation import Excitation
 from hil.loop.reference import Reference
 from hil.loop.tick import LoopState
 from hil.rig.armable import require_armable
-from hil.rig.fitting import require_fitting, require_followed, require_route_kept, require_speeds_asked
+from hil.rig.fitting import (
+    require_fitting,
+    require_followed,
+    require_playable_on,
+    require_route_kept,
+    require_speeds_asked,
+)
 from hil.rig.rig import Rig
 from hil.rig.stable import require_stable
 from hil.runners import realtime
@@ -122,6 +128,7 @@ def run_realtime(
     require_fitting(rig, schedule, allow_mismatch)
     require_followed(schedule, reference)
     require_speeds_asked(rig, asked_speeds)
+    require_playable_on(rig, excitation)
     told = dict(extra or {}) | ({"route": route} if route.rows else {})
     told |= {"asked_speeds": tuple(asked_speeds)} if asked_speeds else {}
     require_route_kept(rig, schedule, route, linear=getattr(told.get("emulation"), "model", "") == "linear")

@@ -19,6 +19,7 @@ from experiments.theory.excited_loop import excited_loop
 from hil.loop.excitation import Excitation
 from hil.rig.fitting import with_emulated_place
 from models.errors import InputError
+from models.linear.prescribed_steer import COMMAND_UNITS
 
 FIRST_DRIVE_KICK = 1.5  # s under control before the drive kicks
 FIRST_KICK_AT_SPEED = 3.0  # s where the machine keeps its speed: it is released while the last tenths are still to come
@@ -143,6 +144,7 @@ def _condition(
     on_belt = settings.share_of_belt * edge / wheel_excursion(rig, schedule, run.v, unit)
     small = np.radians(settings.most_lean_deg) / excited_loop(rig, schedule, run.v).peaks(unit)["lean"]
     played = replace(played, amplitude=min(within, on_belt, small))
+    command = COMMAND_UNITS[rig.drive_kind]
     return bench.condition(
         settings,
         run,
@@ -152,7 +154,7 @@ def _condition(
         excitation=played,
         length=RELEASE_DELAY + first + settings.kicks * settings.spacing_s,
         instruction=belt_instruction(
-            run.v, f"; its motor kicks by {played.amplitude:.2f} N m, stand at the stop and do not touch it", rig
+            run.v, f"; its motor kicks by {played.amplitude:.2g} {command}, stand at the stop and do not touch it", rig
         ),
         remedy="lower share_of_limits or share_of_belt, or leave this speed or kick out",
     )

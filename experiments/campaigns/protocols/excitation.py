@@ -1,20 +1,22 @@
-"""Protocols that play a torque on top of the controller: common part of the sine sweep and the designed input."""
+"""Protocols that play a command on top of the controller's: common part of the sine sweep and the designed input."""
 
 from dataclasses import replace
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
-from experiments.theory.excited_loop import amplitude_within_limits, crest_factor
+from experiments.theory.excited_loop import amplitude_within_limits, crest_factor, require_played_whole
 from hil.loop.excitation import Excitation
-from hil.rig.fitting import require_playable_on
+from hil.rig.rig import Rig
 from models.errors import InputError
 from models.linear.prescribed_steer import COMMAND_UNITS
 
-PLAY_LEAD = 1.5  # s under control before the torque begins to play
+PLAY_LEAD = 1.5  # s under control before the signal begins to play
+KEY_UNITS = {"torque": "Nm", "rate": "rad_s", "angle": "rad"}  # of each kind of drive's command, as keys end
+_COMMAND_WORDS = {"torque": "torque", "rate": "steer rate", "angle": "steer angle"}
 PLAY_TAIL = 2.0  # s after it, in which the answer dies away
 
 
@@ -26,6 +28,8 @@ class Settings(Common):
     f_low_Hz: float = Field(default=0.2, gt=0.0)
     f_high_Hz: float = Field(default=5.0, gt=0.0)
     amplitude_Nm: float | None = Field(default=None, gt=0.0)
+    amplitude_rad_s: float | None = Field(default=None, gt=0.0)
+    amplitude_rad: float | None = Field(default=None, gt=0.0)
     share_of_limits: float = Field(default=0.2, gt=0.0, lt=1.0)
 
 
@@ -57,19 +61,15 @@ def plan_played(
             delay=PLAY_LEAD,
             periods=periods,
         )
-        if rig.drive is not None and settings.amplitude_Nm is not None:
-            raise InputError(
-                f"amplitude_Nm is a torque, but the drive of the rig '{rig.name}' obeys a steer {rig.drive_kind} "
-                f"[{rig.drive.unit}]: give share_of_limits instead"
-            )
-        require_playable_on(rig, played)
-        amplitude = settings.amplitude_Nm or amplitude_within_limits(
-            rig, schedule, run.v, played, settings.share_of_limits
-        )
+        key = amplitude_key(settings, rig, "amplitude")
+        given = getattr(settings, key)
+        amplitude = given or amplitude_within_limits(rig, schedule, run.v, played, settings.share_of_limits)
         played = replace(played, amplitude=amplitude)
+        if given:
+            require_played_whole(rig, schedule, run.v, played)
         crest = crest_factor(played.samples(rig.rate))
         unit = COMMAND_UNITS[rig.drive_kind]
-        warning = f"; its motor will play {amplitude:.2f} {unit} at most for {settings.duration_s:g} s, do not touch it"
+        warning = f"; its motor will play {amplitude:.2g} {unit} at most for {settings.duration_s:g} s, do not touch it"
         conditions.append(
             bench.condition(
                 settings,
@@ -80,7 +80,33 @@ def plan_played(
                 excitation=played,
                 length=RELEASE_DELAY + PLAY_LEAD + settings.duration_s + PLAY_TAIL,
                 instruction=belt_instruction(run.v, warning, bench.machine),
-                remedy=f"lower amplitude_Nm or share_of_limits; the crest factor of this input is {crest:.2f}",
+                remedy=f"lower {key} or share_of_limits; the crest factor of this input is {crest:.2f}",
             )
         )
     return bench.in_random_order(conditions)
+
+
+def amplitude_key(settings: BaseModel, rig: Rig, what: str) -> str:
+    """Key of a strength in the unit that the rig's drive obeys: "amplitude_rad_s"; refuses one of another unit.
+
+    Parameters
+    ----------
+    settings : BaseModel
+        With a key of each unit.
+    rig : Rig
+    what : str
+        First part of the keys, "amplitude" or "push".
+
+    Raises
+    ------
+    InputError
+    """
+    key = f"{what}_{KEY_UNITS[rig.drive_kind]}"
+    for kind, unit in KEY_UNITS.items():
+        other = f"{what}_{unit}"
+        if other != key and getattr(settings, other) is not None:
+            raise InputError(
+                f"{other} is a {_COMMAND_WORDS[kind]}, but the drive of the rig '{rig.name}' obeys a "
+                f"{_COMMAND_WORDS[rig.drive_kind]} [{COMMAND_UNITS[rig.drive_kind]}]: give {key}, or leave it out"
+            )
+    return key

@@ -15,11 +15,13 @@ from pydantic import Field
 
 from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
 from experiments.campaigns.protocols.condition import Settings as Common
+from experiments.campaigns.protocols.excitation import amplitude_key
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from experiments.theory.excited_loop import amplitude_within_limits
 from hil.controllers.controller import Controller
 from hil.design.schedule import GainSchedule
 from hil.loop.excitation import Excitation
+from hil.rig.fitting import require_playable_on
 from models.errors import InputError
 from models.linear.modes import critical_speeds
 from models.parameters import Bicycle
@@ -30,8 +32,8 @@ BELOW_WEAVE_SPEED = (0.2, 0.5)  # m/s below the weave speed, where a cycle grows
 _WARNING = {"torque": "its torque will go off", "lane": "it will be left to wander"}
 _CUE = {"torque": "torque off", "lane": "lane held back"}
 _REMEDY = {
-    "torque": "shorten free_s, lower push_Nm or catch, or go nearer to the weave speed",
-    "lane": "shorten free_s, lower push_Nm or bring_back, or take a wider belt",
+    "torque": "shorten free_s, lower {push} or catch, or go nearer to the weave speed",
+    "lane": "shorten free_s, lower {push} or bring_back, or take a wider belt",
 }
 PUSH_SHARE = 0.05  # of the limits that the push alone may use: the motion has to grow before it meets one
 
@@ -44,6 +46,8 @@ class Settings(Common):
     free_s: float = Field(default=3.5, ge=0.5, le=30.0)
     rest_s: float = Field(default=3.0, ge=1.0, le=60.0)  # under control between two
     push_Nm: float | None = Field(default=None, gt=0.0)  # designed to be small, if not given
+    push_rad_s: float | None = Field(default=None, gt=0.0)  # of a drive that obeys a steer rate
+    push_rad: float | None = Field(default=None, gt=0.0)  # of a drive that obeys a steer angle
     catch: float = Field(default=0.6, gt=0.0, lt=1.0)
     hold_back: Literal["torque", "lane"] = "torque"
     bring_back: float = Field(default=0.6, gt=0.0, lt=1.0)
@@ -66,6 +70,8 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
     begins = [RELEASE_DELAY + FIRST_RELEASE + i * (settings.free_s + settings.rest_s) for i in range(settings.releases)]
     moments = tuple((begin, settings.free_s) for begin in begins)
     lane = settings.hold_back == "lane"
+    if bench.machine is not None:
+        require_playable_on(bench.machine, Excitation(releases=() if lane else moments))
     conditions = []
     for b, bicycle in enumerate(bench.bicycles):
         speeds = settings.speeds_m_s or below_weave(bicycle)
@@ -73,10 +79,9 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
             schedule = bench.schedule(bicycle, run.controller, speeds)
             if lane:
                 _require_lane(run.controller.name, schedule)
-            push = Excitation(kind="push", duration=PUSH_DURATION)
-            strength = settings.push_Nm or amplitude_within_limits(
-                bench.rig(bicycle), schedule, run.v, push, PUSH_SHARE
-            )
+            push, rig = Excitation(kind="push", duration=PUSH_DURATION), bench.rig(bicycle)
+            key = amplitude_key(settings, rig, "push")
+            strength = getattr(settings, key) or amplitude_within_limits(rig, schedule, run.v, push, PUSH_SHARE)
             conditions.append(
                 bench.condition(
                     settings,
@@ -99,7 +104,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
                     cues=tuple(
                         (begin, f"{_CUE[settings.hold_back]}: hands ready, do not touch it") for begin in begins
                     ),
-                    remedy=_REMEDY[settings.hold_back],
+                    remedy=_REMEDY[settings.hold_back].format(push=key),
                 )
             )
     return bench.in_random_order(conditions)

@@ -28,7 +28,7 @@ def campaign_of(name, tmp_path_factory, **changes):
     Figures are files only in the slow test of every example as it stands.
     """
     out = tmp_path_factory.mktemp(name)
-    text = (EXAMPLES / f"{name}.toml").read_text()
+    text = (EXAMPLES / f"{name}.toml").read_text().replace('"../rigs/', f'"{EXAMPLES.parent}/rigs/')
     for key, value in changes.items():
         text, n = re.subn(rf"(?m)^{key} = [^#\n]*", f"{key} = {value}", text)
         assert n

@@ -4,8 +4,6 @@ import pytest
 
 from experiments.campaigns.file import plan_campaign
 from experiments.campaigns.session import run_campaign
-from hil.loop.excitation import Excitation
-from hil.rig.fitting import require_playable_on
 from models.errors import InputError
 from tests.paths import ROOT
 
@@ -32,7 +30,7 @@ def test_loop_and_plant_answer_as_predicted(kind, method, tmp_path):
     campaign = planned(tmp_path, kind, method, share_of_limits=0.15)
     (condition,) = campaign.conditions
     assert condition.rig.drive_kind == kind
-    assert f"will play {condition.excitation.amplitude:.2f} {condition.rig.drive.unit} at most" in condition.instruction
+    assert f"will play {condition.excitation.amplitude:.2g} {condition.rig.drive.unit} at most" in condition.instruction
     result = run_campaign(campaign, tmp_path / "runs")
     (fit,) = result.findings.as_json()["frequency_responses"]
     assert fit["command_unit"] == condition.rig.drive.unit
@@ -42,11 +40,8 @@ def test_loop_and_plant_answer_as_predicted(kind, method, tmp_path):
         assert part["gain"] == pytest.approx(1.0, abs=2e-3)
 
 
-def test_amplitudes_of_a_torque_and_other_signals_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"amplitude_Nm is a torque, but the drive of the rig .* \[rad\]: give share"):
+def test_amplitudes_of_a_torque_are_refused(tmp_path):
+    with pytest.raises(
+        InputError, match=r"amplitude_Nm is a torque, but the drive of .* a steer angle \[rad\]: give ampl"
+    ):
         planned(tmp_path, "angle", "lqr", amplitude_Nm=1.0)
-    rig = planned(tmp_path, "rate", "lqr").conditions[0].rig
-    require_playable_on(rig, Excitation(kind="sweep", amplitude=0.1, duration=30.0))
-    for refused in (Excitation(kind="multisine", amplitude=0.1, duration=30.0), Excitation(releases=((1.0, 2.0),))):
-        with pytest.raises(InputError, match="kick the bicycle or play a sweep instead"):
-            require_playable_on(rig, refused)

@@ -103,12 +103,15 @@ def test_gains_for_another_inner_loop_are_a_mismatch():
     require_fitting(rig_of(drive=replace(RATE, bandwidth=51.0)), schedule)  # no calibration knows it better
 
 
-def test_torque_is_not_played_on_such_a_drive():
+def test_such_a_drive_plays_its_own_command_and_cannot_let_go():
     rig = rig_of(drive=RATE)
-    require_playable_on(rig, Excitation())
-    require_playable_on(rig_of(), Excitation("push", 1.0, 2.0))
-    with pytest.raises(InputError, match=r"an excitation plays a torque \[N m\].*obeys a steer rate \[rad/s\]"):
-        require_playable_on(rig, Excitation("push", 1.0, 2.0))
+    for kind in ("none", "push", "kicks", "sweep", "multisine", "steps"):
+        require_playable_on(rig, Excitation(kind, 0.1, 30.0))
+    require_playable_on(rig, Excitation("push", 0.1, 0.2, held_back=((1.0, 2.0),)))
+    released = Excitation("push", 1.0, 0.2, releases=((1.0, 2.0),))
+    require_playable_on(rig_of(), released)
+    with pytest.raises(InputError, match=r"takes the torque off, but .* obeys a steer rate \[rad/s\] and would hold"):
+        require_playable_on(rig, released)
 
 
 @pytest.mark.parametrize("drive", [RATE, ANGLE], ids=str)
