@@ -198,7 +198,14 @@ class Theory:
 
     def variant(self, changes: Mapping[str, float]) -> tuple[Variant, float]:
         """Machine with some quantities set to other values, and its additional delay [s]."""
-        changes = {**self.moved, **changes}
+        return self._varied({**self.moved, **changes}) if changes else self._own_variant
+
+    @cached_property
+    def _own_variant(self) -> tuple[Variant, float]:
+        return self._varied(self.moved)
+
+    def _varied(self, changes: Mapping[str, float]) -> tuple[Variant, float]:
+        """Machine with these values in place of its bicycle's and the usual ones."""
         for name in changes:
             self.nominal(name)
         own: dict[str, Any] = {name: value for name, value in changes.items() if name in PARAMETERS}

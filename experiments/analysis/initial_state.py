@@ -86,6 +86,32 @@ def estimate_initial_state(response: Response, window: Window, dynamics: Dynamic
     the signal, for hidden starts their standard deviation) keeps apart what the window cannot tell
     apart, such as the slow capsize mode from an offset.
     """
+    found = _linear_start(response, window, dynamics)
+    G = found.channels[0][0]
+    influences = _influences(found.channels, found.stds, found.prior)
+    peak = float(np.abs(found.lean_rates @ found.x).max())
+    return InitialState(found.x, G, *influences, G @ found.x, found.last @ found.x, peak)
+
+
+def explained_lean_rate(response: Response, window: Window, dynamics: Dynamics) -> Array:
+    """Lean rate (n,) of `estimate_initial_state`, less its mean, without what a measurement does to its start."""
+    found = _linear_start(response, window, dynamics)
+    return found.channels[0][0] @ found.x
+
+
+class _LinearStart(NamedTuple):
+    """Start of a linear motion, and what it was found from."""
+
+    x: Array  # (4 + k,)
+    channels: Channels
+    stds: list[float]  # of each signal's residual
+    prior: Array  # (4 + k, 4 + k)
+    lean_rates: Array  # (n, 4 + k) d lean rate / d x
+    last: Array  # (n, 4 + k) likewise of the last signal of the model, be it measured or not
+
+
+def _linear_start(response: Response, window: Window, dynamics: Dynamics) -> _LinearStart:
+    """Search the start of `estimate_initial_state`."""
     v, misread = measured_speed(response, window)
     states = free_response(dynamics, v, response.dt, misread)
     lean_rates = np.einsum("m,nmj->nj", dynamics.output, states)
@@ -100,9 +126,7 @@ def estimate_initial_state(response: Response, window: Window, dynamics: Dynamic
     for _ in range(3):  # the weights settle at once
         x = np.asarray(np.linalg.solve(*_normal_equations(channels, stds, precision)), float)
         stds = _residual_sizes([y - G @ x for G, y in channels], sizes)
-    influences = _influences(channels, stds, precision)
-    G = channels[0][0]
-    return InitialState(x, G, *influences, G @ x, moved[-1] @ x, float(np.abs(lean_rates @ x).max()))
+    return _LinearStart(x, channels, stds, precision, lean_rates, moved[-1])
 
 
 def nonlinear_initial_state(

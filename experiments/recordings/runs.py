@@ -332,7 +332,7 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
             states=loop.states,
             matrix=lru_cache(SPEEDS_KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
             output=loop.output,
-            embed=loop.embed,
+            embed=lru_cache(SPEEDS_KEPT)(loop.embed),
             dt=loop.dt,
             hidden=lru_cache(SPEEDS_KEPT)(loop.hidden_starts),
             misread=lru_cache(SPEEDS_KEPT)(loop.misread),

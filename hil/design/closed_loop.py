@@ -52,6 +52,7 @@ RATE_SIZE = 4.0  # 1/s, usual rate per usual angle of a bicycle in free motion
 LEAST_KICK = 0.02  # of the largest effect, below which a start is not put down to a kick
 MISREAD_STEP = 0.02  # m/s, for the difference quotient of `SampledLoop.misread`
 MIN_DELAY = 1e-6  # s; the loop has a command that it follows now and one that comes
+PLANTS_KEPT = 8  # speeds at which the sampled plant is kept: a window asks for its beginning, mean and end in turn
 _DELAY_ROUNDING = 1e-9  # of a sample
 WHOLE_LOOP_STATES = LOOP_STATES + tuple(f"{name}_est" for name in OBSERVED)
 
@@ -138,7 +139,7 @@ class SampledLoop:
         self._waiting = range(len(own), len(self.states))  # commands of two, three, ... samples ago
         self.output = np.zeros(len(self.states))
         self.output[PHI_DOT] = 1.0
-        self._plant: tuple[float, SampledModel, Array] | None = None  # the latest, for its speed
+        self._plants: dict[float, tuple[SampledModel, Array]] = {}  # the latest, by speed
 
     @classmethod
     def of_rig(
@@ -187,10 +188,13 @@ class SampledLoop:
 
     def _plant_at(self, v: float) -> tuple[SampledModel, Array]:
         """Bicycle and drive over one sample, and the output matrix (4, 6) to the instruments."""
-        if self._plant is None or self._plant[0] != v:
+        if v not in self._plants:
             H = instrument_map(self.real, v, x_imu=self._x_imu, z_imu=self._z_imu, steer_age=self._steer_age)
-            self._plant = v, sample_plant(self.real, v, self._timing, self.drive, bool(self._lane.stop)), H
-        return self._plant[1:]
+            model = sample_plant(self.real, v, self._timing, self.drive, bool(self._lane.stop))
+            if len(self._plants) == PLANTS_KEPT:
+                del self._plants[next(iter(self._plants))]
+            self._plants[v] = model, H
+        return self._plants[v]
 
     def matrix(self, v: float, read: float | None = None) -> Array:
         """Matrix of the map over one sample at measured speed ``v`` [m/s], (m, m), of ``states``.

@@ -6,6 +6,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 import numpy as np
 
@@ -58,7 +59,7 @@ class Variant:
 
     def matrices(self, v: float) -> tuple[Array, Array, Array]:
         """Mass, damping and stiffness (2, 2) at a measured speed ``v`` [m/s], SI."""
-        M, C1, K0, K2 = self._canonical()
+        M, C1, K0, K2 = self._canonical
         v = self.speed_scale * v
         mass, damping, stiffness = M.copy(), v * C1, self.bicycle.g * K0 + v**2 * K2
         mass[DELTA, DELTA] += self.steer_inertia
@@ -66,8 +67,9 @@ class Variant:
         stiffness[DELTA] += self.steer_by_lean, self.steer_stiffness
         return mass, damping, stiffness
 
+    @cached_property
     def _canonical(self) -> CanonicalMatrices:
-        """M, C1, K0 and K2 with the entries that differ."""
+        """M, C1, K0 and K2 with the entries that differ: the same at every speed."""
         matrices = canonical_matrices(self.bicycle)
         for name, value in self.entries.items():
             matrix, i, j = ENTRIES[name]

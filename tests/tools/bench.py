@@ -37,7 +37,7 @@ from hil.runners.operator import Operator  # noqa: E402
 from models.plant import plant as bicycle_plant  # noqa: E402
 from tests.hil.machine import gains, rig_of, scenario  # noqa: E402
 from tests.paths import DOCS, ROOT  # noqa: E402
-from tests.tools import bench_modes, bench_nonlinear  # noqa: E402
+from tests.tools import bench_modes, bench_nonlinear, bench_verdict  # noqa: E402
 from tests.tools.long_log import write_long_log  # noqa: E402
 
 TICKS = 20_000
@@ -237,6 +237,7 @@ def main() -> None:
         f"{5e3 / nonlinear['figure_4_ms']:.0f} x real time",
     )
     table.add_row("eigenvalues, named, 1000 speeds", *bench_modes.row())
+    table.add_row("verdict with pairs of causes, beyond the fits", *bench_verdict.row())
     size, used, memory = long_analysis(seconds)
     table.add_row(
         f"{seconds / 60:.0f} min at 1 kHz, analysed",

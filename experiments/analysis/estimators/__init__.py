@@ -23,6 +23,9 @@ ALIKE: dict[str, Callable[[Array, Array, Fit], Fit]] = {
     era.NAME: era.fit_same_order,
 }
 
+# how an estimator finds its eigenvalue near another fit, without an error, a status and an influence of its own
+NEAR: dict[str, Callable[[Array, Array, Fit], complex]] = {single_mode.NAME: single_mode.eigenvalue_near}
+
 
 def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None = None) -> Fit:
     """Fit one mode to a lean rate by a named estimator.
@@ -45,13 +48,18 @@ def estimate(t: Array, y: Array, name: str = single_mode.NAME, near: Fit | None 
     """
     if name not in ESTIMATORS:
         raise InputError(f"wanted an estimator among {', '.join(ESTIMATORS)}, found '{name}'; choose one of them")
+    return ESTIMATORS[name](*_checked(t, y), near)
+
+
+def _checked(t: Array, y: Array) -> tuple[Array, Array]:
+    """Times and values as numbers, as many of each; raises InputError."""
     t, y = np.asarray(t, float), np.asarray(y, float)
     if t.shape != y.shape or t.ndim != 1 or not (np.isfinite(t).all() and np.isfinite(y).all()):
         raise InputError(
             f"wanted as many finite times as values, found shapes {t.shape} and {y.shape} with "
             f"{np.sum(~np.isfinite(t)) + np.sum(~np.isfinite(y))} not finite; cut the window elsewhere"
         )
-    return ESTIMATORS[name](t, y, near)
+    return t, y
 
 
 def estimate_alike(t: Array, y: Array, like: Fit, quick: bool = False) -> Fit:
@@ -70,3 +78,18 @@ def estimate_alike(t: Array, y: Array, like: Fit, quick: bool = False) -> Fit:
     if like.estimator in ALIKE:
         return ALIKE[like.estimator](t, y, like)
     return estimate(t, y, like.estimator, like if quick else None)
+
+
+def eigenvalue_alike(t: Array, y: Array, like: Fit) -> complex:
+    """Eigenvalue [1/s] that `estimate_alike` finds when it is quick, for a search that asks for many of them.
+
+    Parameters
+    ----------
+    t, y : (n,)
+        As of `estimate`.
+    like : Fit
+        Of nearly the same motion.
+    """
+    if like.estimator in NEAR:
+        return NEAR[like.estimator](*_checked(t, y), like)
+    return estimate_alike(t, y, like, quick=True).eigenvalue

@@ -21,6 +21,7 @@ from experiments.analysis.estimators.result import (
 from experiments.analysis.estimators.variable_projection import (
     ExponentialForm,
     ProjectionFit,
+    best_theta,
     influence_matrix,
     minimise,
 )
@@ -60,11 +61,9 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
         with the reason in ``status``, where the window cannot answer the question.
     """
     tau = t - t[0]
-    if reason := unusable_signal(t, y, MIN_SINGLE_ROWS):
+    bounds = _bounds(tau)
+    if reason := _unusable(t, y, bounds):
         return Fit.refused(NAME, reason)
-    bounds = np.array([D_MIN, lowest_frequency(tau)]), np.array([D_MAX, W_MAX])
-    if bounds[0][1] >= W_MAX:
-        return Fit.refused(NAME, f"the window of {tau[-1]:.3f} s is too short for any oscillation of a bicycle")
     solution = minimise(FORM, tau, y, initial_guesses(tau, y, bounds, near), bounds)
     d, w = solution.theta
     return make_fit(
@@ -79,6 +78,35 @@ def fit(t: Array, y: Array, near: Fit | None = None) -> Fit:
         coefficients=dict(zip(("c1", "c2", "c3"), map(float, solution.c), strict=True)),
         noise=covariance_of_fit(near),
     )
+
+
+def eigenvalue_near(t: Array, y: Array, near: Fit) -> complex:
+    """Eigenvalue [1/s] that `fit` would find near another fit, and no more: not a number where it would refuse.
+
+    Parameters
+    ----------
+    t, y, near
+        As of `fit`.
+    """
+    tau = t - t[0]
+    bounds = _bounds(tau)
+    if _unusable(t, y, bounds):
+        return complex(np.nan, np.nan)
+    return complex(*best_theta(FORM, tau, y, initial_guesses(tau, y, bounds, near), bounds))
+
+
+def _bounds(tau: Array) -> tuple[Array, Array]:
+    """Lower and upper bounds of (d, w) in a window of the times tau."""
+    return np.array([D_MIN, lowest_frequency(tau)]), np.array([D_MAX, W_MAX])
+
+
+def _unusable(t: Array, y: Array, bounds: tuple[Array, Array]) -> str:
+    """Reason why nothing can be fitted within these bounds; empty when it can."""
+    if reason := unusable_signal(t, y, MIN_SINGLE_ROWS):
+        return reason
+    if bounds[0][1] >= W_MAX:
+        return f"the window of {t[-1] - t[0]:.3f} s is too short for any oscillation of a bicycle"
+    return ""
 
 
 def lowest_frequency(tau: Array) -> float:

@@ -74,9 +74,21 @@ def minimise(
     bounds : (p,) and (p,)
         Lower and upper bounds of theta.
     """
+    return solution_at(form, tau, y, best_theta(form, tau, y, starts, bounds))
+
+
+def best_theta(
+    form: ExponentialForm, tau: Array, y: Array, starts: Iterable[Array], bounds: tuple[Array, Array]
+) -> Array:
+    """Theta (p,) of the best solution, without what else `minimise` tells of it.
+
+    Parameters
+    ----------
+    form, tau, y, starts, bounds
+        As of `minimise`.
+    """
     lower, upper = bounds
-    theta = _searched(form, tau, y, np.clip(np.array(list(starts), float), lower, upper), lower, upper)
-    return solution_at(form, tau, y, theta)
+    return np.asarray(_searched(form, tau, y, np.clip(np.array(list(starts), float), lower, upper), lower, upper))
 
 
 def solution_at(form: ExponentialForm, tau: Array, y: Array, theta: Array) -> ProjectionFit:

@@ -187,6 +187,11 @@ class RiddenMotion:
         units = np.eye(len(self.start.x))
         return np.stack([self.machine.ride(unit) for unit in units], axis=-1)
 
+    @cached_property
+    def _unit_sizes(self) -> Array:
+        """Sizes (4 + k,) of these motions."""
+        return np.asarray(np.linalg.norm(self._unit_motions.reshape(-1, len(self.start.x)), axis=0))
+
     def lean_rate(self, parts: Parts) -> Array:
         """Lean rate (n,) with parts of these sizes, less its mean, from the start that then fits best."""
         x, change = self._start_with(parts)
@@ -199,7 +204,7 @@ class RiddenMotion:
         changes much in a short window such corrections overshoot or run away: each is mixed with those before it
         (Anderson 1965), and the start that was corrected least is taken.
         """
-        scale = np.linalg.norm(self._unit_motions.reshape(-1, len(self.start.x)), axis=0)
+        scale = self._unit_sizes
         x, starts, corrections = self.start.x, [], []
         best = (np.inf, x, np.zeros((self.window.stop - self.window.start, 2)))
         for _ in range(START_ROUNDS):

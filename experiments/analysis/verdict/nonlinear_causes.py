@@ -6,11 +6,12 @@ on the parabola through the best three.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import partial
 
 import numpy as np
 
-from experiments.analysis.estimators import estimate_alike
+from experiments.analysis.estimators import eigenvalue_alike, estimate_alike
 from experiments.analysis.steer_parts.simulated_motion import RiddenMotion
 from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS, STOPS, SteerElement
 from experiments.analysis.steer_parts.steer_stops import find_steer_stops
@@ -36,6 +37,12 @@ class RiddenWindows:
             if motion is not None and np.isfinite([c.z_re, c.z_im]).all():
                 without = estimate_alike(response.t[c.window.rows], motion.start.lean_rate, c.fit, quick=True)
                 self._ridden.append((c, motion, without))
+
+    def some(self, group: WindowGroup) -> "RiddenWindows":
+        """Some of these windows, on the same machines."""
+        by_window, found = {id(one[0]): one for one in self._ridden}, copy(self)
+        found._ridden = [by_window[id(c)] for _, c in group if id(c) in by_window]
+        return found
 
     def suit(self, element: SteerElement) -> bool:
         """Tell whether any window's machine can have such a part; stops only where the steer was seen to meet some."""
@@ -100,7 +107,8 @@ def nonlinear_causes(
     tell : callable
         Told the name of the part, after every size tried.
     """
-    windows, few = RiddenWindows(group), RiddenWindows(some_windows(group, WINDOWS_RIDDEN))
+    windows = RiddenWindows(group)
+    few = windows.some(some_windows(group, WINDOWS_RIDDEN))
     found = []
     for element in STEER_ELEMENTS:
         if not windows.suit(element):
@@ -132,7 +140,7 @@ def _eigenvalue(c: Comparison, motion: RiddenMotion, element: SteerElement, size
     y = motion.lean_rate(((element, size),))
     if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
         return complex(np.nan, np.nan)
-    return estimate_alike(motion.response.t[c.window.rows], y, near, quick=True).eigenvalue
+    return eigenvalue_alike(motion.response.t[c.window.rows], y, near)
 
 
 def _parabola(x: Sequence[float], y: Sequence[float]) -> float:

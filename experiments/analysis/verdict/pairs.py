@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import chdtrc
 
-from experiments.analysis.estimators import estimate_alike
+from experiments.analysis.estimators import eigenvalue_alike
 from experiments.analysis.steer_parts.simulated_motion import Parts, RiddenMotion
 from experiments.analysis.steer_parts.steer_elements import STEER_ELEMENTS
 from experiments.analysis.verdict.candidate import LIKELIHOOD_BOUND, CandidateCause
@@ -104,7 +104,8 @@ def find_pairs(
         Told what is tried.
     """
     alone = _to_be_paired(group, causes)
-    few = MovedWindows(some_windows(group, WINDOWS_MOVED))
+    whole = MovedWindows(group)
+    few = whole.some(some_windows(group, WINDOWS_MOVED))
     halves = {name: cause.nominal + FIRST_SHARE * (cause.moved - cause.nominal) for name, cause in alone.items()}
     changes = {name: few.change({name: size}) for name, size in halves.items()}
     guessed = []
@@ -114,7 +115,6 @@ def find_pairs(
     guessed.sort(key=lambda guess: guess[0])
     best_names = set(list(alone)[:BEST_PAIRED])
     guessed = [one for place, one in enumerate(guessed) if place < PAIRS_MOVED or best_names.issuperset(one[1])]
-    whole = MovedWindows(group)
     found = []
     for _, names, shares in guessed:
         tell(" and ".join(names))
@@ -141,12 +141,21 @@ def alike_pairs(pairs: Sequence[CausePair]) -> list[CausePair]:
 class MovedWindows:
     """Windows of one bicycle, with several quantities and parts on the steer moved at once."""
 
-    def __init__(self, group: WindowGroup) -> None:
+    def __init__(self, group: WindowGroup, of: "MovedWindows | None" = None) -> None:
         self._group = [(r, c) for r, c in group if np.isfinite([c.z_re, c.z_im]).all()]
-        self._nominal = linear_predictions(self._group, {})
+        self._nominal = linear_predictions(self._group, {}) if of is None else of._nominal_of(self._group)
         self._std = np.array([c.prediction.difference_std for _, c in self._group])
         self._z = np.array([(c.z_re, c.z_im) for _, c in self._group])
-        self._ridden: dict[tuple[tuple[str, float], ...], list[RiddenMotion | None]] = {}
+        # by the quantities of the machine, then by window: those of `some` windows serve all of them
+        self._ridden: dict[tuple[tuple[str, float], ...], dict[int, RiddenMotion | None]] = of._ridden if of else {}
+
+    def some(self, group: WindowGroup) -> "MovedWindows":
+        """Some of these windows; motions made for them are made for all."""
+        return MovedWindows(group, self)
+
+    def _nominal_of(self, group: WindowGroup) -> ComplexArray:
+        places = {id(c): i for i, (_, c) in enumerate(self._group)}
+        return self._nominal[[places[id(c)] for _, c in group]]
 
     def change(self, moves: Mapping[str, float]) -> ComplexArray:
         """Change (N,) of the windows' predictions [1/s]; nan where a machine cannot be.
@@ -170,13 +179,18 @@ class MovedWindows:
     def _motions(self, quantities: Mapping[str, float]) -> list[RiddenMotion | None]:
         """Motions of the windows of a machine with some quantities moved; parts of any size ride the same ones."""
         key = tuple(sorted(quantities.items()))
-        if key not in self._ridden:
-            moved = {id(r): replace(r, theory=theory_for(r).move(quantities)) for r, _ in self._group}
-            found = [RiddenMotion.of(moved[id(r)], c.window) if c.fit.influence.size else None for r, c in self._group]
-            if len(self._ridden) == MACHINES_KEPT:
-                del self._ridden[next(iter(self._ridden))]
-            self._ridden[key] = found
-        return self._ridden[key]
+        found = dict(self._ridden.get(key, {}))
+        moved: dict[int, Response] = {}
+        for r, c in self._group:
+            if id(c) in found:
+                continue
+            if id(r) not in moved:
+                moved[id(r)] = replace(r, theory=theory_for(r).move(quantities))
+            found[id(c)] = RiddenMotion.of(moved[id(r)], c.window) if c.fit.influence.size else None
+        if key not in self._ridden and len(self._ridden) == MACHINES_KEPT:
+            del self._ridden[next(iter(self._ridden))]
+        self._ridden[key] = found
+        return [found[id(c)] for _, c in self._group]
 
     def compared(self, moves: Mapping[str, float]) -> list[Comparison]:
         """Compare the same fits with predictions that are moved."""
@@ -205,7 +219,7 @@ def _with_parts(response: Response, c: Comparison, motion: RiddenMotion | None, 
     y = motion.lean_rate(parts)
     if not np.isfinite(y).all() or np.abs(y).max() > 1e3:
         return complex(np.nan, np.nan)
-    return estimate_alike(response.t[c.window.rows], y, c.fit, quick=True).eigenvalue
+    return eigenvalue_alike(response.t[c.window.rows], y, c.fit)
 
 
 def _to_be_paired(group: WindowGroup, causes: Sequence[CandidateCause]) -> dict[str, CandidateCause]:

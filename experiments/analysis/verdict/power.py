@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtri, chndtrinc
 
-from experiments.analysis.initial_state import estimate_initial_state
+from experiments.analysis.initial_state import explained_lean_rate
 from experiments.datatypes import Comparison, Response
 from experiments.dynamics import unit_of
 from experiments.theory.theory import theory_for
@@ -91,14 +91,14 @@ def _slopes_of_window(response: Response, c: Comparison, names: Sequence[str]) -
     slopes = np.zeros((2, len(names)))
     if not c.fit.influence.size:
         return slopes
-    here = estimate_initial_state(response, c.window, theory.dynamics()).lean_rate
+    here = explained_lean_rate(response, c.window, theory.dynamics())
     for i, name in enumerate(names):
         step = _SLOPE_STEP * theory.usual(name)
         try:
             dynamics = theory.dynamics({name: theory.nominal(name) + step})
         except InputError:
             continue
-        slopes[:, i] = c.fit.influence @ (estimate_initial_state(response, c.window, dynamics).lean_rate - here) / step
+        slopes[:, i] = c.fit.influence @ (explained_lean_rate(response, c.window, dynamics) - here) / step
     return slopes
 
 

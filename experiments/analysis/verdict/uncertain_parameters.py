@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.analysis.either_side import either_side
-from experiments.analysis.estimators import estimate_alike
-from experiments.analysis.initial_state import estimate_initial_state
+from experiments.analysis.estimators import eigenvalue_alike
+from experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
 from experiments.analysis.output_error import Segment, linearise
 from experiments.analysis.prediction import predict
 from experiments.datatypes import Comparison, Dynamics, Response
@@ -231,8 +231,9 @@ def _linear(group: Group, moved: Mapping[str, float]) -> Array:
 
 def _linear_like(response: Response, c: Comparison, dynamics: Dynamics) -> complex:
     """Estimate [1/s] of a window's estimator from the linear motion that a machine's dynamics explain in it."""
-    start = estimate_initial_state(response, c.window, dynamics)
     if c.fit.influence.size == 0:  # the model is part of the fit: it finds its own eigenvalue
+        start = estimate_initial_state(response, c.window, dynamics)
         mode = dominant_mode(dynamics, c.window.v_mean, start.x, c.window.duration, c.fit.im > 0, MIN_TURN)
         return mode.eigenvalue if mode else complex(np.nan, np.nan)
-    return estimate_alike(response.t[c.window.rows], start.lean_rate, c.fit, quick=True).eigenvalue
+    lean_rate = explained_lean_rate(response, c.window, dynamics)
+    return eigenvalue_alike(response.t[c.window.rows], lean_rate, c.fit)

@@ -1,12 +1,17 @@
 """Two causes at once: found with their sizes where no single one is enough, and left alone where one is."""
 
+import numpy as np
 import pytest
 
 from experiments.analysis.compare import windows_by_bicycle
+from experiments.analysis.estimators import eigenvalue_alike, estimate_alike
+from experiments.analysis.initial_state import estimate_initial_state, explained_lean_rate
 from experiments.analysis.steer_parts.simulated_motion import RiddenMotion
 from experiments.analysis.verdict.candidate import CandidateCause
 from experiments.analysis.verdict.pairs import CausePair, MovedWindows, one_is_not_enough
 from experiments.analysis.verdict.wording import of_two
+from experiments.theory.theory import theory_for
+from hil.design.closed_loop import PLANTS_KEPT
 from hil.runners.emulation import Emulation
 from models.plant.steer_drive import SteerDrive
 from models.plant.tyres import FrontTyre
@@ -53,8 +58,39 @@ def test_a_weak_drive_with_dry_friction_is_named_and_measured(tmp_path, monkeypa
     assert sizes == {"drive_gain": pytest.approx(0.9, abs=0.01), "coulomb_friction": pytest.approx(0.05, rel=0.1)}
     assert best.p_left > 0.01
     assert "two causes at once" in found.sentence
-    group = next(iter(windows_by_bicycle(analysis.responses, analysis.comparisons).values()))[:2]
-    parts_of_other_sizes_ride_the_same_machine(group, monkeypatch)
+    group = next(iter(windows_by_bicycle(analysis.responses, analysis.comparisons).values()))[:3]
+    what_a_search_asks_quickly_is_what_it_would_find_slowly(group)
+    parts_of_other_sizes_ride_the_same_machine(group[:2], monkeypatch)
+    some_windows_share_the_motions_of_all(group, monkeypatch)
+
+
+def what_a_search_asks_quickly_is_what_it_would_find_slowly(group):
+    """To the last digit: speeds kept by a loop, a motion without its influences, an eigenvalue without its error."""
+    moved = theory_for(group[0][0]).move({"drive_gain": 0.93}).dynamics()
+    speeds = np.linspace(4.9, 5.1, 2 * PLANTS_KEPT + 1)
+    forth = [moved.matrix(v).tolist() for v in speeds]
+    anew = [theory_for(group[0][0]).move({"drive_gain": 0.93}).dynamics().matrix(v).tolist() for v in speeds[::-1]]
+    assert forth == anew[::-1]
+    for response, c in group:
+        start = estimate_initial_state(response, c.window, moved)
+        assert explained_lean_rate(response, c.window, moved).tolist() == start.lean_rate.tolist()
+        t = response.t[c.window.rows]
+        for y in (start.lean_rate, 0.0 * t):  # of the second nothing can be told
+            slowly = estimate_alike(t, y, c.fit, quick=True).eigenvalue
+            assert repr(eigenvalue_alike(t, y, c.fit)) == repr(slowly)
+
+
+def some_windows_share_the_motions_of_all(group, monkeypatch):
+    """What was ridden for a few windows is not ridden again for all, and all find what they find by themselves."""
+    sizes = {"drive_gain": 0.9, "coulomb_friction": 0.05}
+    alone = [MovedWindows([one]).change(sizes)[0] for one in group]
+    made, of = [], RiddenMotion.of
+    monkeypatch.setattr(RiddenMotion, "of", lambda *told: (made.append(told), of(*told))[1])
+    whole = MovedWindows(group)
+    assert whole.some(group[1:]).change(sizes).tolist() == alone[1:]
+    assert len(made) == len(group) - 1
+    assert whole.change(sizes).tolist() == alone
+    assert len(made) == len(group)
 
 
 def parts_of_other_sizes_ride_the_same_machine(group, monkeypatch):
