@@ -10,6 +10,8 @@ of the bicycle under control:
   wind, or a mass out of place, leaves some, and leans the bicycle by that much;
 * one that does not fall leans as its turn wants it, whatever the accelerometer says: by v psi_dot / g, and by up to a
   tenth more for wheels that spin and a trail that moves the front sideways (Meijaard et al. 2007, eq. 5.3, first row).
+  An encoder that is off from the start is learnt as a bias of the yaw gyro and takes as much off every turn. So the
+  turn counts from what that gyro read while a person held the bicycle as well, which knows nothing of the encoder.
 """
 
 import math
@@ -20,8 +22,8 @@ from hil.loop.states import Symptom
 GAP_TIME = 0.5  # s, time constant of yaw rate by the gyro against rolling, since it is RUNNING
 FORCE_TIME = 1.0  # s, time constant of the mean lateral force
 TURN_TIME = 0.5  # s, time constant between lean by the turn and lean by the roll gyro
-HELD_TIME = 0.5  # s, time constant of the roll gyro's bias at rest, while a person holds the bicycle;
-RIDDEN_TIME = 20.0  # s, and under control, where it may warm up
+HELD_TIME = 0.5  # s, time constant of the gyros' biases at rest, while a person holds the bicycle;
+RIDDEN_TIME = 20.0  # s, and of the roll gyro's under control, where it may warm up
 STIR_TIME = 0.2  # s, over which what a push stirs is smoothed: a steer thrown against it is no lean
 SHOWN_SHARE = 0.96  # of the lean limit: an accelerometer 0.2 m/s^2 off hides 1.2 deg, and a turn stays where it is
 TURN_SHARE = 0.94  # of the lean limit: the turn is late, and a steer thrown against a push is ahead of the lean
@@ -59,12 +61,13 @@ def follow_turn(o, e, phi_dot_meas, held, h):
     """Follow the leans [rad] that turn, roll gyro and accelerometer tell. Runs inside the tick.
 
     The roll gyro counts from its bias at rest. The observer's own is learnt within 0.3 s while a person holds the
-    bicycle: an accelerometer that jumps just before the release has put its lie into it.
+    bicycle: an accelerometer that jumps just before the release has put its lie into it. What the yaw gyro reads at
+    rest stays as it was at the release: the bias learnt later may be the encoder's.
 
     Parameters
     ----------
     o : record of OBSERVER.
-    e : record of ESTIMATE, changed in place: its rest_bias, turn, sway, both together, and lean_shown.
+    e : record of ESTIMATE, changed in place: its biases at rest, turn, sway, both together, and lean_shown.
     phi_dot_meas : float
         rad/s.
     held : bool
@@ -72,10 +75,14 @@ def follow_turn(o, e, phi_dot_meas, held, h):
     h : float
         Time since the last sample [s].
     """
+    if held:
+        e.rest_yaw += (1.0 - math.exp(-h / HELD_TIME)) * (e.psi_dot + e.yaw_bias - e.rest_yaw)
     e.rest_bias += (1.0 - math.exp(-h / (HELD_TIME if held else RIDDEN_TIME))) * (e.gyro_bias - e.rest_bias)
     part = 1.0 - math.exp(-h / TURN_TIME)
     balanced = o.lean_by_speed * e.v + o.lean_by_trail / max(e.v, _SLOW)  # rad per rad/s
-    e.turn += part * (max(balanced, e.v / o.g) * e.psi_dot - e.turn)
+    balanced = max(balanced, e.v / o.g)
+    e.turn += part * (balanced * e.psi_dot - e.turn)
+    e.turn_hidden += part * (balanced * (e.yaw_bias - e.rest_yaw) - e.turn_hidden)
     e.sway += part * (TURN_TIME * (phi_dot_meas - e.rest_bias) - e.sway)
     part = 1.0 - math.exp(-h / STIR_TIME)
     e.turn_sway += part * (e.turn + e.sway - e.turn_sway)
@@ -86,9 +93,10 @@ def follow_turn(o, e, phi_dot_meas, held, h):
 def leans_too_far(e, limit):
     """Decide whether any lean passes the limit [rad]: estimate, accelerometer, or turn. Runs inside the tick.
 
-    The turn knows nothing of the accelerometer, with the roll gyro or without.
+    The turn knows nothing of the accelerometer, with the roll gyro or without, nor of the encoder, where the yaw gyro
+    counts from its bias at rest.
     """
-    turn = max(abs(e.turn), abs(e.turn_sway))
+    turn = max(abs(e.turn), abs(e.turn_sway), abs(e.turn + e.turn_hidden), abs(e.turn_sway + e.turn_hidden))
     shown = abs(e.phi + e.lean_shown)
     doubted = shown > abs(e.phi) and shown > SHOWN_SHARE * limit
     return abs(e.phi) > limit or doubted or turn > TURN_SHARE * limit

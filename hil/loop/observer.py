@@ -53,7 +53,9 @@ ESTIMATE = np.dtype(
         ("turn", "f8"),  # rad, lean of a balanced turn, smoothed
         ("sway", "f8"),  # rad, what the roll gyro adds to it
         ("turn_sway", "f8"),  # rad, both, smoothed
+        ("turn_hidden", "f8"),  # rad, what the yaw gyro's bias, learnt from the steer, takes off the turn
         ("rest_bias", "f8"),  # rad/s, of the roll gyro at rest, smoothed
+        ("rest_yaw", "f8"),  # rad/s, of the yaw gyro while a person held it last, smoothed
         ("lean_shown", "f8"),  # rad, lean_error, smoothed
         ("t", "f8"),  # s, of the last sample used
         ("started", "i8"),
@@ -168,6 +170,7 @@ def _start(o, e, sample):
     e.gyro_bias = sample.phi_dot_meas
     e.yaw_bias = sample.psi_dot_meas
     e.rest_bias = e.gyro_bias
+    e.rest_yaw = e.yaw_bias
     e.phi_dot = 0.0
     e.psi_dot = 0.0
     e.delta = sample.delta_meas

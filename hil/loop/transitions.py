@@ -78,7 +78,7 @@ HARD_RULES = (
     Rule("watchdog tripped", "the device says so, outside its proof", _UNPROVOKED, Cause.DRIVE_WATCHDOG),
     Rule(
         "lean limit",
-        "lean, by estimate or accelerometer, beyond `lean`, or that of its turn beyond 0.92 of it",
+        "lean, by estimate or accelerometer, beyond `lean`, or that of its turn beyond 0.94 of it",
         _HARD,
         Cause.LEAN_LIMIT,
     ),

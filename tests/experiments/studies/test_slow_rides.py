@@ -51,6 +51,14 @@ def test_slow_faults_of_detectable_size_are_found_and_none_is_unsafe(slow):
     assert sum(v.outcome == RODE_THROUGH for v in slow) > len(slow) / 4, "small ones are ridden"
 
 
+def test_an_encoder_that_is_off_hides_no_turn_from_the_lean_limit():
+    """Found by a campaign: 1.5 deg of steer, learnt as a bias of the yaw gyro, made 0.67 s of torque beyond 30 deg."""
+    case = draw_case(316006, 116, SLOW)
+    result = judge_case(case, play_case(case))
+    assert (result.outcome, result.complaints) == ("LEAN_LIMIT", ())
+    assert result.danger.leaning < 0.3
+
+
 def test_no_healthy_ride_is_stopped():
     verdicts = campaign.run_cases(3 * len(HEALTHY), seed=101, jobs=1, options=HEALTHY_RIDES)
     assert [(v.index, v.threat, v.complaints) for v in verdicts if v.complaints] == []

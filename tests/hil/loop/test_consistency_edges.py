@@ -92,6 +92,35 @@ def test_the_bias_at_rest_is_learnt_soon_in_a_hand_and_late_under_control(held, 
     assert e["rest_bias"] == pytest.approx(0.2)
 
 
+@pytest.mark.parametrize(("held", "rest"), [(True, 0.5 * (0.1 + 0.7)), (False, 0.1)])
+def test_what_the_yaw_gyro_reads_at_rest_is_learnt_in_a_hand_alone(held, rest):
+    e = np.zeros(1, ESTIMATE)[0]
+    e["psi_dot"], e["yaw_bias"], e["rest_yaw"] = 0.4, 0.3, 0.1  # it reads 0.7 rad/s
+    follow_turn(bicycle(), e, 0.0, held, 0.5 * HALF)
+    assert e["rest_yaw"] == pytest.approx(rest)
+
+
+def test_what_an_encoder_hides_of_a_turn_is_told_with_the_delay_of_the_turn():
+    """A bias of 0.3 rad/s was learnt of a yaw gyro that read 0.1 at rest: at 5 m/s 0.66 rad per rad/s, as above."""
+    e = np.zeros(1, ESTIMATE)[0]
+    e["v"], e["yaw_bias"], e["rest_yaw"], e["turn_hidden"] = 5.0, 0.3, 0.1, 0.04
+    follow_turn(bicycle(), e, 0.0, False, 0.5 * HALF)
+    assert e["turn_hidden"] == pytest.approx(0.5 * (0.04 + 0.2 * 0.66))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("name", ["turn", "turn_sway"])
+def test_what_an_encoder_hides_counts_with_the_turn(name, sign):
+    e, limit = np.zeros(1, ESTIMATE)[0], 0.5
+    e[name] = sign * 0.7 * TURN_SHARE * limit
+    e["turn_hidden"] = sign * 0.299 * TURN_SHARE * limit
+    assert not leans_too_far(e, limit)
+    e["turn_hidden"] = sign * 0.301 * TURN_SHARE * limit
+    assert leans_too_far(e, limit)
+    e["turn_hidden"] = -e["turn_hidden"]  # an encoder that is off to the other side shows more turn than there is
+    assert not leans_too_far(e, limit)
+
+
 def test_the_roll_gyro_counts_from_its_bias_at_rest():
     e = np.zeros(1, ESTIMATE)[0]
     e["gyro_bias"] = e["rest_bias"] = 0.1

@@ -137,6 +137,7 @@ def test_the_first_sample_is_taken_as_it_is():
         gyro_bias=0.25,
         rest_bias=0.25,
         yaw_bias=0.35,
+        rest_yaw=0.35,
         v=6.0,
         t=1.01,
         started=1,
