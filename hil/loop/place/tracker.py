@@ -15,6 +15,9 @@ A sensor that tells x as well is compared in the plane: r is the difference acro
 it corrects the way. So circles are followed like lanes, and a place that stands still is found at once. Not so on a
 belt, which moves under it.
 
+Fixes that come again after a pause may be older than they tell, from then on: a driver that stalled may hand over what
+it had stored. At an edge that counts, and so does what the fixes lately had against the place (`farthest_wheel`).
+
 While a person holds the bicycle it points along the lane, and its place is that of the fixes.
 """
 
@@ -35,7 +38,10 @@ MOST_HEADING = 0.35  # rad, by which a heading may be off that of the gyro
 MOST_BIAS = 0.1  # rad/s, left of a yaw gyro: more and the fixes lie, or the gyro does
 FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved while the same number came again
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
+ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
+PAUSE_WEIGHT, PAUSE_TIMES = 0.05, 4.0  # of a pause in the usual one; so many times the usual is a sensor that stalled
 _LEAST_T, _MOST_T = 1e-3, 0.3  # s, between fixes
+_MOST_PAUSE = 1.0  # s
 _FARTHEST_REFUSED = 3.0  # m, of the way between two fixes that agree
 _LOST, _EDGE = int(Symptom.PLACE_LOST), int(Symptom.BELT_EDGE)
 
@@ -53,6 +59,10 @@ PLACE = np.dtype(
         ("refused", "f8"),  # m, the last fix that was an outlier: y,
         ("refused_x", "f8"),  # and x
         ("doubts", "f8"),  # share of the fixes that were outliers, of late
+        ("astray", "f8"),  # m, mean difference of the fixes from what was expected, of late
+        ("t_heard", "f8"),  # s, when the last fix was made that was heard, by what it tells
+        ("pause", "f8"),  # s, usual time between two of them
+        ("late", "f8"),  # s, longest pause since the place is known: by so much fixes may be older than they tell
         ("agree", "i8"),  # fixes in a row that agree with each other
         ("known", "i8"),
         ("lost", "i8"),
@@ -111,10 +121,42 @@ def track_place(o, p, links, e, sample, fresh, held, dt):
     lost = not p.known or abs(p.bias) > MOST_BIAS or p.doubts > MOST_DOUBTS
     p.lost = lost
     on = _LOST if lost and (held or not o.balances) else 0
-    front = p.y + o.w * math.sin(p.psi)
-    if not lost and max(abs(p.y), abs(front)) > o.half_belt:
+    if not lost and farthest_wheel(o, p, e.v) > o.half_belt:
         on |= _EDGE
     return on
+
+
+@njit(cache=True, nogil=True)
+def farthest_wheel(o, p, v):
+    """Find how far from the middle either wheel may be [m]. Runs inside the tick.
+
+    Fixes that come again after a pause may be that much older than they tell; then a wheel is already where it goes
+    in that time. What the fixes lately had against the place, twice, comes on top.
+
+    Parameters
+    ----------
+    o, p : records of PLACE_SETTINGS and PLACE
+    v : float
+        Forward speed [m/s].
+    """
+    rear, sideways = p.y, v * math.sin(p.psi)
+    front = rear + o.w * math.sin(p.psi)
+    front_sideways = sideways + o.w * math.cos(p.psi) * p.psi_dot
+    now = max(abs(rear), abs(front))
+    then = max(abs(rear + p.late * sideways), abs(front + p.late * front_sideways))
+    return max(now, then) + ASTRAY_TIMES * abs(p.astray)
+
+
+@njit(cache=True, nogil=True)
+def _time_fixes(p, t):
+    """Keep the usual time between fixes, and the longest pause while the place is known. Runs inside the tick."""
+    pause = min(t - p.t_heard, _MOST_PAUSE)
+    p.t_heard = t
+    if not p.known:
+        p.late = 0.0
+    elif pause > PAUSE_TIMES * p.pause:
+        p.late = max(p.late, pause - p.pause)
+    p.pause += PAUSE_WEIGHT * (pause - p.pause)
 
 
 @njit(cache=True, nogil=True)
@@ -162,11 +204,12 @@ def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
 @njit(cache=True, nogil=True)
 def _take_fix(o, p, fix, v, held):
     """Correct the past by a new fix, and what came of it since. Runs inside the tick."""
+    t = p.t - 1e-6 * fix.age_us - o.delay
+    _time_fixes(p, t)
     if fix.y_mm != p.y_mm or (p.plane and fix.x_mm != p.x_mm):
         p.x_mm, p.y_mm, p.moved = fix.x_mm, fix.y_mm, 0.0
     elif abs(p.moved) > max(FROZEN_MOTION, 1e-3 * FROZEN_SIGMAS * fix.sigma_mm):
         return  # it has moved, by the gyro or the wheel, and the sensor has not seen it
-    t = p.t - 1e-6 * fix.age_us - o.delay
     newer, target, psi, along = _past_at(p, t)
     if newer < 0 or not fix.has & FIX_Y:
         return
@@ -181,6 +224,7 @@ def _take_fix(o, p, fix, v, held):
         _doubt(o, p, y, 1e-3 * fix.x_mm, r, r_along, heading)
         return
     p.doubts -= DOUBTS_WEIGHT * p.doubts
+    p.astray += (1.0 - math.exp(-T / ASTRAY_TIME)) * ((0.0 if held else r) - p.astray)
     p.t_fix, p.y_meas = t, y
     p.agree += 1
     p.known = p.known or p.agree >= ENOUGH_FIXES

@@ -7,7 +7,7 @@ import pytest
 
 from firmware_interface.devices.link import ROLE_DRIVE, ROLE_PLACE
 from firmware_interface.messages import FIX_Y
-from hil.loop.place.tracker import new_place, tell_place
+from hil.loop.place.tracker import farthest_wheel, new_place, tell_place
 from tests.hil.loop.place.still import DT, EDGE, LOST, NOTHING, Still, V
 
 
@@ -45,6 +45,82 @@ def test_either_wheel_at_the_edge_and_not_where_the_place_is_lost(sign):
         assert w.tick() == on
     w.p["bias"] = 0.2
     assert w.tick() == LOST
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize(
+    ("late", "turning", "farthest"),
+    [
+        (0.0, 0.5, 0.5),  # 0.2 m and 0.5 sin(psi) of a wheelbase of 0.5 m, where sin(psi) = 0.6
+        (0.1, 0.0, 0.74),  # 0.1 s at 4 m/s sideways more
+        (0.1, 0.5, 0.76),  # and the front turns outwards at 0.5 rad/s: 0.5 * 0.8 * 0.5 * 0.1 m
+        (0.1, -10.0, 0.5),  # it turns back so fast that it is farther out now; 0.44 m is the rear
+    ],
+)
+def test_a_wheel_counts_where_it_may_be_by_fixes_older_than_they_tell(late, turning, farthest, sign):
+    w = Still(belt_width=1.1, margin=0.05)
+    w.o["w"] = 0.5
+    w.p["y"], w.p["psi"], w.p["psi_dot"] = sign * 0.2, sign * math.asin(0.6), sign * turning
+    w.p["late"] = late
+    assert farthest_wheel(w.o, w.p, V) == pytest.approx(farthest)
+    w.p["psi"] = -w["psi"]  # the rear goes inwards: it is farther out now than it will be, but for the front
+    w.p["astray"] = -0.03  # to either side
+    w.p["late"] = 0.0
+    assert farthest_wheel(w.o, w.p, V) == pytest.approx(0.2 + 2 * 0.03)
+
+
+@pytest.mark.parametrize(
+    ("late", "turning", "farthest"),
+    [
+        (0.2, -8.0, 0.68),  # the rear: 0.2 + 0.2 * 2.4 m; the front is at 0.5 + 0.2 * (2.4 - 3.2) m
+        (0.1, -40.0, 0.86),  # the front, beyond the other edge: 0.5 + 0.1 * (2.4 - 16) m
+    ],
+)
+def test_any_wheel_on_any_side_may_be_the_farthest_in_a_while(late, turning, farthest):
+    w = Still(belt_width=1.1, margin=0.05)
+    w.o["w"] = 0.5
+    w.p["y"], w.p["psi"], w.p["psi_dot"], w.p["late"] = 0.2, math.asin(0.6), turning, late
+    assert farthest_wheel(w.o, w.p, V) == pytest.approx(farthest)
+
+
+def test_a_long_pause_between_fixes_may_make_them_late_and_is_remembered():
+    w = Still()
+    w.p["t_heard"], w.p["pause"] = w["t"] - 0.1599, 0.04
+    w.hear(0.01)
+    assert (w["late"], w["pause"]) == (0.0, pytest.approx(0.045995)), "hardly four times the usual is none"
+    for pause, usual, late in ((0.17, 0.04, 0.13), (0.2, 0.04, 0.16), (0.18, 0.04, 0.16), (5.0, 0.2, 0.8)):
+        w.p["t_heard"], w.p["pause"] = w["t"] - pause, usual
+        w.hear(0.01)
+        assert w["late"] == pytest.approx(late)
+        assert w["t_heard"] == w["t"]
+
+
+def test_what_is_late_counts_from_when_the_place_is_known():
+    w = Still(known=False)
+    w.p["late"], w.p["pause"], w.p["t_heard"] = 0.2, 0.01, w["t"] - 0.1
+    w.hear(0.0)
+    assert w["late"] == 0.0
+
+
+def test_a_fix_is_heard_at_the_time_of_which_it_tells():
+    w = Still(delay=0.01)
+    w.hear(0.0, age=0.02)
+    assert w["t_heard"] == pytest.approx(w["t"] - 0.03)
+    w.p["moved"] = 5.0
+    w.p["t_heard"] = 0.0
+    w.hear(0.0)
+    assert w["t_heard"] == pytest.approx(w["t"] - 0.01), "one that is frozen as well"
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_what_fixes_have_against_the_place_is_averaged_over_half_a_second_but_in_a_hand(held):
+    w = Still(held=held)
+    w.p["astray"], w.p["t_fix"] = 0.02, w["t"] - 0.2
+    w.hear(-0.04)
+    kept = math.exp(-0.4)
+    assert w["astray"] == pytest.approx(0.02 * kept - (0.0 if held else 0.04 * (1.0 - kept)))
+    w.hear(1.0)  # an outlier
+    assert w["astray"] == pytest.approx(0.02 * kept - (0.0 if held else 0.04 * (1.0 - kept)))
 
 
 def test_only_a_new_fix_of_a_device_that_carries_a_place_counts():
