@@ -54,4 +54,4 @@ def without_torque(threats: Sequence[Threat]) -> tuple[Threat, ...]:
     An encoder that lies may be found as a drive that disobeys: its reading is what the commands are held against.
     """
     kept = (replace(t, gross=None) for t in threats if t.what not in _OF_TORQUE and t.channels != ("T",))
-    return tuple(replace(t, causes=t.causes | DISOBEY_CAUSES) if t.channels == ("delta",) else t for t in kept)
+    return tuple(replace(t, causes=t.causes | DISOBEY_CAUSES) if "delta" in t.channels else t for t in kept)
