@@ -2,10 +2,15 @@
 
 Both sides of a relation go through the same band-pass (about 0.3 to 3 Hz, where a bicycle swings), so that biases,
 drift, noise and vibration do not matter. A relation is one function and one line of `KINEMATIC_RELATIONS`.
+
+A push is no part of the equations of motion, and the band-pass spreads it over a second on either side. Where a motion
+is over in that time, as under a stiff steer drive, next to nothing would be left to judge. So what one push in each
+window makes of both sides is taken out first, wherever it explains much of what the equations leave.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import cos, log
 from typing import NamedTuple
 
@@ -26,6 +31,8 @@ NARROW_WIDTH, BROAD_WIDTH, KERNEL_REACH = (
 LEAST_TIME_CHECKED = 4.0  # s of usable rows, below which nothing can be told
 SPREAD_PARTS = 8  # parts of a recording, whose factors give the spread
 THINNING = 5  # rows, of which one says as much as all within the band
+PUSH_WIDTHS = (0.03, 0.08)  # s, standard deviations of pushes: half a sine of 0.1 and of 0.3 s
+PUSH_EXPLAINS = 0.8  # of what the relation leaves unexplained beside it, from which on there was a push
 OUTLIER_SHARE = 0.2  # of the rows, which something else may have moved
 MOVING_SPEED = 0.3  # m/s
 CLEAR_CORRELATION = 0.7  # correlation from which on a factor is believed
@@ -95,7 +102,8 @@ class Relation(NamedTuple):
 
     left: str
     right: str
-    free: bool  # holds only while nobody pushes and the law is in force
+    free: bool  # holds only while nobody holds it and the law is in force
+    pushed: bool  # a push adds to what is measured
     within: float
     needs: float
     sides: Callable[[BandPassed], tuple[Array, Array] | None]
@@ -146,15 +154,23 @@ def wheel_sides(s: BandPassed) -> tuple[Array, Array] | None:
 
 
 KINEMATIC_RELATIONS: dict[str, Relation] = {
-    "lean": Relation("phi_dot", "the derivative of {phi}", False, 1.4, CLEAR_CORRELATION, lean_sides),
-    "steer": Relation("delta_dot", "the derivative of {delta}", False, 1.4, CLEAR_CORRELATION, steer_sides),
-    "yaw": Relation("psi_dot", "the yaw rate that {delta} and {v} make", False, 1.5, CLEAR_CORRELATION, yaw_sides),
-    "wheel": Relation("v", "the speed that {wheel} makes", False, 1.25, CLEAR_CORRELATION, wheel_sides),
+    "lean": Relation("phi_dot", "the derivative of {phi}", False, False, 1.4, CLEAR_CORRELATION, lean_sides),
+    "steer": Relation("delta_dot", "the derivative of {delta}", False, False, 1.4, CLEAR_CORRELATION, steer_sides),
+    "yaw": Relation(
+        "psi_dot", "the yaw rate that {delta} and {v} make", False, False, 1.5, CLEAR_CORRELATION, yaw_sides
+    ),
+    "wheel": Relation("v", "the speed that {wheel} makes", False, False, 1.25, CLEAR_CORRELATION, wheel_sides),
     "law": Relation(
-        "T_delta", "the torque that the law makes of {phi_dot} and {v}", True, 1.5, CLEAR_CORRELATION, law_sides
+        "T_delta", "the torque that the law makes of {phi_dot} and {v}", True, False, 1.5, CLEAR_CORRELATION, law_sides
     ),
     "balance": Relation(
-        "phi_dot", "what {phi}, {delta} and {v} make of it by the equations of motion", True, 1.8, 0.6, balance_sides
+        "phi_dot",
+        "what {phi}, {delta} and {v} make of it by the equations of motion",
+        True,
+        True,
+        1.8,
+        0.6,
+        balance_sides,
     ),
 }
 
@@ -178,6 +194,8 @@ def check_relations(s: BandPassed, spread: bool = True) -> list[CheckedRelation]
         rows = usable[relation.free]
         sides = relation.sides(s) if rows.sum() * s.dt >= LEAST_TIME_CHECKED else None
         if sides is not None:
+            if relation.pushed:
+                sides = without_pushes(*sides, rows, s.dt)
             measured, expected = sides[0][rows][::THINNING], sides[1][rows][::THINNING]
             factor, correlation = robust_factor(measured, expected)
             between = factor_spread(measured, expected) if spread else 0.0
@@ -188,11 +206,68 @@ def check_relations(s: BandPassed, spread: bool = True) -> list[CheckedRelation]
     return found
 
 
+def without_pushes(measured: Array, expected: Array, rows: NDArray[np.bool_], dt: float) -> tuple[Array, Array]:
+    """Take out of both sides (n,) what pushes of unknown strength make of them, one in each window of the kernel.
+
+    Around each moment measured = factor * expected + strength * push is fitted, with a factor of its own, so that a
+    wrong unit is not taken for a push. The pushes that explain most come first.
+
+    Parameters
+    ----------
+    measured, expected : (n,) array
+        Band-passed.
+    rows : (n,) array of bool
+        That are usable; a push may be beside them.
+    dt : float
+        s
+    """
+    pushes = _pushes(dt)
+    half = len(pushes[0]) // 2
+    if len(rows) < len(pushes[0]):
+        return measured, expected
+    y, x = np.where(rows, measured, 0.0), np.where(rows, expected, 0.0)
+    yy, xy, xx = (_window_sums(product, half) for product in (y * y, x * y, x * x))
+    tiny = np.finfo(float).tiny
+    xx = np.maximum(xx, tiny)
+    left = np.maximum(yy - xy**2 / xx, tiny)
+    explained, kinds = np.zeros(len(rows)), np.zeros(len(rows), int)
+    for kind, push in enumerate(pushes):  # a push is symmetric in time, so that a convolution is a correlation
+        py, px = np.convolve(y, push, "same"), np.convolve(x, push, "same")
+        pp = np.convolve(rows, push**2, "same")
+        gain = (py - px * xy / xx) ** 2 / np.maximum(pp - px**2 / xx, 1e-3 * push @ push)
+        kinds[gain > explained] = kind
+        explained = np.maximum(explained, gain)
+    highest = np.append(explained[:-1] >= explained[1:], True) & np.append(True, explained[1:] > explained[:-1])
+    candidates = np.flatnonzero(highest & (explained > PUSH_EXPLAINS * left))
+    y, x, taken = measured.copy(), expected.copy(), np.zeros(len(rows), bool)
+    for at in candidates[np.argsort(-explained[candidates], kind="stable")].tolist():
+        first, last = max(at - half, 0), min(at + half + 1, len(rows))
+        if taken[first:last].any():
+            continue
+        taken[first:last] = True
+        push = pushes[kinds[at]][first - at + half : last - at + half] * rows[first:last]
+        for side in (y, x):
+            side[first:last] -= push * (push @ side[first:last]) / (push @ push)
+    return y, x
+
+
+@lru_cache(4)
+def _pushes(dt: float) -> tuple[Array, ...]:
+    """Band-passed pushes of `PUSH_WIDTHS`, for signals every ``dt`` [s]."""
+    return tuple(band_pass_kernel(dt, 0, width) for width in PUSH_WIDTHS)
+
+
+def _window_sums(values: Array, half: int) -> Array:
+    """Sum (n,) of the values within ``half`` rows on either side."""
+    total = np.concatenate([np.zeros(half + 1), np.cumsum(values), np.full(half, values.sum())])
+    return total[2 * half + 1 :] - total[: len(values)]
+
+
 def robust_factor(measured: Array, expected: Array) -> tuple[float, float]:
     """Find (factor, correlation) of measured = factor * expected, through zero.
 
     The factor has the least sum of absolute deviations, and the correlation leaves out the `OUTLIER_SHARE` of greatest
-    ones: a kick is no part of the equations of motion, and some kicks must not hide what the rest says.
+    ones: what else happened to the bicycle must not hide what the rest says.
     """
     if not (np.any(expected) and np.any(measured)):
         return 0.0, 0.0
@@ -224,12 +299,15 @@ def _factor(measured: Array, expected: Array) -> float:
     return float(ratios[order][np.searchsorted(total, 0.5 * total[-1])]) if len(total) else 0.0
 
 
-def band_pass_kernel(dt: float, derivative: int) -> Array:
-    """Band-pass (a narrow Gaussian less a broad one), differentiated ``derivative`` times, for signals every dt."""
+def band_pass_kernel(dt: float, derivative: int, longer: float = 0.0) -> Array:
+    """Band-pass (a narrow Gaussian less a broad one), differentiated ``derivative`` times, for signals every dt.
+
+    With ``longer`` [s] it is the band-passed pulse that is a Gaussian as wide.
+    """
     half = round(KERNEL_REACH * BROAD_WIDTH / dt)
     t = np.arange(-half, half + 1) * dt
     total = np.zeros(len(t))
-    for width, sign in ((NARROW_WIDTH, 1.0), (BROAD_WIDTH, -1.0)):
+    for width, sign in ((float(np.hypot(NARROW_WIDTH, longer)), 1.0), (float(np.hypot(BROAD_WIDTH, longer)), -1.0)):
         bell = np.exp(-0.5 * (t / width) ** 2)
         bell *= sign / bell.sum()
         total += (bell, -t / width**2 * bell, (t**2 / width**4 - width**-2) * bell)[derivative]
