@@ -1,18 +1,22 @@
-"""Compiled functions of all rooms, which get a way in from Python only when Python calls them.
+"""Compiled functions of all rooms, which become machine code only where somebody calls them from outside.
 
-Beside each function numba compiles a wrapper by which Python calls it. A loop is a hundred functions, of which Python
-calls two; the wrappers of the others are a quarter of the time before a first tick. So a function that compiled code
-calls is compiled without one. Where Python calls it later, it is compiled once more, with its wrapper. Nor is a
-function compiled anew for each constant that it is called with.
+Numba optimises every function, makes machine code of it, and a wrapper by which Python calls it; and it does so again
+in each function that calls it, with the code below it written in. A loop is a hundred functions, of which Python calls
+two. So a function that compiled code calls stays bare: code for its callers, which becomes machine code once, in what
+is called from outside. Where Python calls it later, it is compiled once more, with its wrapper. Nor is a function
+compiled anew for each constant that it is called with.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from llvmlite.binding import parse_bitcode
 from numba import config
 from numba.core import sigutils
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.types import BooleanLiteral, IntegerLiteral, unliteral
@@ -33,7 +37,8 @@ def njit(function: Callable | None = None, *, cache: bool = False, **options: An
     def decorated(function: Callable) -> Any:
         if config.DISABLE_JIT:  # type: ignore[attr-defined]
             return function
-        kernel = _Kernel(function, targetoptions={"nopython": True, "boundscheck": None, **options})
+        targetoptions = {"nopython": True, "boundscheck": None, **options}
+        kernel = _Kernel(function, targetoptions=targetoptions, pipeline_class=_Pipeline)
         if cache:
             kernel.enable_caching()
         return kernel
@@ -46,9 +51,74 @@ def _plain(kind: Any) -> Any:
     return unliteral(kind) if isinstance(kind, IntegerLiteral | BooleanLiteral) else kind
 
 
-class _Files(FunctionCache):
-    """Files of a function, in which one without a wrapper is not taken for one with it."""
+class _Flags(Flags):
+    """Flags of numba, which it compares at each call that it types: here only those that were set."""
 
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values))
+
+    def __eq__(self, other: object) -> bool:
+        return self._values == other._values if isinstance(other, _Flags) else bool(super().__eq__(other))
+
+
+class _BareCode(JITCodeLibrary):
+    """Code of a bare function and of those it calls; whoever calls it optimises all of it and makes machine code."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Pipeline(Compiler):
+    """Way from Python to machine code, which for a bare function ends before the last step."""
+
+    def define_pipelines(self) -> Any:
+        if self.state.flags.no_compile:
+            self.state.library = _BareCode(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return super().define_pipelines()
+
+
+class _Form(CompileResultCacheImpl):
+    """Form of a compiled function in a file: a bare one is the code that its callers take in."""
+
+    def reduce(self, cres: Any) -> Any:
+        if not isinstance(cres.library, _BareCode):
+            return super().reduce(cres)
+        cres.fndesc.typemap = cres.fndesc.calltypes = None  # large, and no caller asks for them
+        library = cres.library
+        code = library._get_module_for_linking().as_bitcode()
+        return library.name, code, cres.fndesc, cres.signature, tuple(library._reload_init)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        if len(payload) > 5:
+            return super().rebuild(target_context, payload)
+        name, code, fndesc, signature, reload_init = payload
+        for each in reload_init:
+            each()
+        library = _BareCode(target_context.codegen(), name)
+        library._final_module = parse_bitcode(code)
+        library._reload_init.update(reload_init)
+        library._finalized = True
+        return compile_result(
+            typing_context=target_context.typing_context,
+            target_context=target_context,
+            entry_point=object(),
+            library=library,
+            fndesc=fndesc,
+            signature=signature,
+            objectmode=False,
+            lifted=(),
+            reload_init=[],
+        )
+
+
+class _Files(FunctionCache):
+    """Files of a function, in which a bare one is not taken for one that Python can call."""
+
+    _impl_class = _Form
     bare = False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -64,7 +134,7 @@ class _Files(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         key = super()._index_key(sig, codegen)
-        return (*key, "bare") if self.bare else key
+        return (*key, "code for callers") if self.bare else key
 
 
 class _Kernel(CPUDispatcher):
@@ -103,15 +173,18 @@ class _Kernel(CPUDispatcher):
         """Take a compiled form; Python hears nothing of a bare one, and asks for its own when it calls."""
         if self._makes_bare:
             args = tuple(cres.signature.args)
+            if cres.entry_point is None:  # just compiled: numba knows a function by its entry, here a mere name
+                cres = cres._replace(entry_point=object())
+                self.targetctx.insert_user_function(cres.entry_point, cres.fndesc, [cres.library])
             self.overloads[args] = cres
             self._bare.add(args)
         else:
             super().add_overload(cres)
 
     def _flags(self, flags: Any) -> Any:
-        flags.no_cpython_wrapper = self._makes_bare
+        flags.no_cpython_wrapper = flags.no_compile = self._makes_bare
         flags.no_cfunc_wrapper = True
-        return flags
+        return _Flags(flags)
 
     @contextmanager
     def _making_bare(self) -> Iterator[None]:

@@ -58,3 +58,9 @@ def test_a_bare_function_in_a_file_is_not_called_from_python(run):
 
 def test_a_function_with_a_wrapper_does_for_compiled_code_and_one_for_all_constants(run):
     assert run(INNER_THEN_OUTER, COUNTED, "assert constants() == 10", COUNTED) == [1, 1, 2, 1]
+
+
+def test_only_what_is_called_from_outside_becomes_machine_code(run, tmp_path):
+    run(ONLY_OUTER)
+    machine = {path.name.split("-")[0]: b"\x7fELF" in path.read_bytes() for path in tmp_path.rglob("*.nbc")}
+    assert machine == {"functions.inner": False, "functions.outer": True}
