@@ -58,6 +58,11 @@ class Route:
             return 0.0
         return float(self.rows[-1][0]) / self.speed - RUN_UP + RUN_UP_TIME + RUN_OUT_TIME
 
+    @property
+    def entered_at(self) -> float:
+        """Length from its first row [m] at which control begins: `RUN_UP_TIME` before the path itself."""
+        return -RUN_UP_TIME * self.speed - float(self.rows[0][0]) if len(self.rows) else 0.0
+
     def table(self, drive: InnerLoop | None = None) -> Array:
         """Rows as an array (n, 10).
 
@@ -90,7 +95,7 @@ class Route:
         s = table[:, 0] - table[0, 0]
         place = [np.ascontiguousarray(column) for column in table.T[1:5]]
         path = Path(self.name, s, place[0], place[1], place[2], place[3])
-        along, bent = -RUN_UP_TIME * self.speed - float(table[0, 0]), np.zeros(len(t), bool)
+        along, bent = self.entered_at, np.zeros(len(t), bool)
         asked = np.abs(table[:, 5:9]).max(axis=1) > STRAIGHT_ON
         for i in range(len(t)):
             along = path.nearest(float(x[i]), float(y[i]), float(psi[i]), along, NEXT_PLACE).s

@@ -297,7 +297,7 @@ def heed_presses(operator: Operator, pressed: int, t: float) -> None:
     t : float
         Of the newest row [s, host clock].
     """
-    while pressed and operator.presses < pressed:
+    while operator.presses < pressed:
         operator.presses += 1
         again = "again: off at once" if operator.presses > 1 else "ramps down"
         operator.marks.append((t, "operator", f"STOP on the live page, {again}"))

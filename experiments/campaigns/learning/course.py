@@ -118,7 +118,8 @@ class Course:
         self._about = self.known.values
         self._chosen: Choice | None = None
         self._aim()
-        never = unreachable(self.goal, self.known, self.measurements())
+        menu_told = self.measurements()
+        never = unreachable(self.goal, information_at_last(self.known, menu_told), menu_told)
         if never is not None:
             raise InputError(never.sentence)
 
@@ -262,9 +263,10 @@ class Course:
             self.ending = nothing_left(self.dropped)
         if self.ending is None and known.windows:
             menu = self.measurements()
-            self.ending = unreachable(self.goal, known, menu)
+            at_last = information_at_last(known, menu)
+            self.ending = unreachable(self.goal, at_last, menu)
             if self.rivals and self.ending is None:
-                self.ending = self.rivals.exhausted(known, information_at_last(known, menu))
+                self.ending = self.rivals.exhausted(known, at_last)
         return self.ending is not None
 
     def measurements(self, recorded: Sequence[str] = ()) -> list[Measurement]:

@@ -38,11 +38,18 @@ def information_at_last(known: KnownSoFar, measurements: Sequence[Measurement]) 
     return np.asarray(known.information + WITHOUT_END * told)
 
 
-def unreachable(goal: Goal, known: KnownSoFar, measurements: Sequence[Measurement]) -> Ending | None:
-    """Ending of an experiment that would never reach what is asked for, however long; None where it would."""
+def unreachable(goal: Goal, at_last: Array, measurements: Sequence[Measurement]) -> Ending | None:
+    """Ending of an experiment that would never reach what is asked for, however long; None where it would.
+
+    Parameters
+    ----------
+    goal : Goal
+    at_last : (p, p)
+        As `information_at_last` gives it.
+    measurements : sequence of Measurement
+    """
     if not goal.asks:
         return None
-    at_last = information_at_last(known, measurements)
     if goal.shortfall(at_last) <= 1.0:
         return None
     alike = [str(one) for one in confounded_quantities(goal, at_last, measurements)]

@@ -11,7 +11,13 @@ import numpy as np
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, ForwardSpeed, belt_instruction
+from experiments.campaigns.protocols.condition import (
+    RELEASE_DELAY,
+    Condition,
+    ForwardSpeed,
+    belt_instruction,
+    drives_its_speed,
+)
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import Combination, PlanInputs
 from experiments.planning.paper_windows import PaperKick, kick_amplitude, wheel_excursion
@@ -69,7 +75,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
             "an experiment that runs itself chooses how often a run is made and kicks by the drive: leave repeats and "
             "lean_rate_rad_s out"
         )
-    if settings.legs > 1 and bench.machine and bench.machine.speed_drive is None:
+    if settings.legs > 1 and bench.machine and not drives_its_speed(bench.machine):
         raise InputError(
             f"legs = {settings.legs} wants a machine that changes its speed by itself, but the rig "
             f"'{bench.machine.name}' has no treadmill or wheel drive: add a [[port]] with carries = [\"speed\"] and a "
@@ -130,7 +136,7 @@ def _condition(
     rig = bench.rig(run.bicycle)
     if bench.machine is None:
         rig = with_emulated_place(rig, 2.0 * edge)
-    first = FIRST_DRIVE_KICK if rig.speed_drive is None else FIRST_KICK_AT_SPEED
+    first = FIRST_KICK_AT_SPEED if drives_its_speed(rig) else FIRST_DRIVE_KICK
     played = Excitation(
         kind="kicks",
         duration=settings.kicks * settings.spacing_s,

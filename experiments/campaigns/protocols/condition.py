@@ -189,8 +189,13 @@ def kick_cues(times: Sequence[float]) -> tuple[tuple[float, str], ...]:
     )
 
 
+def drives_its_speed(rig: Rig | None) -> bool:
+    """Does a machine set its speed by itself, so that no protocol tells a person to? Not where there is none."""
+    return rig is not None and rig.speed_drive is not None
+
+
 def belt_instruction(v: float, extra: str = "", rig: Rig | None = None) -> str:
     """Tell a person to set the belt to ``v`` [m/s], unless the rig does it itself; most instructions begin with it."""
-    if rig is not None and rig.speed_drive is not None:
+    if drives_its_speed(rig):
         return f"hold the bicycle upright; once armed it goes to {v:g} m/s by itself{extra}"
     return f"set the belt to {v:g} m/s and hold the bicycle upright{extra}"

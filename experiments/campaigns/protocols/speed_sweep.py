@@ -4,7 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from experiments.campaigns.protocols.condition import RELEASE_DELAY, Condition, belt_instruction, kick_cues
+from experiments.campaigns.protocols.condition import (
+    RELEASE_DELAY,
+    Condition,
+    belt_instruction,
+    drives_its_speed,
+    kick_cues,
+)
 from experiments.campaigns.protocols.condition import Settings as Common
 from experiments.campaigns.protocols.plan_inputs import PlanInputs
 from models.errors import InputError
@@ -47,7 +53,7 @@ def plan(settings: Settings, bench: PlanInputs) -> list[Condition]:
         When there is no weave speed and no range is given, or the ramp is too steep.
     """
     conditions = []
-    driven = bench.machine is not None and bench.machine.speed_drive is not None
+    driven = drives_its_speed(bench.machine)
     for number, run in enumerate(bench.runs([0.0], settings.repeats)):
         first, last = settings.range_of(run.bicycle)
         profile, times, length = speed_steps(first, last, settings.kicks)

@@ -63,7 +63,7 @@ def ridden_path(run: Run) -> RiddenPath | None:
     s, x, y, psi, kappa = (np.ascontiguousarray(column) for column in table.T[:5])
     path = Path(route.name, s - s[0], x, y, psi, kappa)
     here_x, here_y = rows["x_est"] - rows["x_est"][0], rows["y_est"]
-    lateral, along = np.empty(len(rows)), float(np.interp(0.0, x, s - s[0]))
+    lateral, along = np.empty(len(rows)), route.entered_at  # not by x, for a path may come back
     for i in range(len(rows)):
         on = path.nearest(float(here_x[i]), float(here_y[i]), float(rows["psi_est"][i]), along, _REACH)
         lateral[i], along = on.lateral, on.s

@@ -2,6 +2,7 @@
 
 import json
 from math import degrees
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from experiments.datatypes import Response
 from experiments.reports.timeline.figure import timeline_figure
 from experiments.reports.timeline.recorded import Timeline
 from experiments.reports.timeline.ridden_path import ridden_path
+from hil.guidance.route import Route
 from hil.logs.log import read_run
 from hil.loop.states import State
 from hil.runners.replay import replay
@@ -76,3 +78,20 @@ def test_the_picture_shows_the_path_asked_and_ridden(tmp_path, riderless):
     assert chart.yaxis_inverted()
     (beside,) = [ax for ax in figure.axes if any(text.get_text() == "off path" for text in ax.texts)]
     assert np.nanmax(beside.lines[0].get_ydata()) == pytest.approx(ridden.lateral.max(), abs=0.01)
+
+
+def test_a_path_that_comes_back_past_its_beginning_is_ridden_from_its_beginning():
+    """A bend of half a turn: x grows to 30 m and falls to -40 m. Rows on the path itself are nowhere off it."""
+    s = np.arange(-12.0, 95.4, 0.2)  # from 4 m before control begins, 8 m before the path itself
+    turn, radius = np.clip((s - 22.0) / 8.0, 0.0, np.pi), 8.0
+    x = 8.0 + np.minimum(s, 22.0) + radius * np.sin(turn) - np.maximum(s - 22.0 - 8.0 * np.pi, 0.0)
+    y = radius * (1.0 - np.cos(turn))
+    kappa = np.where((turn > 0.0) & (turn < np.pi), 1.0 / radius, 0.0)
+    route = Route("there and back", 4.0, np.column_stack([s, x, y, turn, kappa, *np.zeros((5, len(s)))]).tolist())
+    ticks = np.zeros(400, [("t", "f8"), ("state", "i8"), ("x_est", "f8"), ("y_est", "f8"), ("psi_est", "f8")])
+    ridden = -8.0 + 0.2 * np.arange(400)
+    ticks["t"], ticks["state"] = 0.05 * np.arange(400), State.RUNNING
+    for name, column in (("x_est", x), ("y_est", y), ("psi_est", turn)):
+        ticks[name] = np.interp(ridden, s, column)
+    found = ridden_path(SimpleNamespace(header=SimpleNamespace(route=route), ticks=ticks))
+    assert np.abs(found.lateral).max() < 0.02
