@@ -2,7 +2,7 @@
 
 Between fixes the heading is the yaw gyro's integral, less a bias, and the place that of the speed along the heading::
 
-    psi_dot = omega_z cos(phi) + omega_y sin(phi) - bias        y_dot = v sin(psi)
+    psi_dot = omega_z cos(phi) + (omega_y - pitch_bias) sin(phi) - bias        y_dot = v sin(psi)
 
 so kicks, steering and leaning, which the gyro feels, do not disturb it. A fix shows how it was some time ago: it is
 compared with what was expected of that time (a ring of the past), and the correction of then is carried on to now. A
@@ -18,7 +18,9 @@ belt, which moves under it.
 Fixes that come again after a pause may be older than they tell, from then on: a driver that stalled may hand over what
 it had stored. At an edge that counts, and so does what the fixes lately had against the place (`farthest_wheel`).
 
-While a person holds the bicycle it points along the lane, and its place is that of the fixes.
+While a person holds the bicycle it points along the lane, its place is that of the fixes, and it does not pitch: what
+the pitch gyro reads is its bias. Left in, that would turn the heading with every lean, by bias times lean: a part of
+the loop that no theory has.
 """
 
 import math
@@ -40,6 +42,7 @@ FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved whi
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
 ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
 PAUSE_WEIGHT, PAUSE_TIMES = 0.05, 4.0  # of a pause in the usual one; so many times the usual is a sensor that stalled
+PITCH_TIME = 2.0  # s, at most, over which the pitch gyro's bias is averaged in a person's hands
 _LEAST_T, _MOST_T = 1e-3, 0.3  # s, between fixes
 _MOST_PAUSE = 1.0  # s
 _FARTHEST_REFUSED = 3.0  # m, of the way between two fixes that agree
@@ -52,6 +55,8 @@ PLACE = np.dtype(
         ("y", "f8"),
         ("bias", "f8"),  # rad/s, left of the yaw gyro's
         ("psi_dot", "f8"),  # rad/s, of the last sample
+        ("pitch_bias", "f8"),  # rad/s, of the pitch gyro, mean of ...
+        ("rested", "f8"),  # s, in a person's hands
         ("t", "f8"),  # s, of the last sample
         ("age", "f8"),  # s, since the last fix that was taken
         ("t_fix", "f8"),  # s, when that was
@@ -182,7 +187,10 @@ def move_on(o, p, t, v, yaw_rate, phi, pitch_rate, held):
     if not 0.0 < h < 0.2:
         h = o.dt
     p.t = t
-    psi_dot = yaw_rate * math.cos(phi) + pitch_rate * math.sin(phi) - p.bias
+    if held:
+        p.rested = min(p.rested + h, PITCH_TIME)
+        p.pitch_bias += h / p.rested * (min(max(pitch_rate, -MOST_BIAS), MOST_BIAS) - p.pitch_bias)
+    psi_dot = yaw_rate * math.cos(phi) + (pitch_rate - p.pitch_bias) * math.sin(phi) - p.bias
     before = p.psi
     if held:
         p.psi = p.bias = 0.0

@@ -8,7 +8,7 @@ from firmware_interface.messages import FIX_Y, SAMPLE
 from hil.loop.law import LOOP_SIGNALS
 from hil.loop.observer import ESTIMATE
 from hil.loop.place.settings import PlaceSettings
-from hil.loop.place.tracker import new_place, tell_place, track_place
+from hil.loop.place.tracker import MOST_BIAS, new_place, tell_place, track_place
 from hil.loop.states import Symptom
 from models import load_bicycle
 from models.errors import InputError
@@ -72,6 +72,28 @@ def test_place_and_heading_are_those_of_the_bicycle_however_late_and_seldom_the_
     assert np.abs(after[:, 1]).max() < 0.004
     assert np.abs(after[:, 2]).max() < 0.004
     assert ride.p["bias"] == pytest.approx(0.01, abs=0.002)  # what was left of the gyro's
+
+
+@pytest.mark.parametrize("reads", [-0.02, 0.09])
+def test_a_bias_of_the_pitch_gyro_turns_no_heading_however_the_bicycle_leans(reads):
+    """It was integrated with the lean: a part of the loop under lane gains that no theory has."""
+    rides = [Ride(), Ride()]
+    for ride, bias in zip(rides, (0.0, reads), strict=True):
+        chance = np.random.default_rng(3)
+        for held, seconds in ((True, 3.0), (False, 4.0)):
+            for _ in range(round(seconds / DT)):
+                ride.sample["theta_dot_meas"] = bias + 0.003 * chance.standard_normal()
+                ride.go(DT, held=held)
+    without, with_bias = (np.array(ride.rows) for ride in rides)
+    assert np.abs(with_bias - without).max() < 1e-12
+    assert rides[1].p["pitch_bias"] == pytest.approx(reads, abs=0.0006)
+
+
+def test_a_pitch_gyro_that_lies_in_hand_is_believed_no_farther_than_any_bias():
+    ride = Ride()
+    ride.sample["theta_dot_meas"] = 30.0
+    ride.go(1.0, held=True)
+    assert ride.p["pitch_bias"] == MOST_BIAS
 
 
 def test_a_delay_that_nobody_knows_of_is_seen_as_an_error():
