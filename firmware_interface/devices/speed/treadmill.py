@@ -102,19 +102,31 @@ def introduce(port: SerialPort, wants: DeviceRequirements) -> Introduction:
     Raises
     ------
     DeviceError
-        Silence, another device, or a belt that reports a fault or its stop button.
+        Silence, another device, or a belt that does not hear, or that reports a fault or its stop button.
     """
-    link, heard, out = new_link(), 0, np.zeros(32, np.uint8)
+    link, heard, reports, out = new_link(), 0, 0, np.zeros(32, np.uint8)
+    memory, before = link["memory"], -1  # what its first report answers, which may be a word of another program
 
     def ask(k: int) -> bytes:
-        link["memory"][BELT_SAY] = 1
+        memory[BELT_SAY] = 1
         return out[: speak(link, link, 0, out)].tobytes()
 
+    speak(link, link, 0, out)  # says nothing: both are compiled now, and not while it listens
+    receive(link, out, 0)
     for data in ask_and_listen(port, ask, _LISTEN):
         heard += len(data)
         buffer = np.frombuffer(bytearray(data) or bytearray(1), np.uint8)
-        if receive(link, buffer, len(data)) > 0 and link["memory"][BELT_ANSWERED] == link["memory"][BELT_SAID]:
-            return _introduced(port, int(link["memory"][BELT_STATUS]))
+        came = receive(link, buffer, len(data))
+        before = int(memory[BELT_ANSWERED]) if came and not reports else before
+        reports += came
+        if memory[BELT_ANSWERED] != before and 0 < memory[BELT_ANSWERED] <= memory[BELT_SAID]:
+            # any word of these: on a busy machine the next is under way already
+            return _introduced(port, int(memory[BELT_STATUS]))
+    if reports:
+        raise DeviceError(
+            f"the treadmill on {port.path} should answer what it is told (docs/speed-drive.md), found {reports} "
+            "reports of which none does: check the line towards it"
+        )
     found = f"{heard} bytes without a whole frame of it" if heard else "silence"
     raise DeviceError(
         f"the treadmill on {port.path} should answer with its reports (docs/speed-drive.md), found {found}: switch it "

@@ -114,10 +114,11 @@ def test_the_twin_obeys_commands_of_the_second_route():
 
 
 class OnATerminal:
-    """Treadmill behind a pseudo-terminal, in a thread."""
+    """Treadmill behind a pseudo-terminal, in a thread; what it is told reaches it ``late`` s later."""
 
-    def __init__(self, faults=()):
+    def __init__(self, faults=(), late=0.0):
         self.port, self.twin, self.over = PseudoPort(), TreadmillTwin(new_belt(faults)), False
+        self.late, self.coming = late, []
         self.thread = threading.Thread(target=self._serve)
 
     def _serve(self):
@@ -130,8 +131,9 @@ class OnATerminal:
                 data = os.read(self.port.fd, 4096)
             except (BlockingIOError, OSError):
                 data = b""
-            if data:
-                self.twin.hear(data, 1e-3 * k)
+            self.coming += [(time.monotonic() + self.late, data)] if data else []
+            while self.coming and self.coming[0][0] <= time.monotonic():
+                self.twin.hear(self.coming.pop(0)[1], 1e-3 * k)
             while 1e-3 * k < time.monotonic() - begin:
                 said = self.twin.instant(1e-3 * k, np.zeros(9))
                 k += 1
@@ -147,6 +149,16 @@ class OnATerminal:
         self.over = True
         self.thread.join()
         self.port.close()
+
+
+def test_an_answer_to_an_earlier_word_is_one_and_a_belt_that_hears_nothing_has_none():
+    """On a busy machine each answer came after the next word, and was taken for bytes without a whole frame."""
+    driver, wants = device("treadmill"), DeviceRequirements(200.0, 0.025)
+    with OnATerminal(late=0.3) as path, open_line(path, 115200, "treadmill", False) as port:
+        assert driver.introduce(port, wants).name == "treadmill, protocol 1"
+    found = pytest.raises(DeviceError, match=r"found \d+ reports of which none does: check the line towards it")
+    with OnATerminal(late=9.0) as path, open_line(path, 115200, "treadmill", False) as port, found:
+        driver.introduce(port, wants)
 
 
 def test_it_introduces_itself_on_a_terminal():
