@@ -1,6 +1,8 @@
 """Experiment that runs itself and changes its speed by itself: several speeds in one run, which nobody touches."""
 
 import math
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,6 +92,33 @@ def test_a_campaign_of_legs_ends_in_its_time_and_its_recordings_lead_to_the_same
     again.take_up(read_runs(made.folder), CampaignDisplay())
     assert [one.name for one in again.made] == names
     assert np.array_equal(again.course.values, made.course.values)
+
+
+class Killed(CampaignDisplay):
+    """Ends its process at once, as `kill -9` does, between two legs of a run."""
+
+    def watch(self, condition, row):
+        if row["t_host"] > 17.0:  # of 25.5 s: the first leg is over at 13 s
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_killed_between_two_legs_it_goes_on_as_if_nothing_had_been(made, tmp_path):
+    child = os.fork()
+    if child == 0:
+        try:
+            run_campaign(plan_campaign(with_legs()), tmp_path, display=Killed())
+        finally:
+            os._exit(1)  # whatever happens, no second pytest
+    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+    (cut,) = read_runs(next(tmp_path.iterdir()))
+    assert (cut.name, cut.outcome.reason) == (made.runs[0].name, "killed")
+    assert " then " in cut.name
+    assert len(windows_of(cut.folder)) >= 2  # of the first leg, which do not count
+    again = run_campaign(plan_campaign(with_legs()), tmp_path)
+    names = [[step.choice.condition.name for step in one.course.steps] for one in (again, made)]
+    assert names[0] == names[1]
+    assert np.array_equal(again.course.values, made.course.values)
+    assert [run.outcome.reason for run in again.runs] == ["killed", *(run.outcome.reason for run in made.runs)]
 
 
 def test_a_leg_that_a_rehearsal_refused_is_not_joined_again():
