@@ -119,6 +119,8 @@ def test_what_an_encoder_hides_counts_with_the_turn(name, sign):
     assert leans_too_far(e, limit)
     e["turn_hidden"] = -e["turn_hidden"]  # an encoder that is off to the other side shows more turn than there is
     assert not leans_too_far(e, limit)
+    e[name] = sign * 1.001 * TURN_SHARE * limit  # and excuses none
+    assert leans_too_far(e, limit)
 
 
 def test_the_roll_gyro_counts_from_its_bias_at_rest():

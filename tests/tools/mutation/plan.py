@@ -27,7 +27,11 @@ TESTS: dict[str, tuple[str, ...]] = {
     "hil/loop/plausibility.py": _PLAUSIBILITY_TESTS,
     "hil/loop/drives/following.py": ("hil/loop/test_following.py",),
     "hil/loop/consistency.py": ("hil/loop/test_consistency_edges.py", "hil/loop/test_consistency.py"),
-    "hil/loop/place/tracker.py": ("hil/loop/place/test_tracker_edges.py", "hil/loop/place/test_tracker.py"),
+    "hil/loop/place/tracker.py": (
+        "hil/loop/place/test_tracker_edges.py",
+        "hil/loop/place/test_tracker_lost.py",
+        "hil/loop/place/test_tracker.py",
+    ),
     "hil/loop/observer.py": (
         "hil/loop/test_observer_step.py",
         "hil/loop/test_observer.py",
