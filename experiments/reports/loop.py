@@ -36,12 +36,15 @@ if TYPE_CHECKING:
 FINE_SPEEDS = 201  # of the eigenvalues between the designed speeds
 FASTEST_SHOWN = 25.0  # 1/s; drive and delay decay faster, the modes of a bicycle slower
 LEAST_FACTOR, MOST_FACTOR = 0.03, 100.0  # of the gain, that are shown
+GAIN_UNITS = {"torque": ("N m/rad", "N m s/rad"), "rate": ("1/s", "1"), "angle": ("1", "s")}  # on angles, and on rates
 GAIN_TICKS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
 def gain_figure(schedules: Sequence["GainSchedule"], note: str = "") -> "Figure":
-    """Feedback gains on the four states of the bicycle against speed, one line per design."""
-    names = ("φ  [N m/rad]", "δ  [N m/rad]", "φ̇  [N m s/rad]", "δ̇  [N m s/rad]")
+    """Feedback gains on the four states of the bicycle against speed, one line per design; of any drive."""
+    kinds = {_command_kind(one) for one in schedules}
+    on_angle, on_rate = GAIN_UNITS[kinds.pop()] if len(kinds) == 1 else ("command/rad", "command s/rad")
+    names = (f"φ  [{on_angle}]", f"δ  [{on_angle}]", f"φ̇  [{on_rate}]", f"δ̇  [{on_rate}]")
     with figure_style():
         figure = new_figure(5.5, 4.4, note)
         axes = figure.subplots(2, 2, sharex=True).ravel()
@@ -185,11 +188,17 @@ def _say_design(figure: "Figure", made: "Controller", law: str) -> None:
     )
 
 
+def _command_kind(schedule: "GainSchedule") -> str:
+    """Quantity that gains command: torque, rate or angle."""
+    return schedule.drive.kind if schedule.drive else "torque"
+
+
 def _draw_gains(axes: Sequence["Axes"], schedule: "GainSchedule") -> None:
     """Draw the six gains, two of one unit in each axes; those on heading and place stand in the table."""
+    on_angle, on_rate = GAIN_UNITS[_command_kind(schedule)]
     panels = (
-        ("gains on angles  [N m/rad]", ("φ", "δ")),
-        ("gains on rates  [N m s/rad]", ("φ̇", "δ̇")),
+        (f"gains on angles  [{on_angle}]", ("φ", "δ")),
+        (f"gains on rates  [{on_rate}]", ("φ̇", "δ̇")),
         ("gains on the drive  [1]", ("its torque", "last command")),
     )
     for i, (ax, (title, names)) in enumerate(zip(axes, panels, strict=True)):

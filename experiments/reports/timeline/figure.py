@@ -146,7 +146,7 @@ def _command_panel(command: Array, unit: str) -> tuple[str, list[TimelineSignal]
     """Panel of what the drive was commanded, a rate or an angle in degrees."""
     if unit == "N m":
         return unit, [TimelineSignal("torque", np.asarray(command), PURPLE)]
-    name = "rate asked" if unit == "rad/s" else "steer asked"
+    name = "rate\nasked" if unit == "rad/s" else "steer\nasked"  # in one line it is cut off beside a wide panel
     return unit.replace("rad", "deg"), [TimelineSignal(name, np.degrees(command), PURPLE)]
 
 

@@ -5,9 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from experiments.reports.loop import gain_figure
+from hil.design.methods import design
 from hil.design.schedule import GainSchedule
 from hil.design.steered.peaks import HAND_KICK, KICK_LASTS, kick_peaks
 from hil.logs.log import read_run
+from models import load_bicycle
 from models.linear.prescribed_steer import InnerLoop
 from models.plant.plant import Instruments, Plant, Scenario, SteerDrive
 from tests.experiments.commands.test_cli import riderless  # noqa: F401
@@ -134,3 +137,15 @@ def test_simulated_machine_flies_them_and_one_with_a_torque_drive_does_not(rider
     code, _, err = riderless("campaign", campaign)
     assert code == 2
     assert "the gains command a steer angle [rad] but the drive obeys a torque [N m]" in " ".join(err.split())
+
+
+@pytest.mark.parametrize(
+    ("kind", "on_angle", "on_rate"), [("rate", "1/s", "1"), ("angle", "1", "s")]
+)  # rad/s or rad for each rad, and for each rad/s
+def test_a_report_gives_gains_in_the_unit_of_their_command(kind, on_angle, on_rate):
+    drive = InnerLoop(kind=kind, bandwidth=50.0, damping=1.0)
+    schedule = design(load_bicycle("Silver"), "lqr", (4.0, 5.0), drive=drive)
+    titles = [ax.get_title(loc="left") for ax in gain_figure([schedule]).axes]
+    assert titles == [f"gain on {name}  [{unit}]" for name, unit in zip("φδ", [on_angle] * 2, strict=True)] + [
+        f"gain on {name}  [{on_rate}]" for name in ("φ̇", "δ̇")
+    ]
