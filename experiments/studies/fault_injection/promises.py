@@ -42,6 +42,7 @@ TRUE_LIMITS = frozenset({Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.SATURATED})
 # Share of the lean limit below which a ride with nothing wrong has no reason to end. A turn ends it at 0.94 of the
 # limit; in v psi_dot / g, which it rests on, that is the tangent of a true lean of 26 deg, and wind holds some of it.
 FREE_OF_LIMIT = 0.8
+STRUCK_TIME = 0.3  # s after a training wheel struck the ground, in which gyro and accelerometer may disagree
 NO_ANSWER = "the drive obeys nobody"
 NO_WATCHDOG = "the drive's watchdog is dead on a line that loses commands"
 BLIND_TIME = 0.075  # s, of silence that a line may have before it is called stale, and of the watchdog behind it
@@ -205,13 +206,19 @@ def _running_from(played: Played) -> float:
 
 
 def _by_circumstances(case: FaultCase, played: Played, cause: Cause, t_cause: float, running_from: float) -> bool:
-    """Say whether a ride ended by what it met besides faults: in CHECK, or at a limit that it truly came near."""
+    """Say whether a ride ended by what it met besides faults: in CHECK, or at a limit that it truly came near.
+
+    A blow of a training wheel is such a limit too: the observer knows nothing of the ground that holds the bicycle.
+    """
     if not case.options.pool.varied:
         return False
     if running_from > t_cause:
         return cause in EARLY_CAUSES
-    ridden = played.diary["t"] <= max(t_cause, last_torque(played))
-    lean = float(np.abs(played.diary["phi"][ridden]).max(initial=0.0))
+    t, leans = played.diary["t"], np.abs(played.diary["phi"])
+    wheels = case.circumstances.surroundings.training_wheels
+    if cause is Cause.SENSORS_DISAGREE and wheels is not None:
+        return bool((leans[(t > t_cause - STRUCK_TIME) & (t <= t_cause)] >= wheels).any())
+    lean = float(leans[t <= max(t_cause, last_torque(played))].max(initial=0.0))
     return cause in TRUE_LIMITS and lean > FREE_OF_LIMIT * CASE_LIMITS.lean.value
 
 

@@ -140,6 +140,15 @@ def test_a_healthy_ride_that_truly_came_to_its_limit_is_no_false_stop(cause, lea
     assert complaints == ((f"{cause.name} at 10.000 s, with nothing wrong",) if told else ())
 
 
+def test_only_a_blow_of_a_training_wheel_excuses_sensors_that_disagree():
+    case = draw_case(352001, 92, HEALTHY_RIDES)
+    played = play_case(case)
+    assert judge_case(case, played).outcome == "SENSORS_DISAGREE"
+    assert judge_case(case, played).complaints == ()
+    played.diary["phi"] *= 0.5
+    assert len(judge_case(case, played).complaints) == 1
+
+
 def asleep(loop):
     """Put the limits of slow faults out of action."""
     for limit, value in (("gyro_drift", 1.0), ("roll_drift", 1.0), ("side_force", 10.0), ("lean", 0.8)):
