@@ -205,7 +205,7 @@ class Script:
     """
 
     def __init__(self, looks, devices):
-        self.demand, self.looks, self.devices = Demand.RUN, looks, devices
+        self.demand, self.looks, self.devices, self.presses = Demand.RUN, looks, devices, 0
 
     @contextmanager
     def heeding_signals(self):
