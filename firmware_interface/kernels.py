@@ -90,7 +90,8 @@ class _Form(CompileResultCacheImpl):
         cres.fndesc.typemap = cres.fndesc.calltypes = None  # large, and no caller asks for them
         library = cres.library
         code = library._get_module_for_linking().as_bitcode()
-        return library.name, code, cres.fndesc, cres.signature, tuple(library._reload_init)
+        reload_init = getattr(library, "_reload_init", ())  # numba 0.61 has none
+        return library.name, code, cres.fndesc, cres.signature, tuple(reload_init)
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         if len(payload) > 5:
@@ -100,7 +101,8 @@ class _Form(CompileResultCacheImpl):
             each()
         library = _BareCode(target_context.codegen(), name)
         library._final_module = parse_bitcode(code)
-        library._reload_init.update(reload_init)
+        if reload_init:
+            library._reload_init.update(reload_init)
         library._finalized = True
         return compile_result(
             typing_context=target_context.typing_context,
