@@ -131,8 +131,8 @@ LINK_THREATS = (
     Threat(
         "bursts of 16 ms",
         Kind.BURST,
-        "an adapter's latency timer: three frames at a time",
-        SILENT_CAUSES | {Cause.LEAN_LIMIT},
+        "an adapter's latency timer: three frames at a time, too late to balance some",
+        SILENT_CAUSES | {Cause.LEAN_LIMIT, Cause.SATURATED},
         rides=True,
         sizes=(0.016, 0.016),
         slack=0.016,
