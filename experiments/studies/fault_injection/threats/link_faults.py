@@ -111,8 +111,9 @@ LINK_THREATS = (
     Threat(
         "frames late",
         Kind.DELAY,
-        "between the drive's watchdog and the limit for an answer, and the balance suffers",
-        LATE_CAUSES | {Cause.LEAN_LIMIT, Cause.STEER_LIMIT},
+        "between the drive's watchdog and the limit for an answer, and the balance suffers; "
+        "a node takes commands that answer samples of long ago for somebody else's",
+        LATE_CAUSES | {Cause.LEAN_LIMIT, Cause.STEER_LIMIT, Cause.FOREIGN_COMMANDS},
         rides=True,
         sizes=(0.01, 0.05),
         slack=0.05,

@@ -128,7 +128,16 @@ SLOW_THREATS = (
         "device's clock goes wrong in rate",
         Kind.CLOCK_JUMP,
         "up to a tenth of its rate: elapsed time, and with it lean, is worse by as much",
-        frozenset({Cause.CLOCK_STEP, Cause.DEVICE_RESTARTED, Cause.RATE_LOW, Cause.STALE_SAMPLE, Cause.DRIVE_DISOBEYS}),
+        frozenset(
+            {
+                Cause.CLOCK_STEP,
+                Cause.DEVICE_RESTARTED,
+                Cause.RATE_LOW,
+                Cause.STALE_SAMPLE,
+                Cause.DRIVE_DISOBEYS,
+                Cause.LEAN_LIMIT,
+            }
+        ),
         (0.02, 0.1),
         0.0,
     ),
