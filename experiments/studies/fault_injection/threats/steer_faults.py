@@ -7,7 +7,7 @@ from experiments.studies.fault_injection.threats.fault_spec import Threat
 from experiments.studies.fault_injection.threats.machine_faults import DISOBEY_CAUSES
 from firmware_interface.twins.faults import FaultKind as Kind
 
-FOUND_IN = 1.1  # s: a person may still hold the bars for 0.6 s, the error is smoothed over 0.2 s, a push hides some
+FOUND_IN = 1.6  # s: a person may hold the bars for 0.6 s, the error is smoothed over 0.2 s, a hard push hides the rest
 _OF_TORQUE = (Kind.DRIVE_GAIN, Kind.DRIVE_LIES, Kind.DRIVE_CLAMP)
 _SHORT = "the steer gives it away once it is short of its commands by 0.12 rad; a smaller error is borne"
 _SIZES = {  # rad/s of a rate, rad of an angle: limit of its own; zero lost by so much that it must be found; by less
