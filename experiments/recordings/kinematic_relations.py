@@ -103,10 +103,10 @@ class Relation(NamedTuple):
     left: str
     right: str
     free: bool  # holds only while nobody holds it and the law is in force
-    pushed: bool  # a push adds to what is measured
     within: float
     needs: float
     sides: Callable[[BandPassed], tuple[Array, Array] | None]
+    pushed: bool = False  # a push adds to what is measured
 
 
 def lean_sides(s: BandPassed) -> tuple[Array, Array] | None:
@@ -154,23 +154,21 @@ def wheel_sides(s: BandPassed) -> tuple[Array, Array] | None:
 
 
 KINEMATIC_RELATIONS: dict[str, Relation] = {
-    "lean": Relation("phi_dot", "the derivative of {phi}", False, False, 1.4, CLEAR_CORRELATION, lean_sides),
-    "steer": Relation("delta_dot", "the derivative of {delta}", False, False, 1.4, CLEAR_CORRELATION, steer_sides),
-    "yaw": Relation(
-        "psi_dot", "the yaw rate that {delta} and {v} make", False, False, 1.5, CLEAR_CORRELATION, yaw_sides
-    ),
-    "wheel": Relation("v", "the speed that {wheel} makes", False, False, 1.25, CLEAR_CORRELATION, wheel_sides),
+    "lean": Relation("phi_dot", "the derivative of {phi}", False, 1.4, CLEAR_CORRELATION, lean_sides),
+    "steer": Relation("delta_dot", "the derivative of {delta}", False, 1.4, CLEAR_CORRELATION, steer_sides),
+    "yaw": Relation("psi_dot", "the yaw rate that {delta} and {v} make", False, 1.5, CLEAR_CORRELATION, yaw_sides),
+    "wheel": Relation("v", "the speed that {wheel} makes", False, 1.25, CLEAR_CORRELATION, wheel_sides),
     "law": Relation(
-        "T_delta", "the torque that the law makes of {phi_dot} and {v}", True, False, 1.5, CLEAR_CORRELATION, law_sides
+        "T_delta", "the torque that the law makes of {phi_dot} and {v}", True, 1.5, CLEAR_CORRELATION, law_sides
     ),
     "balance": Relation(
         "phi_dot",
         "what {phi}, {delta} and {v} make of it by the equations of motion",
         True,
-        True,
         1.8,
         0.6,
         balance_sides,
+        pushed=True,
     ),
 }
 

@@ -150,24 +150,20 @@ def transfer_function(A: Array, b: Array, c: Array, f: Array, dt: float) -> Comp
 def amplitude_within_limits(rig: Rig, schedule: Controller, v: float, signal: Excitation, share: float) -> float:
     """Amplitude [N m, rad/s or rad] at which theory keeps lean, steer and command within a share of the rig's limits.
 
-    So does it the torque of a drive that obeys a steer rate or angle. The command changes a tenth more slowly than the
+    And the torque of a drive that obeys a steer rate or angle. The command changes a tenth more slowly than the
     supervisor lets it: what is cut off would not be played.
 
     Parameters
     ----------
-    rig : Rig
-    schedule : Controller
-    v : float
-        Speed [m/s].
-    signal : Excitation
-        Its amplitude and delay do not count.
+    rig, schedule, v, signal
+        As of `amplitudes_at_limits`.
     share : float
         Of each limit, 0 to 1.
 
     Raises
     ------
     InputError
-        When the loop is not stable at ``v``, so that no amplitude is small enough.
+        As of `amplitudes_at_limits`.
     """
     at_limit = amplitudes_at_limits(rig, schedule, v, signal)
     return min((CHANGE_SHARE if name == "command_change" else share) * most for name, most in at_limit.items())
@@ -178,11 +174,8 @@ def require_played_whole(rig: Rig, schedule: Controller, v: float, signal: Excit
 
     Parameters
     ----------
-    rig : Rig
-    schedule : Controller
-    v : float
-        Speed [m/s].
-    signal : Excitation
+    rig, schedule, v, signal
+        As of `amplitudes_at_limits`; here the amplitude counts.
 
     Raises
     ------

@@ -14,24 +14,14 @@ from hil.rig.file import read_rig
 from hil.runners.replay import replay
 from hil.runners.session import run_realtime
 from models.errors import InputError
+from tests.experiments.campaigns.test_steered_sweep import planned as planned_sweep
 from tests.paths import ROOT
 
-RIGS = {"rate": "rate-drive.toml", "angle": "angle-drive.toml"}
 CUT = Verdict.RATE_LIMIT | Verdict.TORQUE_LIMIT
 
 
-def planned(folder, kind, method, **protocol):
-    rig = (ROOT / "docs/rigs" / RIGS[kind]).read_text(encoding="utf-8")
-    (folder / "rig.toml").write_text(rig.replace('"Benchmark"', '"Silver"'), encoding="utf-8")
-    settings = {
-        "name": "played",
-        "rig": "rig.toml",
-        "seed": 3,
-        "time": "lockstep",
-        "controller": [{"method": method}],
-        "protocol": [{"kind": "identification", "speeds_m_s": [4.5], "f_high_Hz": 4.0, "duration_s": 24.0, **protocol}],
-    }
-    return plan_campaign(settings, folder)
+def planned(folder, drive, method, **protocol):
+    return planned_sweep(folder, drive, method, kind="identification", duration_s=24.0, **protocol)
 
 
 @pytest.mark.parametrize(("kind", "method", "signal"), [("rate", "cascade", "multisine"), ("angle", "lqg", "steps")])

@@ -10,8 +10,8 @@ from tests.paths import ROOT
 RIGS = {"rate": "rate-drive.toml", "angle": "angle-drive.toml"}
 
 
-def planned(folder, kind, method, **protocol):
-    rig = (ROOT / "docs/rigs" / RIGS[kind]).read_text(encoding="utf-8")
+def planned(folder, drive, method, **protocol):
+    rig = (ROOT / "docs/rigs" / RIGS[drive]).read_text(encoding="utf-8")
     (folder / "rig.toml").write_text(rig.replace('"Benchmark"', '"Silver"'), encoding="utf-8")
     settings = {
         "name": "sweep",

@@ -10,7 +10,7 @@ import math
 from dataclasses import replace
 
 from experiments.studies.fault_injection.threats.fault_spec import Shape, Threat
-from experiments.studies.fault_injection.threats.machine_faults import DISOBEY_CAUSES
+from experiments.studies.fault_injection.threats.machine_faults import CLOCK_CAUSES, DISOBEY_CAUSES
 from experiments.studies.fault_injection.threats.sensor_faults import SPEED_CAUSES, TORQUE_CAUSES, WRONG_READING_CAUSES
 from firmware_interface.twins.faults import FaultKind as Kind
 from hil.loop.states import Cause
@@ -128,16 +128,7 @@ SLOW_THREATS = (
         "device's clock goes wrong in rate",
         Kind.CLOCK_JUMP,
         "up to a tenth of its rate: elapsed time, and with it lean, is worse by as much",
-        frozenset(
-            {
-                Cause.CLOCK_STEP,
-                Cause.DEVICE_RESTARTED,
-                Cause.RATE_LOW,
-                Cause.STALE_SAMPLE,
-                Cause.DRIVE_DISOBEYS,
-                Cause.LEAN_LIMIT,
-            }
-        ),
+        CLOCK_CAUSES | {Cause.RATE_LOW, Cause.STALE_SAMPLE, Cause.DRIVE_DISOBEYS, Cause.LEAN_LIMIT},
         (0.02, 0.1),
         0.0,
     ),
