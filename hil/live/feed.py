@@ -9,6 +9,8 @@ import json
 import mmap
 import os
 import sys
+import time
+import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -38,7 +40,7 @@ class RowSink(Protocol):
 
 
 class LiveFeed:
-    """Shared memory of this process; `open_feed` makes it.
+    """Shared memory of this process; `open_feed` makes it. Others find the newest one, for as long as it is kept.
 
     Attributes
     ----------
@@ -55,6 +57,7 @@ class LiveFeed:
     def __init__(self) -> None:
         self._rows_fd, rows = _new_area(layout.ROWS_AREA, layout.RING_AT + RING_ROWS * TICK.itemsize)
         self._orders_fd, orders = _new_area(layout.ORDERS_AREA, layout.ORDERS_BYTES)
+        weakref.finalize(self, _close_all, (self._rows_fd, self._orders_fd))  # a feed that is gone is not found
         self._memory, self._orders = rows, orders
         self.ring = np.frombuffer(rows, TICK, RING_ROWS, layout.RING_AT)
         self.flow = np.frombuffer(rows, np.int64, layout.COUNTER_PLACES, layout.COUNTERS_AT)
@@ -68,6 +71,8 @@ class LiveFeed:
         described = {
             "version": layout.LAYOUT_VERSION,
             "pid": os.getpid(),
+            "made_ns": time.monotonic_ns(),
+            "orders_fd": self._orders_fd,
             "columns": columns,
             "row_bytes": TICK.itemsize,
             "ring_rows": RING_ROWS,
@@ -158,6 +163,11 @@ def _new_area(name: str, size: int) -> tuple[int, mmap.mmap]:
     os.ftruncate(fd, size)
     _seal(fd, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
     return fd, mmap.mmap(fd, size)
+
+
+def _close_all(fds: tuple[int, ...]) -> None:
+    for fd in fds:
+        os.close(fd)
 
 
 def _seal(fd: int, seals: int) -> None:

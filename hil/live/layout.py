@@ -16,10 +16,11 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 ROWS_AREA, ORDERS_AREA = "riderless-live-rows", "riderless-live-orders"
 DESCRIPTION, RUN_TEXT, DIGEST_TEXT = (0, 8192), (8192, 1 << 20), (8192 + (1 << 20), 1 << 16)  # (offset, bytes)
 CAMPAIGN_TEXT = (DIGEST_TEXT[0] + DIGEST_TEXT[1], 1 << 16)
@@ -82,21 +83,32 @@ def find_shared_areas() -> Iterator[SharedAreas]:
 
 
 def areas_of(pid: int) -> SharedAreas | None:
-    """Areas that a process has made; None where it has none, or belongs to somebody else."""
-    named: dict[str, str] = {}
-    try:
+    """Areas that a process made last; None where it has none, or belongs to somebody else.
+
+    A process may have made several, one after another. Rows and orders belong together: a STOP that went to another
+    pair would be heard by nobody.
+    """
+    made = [areas for path in _paths_of_rows(pid) if (areas := _described_areas(pid, path)) is not None]
+    return max(made)[1] if made else None
+
+
+def _paths_of_rows(pid: int) -> list[str]:
+    """Paths by which a process's areas of rows are opened; none where it is gone, or belongs to somebody else."""
+    found = []
+    with suppress(OSError):
         for link in os.scandir(f"/proc/{pid}/fd"):
-            target = os.readlink(link.path)
-            for area in (ROWS_AREA, ORDERS_AREA):
-                if target.startswith(f"/memfd:{area}"):
-                    named[area] = link.path
-    except OSError:
-        return None
-    if len(named) < 2:
-        return None
-    found = SharedAreas(pid, named[ROWS_AREA], named[ORDERS_AREA])
+            with suppress(OSError):  # closed meanwhile
+                if os.readlink(link.path).startswith(f"/memfd:{ROWS_AREA}"):
+                    found.append(link.path)
+    return found
+
+
+def _described_areas(pid: int, rows: str) -> tuple[int, SharedAreas] | None:
+    """When an area of rows was made [ns], and the pair that it names; None for one that a process only looks at."""
     try:
-        return found if read_description(found.rows)["pid"] == pid else None
+        told = read_description(rows)
+        own = told["pid"] == pid
+        return (int(told["made_ns"]), SharedAreas(pid, rows, f"/proc/{pid}/fd/{told['orders_fd']}")) if own else None
     except (OSError, ValueError, KeyError):
         return None
 
@@ -112,8 +124,8 @@ def open_area(path: str, writable: bool = False) -> mmap.mmap:
 
 
 def read_description(path: str) -> dict[str, Any]:
-    """Description of a rows area: process, columns (name to [offset, letter of `struct`]), bytes of a row, rows of the
-    ring, places of the counters; raises OSError or ValueError.
+    """Description of a rows area: process, when it was made, its descriptor of the orders, columns (name to [offset,
+    letter of `struct`]), bytes of a row, rows of the ring, places of the counters; raises OSError or ValueError.
     """
     memory = open_area(path)
     try:

@@ -40,6 +40,31 @@ def test_a_page_is_sent_every_second_row_of_a_loop_at_200_hz_once(shared):
     assert columns_of(run.batch())["t"] == pytest.approx([0.51, 0.52, 0.53])
 
 
+def test_of_several_feeds_in_one_process_the_newest_is_found_and_stop_reaches_it():
+    """Whatever the numbers of their descriptors: the newer one may well have lower ones, which another file left."""
+    in_the_way = [os.open(os.devnull, os.O_RDONLY) for _ in range(8)]
+    older = new_feed()
+    for fd in in_the_way:
+        os.close(fd)
+    newer = new_feed()
+    found = areas()
+    run = SharedRun(found.rows, found.orders)
+    make_rows(newer, 3)
+    run.stop()
+    assert (run.made, int(newer.presses[layout.STOP_PRESSES]), int(older.presses[layout.STOP_PRESSES])) == (3, 1, 0)
+    run.close()
+
+
+def test_memory_of_a_feed_that_is_gone_is_found_no_more():
+    feed = new_feed()
+    before = areas()
+    del feed
+    after = layout.areas_of(os.getpid())
+    assert after != before
+    with pytest.raises(OSError, match="No such file"):
+        SharedRun(before.rows, before.orders)
+
+
 def test_whoever_is_far_behind_misses_the_oldest_and_keeps_the_time(shared):
     feed, run, _ = shared
     make_rows(feed, 3 * len(feed.ring))
