@@ -66,6 +66,24 @@ def page(server, path="/ws", **how):
     return connect(f"ws://127.0.0.1:{server.port}{path}", max_size=None, max_queue=None, **how)
 
 
+def rude_page(server):
+    """A page that never reads what it is sent, and answers no goodbye."""
+    rude = socket.create_connection(("127.0.0.1", server.port))
+    rude.sendall(
+        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % server.port
+    )
+    assert b"101 " in rude.recv(20)
+    return rude
+
+
+def masked(message):
+    """A short message as its bytes on the wire, masked by zeros."""
+    data = message if isinstance(message, bytes) else message.encode()
+    assert len(data) < 126
+    return bytes([0x82 if isinstance(message, bytes) else 0x81, 0x80 | len(data), 0, 0, 0, 0]) + data
+
+
 def end_of(connection):
     """How the server closes a connection, whatever it still says."""
     try:
@@ -268,13 +286,7 @@ def test_a_server_whose_teller_is_gone_ends():
 def test_a_page_that_is_sent_away_keeps_no_place_while_it_says_goodbye(server):
     with ExitStack() as stack:
         for _ in range(MOST_PAGES):  # none of them answers the server's goodbye, for which it waits a second
-            rude = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
-            rude.sendall(
-                b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % server.port
-            )
-            assert b"101 " in rude.recv(20)
-            rude.sendall(bytes([0x81, 0x81, 0, 0, 0, 0]) + b"x")  # a text, masked by zeros, that is no message
+            stack.enter_context(rude_page(server)).sendall(masked("x"))
         time.sleep(0.3)
         hear(stack.enter_context(page(server)), "hello")
 
@@ -283,12 +295,10 @@ def test_a_page_that_is_sent_away_keeps_no_place_while_it_says_goodbye(server):
 def test_a_hundred_thousand_malformed_messages(server):
     feed = new_feed()
     server.read_run(areas())
-    sent = 0
-    while sent < 100_000:
-        with page(server) as bad, suppress(ConnectionClosed):
-            for _ in range(50):
-                bad.send('{"type":"arm","at":"once"}')
-                sent += 1
+    short = [masked(message) for message in MALFORMED if len(message) < 126]
+    for i in range(2_000):  # fifty at a time, each time another first; the first ends the link
+        with rude_page(server) as rude, suppress(OSError):
+            rude.sendall(b"".join(short[(i + k) % len(short)] for k in range(50)))
     end = time.monotonic() + 5.0  # the last of them may still be on their way out
     while not feed.presses[layout.STOP_PRESSES] and time.monotonic() < end:
         with page(server) as looking, suppress(ConnectionClosed):
