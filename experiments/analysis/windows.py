@@ -78,19 +78,22 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     found, rejected = possible_kicks(response, motion, rules)
     largest = max((kick.size for kick in found), default=0.0)
     windows: list[Window] = []
-    kicks = []
-    for kick in found:
+    kicks: list[int] = []  # places in ``found``
+    for place, kick in enumerate(found):
         needed = rules.peak_marked * noise
         if not kick.marked:
             needed = max(rules.peak_unmarked * noise, rules.kicks.stands_out * motion.unrest, rules.alike * largest)
         if kick.size >= needed:
-            kicks.append(kick)
+            kicks.append(place)
         else:
             rejected.append(too_small(response, kick, needed))
-    for kick in kicks:
+    of_their_own = set(kicks)
+    for place in kicks:
+        kick = found[place]
         before = push_before(found, kick, rules)
+        later = ((i, found[i]) for i in range(place + 1, len(found)))
         # a push that counts ends the motion before it, be it too small for a window of its own
-        counts = [k for k in found if k in kicks or k.size >= rules.stirred * kick.size]
+        counts = (k for i, k in later if i in of_their_own or k.size >= rules.stirred * kick.size)
         following = next((k for k in counts if k.onset > kick.onset), None)
         start, stop, rule = cut_window(response, s, noise, kick, following, rules)
         window = make_window(response, start, stop, rule)

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from firmware_interface.kernels import njit
 from firmware_interface.messages import SAMPLE
 from hil.design.loop_parts.instruments import MEASURED_CHANNELS
 from hil.loop.observer import ESTIMATE, observe
@@ -20,13 +21,19 @@ def observer_maps(settings: np.void, v: float, steer_age: float = 0.0) -> tuple[
 @lru_cache(maxsize=1024)  # a search over bicycles asks for the same observer again and again
 def _observer_maps(packed: bytes, dtype: np.dtype, v: float, steer_age: float) -> tuple[Array, Array]:
     settings = np.frombuffer(packed, dtype)[0]
-    columns = []
-    for name, is_state in [(n, True) for n in OBSERVED] + [(n, False) for n in MEASURED_CHANNELS]:
-        estimate, sample = np.zeros(1, ESTIMATE)[0], np.zeros(1, SAMPLE)[0]
-        estimate["v"], estimate["started"], sample["v_meas"] = v, 1, v
-        sample["t"], sample["steer_age"] = settings["dt"], steer_age
-        (estimate if is_state else sample)[name] = 1.0
-        observe(settings, estimate, sample, False)
-        columns.append([float(estimate[n]) for n in OBSERVED])
-    maps = np.array(columns).T
+    units = (*OBSERVED, *MEASURED_CHANNELS)
+    estimates, samples = np.zeros(len(units), ESTIMATE), np.zeros(len(units), SAMPLE)
+    estimates["v"], estimates["started"], samples["v_meas"] = v, 1, v
+    samples["t"], samples["steer_age"] = settings["dt"], steer_age
+    for i, name in enumerate(units):
+        (estimates if i < len(OBSERVED) else samples)[name][i] = 1.0
+    _observe_each(settings, estimates, samples)
+    maps = np.array([estimates[name] for name in OBSERVED])
     return maps[:, : len(OBSERVED)], maps[:, len(OBSERVED) :]
+
+
+@njit(cache=True)
+def _observe_each(settings, estimates, samples):
+    """Let each estimate (n,) take its sample (n,)."""
+    for i in range(estimates.size):
+        observe(settings, estimates[i], samples[i], False)
