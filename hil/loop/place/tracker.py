@@ -41,6 +41,7 @@ MOST_BIAS = 0.1  # rad/s, left of a yaw gyro: more and the fixes lie, or the gyr
 FROZEN_MOTION, FROZEN_SIGMAS = 0.02, 6.0  # m, and noises, that it has moved while the same number came again
 DOUBTS_WEIGHT, MOST_DOUBTS = 0.05, 0.35  # of a fix in the share of outliers, and that share: the rest are no better
 ASTRAY_TIME, ASTRAY_TIMES = 0.5, 2.0  # s, over which differences are averaged; how often the mean counts at an edge
+LATE_TIMES = 2.0  # how often what fixes may be late counts at an edge: while the torque goes down a wheel goes on
 PAUSE_WEIGHT, PAUSE_TIMES = 0.05, 4.0  # of a pause in the usual one; so many times the usual is a sensor that stalled
 PITCH_TIME = 2.0  # s, at most, over which the pitch gyro's bias is averaged in a person's hands
 _LEAST_T, _MOST_T = 1e-3, 0.3  # s, between fixes
@@ -136,7 +137,8 @@ def farthest_wheel(o, p, v):
     """Find how far from the middle either wheel may be [m]. Runs inside the tick.
 
     Fixes that come again after a pause may be that much older than they tell; then a wheel is already where it goes
-    in that time. What the fixes lately had against the place, twice, comes on top.
+    in that time, and it goes on while the torque is ramped down: twice that time counts. What the fixes lately had
+    against the place, twice, comes on top.
 
     Parameters
     ----------
@@ -148,7 +150,8 @@ def farthest_wheel(o, p, v):
     front = rear + o.w * math.sin(p.psi)
     front_sideways = sideways + o.w * math.cos(p.psi) * p.psi_dot
     now = max(abs(rear), abs(front))
-    then = max(abs(rear + p.late * sideways), abs(front + p.late * front_sideways))
+    ahead = LATE_TIMES * p.late
+    then = max(abs(rear + ahead * sideways), abs(front + ahead * front_sideways))
     return max(now, then) + ASTRAY_TIMES * abs(p.astray)
 
 

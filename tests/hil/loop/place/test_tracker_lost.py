@@ -52,9 +52,9 @@ def test_either_wheel_at_the_edge_and_not_where_the_place_is_lost(sign):
     ("late", "turning", "farthest"),
     [
         (0.0, 0.5, 0.5),  # 0.2 m and 0.5 sin(psi) of a wheelbase of 0.5 m, where sin(psi) = 0.6
-        (0.1, 0.0, 0.74),  # 0.1 s at 4 m/s sideways more
-        (0.1, 0.5, 0.76),  # and the front turns outwards at 0.5 rad/s: 0.5 * 0.8 * 0.5 * 0.1 m
-        (0.1, -10.0, 0.5),  # it turns back so fast that it is farther out now; 0.44 m is the rear
+        (0.05, 0.0, 0.74),  # twice 0.05 s at 4 m/s sin(psi) sideways more
+        (0.05, 0.5, 0.76),  # and the front turns outwards at 0.5 rad/s: 0.5 * 0.8 * 0.5 * 0.1 m
+        (0.05, -10.0, 0.5),  # it turns back so fast that it is farther out now; 0.44 m is the rear
     ],
 )
 def test_a_wheel_counts_where_it_may_be_by_fixes_older_than_they_tell(late, turning, farthest, sign):
@@ -65,15 +65,15 @@ def test_a_wheel_counts_where_it_may_be_by_fixes_older_than_they_tell(late, turn
     assert farthest_wheel(w.o, w.p, V) == pytest.approx(farthest)
     w.p["psi"] = -w["psi"]  # the rear goes inwards: it is farther out now than it will be, but for the front
     w.p["astray"] = -0.03  # to either side
-    w.p["late"] = 0.01
+    w.p["late"] = 0.005
     assert farthest_wheel(w.o, w.p, V) == pytest.approx(0.2 + 2 * 0.03)
 
 
 @pytest.mark.parametrize(
     ("late", "turning", "farthest"),
     [
-        (0.2, -8.0, 0.68),  # the rear: 0.2 + 0.2 * 2.4 m; the front is at 0.5 + 0.2 * (2.4 - 3.2) m
-        (0.1, -40.0, 0.86),  # the front, beyond the other edge: 0.5 + 0.1 * (2.4 - 16) m
+        (0.1, -8.0, 0.68),  # the rear: 0.2 + 0.2 * 2.4 m; the front is at 0.5 + 0.2 * (2.4 - 3.2) m
+        (0.05, -40.0, 0.86),  # the front, beyond the other edge: 0.5 + 0.1 * (2.4 - 16) m
     ],
 )
 @pytest.mark.parametrize("sign", [1.0, -1.0])
