@@ -9,11 +9,11 @@ import json
 import mmap
 import os
 import sys
-import time
 import weakref
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from itertools import count
 from math import isnan, nan
 from typing import Any, Protocol
 
@@ -26,6 +26,7 @@ from models.array_types import Array
 RING_ROWS = 8192  # as of a recorder's own ring
 MARKERS_KEPT = 40
 _F_SEAL_FUTURE_WRITE = 0x0010  # Linux 5.1; the standard library has no name for it
+_NUMBERS = count(1)  # of the feeds of this process
 _LETTERS = {"u8": "Q", "i8": "q", "f8": "d", "u4": "I"}  # of `struct`
 
 
@@ -71,7 +72,7 @@ class LiveFeed:
         described = {
             "version": layout.LAYOUT_VERSION,
             "pid": os.getpid(),
-            "made_ns": time.monotonic_ns(),
+            "number": next(_NUMBERS),
             "orders_fd": self._orders_fd,
             "columns": columns,
             "row_bytes": TICK.itemsize,

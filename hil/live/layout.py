@@ -104,11 +104,11 @@ def _paths_of_rows(pid: int) -> list[str]:
 
 
 def _described_areas(pid: int, rows: str) -> tuple[int, SharedAreas] | None:
-    """When an area of rows was made [ns], and the pair that it names; None for one that a process only looks at."""
+    """Number of an area of rows in its process, and the pair that it names; None for one that a process looks at."""
     try:
         told = read_description(rows)
         own = told["pid"] == pid
-        return (int(told["made_ns"]), SharedAreas(pid, rows, f"/proc/{pid}/fd/{told['orders_fd']}")) if own else None
+        return (int(told["number"]), SharedAreas(pid, rows, f"/proc/{pid}/fd/{told['orders_fd']}")) if own else None
     except (OSError, ValueError, KeyError):
         return None
 
@@ -124,7 +124,7 @@ def open_area(path: str, writable: bool = False) -> mmap.mmap:
 
 
 def read_description(path: str) -> dict[str, Any]:
-    """Description of a rows area: process, when it was made, its descriptor of the orders, columns (name to [offset,
+    """Description of a rows area: process, its number there, its descriptor of the orders, columns (name to [offset,
     letter of `struct`]), bytes of a row, rows of the ring, places of the counters; raises OSError or ValueError.
     """
     memory = open_area(path)
