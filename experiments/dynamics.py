@@ -22,6 +22,8 @@ from models.linear.whipple import canonical_matrices
 from models.parameters import PARAMETERS, Bicycle
 from models.plant.drive_losses import DriveLosses
 
+SAMPLED_LOOP = "whole sampled loop, "  # how the name of every controller's dynamics begins
+
 
 @dataclass(frozen=True, repr=False)
 class Dynamics:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from experiments.datatypes import Dynamics, Marker, Response
-from experiments.dynamics import Theory
+from experiments.dynamics import SAMPLED_LOOP, Theory
 from experiments.mechanics import Mechanics
 from experiments.recordings.checked import Recorded
 from experiments.recordings.states import held_back_rows, released_rows
@@ -304,7 +304,7 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
         return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header), losses=axis)
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
-        schedule, name = hold_lane_back(schedule), f"{name}, its lane held back"
+        schedule, name = hold_lane_back(schedule), f"{name}, held back"
     return replace(loop_theory(rig, schedule, name, noise, steer_age), linear=is_linear(header))
 
 
@@ -328,7 +328,7 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
     def build(real: Variant, more_delay: float) -> Dynamics:
         loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
         return Dynamics(
-            name=f"whole sampled loop, {name}",
+            name=f"{SAMPLED_LOOP}{name}",
             states=loop.states,
             matrix=lru_cache(SPEEDS_KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
             output=loop.output,
@@ -357,7 +357,7 @@ def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_a
         )
 
     return Theory(
-        f"whole sampled loop, {name}",
+        f"{SAMPLED_LOOP}{name}",
         rig.bicycle,
         build,
         rig.std,

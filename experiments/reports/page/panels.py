@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.analysis.compare import figure7_residuals
 from experiments.datatypes import Comparison
-from experiments.dynamics import Theory, unit_of
+from experiments.dynamics import SAMPLED_LOOP, Theory, unit_of
 from experiments.recordings.published import Figure7
 from experiments.reports import complex_plane, eigenvalues
 from experiments.reports.eigenvalues import Bands, Curve, Series
@@ -98,7 +98,9 @@ def _series(windows: Sequence[NumberedWindow], speeds: np.ndarray) -> list[Serie
     names = [theory.name for theory, _, _ in groups]
     series = []
     for theory, curve, comparisons in groups:
-        name = theory.name if names.count(theory.name) == 1 else f"{theory.name}: {_controller(comparisons[0])}"
+        name = theory.name.removeprefix(SAMPLED_LOOP)  # that of every controller
+        if names.count(theory.name) > 1:
+            name = f"{name}: {_controller(comparisons[0])}"
         series.append(Series(name, comparisons, replace(curve, label=name), _bands(theory, speeds)))
     return series
 

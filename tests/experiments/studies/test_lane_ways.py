@@ -44,7 +44,7 @@ def test_its_windows_show_the_gains_without_place(tmp_path):
     weave = max(continuous(model.closed_loop(condition.schedule.gains(5.5)[:6]), model.dt), key=lambda x: x.imag)
     for one in found.comparisons:
         assert complex(one.fit.re, one.fit.im) == pytest.approx(weave, abs=0.15 * abs(weave))
-    assert "lane held back" in response.theory.name
+    assert "lane, held back" in response.theory.name
     assert 0.1 < response.lane.farthest < 0.6
 
 
