@@ -78,29 +78,26 @@ def find_windows(response: Response, rules: WindowRules | None = None) -> tuple[
     found, rejected = possible_kicks(response, motion, rules)
     largest = max((kick.size for kick in found), default=0.0)
     windows: list[Window] = []
-    kicks: list[int] = []  # places in ``found``
+    kicks: dict[int, DetectedKick] = {}  # by their places in ``found``
     for place, kick in enumerate(found):
         needed = rules.peak_marked * noise
         if not kick.marked:
             needed = max(rules.peak_unmarked * noise, rules.kicks.stands_out * motion.unrest, rules.alike * largest)
         if kick.size >= needed:
-            kicks.append(place)
+            kicks[place] = kick
         else:
             rejected.append(too_small(response, kick, needed))
-    of_their_own = set(kicks)
-    for place in kicks:
-        kick = found[place]
+    for place, kick in kicks.items():
         before = push_before(found, kick, rules)
-        later = ((i, found[i]) for i in range(place + 1, len(found)))
+        later = enumerate(found[place + 1 :], place + 1)
         # a push that counts ends the motion before it, be it too small for a window of its own
-        counts = (k for i, k in later if i in of_their_own or k.size >= rules.stirred * kick.size)
+        counts = (k for i, k in later if i in kicks or k.size >= rules.stirred * kick.size)
         following = next((k for k in counts if k.onset > kick.onset), None)
         start, stop, rule = cut_window(response, s, noise, kick, following, rules)
         window = make_window(response, start, stop, rule)
         reason = refusal_reason(response, s, before, kick, window, rules)
         if reason:
-            t_start = float(response.t[kick.onset])
-            rejected.append(Rejected(response.source, t_start, window.t_end, reason))
+            rejected.append(Rejected(response.source, float(response.t[kick.onset]), window.t_end, reason))
         else:
             windows.append(window)
     if not kicks:
