@@ -5,6 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from hil.loop.drives.following import FOLLOWING_TIME, LETTING_GO
+from hil.loop.limits import Limits
 from hil.loop.states import Symptom
 from tests.hil.loop.test_plausibility import DT, NOTHING, Watched, ticks_to_cross
 from tests.hil.machine import rig_of
@@ -64,6 +66,16 @@ def test_encoder_and_yaw_gyro_disagree_to_either_side(watched, sign):
     bicycle = rig_of().bicycle
     watched.estimate["yaw_error"] = sign * 0.3 * 5.0 * math.cos(bicycle.lam) / bicycle.w  # 0.3 rad of steer at 5 m/s
     assert watched.until(Symptom.SENSORS_DISAGREE, running=False) == ticks_to_cross(0.15, 0.3)
+
+
+def test_a_steer_that_does_not_follow_its_angle_disobeys_and_hides_no_other_symptom(watched):
+    watched.limits = Limits().as_record("angle")
+    watched.estimate["T"] = 2.0 * watched.limits["follow_error"]  # asked for, where the steer stays
+    letting_go, halfway = round(LETTING_GO / DT), math.ceil(FOLLOWING_TIME * math.log(2.0) / DT)
+    assert watched.ticks(letting_go + halfway - 2) == NOTHING
+    assert watched.until(Symptom.DRIVE_DISOBEYS) <= 4
+    watched.sample["phi_dot_meas"] = 5.0
+    assert watched.tick() == Symptom.DRIVE_DISOBEYS | Symptom.SENSOR_JUMP
 
 
 def test_at_one_metre_a_second_yaw_still_tells_of_steer():

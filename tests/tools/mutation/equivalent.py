@@ -40,7 +40,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         "number: 0 -> 1 in if elapsed < 0": "a clock that stands still is a step as well",
         "comparison: m.t_us > _NEARLY_WRAPPED -> m.t_us >= _NEARLY_WRAPPED": "a microsecond as above",
         "term left out: elapsed < 0 and m.t_us > _NEARLY_WRAPPED -> elapsed < 0": _BACK,
-        "number: 0 -> 1 in m.seen = m.seen + 1 if follows and sample.valid else 0": "a sample less of patience",
     },
     "hil/loop/drives/following.py": {
         "comparison: o.command_delay < o.dt -> o.command_delay <= o.dt": "no time is left then, and its map is none",

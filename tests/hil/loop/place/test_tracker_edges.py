@@ -7,7 +7,8 @@ import pytest
 
 from firmware_interface.messages import FIX_X
 from hil.loop.place import tracker
-from hil.loop.place.tracker import PAST, move_on, new_place, shift_place, third_order_gains
+from hil.loop.place.tracker import PAST, fill_place, move_on, new_place, shift_place, third_order_gains
+from hil.loop.tick_record import TICK
 from tests.hil.loop.place.still import DT, LN2, NOTHING, Still, V, settings
 
 
@@ -69,6 +70,23 @@ def test_in_a_hand_it_points_along_the_lane(plane):
     p = moving(plane=plane, held=True)
     assert (p["psi"], p["bias"], p["y"]) == (0.0, 0.0, 3.0)
     assert p["x"] == pytest.approx(2.0 + 0.02 * V if plane else 0.0)
+
+
+def test_in_a_hand_the_pitch_gyro_is_averaged_over_two_seconds_at_most():
+    o, p = settings(), new_place()
+    p["t"], p["rested"] = 1.0, 60.0
+    move_on(o, p, 1.0 + DT, V, 0.0, 0.0, 0.08, True)
+    assert (p["rested"], p["pitch_bias"]) == (2.0, pytest.approx(0.08 * DT / 2.0))
+
+
+@pytest.mark.parametrize("sensed", [True, False])
+def test_a_row_tells_heading_and_place_where_a_place_is_sensed(sensed):
+    o, p, row = settings(), new_place(), np.zeros(1, TICK)[0]
+    o["on"] = sensed
+    p["psi"], p["x"], p["y"], p["y_meas"], p["age"] = 0.1, 2.0, 0.3, 0.31, 0.02
+    fill_place(o, p, row)
+    told = [float(row[name]) for name in ("psi_est", "x_est", "y_est", "y_meas", "place_age")]
+    assert told == ([0.1, 2.0, 0.3, 0.31, 0.02] if sensed else pytest.approx([math.nan] * 5, nan_ok=True))
 
 
 @pytest.mark.parametrize("head", [4, 2])  # in one piece, and round the end of the ring
