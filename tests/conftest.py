@@ -33,7 +33,7 @@ def shared() -> Path:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Let real-time tests go before other work, and fork their twins from a process that has imported what they need."""
+    """Let real-time tests go before other work, and fork their twins from a process that has imported their needs."""
     if any(item.get_closest_marker("realtime") for item in session.items):
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, AHEAD)
