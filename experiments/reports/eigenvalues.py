@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 BAR_STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
+LETTERS_ACROSS = 54  # of the widest words of a legend in two columns, which a figure has room for
 
 PALETTE = {  # name: (light, dark)
     "ink": ("#1d2126", "#e6e8eb"),
@@ -184,8 +185,11 @@ def styled(series: Sequence[Series]) -> list[tuple[str, str, Series]]:
 
 
 def legend_above(figure: "Figure", entries: Mapping[str, Any]) -> None:
-    """Entries above the axes, in two columns where the words are short."""
-    columns = 2 if max(map(len, entries), default=0) <= 34 else 1
+    """Entries above the axes, in two columns where the widest words of both are no wider than the axes."""
+    words = [len(entry) for entry in entries]
+    half = -(-len(words) // 2)
+    both = max(words[:half], default=0) + max(words[half:], default=0)
+    columns = 2 if both <= LETTERS_ACROSS else 1
     figure.legend(entries.values(), entries.keys(), loc="outside upper left", ncols=columns)
 
 
