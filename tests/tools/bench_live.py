@@ -8,8 +8,6 @@ whatever else the machine does falls on both. Not a test: it judges nothing.
 
 import argparse
 import json
-import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,7 +23,6 @@ from websockets.sync.client import connect
 
 from experiments.emulation.spawn import start_twin
 from experiments.live.launch import LiveServerProcess
-from hil.live import layout
 from hil.live.feed import LiveFeed, open_feed
 from hil.logs.log import read_run
 from hil.loop.states import State
@@ -34,7 +31,8 @@ from hil.runners.operator import Operator
 from hil.runners.session import run_realtime
 from hil.runners.warmup import warm_up
 from models import catalogue
-from tests.experiments.live.test_server import HELLO
+from tests.experiments.live.shared_memory import areas
+from tests.experiments.live.test_server import HELLO, deaf_page
 from tests.hil.machine import gains, scenario
 
 SETTLED = 1.0  # s of a run before it is measured
@@ -54,13 +52,6 @@ def one_run(rig, schedule, duration, fifo, feed=None, watch=None):
         folder = Path(root) / "run"
         run_realtime(folder, rig, schedule, twin.paths, duration, fifo=fifo, feed=feed, operator=operator, watch=watch)
         return read_run(folder).ticks.copy()
-
-
-def areas_of_this() -> layout.SharedAreas:
-    """Where others find this process's memory."""
-    found = layout.areas_of(os.getpid())
-    assert found is not None
-    return found
 
 
 def reading(port: int, over: threading.Event) -> None:
@@ -107,7 +98,7 @@ def beside_the_loop(pairs: int, duration: float, fifo: int) -> dict[str, list[np
                 if kind == "with":
                     server = stack.enter_context(LiveServerProcess(port=0))
                     server.tell(HELLO)
-                    server.read_run(areas_of_this())
+                    server.read_run(areas())
                     stack.enter_context(reading_process(server.port))
                 rows = one_run(rig, schedule, duration, fifo, feed if kind == "with" else None)
             rows = rows[rows["t_host"] > rows["t_host"][0] + SETTLED]
@@ -130,7 +121,7 @@ def press_to_ramp(presses: int, fifo: int, pages: int) -> tuple[list[float], dic
     with ExitStack() as stack:
         server = stack.enter_context(LiveServerProcess(port=0))
         server.tell(HELLO)
-        server.read_run(areas_of_this())
+        server.read_run(areas())
         over = threading.Event()
         if pages > 1:
             stack.enter_context(deaf_page(server.port))
@@ -176,16 +167,6 @@ def _drain(page) -> None:
     with suppress(ConnectionClosed):
         for _ in page:
             pass
-
-
-def deaf_page(port: int) -> socket.socket:
-    """Open a page that never reads what it is sent."""
-    deaf = socket.create_connection(("127.0.0.1", port))
-    deaf.sendall(
-        b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % port
-    )
-    return deaf
 
 
 def _cpu(pid: int) -> float:

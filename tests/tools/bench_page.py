@@ -23,7 +23,8 @@ from hil.live.feed import LiveFeed, open_feed
 from tests.experiments.live.page.looking import a_browser, a_page
 from tests.experiments.live.page.pixels import Pixels, ages
 from tests.experiments.live.page.riding import Press, Ride, a_ride, press_in_a_ride
-from tests.tools.bench_live import deaf_page, reading
+from tests.experiments.live.test_server import deaf_page
+from tests.tools.bench_live import reading
 
 LOOKED_AT = 3.0  # s of each ride before the press
 

@@ -74,9 +74,8 @@ def looked_at(command, folder, longest, after_saying=math.inf):
     ids=lambda value: value[0] if isinstance(value, list) else "",
 )
 def test_no_command_is_on_the_network(tmp_path, arguments, processes, after_saying):
-    found, most = looked_at(
-        [*CLI, *arguments], tmp_path, 120.0, after_saying
-    )  # on a busy computer the first word is late
+    longest = 120.0  # s; on a busy computer the first word is late
+    found, most = looked_at([*CLI, *arguments], tmp_path, longest, after_saying)
     assert found == set()
     assert (tmp_path / "said").stat().st_size > 0, "it came as far as to say something"
     assert most >= processes, "the emulated bicycle was looked at too"

@@ -66,15 +66,15 @@ def page(server, path="/ws", **how):
     return connect(f"ws://127.0.0.1:{server.port}{path}", max_size=None, max_queue=None, **how)
 
 
-def rude_page(server):
+def deaf_page(port):
     """A page that never reads what it is sent, and answers no goodbye."""
-    rude = socket.create_connection(("127.0.0.1", server.port))
-    rude.sendall(
+    deaf = socket.create_connection(("127.0.0.1", port))
+    deaf.sendall(
         b"GET /ws HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % server.port
+        b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n" % port
     )
-    assert b"101 " in rude.recv(20)
-    return rude
+    assert b"101 " in deaf.recv(20)
+    return deaf
 
 
 def masked(message):
@@ -286,7 +286,7 @@ def test_a_server_whose_teller_is_gone_ends():
 def test_a_page_that_is_sent_away_keeps_no_place_while_it_says_goodbye(server):
     with ExitStack() as stack:
         for _ in range(MOST_PAGES):  # none of them answers the server's goodbye, for which it waits a second
-            stack.enter_context(rude_page(server)).sendall(masked("x"))
+            stack.enter_context(deaf_page(server.port)).sendall(masked("x"))
         time.sleep(0.3)
         hear(stack.enter_context(page(server)), "hello")
 
@@ -297,7 +297,7 @@ def test_a_hundred_thousand_malformed_messages(server):
     server.read_run(areas())
     short = [masked(message) for message in MALFORMED if len(message) < 126]
     for i in range(2_000):  # fifty at a time, each time another first; the first ends the link
-        with rude_page(server) as rude, suppress(OSError):
+        with deaf_page(server.port) as rude, suppress(OSError):
             rude.sendall(b"".join(short[(i + k) % len(short)] for k in range(50)))
     end = time.monotonic() + 5.0  # the last of them may still be on their way out
     while not feed.presses[layout.STOP_PRESSES] and time.monotonic() < end:
