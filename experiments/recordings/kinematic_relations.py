@@ -8,7 +8,7 @@ is over in that time, as under a stiff steer drive, next to nothing would be lef
 window makes of both sides is taken out first, wherever it explains much of what the equations leave.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import cos, log
@@ -180,14 +180,13 @@ def band_passed(recorded: Recorded) -> BandPassed:
     return BandPassed(recorded, dt * average, average)
 
 
-def check_relations(s: BandPassed, spread: bool = True) -> list[CheckedRelation]:
-    """Find the factor of each relation whose quantities were recorded, and if wanted its spread."""
+def check_relations(s: BandPassed, spread: bool = True) -> Iterator[CheckedRelation]:
+    """Find the factor of each relation whose quantities were recorded, and if wanted its spread; the quickest first."""
     response = s.recorded.response
     moving = block_means(np.abs(response.v) > MOVING_SPEED, s.average) > 0.99
     free = moving if response.free is None else moving & (block_means(response.free, s.average) > 0.99)
     half = len(band_pass_kernel(s.dt, 0)) // 2
     usable = {False: erode_mask(moving, half), True: erode_mask(free, half)}
-    found = []
     for name, relation in KINEMATIC_RELATIONS.items():
         rows = usable[relation.free]
         sides = relation.sides(s) if rows.sum() * s.dt >= LEAST_TIME_CHECKED else None
@@ -198,10 +197,7 @@ def check_relations(s: BandPassed, spread: bool = True) -> list[CheckedRelation]
             factor, correlation = robust_factor(measured, expected)
             between = factor_spread(measured, expected) if spread else 0.0
             needs, within = relation.needs, relation.within
-            found.append(
-                CheckedRelation(name, relation.left, relation.right, factor, between, correlation, within, needs)
-            )
-    return found
+            yield CheckedRelation(name, relation.left, relation.right, factor, between, correlation, within, needs)
 
 
 def without_pushes(measured: Array, expected: Array, rows: NDArray[np.bool_], dt: float) -> tuple[Array, Array]:

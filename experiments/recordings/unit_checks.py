@@ -86,7 +86,7 @@ class UnitFinding:
 def check_units(recorded: Recorded) -> list[UnitFinding]:
     """Check units and signs against physics; empty when nothing contradicts."""
     s = band_passed(recorded)
-    found = check_relations(s)
+    found = list(check_relations(s))
     wrong = [relation for relation in found if relation.alarms]
     clear = bool(wrong)
     wrong = wrong or [relation for relation in found if not relation.agrees]
@@ -123,11 +123,21 @@ def explain_misfits(s: BandPassed, before: Sequence[CheckedRelation], wrong: set
         tried.append((text, replace(s, time=1.0 / long)))
     left: dict[str, float] = {}
     for text, mended in tried:
-        after = check_relations(mended, spread=False)
-        if wrong <= {r.name for r in after if r.agrees} and not any(r.alarms for r in after):
+        after = relations_set_right(mended, wrong)
+        if after:
             left[text] = sum(misfit(relation) for relation in after)
     best = min(left.values(), default=0.0)
     return sorted((text for text, size in left.items() if size < best + EQUALLY_GOOD), key=lambda text: left[text])
+
+
+def relations_set_right(mended: BandPassed, wrong: set[str]) -> list[CheckedRelation]:
+    """Find the relations of mended signals; none as soon as one of the wrong ones is still wrong, or another is."""
+    found: list[CheckedRelation] = []
+    for relation in check_relations(mended, spread=False):
+        if relation.alarms or (relation.name in wrong and not relation.agrees):
+            return []
+        found.append(relation)
+    return found if wrong <= {relation.name for relation in found} else []
 
 
 def misfit(relation: CheckedRelation) -> float:
