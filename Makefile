@@ -66,7 +66,7 @@ release-check: $(READY)
 test-oldest:
 	$(PYTHON) -m venv --clear build/oldest
 	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[dev]'
-	build/oldest/bin/python -m pytest -m "not slow and not realtime" tests/models tests/firmware_interface tests/hil tests/experiments/analysis
+	build/oldest/bin/python -m pytest $(WORKERS) -m "not slow and not realtime" tests/models tests/firmware_interface tests/hil tests/experiments/analysis
 
 # The two libraries of the live page, from npm, as they lie in experiments/live/page/vendor; only to take newer ones. Wants Node.
 page-libraries:
