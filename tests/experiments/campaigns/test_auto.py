@@ -36,7 +36,7 @@ drive_gain = 0.9
 method = "lane"
 [[protocol]]
 kind = "auto"
-until = "drive_gain +- 0.00045"
+until = "drive_gain +- 0.0006"
 minutes = 5
 speeds_m_s = [5.0, 6.5]
 kicks_s = [0.2]
@@ -63,7 +63,7 @@ def test_it_stops_when_it_knows_and_the_truth_is_in_its_interval(learnt):
     assert learnt.complete
     assert len(course.steps) >= 2
     (value,), (std,) = course.values, course.known.stds
-    assert std <= 0.00045 < course.steps[-2].stds[0]
+    assert std <= 0.0006 < course.steps[-2].stds[0]
     assert value == pytest.approx(0.9, abs=4.0 * std)
 
 
