@@ -28,17 +28,20 @@ run: $(READY)
 	$(BIN)/riderless campaign docs/campaigns/rate_drive.toml --out runs
 
 # A file's tests stay with one worker, so that what they share is made once; in their order, for the long files come early.
+# One worker more than two processors: some tests wait for processes, disks and browsers.
 # Real-time tests come last. They mostly wait, so two at a time leave each a processor; each is judged beside a floor
 # measured in the same seconds, and tried again where the computer starved it.
-WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
+SPREAD := --dist loadfile --no-loadscope-reorder
+WORKERS := -n 3 $(SPREAD)
+REALTIME_WORKERS := -n 2 $(SPREAD)
 
 test: $(READY)
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not realtime"
-	$(BIN)/python -m pytest $(WORKERS) -m "realtime and not slow"
+	$(BIN)/python -m pytest $(REALTIME_WORKERS) -m "realtime and not slow"
 
 test-all: $(READY)
 	$(BIN)/python -m pytest $(WORKERS) -m "not realtime"
-	$(BIN)/python -m pytest $(WORKERS) -m realtime
+	$(BIN)/python -m pytest $(REALTIME_WORKERS) -m realtime
 
 # The site, in build/site. `docs-short` runs only the short examples of its gallery.
 DOCS_READY := $(VENV)/.ready-docs
