@@ -34,6 +34,8 @@ from hil.output_file import OutputFile
 from models.harmless_text import harmless
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from hil.design.schedule import GainSchedule
 
 WINDOWS_SHOWN = 40
@@ -79,7 +81,47 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
     InputError
         A comparison belongs to none of the recordings, or the folder has other files of these names.
     """
-    files.require_report_place(Path(folder), force)
+    folder = Path(folder)
+    files.require_report_place(folder, force)
+    parts = _parts_of(report)
+    numbers = _numbers_text(report, parts)
+    page = _environment().get_template("report.html").render(**_page_fields(report, parts, numbers))
+    files.make_folder(folder)
+    path = folder / files.REPORT_PAGE
+    OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
+    OutputFile(path, "the report", force=True).write(page)
+    course = report.course.files if report.course else {}
+    files.save_figures(folder / files.REPORT_FIGURES, {**panel_files(parts.panels), **parts.frequency.files, **course})
+    return path
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What page and numbers share: computed and drawn once."""
+
+    windows: Sequence[NumberedWindow]
+    panels: Sequence[Any]
+    timing: dict[str, Any] | None
+    frequency: frequency_section.FrequencySection
+    answer: Answer
+    recordings: Sequence[Any]
+
+
+def _parts_of(report: ReportInput) -> _Parts:
+    windows = numbered_windows(report.responses, report.comparisons)
+    responses = (*report.responses, *report.unanalysed)
+    return _Parts(
+        windows=windows,
+        panels=bicycle_panels(windows, report.figure7),
+        timing=_timing(report.timings),
+        frequency=frequency_section.draw_section(report.frequency, report.no_frequency),
+        answer=answer_of(report.verdicts, report.responses, report.comparisons, report.frequency),
+        recordings=recording_pictures(responses, windows, report.rejected, report.runs),
+    )
+
+
+def _environment() -> "Environment":
+    """Environment of the templates: what a name holds is text, and never markup."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -98,68 +140,59 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
         said=frequency_section.FrequencySection.said,
         svg=lambda figure, title: Markup(eigenvalues.to_svg(figure, title)),
     )
-    windows = numbered_windows(report.responses, report.comparisons)
+    return environment
+
+
+def _page_fields(report: ReportInput, parts: _Parts, numbers: str) -> dict[str, Any]:
+    """Everything the template of the page asks for, by its name there."""
+    from markupsafe import Markup
+
+    windows = parts.windows
     shown = least_agreeing(windows, WINDOWS_SHOWN)
-    panels = bicycle_panels(windows, report.figure7)
-    timing = _timing(report.timings)
-    frequency = frequency_section.draw_section(report.frequency, report.no_frequency)
-    answer = answer_of(report.verdicts, report.responses, report.comparisons, report.frequency)
-    recordings = recording_pictures((*report.responses, *report.unanalysed), windows, report.rejected, report.runs)
-    drawn = {one.response.source for one in recordings}
+    drawn = {one.response.source for one in parts.recordings}
     bicycles = list({b.name: b for b in map(bicycle_for, report.responses)}.values()) if windows else []
-    numbers = json.dumps(
-        plain(_numbers(report, answer, windows, timing) | {"curves": curve_numbers(panels)}),
-        indent=1,
-        allow_nan=False,
-        ensure_ascii=False,
-    )
-    numbers = harmless(numbers, keep="\n")
-    page = environment.get_template("report.html").render(
-        title=report.title,
-        palette=eigenvalues.PALETTE,
-        contents=_contents(report, panels, frequency, windows, recordings, timing),
-        answer=answer,
-        verdicts=report.verdicts,
-        residuals=_residuals(windows),
-        panels=panels,
-        frequency=frequency,
-        course=report.course,
-        foreseen=report.foreseen,
-        remarks=[(r.source, remark) for r in report.responses for remark in r.remarks],
-        zip=zip,
-        windows=windows,
-        shown=shown,
-        printed=least_agreeing(shown, WINDOWS_PRINTED),
-        pictures=[window_picture(w.number, w.response, w.comparison) for w in shown],
-        pooled=summary(report.comparisons).pooled,
-        hand_cut=report.hand_cut,
-        rejected=rejected_by_reason(report.rejected),
-        next_steps=next_steps(report.responses, report.comparisons, report.rejected),
-        schedules=report.schedules,
-        gain_figures=_gain_figures(report.schedules),
-        timing=timing,
-        recordings=recordings,
-        recordings_in_all=len(report.responses) + len(report.unanalysed),
-        runs=[run for run in report.runs if run["name"] not in drawn],
-        bicycles=bicycles,
-        parameters=parameter_rows(bicycles),
-        provenance=report.provenance,
-        commit=(report.provenance.get("commit") or "unknown")[:COMMIT_DIGITS],
-        made=report.provenance.get("made", ""),
-        stds=eigenvalues.BAR_STDS,
-        agreement=AGREEMENT,
-        numbers=Markup(numbers.replace("<", "\\u003c")),
-    )
-    folder = Path(folder)
-    files.make_folder(folder)
-    path = folder / files.REPORT_PAGE
-    OutputFile(folder / files.REPORT_NUMBERS, "the report", force=True).write(numbers + "\n")
-    OutputFile(path, "the report", force=True).write(page)
-    files.save_figures(
-        folder / files.REPORT_FIGURES,
-        {**panel_files(panels), **frequency.files, **(report.course.files if report.course else {})},
-    )
-    return path
+    return {
+        "title": report.title,
+        "palette": eigenvalues.PALETTE,
+        "contents": _contents(report, parts),
+        "answer": parts.answer,
+        "verdicts": report.verdicts,
+        "residuals": _residuals(windows),
+        "panels": parts.panels,
+        "frequency": parts.frequency,
+        "course": report.course,
+        "foreseen": report.foreseen,
+        "remarks": [(r.source, remark) for r in report.responses for remark in r.remarks],
+        "zip": zip,
+        "windows": windows,
+        "shown": shown,
+        "printed": least_agreeing(shown, WINDOWS_PRINTED),
+        "pictures": [window_picture(w.number, w.response, w.comparison) for w in shown],
+        "pooled": summary(report.comparisons).pooled,
+        "hand_cut": report.hand_cut,
+        "rejected": rejected_by_reason(report.rejected),
+        "next_steps": next_steps(report.responses, report.comparisons, report.rejected),
+        "schedules": report.schedules,
+        "gain_figures": _gain_figures(report.schedules),
+        "timing": parts.timing,
+        "recordings": parts.recordings,
+        "recordings_in_all": len(report.responses) + len(report.unanalysed),
+        "runs": [run for run in report.runs if run["name"] not in drawn],
+        "bicycles": bicycles,
+        "parameters": parameter_rows(bicycles),
+        "provenance": report.provenance,
+        "commit": (report.provenance.get("commit") or "unknown")[:COMMIT_DIGITS],
+        "made": report.provenance.get("made", ""),
+        "stds": eigenvalues.BAR_STDS,
+        "agreement": AGREEMENT,
+        "numbers": Markup(numbers.replace("<", "\\u003c")),
+    }
+
+
+def _numbers_text(report: ReportInput, parts: _Parts) -> str:
+    """Every number of the page, as JSON."""
+    numbers = _numbers(report, parts) | {"curves": curve_numbers(parts.panels)}
+    return harmless(json.dumps(plain(numbers), indent=1, allow_nan=False, ensure_ascii=False), keep="\n")
 
 
 def typeset_number(value: float, digits: int = 2, sign: bool = False) -> str:
@@ -195,29 +228,22 @@ def _mean(spread: SampleStatistics) -> str:
     return typeset_number(spread.mean, 3, True) + interval
 
 
-def _contents(
-    report: ReportInput,
-    panels: Sequence[Any],
-    frequency: frequency_section.FrequencySection,
-    windows: Sequence[NumberedWindow],
-    recordings: Sequence[Any],
-    timing: dict[str, Any] | None,
-) -> list[tuple[str, str]]:
+def _contents(report: ReportInput, parts: _Parts) -> list[tuple[str, str]]:
     """List the sections that the page has, each with its place, in order."""
-    sections = [(f"bicycle-{i}", panel["bicycle"], True) for i, panel in enumerate(panels, start=1)]
+    sections = [(f"bicycle-{i}", panel["bicycle"], True) for i, panel in enumerate(parts.panels, start=1)]
     sections += [
         ("course", "What was chosen, and why", report.course is not None),
         ("foreseen", "What was to be seen", bool(report.foreseen)),
-        ("frequency", "Frequency responses", bool(frequency.rows or frequency.unusable)),
-        ("conditions", "Conditions", bool(windows)),
+        ("frequency", "Frequency responses", bool(parts.frequency.rows or parts.frequency.unusable)),
+        ("conditions", "Conditions", bool(parts.windows)),
         ("hand-cut", "Beside the windows cut by hand", bool(report.hand_cut)),
-        ("symbols", "Symbols and bicycles", bool(windows)),
-        ("recordings", "Recordings over time", bool(recordings)),
-        ("windows", "Windows", bool(windows)),
+        ("symbols", "Symbols and bicycles", bool(parts.windows)),
+        ("recordings", "Recordings over time", bool(parts.recordings)),
+        ("windows", "Windows", bool(parts.windows)),
         ("remarks", "Remarks on the recordings", any(r.remarks for r in report.responses)),
         ("rejected", "Rejected", bool(report.rejected)),
         ("gains", "Gains and margins", bool(report.schedules)),
-        ("timing", "Loop timing", timing is not None),
+        ("timing", "Loop timing", parts.timing is not None),
         ("provenance", "Where the numbers came from", True),
     ]
     return [(place, name) for place, name, there in sections if there]
@@ -259,13 +285,11 @@ def _percentiles(seconds: np.ndarray) -> list[float]:
     return [float(x) for x in 1e6 * np.percentile(seconds, (50, 99, 100))]
 
 
-def _numbers(
-    report: ReportInput, answer: Answer, windows: Sequence[NumberedWindow], timing: dict[str, Any] | None
-) -> dict[str, Any]:
-    """Every number of the page."""
+def _numbers(report: ReportInput, parts: _Parts) -> dict[str, Any]:
+    windows, timing = parts.windows, parts.timing
     return {
         "title": report.title,
-        "answer": answer.as_json(),
+        "answer": parts.answer.as_json(),
         "summary": {
             RECORDING_NAMES.get(kind, kind): summary(
                 [w.comparison for w in windows if w.response.kind == kind]
