@@ -23,6 +23,7 @@ QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotient
 MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells something
 IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can have
 REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
+MOST_STEPS = 25  # of the search, between two of these
 
 
 @dataclass(frozen=True, repr=False)
@@ -110,74 +111,99 @@ def identify(
     """
     if not segments or not names:
         raise InputError(f"wanted windows and quantities to identify, found {len(segments)} and {len(names)}")
-    nominal = np.array([_nominal(segments, name) for name in names])
-    scale = np.array([_scale(segments[0].theory, name) for name in names])
-    width = np.array([(prior or {}).get(name, np.inf) for name in names])
-    stds: list[Mapping[str, float]] = [{}] * len(segments)
-
-    def linearised_at(x: Array) -> list[Linearisation]:
-        values = nominal + scale * x
-        return [
-            linearise(segment, dict(zip(names, values, strict=True)), names, QUANTITY_STEP * scale, std)
-            for segment, std in zip(segments, stds, strict=True)
-        ]
-
-    latest: tuple[Array, list[Linearisation]] | None = None
-
-    def at(x: Array) -> list[Linearisation]:
-        nonlocal latest
-        if latest is None or not np.array_equal(latest[0], x):
-            latest = x.copy(), linearised_at(x)
-        return latest[1]
-
     from scipy.optimize import least_squares  # a fifth of a second to load, which a report should not pay
 
-    x, ok, before = np.zeros(len(names)), True, np.nan
+    problem = _Problem(segments, names, prior or {})
+    x, ok = np.zeros(len(names)), True
     for _ in range(rounds):
-        stds = [one.stds for one in at(x)]
-        latest = None
-        before = sum(float(one.residual @ one.residual) for one in linearised_at(np.zeros(len(names))))
-
-        def residual(x: Array, before: float = before, origin: Array = x) -> Array:
-            try:
-                return np.concatenate([*(one.residual for one in at(x)), x * scale / width])
-            except InputError:  # a bicycle that cannot be: the search turns round
-                rows = sum(len(one.residual) for one in at(origin)) + len(x)
-                return np.full(rows, IMPOSSIBLE_PENALTY * np.sqrt(before / rows))
-
+        problem.weigh_by(x)
         found = least_squares(
-            residual,
-            x,
-            lambda x: np.vstack([*(one.jacobian * scale for one in at(x)), np.diag(scale / width)]),
-            method="trf",
-            xtol=1e-6,
-            ftol=1e-8,
-            max_nfev=25,
+            problem.residual, x, problem.jacobian, method="trf", xtol=1e-6, ftol=1e-8, max_nfev=MOST_STEPS
         )
         settled = np.allclose(found.x, x, atol=1e-3)
         x, ok = found.x, bool(found.status > 0)
         if settled:
             break
-    linearised = at(x)
-    covariance, cluster_robust = robust_covariance(linearised, width)
-    cost = sum(float(one.residual @ one.residual) for one in linearised) + float(np.sum((x * scale / width) ** 2))
+    linearised = problem.at(x)
+    covariance, cluster_robust = robust_covariance(linearised, problem.width)
     return Identification(
         names=tuple(names),
-        values=nominal + scale * x,
+        values=problem.values(x),
         covariance=covariance,
-        nominal=nominal,
-        prior=width,
-        cost=cost,
-        cost_before=before,
+        nominal=problem.nominal,
+        prior=problem.width,
+        cost=_squares(linearised) + float(np.sum(problem.off_prior(x) ** 2)),
+        cost_before=problem.nominal_cost,
         windows=len(segments),
         cluster_robust=cluster_robust,
         ok=ok,
         status="" if ok else "the search has not settled: too little in these windows tells the quantities apart",
-        scale=scale,
-        weights=tuple(stds),
+        scale=problem.scale,
+        weights=tuple(problem.stds),
         curves=tuple(one.curves for one in linearised),
         starts=tuple(one.start for one in linearised),
     )
+
+
+class _Problem:
+    """Least squares over p quantities, each of which moves ``scale * x`` from its nominal value; the latest x is kept.
+
+    Channels are weighed by ``stds``, which `weigh_by` takes from the residuals at some x.
+    """
+
+    def __init__(self, segments: Sequence[Segment], names: Sequence[str], prior: Mapping[str, float]) -> None:
+        self._segments, self._names = segments, names
+        self.nominal = np.array([_nominal(segments, name) for name in names])
+        self.scale = np.array([_scale(segments[0].theory, name) for name in names])
+        self.width = np.array([prior.get(name, np.inf) for name in names])
+        self.stds: list[Mapping[str, float]] = [{}] * len(segments)
+        self.nominal_cost = np.nan  # under these weights
+        self._rows = 0  # of the residual
+        self._latest: tuple[Array, list[Linearisation]] | None = None
+
+    def values(self, x: Array) -> Array:
+        """Values (p,) of the quantities, SI."""
+        return self.nominal + self.scale * x
+
+    def off_prior(self, x: Array) -> Array:
+        """How many deviations (p,) the quantities are off what was known of them before."""
+        return x * self.scale / self.width
+
+    def at(self, x: Array) -> list[Linearisation]:
+        """Residuals and slopes of each segment."""
+        if self._latest is None or not np.array_equal(self._latest[0], x):
+            self._latest = x.copy(), self._linearised(x)
+        return self._latest[1]
+
+    def weigh_by(self, x: Array) -> None:
+        """Weigh the channels by their residuals at x."""
+        found = self.at(x)
+        self.stds, self._latest = [one.stds for one in found], None
+        self.nominal_cost = _squares(self._linearised(np.zeros(len(x))))
+        self._rows = sum(len(one.residual) for one in found) + len(x)
+
+    def residual(self, x: Array) -> Array:
+        """Weighed residuals of all segments and of the prior, one after the other."""
+        try:
+            return np.concatenate([*(one.residual for one in self.at(x)), self.off_prior(x)])
+        except InputError:  # a bicycle that cannot be: the search turns round
+            return np.full(self._rows, IMPOSSIBLE_PENALTY * np.sqrt(self.nominal_cost / self._rows))
+
+    def jacobian(self, x: Array) -> Array:
+        """Slopes of `residual`, (rows, p)."""
+        return np.vstack([*(one.jacobian * self.scale for one in self.at(x)), np.diag(self.scale / self.width)])
+
+    def _linearised(self, x: Array) -> list[Linearisation]:
+        values = dict(zip(self._names, self.values(x), strict=True))
+        return [
+            linearise(segment, values, self._names, QUANTITY_STEP * self.scale, std)
+            for segment, std in zip(self._segments, self.stds, strict=True)
+        ]
+
+
+def _squares(linearised: Sequence[Linearisation]) -> float:
+    """Sum of squares of the residuals."""
+    return sum(float(one.residual @ one.residual) for one in linearised)
 
 
 def robust_covariance(segments: Sequence[Linearisation], width: Array) -> tuple[Array, bool]:
