@@ -166,7 +166,7 @@ class _Problem:
         return self.nominal + self.scale * x
 
     def off_prior(self, x: Array) -> Array:
-        """How many deviations (p,) the quantities are off what was known of them before."""
+        """Distance (p,) of the quantities from what was known of them before, in its deviations."""
         return x * self.scale / self.width
 
     def at(self, x: Array) -> list[Linearisation]:

@@ -97,7 +97,7 @@ def write_report(folder: Path, report: ReportInput, force: bool = False) -> Path
 
 @dataclass(frozen=True)
 class _Parts:
-    """What page and numbers share: computed and drawn once."""
+    """Parts that page and numbers share, computed and drawn once."""
 
     windows: Sequence[NumberedWindow]
     panels: Sequence[Any]
