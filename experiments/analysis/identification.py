@@ -23,7 +23,7 @@ QUANTITY_STEP = 1e-3  # of a quantity's usual deviation, for difference quotient
 MIN_CLUSTERS = 3  # windows per quantity, from which their scatter tells something
 IMPOSSIBLE_PENALTY = 1e3  # times the residual, for values that no bicycle can have
 REWEIGHTINGS = 3  # times the channels are weighed anew by their residuals
-MOST_STEPS = 25  # of the search, between two of these
+MOST_EVALUATIONS = 25  # of the search, between two of these
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,7 +118,7 @@ def identify(
     for _ in range(rounds):
         problem.weigh_by(x)
         found = least_squares(
-            problem.residual, x, problem.jacobian, method="trf", xtol=1e-6, ftol=1e-8, max_nfev=MOST_STEPS
+            problem.residual, x, problem.jacobian, method="trf", xtol=1e-6, ftol=1e-8, max_nfev=MOST_EVALUATIONS
         )
         settled = np.allclose(found.x, x, atol=1e-3)
         x, ok = found.x, bool(found.status > 0)

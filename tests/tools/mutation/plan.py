@@ -15,7 +15,12 @@ _SUPERVISOR_ALONE = (
     "hil/loop/test_supervisor_drives.py",
     "hil/loop/test_supervisor.py",
 )
-_TICK_TESTS = ("hil/loop/test_tick.py", "hil/loop/test_tick_parts.py", "hil/loop/test_tick_requests.py")
+_TICK_TESTS = (
+    "hil/loop/test_tick.py",
+    "hil/loop/test_tick_parts.py",
+    "hil/loop/test_tick_place.py",
+    "hil/loop/test_tick_requests.py",
+)
 _PLAUSIBILITY_TESTS = ("hil/loop/test_plausibility_edges.py", "hil/loop/test_plausibility.py")
 _CALIBRATION_TESTS = ("firmware_interface/test_calibration_edges.py", "firmware_interface/test_calibration.py")
 TESTS: dict[str, tuple[str, ...]] = {
