@@ -51,16 +51,16 @@ def privileges(fifo: int = 0, cpu: int | None = None, lock: bool | None = None) 
     """
     require_existing(fifo, cpu)
     with ExitStack() as undo:
-        # the slack comes before the priority: taking and leaving SCHED_FIFO resets it
+        # before the priority: fetching a whole process takes tenths of a second, and nobody would run beside it
+        locked = [_locked_memory(undo)] if lock or (lock is None and fifo) else []
+        # the slack too: taking and leaving SCHED_FIFO resets it
         said = [_timer_slack(undo), _wakeful(undo)]
         if cpu is not None:
             said.append(_affinity(cpu, undo))
         said.append(_priority(fifo, undo))
         if os.sched_getscheduler(0) == os.SCHED_OTHER:
             said.append(_short_turns(undo))
-        if lock or (lock is None and fifo):
-            said.append(_locked_memory(undo))
-        yield said
+        yield said + locked
 
 
 def require_existing(fifo: int, cpu: int | None) -> None:

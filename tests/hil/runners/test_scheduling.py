@@ -80,6 +80,23 @@ def test_priority_memory_and_cpu_are_taken_and_given_back():
     assert any(sentence.startswith("bound to CPU 0") for sentence in said)
 
 
+def test_memory_is_fetched_before_the_priority_is_taken(monkeypatch):
+    """It takes tenths of a second, in which nobody else would run."""
+    if not fifo_is_permitted():
+        pytest.skip("SCHED_FIFO is not permitted here")
+    lock, under = module._locked_memory, []
+
+    def watched(undo):
+        under.append(os.sched_getscheduler(0))
+        return lock(undo)
+
+    monkeypatch.setattr(module, "_locked_memory", watched)
+    with privileges(7) as said:
+        assert os.sched_getscheduler(0) == os.SCHED_FIFO
+    assert under == [os.SCHED_OTHER]
+    assert said[-1] == "memory is locked"
+
+
 def test_under_normal_scheduling_turns_are_short_where_the_kernel_knows_them():
     script = """
 from hil.runners.scheduling import privileges, _turn
