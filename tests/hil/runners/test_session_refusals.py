@@ -8,9 +8,11 @@ import pytest
 
 from firmware_interface.devices.driver import Introduction
 from firmware_interface.messages import COMMAND_KIND_ANGLE, COMMAND_KIND_RATE, COMMAND_KIND_TORQUE
+from hil.design.methods import design
 from hil.guidance.rideable import RideLimits
 from hil.guidance.route import plan_route
 from hil.guidance.shapes import circle
+from hil.loop.excitation import Excitation
 from hil.loop.limits import RecordedLimits
 from hil.loop.reference import Reference
 from hil.rig.file import read_rig
@@ -56,6 +58,13 @@ def test_a_reference_must_be_followed(run):
 def test_a_speed_can_be_asked_of_a_treadmill_only(run):
     with pytest.raises(InputError, match=r"no \[speed_drive\]"):
         run(asked_speeds=((0.0, 5.0),))
+
+
+def test_a_drive_that_obeys_a_rate_lets_nothing_go(run):
+    rig = rig_of(drive=InnerLoop(kind="rate", bandwidth=50.0, damping=1.0))
+    released = Excitation("push", 1.0, 0.2, releases=((1.0, 2.0),))
+    with pytest.raises(InputError, match="a release takes the torque off"):
+        run(rig, design(rig.bicycle, "lqr", (4.5, 5.0, 5.5), rig.timing, drive=rig.drive), excitation=released)
 
 
 def test_a_route_wants_a_controller_that_keeps_it(run):
