@@ -77,7 +77,6 @@ EQUIVALENT: dict[str, dict[str, str]] = {
         'number: 1 -> 2 in s["released"] = 1': _YES,
     },
     "hil/runners/realtime.py": {
-        "number: 1 -> 2 in flow[QUIT] = 1": _YES,
         "comparison: ports[port].fd < 0 -> ports[port].fd <= 0": _STDIN,
         "number: 0 -> 1 in if ports[port].fd < 0": _STDIN,
         "overwritten: samples += hear": "one port alone beats time",
