@@ -21,6 +21,12 @@ from tests.hil.machine import gains_in, rig_of
 DT = 0.005  # s
 START = 90.0  # s, host clock, when the devices were switched on
 SCALES = {"wheel_radius": 0.5, "gyro_lsb": 1e-3, "accel_lsb": 1e-2, "steer_counts_per_turn": 20000.0}
+OF_CONTROL = {
+    State.CHECK: Stage.STREAM,
+    State.ARMED: Stage.ARMED,
+    State.RUNNING: Stage.RUNNING,
+    State.RAMPDOWN: Stage.RAMPDOWN,
+}
 SAID = ("torque_mNm", "flags", "expiry_ms", "seq", "sample_seq", "said")  # places in a link's memory
 
 
@@ -79,9 +85,22 @@ class Scripted:
         """The last command that a device was given."""
         return dict(zip(SAID, self.loop.links["memory"][port].tolist(), strict=False))
 
+    def into(self, state):
+        """In this state at the next tick."""
+        if state in OF_CONTROL:
+            self.loop.supervisor["stage"] = OF_CONTROL[state]
+        self.loop.supervisor["state"] = state
+        return self
+
+    def turning(self):
+        """Turning faster than a machine at rest, by all its gyros."""
+        for port in range(len(self.loop.links)):
+            self.raw(port)["gyro_counts"] = 0, 0, 3000  # rad/s after calibration: 3
+        return self
+
     def running(self):
         """Under control, the drive on."""
-        self.loop.supervisor["stage"], self.loop.supervisor["state"] = Stage.RUNNING, State.RUNNING
+        self.into(State.RUNNING)
         for port in range(len(self.loop.links)):
             self.raw(port)["status"] = STATUS_ENABLED
         return self

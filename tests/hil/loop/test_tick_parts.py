@@ -19,25 +19,14 @@ from firmware_interface.messages import COMMAND_KIND_RATE, COMMAND_KIND_TORQUE, 
 from hil.loop.excitation import Excitation
 from hil.loop.states import State, Symptom, Verdict
 from hil.loop.tick import farewell
-from hil.loop.transitions import Stage
 from tests.hil.loop.scripted import DT, Scripted
-
-OF_CONTROL = {
-    State.CHECK: Stage.STREAM,
-    State.ARMED: Stage.ARMED,
-    State.RUNNING: Stage.RUNNING,
-    State.RAMPDOWN: Stage.RAMPDOWN,
-}
 
 
 def in_state(state, **made):
     """A scripted loop that is in this state at the next tick."""
     s = Scripted(**made)
     s.tick()
-    if state in OF_CONTROL:
-        s.loop.supervisor["stage"] = OF_CONTROL[state]
-    s.loop.supervisor["state"] = state
-    return s
+    return s.into(state)
 
 
 # what is heard
@@ -106,9 +95,7 @@ def test_rest_is_looked_for_while_a_person_holds_the_machine(state):
 
 
 def test_what_no_resting_machine_shows_is_a_symptom():
-    s = in_state(State.CHECK)
-    for port in range(2):
-        s.raw(port)["gyro_counts"] = 0, 0, 3000  # rad/s after calibration: 3
+    s = in_state(State.CHECK).turning()
     assert s.tick()["symptoms"] & Symptom.REST_RATE
 
 

@@ -10,7 +10,6 @@ from hil.loop.pace.settings import SpeedDrive, speed_corners
 from hil.loop.place.entries import reach_place
 from hil.loop.place.settings import PlaceSettings
 from hil.loop.states import State, Symptom, Verdict
-from hil.loop.transitions import Stage
 from models import load_bicycle
 from tests.hil.loop.scripted import DT, Scripted
 
@@ -39,10 +38,7 @@ def paced(corners=((0.0, 5.0),)):
 
 def held(s):
     """The same machine in CHECK, and turning faster than a machine at rest."""
-    s.loop.supervisor["stage"], s.loop.supervisor["state"] = Stage.STREAM, State.CHECK
-    for port in range(2):
-        s.raw(port)["gyro_counts"] = 0, 0, 3000  # rad/s after calibration: 3
-    return s
+    return s.into(State.CHECK).turning()
 
 
 def test_a_lost_place_is_noticed_beside_all_else():
@@ -89,8 +85,7 @@ def test_a_belt_that_is_not_heard_is_noticed_beside_all_else():
 
 
 def test_a_belt_is_judged_by_nobody_while_the_machine_is_off():
-    s = paced()
-    s.loop.supervisor["state"] = State.DISARMED
+    s = paced().into(State.DISARMED)
     assert not int(s.tick()["symptoms"]) & Symptom.SPEED_DRIVE
 
 
