@@ -1,9 +1,13 @@
 """Forty mutants of every kind of file that is read; `make fuzz` reads 100 000 of each."""
 
+from random import Random
+
 import pytest
 
 from tests.tools.fuzz_files.__main__ import fuzz_reader
+from tests.tools.fuzz_files.logs import CHUNK, METADATA, mutated_record
 from tests.tools.fuzz_files.readers import READERS
+from tests.tools.fuzz_files.seeds import log_parts
 from tests.tools.fuzz_files.worker import MOST_MEMORY, mutant
 
 SEED, MUTANTS, MORE_MUTANTS = 2026, 40, 600
@@ -73,3 +77,15 @@ def test_what_goes_wrong_is_found_and_kept(kind, told, tmp_path, monkeypatch):
     assert len(found) == 2
     assert all(one.place.startswith(told) for one in found)
     assert (tmp_path / f"notes-{SEED}-{found[0].number}.txt").read_bytes() == mutant(SEED, "notes", found[0].number)
+
+
+@pytest.mark.parametrize("times", [2, 5])
+def test_a_record_of_a_log_that_is_broken_already_is_changed_again(times):
+    rng = Random(SEED)
+    records = [(opcode, body) for opcode, body in log_parts()[0].records if opcode in (CHUNK, METADATA)]
+    assert {opcode for opcode, _ in records} == {CHUNK, METADATA}
+    for _ in range(100):
+        for opcode, body in records:
+            for _ in range(times):
+                body = mutated_record(rng, opcode, body)
+            assert type(body) in (bytes, list)

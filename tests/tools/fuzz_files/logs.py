@@ -77,14 +77,15 @@ def mutated_log(rng: Random, parts: LogParts) -> bytes:
             case x if x < 0.18:
                 records[i] = (rng.choice((*range(16), 0x80, 0xFF)), body if isinstance(body, bytes) else b"")
             case _:
-                records[i] = (opcode, _mutated(rng, opcode, body))
+                records[i] = (opcode, mutated_record(rng, opcode, body))
         if not records:
             break
     data = put_together(LogParts(records), rng, 0.1)
     return mutated_bytes(rng, data) if rng.random() < 0.1 else data
 
 
-def _mutated(rng: Random, opcode: int, body: Any) -> Any:
+def mutated_record(rng: Random, opcode: int, body: Any) -> Any:
+    """Change the body of a record as its kind asks for; it may be one that was changed before."""
     if opcode == METADATA:
         return _mutated_metadata(rng, body)
     if opcode == SCHEMA:
@@ -102,7 +103,7 @@ def _mutated(rng: Random, opcode: int, body: Any) -> Any:
             case 2:
                 inside = inside[:i] + rng.choice(([], inside[i:] * 2, list(reversed(inside[i:]))))
             case 3:  # the same value in one column of every row
-                at, value = rng.randrange(len(inside[0][1])), _eight(rng)
+                at, value = rng.randrange(max(1, len(inside[0][1]))), _eight(rng)
                 inside = [(code, content[:at] + value + content[at + 8 :]) for code, content in inside]
         return inside
     return mutated_bytes(rng, body) if isinstance(body, bytes) else body
@@ -130,12 +131,10 @@ def _mutated_metadata(rng: Random, body: bytes) -> bytes:
     """Change the JSON of header or stop record as a tree or as text, sealed again; seldom the record itself."""
     if rng.random() < 0.05:
         return mutated_bytes(rng, body)
-    (n,) = struct.unpack_from("<I", body)
-    name, pairs, at = body[4 : 4 + n], {}, 8 + n
-    while at < len(body):
-        key, at = _text(body, at)
-        pairs[key], at = _text(body, at)
-    text = pairs.get("json", "{}")
+    try:
+        name, text = _name_and_json(body)
+    except struct.error:  # an earlier mutation made it no metadata
+        return mutated_bytes(rng, body)
     document = _document(text)
     if document is not None and rng.random() < 0.85:
         text = json.dumps(mutated_tree(rng, document))
@@ -147,6 +146,15 @@ def _mutated_metadata(rng: Random, body: bytes) -> bytes:
     crc = f"{zlib.crc32(data):08x}".encode()
     packed = b"".join(struct.pack("<I", len(part)) + part for part in (b"json", data, b"crc32", crc))
     return struct.pack("<I", len(name)) + name + struct.pack("<I", len(packed)) + packed
+
+
+def _name_and_json(body: bytes) -> tuple[bytes, str]:
+    (n,) = struct.unpack_from("<I", body)
+    pairs, at = {}, 8 + n
+    while at < len(body):
+        key, at = _text(body, at)
+        pairs[key], at = _text(body, at)
+    return body[4 : 4 + n], pairs.get("json", "{}")
 
 
 def _document(text: str) -> Any:
