@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from hil.live.feed import LiveFeed, open_feed
-from tests.experiments.live.page.looking import a_browser, a_page
+from tests.browser import a_browser
+from tests.experiments.live.page.looking import a_page
 from tests.experiments.live.page.pixels import Pixels, ages
 from tests.experiments.live.page.riding import Press, Ride, a_ride, press_in_a_ride
 from tests.experiments.live.test_server import deaf_page

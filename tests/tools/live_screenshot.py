@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from matplotlib.image import imread, imsave
 
-from tests.experiments.live.page.looking import a_browser
+from tests.browser import a_browser
 
 LARGEST = 200_000  # bytes
 KICKS = ("ArrowLeft", "ArrowRight", "ArrowLeft")

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.experiments.live.page.looking import a_browser
+from tests.browser import a_browser
 from tests.tools.bench_live import resident
 
 BETWEEN = 10.0  # s between two kicks

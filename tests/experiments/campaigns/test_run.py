@@ -103,9 +103,9 @@ def test_windows_agree_with_the_prediction(lockstep_campaign):
     assert len(conditions_seen) == 14
 
 
-def test_the_report_prints_on_few_sheets(lockstep_campaign, tmp_path):
+def test_the_report_prints_on_few_sheets(lockstep_campaign):
     _, folder = lockstep_campaign
-    sheets = printed(folder / "report.html", tmp_path)
+    sheets = printed(folder / "report.html")
     assert len(sheets) <= 12
     text = "".join(words_of(found) for _, found in sheets)
     runs = [path.parent.name for path in folder.glob(f"*/{RUN_FILE}")]

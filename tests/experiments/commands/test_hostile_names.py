@@ -18,10 +18,11 @@ from hil.logs.export import export_run
 from hil.logs.header import RunHeader
 from hil.logs.log import Marker, read_run
 from models.harmless_text import harmless, harmless_cell, harmless_sentence
+from tests.browser import seen_by_a_browser
 from tests.experiments.commands.odd_inputs.litter import MAPPING
 from tests.experiments.commands.test_cli import riderless, run_folder  # noqa: F401
 from tests.experiments.recordings.foreign_log import in_their_units, signals, write_csv
-from tests.experiments.reports.browser import browser
+from tests.experiments.reports.browser import opened
 from tests.paths import ROOT
 
 TITLE, CLEAR, C1 = "\x1b]0;owned\x07", "\x1b[2J\x1b[1;1H", "\x9b31m"
@@ -146,21 +147,23 @@ def report(hostile):
     return page, export_run(read_run(run_in(hostile)), "csv", hostile / "page" / "run.csv")
 
 
-def test_a_browser_runs_no_name(report, tmp_path):
+def test_a_browser_runs_no_name(report):
     page, _ = report
     text = page.read_text(encoding="utf-8")
     assert "document.title=" in text  # it is shown
     for hidden in OBEYED:
         assert hidden not in text
-    probe = page.with_name("probe.html")
-    told = "<script>document.body.dataset.title = document.title</script></body>"
-    probe.write_text(text.replace("</body>", told), encoding="utf-8")
-    command = [*browser(tmp_path / "profile", 1000, 1000, "light"), "--virtual-time-budget=2000", "--dump-dom"]
-    done = subprocess.run([*command, probe.as_uri()], check=True, timeout=250, capture_output=True)
-    assert b"CONSOLE" not in done.stderr
-    title = re.search(r'data-title="([^"]*)"', done.stdout.decode())[1]
+
+    def look(browser):
+        said = []
+        sheet = opened(browser, page, said)
+        sheet.wait_for_timeout(500)  # ms, in which a picture that cannot be had would say so
+        return sheet.title(), sheet.content(), said
+
+    title, content, said = seen_by_a_browser(look)
+    assert said == []
     assert title != "owned"
-    assert not re.search(r"<img[^>]*onerror", done.stdout.decode())
+    assert not re.search(r"<img[^>]*onerror", content)
     numbers = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))
     assert HOSTILE in numbers["answer"]["headline"]  # exactly, for who reads it by program
 

@@ -1,59 +1,55 @@
-"""A real browser looks at a page, for the tests of reports."""
+"""A real browser looks at a written page, or prints it, for the tests of reports."""
 
-import html
-import json
-import re
-import shutil
-import subprocess
+import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
 
-LEAST = 500  # px, the narrowest window of a headless Chromium; a picture may be narrower
-OFF = ("gpu", "quic", "background-networking", "component-update", "sync")
-SCHEMES = {"light": 1, "dark": 0}  # Chromium's numbers for what a reader prefers
-PROBE = """<script>
-const boxes = [...document.querySelectorAll("figure svg")].map(e => e.getBoundingClientRect());
-document.body.dataset.probe = JSON.stringify({
-  width: document.documentElement.scrollWidth,
-  page: getComputedStyle(document.body).backgroundColor,
-  ink: getComputedStyle(document.body).color,
-  first: document.querySelector("main strong")?.textContent,
-  figures: boxes.map(b => [b.left, b.right, b.height]),
-});
-</script></body>"""
+from tests.browser import seen_by_a_browser
+
+PATIENCE = 60_000  # ms, of a test on a busy computer
+PROBE = """() => {
+  const boxes = [...document.querySelectorAll("figure svg")].map(e => e.getBoundingClientRect());
+  return {
+    width: document.documentElement.scrollWidth,
+    page: getComputedStyle(document.body).backgroundColor,
+    ink: getComputedStyle(document.body).color,
+    first: document.querySelector("main strong")?.textContent,
+    figures: boxes.map(b => [b.left, b.right, b.height]),
+  };
+}"""
 
 
-def browser(profile: Path, width: int, height: int, scheme: str) -> list[str]:
-    """The command of a Chromium of that size for a reader who likes it light or dark; the test is skipped without."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no chromium on this machine")
-    flags = ["--headless", "--no-sandbox", "--no-first-run", "--hide-scrollbars", "--enable-logging=stderr"]
-    flags += [f"--disable-{feature}" for feature in OFF]
-    flags += [f"--user-data-dir={profile}", f"--window-size={width},{height}"]
-    return [chromium, *flags, f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}"]
+def opened(browser: Any, page: Path, said: list[str], **about: Any) -> Any:
+    """Open a written page; what it says on the console, and what it asks for outside, is added to ``said``."""
+    sheet = browser.new_page(**about)
+    sheet.set_default_timeout(PATIENCE)
+    sheet.on("console", lambda message: said.append(message.text))
+    sheet.on("pageerror", lambda error: said.append(str(error)))
+    sheet.on(
+        "request", lambda request: None if request.url.startswith(("file:", "data:")) else said.append(request.url)
+    )
+    sheet.goto(page.as_uri())
+    return sheet
 
 
-def looked_at(page: Path, tmp_path: Path, width: int, scheme: str, height: int = 2400) -> tuple[dict, np.ndarray]:
+def looked_at(page: Path, width: int, scheme: str, height: int = 2400) -> tuple[dict, np.ndarray]:
     """What the browser measured of a page, and its picture (height, width, 3), 0 to 255.
 
-    Fails when the page says anything on the browser's console.
+    Fails when the page says anything on the browser's console, or asks for anything outside.
     """
-    command = browser(tmp_path / "profile", width, height, scheme)
-    probe = page.with_name(f"probe-{width}-{scheme}.html")
-    probe.write_text(page.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
-    shot = tmp_path / "page.png"
-    drawn = subprocess.run(
-        [*command, f"--screenshot={shot}", page.as_uri()], check=True, timeout=250, capture_output=True
-    )
-    dump = subprocess.run([*command, "--dump-dom", probe.as_uri()], check=True, timeout=250, capture_output=True)
-    for said in (drawn.stderr, dump.stderr):
-        assert b"CONSOLE" not in said, said
-    found = json.loads(html.unescape(re.search(r'data-probe="([^"]*)"', dump.stdout.decode())[1]))
-    picture = imread(shot)
+
+    def look(browser: Any) -> tuple[dict, bytes, list[str]]:
+        said: list[str] = []
+        sheet = opened(browser, page, said, viewport={"width": width, "height": height}, color_scheme=scheme)
+        return sheet.evaluate(PROBE), sheet.screenshot(), said
+
+    found, shot, said = seen_by_a_browser(look)
+    assert said == []
+    picture = imread(io.BytesIO(shot))
     assert picture.shape[:2] == (height, width)
     return found, (picture[..., :3] * 255).astype(int)
 
@@ -61,16 +57,14 @@ def looked_at(page: Path, tmp_path: Path, width: int, scheme: str, height: int =
 Box = tuple[float, float, float, float]  # pt: left, bottom, right, top, from the lower left corner of the sheet
 
 
-def printed(page: Path, tmp_path: Path) -> list[tuple[tuple[float, float], list[tuple[str, Box]]]]:
+def printed(page: Path) -> list[tuple[tuple[float, float], list[tuple[str, Box]]]]:
     """Size [pt] of every sheet that the browser prints of a page, and the characters on it, each with its box.
 
     The test is skipped without a reader of PDF.
     """
     reader = pytest.importorskip("pypdfium2")
-    out = tmp_path / "page.pdf"
-    command = [*browser(tmp_path / "printer", 1280, 1000, "light"), "--no-pdf-header-footer", f"--print-to-pdf={out}"]
-    subprocess.run([*command, page.as_uri()], check=True, timeout=90, capture_output=True)
-    with reader.PdfDocument(out) as document:
+    paper = seen_by_a_browser(lambda browser: opened(browser, page, []).pdf(prefer_css_page_size=True))
+    with reader.PdfDocument(paper) as document:
         return [(sheet.get_size(), _characters(sheet.get_textpage())) for sheet in document]
 
 

@@ -19,7 +19,7 @@ from models import catalogue
 from models.plant.plant import Scenario
 from models.plant.steer_drive import SteerDrive
 from tests.experiments.commands.test_cli import call
-from tests.experiments.reports.browser import LEAST, looked_at
+from tests.experiments.reports.browser import looked_at
 
 BENCHMARK = catalogue.load_bicycle("Benchmark")
 
@@ -105,14 +105,13 @@ def test_analyze_of_one_run_shows_it(runs, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("width", [400, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_draws_the_section(page, tmp_path, width, scheme):
-    found, picture = looked_at(page, tmp_path, width, scheme, height=2600)
+def test_a_browser_draws_the_section(page, width, scheme):
+    found, picture = looked_at(page, width, scheme, height=2600)
     assert found["first"].startswith("The frequency response of Benchmark")
-    seen = max(width, LEAST)
-    assert found["width"] <= seen
+    assert found["width"] <= width
     assert len(found["figures"]) == 4
     for left, right, height in found["figures"]:
-        assert 0 <= left < right <= seen
+        assert 0 <= left < right <= width
         assert right - left > 300
         assert height > 400
     page_colour, ink = (sum(map(int, re.findall(r"\d+", found[name])[:3])) for name in ("page", "ink"))

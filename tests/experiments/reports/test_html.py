@@ -26,7 +26,7 @@ from hil.design.schedule import GainSchedule
 from hil.loop.tick_record import TICK
 from models import catalogue
 from models.errors import InputError
-from tests.experiments.reports.browser import LEAST, looked_at, printed, words_of
+from tests.experiments.reports.browser import looked_at, printed, words_of
 from tests.experiments.simulated import DT, recording, sampled_lean_feedback
 
 COMMIT = "0f1e2d3c4b5a69788796a5b4c3d2e1f001234567"
@@ -242,7 +242,7 @@ def sheets(everything, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("experiments.reports.files.save_figures", lambda *_: [])
         page = write_report(folder, replace(everything, responses=responses, comparisons=comparisons))
-    return printed(page, folder), comparisons
+    return printed(page), comparisons
 
 
 def test_it_prints_whole_on_a4(sheets):
@@ -370,8 +370,8 @@ def test_importing_the_report_does_not_import_the_plotting_library():
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
-def test_a_browser_draws_it(page, tmp_path, width, scheme):
-    found, picture = looked_at(page, tmp_path, width, scheme)
-    assert found["width"] <= max(width, LEAST)  # nothing sticks out sideways
+def test_a_browser_draws_it(page, width, scheme):
+    found, picture = looked_at(page, width, scheme)
+    assert found["width"] <= width  # nothing sticks out sideways
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50  # text, curves and marks, not an empty page
     assert (picture[:5, :5].mean() < 60) == (scheme == "dark")

@@ -1,6 +1,5 @@
-"""Somebody who looks at the live page: a real browser, and a teller whose machine does what the test says."""
+"""Somebody who looks at the live page, and a teller whose machine does what the test says."""
 
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -8,7 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import pytest
 
 from experiments.live.hello import bicycle_fields, limit_values
 from experiments.live.launch import LiveServerProcess
@@ -139,21 +137,6 @@ def await_that(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < until, "it did not come true"
         time.sleep(0.02)
-
-
-@contextmanager
-def a_browser() -> Iterator[Any]:
-    """Open a real Chromium; the test is skipped where there is none, or nothing that could drive it."""
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is not installed")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("no chromium on this machine")
-    with driver.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        try:
-            yield browser
-        finally:
-            browser.close()
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from hil.loop.states import Demand, State
 from hil.runners.operator import NOBODY_THERE
 from hil.runners.realtime import STOPPED_ON_PAGE
 from hil.runners.replay import replay
-from tests.experiments.live.page.looking import a_browser, a_page
+from tests.browser import a_browser
+from tests.experiments.live.page.looking import a_page
 from tests.experiments.live.page.riding import NOTE_PRESSES, a_ride, pressed_at
 
 pytestmark = pytest.mark.realtime

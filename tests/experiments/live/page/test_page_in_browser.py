@@ -7,7 +7,8 @@ from math import degrees, radians
 import pytest
 
 from experiments.live.schema import ConditionRow, LiveCampaign, LiveStatus, Obstacle, as_text
-from tests.experiments.live.page.looking import RIG, Teller, a_browser, a_page, await_that
+from tests.browser import a_browser
+from tests.experiments.live.page.looking import RIG, Teller, a_page, await_that
 
 
 @pytest.fixture(scope="module")

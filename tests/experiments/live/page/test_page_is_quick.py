@@ -5,7 +5,7 @@ import pytest
 
 from hil.live.feed import open_feed
 from hil.runners.realtime import STOPPED_ON_PAGE
-from tests.experiments.live.page.looking import a_browser
+from tests.browser import a_browser
 from tests.experiments.live.page.pixels import BITS, BLOCK, SHOW_CODE, STEP, read_code
 from tests.experiments.live.page.riding import FIFO, Press
 from tests.tools.bench_page import pixels_of_a_ride, press_once

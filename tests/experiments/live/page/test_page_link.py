@@ -4,8 +4,9 @@ import time
 
 import pytest
 
+from tests.browser import a_browser
 from tests.experiments.live.page.cut_link import CutLink
-from tests.experiments.live.page.looking import Teller, a_browser, a_page, await_that
+from tests.experiments.live.page.looking import Teller, a_page, await_that
 
 BUSY = 0.4  # s that a computer which does other things lets the page's timer wait
 HOUR = 3600.0  # s

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.experiments.live.page.looking import a_browser, a_page, await_that
+from tests.browser import a_browser
+from tests.experiments.live.page.looking import a_page, await_that
 from tests.experiments.live.page.riding import FIFO
 
 pytestmark = pytest.mark.realtime
