@@ -121,9 +121,10 @@ def require_samples(run: Run, n: int) -> None:
 
 
 def sampled_rows(ticks: np.ndarray) -> np.ndarray:
-    """Rows with a sample of its own, in order of the device's clock."""
+    """Rows with a sample of its own, each later by the device's clock than all before it."""
     ticks = _rows(ticks, (ticks["valid"] == 1) & np.isfinite(ticks["t"]))
-    return _rows(ticks, np.concatenate([[True], np.diff(ticks["t"]) > 0])) if len(ticks) else ticks
+    t = ticks["t"]
+    return _rows(ticks, np.concatenate([[True], t[1:] > np.maximum.accumulate(t)[:-1]])) if len(ticks) else ticks
 
 
 def recorded_part(
@@ -146,6 +147,11 @@ def recorded_part(
     _require_dense(run, ticks, rate)
     if last is None:
         last = round((t_device[-1] - course.origin) * rate) + 1
+    if last - first < 2:
+        raise InputError(
+            f"the run {run.folder.name} holds {len(ticks)} usable samples over {t_device[-1] - t_device[0]:.3g} s, less "
+            f"than one period at {rate:g} Hz: nothing can be analysed; the times are damaged, or the rate in the header"
+        )
     t = course.origin + np.arange(first, last) / rate
     regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_SAMPLE_TIME
 

@@ -239,18 +239,23 @@ class RunHeader:
     @property
     def version(self) -> str:
         """Version of riderless that wrote the run."""
-        return str(self.provenance.get("packages", {}).get("riderless", "unknown"))
+        return str(self._told_of("packages").get("riderless", "unknown"))
 
     @property
     def commit(self) -> str:
         """Source commit that wrote the run, 40 hex digits, or "unknown"."""
-        return str(self.provenance.get("git", {}).get("commit", "unknown"))
+        return str(self._told_of("git").get("commit", "unknown"))
 
     @property
     def made_by(self) -> str:
         """Version and commit that made the run, in words."""
-        changed = " with changes" if self.provenance.get("git", {}).get("dirty") else ""
+        changed = " with changes" if self._told_of("git").get("dirty") else ""
         return f"riderless {self.version}, commit {self.commit}{changed}"
+
+    def _told_of(self, part: str) -> Mapping[str, Any]:
+        """What the provenance tells of a part; nothing where a later version or damage put something else."""
+        told = self.provenance.get(part) if isinstance(self.provenance, Mapping) else None
+        return told if isinstance(told, Mapping) else {}
 
     def _part(self, key: str) -> Any:
         return self._built(key, lambda part: part)

@@ -189,6 +189,7 @@ SEVERAL: dict[str, tuple[tuple[str, Any], ...]] = {
         ("excitation.duration", 60.0),
         ("excitation.f_high", 1e9),
     ),
+    "schema ahead and provenance of numbers": (("schema", LONG), ("provenance", {"git": 3.0, "packages": 4.0})),
     "nothing but a label": tuple((key, GONE) for key in ("rig", "bicycle", "schedule", "controller", "provenance")),
 }
 

@@ -28,10 +28,12 @@ TOLD: dict[str, dict[str, str]] = {
         "devices with a text for a scale": "scale: input should be a valid number",
         "rig ports with a text for baud": "baud: input should be a valid integer",
         "header is deep": "without one",
+        "schema ahead and provenance of numbers": "update riderless to read it",
     },
     "rows": {
         "rows: states unknown": "found 99",
         "rows: times jump by 1e12 s": "most of which is gaps",
+        "rows: times within one sample": "usable samples over",
         "columns: no t": "the column t,",
         "columns: states are floats": "whole numbers in the column state",
     },
