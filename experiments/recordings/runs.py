@@ -149,8 +149,8 @@ def recorded_part(
         last = round((t_device[-1] - course.origin) * rate) + 1
     if last - first < 2:
         raise InputError(
-            f"the run {run.folder.name} holds {len(ticks)} usable samples over {t_device[-1] - t_device[0]:.3g} s, less "
-            f"than one period at {rate:g} Hz: nothing can be analysed; the times are damaged, or the rate in the header"
+            f"the run {run.folder.name} holds {len(ticks)} usable samples over {t_device[-1] - t_device[0]:.3g} s, "
+            f"less than a period at {rate:g} Hz: nothing can be analysed; its times or the rate in its header are damaged"
         )
     t = course.origin + np.arange(first, last) / rate
     regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_SAMPLE_TIME
