@@ -15,8 +15,9 @@ import numpy as np
 from experiments.dynamics import Theory
 from experiments.frequency.spectral_lines import SpectralLines, measure_lines
 from experiments.notebook import value_table
-from experiments.recordings.runs import played_torque, theory_of
+from experiments.recordings.runs import played_torque
 from experiments.theory.excited_loop import ExcitedLoop, excited_loop
+from experiments.theory.run_theory import theory_of
 from hil.logs.header import RunHeader
 from hil.logs.log import Run
 from hil.logs.stored_rows import whole_columns

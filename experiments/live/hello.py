@@ -13,8 +13,8 @@ from experiments.live.schema import (
     LiveHello,
     TheoryCurves,
 )
-from experiments.recordings.runs import theory_with
 from experiments.theory.modes import kicked_modes
+from experiments.theory.run_theory import theory_with
 from hil.controllers.controller import Controller, NotLinearError
 from hil.logs.header import RunHeader
 from hil.loop.limits import Limits

@@ -15,9 +15,9 @@ from experiments.analysis.windows import WindowRules, make_window
 from experiments.datatypes import Response
 from experiments.dynamics import Theory
 from experiments.recordings.run_response import averaged_samples
-from experiments.recordings.runs import loop_theory
 from experiments.theory.excited_loop import amplitude_within_limits, excited_loop
 from experiments.theory.forced_response import commanded_response, propagate_input
+from experiments.theory.run_theory import loop_theory
 from experiments.theory.theory import open_loop
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import SampledLoop, yaw_rate

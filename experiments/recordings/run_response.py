@@ -17,18 +17,14 @@ from experiments.recordings.inspection import inspect_recording
 from experiments.recordings.reported_torque import REPORT_COLUMNS, go_by_reported_torque, report_products
 from experiments.recordings.runs import (
     ANALYSED_COLUMNS,
-    LEAST_NOISE_ROWS,
     RunCourse,
     first_running,
-    instrument_noise,
     recorded_part,
     recorded_run,
     release_markers,
     require_rows,
     require_samples,
     sampled_rows,
-    theory_alone,
-    theory_with,
 )
 from experiments.recordings.states import (
     led_spans,
@@ -37,6 +33,7 @@ from experiments.recordings.states import (
     state_spans,
     telling_rows,
 )
+from experiments.theory.run_theory import LEAST_NOISE_ROWS, instrument_noise, theory_alone, theory_with
 from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.guidance.route import Route
 from hil.logs.header import RunHeader

@@ -7,44 +7,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.datatypes import Dynamics, Marker, Response
-from experiments.dynamics import SAMPLED_LOOP, Theory
-from experiments.mechanics import Mechanics
+from experiments.datatypes import Marker, Response
 from experiments.recordings.checked import Recorded
 from experiments.recordings.states import held_back_rows, released_rows
-from experiments.theory.theory import open_loop, steer_torque_rates
-from firmware_interface.devices.link import ROLE_PLACE
-from firmware_interface.devices.registry import device
-from hil.controllers.controller import Controller
-from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
-from hil.design.lane import hold_lane_back
-from hil.design.sampled_plant import BICYCLE_PART, T_DRIVE
-from hil.design.schedule import GainSchedule
+from experiments.theory.run_theory import theory_alone, theory_of
+from hil.design.closed_loop import MEASURED_CHANNELS
 from hil.logs.header import RunHeader
 from hil.logs.log import RUN_FILE, Run, read_run, require_columns
 from hil.loop.states import State, Verdict
-from hil.rig.rig import Rig
 from models.array_types import Array
 from models.errors import InputError
-from models.linear.perturbed import Variant
 from models.linear.prescribed_steer import COMMAND_UNITS
-from models.linear.zero_order_hold import zoh
-from models.parameters import Bicycle
-from models.plant.drive_losses import DriveLosses
 
 BRIDGED_PERIODS = 4.5  # periods; weave turns by less than a tenth of a radian over as many at 200 Hz
 RUN_GAPS_TOLD = 5  # gaps by name
 SAME_SAMPLE_TIME = 1e-6  # s; a steer turns by no more than its encoder's step in it
-SPEEDS_KEPT = 64  # speeds
-LEAST_NOISE_ROWS = 100
 MOST_POINTS = 100  # of the grid for each sample there is, beyond which the times are wrong
 FEW_POINTS = 20_000
 ANALYSED_COLUMNS = (
     *("k", "t", "t_host", "valid", "state", "verdict", "steer_age", "phi_dot_meas", "v_meas", "phi_est", "delta_meas"),
     *("psi_dot_meas", "T_cmd", "v_est", *MEASURED_CHANNELS),
 )
-MILLIMETRE_STEP = 12.0**-0.5  # mm, of a fix in whole millimetres
-LINEAR_MODEL = "linear"  # of `models.plant.records.PLANT_MODELS`
 _HELD = 0.55  # s after RUNNING began during which hands may still be on the bicycle
 
 
@@ -150,7 +133,7 @@ def recorded_part(
     if last - first < 2:
         raise InputError(
             f"the run {run.folder.name} holds {len(ticks)} usable samples over {t_device[-1] - t_device[0]:.3g} s, "
-            f"less than a period at {rate:g} Hz: nothing can be analysed; its times or the rate in its header are damaged"
+            f"less than a period at {rate:g} Hz: nothing can be analysed; times or rate are damaged"
         )
     t = course.origin + np.arange(first, last) / rate
     regular = len(t) == len(t_device) and np.abs(t - t_device).max() < SAME_SAMPLE_TIME
@@ -272,135 +255,3 @@ def kick_markers(t: Array, played: Array) -> tuple[Marker, ...]:
     """Place a marker where each kick of the drive is over, for nothing before is free."""
     on = np.abs(played) > 0.0
     return tuple(Marker(float(t[i + 1]), "kick") for i in np.flatnonzero(on[:-1] & ~on[1:]))
-
-
-def instrument_noise(ticks: np.ndarray) -> Array:
-    """Standard deviations (4,) of white noise in the readings of `MEASURED_CHANNELS`, while RUNNING.
-
-    From third differences: motion is smooth over four samples, noise and the steps of an encoder are not.
-    Third differences of white noise have 20 times its variance.
-    """
-    running = ticks["state"] == State.RUNNING
-    if np.count_nonzero(running) < LEAST_NOISE_ROWS:
-        return np.zeros(len(MEASURED_CHANNELS))
-    differences = np.array([np.diff(ticks[name][running], 3) for name in MEASURED_CHANNELS])
-    return np.sqrt(np.mean(differences**2, axis=1) / 20.0)
-
-
-def theory_of(header: RunHeader, bicycle: Bicycle, ticks: np.ndarray) -> Theory:
-    """Theory of what moves in a run: the bicycle alone with torque off, else the whole sampled loop."""
-    return theory_with(header, bicycle, instrument_noise(ticks), float(np.median(ticks["steer_age"])))
-
-
-def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: float) -> Theory:
-    """Theory of what moves in a run whose instruments are as noisy and as late as given.
-
-    Parameters
-    ----------
-    header : RunHeader
-    bicycle : Bicycle
-    noise : (4,) array
-        As `instrument_noise` gives it.
-    steer_age : float
-        How much older the steer angle is than the inertial readings [s].
-    """
-    rig = replace(header.rig, bicycle=bicycle)
-    if header.controller == "off":
-        axis = DriveLosses(friction=rig.losses.friction)
-        return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header), losses=axis)
-    schedule, name = header.schedule, header.controller
-    if header.excitation.held_back and isinstance(schedule, GainSchedule):
-        schedule, name = hold_lane_back(schedule), f"{name}, held back"
-    return replace(loop_theory(rig, schedule, name, noise, steer_age), linear=is_linear(header))
-
-
-def loop_theory(rig: Rig, schedule: Controller, name: str, noise: Array, steer_age: float = 0.0) -> Theory:
-    """Theory of a rig's whole sampled loop under a controller.
-
-    Parameters
-    ----------
-    rig : Rig
-    schedule : Controller
-    name : str
-        What the controller is called.
-    noise : (4,) array
-        Standard deviation of each reading, in the order of `MEASURED_CHANNELS`.
-    steer_age : float
-        How much older the steer angle is than the inertial readings [s].
-    """
-
-    sigma = fix_deviation(rig)
-
-    def build(real: Variant, more_delay: float) -> Dynamics:
-        loop = SampledLoop.of_rig(rig, schedule, steer_age=steer_age, real=real, more_delay=more_delay)
-        return Dynamics(
-            name=f"{SAMPLED_LOOP}{name}",
-            states=loop.states,
-            matrix=lru_cache(SPEEDS_KEPT)(loop.matrix),  # every window asks for that of its mean speed several times
-            output=loop.output,
-            embed=lru_cache(SPEEDS_KEPT)(loop.embed),
-            dt=loop.dt,
-            hidden=lru_cache(SPEEDS_KEPT)(loop.hidden_starts),
-            misread=lru_cache(SPEEDS_KEPT)(loop.misread),
-            noise=lambda v: np.column_stack([loop.noise(v, noise), loop.place_noise(v, sigma)]),
-            reading={
-                channel.removesuffix("_meas"): np.append(row, 0.0)
-                for channel, row in zip(MEASURED_CHANNELS, np.diag(noise), strict=True)
-            },
-            mechanics=Mechanics(
-                real.bicycle,
-                real.matrices,
-                real.speed_scale,
-                torque=real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
-                readings=lambda v: loop.noise(v, np.ones(len(MEASURED_CHANNELS))),
-                instruments=loop.instruments,
-                x_imu=rig.x_imu,
-                z_imu=rig.z_imu,
-            ),
-            steer_torque=lambda v: _steer_torque_after(loop, v),
-            drive=lambda v: real.drive_gain * np.eye(len(loop.states))[T_DRIVE],
-            command=loop.input_vector,
-        )
-
-    return Theory(
-        f"{SAMPLED_LOOP}{name}",
-        rig.bicycle,
-        build,
-        rig.std,
-        {"drive_gain": rig.losses.gain} if rig.losses.gain != 1.0 else {},
-        losses=rig.losses,
-        known_delay=rig.dt if rig.command_delay is None else rig.command_delay,
-    )
-
-
-def fix_deviation(rig: Rig) -> float:
-    """Standard deviation [m] of a fix of place if one came with every sample; 0 without a sensor that tells."""
-    for port in rig.ports:
-        settings = device(port.device).settled(port.settings) if port.role & ROLE_PLACE else {}
-        if {"sigma_mm", "rate_Hz"} <= settings.keys():
-            every_sample = max(rig.rate / settings["rate_Hz"], 1.0)
-            return float(1e-3 * np.hypot(settings["sigma_mm"], MILLIMETRE_STEP) * np.sqrt(every_sample))
-    return 0.0
-
-
-def theory_alone(header: RunHeader) -> Theory:
-    """Theory of a run whose bicycle was left to itself now and then."""
-    axis = DriveLosses(friction=header.rig.losses.friction)
-    return replace(open_loop(header.bicycle), linear=is_linear(header), losses=axis)
-
-
-def is_linear(header: RunHeader) -> bool:
-    """Say whether a run's machine was emulated by linear equations, which hold however far it leans."""
-    known = "" if not header.scenario else LINEAR_MODEL  # emulated before a header named its model
-    return header.emulation.get("model", known) == LINEAR_MODEL
-
-
-def _steer_torque_after(loop: SampledLoop, v: float) -> Array:
-    """Change of the loop's state after one sample per N m held on the steer axis, (m,), at speed ``v`` [m/s].
-
-    What such a torque does to the accelerometer within that sample is left out: the observer follows it slowly.
-    """
-    change = np.zeros(len(loop.states))
-    _, held = zoh(loop.real.system(v)[0], steer_torque_rates(loop.real.matrices(v)[0])[:, np.newaxis], loop.dt)
-    change[BICYCLE_PART] = held[:, 0]
-    return change

@@ -253,7 +253,7 @@ class RunHeader:
         return f"riderless {self.version}, commit {self.commit}{changed}"
 
     def _told_of(self, part: str) -> Mapping[str, Any]:
-        """What the provenance tells of a part; nothing where a later version or damage put something else."""
+        """Part of the provenance; nothing where a later version, or damage, put something else."""
         told = self.provenance.get(part) if isinstance(self.provenance, Mapping) else None
         return told if isinstance(told, Mapping) else {}
 

@@ -9,7 +9,6 @@ from experiments.campaigns.protocols.condition import FIRST_KICK, KICK_SPACING, 
 from experiments.campaigns.protocols.plan_inputs import gentle_options
 from experiments.datatypes import Response
 from experiments.recordings.run_response import response_of_run
-from experiments.recordings.runs import theory_with
 from experiments.studies.verdict_calibration.strata import (
     CAMPAIGN_METHODS,
     GREATEST_SLOWING,
@@ -18,6 +17,7 @@ from experiments.studies.verdict_calibration.strata import (
     StudyCampaign,
 )
 from experiments.theory.modes import kicked_mode
+from experiments.theory.run_theory import theory_with
 from hil.design.methods import GainSchedule, design
 from hil.logs.header import new_header
 from hil.logs.log import RunRecorder

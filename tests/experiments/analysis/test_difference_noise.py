@@ -9,7 +9,7 @@ from experiments.analysis.estimators import estimate
 from experiments.analysis.prediction import predict
 from experiments.analysis.windows import make_window
 from experiments.datatypes import Response
-from experiments.recordings.runs import theory_with
+from experiments.theory.run_theory import theory_with
 from experiments.theory.theory import open_loop
 from hil.design.methods import design
 from hil.logs.header import new_header

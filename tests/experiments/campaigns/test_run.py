@@ -206,7 +206,7 @@ def test_a_bicycle_that_is_not_the_one_predicted_is_noticed(tmp_path):
 
     from experiments.analysis.analyze import analyze_responses
     from experiments.recordings.read import read_recording
-    from experiments.recordings.runs import theory_of
+    from experiments.theory.run_theory import theory_of
 
     condition = next(c for c in treadmill_conditions(5) if c.label == "Silver lqr 5.0 m/s")
     silver = condition.bicycle

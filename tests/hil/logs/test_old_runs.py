@@ -19,7 +19,8 @@ from mcap.reader import make_reader
 from typer.testing import CliRunner
 
 from experiments.cli import app
-from experiments.recordings.runs import played_torque, theory_of
+from experiments.recordings.runs import played_torque
+from experiments.theory.run_theory import theory_of
 from hil.logs.log import RUN_FILE, read_run
 from hil.runners.replay import replay
 from models.errors import InputError

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from experiments.recordings.runs import fix_deviation, loop_theory
 from experiments.theory.kalman import settled_covariance
+from experiments.theory.run_theory import fix_deviation, loop_theory
 from hil.design.methods import design
 from hil.logs.log import read_run
 from hil.loop.states import State
