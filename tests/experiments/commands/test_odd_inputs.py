@@ -1,5 +1,6 @@
 """Hundreds of mistakes of a person: each ends with one sentence and exit code 2, and leaves nothing behind."""
 
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -26,23 +27,31 @@ def litter(tmp_path_factory, run_folder):  # noqa: F811
     return folder
 
 
+@pytest.fixture(scope="module")
+def before(litter):
+    """Contents of that folder before the first case, and so before each: what one leaves is removed after it."""
+    return contents(litter)
+
+
 @pytest.fixture
-def here(litter, monkeypatch):
-    """That folder as the working folder, found again as it was; what a case leaves is removed after it."""
+def here(litter, before, monkeypatch):
+    """That folder as the working folder."""
     monkeypatch.chdir(litter)
-    before = contents(litter)
     yield litter
     for left in sorted(set(contents(litter)) - set(before), reverse=True):
-        shutil.rmtree(litter / left) if (litter / left).is_dir() else (litter / left).unlink()
+        shutil.rmtree(left) if Path(left).is_dir() else Path(left).unlink()
 
 
 def contents(folder: Path) -> dict[str, tuple[int, int]]:
-    """Names of all that lies in a folder; of files with their size and the time of their last change [ns]."""
-    inside = {path: path.lstat() for path in folder.rglob("*")}
-    return {
-        str(path.relative_to(folder)): (0, 0) if path.is_dir() else (at.st_size, at.st_mtime_ns)
-        for path, at in inside.items()
-    }
+    """Paths of all that lies in a folder; of files with their size and the time of their last change [ns]."""
+    inside = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            at, is_folder = entry.stat(follow_symlinks=False), entry.is_dir(follow_symlinks=False)
+            inside[entry.path] = (0, 0) if is_folder else (at.st_size, at.st_mtime_ns)
+            if is_folder:
+                inside |= contents(Path(entry.path))
+    return inside
 
 
 def sentence(err: str) -> str:
@@ -57,8 +66,7 @@ def sentence(err: str) -> str:
 @pytest.mark.parametrize(
     ("command", "told"), REFUSED, ids=[command.replace(theory.LONG, "LONG") for command, _ in REFUSED]
 )
-def test_refused_in_one_sentence(riderless, here, command, told):  # noqa: F811
-    before = contents(here)
+def test_refused_in_one_sentence(riderless, here, before, command, told):  # noqa: F811
     code, out, err = riderless(*shlex.split(command))
     assert code == 2, out + err
     said = sentence(err).replace(theory.LONG, "LONG")
@@ -69,8 +77,7 @@ def test_refused_in_one_sentence(riderless, here, command, told):  # noqa: F811
 
 
 @pytest.mark.parametrize("command", ACCEPTED)
-def test_rightly_accepted(riderless, here, command):  # noqa: F811
-    before = contents(here)
+def test_rightly_accepted(riderless, here, before, command):  # noqa: F811
     code, out, err = riderless(*shlex.split(command))
     assert code == 0, err
     assert out.strip()
