@@ -344,8 +344,9 @@ def make_texts_harmless(figure: "Figure") -> None:
     from matplotlib.text import Text
 
     axes = [axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)]
-    ticks = {label for axis in axes for label in axis.get_ticklabels(which="both")}
+    ticks = [tick for axis in axes for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks())]
+    numbers = {label for tick in ticks for label in (tick.label1, tick.label2)}  # asked for as such they are laid out
     for text in figure.findobj(Text):
-        if isinstance(text, Text) and text not in ticks:
+        if isinstance(text, Text) and text not in numbers:
             text.set_parse_math(False)
             text.set_text(harmless(text.get_text(), keep="\n"))
