@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 BAR_STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
+LEAST_SPEEDS = 0.2  # m/s that an axis of speeds shows: windows of one run differ by less than its numbers have digits
 LETTERS_ACROSS = 54  # of the widest words of a legend in two columns, which a figure has room for
 
 PALETTE = {  # name: (light, dark)
@@ -276,6 +277,10 @@ def residual_figure(series: Sequence[Series], note: str = "") -> "Figure":
             name, unit = ("Re λ", "1/s") if part == "re" else ("Im λ", "rad/s")
             ax.set_ylabel(f"{name}, measured − predicted  [{unit}]")
         axes[1].set_xlabel("forward speed v  [m/s]")
+        low, high = axes[1].get_xlim()
+        if high - low < LEAST_SPEEDS:
+            middle = 0.5 * (low + high)
+            axes[1].set_xlim(middle - 0.5 * LEAST_SPEEDS, middle + 0.5 * LEAST_SPEEDS)
         legend_above(figure, legend)
     return figure
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -357,6 +358,19 @@ def test_a_figure_on_its_own_says_where_it_came_from(everything, tmp_path):
     figure.savefig(tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 5000
     assert "commit 0123abc" in eigenvalues.to_svg(figure, "eigenvalues")
+
+
+def test_speeds_of_windows_of_one_run_can_be_read(everything):
+    alike = [
+        replace(c, window=replace(c.window, v_mean=5.0 + 1e-4 * i)) for i, c in enumerate(everything.comparisons[:3])
+    ]
+    figure = eigenvalues.residual_figure([eigenvalues.Series("one speed", alike)])
+    figure.draw_without_rendering()
+    axis = figure.axes[1].xaxis
+    assert axis.get_offset_text().get_text() == ""
+    boxes = [label.get_window_extent() for label in axis.get_ticklabels() if label.get_text()]
+    assert len(boxes) > 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_many_runs_share_one_histogram():
