@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 BAR_STDS = 1.96  # standard deviations on each side of a measured value, for CONFIDENCE
-LEAST_SPEEDS = 0.2  # m/s that an axis of speeds shows: windows of one run differ by less than its numbers have digits
+LEAST_SPEEDS = 0.05  # m/s that an axis of speeds shows: windows of one run differ by less than its numbers have digits
 LETTERS_ACROSS = 54  # of the widest words of a legend in two columns, which a figure has room for
 
 PALETTE = {  # name: (light, dark)

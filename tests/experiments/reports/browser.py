@@ -19,6 +19,8 @@ PROBE = """() => {
     ink: getComputedStyle(document.body).color,
     first: document.querySelector("main strong")?.textContent,
     figures: boxes.map(b => [b.left, b.right, b.height]),
+    words: [...document.querySelectorAll(".symbols dd")].map(e => e.getBoundingClientRect().width),
+    recordings: [...document.querySelectorAll(".recordings svg")].map(e => e.getBoundingClientRect().width),
   };
 }"""
 

@@ -387,5 +387,7 @@ def test_importing_the_report_does_not_import_the_plotting_library():
 def test_a_browser_draws_it(page, width, scheme):
     found, picture = looked_at(page, width, scheme)
     assert found["width"] <= width  # nothing sticks out sideways
+    assert min(found["words"]) > 200  # px: a narrow column breaks words
+    assert min(found["recordings"]) >= 600  # px: it can be read, and is pushed sideways within its frame
     assert len(np.unique(picture.reshape(-1, 3), axis=0)) > 50  # text, curves and marks, not an empty page
     assert (picture[:5, :5].mean() < 60) == (scheme == "dark")
