@@ -199,8 +199,13 @@ def _multisine(e: Excitation, t: NDArray) -> NDArray:
         raise InputError(
             f"no whole period of {e.f_low:g} to {e.f_high:g} Hz fits into {period:g} s: lengthen the excitation"
         )
-    n = np.arange(k.size)
-    sum_of = _cosines(2 * np.pi * np.outer(t, k) / period - np.pi * n * n / k.size).sum(axis=1)
+    n, rows = np.arange(k.size), max(2, COSINES_AT_ONCE // k.size)
+    sum_of = np.concatenate(
+        [
+            _cosines(2 * np.pi * np.outer(part, k) / period - np.pi * n * n / k.size).sum(axis=1)
+            for part in (t[i : i + rows] for i in range(0, t.size, rows))
+        ]
+    )
     return sum_of / np.abs(sum_of).max()
 
 
@@ -210,6 +215,7 @@ def _steps(e: Excitation, t: NDArray) -> NDArray:
     return 2.0 * level[(2 * e.f_high * t).astype(int)] - 1.0
 
 
+COSINES_AT_ONCE = 1_000_000  # of a multisine: 400 s in one period are 60 million
 PERIODIC = ("kicks", "multisine")
 EXCITATION_KINDS: dict[str, Callable[[Excitation, NDArray], NDArray]] = {
     "none": _none,

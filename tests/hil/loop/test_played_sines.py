@@ -1,6 +1,7 @@
 """A played signal is the same on every processor: its sines are the C library's, one at a time."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -41,3 +42,21 @@ def test_nor_in_a_multisine():
     summed = np.sum(terms, axis=1)
     played = Excitation(kind="multisine", periods=3, **BAND).samples(RATE)
     assert np.array_equal(played, 0.5 * (summed / np.abs(summed).max()))
+
+
+@pytest.mark.parametrize("at_once", [1, 15 * 7, 15 * 2399])  # two rows at a time; a last part of six; of one
+def test_nor_on_how_many_cosines_are_held_at_once(at_once, monkeypatch):
+    played = Excitation(kind="multisine", periods=3, **BAND)
+    whole = played.samples(RATE)
+    monkeypatch.setattr("hil.loop.excitation.COSINES_AT_ONCE", at_once)
+    assert np.array_equal(played.samples(RATE), whole)
+
+
+def test_a_long_multisine_takes_little_memory():
+    long = Excitation(kind="multisine", amplitude=0.5, duration=400.0, f_low=0.2, f_high=4.0, periods=2)
+    long.samples(20.0)  # compiled now
+    tracemalloc.start()
+    long.samples(RATE)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 60e6  # bytes; its cosines at once are 490 MB
