@@ -59,4 +59,4 @@ def test_a_long_multisine_takes_little_memory():
     long.samples(RATE)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert most < 60e6  # bytes; its cosines at once are 490 MB
+    assert most < 60e6  # bytes; its cosines at once are 975 MB
