@@ -2,6 +2,8 @@
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,18 +14,21 @@ PATIENCE = 2000  # ms
 PAGE = "data:text/html,<title>seen</title>"
 
 
+def below(pid: int) -> Iterator[int]:
+    """Processes that a process started, and those that they did."""
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):  # it ended meanwhile
+            for child in map(int, children.read_text().split()):
+                yield child
+                yield from below(child)
+
+
 def tell_its_browser(told: signal.Signals) -> None:
     """Send a signal to every process below this one whose program is a Chromium."""
-    below = {os.getpid()}
-    for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
-        try:
-            name, numbers = (process / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
-        except FileNotFoundError:
-            continue
-        if int(numbers.split()[1]) in below:
-            below.add(int(process.name))
-            if "chrom" in name:
-                os.kill(int(process.name), told)
+    for process in list(below(os.getpid())):
+        with suppress(OSError):
+            if "chrom" in Path(f"/proc/{process}/comm").read_text():
+                os.kill(process, told)
 
 
 @pytest.mark.parametrize("hanging", [0, 1, 2])

@@ -63,8 +63,7 @@ def theory_with(header: RunHeader, bicycle: Bicycle, noise: Array, steer_age: fl
     """
     rig = replace(header.rig, bicycle=bicycle)
     if header.controller == "off":
-        axis = DriveLosses(friction=rig.losses.friction)
-        return replace(open_loop(bicycle), std=rig.std, linear=is_linear(header), losses=axis)
+        return replace(_bicycle_alone(header, bicycle), std=rig.std)
     schedule, name = header.schedule, header.controller
     if header.excitation.held_back and isinstance(schedule, GainSchedule):
         schedule, name = hold_lane_back(schedule), f"{name}, held back"
@@ -142,8 +141,12 @@ def fix_deviation(rig: Rig) -> float:
 
 def theory_alone(header: RunHeader) -> Theory:
     """Theory of a run whose bicycle was left to itself now and then."""
+    return _bicycle_alone(header, header.bicycle)
+
+
+def _bicycle_alone(header: RunHeader, bicycle: Bicycle) -> Theory:
     axis = DriveLosses(friction=header.rig.losses.friction)
-    return replace(open_loop(header.bicycle), linear=is_linear(header), losses=axis)
+    return replace(open_loop(bicycle), linear=is_linear(header), losses=axis)
 
 
 def is_linear(header: RunHeader) -> bool:

@@ -155,13 +155,13 @@ def test_a_browser_runs_no_name(report):
         assert hidden not in text
 
     def look(browser):
-        said = []
-        sheet = opened(browser, page, said)
+        sheet, said, outside = opened(browser, page)
         sheet.wait_for_timeout(500)  # ms, in which a picture that cannot be had would say so
-        return sheet.title(), sheet.content(), said
+        return sheet.title(), sheet.content(), said, outside
 
-    title, content, said = seen_by_a_browser(look)
+    title, content, said, outside = seen_by_a_browser(look)
     assert said == []
+    assert outside == []
     assert title != "owned"
     assert not re.search(r"<img[^>]*onerror", content)
     numbers = json.loads(page.with_name("report.json").read_text(encoding="utf-8"))

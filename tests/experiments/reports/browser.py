@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from tests.browser import seen_by_a_browser
+from tests.browser import overhear, seen_by_a_browser
 
 PATIENCE = 60_000  # ms, of a test on a busy computer
 PROBE = """() => {
@@ -25,17 +25,13 @@ PROBE = """() => {
 }"""
 
 
-def opened(browser: Any, page: Path, said: list[str], **about: Any) -> Any:
-    """Open a written page; what it says on the console, and what it asks for outside, is added to ``said``."""
+def opened(browser: Any, page: Path, **about: Any) -> tuple[Any, list[str], list[str]]:
+    """Open a written page; beside it what is overheard of it."""
     sheet = browser.new_page(**about)
     sheet.set_default_timeout(PATIENCE)
-    sheet.on("console", lambda message: said.append(message.text))
-    sheet.on("pageerror", lambda error: said.append(str(error)))
-    sheet.on(
-        "request", lambda request: None if request.url.startswith(("file:", "data:")) else said.append(request.url)
-    )
+    said, outside = overhear(sheet, lambda url: url.startswith(("file:", "data:")))
     sheet.goto(page.as_uri())
-    return sheet
+    return sheet, said, outside
 
 
 def looked_at(page: Path, width: int, scheme: str, height: int = 2400) -> tuple[dict, np.ndarray]:
@@ -44,13 +40,13 @@ def looked_at(page: Path, width: int, scheme: str, height: int = 2400) -> tuple[
     Fails when the page says anything on the browser's console, or asks for anything outside.
     """
 
-    def look(browser: Any) -> tuple[dict, bytes, list[str]]:
-        said: list[str] = []
-        sheet = opened(browser, page, said, viewport={"width": width, "height": height}, color_scheme=scheme)
-        return sheet.evaluate(PROBE), sheet.screenshot(), said
+    def look(browser: Any) -> tuple[dict, bytes, list[str], list[str]]:
+        sheet, *heard = opened(browser, page, viewport={"width": width, "height": height}, color_scheme=scheme)
+        return sheet.evaluate(PROBE), sheet.screenshot(), *heard
 
-    found, shot, said = seen_by_a_browser(look)
+    found, shot, said, outside = seen_by_a_browser(look)
     assert said == []
+    assert outside == []
     picture = imread(io.BytesIO(shot))
     assert picture.shape[:2] == (height, width)
     return found, (picture[..., :3] * 255).astype(int)
@@ -65,7 +61,7 @@ def printed(page: Path) -> list[tuple[tuple[float, float], list[tuple[str, Box]]
     The test is skipped without a reader of PDF.
     """
     reader = pytest.importorskip("pypdfium2")
-    paper = seen_by_a_browser(lambda browser: opened(browser, page, []).pdf(prefer_css_page_size=True))
+    paper = seen_by_a_browser(lambda browser: opened(browser, page)[0].pdf(prefer_css_page_size=True))
     with reader.PdfDocument(paper) as document:
         return [(sheet.get_size(), _characters(sheet.get_textpage())) for sheet in document]
 

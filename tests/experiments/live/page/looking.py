@@ -24,6 +24,7 @@ from experiments.live.schema import (
 )
 from hil.rig.rig import Rig
 from models import load_bicycle
+from tests.browser import overhear
 
 RIG = Rig(load_bicycle("Benchmark"))
 CAN: dict[str, list[Any]] = {
@@ -144,12 +145,8 @@ def a_page(browser: Any, address: str, width: int = 1280, height: int = 800, sch
     """Look at an address; fails when the page asks for anything outside, or says anything on the browser's console."""
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = context.new_page()
-    said: list[str] = []
-    outside: list[str] = []
     own = address.split("?")[0].removeprefix("http://").split("/")[0]
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: outside.append(request.url) if own not in request.url else None)
+    said, outside = overhear(page, lambda url: own in url)
     page.set_default_timeout(1000 * PATIENCE)
     page.goto(address)
     page.wait_for_selector("body[data-kind]")
