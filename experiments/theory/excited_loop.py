@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from experiments.theory.forced_response import propagate_input
 from hil.controllers.controller import Controller
 from hil.design.closed_loop import MEASURED_CHANNELS, SampledLoop
 from hil.design.sampled_plant import T_DRIVE, U_PREV
@@ -53,12 +54,7 @@ class ExcitedLoop:
 
     def states(self, command: Sequence[float] | Array) -> Array:
         """Simulate the states (k, m) while ``command`` (k,) is played from rest."""
-        r = np.asarray(command, float)
-        x, states = np.zeros(len(self.B)), np.empty((len(r), len(self.B)))
-        for k, now in enumerate(r):
-            states[k] = x
-            x = self.W @ x + self.B * now
-        return states
+        return propagate_input(*(np.ascontiguousarray(one, float) for one in (self.W, self.B, command)))
 
     def response(self, command: Sequence[float] | Array) -> dict[str, Array]:
         """Simulate the readings while ``command`` (k,) is played from rest.

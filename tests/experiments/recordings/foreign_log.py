@@ -1,5 +1,7 @@
 """A recording as somebody else would make it, of known dynamics: a bicycle steered into its lean and kicked."""
 
+from functools import cache
+
 import numpy as np
 
 from models import catalogue
@@ -11,6 +13,7 @@ BICYCLE, K, V0 = "DelftSbW2024", 2.0, 6.5
 KICKS = (3.0, 8.0, 13.0)
 
 
+@cache
 def closed(v):
     """System matrix (4, 4) under T_delta = K (V0 - v) phi_dot: not the package's route."""
     bicycle = catalogue.load_bicycle(BICYCLE)
