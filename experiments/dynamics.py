@@ -283,6 +283,11 @@ def unit_of(name: str) -> str:
     return UNCERTAIN_QUANTITIES[name].unit if name in UNCERTAIN_QUANTITIES else PARAMETERS[name][0]
 
 
+def plain_name(name: str) -> str:
+    """Name of a quantity as a sentence says it, "drive gain"; symbols such as IHxx or M_phi_delta stay."""
+    return name if name in PARAMETERS or name in ENTRIES else name.replace("_", " ")
+
+
 @cache
 def usual_std() -> dict[str, float]:
     """Usual standard deviation of each measured parameter: median of the catalogue's published ones, SI."""

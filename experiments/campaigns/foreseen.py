@@ -10,6 +10,7 @@ from experiments.analysis.foresight.expected_power import FORESEEN_LEVEL, FORESE
 from experiments.analysis.verdict.goodness_of_fit import SIGNIFICANCE
 from experiments.campaigns.folder import CAMPAIGN_FILE, read_campaign_record
 from experiments.campaigns.foresight import MORE_KICKS, ForeseenError, Foresight
+from experiments.dynamics import plain_name
 from experiments.reports.page.foreseen_section import ForeseenSection
 from hil.logs.json_values import plain
 
@@ -32,7 +33,7 @@ def foreseen_sections(folder: Path) -> tuple[ForeseenSection, ...]:
 def foreseen_sentence(foreseen: Foresight) -> str:
     """Say the smallest errors that the runs of a bicycle would show, without a full stop."""
     seen = [one for one in foreseen.errors if np.isfinite(one.seen)]
-    sizes = ", ".join(f"{one.name} by {one.text(one.seen)} {one.shown_in}" for one in seen) or "none"
+    sizes = ", ".join(f"{plain_name(one.name)} by {one.text(one.seen)} {one.shown_in}" for one in seen) or "none"
     return (
         f"errors of {foreseen.bicycle} that these runs would show in {10 * FORESEEN_POWER:.0f} of 10 "
         f"(p < {FORESEEN_LEVEL:g}), each alone: {sizes}"

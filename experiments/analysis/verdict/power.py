@@ -13,7 +13,7 @@ from scipy.special import chdtri, chndtrinc
 
 from experiments.analysis.initial_state import explained_lean_rate
 from experiments.datatypes import Comparison, Response
-from experiments.dynamics import unit_of
+from experiments.dynamics import plain_name, unit_of
 from experiments.theory.theory import theory_for
 from models.array_types import Array
 from models.errors import InputError
@@ -32,17 +32,13 @@ class Detectable:
 
     @property
     def phrase(self) -> str:
-        """Say it in words, "drive_gain by 3 %"."""
-        unit = unit_of(self.name)
+        """Say it in words, "drive gain by 3 %"."""
+        name, unit = plain_name(self.name), unit_of(self.name)
         if not np.isfinite(self.deviation):
-            return f"{self.name} by any amount: not at all"
+            return f"{name} by any amount: not at all"
         if not unit:
-            return f"{self.name} by {100.0 * self.deviation:.2g} %"
-        return (
-            f"{self.name} by {1e3 * self.deviation:.2g} ms"
-            if unit == "s"
-            else (f"{self.name} by {self.deviation:.2g} {unit}")
-        )
+            return f"{name} by {100.0 * self.deviation:.2g} %"
+        return f"{name} by {1e3 * self.deviation:.2g} ms" if unit == "s" else f"{name} by {self.deviation:.2g} {unit}"
 
 
 def noncentrality(dof: int, significance: float, power: float = POWER) -> float:

@@ -8,6 +8,7 @@ from scipy.special import chdtrc
 from experiments.analysis.steer_parts.steer_stops import SteerStop
 from experiments.analysis.verdict.candidate import CandidateCause, indistinguishable
 from experiments.analysis.verdict.pairs import CausePair, alike_pairs
+from experiments.dynamics import plain_name
 
 STILL_UNEXPLAINED = 0.01  # probability of a worse misfit below which what a cause leaves is said to be unexplained
 MUCH_MORE = 1.5  # times the verdict's chi-square, from where on that with which causes are told apart is said too
@@ -36,7 +37,7 @@ def measure_next(causes: Sequence[CandidateCause]) -> str:
     if not causes or not np.isfinite(causes[0].chi2_left):
         return ""
     named = [causes[0], *indistinguishable(causes)][:2]
-    steps = [MEASURE_NEXT.get(cause.name, SWING_IT.format(name=cause.name)) for cause in named]
+    steps = [MEASURE_NEXT.get(cause.name, SWING_IT.format(name=plain_name(cause.name))) for cause in named]
     return f"what to measure next: {'; '.join(dict.fromkeys(steps))}"
 
 
@@ -61,9 +62,9 @@ def what_would_explain(causes: Sequence[CandidateCause], chi2: float, dof: int, 
         return f", and no single quantity would{_impossible(causes)}"
     first = usable[0]
     known = "of its standard deviations" if first.measured else "of its usual standard deviations"
-    alike = [cause.name for cause in indistinguishable(causes)]
+    alike = [plain_name(cause.name) for cause in indistinguishable(causes)]
     return (
-        f"; with {first.name} at {with_unit(first, first.moved)} instead of {first.nominal:.4g}, "
+        f"; with {plain_name(first.name)} at {with_unit(first, first.moved)} instead of {first.nominal:.4g}, "
         f"{abs(first.deviations):.1f} {known}, chi-square would be {first.chi2_left:.1f}"
         f"{_told_apart(first, chi2)}"
         f"{_left_unexplained(first, dof)}"
@@ -84,8 +85,8 @@ def of_two(pairs: Sequence[CausePair]) -> str:
     if not pairs:
         return ""
     best = pairs[0]
-    moved = " and ".join(f"{one.name} at {with_unit(one, one.moved)}" for one in (best.first, best.second))
-    alike = [" with ".join(pair.names) for pair in alike_pairs(pairs)]
+    moved = " and ".join(f"{plain_name(one.name)} at {with_unit(one, one.moved)}" for one in (best.first, best.second))
+    alike = [" with ".join(map(plain_name, pair.names)) for pair in alike_pairs(pairs)]
     left = f"chi-square would be {best.chi2_left:.1f}"
     if best.p_left < STILL_UNEXPLAINED:
         left += f", and that is unexplained too (p = {best.p_left:.2g})"
@@ -119,4 +120,7 @@ def _impossible(causes: Sequence[CandidateCause]) -> str:
     if not outside:
         return ""
     worst = max(outside, key=lambda cause: cause.would_explain)
-    return f"; {worst.name} would have to be {with_unit(worst, worst.best)}, outside what is possible ({worst.outside})"
+    return (
+        f"; {plain_name(worst.name)} would have to be {with_unit(worst, worst.best)}, outside what is possible "
+        f"({worst.outside})"
+    )

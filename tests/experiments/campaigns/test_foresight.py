@@ -213,7 +213,7 @@ def _told_before_the_runs_and_in_the_report(table, tmp_path, capsys, monkeypatch
     assert code == 0
     _every_kick_is_found_and_agrees_with_the_prediction(json.loads(out), tmp_path / "first_look" / "report.html")
     size = f"{1e2 * table['errors'][0]['smallest_seen']:.2g}"
-    said = f"errors of Silver that these runs would show in 8 of 10 (p < 0.05), each alone: drive_gain by {size} %, "
+    said = f"errors of Silver that these runs would show in 8 of 10 (p < 0.05), each alone: drive gain by {size} %, "
     assert said in " ".join(err.split())
     folder = tmp_path / "first_look"
     assert json.loads((folder / "campaign.json").read_text())["would_see"] == [table]

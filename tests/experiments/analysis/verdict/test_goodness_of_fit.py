@@ -52,7 +52,7 @@ def test_a_weak_drive_is_rejected_and_named(tmp_path):
     assert best.name == "drive_gain"
     assert best.moved == pytest.approx(0.9, abs=0.02)
     assert best.chi2_left < chi2.isf(0.001, found.dof)
-    assert f"with drive_gain at {best.moved:.4g} instead of 1" in found.sentence
+    assert f"with drive gain at {best.moved:.4g} instead of 1" in found.sentence
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_dry_friction_is_named_and_measured(tmp_path, coulomb):
     assert best.name == "coulomb_friction"
     assert best.moved == pytest.approx(coulomb, rel=0.1)
     assert best.chi2_left < chi2.isf(0.01, found.dof - 1)
-    assert f"with coulomb_friction at {best.moved:.4g} N m instead of 0" in found.sentence
+    assert f"with coulomb friction at {best.moved:.4g} N m instead of 0" in found.sentence
     assert "unexplained" not in found.sentence
 
 

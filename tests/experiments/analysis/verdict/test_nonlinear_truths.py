@@ -35,7 +35,7 @@ def named(tmp_path, name, speeds):
     assert best.moved == pytest.approx(size, rel=0.1)
     assert best.chi2_left < chi2.isf(0.01, found.dof - 1)
     assert not set(TRUTHS) & {cause.name for cause in indistinguishable(found.causes)}
-    assert f"with {name} at {best.moved:.4g} {unit} instead of 0" in found.sentence
+    assert f"with {name.replace('_', ' ')} at {best.moved:.4g} {unit} instead of 0" in found.sentence
     assert "unexplained" not in found.sentence
 
 

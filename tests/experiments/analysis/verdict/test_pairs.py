@@ -42,9 +42,9 @@ def test_a_pair_is_said_to_be_fitted_and_how_much_is_left():
     first, second = cause("drive_gain", 30.0), cause("coulomb_friction", 40.0, moved=0.05, unit="N m")
     other = CausePair(first, cause("xH", 50.0), 26.0, 3e-4)
     said = of_two([CausePair(first, second, 25.0, 4e-4), other])
-    assert "two causes at once, fitted because one is not enough: with drive_gain at 0.9 and " in said
-    assert "coulomb_friction at 0.05 N m chi-square would be 25.0, and that is unexplained too (p = 0.0004)" in said
-    assert said.endswith("these data cannot tell that pair from drive_gain with xH")
+    assert "two causes at once, fitted because one is not enough: with drive gain at 0.9 and " in said
+    assert "coulomb friction at 0.05 N m chi-square would be 25.0, and that is unexplained too (p = 0.0004)" in said
+    assert said.endswith("these data cannot tell that pair from drive gain with xH")
     assert of_two([]) == ""
 
 

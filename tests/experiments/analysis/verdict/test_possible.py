@@ -88,9 +88,9 @@ def test_what_cannot_be_is_said_to_be_outside():
         "steer_damping", 0.0, 0.0, 0.0, False, 0.0, float("nan"), -0.97, "friction takes energy", 150.0, "N m s/rad"
     )
     said = what_would_explain([drive, outside], 200.0, 8)
-    assert said.startswith("; with drive_gain at 0.9 instead of 1")
-    assert "steer_damping would have to be -0.97 N m s/rad, outside what is possible (friction takes energy)" in said
-    assert "no single quantity would; steer_damping" in what_would_explain([outside], 200.0, 8)
+    assert said.startswith("; with drive gain at 0.9 instead of 1")
+    assert "steer damping would have to be -0.97 N m s/rad, outside what is possible (friction takes energy)" in said
+    assert "no single quantity would; steer damping" in what_would_explain([outside], 200.0, 8)
 
 
 def test_a_cause_that_leaves_the_data_unexplained_says_so():

@@ -46,8 +46,8 @@ def test_the_table_knows_what_a_campaign_sees(tmp_path):
     )
     assert slopes.shape == (verdict.dof, 1)
     said = answer_of(analysis.verdicts, analysis.responses, analysis.comparisons).details[0]
-    assert said.startswith("what would have been seen, alone and in 90% of such campaigns: drive_gain by ")
-    assert "more_delay by" in said
+    assert said.startswith("what would have been seen, alone and in 90% of such campaigns: drive gain by ")
+    assert "more delay by" in said
     assert "ms" in said
 
 
