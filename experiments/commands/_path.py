@@ -50,13 +50,13 @@ def asked_path(context: typer.Context) -> "AskedPath | None":
     InputError
         A file that cannot be read, or one without a speed where none was typed.
     """
+    file = context.params["path"]
+    if file is None:
+        return None
     from dataclasses import replace
 
     from hil.rig.path_file import read_path_file, speed_of
 
-    file = context.params["path"]
-    if file is None:
-        return None
     asked = read_path_file(Path(file))
     if given_by_hand(context, "speed"):
         return replace(asked, speed=None)
@@ -85,9 +85,12 @@ def route_of(
         As `hil.rig.path_file.plan_ride`.
     """
     from hil.guidance.route import Route
+
+    if asked is None:
+        return Route()
     from hil.rig.path_file import plan_ride
 
-    return Route() if asked is None else plan_ride(asked, rig, schedule, speed, linear)
+    return plan_ride(asked, rig, schedule, speed, linear)
 
 
 def ride_duration(context: typer.Context, route: "Route", held: float = 0.0) -> float:

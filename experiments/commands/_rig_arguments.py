@@ -56,12 +56,19 @@ def _is_rig(path: Path) -> bool:
         return False  # read as a bicycle, it is refused with the reason
 
 
-def design_methods() -> tuple[str, ...]:
-    """List the names of all methods that design a controller of a torque drive."""
+def names_method(controller: str) -> bool:
+    """Tell whether a controller is given as the name of a method that designs one of a torque drive."""
+    if _names_file(controller):
+        return False
     from hil.design.compensators.methods import COMPENSATORS
     from hil.design.methods import METHODS
 
-    return (*METHODS, *COMPENSATORS)
+    return controller in METHODS or controller in COMPENSATORS
+
+
+def _names_file(controller: str) -> bool:
+    """Tell a file, which has a suffix, from a method: a run with a file does not wait until designs are imported."""
+    return bool(Path(controller).suffix)
 
 
 def emulated_rig_of(bicycle: "Bicycle", controller: str) -> Rig:
@@ -70,7 +77,7 @@ def emulated_rig_of(bicycle: "Bicycle", controller: str) -> Rig:
     from hil.rig.fitting import emulated_rig
 
     rig = Rig(bicycle)
-    if controller in design_methods():
+    if names_method(controller):
         return rig
     return emulated_rig(bicycle, read_controller(controller, bicycle, rig.timing))
 
@@ -93,10 +100,22 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     InputError
     """
     from hil.controllers.registry import read_controller
+    from hil.rig.fitting import require_fitting
+
+    if (designed := _designed(controller, rig, told)) is not None:
+        return designed
+    schedule = read_controller(controller, rig.bicycle, rig.timing, rig.drive)
+    require_fitting(rig, schedule, allow_mismatch)
+    return schedule
+
+
+def _designed(controller: str, rig: Rig, told: Sequence[float]) -> "Controller | None":
+    """Design by the method of that name, if there is one; as `gains_of`."""
+    if _names_file(controller):
+        return None
     from hil.design.compensators.methods import COMPENSATORS, design_compensator
     from hil.design.methods import METHODS, design
     from hil.design.steered.methods import STEER_METHODS
-    from hil.rig.fitting import require_fitting
 
     steered = STEER_METHODS[rig.drive.kind] if rig.drive else {}
     if controller in METHODS or controller in steered:
@@ -104,9 +123,7 @@ def gains_of(controller: str, rig: Rig, allow_mismatch: bool = False, told: Sequ
     if controller in COMPENSATORS:
         speeds = _grid_with(told, rig.limits)
         return design_compensator(rig.bicycle, controller, speeds, rig.timing, drive=rig.drive)
-    schedule = read_controller(controller, rig.bicycle, rig.timing, rig.drive)
-    require_fitting(rig, schedule, allow_mismatch)
-    return schedule
+    return None
 
 
 def require_one_machine(emulated: bool, ports: Sequence[str] | None) -> None:

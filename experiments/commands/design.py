@@ -111,7 +111,7 @@ def _options(
 ) -> dict[str, Any]:
     """Options of the method: the gentle ones where the weave is to be measured, and those given on top of them."""
     from experiments.campaigns.protocols.plan_inputs import gentle_options
-    from experiments.commands._rig_arguments import design_methods
+    from experiments.commands._rig_arguments import names_method
     from models.errors import InputError
 
     named = [_option(text) for text in given]
@@ -122,7 +122,7 @@ def _options(
     if purpose == "balancing":
         return options
     gentle = gentle_options(bicycle, method, drive)
-    if method in design_methods() and not gentle:
+    if names_method(method) and not gentle:
         raise InputError(
             f"--for measuring would be ignored: {method} has no gentle gains; take --method lqr or --method poles"
         )

@@ -74,7 +74,6 @@ def run(
     """
     from contextlib import ExitStack
 
-    from experiments.campaigns.protocols.condition import RELEASE_DELAY
     from experiments.commands._rig_arguments import emulated_rig_of, gains_of, paths_of, require_duration, rig_of
     from experiments.commands._unattended import require_attended
     from experiments.emulation.hand import Hand
@@ -94,7 +93,7 @@ def run(
     if not rig_file and (emulated or ride is not None):
         rig = emulated_rig_of(rig.bicycle, controller) if ride is None else emulated_rig_on(rig.bicycle, controller)
     paths = [] if emulated else paths_of(rig, port or [])
-    require_duration(duration, held=RELEASE_DELAY if emulated else 0.0)
+    require_duration(duration, held=_release_delay() if emulated else 0.0)
     require_existing(fifo, cpu)
     told = (speed,) if emulated else ()
     schedule = gains_of(controller, rig, allow_mismatch, told)
@@ -127,6 +126,13 @@ def run(
     _tell(outcome, folder, as_json)
     if outcome.reason == "fault":
         raise typer.Exit(1)
+
+
+def _release_delay() -> float:
+    """Time [s] for which an emulated bicycle is held; a real one's run does not wait until campaigns are imported."""
+    from experiments.campaigns.protocols.condition import RELEASE_DELAY
+
+    return RELEASE_DELAY
 
 
 def _asked_speeds(rig: "Rig", speed: float) -> tuple[tuple[float, float], ...]:
@@ -167,7 +173,7 @@ def _require_rideable(
 def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     """Refuse options that a rig file, a wired bicycle or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import design_methods, require_one_machine
+    from experiments.commands._rig_arguments import names_method, require_one_machine
 
     given = context.params
     require_one_machine(given["emulated"], given["port"])
@@ -177,7 +183,7 @@ def _refuse_ignored(context: typer.Context, rig: "Rig") -> None:
     if not given["emulated"]:
         why = "only a virtual bicycle is told so; leave it out, or say --emulated"
         refuse_ignored(context, *(() if rig.speed_drive else ("speed",)), "model", "seed", because=why)
-    if given["controller"] in design_methods():
+    if names_method(given["controller"]):
         why = f"{given['controller']} is designed for this very bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)
 

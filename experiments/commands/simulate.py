@@ -147,7 +147,7 @@ def simulate(
 def _refuse_ignored(context: typer.Context) -> None:
     """Refuse options that a treadmill, a cluster or a method of design would make idle."""
     from experiments.commands._ignored_options import refuse_ignored
-    from experiments.commands._rig_arguments import design_methods
+    from experiments.commands._rig_arguments import names_method
 
     given = context.params
     if not given["floor"]:
@@ -155,7 +155,7 @@ def _refuse_ignored(context: typer.Context) -> None:
         refuse_ignored(context, "rolling", "drag_area", because=why)
     if given["dask"]:
         refuse_ignored(context, "jobs", because="the cluster of --dask has its own workers; leave --jobs out")
-    if given["controller"] in design_methods():
+    if names_method(given["controller"]):
         why = f"{given['controller']} is designed for each bicycle; leave it out, or give a file of gains"
         refuse_ignored(context, "allow_mismatch", because=why)
 

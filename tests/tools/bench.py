@@ -30,6 +30,7 @@ from hil.controllers.compiled import read_law  # noqa: E402
 from hil.controllers.lti import LTI_INPUTS, LTIController  # noqa: E402
 from hil.loop.tick import tick  # noqa: E402
 from hil.loop.tick_record import TICK  # noqa: E402
+from hil.rig.file import read_rig  # noqa: E402
 from hil.runners import libc, lockstep  # noqa: E402
 from hil.runners.assembly import new_loop  # noqa: E402
 from hil.runners.emulation import emulated_node, emulated_plant  # noqa: E402
@@ -42,10 +43,11 @@ from tests.tools.long_log import write_long_log  # noqa: E402
 
 TICKS = 20_000
 SHORT_RUN, LONG_RUN = 600.0, 5 * 3600.0  # s, of the log that is analysed; the longer one takes 4 GB and ten minutes
-STARTED = (
-    "import time; t = time.perf_counter();"
-    "from hil.runners.warmup import warm_up; from tests.hil.machine import gains, rig_of;"
-    "rig = rig_of(); warm_up(rig, gains(rig, speeds=(5.0,))); print(time.perf_counter() - t)"
+STARTED = (  # as `riderless run` with a rig file and a file of gains
+    "import sys, time; t = time.perf_counter(); from pathlib import Path;"
+    "from hil.controllers.registry import read_controller; from hil.rig.file import read_rig;"
+    "from hil.runners.warmup import warm_up; rig = read_rig(Path(sys.argv[1]));"
+    "warm_up(rig, read_controller(sys.argv[2], rig.bicycle, rig.timing, rig.drive)); print(time.perf_counter() - t)"
 )
 
 
@@ -141,10 +143,16 @@ def start_up() -> tuple[float, float]:
     """Seconds from the first import until the loop could tick: with an empty cache, then with a full one."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        rig, controller = DOCS / "rigs" / "node.toml", Path(cache) / "gains.toml"
+        controller.write_text(gains(read_rig(rig)).to_toml(), encoding="utf-8")
 
         def once() -> float:
             done = subprocess.run(
-                [sys.executable, "-c", STARTED], env=environment, capture_output=True, text=True, check=True
+                [sys.executable, "-c", STARTED, rig, controller],
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=True,
             )
             return float(done.stdout)
 

@@ -1,11 +1,14 @@
 """Libraries that a command loads: none that it does not use. Each is run as a person runs it, under `-X importtime`."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
+from hil.rig.file import read_rig
 from tests.hil.machine import gains, rig_of, scenario
+from tests.paths import DOCS
 
 HEAVY = {"control", "h5py", "llvmlite", "matplotlib", "numba", "PIL", "pandas", "pyarrow", "scipy", "websockets"}
 TABLES = {"markdown_it", "numpy", "pydantic", "pygments", "rich"}  # what nobody needs for whom plain text is printed
@@ -23,11 +26,17 @@ def run_folder(tmp_path_factory):
 
 def loaded(*arguments):
     """Packages that `riderless ARGUMENTS` imports, and what it prints."""
+    modules, done = loaded_modules(*arguments)
+    assert done.returncode == 0, done.stderr
+    return {module.split(".")[0] for module in modules}, done.stdout
+
+
+def loaded_modules(*arguments):
+    """Modules that `riderless ARGUMENTS` imports, and how it ended."""
     command = [sys.executable, "-X", "importtime", "-m", "experiments.cli", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    modules = (line.rsplit("|", 1)[1].strip() for line in done.stderr.splitlines() if line.startswith("import time:"))
-    return {module.split(".")[0] for module in modules}, done.stdout
+    told = (line for line in done.stderr.splitlines() if line.startswith("import time:"))
+    return {line.rsplit("|", 1)[1].strip() for line in told}, done
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("--version",)])
@@ -66,6 +75,28 @@ def test_design_loads_no_plotting_library(tmp_path):
     packages, _ = loaded("design", "Silver", "--speeds", "4:5:1", "-o", tmp_path / "gains.toml")
     assert "scipy" in packages
     assert not packages & {"control", "matplotlib"}
+
+
+def test_a_run_with_a_file_of_gains_waits_for_no_design(tmp_path):
+    """It goes as far as the rig's last doubt, a latency test that was never made, behind which the loop is loaded."""
+    rig = (DOCS / "rigs" / "node.toml").read_text(encoding="utf-8")
+    (tmp_path / "rig.toml").write_text(
+        rig.replace("latency_test_days = 0 ", "latency_test_days = 7 "), encoding="utf-8"
+    )
+    machine = read_rig(tmp_path / "rig.toml")
+    (tmp_path / "gains.toml").write_text(gains(machine).to_toml(), encoding="utf-8")
+    line, other = os.openpty()
+    modules, done = loaded_modules(
+        *("run", tmp_path / "rig.toml", "--controller", tmp_path / "gains.toml", "--port", os.ttyname(other)),
+        *("--yes", "--yes-arm-unattended"),
+    )
+    os.close(line)
+    os.close(other)
+    assert done.returncode == 2
+    assert "riderless latency" in done.stderr
+    assert "hil.runners.warmup" in modules
+    assert not [name for name in modules if name.startswith(("hil.design.methods", "hil.design.compensators"))]
+    assert not [name for name in modules if name.startswith(("scipy.optimize", "experiments.campaigns"))]
 
 
 def test_list_of_commands_is_whole(monkeypatch):
